@@ -1,0 +1,119 @@
+/** What went wrong, as a closed set. The message is for a person, the code is for a program. */
+export const TOOL_ERROR_CODES = [
+  // one call that can not be executed: data for the model
+  "unknown_tool", // no tool of that name was offered
+  "invalid_json", // the arguments are no JSON and could not be repaired
+  "invalid_input", // the arguments do not fit the tool's input schema
+  "truncated", // the model did not finish the call
+  "too_large", // a limit of size, depth or number was passed
+  "rejected", // the provider refused the call that its own model wrote
+  "turn_not_finished", // the call is complete, the turn is not: a write is not released
+  // execution
+  "execution_failed", // the handler threw
+  "external_tool", // the tool is executed by the caller, not by this process
+  "async_tool", // executeSync() of a tool that answers with a promise
+  "already_executed", // a ToolUse is executed once
+  // definitions
+  "invalid_tool", // a definition that can not be used
+  "duplicate_tool", // two tools of one name in one set
+  "schema_loss", // the provider's schema dialect can not say what the schema says
+  // the stream as a whole
+  "invalid_event", // an event that is not JSON
+  "event_too_large", // one event passed the limit
+  "provider_error", // the provider reported a failure
+  "connection_lost", // the stream ended before the provider ended the turn
+  "aborted", // the caller's signal fired
+  // recordings
+  "unknown_wire", // no adapter recognises the content
+  "invalid_recording", // the file can not be read as a recording
+] as const;
+
+export type ToolErrorCode = (typeof TOOL_ERROR_CODES)[number];
+
+/** One thing that is wrong with a value, at a path inside it. */
+export interface Issue {
+  readonly message: string;
+  /** Property names and array indexes from the root; empty for the root itself. */
+  readonly path: readonly (string | number)[];
+}
+
+const marker: unique symbol = Symbol.for("toolstream.error") as never;
+
+/**
+ * Every error of this library. `code` is one of {@link TOOL_ERROR_CODES}.
+ *
+ * @example
+ * try { await use.execute() } catch (error) {
+ *   if (isToolError(error) && error.code === "execution_failed") console.error(error.cause);
+ * }
+ */
+export class ToolError extends Error {
+  readonly code: ToolErrorCode;
+  /** What is wrong in detail, where there is more than one thing to say. */
+  readonly issues: readonly Issue[];
+  readonly [marker] = true;
+
+  constructor(
+    code: ToolErrorCode,
+    message: string,
+    options: { issues?: readonly Issue[] | undefined; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "ToolError";
+    this.code = code;
+    this.issues = options.issues ?? [];
+  }
+}
+
+/** True for a {@link ToolError} of any copy of this library in the process. */
+export function isToolError(value: unknown): value is ToolError {
+  return typeof value === "object" && value !== null && (value as { [marker]?: unknown })[marker] === true;
+}
+
+/** Which call an error is about. */
+export interface FailedCall {
+  /** Our own id of the call: unique in its run. */
+  readonly invocationId: string;
+  /** The provider's id, byte for byte; `null` where the wire gave none. */
+  readonly id: string | null;
+  /** The name as the tool set knows it, or as the model wrote it where no tool has it; `null` where none came. */
+  readonly name: string | null;
+  /** The arguments as far as they came. */
+  readonly argsText: string;
+  /** The arguments as far as they could be read: a preview, not validated. */
+  readonly input: unknown;
+  readonly turnIndex: number;
+  /** Position among the calls of the stream, from 0. */
+  readonly position: number;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * A call that can not be, or was not, executed: unknown tool, bad JSON, bad input, truncated, too large, rejected,
+ * not released, or failed in its handler. Its `message` is written for the model and holds no stack and no path.
+ * The stream hands it out as data; `ToolUse.execute()` throws it when the handler fails (with the handler's error as `cause`).
+ */
+export class ToolCallError extends ToolError {
+  readonly call: FailedCall;
+
+  constructor(
+    code: ToolErrorCode,
+    message: string,
+    call: FailedCall,
+    options: { issues?: readonly Issue[] | undefined; cause?: unknown } = {},
+  ) {
+    super(code, message, options);
+    this.name = "ToolCallError";
+    this.call = call;
+  }
+
+  /** The provider's id of the call, `null` where it gave none. */
+  get id(): string | null {
+    return this.call.id;
+  }
+
+  /** Our own id of the call. */
+  get invocationId(): string {
+    return this.call.invocationId;
+  }
+}

@@ -1,0 +1,22 @@
+import type { Issue } from "../errors.ts";
+
+/** A JSON Schema (draft 2020-12 unless its `$schema` says otherwise). */
+export type JsonSchema = { readonly [keyword: string]: unknown };
+
+/** What validation says: the value as the schema's library outputs it (defaults, transforms), or what is wrong. */
+export type Validation<T = unknown> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly issues: readonly Issue[] };
+
+/**
+ * An input schema of any kind, made uniform: what to show to a model, and how to check what it answers.
+ * `Input` is what the model writes, `Output` what the handler receives.
+ */
+export interface Schema<Input = unknown, Output = Input> {
+  /** For the model. A plain object schema without `$schema` where the library's own export allows. */
+  readonly jsonSchema: JsonSchema;
+  /** Synchronous; never throws for a bad value. */
+  validate(value: unknown): Validation<Output>;
+  /** Types only. */
+  readonly "~types"?: { readonly input: Input; readonly output: Output };
+}

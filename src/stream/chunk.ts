@@ -1,0 +1,67 @@
+/** One step into a value: a property name or an array index. */
+export type PathStep = string | number;
+
+/**
+ * A change at one place of the arguments (Gemini's streamed `partialArgs`).
+ * `value` sets, `append` extends the string that is there; `done` says that nothing more comes for this place.
+ */
+export interface PathPatch {
+  readonly path: readonly PathStep[];
+  readonly value?: unknown;
+  readonly append?: string | undefined;
+  readonly done?: boolean | undefined;
+}
+
+/**
+ * One partial update of one tool call, the same for every provider. Flat; every field may be missing.
+ *
+ * ```
+ * { id: "call_1", turnIndex: 0, callIndex: 0, name: "get_weather" }        the call begins
+ * { callIndex: 0, argsTextDelta: "{\"city\":" }                            more of its arguments
+ * { callIndex: 0, argsTextDelta: "\"Oslo\"}" }
+ * { callIndex: 0, done: true }                                             the provider ended it
+ * ```
+ */
+export interface ToolChunk {
+  /** The provider's id. `""`, `null` and a missing id are the same: no id. */
+  readonly id?: string | null | undefined;
+  /** Which model message of the stream (OpenAI: the choice; Anthropic: the nth `message_start`). Default 0. */
+  readonly turnIndex?: number | undefined;
+  /** The provider's label of the call: not a position, it may be sparse, repeated or missing. */
+  readonly callIndex?: number | undefined;
+  readonly name?: string | null | undefined;
+  /** More of the arguments' JSON text. */
+  readonly argsTextDelta?: string | null | undefined;
+  /** A record merged into the arguments: for wires that send them whole, as an object. */
+  readonly argsKvPatch?: Readonly<Record<string, unknown>> | undefined;
+  /** Changes at places inside the arguments. */
+  readonly argsPathPatch?: readonly PathPatch[] | undefined;
+  /** The provider says that this call is finished. */
+  readonly done?: boolean | undefined;
+  /** The provider says that this call has failed, in its words. */
+  readonly error?: string | undefined;
+  /** `"truncated"` and `"rejected"` are known; any other word is treated as `"rejected"`. */
+  readonly errorType?: string | undefined;
+  /** What else belongs to the call and goes back with it (signatures, callers); merged into `use.metadata`. */
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/**
+ * A ToolChunk with all its fields in one order, so that every chunk has the same hidden class.
+ * Parsers make their chunks with this; a plain literal works too.
+ */
+export function toolChunk(
+  turnIndex: number | undefined,
+  callIndex: number | undefined,
+  id: string | null | undefined,
+  name: string | null | undefined,
+  argsTextDelta: string | null | undefined,
+  done?: boolean,
+  metadata?: Readonly<Record<string, unknown>>,
+  argsKvPatch?: Readonly<Record<string, unknown>>,
+  argsPathPatch?: readonly PathPatch[],
+  error?: string,
+  errorType?: string,
+): ToolChunk {
+  return { id, turnIndex, callIndex, name, argsTextDelta, argsKvPatch, argsPathPatch, done, error, errorType, metadata };
+}

@@ -1,0 +1,75 @@
+import type { ToolCallError, ToolError } from "../errors.ts";
+import type { ToolUse } from "../tool/use.ts";
+import type { ToolCall } from "./call.ts";
+
+/** Why a turn ended, the same words for every provider. */
+export type FinishReason = "stop" | "tool-use" | "length" | "content-filter" | "refusal" | "error" | "unknown";
+
+/** Tokens as the provider counted them; `raw` is its own object. */
+export interface Usage {
+  readonly inputTokens: number | undefined;
+  readonly outputTokens: number | undefined;
+  readonly totalTokens: number | undefined;
+  readonly raw: unknown;
+}
+
+/** A call that is none of ours: the provider runs it itself, or it is a built-in of the provider's that the client runs. */
+export interface ProviderToolCall {
+  readonly id: string | null;
+  /** `web_search`, `code_execution`, the name at an MCP server, ... */
+  readonly name: string;
+  /** The provider's word for the kind of thing: a block, item or part type. */
+  readonly type: string;
+  readonly status: "started" | "completed" | "failed";
+  /** `client`: a provider-defined built-in (a local shell, say) that the client has to run; not a tool of ours. */
+  readonly executedBy: "provider" | "client";
+  readonly input?: unknown;
+  readonly output?: unknown;
+}
+
+/**
+ * One model response, as far as it has been read. The last event of a stream carries it; it is then complete.
+ * Its `native` part is the adapter's own record, from which `assistantMessage()` rebuilds what must go back.
+ */
+export interface Turn {
+  /** The name of the adapter that read it. */
+  readonly wire: string;
+  readonly runId: string;
+  /** The provider's id of the response. */
+  readonly responseId: string | undefined;
+  readonly model: string | undefined;
+  readonly text: string;
+  readonly reasoning: string;
+  readonly refusal: string;
+  /** Every call of the turn in the order in which they began, each with its outcome (or open, while the turn goes on). */
+  readonly calls: readonly ToolCall[];
+  readonly providerToolCalls: readonly ProviderToolCall[];
+  readonly finishReason: FinishReason | undefined;
+  /** The provider's own word; `null` where it gave none. */
+  readonly providerFinishReason: string | null;
+  /** What the provider said about the end, where it said more than a word. */
+  readonly finishMessage: string | undefined;
+  readonly usage: Usage | undefined;
+  /** Why the turn failed; `undefined` when it did not. */
+  readonly error: ToolError | undefined;
+  readonly native: unknown;
+}
+
+/** Everything a stream can say. `finish` or `error` is the last one, once. */
+export type StreamEvent =
+  | { readonly type: "start"; readonly responseId: string | undefined; readonly model: string | undefined }
+  | { readonly type: "text-delta"; readonly delta: string }
+  | { readonly type: "reasoning-delta"; readonly delta: string }
+  | { readonly type: "refusal-delta"; readonly delta: string }
+  /** A call began and its name is known. `call` is live: `call.input` is the partial input so far. */
+  | { readonly type: "tool-input-start"; readonly call: ToolCall }
+  /** More arguments. `delta` is JSON text; `""` where the wire sends values, not text. */
+  | { readonly type: "tool-input-delta"; readonly call: ToolCall; readonly delta: string }
+  /** A complete, validated call, released for execution. */
+  | { readonly type: "tool-use"; readonly use: ToolUse }
+  /** A call that can not be executed: tell the model, with `toolError(event.error)`. */
+  | { readonly type: "tool-error"; readonly error: ToolCallError }
+  | { readonly type: "provider-tool"; readonly call: ProviderToolCall }
+  | { readonly type: "usage"; readonly usage: Usage }
+  | { readonly type: "finish"; readonly reason: FinishReason; readonly providerReason: string | null; readonly message: string | undefined; readonly turn: Turn }
+  | { readonly type: "error"; readonly error: ToolError; readonly turn: Turn };

@@ -1,0 +1,137 @@
+import { ToolError } from "../errors.ts";
+import { toSchema, type InferInput, type InferOutput, type SchemaSource } from "../schema/index.ts";
+import type { Schema } from "../schema/types.ts";
+import { ToolUse, type ToolUseInit } from "./use.ts";
+
+/** What running a tool does to the world. `write` unless the tool says otherwise. */
+export type Effect = "read" | "idempotent" | "write";
+
+/** How far arguments may be mended: not at all, their JSON syntax, or also their types where the schema asks for it. */
+export type RepairPolicy = "off" | "syntax" | "coerce";
+
+/** What a handler is told about the call it serves. An executor may add to it. */
+export interface ToolContext {
+  /** Our own id of the call: run + turn + position. Stable over retries: pass it on as an idempotency key. */
+  readonly invocationId: string;
+  /** The provider's id of the call, `null` where it gave none. No identity: providers repeat ids. */
+  readonly toolCallId: string | null;
+  readonly toolName: string;
+  /** Fires when the caller gives up; a handler that waits should pass it on. */
+  readonly signal: AbortSignal | undefined;
+  readonly [key: string]: unknown;
+}
+
+/** The function behind a tool. May be async. */
+export type Execute<Input = any, Output = unknown> = (input: Input, context: ToolContext) => Output;
+
+/** What `defineTool()` and `@tool` take. `S` is the kind of input schema, the handler's parameter is inferred from it. */
+export interface ToolDefinition<S extends SchemaSource = SchemaSource, Output = unknown> {
+  /** As the model sees it: 1 to 128 characters, no white space and no control characters. */
+  name: string;
+  description?: string;
+  inputSchema: S;
+  /** Checked after execution by an executor; sent to providers that take it. */
+  outputSchema?: SchemaSource;
+  /** Without it the tool is external: its calls are handed to the caller. */
+  execute?: Execute<InferOutput<S>, Output>;
+  effect?: Effect;
+  /** Hand the call out as soon as it is complete, though the turn goes on. Default: true for `effect: "read"`. */
+  eager?: boolean;
+  /** Default: `"coerce"` for `effect: "read"`, `"syntax"` for the others. */
+  repair?: RepairPolicy;
+  /** Anything the application wants to find again on the tool. */
+  metadata?: Readonly<Record<string, unknown>>;
+}
+
+/** A tool: defined once, for all providers. Made by {@link defineTool} or `toolsOf()`; frozen. */
+export interface Tool<Input = any, Output = any, ModelInput = any> {
+  readonly name: string;
+  /** Where it comes from: `Weather.getWeather` for a decorated method, else the name. */
+  readonly qualifiedName: string;
+  readonly description: string | undefined;
+  readonly inputSchema: Schema<ModelInput, Input>;
+  readonly outputSchema: Schema | undefined;
+  readonly mode: "internal" | "external";
+  readonly execute: Execute<Input, Output> | undefined;
+  readonly effect: Effect;
+  readonly eager: boolean;
+  readonly repair: RepairPolicy;
+  readonly metadata: Readonly<Record<string, unknown>>;
+  /**
+   * A ToolUse made by hand, validated like one from a stream.
+   *
+   * @throws ToolCallError `invalid_input` when the input does not fit the schema.
+   * @example tool.use({ city: "Oslo" }, { id: "call_123" }).execute()
+   */
+  use(input: ModelInput, init?: ToolUseInit): ToolUse<Input, Output>;
+}
+
+/**
+ * Defines a tool.
+ *
+ * @throws ToolError `invalid_tool` when the name or the schema can not be used.
+ * @example
+ * const getWeather = defineTool({
+ *   name: "get_weather",
+ *   description: "Current weather of a city.",
+ *   inputSchema: z.object({ city: z.string() }),
+ *   effect: "read",
+ *   execute: ({ city }) => ({ city, celsius: 21 }),
+ * });
+ */
+export function defineTool<const S extends SchemaSource, Output = unknown>(
+  definition: ToolDefinition<S, Output>,
+): Tool<InferOutput<S>, Output, InferInput<S>> {
+  return makeTool(definition, definition.name);
+}
+
+/** {@link defineTool} with a qualified name of its own: for tools that come from a class or a server. */
+export function makeTool<S extends SchemaSource, Output>(
+  definition: ToolDefinition<S, Output>,
+  qualifiedName: string,
+): Tool<InferOutput<S>, Output, InferInput<S>> {
+  if (typeof definition !== "object" || definition === null) {
+    throw new TypeError(`defineTool() takes one object, got ${definition === null ? "null" : typeof definition}`);
+  }
+  const { name, description, outputSchema, execute, effect = "write", metadata = {} } = definition;
+  checkName(name, qualifiedName);
+  if (execute !== undefined && typeof execute !== "function") {
+    throw new ToolError("invalid_tool", `Tool ${name}: execute is a function, got ${typeof execute}. Leave it out for an external tool.`);
+  }
+  if (effect !== "read" && effect !== "idempotent" && effect !== "write") {
+    throw new ToolError("invalid_tool", `Tool ${name}: effect is "read", "idempotent" or "write", got ${JSON.stringify(effect)}.`);
+  }
+  const tool: Tool<InferOutput<S>, Output, InferInput<S>> = {
+    name,
+    qualifiedName,
+    description,
+    inputSchema: schemaOf(definition.inputSchema, name, "inputSchema") as Schema<InferInput<S>, InferOutput<S>>,
+    outputSchema: outputSchema === undefined ? undefined : schemaOf(outputSchema, name, "outputSchema"),
+    mode: execute === undefined ? "external" : "internal",
+    execute,
+    effect,
+    eager: definition.eager ?? effect === "read",
+    repair: definition.repair ?? (effect === "read" ? "coerce" : "syntax"),
+    metadata: Object.freeze({ ...metadata }),
+    use: (input, init) => ToolUse.from(tool, input, init),
+  };
+  return Object.freeze(tool);
+}
+
+/** Providers differ in what a name may hold; each adapter maps what its own refuses. This is what no provider takes. */
+function checkName(name: unknown, qualifiedName: string): void {
+  if (typeof name === "string" && name.length > 0 && name.length <= 128 && !/[\s\p{Cc}\p{Cf}]/u.test(name)) return;
+  throw new ToolError(
+    "invalid_tool",
+    `Tool ${qualifiedName}: a name has 1 to 128 characters without white space or control characters, got ${JSON.stringify(name)}.`,
+  );
+}
+
+function schemaOf(source: SchemaSource, name: string, field: string): Schema {
+  try {
+    return toSchema(source);
+  } catch (cause) {
+    if (!(cause instanceof ToolError)) throw cause;
+    throw new ToolError(cause.code, `Tool ${name}: ${field}: ${cause.message}`, { issues: cause.issues, cause });
+  }
+}

@@ -1,0 +1,219 @@
+import { ToolCallError, ToolError, type FailedCall } from "../errors.ts";
+import type { Tool, ToolContext } from "./tool.ts";
+
+/** One mercy that was shown to the arguments of a call, for the log and for the user. */
+export interface Repair {
+  /**
+   * - `empty`: nothing, `null` or `"null"` was read as `{}`
+   * - `placeholder`: a leading `{}` was dropped
+   * - `resend`: a full copy sent again was dropped
+   * - `snapshot`: the deltas were cumulative
+   * - `object`: an object came where text was expected
+   * - `syntax`: broken JSON was mended
+   * - `coerce`: a value was given the type that the schema asks for
+   * - `null_dropped`: `null` for an optional property (strict modes force it) was read as absent
+   */
+  readonly kind: "empty" | "placeholder" | "resend" | "snapshot" | "object" | "syntax" | "coerce" | "null_dropped";
+  readonly path?: readonly (string | number)[];
+  readonly before?: unknown;
+  readonly after?: unknown;
+}
+
+/** What a ToolUse made by hand may say about itself. */
+export interface ToolUseInit {
+  /** The provider's id; default `null`. */
+  id?: string | null;
+  /** Our own id; default: the provider's id or a random one. */
+  invocationId?: string;
+  metadata?: Readonly<Record<string, unknown>>;
+}
+
+/** All that a ToolUse is made of; `input` has been validated. */
+export interface ToolUseParts<Input = any, Output = any> extends FailedCall {
+  readonly tool: Tool<Input, Output>;
+  readonly name: string;
+  readonly input: Input;
+  readonly repairs: readonly Repair[];
+}
+
+/**
+ * One complete, validated tool call that can be executed, once.
+ *
+ * @example
+ * if (event.type === "tool-use") console.log(event.use.name, await event.use.execute());
+ */
+export class ToolUse<Input = any, Output = any> implements FailedCall {
+  /** Our own id of the call: unique in its run; stable, so a key for idempotency, approval and undo. */
+  readonly invocationId: string;
+  /** The provider's id, byte for byte; `null` where the wire gave none. */
+  readonly id: string | null;
+  readonly name: string;
+  readonly tool: Tool<Input, Output>;
+  /** As the schema outputs it: defaults filled in, transforms applied. */
+  readonly input: Input;
+  /** The arguments as the model wrote them. */
+  readonly argsText: string;
+  readonly repairs: readonly Repair[];
+  readonly turnIndex: number;
+  /** Position among the calls of the stream, from 0. */
+  readonly position: number;
+  /** What else came with the call and goes back with it (signatures, callers). */
+  readonly metadata: Readonly<Record<string, unknown>>;
+  #state: "new" | "running" | "done" | "failed" = "new";
+  #result: Awaited<Output> | undefined;
+  #error: ToolCallError | undefined;
+
+  constructor(parts: ToolUseParts<Input, Output>) {
+    this.invocationId = parts.invocationId;
+    this.id = parts.id;
+    this.name = parts.name;
+    this.tool = parts.tool;
+    this.input = parts.input;
+    this.argsText = parts.argsText;
+    this.repairs = parts.repairs;
+    this.turnIndex = parts.turnIndex;
+    this.position = parts.position;
+    this.metadata = parts.metadata;
+  }
+
+  /** A ToolUse made by hand. @throws ToolCallError `invalid_input` */
+  static from<I, O>(tool: Tool<I, O>, input: unknown, init: ToolUseInit = {}): ToolUse<I, O> {
+    const call = {
+      invocationId: init.invocationId ?? init.id ?? crypto.randomUUID(),
+      id: init.id ?? null,
+      name: tool.name,
+      argsText: JSON.stringify(input) ?? "",
+      turnIndex: 0,
+      position: 0,
+      metadata: init.metadata ?? {},
+    };
+    const checked = tool.inputSchema.validate(input);
+    if (!checked.ok) throw invalidInput({ ...call, input }, checked.issues);
+    return new ToolUse<I, O>({ ...call, tool, input: checked.value, repairs: [] });
+  }
+
+  /** Whether the handler was started. */
+  get executed(): boolean {
+    return this.#state !== "new";
+  }
+
+  /** What the handler returned; `undefined` until then. */
+  get result(): Awaited<Output> | undefined {
+    return this.#result;
+  }
+
+  /** Why the handler failed; `undefined` unless it did. */
+  get error(): ToolCallError | undefined {
+    return this.#error;
+  }
+
+  /** `new`, `running`, `done` or `failed`. */
+  get state(): "new" | "running" | "done" | "failed" {
+    return this.#state;
+  }
+
+  /**
+   * Runs the handler, sync or async.
+   *
+   * @param context what the handler gets as its second argument, beside the call's own ids.
+   * @throws ToolError `external_tool` (the tool has no handler), `already_executed`
+   * @throws ToolCallError `execution_failed` when the handler throws; its error is the `cause`.
+   */
+  async execute(context?: Partial<ToolContext>): Promise<Awaited<Output>> {
+    const handler = this.#start();
+    try {
+      return this.#finish(await handler(this.input, this.#context(context)));
+    } catch (cause) {
+      throw this.#fail(cause);
+    }
+  }
+
+  /**
+   * Runs a sync handler and returns its result.
+   *
+   * @throws ToolError `async_tool` when the handler answers with a promise (which goes on; its failure is swallowed),
+   *   `external_tool`, `already_executed`
+   * @throws ToolCallError `execution_failed`
+   */
+  executeSync(context?: Partial<ToolContext>): Output {
+    if (isAsyncFunction(this.tool.execute)) throw this.#isAsync();
+    const handler = this.#start();
+    let output: Output;
+    try {
+      output = handler(this.input, this.#context(context));
+    } catch (cause) {
+      throw this.#fail(cause);
+    }
+    if (isPromise(output)) {
+      output.then(undefined, () => {});
+      this.#state = "failed";
+      throw (this.#error = this.#isAsync());
+    }
+    return this.#finish(output as Awaited<Output>);
+  }
+
+  #start() {
+    const { execute } = this.tool;
+    if (execute === undefined) {
+      throw new ToolError(
+        "external_tool",
+        `Tool ${this.name} is external: its caller executes it and hands the result back. Give defineTool() an execute function to run it here.`,
+      );
+    }
+    if (this.#state !== "new") {
+      throw new ToolError("already_executed", `Call ${this.#label()} was executed already; its outcome is in .result or .error.`);
+    }
+    this.#state = "running";
+    return execute;
+  }
+
+  #context(context: Partial<ToolContext> | undefined): ToolContext {
+    return {
+      signal: undefined,
+      ...context,
+      invocationId: this.invocationId,
+      toolCallId: this.id,
+      toolName: this.name,
+    };
+  }
+
+  #finish(output: Awaited<Output>): Awaited<Output> {
+    this.#state = "done";
+    this.#result = output;
+    return output;
+  }
+
+  #fail(cause: unknown): ToolCallError {
+    this.#state = "failed";
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    return (this.#error = new ToolCallError("execution_failed", `Tool ${this.name} failed: ${reason}`, this, { cause }));
+  }
+
+  #isAsync(): ToolCallError {
+    return new ToolCallError("async_tool", `Tool ${this.name} is async: call ${this.#label()} needs execute(), not executeSync().`, this);
+  }
+
+  #label(): string {
+    return `${this.id ?? this.invocationId} (${this.name})`;
+  }
+}
+
+/** The error for an input that does not fit: says each issue with its path, for the model. */
+export function invalidInput(call: FailedCall, issues: readonly { message: string; path: readonly (string | number)[] }[]): ToolCallError {
+  const list = issues.map((issue) => `${issue.path.length === 0 ? "input" : issue.path.join(".")}: ${issue.message}`);
+  return new ToolCallError(
+    "invalid_input",
+    `The input of ${call.name} does not fit its schema: ${list.slice(0, 10).join("; ")}${list.length > 10 ? `; and ${list.length - 10} more` : ""}. Correct the arguments and call it again.`,
+    call,
+    { issues },
+  );
+}
+
+function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+}
+
+/** Known before it runs; other functions that return a promise are found out after. */
+function isAsyncFunction(value: unknown): boolean {
+  return typeof value === "function" && Object.prototype.toString.call(value) === "[object AsyncFunction]";
+}
