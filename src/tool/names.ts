@@ -1,0 +1,50 @@
+/** What a provider takes as the name of a tool. */
+export interface NameRules {
+  /** Matches one character that may stand anywhere, for example `/[a-zA-Z0-9_-]/`. */
+  readonly allowed: RegExp;
+  /** Matches one character that may stand first. Default: `allowed`. */
+  readonly allowedFirst?: RegExp;
+  /** In characters. Must leave room for the suffix of a cut name: at least 16. */
+  readonly maxLength: number;
+}
+
+/**
+ * Makes the function that maps a tool's name to one that a provider takes: a refused character becomes `__`, a name
+ * that begins with one that may not stand first gets a `_` before it, and one that is too long is cut and ends with a
+ * hash of the whole name. A name that is fine already stays as it is.
+ *
+ * The function is pure, so the same name gives the same result in every process; two names may still meet in one
+ * (`math.add` and `math__add`), so whoever sends a set of tools compares the results.
+ *
+ * @example
+ * const toolName = safeToolName({ allowed: /[a-zA-Z0-9_-]/, maxLength: 64 });
+ * toolName("math.add"); // "math__add"
+ */
+export function safeToolName(rules: NameRules): (name: string) => string {
+  const { maxLength } = rules;
+  if (!(maxLength >= 16)) throw new TypeError(`safeToolName(): maxLength is at least 16, got ${maxLength}`);
+  const allowed = stateless(rules.allowed);
+  const allowedFirst = stateless(rules.allowedFirst ?? rules.allowed);
+  return (name) => {
+    let safe = "";
+    for (const character of name) safe += allowed.test(character) ? character : "__";
+    if (!allowedFirst.test(safe.charAt(0))) safe = `_${safe}`;
+    if (safe.length <= maxLength) return safe;
+    const suffix = `_${hash(name)}`;
+    return safe.slice(0, maxLength - suffix.length) + suffix;
+  };
+}
+
+/** Without the flags under which `test()` remembers where it stopped. */
+function stateless(pattern: RegExp): RegExp {
+  return new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, ""));
+}
+
+/** 32 bits of FNV-1a over the UTF-16 units, as hexadecimal digits: short and the same everywhere; guards against accidents only. */
+function hash(text: string): string {
+  let bits = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) {
+    bits = Math.imul(bits ^ text.charCodeAt(index), 0x01000193);
+  }
+  return (bits >>> 0).toString(16).padStart(8, "0");
+}
