@@ -1,0 +1,81 @@
+import type { StandardSchemaV1 } from "@standard-schema/spec";
+import { ToolError } from "../errors.ts";
+import { plainSchema } from "./plain.ts";
+import { isStandardSchema, standardSchema } from "./standard.ts";
+import type { JsonSchema, Schema } from "./types.ts";
+
+export type { JsonSchema, Schema, Validation } from "./types.ts";
+export { coerce, dropNulls, type Coerced, type Coercion } from "./coerce.ts";
+
+/**
+ * What a tool takes as a schema: a schema of a library that speaks Standard Schema (zod 4, valibot, arktype, ...),
+ * a plain JSON Schema object, or a {@link Schema} made here or by hand.
+ */
+export type SchemaSource = StandardSchemaV1<any, any> | Schema<any, any> | JsonSchema;
+
+/** What the model writes for a schema. A plain JSON Schema says nothing at compile time: `any`. */
+export type InferInput<S> =
+  S extends StandardSchemaV1<any, any>
+    ? StandardSchemaV1.InferInput<S>
+    : S extends Schema<infer Input, any>
+      ? Input
+      : any;
+
+/** What the handler receives for a schema: defaults filled in, transforms applied. */
+export type InferOutput<S> =
+  S extends StandardSchemaV1<any, any>
+    ? StandardSchemaV1.InferOutput<S>
+    : S extends Schema<any, infer Output>
+      ? Output
+      : any;
+
+const made = new WeakMap<object, Schema>();
+
+/**
+ * Makes a schema of any kind uniform. The answer is kept per source: asking again costs nothing.
+ *
+ * @throws ToolError `invalid_tool` when the schema can not be shown to a model or can not be checked.
+ * @example toSchema(z.object({ city: z.string() })).validate({ city: "Oslo" })
+ */
+export function toSchema<const S extends SchemaSource>(source: S): Schema<InferInput<S>, InferOutput<S>> {
+  let schema = isObjectLike(source) ? made.get(source) : undefined;
+  if (schema === undefined) {
+    schema = makeSchema(source);
+    made.set(source as object, schema);
+    made.set(schema, schema);
+  }
+  return schema as Schema<InferInput<S>, InferOutput<S>>;
+}
+
+/**
+ * A plain JSON Schema with the type that it describes, since a compiler can not read one.
+ *
+ * @throws ToolError `invalid_tool`
+ * @example jsonSchema<{ city: string }>({ type: "object", properties: { city: { type: "string" } }, required: ["city"] })
+ */
+export function jsonSchema<T = any>(schema: JsonSchema): Schema<T> {
+  return toSchema(schema) as Schema<T>;
+}
+
+function makeSchema(source: unknown): Schema {
+  if (isStandardSchema(source)) return standardSchema(source);
+  if (isSchema(source)) return source;
+  if (typeof source === "object" && source !== null && !Array.isArray(source)) return plainSchema(source as JsonSchema);
+  const got = source === null ? "null" : Array.isArray(source) ? "an array" : typeof source;
+  throw new ToolError(
+    "invalid_tool",
+    `a schema is a Standard Schema (zod, valibot, arktype, ...) or a JSON Schema object, got ${got}.`,
+  );
+}
+
+function isSchema(source: unknown): source is Schema {
+  return (
+    isObjectLike(source) &&
+    typeof (source as Partial<Schema>).validate === "function" &&
+    isObjectLike((source as Partial<Schema>).jsonSchema)
+  );
+}
+
+function isObjectLike(value: unknown): value is object {
+  return (typeof value === "object" && value !== null) || typeof value === "function";
+}

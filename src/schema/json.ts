@@ -1,0 +1,32 @@
+/** A deep, frozen copy of a JSON value. `__proto__` stays an own property; `undefined` properties are left out. */
+export function copyJson(value: unknown): unknown {
+  if (Array.isArray(value)) return Object.freeze(value.map(copyJson));
+  if (typeof value !== "object" || value === null) return value;
+  const copy = {};
+  for (const key of Object.keys(value)) {
+    const item = (value as Record<string, unknown>)[key];
+    if (item !== undefined) setOwn(copy, key, copyJson(item));
+  }
+  return Object.freeze(copy);
+}
+
+/** `object[key] = value` that makes an own property of any key, `__proto__` too. */
+export function setOwn(object: object, key: string, value: unknown): void {
+  if (key === "__proto__") {
+    Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
+  } else {
+    (object as Record<string, unknown>)[key] = value;
+  }
+}
+
+/** The own property, or `undefined`: `constructor` and `toString` are no properties of a JSON object. */
+export function getOwn(object: unknown, key: string): unknown {
+  return typeof object === "object" && object !== null && Object.hasOwn(object, key)
+    ? (object as Record<string, unknown>)[key]
+    : undefined;
+}
+
+/** True for `{}`, not for `null` and arrays. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,120 @@
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
+import { ToolError, type Issue } from "../errors.ts";
+import { copyJson } from "./json.ts";
+import { checkRoot } from "./root.ts";
+import type { JsonSchema, Schema, Validation } from "./types.ts";
+
+/** True for a schema of a library that speaks Standard Schema. https://standardschema.dev */
+export function isStandardSchema(source: unknown): source is StandardSchemaV1 {
+  if ((typeof source !== "object" || source === null) && typeof source !== "function") return false;
+  const standard = (source as Partial<StandardSchemaV1>)["~standard"];
+  return typeof standard === "object" && standard !== null && typeof standard.validate === "function";
+}
+
+/**
+ * A Standard Schema with the JSON Schema that its own library makes of it (Standard JSON Schema).
+ * Validation stays with the library: it knows defaults, transforms and refinements.
+ *
+ * @throws ToolError `invalid_tool` when the library makes none, or the schema holds what JSON can not say.
+ */
+export function standardSchema(source: StandardSchemaV1): Schema {
+  return withJsonSchema(source, exportJsonSchema(source));
+}
+
+/** A Standard Schema with a JSON Schema from elsewhere. */
+export function withJsonSchema(source: StandardSchemaV1, exported: Readonly<Record<string, unknown>>): Schema {
+  const { $schema: _dialect, ...rest } = copyJson(exported) as Record<string, unknown>;
+  const jsonSchema: JsonSchema = Object.freeze(rest);
+  checkRoot(jsonSchema);
+  return Object.freeze({ jsonSchema, validate: (value: unknown) => validate(source, value) });
+}
+
+function validate(source: StandardSchemaV1, value: unknown): Validation {
+  try {
+    const result = source["~standard"].validate(value);
+    if (isPromise(result)) {
+      result.then(undefined, () => {}); // its failure has no reader
+      return refuse("this schema checks asynchronously, and a call is checked at once: asynchronous checks belong in the handler");
+    }
+    if (result.issues === undefined) return { ok: true, value: result.value };
+    return { ok: false, issues: Array.from(result.issues, readIssue) };
+  } catch (error) {
+    return refuse(`the check itself failed: ${messageOf(error)}`);
+  }
+}
+
+function refuse(message: string): Validation {
+  return { ok: false, issues: [{ message, path: [] }] };
+}
+
+function readIssue({ message, path = [] }: StandardSchemaV1.Issue): Issue {
+  return {
+    message,
+    path: Array.from(path, (segment) => {
+      const key = typeof segment === "object" ? segment.key : segment;
+      return typeof key === "symbol" ? String(key) : key;
+    }),
+  };
+}
+
+/** A method that zod 4 has had longer than the Standard JSON Schema. */
+type ToJsonSchemaMethod = { toJSONSchema?: (options: { target: string; io: "input" }) => Record<string, unknown> };
+
+function exportJsonSchema(source: StandardSchemaV1): Record<string, unknown> {
+  const { vendor } = source["~standard"];
+  const { jsonSchema } = source["~standard"] as Partial<StandardJSONSchemaV1.Props>;
+  const { toJSONSchema } = source as ToJsonSchemaMethod;
+  if (typeof jsonSchema?.input !== "function" && typeof toJSONSchema !== "function") {
+    throw new ToolError("invalid_tool", `this ${vendor} schema can not say itself as JSON Schema. ${nextStep(source)}`);
+  }
+  try {
+    if (jsonSchema === undefined) return toJSONSchema!.call(source, { target: "draft-2020-12", io: "input" });
+    return jsonSchema.input({
+      target: "draft-2020-12",
+      ...(vendor === "arktype" && { libraryOptions: { fallback: refuseForeignTypes } }),
+    });
+  } catch (cause) {
+    throw new ToolError(
+      "invalid_tool",
+      `JSON Schema can not say all of this ${vendor} schema: ${messageOf(cause)} ` +
+        "Describe what the model writes (a date is a string in JSON) and convert it in the schema's own transform or in the handler.",
+      { cause },
+    );
+  }
+}
+
+/** What to do about a schema without a JSON Schema, by the library that made it. */
+function nextStep(source: StandardSchemaV1): string {
+  switch (source["~standard"].vendor) {
+    case "valibot":
+      return "Give toStandardJsonSchema(schema) of @valibot/to-json-schema instead of the schema.";
+    case "zod":
+      return "_zod" in source
+        ? 'Give z.toJSONSchema(schema, { io: "input" }) instead of the schema (it keeps zod\'s own validation).'
+        : 'It is of zod 3: give zod3(schema) from "toolstream/zod3" instead of the schema, or move to zod 4.';
+    default:
+      return "Give a schema that implements Standard JSON Schema (https://standardschema.dev/json-schema), or a plain JSON Schema.";
+  }
+}
+
+/**
+ * arktype keeps `{}` for a type that JSON has no value for (a Date, a Map, a bigint), and a model would then write
+ * what never validates. Conversions and refinements lose nothing that matters: they are checked after.
+ * https://arktype.io/docs/configuration#fallback
+ */
+const refuseForeignTypes = Object.fromEntries(
+  ["date", "domain", "proto", "symbolKey", "unit"].map((code) => [
+    code,
+    (): never => {
+      throw new Error(`it holds a type that JSON has no value for (${code}).`);
+    },
+  ]),
+);
+
+function isPromise(value: unknown): value is Promise<unknown> {
+  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
