@@ -1,0 +1,290 @@
+import type { JsonSchema } from "./types.ts";
+
+/** One thing that a provider's schema dialect can not say. */
+export interface Loss {
+  /** The tool's name; `""` when a schema was lowered on its own. */
+  readonly tool: string;
+  /** JSON Pointer to the subschema in the schema as it was given; `""` is the schema itself. */
+  readonly path: string;
+  /** What was given up: the name of a rewrite, or `unsupported:<keyword>`. */
+  readonly rule: string;
+  /** For a person. */
+  readonly message: string;
+}
+
+/** What to do with losses: fail, write one warning a tool, or say nothing. */
+export type OnLoss = "throw" | "warn" | "ignore";
+
+/** What a {@link Rewrite} knows about the subschema it is given. */
+export interface RewriteContext {
+  /** JSON Pointer to the subschema, in the schema as it was given where the subschema stood in it. */
+  readonly path: string;
+  /** The whole schema as this rewrite found it. */
+  readonly root: JsonSchema;
+  readonly isRoot: boolean;
+  /** What a `$ref` points to inside {@link root}; `undefined` if there is nothing. */
+  resolve(ref: string): JsonSchema | undefined;
+  /** Reports what can not be said. `rule` is the rewrite's name unless given, `at` the subschema unless another is given. */
+  lose(message: string, options?: { readonly rule?: string; readonly at?: JsonSchema }): void;
+}
+
+/**
+ * One small, named change of a schema. A dialect is a list of them; each runs over every subschema before the next one starts.
+ *
+ * ```
+ * { name: "constToEnum", apply: ({ const: value, ...rest }) => ... }
+ * ```
+ */
+export interface Rewrite {
+  readonly name: string;
+  /** `down`: a subschema first, then what is inside the outcome. `up`: the inside first. Default `down`. */
+  readonly order?: "down" | "up";
+  /** Returns the same object when nothing changes, else a new one: what is given is never changed. */
+  apply(node: JsonSchema, context: RewriteContext): JsonSchema;
+}
+
+export interface Lowered {
+  readonly schema: JsonSchema;
+  /** Empty when the outcome says all that the schema said. */
+  readonly losses: readonly Loss[];
+}
+
+/** Deeper than this a schema is cut, with a loss. */
+const MAX_DEPTH = 128;
+
+/** With more subschemas than this (inlined references multiply) a schema is cut, with a loss. */
+export const MAX_SUBSCHEMAS = 10_000;
+
+/**
+ * Rewrites a JSON Schema into a dialect. The schema that is given is not changed; literal values (`enum`, `default`) are shared.
+ *
+ * @example
+ * const { schema, losses } = lowerSchema(tool.inputSchema.jsonSchema, [inlineRefs(), closeObjects(), requireAll()]);
+ */
+export function lowerSchema(
+  schema: JsonSchema,
+  rewrites: readonly Rewrite[],
+  options: { readonly tool?: string } = {},
+): Lowered {
+  const { tool = "" } = options;
+  const losses = new Map<string, Loss>();
+  const lose = (path: string, rule: string, message: string) => {
+    const key = `${path}\n${rule}`;
+    if (!losses.has(key)) losses.set(key, { tool, path, rule, message });
+  };
+
+  // Every subschema of the copy is an object of its own, so that it can be asked where it came from after it was moved.
+  const origins = new WeakMap<object, string>();
+  let root = copy(schema, origins, lose);
+  for (const rewrite of rewrites) root = runRewrite(rewrite, root, origins, lose);
+  return { schema: root, losses: [...losses.values()] };
+}
+
+function runRewrite(
+  rewrite: Rewrite,
+  root: JsonSchema,
+  origins: WeakMap<object, string>,
+  lose: (path: string, rule: string, message: string) => void,
+): JsonSchema {
+  const visit = (given: JsonSchema, madeAt: string, depth: number): JsonSchema => {
+    // Only a rewrite that wraps what it is given in itself, again and again, comes here.
+    if (depth > 4 * MAX_DEPTH) throw new Error(`Rewrite ${rewrite.name} does not come to an end at ${madeAt}.`);
+    const path = origins.get(given) ?? madeAt;
+    const context: RewriteContext = {
+      path,
+      root,
+      isRoot: depth === 0,
+      resolve: (ref) => resolveRef(root, ref),
+      lose: (message, { rule = rewrite.name, at } = {}) =>
+        lose(at === undefined ? path : (origins.get(at) ?? path), rule, message),
+    };
+    const known = (node: JsonSchema) => {
+      if (!origins.has(node)) origins.set(node, path);
+      return node;
+    };
+    const inside = (node: JsonSchema) =>
+      known(
+        mapSubschemas(node, (child, pointer) =>
+          typeof child === "boolean" ? child : visit(child, path + pointer, depth + 1),
+        ),
+      );
+    if (rewrite.order === "up") return known(rewrite.apply(inside(given), context));
+    return inside(known(rewrite.apply(given, context)));
+  };
+  return visit(root, "", 0);
+}
+
+/** A deep copy in which no subschema occurs twice, at most {@link MAX_DEPTH} deep, without keywords that are `undefined`. */
+function copy(
+  schema: JsonSchema,
+  origins: WeakMap<object, string>,
+  lose: (path: string, rule: string, message: string) => void,
+): JsonSchema {
+  const above = new Set<JsonSchema>();
+  let count = 0;
+  const visit = (node: JsonSchema, path: string): JsonSchema => {
+    let outcome: JsonSchema;
+    if (above.has(node)) {
+      lose(
+        path,
+        "recursion",
+        "The schema object contains itself; use $ref for a recursive schema. Any value is allowed here.",
+      );
+      outcome = {};
+    } else if (above.size >= MAX_DEPTH || ++count > MAX_SUBSCHEMAS) {
+      lose(
+        path,
+        "size",
+        `The schema is deeper than ${MAX_DEPTH} or has more than ${MAX_SUBSCHEMAS} subschemas. Any value is allowed here.`,
+      );
+      outcome = {};
+    } else {
+      above.add(node);
+      const stated = Object.fromEntries(Object.entries(node).filter(([, value]) => value !== undefined));
+      outcome = mapSubschemas(stated, (child, pointer) =>
+        typeof child === "boolean" ? child : visit(child, path + pointer),
+      );
+      above.delete(node);
+    }
+    origins.set(outcome, path);
+    return outcome;
+  };
+  return visit(schema, "");
+}
+
+/** Which keywords hold schemas: one, a list of them, or a record of them. Everything else is a literal value. */
+const KEYWORDS: ReadonlyMap<string, "one" | "list" | "record"> = new Map([
+  ["additionalItems", "one"],
+  ["additionalProperties", "one"],
+  ["contains", "one"],
+  ["contentSchema", "one"],
+  ["else", "one"],
+  ["if", "one"],
+  // A list in drafts before 2020-12.
+  ["items", "one"],
+  ["not", "one"],
+  ["propertyNames", "one"],
+  ["then", "one"],
+  ["unevaluatedItems", "one"],
+  ["unevaluatedProperties", "one"],
+  ["allOf", "list"],
+  ["anyOf", "list"],
+  ["oneOf", "list"],
+  ["prefixItems", "list"],
+  ["$defs", "record"],
+  ["definitions", "record"],
+  // Drafts before 2019-09: a record of schemas and of lists of names.
+  ["dependencies", "record"],
+  ["dependentSchemas", "record"],
+  ["patternProperties", "record"],
+  ["properties", "record"],
+]);
+
+/**
+ * A schema with each of its direct subschemas changed; the same object when none was.
+ *
+ * @param change gets the subschema, its JSON Pointer from `node` (`/properties/city`) and the keyword that holds it
+ */
+export function mapSubschemas(
+  node: JsonSchema,
+  change: (child: JsonSchema | boolean, pointer: string, keyword: string) => JsonSchema | boolean,
+): JsonSchema {
+  let changed: Record<string, unknown> | undefined;
+  for (const keyword of Object.keys(node)) {
+    const kind = KEYWORDS.get(keyword);
+    if (kind === undefined) continue;
+    const value = node[keyword];
+    let outcome: unknown = value;
+    if (Array.isArray(value) && kind !== "record") {
+      const list = value.map((child, index) =>
+        isSchema(child) ? change(child, `/${keyword}/${index}`, keyword) : child,
+      );
+      if (list.some((child, index) => child !== value[index])) outcome = list;
+    } else if (kind === "record" && isRecord(value)) {
+      const entries = Object.entries(value);
+      // fromEntries and not assignment: a property may be called __proto__.
+      const mapped = entries.map(([name, child]) => [
+        name,
+        isSchema(child) ? change(child, `/${keyword}/${encodeToken(name)}`, keyword) : child,
+      ]);
+      if (mapped.some(([, child], index) => child !== entries[index]?.[1])) outcome = Object.fromEntries(mapped);
+    } else if (kind === "one" && isSchema(value)) {
+      outcome = change(value, `/${keyword}`, keyword);
+    }
+    if (outcome !== value) (changed ??= { ...node })[keyword] = outcome;
+  }
+  return changed ?? node;
+}
+
+/** Calls `visit` for a schema and everything inside it, outside first. */
+export function walkSchema(node: JsonSchema, visit: (node: JsonSchema, pointer: string) => void, pointer = ""): void {
+  visit(node, pointer);
+  mapSubschemas(node, (child, step) => {
+    if (typeof child !== "boolean") walkSchema(child, visit, pointer + step);
+    return child;
+  });
+}
+
+/** What a `$ref` points to inside a schema: `#`, `#/$defs/Name`, `#anchor`, or any of them after an `$id` that occurs in it. */
+export function resolveRef(root: JsonSchema, ref: string): JsonSchema | undefined {
+  const hash = ref.indexOf("#");
+  const base = hash < 0 ? ref : ref.slice(0, hash);
+  const fragment = hash < 0 ? "" : ref.slice(hash + 1);
+  const resource = base === "" ? root : find(root, (node) => node["$id"] === base || node["$id"] === `${base}#`);
+  if (resource === undefined || fragment === "") return resource;
+  if (!fragment.startsWith("/")) {
+    return find(
+      resource,
+      (node) => node["$anchor"] === fragment || node["$dynamicAnchor"] === fragment || node["$id"] === `#${fragment}`,
+    );
+  }
+  let value: unknown = resource;
+  for (const token of fragment.slice(1).split("/")) {
+    const name = decodeToken(token);
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
+    value = (value as Record<string, unknown>)[name];
+  }
+  if (value === true) return {};
+  if (value === false) return { not: {} };
+  return isRecord(value) ? value : undefined;
+}
+
+function find(root: JsonSchema, matches: (node: JsonSchema) => boolean): JsonSchema | undefined {
+  let found: JsonSchema | undefined;
+  walkSchema(root, (node) => {
+    if (found === undefined && matches(node)) found = node;
+  });
+  return found;
+}
+
+/** The steps of a JSON Pointer (RFC 6901). */
+export function pointerSteps(pointer: string): string[] {
+  return pointer === ""
+    ? []
+    : pointer
+        .slice(1)
+        .split("/")
+        .map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
+function encodeToken(name: string): string {
+  return name.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
+/** A token of a pointer inside a `$ref`, where it is percent-encoded too. */
+function decodeToken(token: string): string {
+  const [name] = pointerSteps(`/${token}`) as [string];
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
+}
+
+function isSchema(value: unknown): value is JsonSchema | boolean {
+  return typeof value === "boolean" || isRecord(value);
+}
+
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

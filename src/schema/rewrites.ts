@@ -1,0 +1,23 @@
+/**
+ * Named rewrites from which an adapter puts its dialect together, grouped by what they change.
+ * Each is a factory; what it gives up it reports, and where nothing is given up it says nothing.
+ */
+export { inlineRefs, keepLocalRefs, refsAlone } from "./rewrites/refs.ts";
+export { closeObjects, ensureObjectRoot, openObjects, requireAll, requireDeclared } from "./rewrites/objects.ts";
+export {
+  flattenRootUnion,
+  foldAllOf,
+  nullableKeyword,
+  oneOfToAnyOf,
+  spreadUnions,
+  typeArrayToAnyOf,
+} from "./rewrites/unions.ts";
+export {
+  anyTypes,
+  constToEnum,
+  ensureType,
+  stringEnums,
+  tuplesToArrays,
+  withoutBooleanSchemas,
+} from "./rewrites/values.ts";
+export { dropAnnotations, dropKeywords, keepFormats, limitMinItems } from "./rewrites/keywords.ts";

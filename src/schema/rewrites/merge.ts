@@ -1,0 +1,136 @@
+import { isRecord } from "../lower.ts";
+import type { JsonSchema } from "../types.ts";
+import { ANNOTATIONS, own, propertiesOf, requiredOf } from "./types.ts";
+
+/** Told of each keyword that the outcome says less exactly than the two schemas did. */
+export type Conflict = (keyword: string) => void;
+
+/**
+ * One schema for what fits both. Where two keywords have no common form the first one stays, and `conflict` hears of it.
+ * What describes comes from the first, where both have it.
+ */
+export function mergeSchemas(first: JsonSchema, second: JsonSchema, conflict: Conflict): JsonSchema {
+  // The order of the first, then what the second adds; the values of the first.
+  const merged: Record<string, unknown> = { ...first, ...second, ...first };
+  for (const keyword of Object.keys(first)) {
+    if (!Object.hasOwn(second, keyword) || ANNOTATIONS.includes(keyword)) continue;
+    if (keyword === "properties" || keyword === "additionalProperties") continue; // below: they depend on each other
+    const [one, other] = [first[keyword], second[keyword]];
+    if (sameValue(one, other)) continue;
+    const both = mergeKeyword(keyword, one, other, conflict);
+    if (both === undefined) conflict(keyword);
+    else merged[keyword] = both;
+  }
+  return mergeObjects(merged, first, second, conflict);
+}
+
+function mergeKeyword(keyword: string, one: unknown, other: unknown, conflict: Conflict): unknown {
+  switch (keyword) {
+    case "type":
+      return commonTypes(one, other);
+    case "enum":
+      return Array.isArray(one) && Array.isArray(other)
+        ? nonEmpty(one.filter((value) => other.some((same) => sameValue(value, same))))
+        : undefined;
+    case "required":
+      return Array.isArray(one) && Array.isArray(other) ? [...new Set([...one, ...other])] : undefined;
+    case "minimum":
+    case "exclusiveMinimum":
+    case "minLength":
+    case "minItems":
+    case "minProperties":
+      return typeof one === "number" && typeof other === "number" ? Math.max(one, other) : undefined;
+    case "maximum":
+    case "exclusiveMaximum":
+    case "maxLength":
+    case "maxItems":
+    case "maxProperties":
+      return typeof one === "number" && typeof other === "number" ? Math.min(one, other) : undefined;
+    case "multipleOf":
+      if (typeof one !== "number" || typeof other !== "number") return undefined;
+      return one % other === 0 ? one : other % one === 0 ? other : undefined;
+    case "uniqueItems":
+      return one === true || other === true;
+    case "items":
+    case "propertyNames":
+      return mergeEither(one, other, conflict);
+    case "$defs":
+    case "definitions":
+      return isRecord(one) && isRecord(other) && Object.keys(one).every((name) => !Object.hasOwn(other, name))
+        ? { ...other, ...one }
+        : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** A property belongs to the intersection as both sides say, and to the side that does not name it as its `additionalProperties` says. */
+function mergeObjects(
+  merged: Record<string, unknown>,
+  first: JsonSchema,
+  second: JsonSchema,
+  conflict: Conflict,
+): JsonSchema {
+  const [ours, theirs] = [propertiesOf(first), propertiesOf(second)];
+  const names = [...new Set([...Object.keys(ours), ...Object.keys(theirs)])];
+  if (names.length > 0 || merged["properties"] !== undefined) {
+    const entries = names.map((name) => {
+      const one = own(ours, name) ?? otherProperty(first);
+      const other = own(theirs, name) ?? otherProperty(second);
+      // Closed on one side, named on the other: read strictly nothing fits; what was meant is both.
+      if (one === undefined || other === undefined) {
+        conflict("additionalProperties");
+        return [name, one ?? other];
+      }
+      return [name, mergeEither(one, other, conflict)];
+    });
+    merged["properties"] = Object.fromEntries(entries);
+  }
+  const [one, other] = [first["additionalProperties"], second["additionalProperties"]];
+  if (one === false || other === false) merged["additionalProperties"] = false;
+  else if (one !== undefined && other !== undefined) merged["additionalProperties"] = mergeEither(one, other, conflict);
+  return merged;
+}
+
+/** What a side says of a property that it does not name; `undefined`: that it must not be there. */
+function otherProperty(node: JsonSchema): JsonSchema | boolean | undefined {
+  const other = node["additionalProperties"];
+  if (other === false) return undefined;
+  return isRecord(other) ? other : true;
+}
+
+function mergeEither(one: unknown, other: unknown, conflict: Conflict): unknown {
+  if (one === true || one === undefined) return other;
+  if (other === true || other === undefined) return one;
+  if (one === false || other === false) return false;
+  return isRecord(one) && isRecord(other) ? mergeSchemas(one, other, conflict) : undefined;
+}
+
+function commonTypes(one: unknown, other: unknown): unknown {
+  const ours = [one].flat();
+  const theirs = [other].flat();
+  const common = ours.flatMap((type) => {
+    if (theirs.includes(type)) return [type];
+    if (type === "number" && theirs.includes("integer")) return ["integer"];
+    return type === "integer" && theirs.includes("number") ? ["integer"] : [];
+  });
+  return common.length === 1 ? common[0] : nonEmpty([...new Set(common)]);
+}
+
+function nonEmpty<T>(list: T[]): T[] | undefined {
+  return list.length === 0 ? undefined : list;
+}
+
+/** Equality of JSON values. */
+export function sameValue(one: unknown, other: unknown): boolean {
+  if (Object.is(one, other)) return true;
+  if (Array.isArray(one) && Array.isArray(other)) {
+    return one.length === other.length && one.every((item, index) => sameValue(item, other[index]));
+  }
+  if (!isRecord(one) || !isRecord(other)) return false;
+  const names = Object.keys(one);
+  return (
+    names.length === Object.keys(other).length &&
+    names.every((name) => Object.hasOwn(other, name) && sameValue(one[name], other[name]))
+  );
+}

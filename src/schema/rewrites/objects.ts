@@ -1,0 +1,129 @@
+import type { Rewrite, RewriteContext } from "../lower.ts";
+import type { JsonSchema } from "../types.ts";
+import { describe, without } from "./keywords.ts";
+import { admitsNull, branchesOf, isObjectNode, own, propertiesOf, requiredOf, typesOf, ANNOTATIONS } from "./types.ts";
+
+/**
+ * `additionalProperties: false` on every object. An object that does not speak of other properties is closed without a report;
+ * one that is open on purpose, a record, or any object at all (no properties) is a loss.
+ * Run {@link foldAllOf} and {@link spreadUnions} first: closing the parts of an intersection leaves nothing that fits.
+ */
+export function closeObjects(): Rewrite {
+  return {
+    name: "closeObjects",
+    apply(node, { lose, isRoot }) {
+      if (!isObjectNode(node) || node["additionalProperties"] === false) return node;
+      const other = node["additionalProperties"];
+      if (other !== undefined) {
+        lose(
+          Object.keys(propertiesOf(node)).length === 0
+            ? "A record can not be said: only an empty object is left."
+            : "An object that is open for other properties is closed.",
+        );
+      } else if (!isRoot && node["properties"] === undefined && typesOf(node).includes("object")) {
+        lose("An object of any content can not be said: only an empty object is left.");
+      }
+      return { ...node, additionalProperties: false };
+    },
+  };
+}
+
+/** Leaves `additionalProperties` out. One that says `false` goes without a report (inputs are still validated); a schema is a loss. */
+export function openObjects(options: { readonly toDescription?: boolean } = {}): Rewrite {
+  const { toDescription = false } = options;
+  return {
+    name: "openObjects",
+    apply(node, { lose }) {
+      if (!Object.hasOwn(node, "additionalProperties")) return node;
+      const other = node["additionalProperties"];
+      const rest = without(node, ["additionalProperties"]);
+      if (typeof other === "boolean" || Object.keys(other as JsonSchema).length === 0) return rest;
+      lose(`What other properties hold is ${toDescription ? "kept in the description only" : "left out"}.`, {
+        rule: "unsupported:additionalProperties",
+      });
+      return toDescription ? describe(rest, [["additionalProperties", other]]) : rest;
+    },
+  };
+}
+
+/**
+ * Makes every property required, and those that were optional nullable: for dialects in which nothing may be left out.
+ * No loss: `dropNulls()` of `coerce.ts` takes the nulls out again before validation.
+ */
+export function requireAll(): Rewrite {
+  return {
+    name: "requireAll",
+    apply(node, context) {
+      if (node["properties"] === undefined && node["required"] === undefined) return node;
+      if (!isObjectNode(node)) return node;
+      const properties = propertiesOf(node);
+      const names = Object.keys(properties);
+      const required = new Set(requiredOf(node));
+      const undeclared = [...required].filter((name) => !Object.hasOwn(properties, name));
+      if (undeclared.length > 0) context.lose(`Required without a schema of its own: ${undeclared.join(", ")}.`);
+      const nullable = names.map((name) => {
+        const property = own(properties, name) as JsonSchema | boolean;
+        return [name, required.has(name) ? property : orNull(property, context)];
+      });
+      return { ...node, properties: Object.fromEntries(nullable), required: names };
+    },
+  };
+}
+
+/** A schema that lets `null` through beside what it let through before. */
+function orNull(node: JsonSchema | boolean, { resolve }: RewriteContext): JsonSchema | boolean {
+  if (admitsNull(node, resolve)) return node;
+  if (node === false) return { type: "null" };
+  const schema = node as JsonSchema;
+  const plain = ["anyOf", "oneOf", "allOf", "$ref", "const", "not", "if"].every(
+    (keyword) => !Object.hasOwn(schema, keyword),
+  );
+  const types = typesOf(schema);
+  if (plain && types.length > 0) {
+    const values = schema["enum"];
+    return {
+      ...schema,
+      type: types.includes("null") ? schema["type"] : [...types, "null"],
+      ...(Array.isArray(values) && { enum: [...values, null] }),
+    };
+  }
+  const branches = branchesOf(schema, "anyOf");
+  const said = Object.keys(schema).filter((keyword) => !ANNOTATIONS.includes(keyword));
+  if (branches.length > 0 && said.length === 1) return { ...schema, anyOf: [...branches, { type: "null" }] };
+  // What describes stays outside, where a reader looks for it; what binds goes into the branch.
+  const outside = without(schema, said);
+  return { ...outside, anyOf: [without(schema, ANNOTATIONS), { type: "null" }] };
+}
+
+/** Takes names out of `required` that have no property: some providers refuse the whole request for one. */
+export function requireDeclared(): Rewrite {
+  return {
+    name: "requireDeclared",
+    apply(node, { lose }) {
+      const required = requiredOf(node);
+      const properties = propertiesOf(node);
+      const declared = required.filter((name) => Object.hasOwn(properties, name));
+      if (declared.length === required.length) return node;
+      lose(`Required without a schema of its own: ${required.filter((name) => !declared.includes(name)).join(", ")}.`);
+      return declared.length === 0 ? without(node, ["required"]) : { ...node, required: declared };
+    },
+  };
+}
+
+/** Gives the root `type: "object"` and `properties`. A root that describes no object is a loss; nothing of it is left. */
+export function ensureObjectRoot(): Rewrite {
+  return {
+    name: "ensureObjectRoot",
+    apply(node, { isRoot, lose }) {
+      if (!isRoot) return node;
+      const types = typesOf(node);
+      if (types.length > 0 && !types.includes("object")) {
+        lose(`The arguments of a call are an object, the schema says ${types.join(" or ")}.`);
+        return { type: "object", properties: {} };
+      }
+      if (node["type"] === "object" && node["properties"] !== undefined) return node;
+      const { type: _, ...rest } = node;
+      return { type: "object", properties: {}, ...rest };
+    },
+  };
+}

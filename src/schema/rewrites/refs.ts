@@ -1,0 +1,183 @@
+import {
+  isRecord,
+  mapSubschemas,
+  MAX_SUBSCHEMAS,
+  resolveRef,
+  walkSchema,
+  type Rewrite,
+  type RewriteContext,
+} from "../lower.ts";
+import type { JsonSchema } from "../types.ts";
+import { without } from "./keywords.ts";
+import { mergeSchemas } from "./merge.ts";
+import { ANNOTATIONS } from "./types.ts";
+
+/**
+ * Puts what a `$ref` points to in its place, and leaves `$defs` out: for dialects without references.
+ * A recursive one, or one that points to nothing, is a loss and becomes a schema of the same type without content.
+ */
+export function inlineRefs(): Rewrite {
+  return {
+    name: "inlineRefs",
+    apply(node, context) {
+      if (!context.isRoot) return node;
+      let count = 0;
+      const expand = (schema: JsonSchema, open: readonly JsonSchema[]): JsonSchema => {
+        if (typeof schema["$ref"] !== "string") {
+          return mapSubschemas(schema, (child, _, keyword) =>
+            typeof child === "boolean" || DEFINITIONS.includes(keyword) ? child : expand(child, open),
+          );
+        }
+        const { $ref: ref, ...beside } = schema as { $ref: string };
+        const target = context.resolve(ref);
+        if (target === undefined) {
+          context.lose(`${ref} points to nothing in this schema; any value is allowed.`, { at: schema });
+          return expand(beside, open);
+        }
+        if (open.includes(target) || ++count > MAX_SUBSCHEMAS) {
+          context.lose(`${ref} is recursive and this dialect has no references; the recursion is cut.`, { at: schema });
+          return { ...shell(target), ...expand(beside, open) };
+        }
+        const inlined = expand(without(target, DEFINITIONS), [...open, target]);
+        if (Object.keys(beside).length === 0) return inlined;
+        return mergeSchemas(expand(beside, open), inlined, (keyword) =>
+          context.lose(`${keyword} beside ${ref} and in what it points to have no common form.`, { at: schema }),
+        );
+      };
+      const hasRefs = holds(node, (schema) => typeof schema["$ref"] === "string");
+      const plain = hasRefs ? expand(node, [node]) : node;
+      return DEFINITIONS.some((keyword) => Object.hasOwn(plain, keyword)) ? dropDefinitions(plain) : plain;
+    },
+  };
+}
+
+const DEFINITIONS: readonly string[] = ["$defs", "definitions", "$anchor", "$dynamicAnchor", "$id"];
+
+function dropDefinitions(node: JsonSchema): JsonSchema {
+  const rest = DEFINITIONS.some((keyword) => Object.hasOwn(node, keyword)) ? without(node, DEFINITIONS) : node;
+  return mapSubschemas(rest, (child) => (typeof child === "boolean" ? child : dropDefinitions(child)));
+}
+
+/** What is left of a schema whose content can not be said. */
+function shell(node: JsonSchema): JsonSchema {
+  const { type, description } = node;
+  return { ...(type !== undefined && { type }), ...(description !== undefined && { description }) };
+}
+
+/**
+ * Brings every `$ref` into the form `#` or `#/$defs/Name`, with all definitions in the root's `$defs` and no unused ones:
+ * the form that dialects with references agree on, and one that survives later rewrites.
+ * A reference that points to nothing (another document) is a loss.
+ */
+export function keepLocalRefs(): Rewrite {
+  return {
+    name: "keepLocalRefs",
+    apply(root, context) {
+      if (!context.isRoot) return root;
+      const definitions = new Map<JsonSchema, { name: string; schema: JsonSchema | undefined }>();
+      const names = new Set<string>();
+      const rewrite = (schema: JsonSchema): JsonSchema => {
+        const node = mapSubschemas(without(schema, DEFINITIONS), (child) =>
+          typeof child === "boolean" ? child : rewrite(child),
+        );
+        const ref = schema["$ref"];
+        if (typeof ref !== "string") return node;
+        const target = context.resolve(ref);
+        if (target === undefined) {
+          context.lose(`${ref} points to nothing in this schema; any value is allowed.`, { at: schema });
+          return without(node, ["$ref"]);
+        }
+        return { ...node, $ref: target === root ? "#" : `#/$defs/${define(target, ref)}` };
+      };
+      const define = (target: JsonSchema, ref: string): string => {
+        const known = definitions.get(target);
+        if (known !== undefined) return known.name;
+        const name = freeName(ref, names);
+        const entry: { name: string; schema: JsonSchema | undefined } = { name, schema: undefined };
+        definitions.set(target, entry); // before its content, which may refer to itself
+        entry.schema = rewrite(target);
+        return name;
+      };
+      const rest = rewrite(root);
+      if (definitions.size === 0) return rest;
+      return {
+        ...rest,
+        $defs: Object.fromEntries([...definitions.values()].map(({ name, schema }) => [name, schema])),
+      };
+    },
+  };
+}
+
+/** The last step of a reference as a name that needs no escapes, numbered where it is taken. */
+function freeName(ref: string, taken: Set<string>): string {
+  const base = (ref.split(/[/#]/).at(-1) ?? "").replace(/%[0-9A-Fa-f]{2}|[^A-Za-z0-9_.-]/g, "_") || "schema";
+  let name = base;
+  for (let number = 2; taken.has(name); number++) name = `${base}_${number}`;
+  taken.add(name);
+  return name;
+}
+
+/**
+ * Leaves a `$ref` no neighbours, for dialects that read it as draft 7 did or refuse them:
+ * a description goes around it (`{ description, anyOf: [{ $ref }] }`), what binds is merged with the target, or both into an `allOf` where the target is recursive.
+ */
+export function refsAlone(): Rewrite {
+  return {
+    name: "refsAlone",
+    apply(node, { root, isRoot, resolve, lose }) {
+      const { $ref, ...beside } = node;
+      if (typeof $ref !== "string") return node;
+      if (isRoot) return rootTarget(node, root, lose);
+      const keywords = Object.keys(beside);
+      if (keywords.length === 0) return node;
+      if (keywords.every((keyword) => ANNOTATIONS.includes(keyword))) return { ...beside, anyOf: [{ $ref }] };
+      const target = resolve($ref);
+      if (target === undefined || refersTo(target, target, root)) return { allOf: [{ $ref }, beside] };
+      return mergeSchemas(beside, target, (keyword) =>
+        lose(`${keyword} beside ${$ref} and in what it points to have no common form.`),
+      );
+    },
+  };
+}
+
+/** A root that is nothing but a reference (`{ $ref: "#/$defs/Input", $defs }`) becomes what it points to. */
+function rootTarget(node: JsonSchema, root: JsonSchema, lose: RewriteContext["lose"]): JsonSchema {
+  let current = node;
+  const seen = new Set<JsonSchema>();
+  while (typeof current["$ref"] === "string") {
+    const { $ref, ...beside } = current as { $ref: string };
+    const target = resolveRef(root, $ref);
+    if (target === undefined || target === root || seen.has(target)) {
+      lose(`${$ref} at the root points to nothing but itself.`);
+      return beside;
+    }
+    seen.add(target);
+    current = mergeSchemas(beside, target, (keyword) =>
+      lose(`${keyword} beside ${$ref} and in what it points to have no common form.`),
+    );
+  }
+  return current;
+}
+
+/** Whether a schema, through any number of references, holds a reference to `target`. */
+function refersTo(from: JsonSchema, target: JsonSchema, root: JsonSchema): boolean {
+  const seen = new Set<JsonSchema>();
+  const search = (schema: JsonSchema): boolean => {
+    if (seen.has(schema)) return false;
+    seen.add(schema);
+    return holds(schema, (node) => {
+      const ref = node["$ref"];
+      const next = typeof ref === "string" ? resolveRef(root, ref) : undefined;
+      return next !== undefined && (next === target || search(next));
+    });
+  };
+  return search(from);
+}
+
+function holds(schema: JsonSchema, matches: (node: JsonSchema) => boolean): boolean {
+  let found = false;
+  walkSchema(schema, (node) => {
+    found ||= isRecord(node) && matches(node);
+  });
+  return found;
+}

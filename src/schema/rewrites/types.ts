@@ -1,0 +1,127 @@
+import { isRecord } from "../lower.ts";
+import type { JsonSchema } from "../types.ts";
+
+/** The types that a node names; empty where it names none. */
+export function typesOf({ type }: JsonSchema): readonly string[] {
+  if (typeof type === "string") return [type];
+  return Array.isArray(type) ? type.filter((one) => typeof one === "string") : [];
+}
+
+/** Whether a node describes an object: by its type, or by its keywords where it has none. */
+export function isObjectNode(node: JsonSchema): boolean {
+  const types = typesOf(node);
+  if (types.length > 0) return types.includes("object");
+  return OBJECT_KEYWORDS.some((keyword) => Object.hasOwn(node, keyword));
+}
+
+const OBJECT_KEYWORDS = ["properties", "required", "additionalProperties", "patternProperties", "propertyNames"];
+
+/** The properties of a node; empty where it has none. Read with `Object.entries` or {@link own}. */
+export function propertiesOf({ properties }: JsonSchema): Readonly<Record<string, JsonSchema | boolean>> {
+  return isRecord(properties) ? (properties as Record<string, JsonSchema | boolean>) : {};
+}
+
+export function requiredOf({ required }: JsonSchema): readonly string[] {
+  return Array.isArray(required) ? required.filter((name) => typeof name === "string") : [];
+}
+
+export function own<T>(record: Readonly<Record<string, T>>, name: string): T | undefined {
+  return Object.hasOwn(record, name) ? record[name] : undefined;
+}
+
+/** The list under a keyword that holds schemas; empty where it has none. */
+export function branchesOf(node: JsonSchema, keyword: "anyOf" | "oneOf" | "allOf"): readonly (JsonSchema | boolean)[] {
+  const value = node[keyword];
+  return Array.isArray(value) ? (value as (JsonSchema | boolean)[]) : [];
+}
+
+/** The JSON Schema type of a literal value. */
+export function typeOfValue(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number";
+  return typeof value;
+}
+
+/** Whether a schema lets a value through, as far as type, enum and const say. */
+export function admitsNull(
+  node: JsonSchema | boolean,
+  resolve: (ref: string) => JsonSchema | undefined,
+  depth = 0,
+): boolean {
+  if (typeof node === "boolean") return node;
+  if (depth > 32) return false; // a reference to itself
+  const types = typesOf(node);
+  if (types.length > 0 && !types.includes("null")) return false;
+  if (Object.hasOwn(node, "const") && node["const"] !== null) return false;
+  if (Array.isArray(node["enum"]) && !node["enum"].includes(null)) return false;
+  if (Object.hasOwn(node, "not") || Object.hasOwn(node, "if")) return false; // it may or may not
+  const inside = (branch: JsonSchema | boolean) => admitsNull(branch, resolve, depth + 1);
+  if (typeof node["$ref"] === "string") {
+    const target = resolve(node["$ref"]);
+    if (target === undefined || !inside(target)) return false;
+  }
+  if (Array.isArray(node["anyOf"]) && !branchesOf(node, "anyOf").some(inside)) return false;
+  if (Array.isArray(node["oneOf"]) && branchesOf(node, "oneOf").filter(inside).length !== 1) return false;
+  return branchesOf(node, "allOf").every(inside);
+}
+
+/** Keywords that describe and do not bind. */
+export const ANNOTATIONS: readonly string[] = [
+  "title",
+  "description",
+  "default",
+  "examples",
+  "deprecated",
+  "readOnly",
+  "writeOnly",
+  "$comment",
+];
+
+/** Keywords that bind values of one type only. */
+const KEYWORD_TYPES: Readonly<Record<string, string>> = {
+  ...each("string", [
+    "minLength",
+    "maxLength",
+    "pattern",
+    "format",
+    "contentEncoding",
+    "contentMediaType",
+    "contentSchema",
+  ]),
+  ...each("number", ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]),
+  ...each("array", [
+    "items",
+    "prefixItems",
+    "additionalItems",
+    "contains",
+    "minContains",
+    "maxContains",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "unevaluatedItems",
+  ]),
+  ...each("object", [
+    "properties",
+    "required",
+    "additionalProperties",
+    "patternProperties",
+    "propertyNames",
+    "minProperties",
+    "maxProperties",
+    "dependentRequired",
+    "dependentSchemas",
+    "dependencies",
+    "unevaluatedProperties",
+  ]),
+};
+
+/** The type that a keyword is about (`number` for `integer` too); `undefined` for those about any value. */
+export function typeOfKeyword(keyword: string): string | undefined {
+  return own(KEYWORD_TYPES, keyword);
+}
+
+function each(type: string, keywords: readonly string[]): Record<string, string> {
+  return Object.fromEntries(keywords.map((keyword) => [keyword, type]));
+}

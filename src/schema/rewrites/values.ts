@@ -1,0 +1,135 @@
+import { isRecord, mapSubschemas, type Rewrite } from "../lower.ts";
+import type { JsonSchema } from "../types.ts";
+import { describe, without } from "./keywords.ts";
+import { propertiesOf, requiredOf, typeOfKeyword, typeOfValue, typesOf } from "./types.ts";
+
+/** `const: "x"` becomes `enum: ["x"]`, with its type where none is named. */
+export function constToEnum(): Rewrite {
+  return {
+    name: "constToEnum",
+    apply(node) {
+      if (!Object.hasOwn(node, "const")) return node;
+      const { const: value, ...rest } = node;
+      return { ...(rest["type"] === undefined && { type: typeOfValue(value) }), ...rest, enum: [value] };
+    },
+  };
+}
+
+/**
+ * Leaves `enum` to strings, for dialects whose enums hold nothing else. Others are a loss:
+ * `describe` keeps the type and lists the values in the description, `stringify` makes strings of them.
+ */
+export function stringEnums(options: { readonly others?: "describe" | "stringify" } = {}): Rewrite {
+  const { others = "describe" } = options;
+  return {
+    name: "stringEnums",
+    apply(node, { lose }) {
+      const { enum: values, ...rest } = node;
+      if (!Array.isArray(values) || values.every((value) => typeof value === "string")) return node;
+      if (others === "stringify") {
+        lose("Values that are no strings become strings.", { rule: "unsupported:enum" });
+        return {
+          ...rest,
+          type: "string",
+          enum: values.map((value) => (typeof value === "string" ? value : JSON.stringify(value))),
+        };
+      }
+      lose("A list of values that are no strings is kept in the description only.", { rule: "unsupported:enum" });
+      const types = [...new Set(values.map(typeOfValue))];
+      const type = rest["type"] ?? (types.length === 1 ? types[0] : types);
+      return describe({ ...rest, type }, [["one of", values]]);
+    },
+  };
+}
+
+/**
+ * Gives every node a type, read from its other keywords. A node that allows any value is a loss: it becomes `any`.
+ *
+ * @param any default: any string, number or boolean, or null
+ */
+export function ensureType(any: JsonSchema = anyTypes(["string", "number", "boolean", "null"])): Rewrite {
+  return {
+    name: "ensureType",
+    apply(node, { lose }) {
+      if (typesOf(node).length > 0 || UNTYPED.some((keyword) => Object.hasOwn(node, keyword))) return node;
+      const types = impliedTypes(node);
+      if (types.length > 0) return { type: types.length === 1 ? types[0] : types, ...node };
+      lose("A value of any type can not be said.");
+      return { ...any, ...node };
+    },
+  };
+}
+
+/** What says the type elsewhere. */
+const UNTYPED = ["$ref", "anyOf", "oneOf", "allOf", "not", "if"];
+
+function impliedTypes(node: JsonSchema): readonly string[] {
+  if (Object.hasOwn(node, "const")) return [typeOfValue(node["const"])];
+  if (Array.isArray(node["enum"])) return [...new Set(node["enum"].map(typeOfValue))];
+  return [...new Set(Object.keys(node).flatMap((keyword) => typeOfKeyword(keyword) ?? []))];
+}
+
+/** `{ type: [...] }`: for {@link ensureType}. */
+export function anyTypes(types: readonly string[]): JsonSchema {
+  return { type: types };
+}
+
+/** Makes a list of one kind of item of a tuple. A loss: which item stands where is only told. */
+export function tuplesToArrays(): Rewrite {
+  return {
+    name: "tuplesToArrays",
+    apply(node, { lose }) {
+      const keyword = Array.isArray(node["prefixItems"])
+        ? "prefixItems"
+        : Array.isArray(node["items"])
+          ? "items"
+          : undefined;
+      if (keyword === undefined) return node;
+      const tuple = node[keyword] as (JsonSchema | boolean)[];
+      const more = keyword === "prefixItems" ? node["items"] : node["additionalItems"];
+      lose("A tuple becomes a list of any of its items, in any order.");
+      const kinds = [...tuple, ...(isRecord(more) ? [more as JsonSchema] : [])].filter(
+        (item) => typeof item !== "boolean",
+      );
+      const distinct = kinds.filter(
+        (item, index) => kinds.findIndex((other) => JSON.stringify(other) === JSON.stringify(item)) === index,
+      );
+      const rest = without(node, ["prefixItems", "items", "additionalItems", "unevaluatedItems"]);
+      const closed = more === false || node["unevaluatedItems"] === false;
+      return {
+        ...rest,
+        items: distinct.length === 1 ? (distinct[0] as JsonSchema) : distinct.length === 0 ? {} : { anyOf: distinct },
+        ...(closed && { maxItems: node["maxItems"] ?? tuple.length }),
+      };
+    },
+  };
+}
+
+/** `true` becomes `{}`; a property that must not be there is left out, another `false` becomes `{ not: {} }`. */
+export function withoutBooleanSchemas(): Rewrite {
+  return {
+    name: "withoutBooleanSchemas",
+    apply(node, { lose }) {
+      const properties = propertiesOf(node);
+      const forbidden = Object.keys(properties).filter((name) => properties[name] === false);
+      let changed = node;
+      if (forbidden.length > 0) {
+        if (node["additionalProperties"] !== false)
+          lose(`Properties that must not be there are left out: ${forbidden.join(", ")}.`);
+        changed = {
+          ...node,
+          properties: without(properties as JsonSchema, forbidden),
+          ...(node["required"] !== undefined && {
+            required: requiredOf(node).filter((name) => !forbidden.includes(name)),
+          }),
+        };
+      }
+      return mapSubschemas(changed, (child, _, keyword) => {
+        if (typeof child !== "boolean" || MAY_BE_BOOLEAN.includes(keyword)) return child;
+        return child ? {} : { not: {} };
+      });
+    },
+  };
+}
+
+const MAY_BE_BOOLEAN = ["additionalProperties", "unevaluatedProperties", "unevaluatedItems", "additionalItems"];

@@ -1,0 +1,144 @@
+import { ToolError } from "../errors.ts";
+import { lowerSchema, pointerSteps, type Loss, type Lowered, type OnLoss, type Rewrite } from "../schema/lower.ts";
+import type { JsonSchema } from "../schema/types.ts";
+import { toolList, type ToolSource } from "./tool-set.ts";
+import type { Tool } from "./tool.ts";
+
+/** What the caller of an adapter's `tools()` may choose. */
+export interface LowerToolsOptions {
+  /** `"auto"`: strict for each tool whose schema loses nothing by it that the plain form keeps. Default `false`. */
+  readonly strict?: boolean | "auto";
+  /** Default `"warn"`: one `console.warn` a tool. A function gets each loss. */
+  readonly onLoss?: OnLoss | ((loss: Loss) => void);
+}
+
+/** A tool in the provider's words, before it takes the form of the provider's request. */
+export interface LoweredTool {
+  /** As the provider will know it. */
+  readonly name: string;
+  readonly schema: JsonSchema;
+  readonly strict: boolean;
+}
+
+/** What an adapter says of its dialect. */
+export interface Dialect<ToolParam> {
+  /** The adapter's name, for messages. */
+  readonly adapter: string;
+  /** The name under which the provider knows a tool. */
+  toolName(name: string): string;
+  readonly plain: readonly Rewrite[];
+  /** Leave it out where the provider has no strict mode; `strict: true` is then reported as a loss. */
+  readonly strict?: readonly Rewrite[];
+  readonly options: LowerToolsOptions | undefined;
+  make(tool: Tool, lowered: LoweredTool): ToolParam;
+}
+
+/**
+ * Tools in a provider's form: names mapped, schemas lowered, losses reported. What an adapter's `tools()` is made of.
+ *
+ * @throws ToolError `duplicate_tool` when two names map to one; `schema_loss` with `onLoss: "throw"`, one issue a loss
+ * @throws TypeError when an option is none that is known
+ */
+export function lowerTools<ToolParam>(tools: ToolSource, dialect: Dialect<ToolParam>): ToolParam[] {
+  const { adapter, options = {} } = dialect;
+  const { strict = false, onLoss = "warn" } = options;
+  checkOptions(strict, onLoss);
+
+  const list = toolList(tools);
+  checkNames(list, dialect);
+  const losses: Loss[] = [];
+  const params = list.map((tool) => {
+    const lowered = lowerTool(tool, dialect, strict);
+    if (onLoss === "warn") warn(adapter, tool, lowered.losses);
+    losses.push(...lowered.losses);
+    return dialect.make(tool, { name: dialect.toolName(tool.name), schema: lowered.schema, strict: lowered.strict });
+  });
+  if (typeof onLoss === "function") losses.forEach((loss) => onLoss(loss));
+  if (onLoss === "throw" && losses.length > 0) throw lossError(adapter, losses);
+  return params;
+}
+
+function lowerTool(tool: Tool, dialect: Dialect<unknown>, strict: boolean | "auto"): Lowered & { strict: boolean } {
+  const lower = (rewrites: readonly Rewrite[]) =>
+    lowerSchema(tool.inputSchema.jsonSchema, rewrites, { tool: tool.name });
+  if (dialect.strict === undefined) {
+    const plain = lower(dialect.plain);
+    if (strict !== true) return { ...plain, strict: false };
+    const message = `${dialect.adapter} has no strict mode; the tool is sent without it.`;
+    return {
+      ...plain,
+      strict: false,
+      losses: [{ tool: tool.name, path: "", rule: "strict", message }, ...plain.losses],
+    };
+  }
+  if (strict === true) return { ...lower(dialect.strict), strict: true };
+  const plain = lower(dialect.plain);
+  if (strict === "auto") {
+    const held = lower(dialect.strict);
+    const lostAnyway = new Set(plain.losses.map(lossKey));
+    if (held.losses.every((loss) => lostAnyway.has(lossKey(loss)))) return { ...held, strict: true };
+  }
+  return { ...plain, strict: false };
+}
+
+function lossKey({ path, rule }: Loss): string {
+  return `${path}\n${rule}`;
+}
+
+/** Two tools that the provider could not tell apart: their calls would go to the wrong one. */
+function checkNames(tools: readonly Tool[], dialect: Dialect<unknown>): void {
+  const seen = new Map<string, Tool>();
+  for (const tool of tools) {
+    const name = dialect.toolName(tool.name);
+    const other = seen.get(name);
+    if (other !== undefined) {
+      throw new ToolError(
+        "duplicate_tool",
+        `${dialect.adapter} would know both ${other.qualifiedName} (${other.name}) and ${tool.qualifiedName} (${tool.name}) as ${name}. Rename one of them.`,
+      );
+    }
+    seen.set(name, tool);
+  }
+}
+
+/** Which adapters have warned of a tool: an agent sends the same tools with every request. */
+const warned = new WeakMap<Tool, Set<string>>();
+
+function warn(adapter: string, tool: Tool, losses: readonly Loss[]): void {
+  if (losses.length === 0) return;
+  const adapters = warned.get(tool) ?? new Set();
+  if (adapters.has(adapter)) return;
+  warned.set(tool, adapters.add(adapter));
+  console.warn(
+    `toolstream: ${adapter} can not say all of the input schema of ${tool.name}: ${losses.map(describeLoss).join("; ")}. ` +
+      `Inputs are still validated against the whole schema. Set onLoss to change what happens here.`,
+  );
+}
+
+function lossError(adapter: string, losses: readonly Loss[]): ToolError {
+  const names = [...new Set(losses.map((loss) => loss.tool))].join(", ");
+  return new ToolError(
+    "schema_loss",
+    `${adapter} can not say all of the input schema of ${names}: ${losses.map(describeLoss).join("; ")}. Change the schema, or set onLoss to "warn" or "ignore".`,
+    {
+      issues: losses.map((loss) => ({
+        message: `${loss.tool}: ${loss.rule}: ${loss.message}`,
+        path: pointerSteps(loss.path),
+      })),
+    },
+  );
+}
+
+/** A loss in one line: `at /properties/n: unsupported:minimum: ...`. */
+export function describeLoss({ path, rule, message }: Loss): string {
+  return `at ${path === "" ? "the root" : path}: ${rule}: ${message.replace(/\.$/, "")}`;
+}
+
+function checkOptions(strict: unknown, onLoss: unknown): void {
+  if (typeof strict !== "boolean" && strict !== "auto") {
+    throw new TypeError(`strict is true, false or "auto", got ${String(strict)}`);
+  }
+  if (typeof onLoss !== "function" && onLoss !== "throw" && onLoss !== "warn" && onLoss !== "ignore") {
+    throw new TypeError(`onLoss is "throw", "warn", "ignore" or a function, got ${String(onLoss)}`);
+  }
+}
