@@ -1,0 +1,203 @@
+import type { ToolError } from "../errors.ts";
+import { noEventsError, notJsonError } from "./errors.ts";
+import { createJsonValues } from "./json-values.ts";
+import { createLines } from "./lines.ts";
+import { createSse } from "./sse.ts";
+import { createStrayErrors } from "./stray.ts";
+
+export interface DecoderOptions {
+  /** One event, parsed. The `[DONE]` that ends some streams comes as the string `"[DONE]"`. */
+  onEvent(value: unknown): void;
+  /** `invalid_event` or `event_too_large`: the last thing that is said. */
+  onError(error: ToolError): void;
+  /** The largest event, and with it the largest buffer. Default 32 MiB. */
+  readonly maxEventBytes?: number | undefined;
+}
+
+/** The bytes of one stream, as they come, to the events in them. Synchronous; one instance a stream. */
+export interface Decoder {
+  /** @throws TypeError after `end()` */
+  feed(bytes: Uint8Array): void;
+  /** No more bytes. What was not ended is delivered if it is whole, and else dropped: a cut event carries nothing. */
+  end(): void;
+  /** Known from the first byte that is no whitespace. */
+  readonly format: "sse" | "json" | undefined;
+}
+
+const BOM = [0xef, 0xbb, 0xbf];
+const JSON_STARTS = [0x7b, 0x5b, 0x22]; // { [ "
+
+/**
+ * Decodes the body of a response, streamed or not. The format is told from the first bytes:
+ * Server-Sent Events, or JSON (a value a line, one document, or one array whose elements are the events).
+ * The same bytes give the same events, however they are split.
+ *
+ * @example
+ * const decoder = createDecoder({ onEvent: (event) => parser.push(event), onError: (error) => sink.fail(error) });
+ * for await (const bytes of response.body) decoder.feed(bytes);
+ * decoder.end();
+ */
+export function createDecoder(options: DecoderOptions): Decoder {
+  const { onEvent, onError, maxEventBytes = 32 * 1024 * 1024 } = options;
+  if (!(maxEventBytes > 0)) throw new TypeError(`maxEventBytes has to be a positive number, not ${maxEventBytes}`);
+  let format: "sse" | "json" | undefined;
+  let body: { feed(bytes: Uint8Array): void; end(): void } | undefined;
+  let start = new Uint8Array(0); // bytes that may turn out to be a byte order mark
+  let bomPassed = false;
+  let offset = 0; // of what has been passed over before the first event
+  let failed = false;
+  let ended = false;
+
+  function feed(bytes: Uint8Array): void {
+    if (ended) throw new TypeError("this decoder has ended: create one for each stream");
+    if (failed || bytes.length === 0) return;
+    if (body !== undefined) return body.feed(bytes);
+    const rest = afterByteOrderMark(bytes);
+    if (rest !== undefined) open(rest);
+  }
+
+  /** Without the byte order mark; `undefined` while there may be one. */
+  function afterByteOrderMark(bytes: Uint8Array): Uint8Array | undefined {
+    if (bomPassed) return bytes;
+    const known = start.length === 0 ? bytes : concat(start, bytes);
+    const isBom = BOM.every((byte, i) => i >= known.length || known[i] === byte);
+    if (isBom && known.length < BOM.length) {
+      start = known.slice();
+      return undefined;
+    }
+    bomPassed = true;
+    if (isBom) offset = BOM.length;
+    return isBom ? known.subarray(BOM.length) : known;
+  }
+
+  function open(bytes: Uint8Array): void {
+    const first = bytes.findIndex((byte) => byte !== 0x20 && byte !== 9 && byte !== 10 && byte !== 13);
+    offset += first === -1 ? bytes.length : first;
+    if (first === -1) return;
+    const isJson = JSON_STARTS.includes(bytes[first]!);
+    format = isJson ? "json" : "sse";
+    body = isJson ? openJson() : openSse();
+    body.feed(first === 0 ? bytes : bytes.subarray(first));
+  }
+
+  function openJson(): { feed(bytes: Uint8Array): void; end(): void } {
+    return createJsonValues({ onValue: onText, onError: fail, maxEventBytes, offset });
+  }
+
+  function openSse(): { feed(bytes: Uint8Array): void; end(): void } {
+    const stray = createStrayErrors(onValue);
+    const sse = createSse({
+      onData(data, cut) {
+        stray.passed();
+        onData(data, cut);
+      },
+      onStray: stray.line,
+      onError: fail,
+      maxEventBytes,
+    });
+    const lines = createLines({
+      onLines: sse.push,
+      onTail: sse.end,
+      onError: fail,
+      maxLineBytes: maxEventBytes,
+      offset,
+    });
+    return {
+      feed: lines.feed,
+      end() {
+        lines.end();
+        if (!failed && stray.only !== undefined) fail(noEventsError(stray.only));
+      },
+    };
+  }
+
+  function onData(data: string, cut: boolean): void {
+    if (failed) return;
+    let value: unknown;
+    try {
+      value = JSON.parse(data);
+    } catch (cause) {
+      return onUnusualData(data, cut, cause);
+    }
+    onEvent(value);
+  }
+
+  /** `[DONE]`, a keep-alive without data, or lines that should have been events of their own. */
+  function onUnusualData(data: string, cut: boolean, cause: unknown): void {
+    const text = data.trim();
+    if (text === "") return;
+    if (text === "[DONE]") return onEvent("[DONE]");
+    const lines = text.split("\n");
+    if (lines.length > 1 && separate(lines, cut)) return;
+    if (!cut) fail(notJsonError(data, reason(cause), cause));
+  }
+
+  /** Servers that end an event with one line end only: every line is an event, the last one may be cut. */
+  function separate(lines: string[], cut: boolean): boolean {
+    const values: unknown[] = [];
+    for (const [i, line] of lines.entries()) {
+      const text = line.trim();
+      if (text === "" || text === "[DONE]") {
+        if (text !== "") values.push(text);
+        continue;
+      }
+      try {
+        values.push(JSON.parse(text));
+      } catch {
+        if (cut && i === lines.length - 1) break;
+        return false;
+      }
+    }
+    for (const value of values) onValue(value);
+    return true;
+  }
+
+  function onText(text: string, cut: boolean): void {
+    if (failed) return;
+    let value: unknown;
+    try {
+      value = JSON.parse(text);
+    } catch (cause) {
+      if (!cut) fail(notJsonError(text, reason(cause), cause));
+      return;
+    }
+    onEvent(value);
+  }
+
+  function onValue(value: unknown): void {
+    if (!failed) onEvent(value);
+  }
+
+  function fail(error: ToolError): void {
+    if (failed) return;
+    failed = true;
+    onError(error);
+  }
+
+  function end(): void {
+    if (ended) return;
+    ended = true;
+    if (!failed) body?.end();
+  }
+
+  return {
+    feed,
+    end,
+    get format() {
+      return format;
+    },
+  };
+}
+
+/** The parser's complaint without the quotation that it adds: the message has its own. */
+function reason(cause: unknown): string {
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return message.replace(/, ?(?:\.\.\.)?".*$/s, "").replace(/ in JSON at position \d+.*$/s, "");
+}
+
+function concat(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {
+  const joined = new Uint8Array(a.length + b.length);
+  joined.set(a);
+  joined.set(b, a.length);
+  return joined;
+}

@@ -1,0 +1,2 @@
+export { createDecoder } from "./decoder.ts";
+export type { Decoder, DecoderOptions } from "./decoder.ts";

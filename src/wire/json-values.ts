@@ -1,0 +1,144 @@
+import type { ToolError } from "../errors.ts";
+import { createByteBuffer, decodeCutUtf8, decodeLeniently, decodeUtf8, invalidUtf8At } from "./bytes.ts";
+import { invalidUtf8Error, notJsonError, tooLargeError } from "./errors.ts";
+
+const QUOTE = 0x22;
+const COMMA = 0x2c;
+const OPEN_BRACKET = 0x5b;
+const BACKSLASH = 0x5c;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const SPACE = 0x20;
+
+export interface JsonValuesOptions {
+  /** The text of one value. `cut` for a bare number or word that only the end of the stream ended. */
+  onValue(text: string, cut: boolean): void;
+  /** Reading has stopped: `invalid_event` or `event_too_large`. */
+  onError(error: ToolError): void;
+  readonly maxEventBytes: number;
+  /** Position of the first byte in the whole body, for messages. */
+  readonly offset: number;
+}
+
+/**
+ * JSON values one after the other: a value a line, values without anything between them, values over many lines.
+ * An array at the root is not a value but the list of them, and its elements come as they are closed.
+ * Only finds where a value ends, which is a matter of brackets and quotes; whether it is JSON, its reader says.
+ */
+export function createJsonValues(options: JsonValuesOptions): { feed(bytes: Uint8Array): void; end(): void } {
+  const { onValue, onError, maxEventBytes } = options;
+  const kept = createByteBuffer(); // the open value, as far as it came before this chunk
+  let offset = options.offset; // of the first byte of the chunk
+  let inList = false;
+  let open = false; // inside a value
+  let depth = 0; // of the open value's brackets
+  let inString = false;
+  let escaped = false;
+  let failed = false;
+
+  function feed(bytes: Uint8Array): void {
+    if (failed) return;
+    let start = 0; // of the open value in this chunk
+    for (let i = 0; i < bytes.length; i++) {
+      const byte = bytes[i]!;
+      if (inString) {
+        if (escaped) escaped = false;
+        else if (byte === BACKSLASH) escaped = true;
+        else if (byte === QUOTE) {
+          inString = false;
+          if (depth === 0) close(bytes, start, i + 1);
+        } else if (byte < SPACE) return broken(bytes, start, i); // a line end, say: the rest of this line is lost
+      } else if (depth > 0) {
+        if (byte === QUOTE) inString = true;
+        else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth++;
+        else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+          depth--;
+          if (depth === 0) close(bytes, start, i + 1);
+        }
+      } else {
+        if (open) {
+          // a bare number or word lasts until something else begins
+          if (!endsWord(byte)) continue;
+          close(bytes, start, i);
+          if (failed) return;
+        }
+        if (isBetween(byte)) continue;
+        start = i;
+        open = true;
+        if (byte === QUOTE) inString = true;
+        else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth = 1;
+      }
+      if (failed) return;
+    }
+    if (open) {
+      if (kept.length + bytes.length - start > maxEventBytes) return fail(tooLargeError(maxEventBytes));
+      kept.append(start === 0 ? bytes : bytes.subarray(start));
+    }
+    offset += bytes.length;
+  }
+
+  /** Whitespace; the brackets and commas of the list at the root. */
+  function isBetween(byte: number): boolean {
+    if (byte === SPACE || byte === 10 || byte === 13 || byte === 9) return true;
+    if (inList) {
+      if (byte === COMMA) return true;
+      if (byte !== CLOSE_BRACKET) return false;
+      inList = false;
+      return true;
+    }
+    if (byte !== OPEN_BRACKET) return false;
+    inList = true;
+    return true;
+  }
+
+  function close(bytes: Uint8Array, start: number, end: number): void {
+    open = false;
+    const size = kept.length + end - start;
+    if (size > maxEventBytes) return fail(tooLargeError(maxEventBytes));
+    const valueOffset = offset + end - size;
+    const value = takeValue(bytes, start, end);
+    const text = decodeUtf8(value);
+    if (text === undefined) return fail(invalidUtf8Error(valueOffset + invalidUtf8At(value)));
+    onValue(text, false);
+  }
+
+  function takeValue(bytes: Uint8Array, start: number, end: number): Uint8Array {
+    if (kept.length === 0) return bytes.subarray(start, end);
+    kept.append(bytes.subarray(start, end));
+    return kept.take();
+  }
+
+  function broken(bytes: Uint8Array, start: number, end: number): void {
+    if (kept.length + end - start > maxEventBytes) return fail(tooLargeError(maxEventBytes));
+    fail(notJsonError(decodeLeniently(takeValue(bytes, start, end)), "a line ends inside a string"));
+  }
+
+  function end(): void {
+    if (failed || !open) return;
+    const valueOffset = offset - kept.length;
+    const value = kept.take();
+    const text = decodeCutUtf8(value);
+    if (text === undefined) return fail(invalidUtf8Error(valueOffset + invalidUtf8At(value)));
+    if (depth === 0 && !inString) onValue(text, true);
+  }
+
+  function fail(error: ToolError): void {
+    failed = true;
+    onError(error);
+  }
+
+  return { feed, end };
+}
+
+function endsWord(byte: number): boolean {
+  return (
+    byte <= SPACE ||
+    byte === COMMA ||
+    byte === QUOTE ||
+    byte === OPEN_BRACKET ||
+    byte === CLOSE_BRACKET ||
+    byte === OPEN_BRACE ||
+    byte === CLOSE_BRACE
+  );
+}

@@ -1,0 +1,76 @@
+/** A failure that a server writes between its events is short; what is longer is none. */
+const MAX_BLOCK_LENGTH = 64 * 1024;
+const MAX_KEPT_LENGTH = 600;
+const FIELDS = ["data", "event", "id", "retry", "error"];
+
+/**
+ * The lines of an event stream that the standard says to ignore, for two things that servers write there:
+ * an `error: {…}` field (llama-box: https://github.com/gpustack/llama-box), and a bare JSON object with an
+ * `error` in it, on one line or on several, where a gateway fails in the middle of a stream.
+ * The first comes as `{ error: <its value> }`, the second as it is; everything else stays ignored.
+ */
+export function createStrayErrors(onEvent: (value: unknown) => void): {
+  line(line: string, cut: boolean): void;
+  /** An event came. */
+  passed(): void;
+  /** The lines, if the body had nothing else in it. */
+  readonly only: string | undefined;
+} {
+  let block = ""; // a bare JSON object, as far as it came
+  let kept: string | undefined;
+  let sawEvent = false;
+
+  function line(line: string, cut: boolean): void {
+    if (line.startsWith("error:")) return errorField(line.slice("error:".length).trim(), cut);
+    if (block !== "" || line.startsWith("{")) return jsonLine(line);
+    keep(line, cut);
+  }
+
+  function errorField(text: string, cut: boolean): void {
+    const value = parse(text);
+    if (value === undefined && (cut || text === "")) return;
+    event({ error: value ?? { message: text } });
+  }
+
+  function jsonLine(line: string): void {
+    block += `${line}\n`;
+    if (block.length > MAX_BLOCK_LENGTH) block = "";
+    if (!line.trimEnd().endsWith("}")) return;
+    const value = parse(block);
+    if (value === undefined) return;
+    block = "";
+    if (typeof value === "object" && value !== null && "error" in value) event(value);
+  }
+
+  function keep(line: string, cut: boolean): void {
+    if (sawEvent || (kept?.length ?? 0) > MAX_KEPT_LENGTH) return;
+    if (cut && FIELDS.some((field) => field.startsWith(line))) return; // the name of a field, cut
+    kept = kept === undefined ? line : `${kept}\n${line}`;
+  }
+
+  function event(value: unknown): void {
+    passed();
+    onEvent(value);
+  }
+
+  function passed(): void {
+    sawEvent = true;
+    block = "";
+  }
+
+  return {
+    line,
+    passed,
+    get only() {
+      return sawEvent ? undefined : kept;
+    },
+  };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,309 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, vi } from "vitest";
+import { createDecoder } from "../../src/wire/index.ts";
+import { bytesOf, decode, splittings } from "./splits.ts";
+
+const bytes = (...parts: (string | number[])[]): Uint8Array =>
+  Uint8Array.from(parts.flatMap((part) => (typeof part === "string" ? [...bytesOf(part)] : part)));
+
+interface Case {
+  name: string;
+  body: string | Uint8Array;
+  says: unknown[];
+}
+
+const events: Case[] = [
+  { name: "reads one event", body: 'data: {"a":1}\n\n', says: [{ a: 1 }] },
+  { name: "reads data without the space", body: 'data:{"a":1}\n\n', says: [{ a: 1 }] },
+  {
+    name: "reads padded data lines",
+    body: 'data: {"a":1          }\n\ndata:   {"b":2}  \n\n',
+    says: [{ a: 1 }, { b: 2 }],
+  },
+  {
+    name: "passes over event names, ids and retry",
+    body: 'event: x\nid: 1\nretry: 5\ndata: {"a":1}\n\n',
+    says: [{ a: 1 }],
+  },
+  { name: "passes over comments", body: ': waiting\n\n: waiting\n\ndata: {"a":1}\n\n:\n\n', says: [{ a: 1 }] },
+  { name: "reads CRLF", body: 'event: x\r\ndata: {"a":1}\r\n\r\ndata: {"b":2}\r\n\r\n', says: [{ a: 1 }, { b: 2 }] },
+  { name: "reads CR", body: 'event: x\rdata: {"a":1}\r\rdata: {"b":2}\r\r', says: [{ a: 1 }, { b: 2 }] },
+  {
+    name: "reads mixed line ends",
+    body: 'data: {"a":1}\r\n\ndata: {"b":2}\n\r\ndata: {"c":3}\r\r\n',
+    says: [{ a: 1 }, { b: 2 }, { c: 3 }],
+  },
+  { name: "joins the data lines of one event", body: 'data: {\ndata:   "a": 1\ndata: }\n\n', says: [{ a: 1 }] },
+  {
+    name: "takes data lines that are events of their own apart",
+    body: 'data: {"a":1}\ndata: {"b":2}\ndata: [DONE]\n\n',
+    says: [{ a: 1 }, { b: 2 }, "[DONE]"],
+  },
+  { name: "skips a byte order mark", body: bytes([0xef, 0xbb, 0xbf], 'data: {"a":1}\n\n'), says: [{ a: 1 }] },
+  { name: "skips a byte order mark before JSON", body: bytes([0xef, 0xbb, 0xbf], '{"a":1}'), says: [{ a: 1 }] },
+  {
+    name: "keeps U+FEFF inside the stream",
+    body: 'data: {"a":"\ufeff"}\n\ndata: "\ufeff"\n\n',
+    says: [{ a: "\ufeff" }, "\ufeff"],
+  },
+  { name: "skips line ends at the start", body: '\r\n\n \ndata: {"a":1}\n\n', says: [{ a: 1 }] },
+  {
+    name: "reads characters of every length",
+    body: 'data: {"a":"é€😀"}\n\ndata: {"b":"\u2028"}\n\n',
+    says: [{ a: "é€😀" }, { b: "\u2028" }],
+  },
+  { name: "hands on the word for the end", body: 'data: {"a":1}\n\ndata: [DONE]\n\n', says: [{ a: 1 }, "[DONE]"] },
+  {
+    name: "hands on the word for the end without its blank line",
+    body: 'data: {"a":1}\n\ndata: [DONE]',
+    says: [{ a: 1 }, "[DONE]"],
+  },
+  {
+    name: "passes over events without data",
+    body: 'event: ping\n\ndata:\n\ndata\n\ndata:  \n\ndata: {"a":1}\n\n',
+    says: [{ a: 1 }],
+  },
+  {
+    name: "delivers a last event without its blank line",
+    body: 'data: {"a":1}\n\ndata: {"b":2}\n',
+    says: [{ a: 1 }, { b: 2 }],
+  },
+  { name: "drops a last event that was cut", body: 'data: {"a":1}\n\ndata: {"b":"tru', says: [{ a: 1 }] },
+  {
+    name: "drops what is cut behind a whole line of the same event",
+    body: 'data: {"a":1}\ndata: {"b":',
+    says: [{ a: 1 }],
+  },
+  { name: "drops a field name that was cut", body: "da", says: [] },
+  {
+    name: "drops a last event that was cut in a character",
+    body: bytes('data: {"a":1}\n\ndata: {"a":"', [0xf0, 0x9f]),
+    says: [{ a: 1 }],
+  },
+  {
+    name: "reads an error field",
+    body: 'data: {"a":1}\n\nerror: {"message":"full"}\n',
+    says: [{ a: 1 }, { error: { message: "full" } }],
+  },
+  {
+    name: "reads an error field without a line end",
+    body: 'data: {"a":1}\n\nerror: {"message":"full"}',
+    says: [{ a: 1 }, { error: { message: "full" } }],
+  },
+  {
+    name: "reads an error field that is text",
+    body: "error: out of memory\n\n",
+    says: [{ error: { message: "out of memory" } }],
+  },
+  {
+    name: "reads a bare error between events",
+    body: 'data: {"a":1}\n\n{\n  "error": {\n    "code": 503\n  }\n}\n',
+    says: [{ a: 1 }, { error: { code: 503 } }],
+  },
+  {
+    name: "passes over bare JSON that is no error",
+    body: 'data: {"a":1}\n\n{"b":{"c":2}}\n\ndata: {"d":3}\n\n',
+    says: [{ a: 1 }, { d: 3 }],
+  },
+  {
+    name: "reads a value a line",
+    body: '{"a":1}\n{"b":"}{"}\r\n\n{"c":[1,{"d":"\\""}]}\n',
+    says: [{ a: 1 }, { b: "}{" }, { c: [1, { d: '"' }] }],
+  },
+  {
+    name: "reads values with nothing between them",
+    body: '{"a":1}{"b":2}"c"3 true{"d":4}',
+    says: [{ a: 1 }, { b: 2 }, "c", 3, true, { d: 4 }],
+  },
+  { name: "reads one document over many lines", body: '\n{\n  "a": [\n    1\n  ]\n}\n', says: [{ a: [1] }] },
+  {
+    name: "reads the elements of one array",
+    body: '[{\n  "a": 1\n}\n,\r\n{"b":[2]},[3],4]',
+    says: [{ a: 1 }, { b: [2] }, [3], 4],
+  },
+  { name: "reads an array that is not closed", body: '[{"a":1},\n{"b":2}', says: [{ a: 1 }, { b: 2 }] },
+  { name: "drops a last JSON value that was cut", body: '{"a":1}\n{"b":"é', says: [{ a: 1 }] },
+  {
+    name: "drops a last JSON value that was cut in a character",
+    body: bytes('{"a":1}\n{"b":"', [0xe2, 0x82]),
+    says: [{ a: 1 }],
+  },
+  { name: "drops a bare word that was cut", body: '[{"a":1}, tru', says: [{ a: 1 }] },
+  { name: "says nothing of nothing", body: "", says: [] },
+  { name: "says nothing of whitespace", body: " \r\n\t\n", says: [] },
+  {
+    name: "keeps lone surrogates and __proto__ as they are written",
+    body: '{"a":"\\ud800"}\n{"__proto__":{"b":1}}',
+    says: [{ a: "\ud800" }, JSON.parse('{"__proto__":{"b":1}}')],
+  },
+];
+
+const failures: Case[] = [
+  {
+    name: "stops at an event that is not JSON",
+    body: 'data: {"a":1}\n\ndata: {"b"2}\n\ndata: {"c":3}\n\n',
+    says: [{ a: 1 }, expect.stringMatching(/^!invalid_event: .* not JSON .*: \{"b"2\}$/)],
+  },
+  {
+    name: "stops at a torn event",
+    body: 'data: {"id":"1","object":"chat.cdata: {"id":"2"}\n\n',
+    says: [expect.stringContaining('chat.cdata: {"id":"2"}')],
+  },
+  {
+    name: "quotes 500 characters at most",
+    body: `data: ${"x".repeat(2000)}\n\n`,
+    says: [expect.stringMatching(/: x{500}… \(2000 characters\)$/)],
+  },
+  {
+    name: "stops at a torn line of JSON",
+    body: '{"a":1}\n{"b":"tor\n{"c":3}\n',
+    says: [{ a: 1 }, expect.stringMatching(/^!invalid_event: .*: \{"b":"tor$/)],
+  },
+  { name: "stops at JSON with the wrong bracket", body: '{"a":1]{"b":2}', says: [expect.stringContaining('{"a":1]')] },
+  {
+    name: "names the byte that is not UTF-8",
+    body: bytes('data: {"a":1}\n\ndata: "', [0xff], '"\n\ndata: 2\n\n'),
+    says: [{ a: 1 }, expect.stringMatching(/^!invalid_event: .* byte 22\b/)],
+  },
+  {
+    name: "names the byte that is not UTF-8 after a byte order mark",
+    body: bytes([0xef, 0xbb, 0xbf], "\n: é", [0xc3, 0x28], "\n"),
+    says: [expect.stringMatching(/ byte 9\b/)],
+  },
+  {
+    name: "names the byte that is not UTF-8 in JSON",
+    body: bytes('{"a":1}\n["', [0xed, 0xa0, 0x80], '"]'),
+    says: [{ a: 1 }, expect.stringMatching(/ byte 11\b/)],
+  },
+  {
+    name: "names the byte that is not UTF-8 in what was cut",
+    body: bytes('data: {"a":1}\n\ndata: {"', [0xff], "a"),
+    says: [{ a: 1 }, expect.stringMatching(/ byte 23\b/)],
+  },
+  {
+    name: "names the byte that is not UTF-8 in JSON that was cut",
+    body: bytes('{"a":1}{"', [0xff], "a"),
+    says: [{ a: 1 }, expect.stringMatching(/ byte 9\b/)],
+  },
+  {
+    name: "says that a page is no stream",
+    body: "<!DOCTYPE html>\n<h1>502 Bad Gateway</h1>",
+    says: [expect.stringMatching(/^!invalid_event: .* error page.*: <!DOCTYPE html>\n<h1>502 Bad Gateway<\/h1>$/)],
+  },
+  {
+    name: "says that bytes are no stream",
+    body: bytes([0x1f, 0x8b, 8, 0, 0]),
+    says: [expect.stringMatching(/ byte 1\b.*decompress/)],
+  },
+];
+
+describe.each([...events, ...failures])("$name", ({ body, says }) => {
+  it("however the bytes are split", () => {
+    for (const { how, pieces } of splittings(bytesOf(body))) expect(decode(pieces), how).toEqual(says);
+  });
+});
+
+describe("the size of an event", () => {
+  const maxEventBytes = 20;
+  const tooLarge = expect.stringMatching(/^!event_too_large: .* 20 bytes/);
+  it.each([
+    ["a data line at the limit", `data: "${"a".repeat(12)}"\n\n`, ["a".repeat(12)]],
+    ["a data line over the limit", `data: 1\n\ndata: "${"a".repeat(13)}"\n\ndata: 2\n\n`, [1, tooLarge]],
+    ["a data line over the limit in bytes, not in characters", `data: "${"é".repeat(7)}"\n\n`, [tooLarge]],
+    ["a line that never ends", `data: 1\n\n: ${"a".repeat(100)}`, [1, tooLarge]],
+    ["many data lines over the limit", `data: 1\n\n${"data: 1\n".repeat(12)}`, [1, tooLarge]],
+    ["a JSON value at the limit", `{"a":"${"a".repeat(12)}"}`, [{ a: "a".repeat(12) }]],
+    ["a JSON value over the limit", `{"a":1}{"a":"${"a".repeat(13)}"}{"b":1}`, [{ a: 1 }, tooLarge]],
+    ["a JSON value that never ends", `[{"a":1},{"a":"${"a".repeat(100)}`, [{ a: 1 }, tooLarge]],
+    ["CRLF at the limit", `data: "${"a".repeat(12)}"\r\n\r\ndata: 2\r\n\r\n`, ["a".repeat(12), 2]],
+  ])("%s", (_, body, says) => {
+    for (const { how, pieces } of splittings(bytesOf(body)))
+      expect(decode(pieces, { maxEventBytes }), how).toEqual(says);
+  });
+
+  it("is 32 MiB by default, and a stream of more is fine", () => {
+    const event = bytesOf(`data: "${"a".repeat(1024 * 1024)}"\n\n`);
+    expect(decode(Array.from({ length: 40 }, () => event))).toHaveLength(40);
+    const endless = bytesOf("a".repeat(1024 * 1024));
+    const says = decode([bytesOf('data: "'), ...Array.from({ length: 40 }, () => endless)]);
+    expect(says).toEqual([expect.stringContaining("event_too_large")]);
+  });
+
+  it("has to be a positive number", () => {
+    const options = { onEvent: () => {}, onError: () => {} };
+    expect(() => createDecoder({ ...options, maxEventBytes: 0 })).toThrow(TypeError);
+    expect(() => createDecoder({ ...options, maxEventBytes: Number.NaN })).toThrow(TypeError);
+  });
+});
+
+describe("a decoder", () => {
+  it("says its format as soon as it knows", () => {
+    const formatOf = (body: string): string | undefined => {
+      const decoder = createDecoder({ onEvent: () => {}, onError: () => {} });
+      decoder.feed(bytesOf(body));
+      return decoder.format;
+    };
+    expect(["\n", " {", "[", "d", ": x"].map(formatOf)).toEqual([undefined, "json", "json", "sse", "sse"]);
+  });
+
+  it("hands an event out with its last byte", () => {
+    const bodies = ['data: {"a":1}\n\n', 'data: {"a":1}\r\n\r', '{"a":1}', '[{"a":1}'];
+    for (const body of bodies) {
+      const said: unknown[] = [];
+      const decoder = createDecoder({ onEvent: (event) => said.push(event), onError: () => {} });
+      const all = bytesOf(body);
+      decoder.feed(all.subarray(0, -1));
+      expect(said).toEqual([]);
+      decoder.feed(all.subarray(-1));
+      expect(said).toEqual([{ a: 1 }]);
+    }
+  });
+
+  it("is used once", () => {
+    const decoder = createDecoder({ onEvent: () => {}, onError: () => {} });
+    decoder.end();
+    decoder.end();
+    expect(() => decoder.feed(bytesOf("x"))).toThrow(TypeError);
+  });
+
+  it("does not keep the caller's bytes", () => {
+    const said: unknown[] = [];
+    const decoder = createDecoder({ onEvent: (event) => said.push(event), onError: () => {} });
+    const reused = new Uint8Array(1);
+    for (const byte of bytesOf('\ufeffdata: {"a":"é"}\n\n')) {
+      reused[0] = byte;
+      decoder.feed(reused);
+    }
+    expect(said).toEqual([{ a: "é" }]);
+  });
+
+  it("takes linear time for one long event that comes byte by byte", () => {
+    // counted, not timed
+    const length = 200_000;
+    const event = bytesOf(`data: "${"é".repeat(length / 2)}"\n\n`);
+    const copies = vi.spyOn(Uint8Array.prototype, "set");
+    expect(decode(Array.from(event, (_, i) => event.subarray(i, i + 1)))).toHaveLength(1);
+    const copied = copies.mock.calls.reduce((sum, [source]) => sum + source.length, 0);
+    copies.mockRestore();
+    expect(copied).toBeLessThan(4 * event.length);
+  });
+});
+
+/** Real bodies, where they are present: the fixtures, and a directory of recordings that the environment names. */
+const bodies = ["fixtures", process.env["TOOLSTREAM_RECORDINGS"]].flatMap((directory) => {
+  if (directory === undefined) return [];
+  const files = readdirSync(directory, { recursive: true, encoding: "utf8" });
+  return files
+    .filter((file) => /\.(sse|ndjson|json)$/.test(file) && !/(expect|expected|meta|tools|timing)\.json$/.test(file))
+    .map((file) => join(directory, file));
+});
+
+describe.skipIf(bodies.length === 0)("real bodies", () => {
+  it.each(bodies)("%s: the same events however it is split", (file) => {
+    const body = new Uint8Array(readFileSync(file));
+    const whole = decode([body]);
+    expect(whole).not.toEqual([]);
+    for (const { how, pieces } of splittings(body)) expect(decode(pieces), how).toEqual(whole);
+  });
+});

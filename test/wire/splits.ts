@@ -1,0 +1,54 @@
+import { createDecoder } from "../../src/wire/index.ts";
+import type { DecoderOptions } from "../../src/wire/index.ts";
+
+const encoder = new TextEncoder();
+
+export function bytesOf(body: string | Uint8Array): Uint8Array {
+  return typeof body === "string" ? encoder.encode(body) : body;
+}
+
+/** What the decoder says about a body that comes in the given pieces: its events, and its error as `!code: message`. */
+export function decode(pieces: Iterable<Uint8Array>, options: Pick<DecoderOptions, "maxEventBytes"> = {}): unknown[] {
+  const said: unknown[] = [];
+  const decoder = createDecoder({
+    ...options,
+    onEvent: (event) => said.push(event),
+    onError: (error) => said.push(`!${error.code}: ${error.message}`),
+  });
+  for (const piece of pieces) decoder.feed(piece);
+  decoder.end();
+  return said;
+}
+
+/** The body cut at these positions, which may come in any order. */
+export function cutAt(body: Uint8Array, positions: readonly number[]): Uint8Array[] {
+  const sorted = [...positions].sort((a, b) => a - b);
+  return [0, ...sorted].map((from, i) => body.subarray(from, sorted[i] ?? body.length));
+}
+
+/** A small seeded generator (mulberry32), so that a failure can be had again. Numbers in [0, 1). */
+export function seeded(seed: number): () => number {
+  return () => {
+    seed = (seed + 0x6d2b79f5) | 0;
+    let t = Math.imul(seed ^ (seed >>> 15), 1 | seed);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
+
+/** Whole, byte by byte, at every two-way split (of 300 if the body is long), and at 50 random sets of cuts. */
+export function* splittings(body: Uint8Array, seed = 1): Generator<{ how: string; pieces: Uint8Array[] }> {
+  const random = seeded(seed);
+  const position = (): number => Math.floor(random() * (body.length + 1));
+  yield { how: "whole", pieces: [body] };
+  yield { how: "byte by byte", pieces: Array.from(body, (_, i) => body.subarray(i, i + 1)) };
+  const short = body.length <= 2000;
+  for (let i = 0; i < (short ? body.length + 1 : 300); i++) {
+    const at = short ? i : position();
+    yield { how: `cut at ${at}`, pieces: cutAt(body, [at]) };
+  }
+  for (let i = 0; i < 50; i++) {
+    const positions = Array.from({ length: 1 + Math.floor(random() * 20) }, position);
+    yield { how: `cut at ${positions.join(", ")}`, pieces: cutAt(body, positions) };
+  }
+}
