@@ -1,22 +1,224 @@
+import {
+  conjunction,
+  fits,
+  fitsKind,
+  GiveUp,
+  isOfType,
+  itemSchemas,
+  MAX_STEPS,
+  propertySchemas,
+  step,
+  typesOf,
+  unionsOf,
+  type Walk,
+} from "./fits.ts";
+import { getOwn, isRecord, setOwn } from "./json.ts";
 import type { JsonSchema } from "./types.ts";
 
-/** One value that was changed, and where. */
+/** One value that was changed, and where. `after` is `undefined` for a property that was dropped. */
 export interface Coercion {
   readonly path: readonly (string | number)[];
   readonly before: unknown;
   readonly after: unknown;
 }
 
-/** A value after the change; the same object when nothing was changed. */
+/** A value after the change. The input is never changed: what changed is a copy, what did not is shared with it. */
 export interface Coerced {
   readonly value: unknown;
   readonly repairs: readonly Coercion[];
 }
 
-export function dropNulls(value: unknown, _schema: JsonSchema): Coerced {
-  return { value, repairs: [] };
+/**
+ * Drops the properties that are `null` where the schema lists the property as optional and takes no `null`.
+ * That undoes strict modes, which make every property required and let the model say "absent" by `null`.
+ */
+export function dropNulls(value: unknown, schema: JsonSchema): Coerced {
+  return rewrite(value, schema, { dropNulls: true, convert: (item) => item });
 }
 
-export function coerce(value: unknown, _schema: JsonSchema): Coerced {
-  return { value, repairs: [] };
+/**
+ * Gives a value the type that the schema asks for, where its text says it plainly:
+ * `"5"` for a number, `"true"` for a boolean, `"[1,2]"` or `"{}"` for a container, a lone value for an array of it.
+ * What fits already stays; `null` and `""` are never guessed; a number that would lose digits stays a string.
+ */
+export function coerce(value: unknown, schema: JsonSchema): Coerced {
+  return rewrite(value, schema, { dropNulls: false, convert: convertPlainly });
+}
+
+interface Rules {
+  readonly dropNulls: boolean;
+  /** The value itself, without what is in it. Returns the same value to leave it. */
+  convert(value: unknown, parts: readonly Record<string, unknown>[], walk: Walk, atRoot: boolean): unknown;
+}
+
+function rewrite(value: unknown, schema: JsonSchema, rules: Rules): Coerced {
+  const walk: Walk = { root: schema, steps: MAX_STEPS };
+  const repairs: Coercion[] = [];
+  try {
+    return { value: visit(value, schema, []), repairs };
+  } catch (error) {
+    if (error instanceof GiveUp) return { value, repairs: [] };
+    throw error;
+  }
+
+  function visit(given: unknown, itsSchema: unknown, path: readonly (string | number)[]): unknown {
+    step(walk, path.length);
+    const parts = conjunction(itsSchema, walk);
+    let current = rules.convert(given, parts, walk, path.length === 0);
+    if (current !== given) repairs.push({ path, before: given, after: current });
+    if (Array.isArray(current)) current = visitItems(current, parts, path);
+    else if (isRecord(current)) current = visitProperties(current, parts, path);
+    for (const part of parts) for (const union of unionsOf(part)) current = visitUnion(current, union, path);
+    return current;
+  }
+
+  function visitItems(
+    list: readonly unknown[],
+    parts: Record<string, unknown>[],
+    path: readonly (string | number)[],
+  ): unknown {
+    let copy: unknown[] | undefined;
+    for (const [index, item] of list.entries()) {
+      const schemas = itemSchemas(parts, index);
+      if (schemas.length === 0) continue;
+      const after = visitAll(item, schemas, [...path, index]);
+      if (after !== item) (copy ??= [...list])[index] = after;
+    }
+    return copy ?? list;
+  }
+
+  function visitProperties(
+    object: Record<string, unknown>,
+    parts: Record<string, unknown>[],
+    path: readonly (string | number)[],
+  ): unknown {
+    const changed = new Map<string, unknown>();
+    for (const key of Object.keys(object)) {
+      const schemas = propertySchemas(parts, key);
+      if (schemas.length === 0) continue;
+      const item = object[key];
+      const at = [...path, key];
+      if (item === null) {
+        if (!rules.dropNulls || !isOptional(key, parts) || schemas.every((one) => fits(null, one, walk))) continue;
+        changed.set(key, undefined);
+        repairs.push({ path: at, before: null, after: undefined });
+        continue;
+      }
+      const after = visitAll(item, schemas, at);
+      if (after !== item) changed.set(key, after);
+    }
+    if (changed.size === 0) return object;
+    const copy = {};
+    for (const key of Object.keys(object)) {
+      if (!changed.has(key)) setOwn(copy, key, object[key]);
+      else if (changed.get(key) !== undefined) setOwn(copy, key, changed.get(key));
+    }
+    return copy;
+  }
+
+  function visitAll(item: unknown, schemas: readonly unknown[], path: readonly (string | number)[]): unknown {
+    return visit(item, schemas.length === 1 ? schemas[0] : { allOf: schemas }, path);
+  }
+
+  /** The first alternative that fits after the change; failing that, the only one that is of the value's own kind. */
+  function visitUnion(given: unknown, branches: readonly unknown[], path: readonly (string | number)[]): unknown {
+    if (branches.some((branch) => fits(given, branch, walk))) return given;
+    const mark = repairs.length;
+    for (const branch of branches) {
+      const after = visit(given, branch, path);
+      if (after !== given && fits(after, branch, walk)) return after;
+      repairs.length = mark;
+    }
+    const akin = branches.filter((branch) => isAkin(given, branch));
+    return akin.length === 1 ? visit(given, akin[0], path) : given;
+  }
+
+  /** Of the same kind, and with the same constants (`kind: "circle"`) in it. */
+  function isAkin(given: unknown, branch: unknown): boolean {
+    const parts = conjunction(branch, walk);
+    if (branch === false || !fitsKind(given, parts)) return false;
+    if (!isRecord(given)) return true;
+    return Object.keys(given).every((key) =>
+      propertySchemas(parts, key).every((one) => {
+        const constants = conjunction(one, walk).filter((part) => "const" in part || "enum" in part);
+        return given[key] === null || fitsKind(given[key], constants);
+      }),
+    );
+  }
+}
+
+/** Listed, and required by no part. */
+function isOptional(key: string, parts: readonly Record<string, unknown>[]): boolean {
+  return (
+    parts.some(({ properties }) => isRecord(properties) && Object.hasOwn(properties, key)) &&
+    !parts.some(({ required }) => Array.isArray(required) && required.includes(key))
+  );
+}
+
+function convertPlainly(
+  value: unknown,
+  parts: readonly Record<string, unknown>[],
+  walk: Walk,
+  atRoot: boolean,
+): unknown {
+  const types = typesOf(parts) ?? (atRoot && takesOnlyObjects(parts) ? new Set(["object"]) : undefined);
+  if (value === null || value === "" || types === undefined || isOfType(value, types)) return value;
+  if (typeof value === "string") {
+    const read = readPlainly(value, types);
+    if (read !== undefined) return read;
+    if (/^\s*\[/.test(value)) return value; // meant as a list, and not as an item of one
+  }
+  if (!types.has("array") || Array.isArray(value)) return value;
+  const itemSchema = itemSchemas(parts, 0);
+  return itemSchema.length > 0 && itemSchema.every((schema) => fits(value, schema, walk)) ? [value] : value;
+}
+
+/** Arguments are an object, unless their schema says text: one that lists properties needs not say so again. */
+function takesOnlyObjects(parts: readonly Record<string, unknown>[]): boolean {
+  return parts.every((part) => unionsOf(part).length === 0);
+}
+
+function readPlainly(text: string, types: ReadonlySet<string>): unknown {
+  if (types.has("number") || types.has("integer")) {
+    const number = readNumber(text);
+    if (number !== undefined && isOfType(number, types)) return number;
+  }
+  if (types.has("boolean") && (text === "true" || text === "false")) return text === "true";
+  if ((types.has("array") && /^\s*\[/.test(text)) || (types.has("object") && /^\s*\{/.test(text))) {
+    const container = readContainer(text);
+    if (container !== undefined && isOfType(container, types)) return container;
+  }
+  return undefined;
+}
+
+/** A number of JSON that a double holds without losing a digit; `undefined` otherwise, `-0` included. */
+function readNumber(text: string): number | undefined {
+  const [, whole, fraction = "", exponent] = /^-?(0|[1-9]\d*)(?:\.(\d+))?(e[+-]?\d+)?$/i.exec(text) ?? [];
+  if (whole === undefined) return undefined;
+  const number = Number(text);
+  const digits = (whole + fraction).replace(/^0+/, "").replace(/0+$/, "");
+  if (number === 0) return digits === "" && !text.startsWith("-") ? 0 : undefined;
+  if (!Number.isFinite(number)) return undefined;
+  if (Number.isInteger(number))
+    return Number.isSafeInteger(number) && (digits.length <= 15 || (exponent === undefined && fraction === ""))
+      ? number
+      : undefined;
+  return digits.length <= 15 ? number : undefined; // what a double always keeps
+}
+
+/** JSON hidden in a string has passed no limit yet. */
+const MAX_CONTAINER_DEPTH = 128;
+
+function readContainer(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isShallow(value, MAX_CONTAINER_DEPTH) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isShallow(value: unknown, depth: number): boolean {
+  if (typeof value !== "object" || value === null) return true;
+  return depth > 0 && Object.keys(value).every((key) => isShallow(getOwn(value, key), depth - 1));
 }

@@ -1,20 +1,105 @@
-import { Validator } from "@cfworker/json-schema";
+import { dereference, validate, type Schema as CheckedSchema, type SchemaDraft } from "@cfworker/json-schema";
+import { ToolError, type Issue } from "../errors.ts";
+import { copyJson, isRecord, setOwn } from "./json.ts";
+import { readIssues } from "./plain-issues.ts";
+import { checkReferences, prepare } from "./plain-prepare.ts";
 import { checkRoot } from "./root.ts";
-import { copyJson } from "./json.ts";
-import type { JsonSchema, Schema } from "./types.ts";
+import type { JsonSchema, Schema, Validation } from "./types.ts";
 
+/**
+ * A plain JSON Schema, checked when it is defined, so that a mistake in it shows before a model ever calls.
+ * The validator interprets the schema, it generates no code: edge runtimes forbid `eval`.
+ * Nothing is ever fetched: a `$ref` that leads outside the schema is refused.
+ *
+ * @throws ToolError `invalid_tool`
+ */
 export function plainSchema(source: JsonSchema): Schema {
-  const { $schema: _dialect, ...rest } = copyJson(source) as Record<string, unknown>;
+  const { $schema: dialect, ...rest } = copySource(source);
   const jsonSchema: JsonSchema = Object.freeze(rest);
+  const draft = draftOf(dialect);
+  const prepared = prepare(jsonSchema, draft) as CheckedSchema;
   checkRoot(jsonSchema);
-  let validator: Validator | undefined;
-  return Object.freeze({
-    jsonSchema,
-    validate(value: unknown) {
-      validator ??= new Validator(structuredClone(jsonSchema) as never, "2020-12", false);
-      const result = validator.validate(value);
-      if (result.valid) return { ok: true as const, value };
-      return { ok: false as const, issues: result.errors.map((e) => ({ message: e.error, path: [] })) };
-    },
-  });
+  const known = references(prepared);
+  checkReferences(prepared, known);
+
+  return Object.freeze({ jsonSchema, validate: check });
+
+  function check(value: unknown): Validation {
+    try {
+      return run(value, false);
+    } catch (error) {
+      return explain(value, error);
+    }
+  }
+
+  function run(value: unknown, onlyFirst: boolean): Validation {
+    const { valid, errors } = validate(value, prepared, draft, known, onlyFirst);
+    return valid ? { ok: true, value } : { ok: false, issues: readIssues(errors, value, prepared, known) };
+  }
+
+  /** The validator throws for what JSON has not, for what is too deep, and for more errors than a call can spread. */
+  function explain(given: unknown, error: unknown): Validation {
+    try {
+      const value = withoutUndefined(given); // a value made by hand: absent and undefined are the same in JSON
+      const foreign = firstForeign(value);
+      return foreign === undefined ? run(value, true) : { ok: false, issues: [foreign] };
+    } catch {
+      const message =
+        error instanceof RangeError ? "is nested too deeply to be checked" : `can not be checked: ${String(error)}`;
+      return { ok: false, issues: [{ message, path: [] }] };
+    }
+  }
+}
+
+function copySource(source: JsonSchema): Record<string, unknown> {
+  try {
+    return copyJson(source) as Record<string, unknown>;
+  } catch (cause) {
+    // only a cycle or an absurd depth gets here
+    throw new ToolError("invalid_tool", "the JSON Schema contains itself or is nested too deeply; use $ref.", {
+      cause,
+    });
+  }
+}
+
+/** 2020-12 where the schema does not say, or says something newer or unknown. */
+function draftOf(dialect: unknown): SchemaDraft {
+  const draft = /draft-0([467])|(2019-09)/.exec(String(dialect ?? ""));
+  if (draft === null) return "2020-12";
+  if (draft[2] !== undefined) return "2019-09";
+  return draft[1] === "4" ? "4" : "7";
+}
+
+function references(prepared: CheckedSchema): Record<string, CheckedSchema | boolean> {
+  try {
+    return dereference(prepared);
+  } catch (cause) {
+    throw new ToolError("invalid_tool", `the JSON Schema can not be resolved: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** A copy without the properties that are `undefined`. */
+function withoutUndefined(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutUndefined);
+  if (!isRecord(value)) return value;
+  const copy = {};
+  for (const [key, item] of Object.entries(value)) if (item !== undefined) setOwn(copy, key, withoutUndefined(item));
+  return copy;
+}
+
+/** The first value in there that JSON has not; `undefined` when there is none. */
+function firstForeign(value: unknown, path: readonly (string | number)[] = []): Issue | undefined {
+  if (typeof value === "object" && value !== null) {
+    for (const key of Object.keys(value)) {
+      const at = [...path, Array.isArray(value) ? Number(key) : key];
+      if (!key.isWellFormed())
+        return { message: "the property name holds half a character (a lone surrogate)", path: at };
+      const issue = firstForeign((value as Record<string, unknown>)[key], at);
+      if (issue !== undefined) return issue;
+    }
+    return undefined;
+  }
+  const kind = typeof value;
+  if (value === null || kind === "string" || kind === "number" || kind === "boolean") return undefined;
+  return { message: `must be a JSON value, got ${kind === "undefined" ? kind : `a ${kind}`}`, path };
 }

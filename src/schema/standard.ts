@@ -34,7 +34,9 @@ function validate(source: StandardSchemaV1, value: unknown): Validation {
     const result = source["~standard"].validate(value);
     if (isPromise(result)) {
       result.then(undefined, () => {}); // its failure has no reader
-      return refuse("this schema checks asynchronously, and a call is checked at once: asynchronous checks belong in the handler");
+      return refuse(
+        "this schema checks asynchronously, and a call is checked at once: asynchronous checks belong in the handler",
+      );
     }
     if (result.issues === undefined) return { ok: true, value: result.value };
     return { ok: false, issues: Array.from(result.issues, readIssue) };

@@ -1,0 +1,130 @@
+import { isRecord } from "./json.ts";
+import { resolveRef } from "./refs.ts";
+
+/** One walk over a value and its schema: where references lead, and how much work is left. */
+export interface Walk {
+  readonly root: unknown;
+  /** Counted down; a walk that reaches 0 gives up. Unions of recursive schemas could take exponential time otherwise. */
+  steps: number;
+}
+
+export const MAX_STEPS = 2_000_000;
+const MAX_DEPTH = 500;
+
+/** Thrown by a walk that takes too long, or goes too deep; caught where the walk began. */
+export class GiveUp extends Error {}
+
+export function step(walk: Walk, depth: number): void {
+  if (--walk.steps < 0 || depth > MAX_DEPTH) throw new GiveUp();
+}
+
+/** The name that JSON Schema has for the type of a value. Whole numbers are `integer`. */
+export function typeOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number";
+  return typeof value;
+}
+
+export function isOfType(value: unknown, types: ReadonlySet<string>): boolean {
+  const type = typeOf(value);
+  return types.has(type) || (type === "integer" && types.has("number"));
+}
+
+/**
+ * All schemas that hold for the same value at once: the schema, what its `$ref` leads to, its `allOf`.
+ * Each once, so a cycle ends.
+ */
+export function conjunction(schema: unknown, walk: Walk): Record<string, unknown>[] {
+  const parts: Record<string, unknown>[] = [];
+  const add = (part: unknown): void => {
+    if (!isRecord(part) || parts.includes(part)) return;
+    step(walk, parts.length);
+    parts.push(part);
+    if (typeof part["$ref"] === "string") add(resolveRef(walk.root, part["$ref"]));
+    if (Array.isArray(part["allOf"])) part["allOf"].forEach(add);
+  };
+  add(schema);
+  return parts;
+}
+
+/** The types that all parts allow; `undefined` when none of them says. */
+export function typesOf(parts: readonly Record<string, unknown>[]): ReadonlySet<string> | undefined {
+  let types: Set<string> | undefined;
+  for (const part of parts) {
+    const own = ownTypes(part);
+    if (own === undefined) continue;
+    types = types === undefined ? own : new Set([...types].filter((type) => own.has(type)));
+  }
+  return types;
+}
+
+function ownTypes({ type, enum: values, const: constant, nullable }: Record<string, unknown>): Set<string> | undefined {
+  if (typeof type === "string") return new Set(nullable === true ? [type, "null"] : [type]);
+  if (Array.isArray(type)) return new Set(type);
+  if (Array.isArray(values)) return new Set(values.map(typeOf));
+  return constant === undefined ? undefined : new Set([typeOf(constant)]);
+}
+
+/** The alternatives of each part: every list must have one that fits. */
+export function unionsOf(part: Record<string, unknown>): unknown[][] {
+  return [part["anyOf"], part["oneOf"]].filter((list): list is unknown[] => Array.isArray(list) && list.length > 0);
+}
+
+/** What the parts say about one property: all that hold for it. */
+export function propertySchemas(parts: readonly Record<string, unknown>[], key: string): unknown[] {
+  const schemas: unknown[] = [];
+  for (const { properties, patternProperties, additionalProperties } of parts) {
+    if (isRecord(properties) && Object.hasOwn(properties, key)) schemas.push(properties[key]);
+    else if (patternProperties === undefined && additionalProperties !== undefined) schemas.push(additionalProperties);
+  }
+  return schemas;
+}
+
+/** What the parts say about one item: all that hold for it. */
+export function itemSchemas(parts: readonly Record<string, unknown>[], index: number): unknown[] {
+  const schemas: unknown[] = [];
+  for (const { prefixItems, items, additionalItems } of parts) {
+    const prefix = Array.isArray(prefixItems) ? prefixItems : Array.isArray(items) ? items : [];
+    const rest = Array.isArray(items) ? additionalItems : items;
+    const schema = index < prefix.length ? prefix[index] : rest;
+    if (schema !== undefined) schemas.push(schema);
+  }
+  return schemas;
+}
+
+/**
+ * Whether a value has the shape that a schema asks for: types, constants, required and known properties, items.
+ * Coarser than validation, which comes later: bounds, patterns and formats are not looked at.
+ */
+export function fits(value: unknown, schema: unknown, walk: Walk, depth = 0): boolean {
+  step(walk, depth);
+  if (typeof schema === "boolean") return schema;
+  const parts = conjunction(schema, walk);
+  if (!fitsKind(value, parts)) return false;
+  for (const part of parts) {
+    for (const union of unionsOf(part)) if (!union.some((branch) => fits(value, branch, walk, depth + 1))) return false;
+  }
+  if (Array.isArray(value)) {
+    return value.every((item, index) => itemSchemas(parts, index).every((one) => fits(item, one, walk, depth + 1)));
+  }
+  if (!isRecord(value)) return true;
+  for (const { required } of parts) {
+    if (Array.isArray(required) && !required.every((name) => Object.hasOwn(value, name))) return false;
+  }
+  return Object.keys(value).every((key) =>
+    propertySchemas(parts, key).every((one) => fits(value[key], one, walk, depth + 1)),
+  );
+}
+
+/** Whether the type and the constants of the value itself are right, whatever is in it. */
+export function fitsKind(value: unknown, parts: readonly Record<string, unknown>[]): boolean {
+  const types = typesOf(parts);
+  if (types !== undefined && !isOfType(value, types)) return false;
+  if (typeof value === "object" && value !== null) return true;
+  return parts.every(
+    (part) =>
+      (part["const"] === undefined || part["const"] === value) &&
+      (!Array.isArray(part["enum"]) || part["enum"].includes(value)),
+  );
+}

@@ -1,0 +1,290 @@
+import type { OutputUnit, Schema as CheckedSchema } from "@cfworker/json-schema";
+import type { Issue } from "../errors.ts";
+import { getOwn, isRecord } from "./json.ts";
+
+type Lookup = Readonly<Record<string, CheckedSchema | boolean>>;
+type Path = readonly (string | number)[];
+
+/** Keywords that only say "something below failed": what failed below is the issue. */
+const CONTAINERS = new Set(
+  (
+    "$ref $recursiveRef allOf if properties patternProperties additionalProperties unevaluatedProperties " +
+    "items prefixItems additionalItems unevaluatedItems dependentSchemas dependencies propertyNames"
+  ).split(" "),
+);
+
+/**
+ * The validator's flat list of errors, in words that a model can act on: the deepest ones only, each once,
+ * with what was expected and what came.
+ */
+export function readIssues(
+  units: readonly OutputUnit[],
+  value: unknown,
+  root: CheckedSchema | boolean,
+  known: Lookup,
+): Issue[] {
+  const seen = new Set<string>();
+  return issuesOf(units).filter((issue) => {
+    const key = JSON.stringify(issue);
+    return !seen.has(key) && seen.add(key);
+  });
+
+  function issuesOf(list: readonly OutputUnit[]): Issue[] {
+    const found: Issue[] = [];
+    for (let index = 0; index < list.length;) {
+      const unit = list[index]!;
+      const end = endOfChildren(list, index);
+      const children = list.slice(index + 1, end);
+      found.push(...issuesOfOne(unit, children));
+      index = end;
+    }
+    return found;
+  }
+
+  function issuesOfOne(unit: OutputUnit, children: readonly OutputUnit[]): Issue[] {
+    const at = locate(unit.instanceLocation, value);
+    const forbidden = children[0]?.keyword === "false" ? locate(children[0].instanceLocation, value) : undefined;
+    if (forbidden !== undefined && CONTAINERS.has(unit.keyword)) {
+      return [forbiddenIssue(unit, forbidden.path), ...issuesOf(children.slice(1))];
+    }
+    if (unit.keyword === "anyOf" || unit.keyword === "oneOf") return alternatives(unit, children, at);
+    if (CONTAINERS.has(unit.keyword) && children.length > 0) {
+      const below = issuesOf(children);
+      return unit.keyword === "propertyNames"
+        ? below.map(({ message, path }) => ({ message: `the property name ${message}`, path }))
+        : below;
+    }
+    return [leaf(unit, at)];
+  }
+
+  /** A property or an item whose schema is `false`. */
+  function forbiddenIssue(unit: OutputUnit, path: Path): Issue {
+    const name = JSON.stringify(path.at(-1));
+    if (unit.keyword === "items" || unit.keyword === "additionalItems" || unit.keyword === "unevaluatedItems") {
+      return { message: `there may be no item ${name}`, path };
+    }
+    if (unit.keyword === "properties") return { message: `the property ${name} is not allowed`, path };
+    const parent = parentSchema(unit);
+    const allowed = isRecord(parent) && isRecord(parent["properties"]) ? Object.keys(parent["properties"]) : [];
+    const hint = allowed.length > 0 ? `; known ${allowed.length === 1 ? "is" : "are"} ${listOf(allowed, ", ")}` : "";
+    return { message: `unknown property ${name}${hint}`, path };
+  }
+
+  /** Of alternatives, speak of the one that was meant, if that can be told; else of what they have in common. */
+  function alternatives(unit: OutputUnit, children: readonly OutputUnit[], at: Located): Issue[] {
+    if (children.length === 0)
+      return [{ message: "fits more than one of the alternatives, must fit one", path: at.path }];
+    const branches = new Map<string, OutputUnit[]>();
+    for (const child of children) {
+      const branch = /^\/\d+/.exec(child.keywordLocation.slice(unit.keywordLocation.length))?.[0] ?? "";
+      const list = branches.get(branch);
+      if (list === undefined) branches.set(branch, [child]);
+      else list.push(child);
+    }
+    const all = [...branches.values()].map((list) => ({ list, issues: issuesOf(list) }));
+    const likely = all.filter(({ list }) => !list.some((child) => tellsAnotherKind(child, unit)));
+    if (likely.length === 1) return likely[0]!.issues;
+    const discriminator = commonDiscriminator(all.map(({ list }) => list));
+    if (discriminator !== undefined) return [discriminator];
+    if (
+      all.every(
+        ({ list }) =>
+          list.length === 1 && list[0]!.keyword === "type" && list[0]!.instanceLocation === unit.instanceLocation,
+      )
+    ) {
+      const types = all.flatMap(({ list }) => [keywordValue(list[0]!)].flat() as string[]);
+      return [
+        { message: `must be ${orList([...new Set(types)].map(article))}, got ${kindOf(at.value)}`, path: at.path },
+      ];
+    }
+    const texts = [
+      ...new Set(
+        all
+          .flatMap(({ issues }) => issues)
+          .map(
+            (issue) =>
+              (issue.path.length > at.path.length ? `${issue.path.slice(at.path.length).join(".")}: ` : "") +
+              issue.message,
+          ),
+      ),
+    ];
+    return [
+      { message: `fits none of the ${branches.size} alternatives (${texts.slice(0, 5).join("; ")})`, path: at.path },
+    ];
+  }
+
+  /** Every branch wants another constant in one place (`kind: "a"`, `kind: "b"`), and none came. */
+  function commonDiscriminator(branches: readonly (readonly OutputUnit[])[]): Issue | undefined {
+    const deciding = branches.map((list) => list.find(({ keyword }) => keyword === "const" || keyword === "enum"));
+    const where = deciding[0]?.instanceLocation;
+    if (where === undefined || deciding.some((unit) => unit?.instanceLocation !== where)) return undefined;
+    const wanted = deciding.flatMap((unit) => keywordValue(unit!)); // the list of an enum, or one constant
+    const { path, value: got } = locate(where, value);
+    return { message: `must be one of ${listOf([...new Set(wanted)], ", ")}, got ${short(got)}`, path };
+  }
+
+  function leaf(unit: OutputUnit, { value: got, path }: Located): Issue {
+    const limit = keywordValue(unit);
+    const say = (message: string, at: Path = path): Issue => ({ message, path: at });
+    switch (unit.keyword) {
+      case "type":
+        return say(
+          `must be ${orList([limit].flat().map((type) => article(String(type))))}, got ${typeof got === "number" && String(limit).includes("integer") ? got : kindOf(got)}`,
+        );
+      case "required": {
+        const name = quotedIn(unit.error, 'required property "');
+        return say(`the required property ${JSON.stringify(name)} is missing`, [...path, name]);
+      }
+      case "dependentRequired":
+      case "dependencies": {
+        const [, given, name] = /^Instance has "(.*)" but does not have "(.*)"\.$/s.exec(unit.error) ?? [];
+        if (given === undefined || name === undefined) break;
+        return say(`the property ${JSON.stringify(name)} is missing, which ${JSON.stringify(given)} needs`, [
+          ...path,
+          name,
+        ]);
+      }
+      case "enum":
+        return say(`must be one of ${listOf(limit as unknown[], ", ")}, got ${short(got)}`);
+      case "const":
+        return say(`must be ${short(limit)}, got ${short(got)}`);
+      case "minimum":
+        return say(`must be ${exclusive("exclusiveMinimum", unit) ? "more than" : "at least"} ${limit}, got ${got}`);
+      case "maximum":
+        return say(`must be ${exclusive("exclusiveMaximum", unit) ? "less than" : "at most"} ${limit}, got ${got}`);
+      case "exclusiveMinimum":
+        return say(`must be more than ${limit}, got ${got}`);
+      case "exclusiveMaximum":
+        return say(`must be less than ${limit}, got ${got}`);
+      case "multipleOf":
+        return say(`must be a multiple of ${limit}, got ${got}`);
+      case "minLength":
+        return say(`must have at least ${count(limit, "character")}, has ${[...String(got)].length}`);
+      case "maxLength":
+        return say(`must have at most ${count(limit, "character")}, has ${[...String(got)].length}`);
+      case "pattern":
+        return say(`must match the pattern ${limit}, got ${short(got)}`);
+      case "format":
+        return say(`must be a valid ${limit}, got ${short(got)}`);
+      case "minItems":
+        return say(`must have at least ${count(limit, "item")}, has ${(got as unknown[]).length}`);
+      case "maxItems":
+        return say(`must have at most ${count(limit, "item")}, has ${(got as unknown[]).length}`);
+      case "uniqueItems": {
+        const [first, second] = unit.error.match(/\d+/g) ?? [];
+        return say(`must have no equal items, items ${first} and ${second} are`);
+      }
+      case "minProperties":
+        return say(`must have at least ${count(limit, "property")}`);
+      case "maxProperties":
+        return say(`must have at most ${count(limit, "property")}`);
+      case "contains":
+      case "minContains":
+      case "maxContains":
+        return say(unit.error.replace("Array does", "does").replace("Array", "array").replace(/\.$/, ""));
+      case "not":
+        return say(`must not be ${short(got)}: the schema excludes it`);
+      case "false":
+        return say("nothing is allowed here");
+    }
+    return say(unit.error.replace(/\.$/, ""));
+  }
+
+  function exclusive(keyword: string, unit: OutputUnit): boolean {
+    return getOwn(parentSchema(unit), keyword) === true; // draft-04
+  }
+
+  function keywordValue(unit: OutputUnit): unknown {
+    return getOwn(parentSchema(unit), unit.keyword);
+  }
+
+  /** The schema object that holds the keyword, found by its location, through references. */
+  function parentSchema(unit: OutputUnit): unknown {
+    let schema: unknown = root;
+    for (const token of unit.keywordLocation.split("/").slice(1, -1)) {
+      const key = decode(token);
+      if (key === "$ref" && isRecord(schema)) schema = known[String(schema["__absolute_ref__"])];
+      else if (key === "$recursiveRef") schema = root;
+      else schema = getOwn(schema, key) ?? schema; // "items" stands for each item
+    }
+    return schema;
+  }
+}
+
+/** Whether a branch failed because it is about something else: another type, another discriminator. */
+function tellsAnotherKind(child: OutputUnit, unit: OutputUnit): boolean {
+  if (child.keyword === "type") return child.instanceLocation === unit.instanceLocation;
+  if (child.keyword !== "const" && child.keyword !== "enum") return false;
+  return child.instanceLocation.split("/").length <= unit.instanceLocation.split("/").length + 1;
+}
+
+/** The first unit after `index` that is not below it. A `false` schema has no location of its own: it follows its parent. */
+function endOfChildren(list: readonly OutputUnit[], index: number): number {
+  const { keyword, keywordLocation, instanceLocation } = list[index]!;
+  if (keyword === "false") return index + 1;
+  const base = keyword === "if" ? keywordLocation.slice(0, -"if".length) : `${keywordLocation}/`;
+  let end = index + 1;
+  for (; end < list.length; end++) {
+    const child = list[end]!;
+    if (
+      child.keyword === "false"
+        ? child.instanceLocation.startsWith(instanceLocation)
+        : child.keywordLocation.startsWith(base)
+    )
+      continue;
+    break;
+  }
+  return end;
+}
+
+interface Located {
+  readonly path: Path;
+  readonly value: unknown;
+}
+
+function locate(pointer: string, root: unknown): Located {
+  const path: (string | number)[] = [];
+  let value = root;
+  for (const token of pointer.split("/").slice(1)) {
+    const key = decode(token);
+    path.push(Array.isArray(value) ? Number(key) : key);
+    value = getOwn(value, key);
+  }
+  return { path, value };
+}
+
+function decode(token: string): string {
+  return decodeURIComponent(token).replaceAll("~1", "/").replaceAll("~0", "~");
+}
+
+function quotedIn(text: string, before: string): string {
+  return text.slice(text.indexOf(before) + before.length, text.lastIndexOf('"'));
+}
+
+function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  return article(Array.isArray(value) ? "array" : typeof value);
+}
+
+function article(type: string): string {
+  return type === "null" ? type : `${/^[aio]/.test(type) ? "an" : "a"} ${type}`;
+}
+
+function orList(texts: readonly string[]): string {
+  return texts.length < 2 ? texts.join("") : `${texts.slice(0, -1).join(", ")} or ${texts.at(-1)}`;
+}
+
+function listOf(values: readonly unknown[], separator: string): string {
+  const shown = values.slice(0, 20).map(short);
+  return shown.join(separator) + (values.length > 20 ? ` and ${values.length - 20} more` : "");
+}
+
+function short(value: unknown): string {
+  const text = JSON.stringify(value) ?? String(value);
+  return text.length <= 80 ? text : `${text.slice(0, 77)}...`;
+}
+
+function count(limit: unknown, noun: string): string {
+  if (limit === 1) return `1 ${noun}`;
+  return `${limit} ${noun === "property" ? "properties" : `${noun}s`}`;
+}

@@ -1,0 +1,193 @@
+import { format as knownFormats, type Schema as CheckedSchema, type SchemaDraft } from "@cfworker/json-schema";
+import { ToolError } from "../errors.ts";
+import { isRecord, setOwn } from "./json.ts";
+import { readPattern } from "./pattern.ts";
+
+const ONE_SCHEMA = new Set(
+  "additionalItems unevaluatedItems contains additionalProperties unevaluatedProperties propertyNames not if then else".split(
+    " ",
+  ),
+);
+const LIST_OF_SCHEMAS = new Set(["prefixItems", "allOf", "anyOf", "oneOf"]);
+const MAP_OF_SCHEMAS = new Set(["$defs", "definitions", "properties", "patternProperties", "dependentSchemas"]);
+const NUMBERS = new Set(
+  "minimum maximum multipleOf minLength maxLength minItems maxItems minProperties maxProperties minContains maxContains".split(
+    " ",
+  ),
+);
+const TYPES = new Set(["object", "array", "string", "number", "integer", "boolean", "null"]);
+/** For people and for the model. They bind nothing, and what looks like an `$id` or a `$ref` in an example is none. */
+const ANNOTATIONS = new Set(
+  "$comment title description default examples example deprecated readOnly writeOnly".split(" "),
+);
+
+const MAX_DEPTH = 200;
+
+/**
+ * A copy of a schema for the validator, which marks the objects it reads and takes every keyword on trust.
+ *
+ * @throws ToolError `invalid_tool` that says which keyword, at which JSON pointer, is wrong.
+ */
+export function prepare(schema: unknown, draft: SchemaDraft, at = "#", depth = 0): CheckedSchema | boolean {
+  if (typeof schema === "boolean") return schema;
+  if (!isRecord(schema)) refuse(at, `a schema is an object or a boolean, got ${JSON.stringify(schema)}`);
+  if (depth > MAX_DEPTH) refuse(at, `the schema is nested deeper than ${MAX_DEPTH}`);
+  const copy: CheckedSchema = {};
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (ANNOTATIONS.has(keyword) || (keyword === "id" && draft !== "4")) continue;
+    setOwn(copy, keyword, prepareKeyword(keyword, value));
+  }
+  if (copy.format === undefined) delete copy.format;
+  return copy;
+
+  function prepareKeyword(keyword: string, value: unknown): unknown {
+    const here = `${at}/${keyword.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    const sub = (item: unknown, key?: string | number) =>
+      prepare(item, draft, key === undefined ? here : `${here}/${key}`, depth + 1);
+
+    if (ONE_SCHEMA.has(keyword)) return sub(value);
+    if (keyword === "items") return Array.isArray(value) ? value.map(sub) : sub(value);
+    if (LIST_OF_SCHEMAS.has(keyword)) {
+      if (!Array.isArray(value) || value.length === 0) refuse(here, "is a list of schemas");
+      return value.map(sub);
+    }
+    if (MAP_OF_SCHEMAS.has(keyword)) {
+      if (!isRecord(value)) refuse(here, "is an object of schemas");
+      return mapOwn(value, (item, key) => sub(item, key), keyword === "patternProperties" ? here : undefined);
+    }
+    if (keyword === "dependencies") {
+      if (!isRecord(value)) refuse(here, "is an object of schemas or lists of names");
+      return mapOwn(value, (item, key) => (Array.isArray(item) ? names(item, here) : sub(item, key)));
+    }
+    if (keyword === "dependentRequired") {
+      if (!isRecord(value)) refuse(here, "is an object of lists of names");
+      return mapOwn(value, (item) => names(item, here));
+    }
+    switch (keyword) {
+      case "type": {
+        const types = Array.isArray(value) ? value : [value];
+        const unknown = types.find((type) => !TYPES.has(type));
+        if (unknown !== undefined || types.length === 0) {
+          refuse(
+            here,
+            `${JSON.stringify(unknown ?? value)} is no type of JSON Schema; these are: ${[...TYPES].join(", ")}`,
+          );
+        }
+        return value;
+      }
+      case "required":
+        return names(value, here);
+      case "enum":
+        if (!Array.isArray(value)) refuse(here, "is a list of values");
+        return value;
+      case "pattern":
+        return readPattern(value, (reason) => refuse(here, reason));
+      case "format":
+        return readFormat(value);
+      case "exclusiveMinimum":
+      case "exclusiveMaximum":
+        if (draft === "4" ? typeof value !== "boolean" : typeof value !== "number") {
+          const wanted = draft === "4" ? "a boolean" : 'a number (a boolean only under "$schema" draft-04)';
+          refuse(here, `is ${wanted}, got ${JSON.stringify(value)}`);
+        }
+        return value;
+      case "$ref":
+      case "$id":
+      case "$anchor":
+        if (typeof value !== "string") refuse(here, `is a string, got ${JSON.stringify(value)}`);
+        return value;
+      case "$dynamicRef":
+        return refuse(here, `${JSON.stringify(value)}: dynamic references are not supported; use $ref`);
+      default:
+        if (NUMBERS.has(keyword) && typeof value !== "number")
+          refuse(here, `is a number, got ${JSON.stringify(value)}`);
+        return unfreeze(value);
+    }
+  }
+}
+
+/**
+ * Every `$ref` leads to a place in the schema, and no chain of them leads back to itself without going into the value.
+ *
+ * @throws ToolError `invalid_tool` that names the reference
+ */
+export function checkReferences(
+  root: CheckedSchema | boolean,
+  known: Readonly<Record<string, CheckedSchema | boolean>>,
+): void {
+  const open = new Set<object>(); // schemas that look at the same value and are not finished
+  const done = new Set<object>();
+  visit(root, "#");
+
+  function visit(schema: unknown, via: string): void {
+    if (!isRecord(schema) || done.has(schema)) return;
+    if (open.has(schema)) refuse(via, "the reference leads back to itself: no value could ever be checked");
+    open.add(schema);
+    const { $ref, $recursiveRef } = schema;
+    if (typeof $ref === "string") {
+      const target = known[String(schema["__absolute_ref__"])];
+      if (target === undefined) {
+        refuse($ref, "the $ref leads to nothing in this schema, and nothing is fetched: copy what it means into $defs");
+      }
+      visit(target, $ref);
+    }
+    if (typeof $recursiveRef === "string" && $recursiveRef !== "#") refuse($recursiveRef, 'a $recursiveRef is "#"');
+    for (const keyword of ["allOf", "anyOf", "oneOf"]) {
+      for (const item of (schema[keyword] as unknown[] | undefined) ?? []) visit(item, via);
+    }
+    for (const keyword of ["not", "if", "then", "else"]) visit(schema[keyword], via);
+    open.delete(schema);
+    done.add(schema);
+    for (const keyword of ONE_SCHEMA) visitApart(schema[keyword], via);
+    for (const item of [schema["items"], schema["prefixItems"]].flat()) visitApart(item, via);
+    for (const keyword of [...MAP_OF_SCHEMAS, "dependencies"]) {
+      const map = schema[keyword];
+      if (isRecord(map)) for (const item of Object.values(map)) visitApart(item, via);
+    }
+  }
+
+  /** A schema for another value (a property, an item): a chain of references may come back through it. */
+  function visitApart(schema: unknown, via: string): void {
+    const outer = [...open];
+    open.clear();
+    visit(schema, via);
+    for (const one of outer) open.add(one);
+  }
+}
+
+function mapOwn(
+  map: Record<string, unknown>,
+  change: (item: unknown, key: string) => unknown,
+  patterns?: string,
+): object {
+  const copy = {};
+  for (const [key, item] of Object.entries(map)) {
+    const name = patterns === undefined ? key : readPattern(key, (reason) => refuse(patterns, reason));
+    setOwn(copy, name, change(item, key));
+  }
+  return copy;
+}
+
+function names(value: unknown, at: string): unknown {
+  if (Array.isArray(value) && value.every((name) => typeof name === "string")) return value;
+  return refuse(at, `is a list of property names, got ${JSON.stringify(value)}`);
+}
+
+/** Only what the validator really knows; `url` is no format of JSON Schema, and the validator's takes exponential time. */
+function readFormat(value: unknown): string | undefined {
+  if (value === "url") return "uri";
+  return typeof value === "string" && Object.hasOwn(knownFormats, value) ? value : undefined;
+}
+
+/** The validator marks what it reads, and a `$ref` may lead into any keyword: none may be frozen. */
+function unfreeze(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(unfreeze);
+  if (!isRecord(value)) return value;
+  const copy = {};
+  for (const [key, item] of Object.entries(value)) setOwn(copy, key, unfreeze(item));
+  return copy;
+}
+
+function refuse(at: string, reason: string): never {
+  throw new ToolError("invalid_tool", `JSON Schema: ${at}: ${reason}.`);
+}
