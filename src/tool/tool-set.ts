@@ -1,0 +1,46 @@
+import { ToolError } from "../errors.ts";
+import type { Tool } from "./tool.ts";
+
+/** Tools as a list, or anything that keeps one (a `ToolRegistry`). */
+export type ToolSource = readonly Tool[] | { tools(): readonly Tool[] };
+
+/**
+ * The tools of a source, in its order.
+ *
+ * @throws ToolError `duplicate_tool` when two of them have one name; it says where both come from.
+ * @throws TypeError when the source holds what is no tool.
+ */
+export function toolList(source: ToolSource): readonly Tool[] {
+  const tools = isList(source) ? source : source?.tools?.();
+  if (!Array.isArray(tools)) throw new TypeError(`tools are a list of tools or a ToolRegistry, got ${typeof source}`);
+  const byName = new Map<string, Tool>();
+  for (const tool of tools as readonly Tool[]) {
+    checkTool(tool);
+    const first = byName.get(tool.name);
+    if (first !== undefined) throw duplicateTool(first, tool);
+    byName.set(tool.name, tool);
+  }
+  return tools;
+}
+
+/** @throws TypeError with what to do, when a value is no tool */
+export function checkTool(tool: unknown): asserts tool is Tool {
+  if (typeof (tool as Tool | undefined)?.use === "function") return;
+  const got = typeof tool === "object" && tool !== null ? tool.constructor?.name || "an object" : typeof tool;
+  throw new TypeError(`a tool is made by defineTool() or toolsOf(), got ${got}`);
+}
+
+export function duplicateTool(first: Tool, second: Tool): ToolError {
+  const origins =
+    first.qualifiedName === second.qualifiedName
+      ? `both come from ${first.qualifiedName}`
+      : `one comes from ${first.qualifiedName}, one from ${second.qualifiedName}`;
+  return new ToolError(
+    "duplicate_tool",
+    `Two tools are called ${first.name}: ${origins}. Give one of them another name.`,
+  );
+}
+
+function isList(source: ToolSource): source is readonly Tool[] {
+  return Array.isArray(source);
+}
