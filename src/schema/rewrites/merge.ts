@@ -1,6 +1,6 @@
 import { isRecord } from "../lower.ts";
 import type { JsonSchema } from "../types.ts";
-import { ANNOTATIONS, own, propertiesOf, requiredOf } from "./types.ts";
+import { ANNOTATIONS, own, propertiesOf } from "./types.ts";
 
 /** Told of each keyword that the outcome says less exactly than the two schemas did. */
 export type Conflict = (keyword: string) => void;

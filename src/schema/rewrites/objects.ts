@@ -1,4 +1,4 @@
-import type { Rewrite, RewriteContext } from "../lower.ts";
+import { isRecord, type Rewrite, type RewriteContext } from "../lower.ts";
 import type { JsonSchema } from "../types.ts";
 import { describe, without } from "./keywords.ts";
 import { admitsNull, branchesOf, isObjectNode, own, propertiesOf, requiredOf, typesOf, ANNOTATIONS } from "./types.ts";
@@ -37,7 +37,7 @@ export function openObjects(options: { readonly toDescription?: boolean } = {}):
       if (!Object.hasOwn(node, "additionalProperties")) return node;
       const other = node["additionalProperties"];
       const rest = without(node, ["additionalProperties"]);
-      if (typeof other === "boolean" || Object.keys(other as JsonSchema).length === 0) return rest;
+      if (!isRecord(other) || Object.keys(other).length === 0) return rest;
       lose(`What other properties hold is ${toDescription ? "kept in the description only" : "left out"}.`, {
         rule: "unsupported:additionalProperties",
       });

@@ -1,0 +1,662 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { lowerSchema, type Rewrite } from "../../src/schema/lower.ts";
+import * as rewrites from "../../src/schema/rewrites.ts";
+import type { JsonSchema } from "../../src/schema/types.ts";
+
+const {
+  closeObjects,
+  constToEnum,
+  dropAnnotations,
+  dropKeywords,
+  ensureObjectRoot,
+  ensureType,
+  flattenRootUnion,
+  foldAllOf,
+  inlineRefs,
+  keepFormats,
+  keepLocalRefs,
+  limitMinItems,
+  nullableKeyword,
+  oneOfToAnyOf,
+  openObjects,
+  refsAlone,
+  requireAll,
+  requireDeclared,
+  spreadUnions,
+  stringEnums,
+  tuplesToArrays,
+  typeArrayToAnyOf,
+  withoutBooleanSchemas,
+} = rewrites;
+
+/** Name, rewrites, schema, expected schema, expected losses as `path rule`. */
+type Case = readonly [
+  name: string,
+  list: Rewrite | readonly Rewrite[],
+  given: JsonSchema,
+  expected: JsonSchema,
+  losses?: readonly string[],
+];
+
+function table(title: string, cases: readonly Case[]): void {
+  describe(title, () => {
+    it.each(cases)("%s", (_, list, given, expected, losses = []) => {
+      const lowered = lowerSchema(given, [list].flat() as Rewrite[]);
+      expect(lowered.schema).toEqual(expected);
+      expect(lowered.losses.map(({ path, rule }) => `${path} ${rule}`)).toEqual(losses);
+    });
+  });
+}
+
+const str = { type: "string" };
+const num = { type: "number" };
+const nul = { type: "null" };
+const object = (properties: Record<string, unknown>, rest: Record<string, unknown> = {}) => ({
+  type: "object",
+  properties,
+  ...rest,
+});
+
+const tree = {
+  ...object({ root: { $ref: "#/$defs/Node" } }),
+  $defs: { Node: object({ name: str, children: { type: "array", items: { $ref: "#/$defs/Node" } } }) },
+};
+
+table("inlineRefs", [
+  [
+    "puts the target in place and drops the definitions",
+    inlineRefs(),
+    { ...object({ a: { $ref: "#/$defs/A" }, b: { $ref: "#/$defs/A" } }), $defs: { A: { $ref: "#/$defs/B" }, B: str } },
+    object({ a: str, b: str }),
+  ],
+  [
+    "keeps what stands beside the reference",
+    inlineRefs(),
+    {
+      ...object({ a: { $ref: "#/$defs/A", description: "outer" } }),
+      $defs: { A: { ...str, description: "inner", minLength: 1 } },
+    },
+    object({ a: { ...str, description: "outer", minLength: 1 } }),
+  ],
+  [
+    "cuts a recursion once, where it closes",
+    inlineRefs(),
+    tree,
+    object({ root: object({ name: str, children: { type: "array", items: { type: "object" } } }) }),
+    ["/$defs/Node/properties/children/items inlineRefs"],
+  ],
+  [
+    "cuts a schema that refers to its root",
+    inlineRefs(),
+    object({ child: { $ref: "#" } }),
+    object({ child: { type: "object" } }),
+    ["/properties/child inlineRefs"],
+  ],
+  [
+    "allows any value for a reference to nothing",
+    inlineRefs(),
+    object({ a: { $ref: "https://example.com/a.json" } }),
+    object({ a: {} }),
+    ["/properties/a inlineRefs"],
+  ],
+  [
+    "reads definitions of older drafts",
+    inlineRefs(),
+    { ...object({ a: { $ref: "#/definitions/A" } }), definitions: { A: num } },
+    object({ a: num }),
+  ],
+  [
+    "follows a root that is a reference",
+    inlineRefs(),
+    { $ref: "#/$defs/In", $defs: { In: object({ a: str }) } },
+    object({ a: str }),
+  ],
+  [
+    "leaves a property named $ref alone",
+    inlineRefs(),
+    object({ $ref: str, $defs: str, $id: str }),
+    object({ $ref: str, $defs: str, $id: str }),
+  ],
+  ["does not change what has no references", inlineRefs(), object({ a: str }), object({ a: str })],
+]);
+
+it("inlineRefs stays bounded when references multiply", () => {
+  const $defs: Record<string, unknown> = { D0: str };
+  for (let level = 1; level < 40; level++)
+    $defs[`D${level}`] = object({ a: { $ref: `#/$defs/D${level - 1}` }, b: { $ref: `#/$defs/D${level - 1}` } });
+  const { losses } = lowerSchema({ ...object({ a: { $ref: "#/$defs/D39" } }), $defs }, [inlineRefs()]);
+  expect(losses.length).toBeGreaterThan(0);
+});
+
+table("keepLocalRefs", [
+  ["keeps recursion", keepLocalRefs(), tree, tree],
+  [
+    "moves every target into the root's $defs",
+    keepLocalRefs(),
+    object(
+      { a: object({ x: str }), b: { $ref: "#/properties/a" }, c: { $ref: "#/definitions/C" } },
+      { definitions: { C: num, Unused: num } },
+    ),
+    {
+      ...object({ a: object({ x: str }), b: { $ref: "#/$defs/a" }, c: { $ref: "#/$defs/C" } }),
+      $defs: { a: object({ x: str }), C: num },
+    },
+  ],
+  [
+    "tells two targets of one name apart",
+    keepLocalRefs(),
+    object(
+      { a: { $ref: "#/$defs/X" }, b: { $ref: "#/definitions/X" } },
+      { $defs: { X: str }, definitions: { X: num } },
+    ),
+    { ...object({ a: { $ref: "#/$defs/X" }, b: { $ref: "#/$defs/X_2" } }), $defs: { X: str, X_2: num } },
+  ],
+  [
+    "keeps a reference to the root",
+    keepLocalRefs(),
+    object({ child: { $ref: "#" } }),
+    object({ child: { $ref: "#" } }),
+  ],
+  [
+    "resolves anchors",
+    keepLocalRefs(),
+    object({ a: { $ref: "#here" } }, { $defs: { A: { $anchor: "here", ...str } } }),
+    { ...object({ a: { $ref: "#/$defs/here" } }), $defs: { here: str } },
+  ],
+  [
+    "loses another document",
+    keepLocalRefs(),
+    object({ a: { $ref: "other.json#/A", description: "d" } }),
+    object({ a: { description: "d" } }),
+    ["/properties/a keepLocalRefs"],
+  ],
+]);
+
+table("refsAlone", [
+  [
+    "puts a description around the reference",
+    refsAlone(),
+    object({ a: { $ref: "#/$defs/A", description: "d" } }, { $defs: { A: str } }),
+    object({ a: { description: "d", anyOf: [{ $ref: "#/$defs/A" }] } }, { $defs: { A: str } }),
+  ],
+  [
+    "merges what binds",
+    refsAlone(),
+    object({ a: { $ref: "#/$defs/A", minLength: 2 } }, { $defs: { A: { ...str, maxLength: 4 } } }),
+    object({ a: { ...str, minLength: 2, maxLength: 4 } }, { $defs: { A: { ...str, maxLength: 4 } } }),
+  ],
+  [
+    "makes the root what it refers to",
+    refsAlone(),
+    { $ref: "#/$defs/A", $defs: { A: object({ x: str }) } },
+    object({ x: str }, { $defs: { A: object({ x: str }) } }),
+  ],
+]);
+
+table("closeObjects", [
+  [
+    "closes an object that does not say",
+    closeObjects(),
+    object({ a: object({ b: str }) }),
+    object({ a: object({ b: str }, { additionalProperties: false }) }, { additionalProperties: false }),
+  ],
+  [
+    "closes an object without a type",
+    closeObjects(),
+    { properties: { a: str } },
+    { properties: { a: str }, additionalProperties: false },
+  ],
+  [
+    "reports an object that is open on purpose",
+    closeObjects(),
+    object({ a: str }, { additionalProperties: true }),
+    object({ a: str }, { additionalProperties: false }),
+    [" closeObjects"],
+  ],
+  [
+    "reports a record",
+    closeObjects(),
+    object({ map: { type: "object", additionalProperties: num } }),
+    object({ map: { type: "object", additionalProperties: false } }, { additionalProperties: false }),
+    ["/properties/map closeObjects"],
+  ],
+  [
+    "reports an object of any content",
+    closeObjects(),
+    object({ any: { type: "object" } }),
+    object({ any: { type: "object", additionalProperties: false } }, { additionalProperties: false }),
+    ["/properties/any closeObjects"],
+  ],
+  [
+    "takes an object without parameters as it is",
+    closeObjects(),
+    { type: "object" },
+    { type: "object", additionalProperties: false },
+  ],
+]);
+
+table("openObjects", [
+  ["drops what closes", openObjects(), object({ a: str }, { additionalProperties: false }), object({ a: str })],
+  [
+    "reports a record",
+    openObjects({ toDescription: true }),
+    { type: "object", additionalProperties: num },
+    { type: "object", description: '(additionalProperties: {"type":"number"})' },
+    [" unsupported:additionalProperties"],
+  ],
+]);
+
+table("requireAll", [
+  [
+    "makes optional properties nullable",
+    requireAll(),
+    object({ a: str, b: { ...num, minimum: 1 } }, { required: ["a"] }),
+    object({ a: str, b: { type: ["number", "null"], minimum: 1 } }, { required: ["a", "b"] }),
+  ],
+  [
+    "adds null to an enum",
+    requireAll(),
+    object({ a: { ...str, enum: ["x"] } }),
+    object({ a: { type: ["string", "null"], enum: ["x", null] } }, { required: ["a"] }),
+  ],
+  [
+    "adds a branch to a union",
+    requireAll(),
+    object({ a: { description: "d", anyOf: [str, num] } }),
+    object({ a: { description: "d", anyOf: [str, num, nul] } }, { required: ["a"] }),
+  ],
+  [
+    "puts what binds into a branch and leaves what describes outside",
+    requireAll(),
+    object({ a: { description: "d", const: 1 } }),
+    object({ a: { description: "d", anyOf: [{ const: 1 }, nul] } }, { required: ["a"] }),
+  ],
+  [
+    "wraps a reference",
+    requireAll(),
+    object({ a: { $ref: "#/$defs/A" } }, { $defs: { A: str } }),
+    object({ a: { anyOf: [{ $ref: "#/$defs/A" }, nul] } }, { required: ["a"], $defs: { A: str } }),
+  ],
+  [
+    "leaves what takes null already",
+    requireAll(),
+    object(
+      { a: { type: ["string", "null"] }, b: {}, c: { anyOf: [str, nul] }, d: { $ref: "#/$defs/N" } },
+      { $defs: { N: nul } },
+    ),
+    object(
+      { a: { type: ["string", "null"] }, b: {}, c: { anyOf: [str, nul] }, d: { $ref: "#/$defs/N" } },
+      { required: ["a", "b", "c", "d"], $defs: { N: nul } },
+    ),
+  ],
+  [
+    "reports a required name without a property",
+    requireAll(),
+    object({ a: str }, { required: ["a", "ghost"] }),
+    object({ a: str }, { required: ["a"] }),
+    [" requireAll"],
+  ],
+  [
+    "keeps a property named __proto__",
+    requireAll(),
+    JSON.parse('{"type":"object","properties":{"__proto__":{"type":"string"}}}') as JsonSchema,
+    JSON.parse(
+      '{"type":"object","properties":{"__proto__":{"type":["string","null"]}},"required":["__proto__"]}',
+    ) as JsonSchema,
+  ],
+]);
+
+table("requireDeclared", [
+  [
+    "drops names without a property",
+    requireDeclared(),
+    object({ a: str }, { required: ["a", "toString"] }),
+    object({ a: str }, { required: ["a"] }),
+    [" requireDeclared"],
+  ],
+]);
+
+table("oneOfToAnyOf", [
+  ["loses nothing where types differ", oneOfToAnyOf(), { oneOf: [str, num] }, { anyOf: [str, num] }],
+  [
+    "loses nothing in a discriminated union",
+    oneOfToAnyOf(),
+    {
+      oneOf: [
+        object({ kind: { const: "a" } }, { required: ["kind"] }),
+        object({ kind: { enum: ["b", "c"] } }, { required: ["kind"] }),
+      ],
+    },
+    {
+      anyOf: [
+        object({ kind: { const: "a" } }, { required: ["kind"] }),
+        object({ kind: { enum: ["b", "c"] } }, { required: ["kind"] }),
+      ],
+    },
+  ],
+  [
+    "reads a discriminated union through references",
+    oneOfToAnyOf(),
+    { oneOf: [{ $ref: "#/$defs/A" }, { $ref: "#/$defs/B" }], $defs: { A: { const: 1 }, B: { const: 2 } } },
+    { anyOf: [{ $ref: "#/$defs/A" }, { $ref: "#/$defs/B" }], $defs: { A: { const: 1 }, B: { const: 2 } } },
+  ],
+  [
+    "reports branches that overlap",
+    oneOfToAnyOf(),
+    { oneOf: [{ type: "integer" }, num] },
+    { anyOf: [{ type: "integer" }, num] },
+    [" oneOfToAnyOf"],
+  ],
+  [
+    "reports a discriminator that may be missing",
+    oneOfToAnyOf(),
+    { oneOf: [object({ k: { const: 1 } }), object({ k: { const: 2 } })] },
+    { anyOf: [object({ k: { const: 1 } }), object({ k: { const: 2 } })] },
+    [" oneOfToAnyOf"],
+  ],
+  [
+    "keeps both where there is an anyOf too",
+    oneOfToAnyOf(),
+    { anyOf: [str], oneOf: [str, num] },
+    { anyOf: [str], allOf: [{ anyOf: [str, num] }] },
+  ],
+]);
+
+table("foldAllOf", [
+  [
+    "merges objects",
+    foldAllOf(),
+    { allOf: [object({ a: str }, { required: ["a"] }), object({ b: num }, { required: ["b"] })] },
+    object({ a: str, b: num }, { required: ["a", "b"] }),
+  ],
+  [
+    "takes the narrower bound",
+    foldAllOf(),
+    {
+      ...num,
+      minimum: 1,
+      allOf: [
+        { minimum: 5, maximum: 9 },
+        { maximum: 7, type: "integer" },
+      ],
+    },
+    { type: "integer", minimum: 5, maximum: 7 },
+  ],
+  [
+    "merges what a reference points to",
+    foldAllOf(),
+    { allOf: [{ $ref: "#/$defs/A" }, object({ b: num })], $defs: { A: object({ a: str }) } },
+    object({ a: str, b: num }, { $defs: { A: object({ a: str }) } }),
+  ],
+  [
+    "leaves a reference that is alone a reference",
+    foldAllOf(),
+    object({ a: { description: "d", allOf: [{ $ref: "#/$defs/A" }] } }, { $defs: { A: str } }),
+    object({ a: { description: "d", $ref: "#/$defs/A" } }, { $defs: { A: str } }),
+  ],
+  [
+    "folds from the inside out",
+    foldAllOf(),
+    { allOf: [{ allOf: [object({ a: str }), object({ b: str })] }, object({ c: str })] },
+    object({ a: str, b: str, c: str }),
+  ],
+  [
+    "keeps the first of what has no common form",
+    foldAllOf(),
+    { ...str, pattern: "a", allOf: [{ pattern: "b" }] },
+    { ...str, pattern: "a" },
+    [" foldAllOf"],
+  ],
+  [
+    "reports closed parts that name different properties",
+    foldAllOf(),
+    {
+      allOf: [object({ a: str }, { additionalProperties: false }), object({ b: str }, { additionalProperties: false })],
+    },
+    object({ a: str, b: str }, { additionalProperties: false }),
+    [" foldAllOf"],
+  ],
+  [
+    "does not follow a recursion forever",
+    foldAllOf(),
+    { $defs: { A: { allOf: [{ $ref: "#/$defs/A" }, object({ a: str })] } }, ...object({ a: { $ref: "#/$defs/A" } }) },
+    { $defs: { A: object({ a: str }) }, ...object({ a: { $ref: "#/$defs/A" } }) },
+    ["/$defs/A foldAllOf"],
+  ],
+  ["reports a part that nothing fits", foldAllOf(), { allOf: [false, str] }, str, [" foldAllOf"]],
+]);
+
+table("spreadUnions", [
+  [
+    "puts what is beside the union into each branch",
+    spreadUnions(),
+    object({
+      a: object(
+        { id: str },
+        { required: ["id"], anyOf: [{ required: ["x"], properties: { x: num } }, object({ y: num })] },
+      ),
+    }),
+    object({
+      a: {
+        anyOf: [
+          object({ id: str, x: num }, { required: ["x", "id"] }),
+          object({ id: str, y: num }, { required: ["id"] }),
+        ],
+      },
+    }),
+  ],
+]);
+
+table("flattenRootUnion", [
+  [
+    "makes one object of all branches",
+    flattenRootUnion(),
+    {
+      description: "d",
+      anyOf: [
+        object({ kind: { const: "a" }, x: num }, { required: ["kind", "x"] }),
+        object({ kind: { const: "b" }, y: num }, { required: ["kind"] }),
+      ],
+    },
+    { description: "d", ...object({ kind: { ...str, enum: ["a", "b"] }, x: num, y: num }, { required: ["kind"] }) },
+    [" flattenRootUnion"],
+  ],
+  ["loses nothing with one branch", flattenRootUnion(), { anyOf: [object({ a: str })] }, object({ a: str })],
+  [
+    "leaves unions below the root",
+    flattenRootUnion(),
+    object({ a: { anyOf: [str, num] } }),
+    object({ a: { anyOf: [str, num] } }),
+  ],
+]);
+
+table("nullableKeyword and typeArrayToAnyOf", [
+  [
+    "says null with a keyword",
+    nullableKeyword(),
+    object({
+      a: { type: ["string", "null"] },
+      b: { anyOf: [str, nul] },
+      c: { type: ["string", "null"], enum: ["x", null] },
+    }),
+    object({
+      a: { ...str, nullable: true },
+      b: { ...str, nullable: true },
+      c: { ...str, enum: ["x"], nullable: true },
+    }),
+  ],
+  ["keeps a union of the others", nullableKeyword(), { anyOf: [str, num, nul] }, { anyOf: [str, num], nullable: true }],
+  ["leaves a lone null", nullableKeyword(), nul, nul],
+  [
+    "gives each type its keywords",
+    typeArrayToAnyOf(),
+    { type: ["string", "integer"], description: "d", minLength: 1, minimum: 2, enum: ["x", 3] },
+    {
+      description: "d",
+      anyOf: [
+        { ...str, minLength: 1, enum: ["x"] },
+        { type: "integer", minimum: 2, enum: [3] },
+      ],
+    },
+  ],
+  ["unpacks a list of one", typeArrayToAnyOf(), { type: ["string"] }, str],
+  [
+    "leaves null beside one type on request",
+    typeArrayToAnyOf({ keepNull: true }),
+    { type: ["string", "null"] },
+    { type: ["string", "null"] },
+  ],
+]);
+
+table("values", [
+  [
+    "const becomes a list of one",
+    constToEnum(),
+    object({ a: { const: 3 }, b: { ...str, const: "x" } }),
+    object({ a: { type: "integer", enum: [3] }, b: { ...str, enum: ["x"] } }),
+  ],
+  ["lists of strings stay", stringEnums(), { ...str, enum: ["a"] }, { ...str, enum: ["a"] }],
+  [
+    "other lists go into the description",
+    stringEnums(),
+    { description: "Size.", enum: [1, 2] },
+    { description: "Size. (one of: [1,2])", type: "integer" },
+    [" unsupported:enum"],
+  ],
+  [
+    "other lists become strings on request",
+    stringEnums({ others: "stringify" }),
+    { type: "integer", enum: [1, 2] },
+    { ...str, enum: ["1", "2"] },
+    [" unsupported:enum"],
+  ],
+  [
+    "a type is read from other keywords",
+    ensureType(),
+    { properties: { a: { enum: ["x"] }, b: { items: str }, c: { minLength: 1 }, d: { const: true } } },
+    object({
+      a: { ...str, enum: ["x"] },
+      b: { type: "array", items: str },
+      c: { ...str, minLength: 1 },
+      d: { type: "boolean", const: true },
+    }),
+  ],
+  [
+    "any value is a loss",
+    ensureType({ type: "string" }),
+    object({ a: { description: "d" } }),
+    object({ a: { ...str, description: "d" } }),
+    ["/properties/a ensureType"],
+  ],
+  [
+    "a tuple becomes a list",
+    tuplesToArrays(),
+    { type: "array", prefixItems: [str, num, str], items: false },
+    { type: "array", items: { anyOf: [str, num] }, maxItems: 3 },
+    [" tuplesToArrays"],
+  ],
+  [
+    "a tuple of older drafts too",
+    tuplesToArrays(),
+    { type: "array", items: [str, str] },
+    { type: "array", items: str },
+    [" tuplesToArrays"],
+  ],
+  [
+    "booleans become schemas",
+    withoutBooleanSchemas(),
+    object({ a: true, b: false, c: { type: "array", items: true } }, { additionalProperties: false, required: ["a"] }),
+    object({ a: {}, c: { type: "array", items: {} } }, { additionalProperties: false, required: ["a"] }),
+  ],
+]);
+
+table("dropKeywords", [
+  [
+    "reports each keyword",
+    dropKeywords(["minLength", "pattern"]),
+    { ...str, minLength: 1, pattern: "a" },
+    str,
+    [" unsupported:minLength", " unsupported:pattern"],
+  ],
+  [
+    "moves what it drops into the description",
+    dropKeywords(["minimum", "maximum"], { toDescription: true }),
+    { ...num, description: "How many.", minimum: 1, maximum: 5 },
+    { ...num, description: "How many. (minimum: 1, maximum: 5)" },
+    [" unsupported:minimum", " unsupported:maximum"],
+  ],
+  [
+    "says nothing of a keyword that says nothing",
+    dropKeywords(["uniqueItems", "minItems", "propertyNames", "maximum", "then"]),
+    // oxlint-disable-next-line unicorn/no-thenable
+    { uniqueItems: false, minItems: 0, propertyNames: { type: "string" }, maximum: Number.MAX_SAFE_INTEGER, then: str },
+    {},
+  ],
+  [
+    "drops annotations silently",
+    dropAnnotations(["$schema", "title"]),
+    { $schema: "s", ...object({ title: { ...str, title: "T" } }) },
+    object({ title: str }),
+  ],
+  [
+    "keeps known formats",
+    keepFormats(["date"]),
+    object({ a: { ...str, format: "date" }, b: { ...str, format: "email" } }),
+    object({ a: { ...str, format: "date" }, b: str }),
+    ["/properties/b unsupported:format"],
+  ],
+  [
+    "lowers minItems",
+    limitMinItems(1, { toDescription: true }),
+    { type: "array", minItems: 3 },
+    { type: "array", minItems: 1, description: "(minItems: 3)" },
+    [" unsupported:minItems"],
+  ],
+  ["leaves a low minItems", limitMinItems(1), { type: "array", minItems: 1 }, { type: "array", minItems: 1 }],
+]);
+
+table("ensureObjectRoot", [
+  ["fills in what is missing", ensureObjectRoot(), {}, { type: "object", properties: {} }],
+  ["touches nothing below", ensureObjectRoot(), object({ a: {} }), object({ a: {} })],
+  [
+    "reports a root that is no object",
+    ensureObjectRoot(),
+    str,
+    { type: "object", properties: {} },
+    [" ensureObjectRoot"],
+  ],
+]);
+
+it("a schema of the common kind loses nothing in a strict list", () => {
+  const schema = z.toJSONSchema(
+    z.object({
+      city: z.string().describe("Where."),
+      days: z.number().optional(),
+      stops: z.array(z.object({ at: z.enum(["a", "b"]), note: z.string().nullish() })),
+      how: z.discriminatedUnion("by", [
+        z.object({ by: z.literal("car"), seats: z.number() }),
+        z.object({ by: z.literal("foot") }),
+      ]),
+    }),
+    { io: "input" },
+  ) as JsonSchema;
+  const strict = [
+    dropAnnotations(["$schema"]),
+    keepLocalRefs(),
+    refsAlone(),
+    foldAllOf(),
+    oneOfToAnyOf(),
+    spreadUnions(),
+    withoutBooleanSchemas(),
+    tuplesToArrays(),
+    ensureObjectRoot(),
+    ensureType(),
+    dropKeywords(["propertyNames", "not"]),
+    closeObjects(),
+    requireAll(),
+  ];
+  const { schema: lowered, losses } = lowerSchema(schema, strict);
+  expect(losses).toEqual([]);
+  expect(lowerSchema(lowered, strict)).toEqual({ schema: lowered, losses: [] });
+});
