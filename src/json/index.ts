@@ -1,0 +1,1 @@
+export { createJsonParser, type JsonChange, type JsonParser, type JsonState } from "./parser.ts";
