@@ -41,7 +41,7 @@ type Case = readonly [
 
 function table(title: string, cases: readonly Case[]): void {
   describe(title, () => {
-    it.each(cases)("%s", (_, list, given, expected, losses = []) => {
+    it.each(cases.map((row) => ({ name: row[0], row })))("$name", ({ row: [, list, given, expected, losses = []] }) => {
       const lowered = lowerSchema(given, [list].flat() as Rewrite[]);
       expect(lowered.schema).toEqual(expected);
       expect(lowered.losses.map(({ path, rule }) => `${path} ${rule}`)).toEqual(losses);
