@@ -4,6 +4,7 @@ import { createJsonValues } from "./json-values.ts";
 import { createLines } from "./lines.ts";
 import { createSse } from "./sse.ts";
 import { createStrayErrors } from "./stray.ts";
+import { concat } from "./utf8.ts";
 
 export interface DecoderOptions {
   /** One event, parsed. The `[DONE]` that ends some streams comes as the string `"[DONE]"`. */
@@ -93,7 +94,7 @@ export function createDecoder(options: DecoderOptions): Decoder {
       },
       onStray: stray.line,
       onError: fail,
-      maxEventBytes,
+      maxEventLength: maxEventBytes,
     });
     const lines = createLines({
       onLines: sse.push,
@@ -193,11 +194,4 @@ export function createDecoder(options: DecoderOptions): Decoder {
 function reason(cause: unknown): string {
   const message = cause instanceof Error ? cause.message : String(cause);
   return message.replace(/, ?(?:\.\.\.)?".*$/s, "").replace(/ in JSON at position \d+.*$/s, "");
-}
-
-function concat(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {
-  const joined = new Uint8Array(a.length + b.length);
-  joined.set(a);
-  joined.set(b, a.length);
-  return joined;
 }

@@ -1,6 +1,7 @@
 import type { ToolError } from "../errors.ts";
-import { createByteBuffer, decodeCutUtf8, decodeLeniently, decodeUtf8, invalidUtf8At } from "./bytes.ts";
+import { createByteBuffer } from "./byte-buffer.ts";
 import { invalidUtf8Error, notJsonError, tooLargeError } from "./errors.ts";
+import { decodeCutUtf8, decodeLeniently, decodeUtf8, invalidUtf8At } from "./utf8.ts";
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -114,7 +115,7 @@ export function createJsonValues(options: JsonValuesOptions): { feed(bytes: Uint
     fail(notJsonError(decodeLeniently(takeValue(bytes, start, end)), "a line ends inside a string"));
   }
 
-  function end(): void {
+  function finish(): void {
     if (failed || !open) return;
     const valueOffset = offset - kept.length;
     const value = kept.take();
@@ -128,7 +129,7 @@ export function createJsonValues(options: JsonValuesOptions): { feed(bytes: Uint
     onError(error);
   }
 
-  return { feed, end };
+  return { feed, end: finish };
 }
 
 function endsWord(byte: number): boolean {

@@ -1,14 +1,12 @@
 import type { ToolError } from "../errors.ts";
-import { createByteBuffer, decodeCutUtf8, decodeUtf8, invalidUtf8At } from "./bytes.ts";
 import { invalidUtf8Error, tooLargeError } from "./errors.ts";
+import { createUtf8Stream, utf8Length } from "./utf8.ts";
 
 const LF = 10;
 const CR = 13;
 
 export interface LinesOptions {
-  /**
-   * One or more whole lines with their ends: LF or CR, one character each. Of a CRLF the LF may start the next text.
-   */
+  /** One or more whole lines with their ends: LF or CR, one character each. The LF of a CRLF may start the next text. */
   onLines(text: string): void;
   /** What follows the last line end, perhaps nothing; once, at the end of the bytes. */
   onTail(text: string): void;
@@ -20,91 +18,108 @@ export interface LinesOptions {
 }
 
 /**
- * Bytes to text in whole lines, each byte decoded once and none copied that lies in a line whole inside its chunk:
+ * Bytes to text in whole lines. Each byte is decoded once, and no line is copied that lies whole inside its chunk:
  *
  * ```
  * chunk   …rest of a line⏎ line⏎ line⏎ line⏎ start of a li
- *         kept + first     decoded in one piece  kept
+ *         kept + first     handed on in one text  kept
  * ```
- *
- * A line end is never part of a longer UTF-8 sequence, so no character is ever cut in two.
  */
 export function createLines(options: LinesOptions): { feed(bytes: Uint8Array): void; end(): void } {
-  const { onLines, onTail, onError, maxLineBytes } = options;
-  const kept = createByteBuffer();
-  let offset = options.offset; // of the first byte that has not been handed on
+  const { onLines, onTail, onError, maxLineBytes, offset } = options;
+  const utf8 = createUtf8Stream();
+  let kept: string[] = []; // the open line: joined once, when it ends
+  let keptBytes = 0;
   let failed = false;
 
   function feed(bytes: Uint8Array): void {
     if (failed) return;
-    const whole = afterLastLineEnd(bytes);
-    if (whole === 0) return keep(bytes, bytes.length);
+    const text = utf8.decode(bytes);
+    split(text, utf8.decodedBytes);
+    if (utf8.invalidAt !== -1) fail(invalidUtf8Error(offset + utf8.invalidAt));
+  }
+
+  function split(text: string, bytes: number): void {
+    // Two searches that cost next to nothing, before the slower one from the end: most of a long line has no end in it.
+    const lf = text.indexOf("\n");
+    const cr = text.indexOf("\r");
+    if (lf === -1 && cr === -1) return keep(text, bytes);
     let from = 0;
     if (kept.length > 0) {
-      from = afterFirstLineEnd(bytes);
-      keep(bytes.subarray(0, from), from - 1);
+      from = 1 + (lf === -1 || (cr !== -1 && cr < lf) ? cr : lf);
+      closeKept(text.slice(0, from));
       if (failed) return;
-      decode(kept.take());
     }
-    if (from < whole && !failed) decode(from === 0 && whole === bytes.length ? bytes : bytes.subarray(from, whole));
-    if (whole < bytes.length && !failed) keep(bytes.subarray(whole), bytes.length - whole);
-  }
-
-  function keep(bytes: Uint8Array, contentLength: number): void {
-    if (kept.length + contentLength > maxLineBytes) return fail(tooLargeError(maxLineBytes));
-    kept.append(bytes);
-  }
-
-  function decode(lines: Uint8Array): void {
-    const text = lines.length <= maxLineBytes ? decodeUtf8(lines) : undefined;
-    if (text === undefined) return decodeSingly(lines);
-    offset += lines.length;
-    onLines(text);
-  }
-
-  /** Something is wrong in these lines, or they are many: what comes before the wrong one still counts. */
-  function decodeSingly(lines: Uint8Array): void {
-    for (let rest = lines; rest.length > 0 && !failed;) {
-      const end = afterFirstLineEnd(rest);
-      const line = rest.subarray(0, end);
-      if (end - 1 > maxLineBytes) return fail(tooLargeError(maxLineBytes));
-      const text = decodeUtf8(line);
-      if (text === undefined) return fail(invalidUtf8Error(offset + invalidUtf8At(line)));
-      offset += end;
-      onLines(text);
-      rest = rest.subarray(end);
+    const last = afterLastLineEnd(text);
+    if (from < last) handOn(from === 0 && last === text.length ? text : text.slice(from, last));
+    if (last < text.length && !failed) {
+      const tail = text.slice(last);
+      keep(tail, text.length === bytes ? tail.length : utf8Length(tail));
     }
   }
 
-  function end(): void {
+  function keep(text: string, bytes: number): void {
+    if (text === "") return;
+    keptBytes += bytes;
+    if (keptBytes > maxLineBytes) return fail(tooLargeError(maxLineBytes));
+    kept.push(text);
+  }
+
+  function closeKept(rest: string): void {
+    if (isTooLarge(rest, maxLineBytes - keptBytes)) return fail(tooLargeError(maxLineBytes));
+    kept.push(rest);
+    const line = kept.join("");
+    kept = [];
+    keptBytes = 0;
+    onLines(line);
+  }
+
+  function handOn(lines: string): void {
+    if (3 * lines.length <= maxLineBytes) return onLines(lines);
+    // so many that one of them may be too large: what comes before that one still counts
+    for (let at = 0; at < lines.length;) {
+      const end = afterFirstLineEnd(lines, at);
+      const line = lines.slice(at, end);
+      if (isTooLarge(line, maxLineBytes)) return fail(tooLargeError(maxLineBytes));
+      onLines(line);
+      at = end;
+    }
+  }
+
+  function finish(): void {
     if (failed) return;
-    const tail = kept.take();
-    const text = decodeCutUtf8(tail);
-    if (text === undefined) return fail(invalidUtf8Error(offset + invalidUtf8At(tail)));
-    onTail(text);
+    utf8.end();
+    if (utf8.invalidAt !== -1) return fail(invalidUtf8Error(offset + utf8.invalidAt));
+    onTail(kept.join(""));
   }
 
   function fail(error: ToolError): void {
+    if (failed) return;
     failed = true;
+    kept = [];
     onError(error);
   }
 
-  return { feed, end };
+  return { feed, end: finish };
 }
 
-/** From the end: in nearly every chunk the last line end is near. */
-function afterLastLineEnd(bytes: Uint8Array): number {
-  for (let i = bytes.length - 1; i >= 0; i--) {
-    const byte = bytes[i];
-    if (byte === LF || byte === CR) return i + 1;
+/** Whether a line, its end not counted, has more bytes. */
+function isTooLarge(line: string, maxBytes: number): boolean {
+  return 3 * line.length > maxBytes && utf8Length(line) - 1 > maxBytes;
+}
+
+function afterLastLineEnd(text: string): number {
+  for (let i = text.length - 1; i >= 0; i--) {
+    const unit = text.charCodeAt(i);
+    if (unit === LF || unit === CR) return i + 1;
   }
   return 0;
 }
 
-function afterFirstLineEnd(bytes: Uint8Array): number {
-  for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i];
-    if (byte === LF || byte === CR) return i + 1;
+function afterFirstLineEnd(text: string, from: number): number {
+  for (let i = from; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    if (unit === LF || unit === CR) return i + 1;
   }
-  return bytes.length;
+  return text.length;
 }

@@ -20,7 +20,7 @@ export function createStrayErrors(onEvent: (value: unknown) => void): {
   let kept: string | undefined;
   let sawEvent = false;
 
-  function line(line: string, cut: boolean): void {
+  function onLine(line: string, cut: boolean): void {
     if (line.startsWith("error:")) return errorField(line.slice("error:".length).trim(), cut);
     if (block !== "" || line.startsWith("{")) return jsonLine(line);
     keep(line, cut);
@@ -59,7 +59,7 @@ export function createStrayErrors(onEvent: (value: unknown) => void): {
   }
 
   return {
-    line,
+    line: onLine,
     passed,
     get only() {
       return sawEvent ? undefined : kept;

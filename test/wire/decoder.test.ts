@@ -237,13 +237,14 @@ describe("the size of an event", () => {
   });
 });
 
+function formatOf(body: string): string | undefined {
+  const decoder = createDecoder({ onEvent: () => {}, onError: () => {} });
+  decoder.feed(bytesOf(body));
+  return decoder.format;
+}
+
 describe("a decoder", () => {
   it("says its format as soon as it knows", () => {
-    const formatOf = (body: string): string | undefined => {
-      const decoder = createDecoder({ onEvent: () => {}, onError: () => {} });
-      decoder.feed(bytesOf(body));
-      return decoder.format;
-    };
     expect(["\n", " {", "[", "d", ": x"].map(formatOf)).toEqual([undefined, "json", "json", "sse", "sse"]);
   });
 

@@ -1,0 +1,107 @@
+/**
+ * Bytes to the `data` of their events: our decoder beside eventsource-parser alone, and both with `JSON.parse`.
+ *
+ * Run: node bench/sse.bench.ts
+ * Guards: that what the decoder adds to eventsource-parser (whole lines, limits, byte offsets, stray errors) costs
+ * next to nothing. The input is seeded; the number of every row's events is checked first.
+ * Ratios to our own row, medians of alternating rounds in one process: smaller is faster.
+ */
+import { createParser } from "eventsource-parser";
+import { createDecoder } from "../src/wire/index.ts";
+import { createLines } from "../src/wire/lines.ts";
+import { createSse } from "../src/wire/sse.ts";
+import { events, packings } from "./sse-input.ts";
+
+const ROUNDS = 15;
+const MAX = 32 * 1024 * 1024;
+
+type Row = (chunks: readonly Uint8Array[], onData: (data: string) => void) => void;
+
+const ours: Row = (chunks, onData) => {
+  const sse = createSse({ onData, onStray: () => {}, onError: raise, maxEventLength: MAX });
+  const lines = createLines({ onLines: sse.push, onTail: sse.end, onError: raise, maxLineBytes: MAX, offset: 0 });
+  for (const chunk of chunks) lines.feed(chunk);
+  lines.end();
+};
+
+const eventsourceParser: Row = (chunks, onData) => {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  const parser = createParser({ onEvent: (event) => onData(event.data), maxBufferSize: MAX });
+  for (const chunk of chunks) parser.feed(decoder.decode(chunk, { stream: true }));
+};
+
+/** Nothing but text, lines and slices: for one-line events with LF. */
+const floor: Row = (chunks, onData) => {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for (const chunk of chunks) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = lines.pop()!;
+    for (const line of lines) if (line.startsWith("data: ")) onData(line.slice(6));
+  }
+};
+
+const rows: Record<string, (chunks: readonly Uint8Array[]) => unknown[]> = {
+  ours: collect(ours),
+  "eventsource-parser": collect(eventsourceParser),
+  "split by hand": collect(floor),
+  "ours, parsed": (chunks) => {
+    const said: unknown[] = [];
+    const decoder = createDecoder({ onEvent: (event) => said.push(event), onError: raise });
+    for (const chunk of chunks) decoder.feed(chunk);
+    decoder.end();
+    return said;
+  },
+  "eventsource-parser, parsed": (chunks) => {
+    const said: unknown[] = [];
+    eventsourceParser(chunks, (data) => said.push(JSON.parse(data)));
+    return said;
+  },
+};
+
+function collect(row: Row): (chunks: readonly Uint8Array[]) => unknown[] {
+  return (chunks) => {
+    const said: unknown[] = [];
+    row(chunks, (data) => said.push(data));
+    return said;
+  };
+}
+
+function raise(error: Error): never {
+  throw error;
+}
+
+function measure(chunks: readonly Uint8Array[], names: readonly string[]): Map<string, number> {
+  const times = new Map(names.map((name) => [name, [] as number[]]));
+  for (let round = 0; round < ROUNDS + 3; round++) {
+    for (const name of names) {
+      const start = performance.now();
+      rows[name]!(chunks);
+      if (round >= 3) times.get(name)!.push(performance.now() - start); // the first rounds warm up
+    }
+  }
+  return new Map(names.map((name) => [name, times.get(name)!.toSorted((a, b) => a - b)[ROUNDS >> 1]!]));
+}
+
+function main(): void {
+  console.log(`Node ${process.version}; ratio to ours, median of ${ROUNDS} rounds`);
+  for (const [kind, body] of Object.entries(events)) {
+    for (const [packing, chunks] of Object.entries(packings(body))) {
+      const lists = Object.entries(rows).filter(([name]) => name !== "split by hand" || kind.startsWith("chat"));
+      for (const [, row] of lists) {
+        if (row(chunks).length !== body.length) throw new Error(`${kind}, ${packing}: the rows disagree`);
+      }
+      const medians = measure(
+        chunks,
+        lists.map(([name]) => name),
+      );
+      const cells = lists.map(([name]) => {
+        const base = medians.get(name.endsWith("parsed") ? "ours, parsed" : "ours")!;
+        return `${name} ${(medians.get(name)! / base).toFixed(2)}`;
+      });
+      console.log(`${kind}, ${packing} (${medians.get("ours")!.toFixed(2)} ms): ${cells.join(" | ")}`);
+    }
+  }
+}
+
+main();

@@ -1,0 +1,129 @@
+const EMPTY = new Uint8Array(0);
+
+// ignoreBOM keeps a U+FEFF inside the stream as the character it is there; the one at the start is the decoder's to skip
+const whole = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const lenient = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** The text of whole UTF-8 sequences; `undefined` if they are not UTF-8. */
+export function decodeUtf8(bytes: Uint8Array): string | undefined {
+  try {
+    return whole.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The same for text that may be cut in its last character, which is then left out. */
+export function decodeCutUtf8(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes, { stream: true });
+  } catch {
+    return undefined;
+  }
+}
+
+/** The text of bytes that need not be UTF-8, for messages. */
+export function decodeLeniently(bytes: Uint8Array): string {
+  return lenient.decode(bytes);
+}
+
+/**
+ * The index of the byte that makes `bytes` invalid; of the last one where only the last character is cut.
+ * For the error path: the shortest prefix that a streaming decoder refuses, found by halving.
+ */
+export function invalidUtf8At(bytes: Uint8Array): number {
+  let valid = 0;
+  let invalid = bytes.length;
+  while (invalid - valid > 1) {
+    const middle = (valid + invalid) >>> 1;
+    if (decodeCutUtf8(bytes.subarray(0, middle)) === undefined) invalid = middle;
+    else valid = middle;
+  }
+  return invalid - 1;
+}
+
+/** How many bytes the text takes in UTF-8. */
+export function utf8Length(text: string): number {
+  let length = text.length;
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i);
+    // a surrogate pair is two units and four bytes
+    if (unit > 0x7f) length += unit > 0x7ff && (unit < 0xd800 || unit > 0xdfff) ? 2 : 1;
+  }
+  return length;
+}
+
+/** UTF-8 in pieces, a character may be cut by them. */
+export interface Utf8Stream {
+  /** The text so far as it is whole; up to the invalid byte, if there is one. */
+  decode(bytes: Uint8Array): string;
+  /** How many bytes the text of the last `decode()` had. */
+  readonly decodedBytes: number;
+  /** No more bytes: a character that is cut stays out, but it has to be the start of one. */
+  end(): void;
+  /** Position of the byte that is not UTF-8, counted from the first byte of all; -1 as long as there is none. */
+  readonly invalidAt: number;
+}
+
+/**
+ * A TextDecoder with `stream: true` would say neither where the text stops to be UTF-8 nor what came before it in the
+ * same piece, and its calls cost twice as much for small pieces.
+ */
+export function createUtf8Stream(): Utf8Stream {
+  let cut: Uint8Array = EMPTY; // the bytes of a character that is not whole
+  let offset = 0; // of the first byte that is not decoded
+  let decodedBytes = 0;
+  let invalidAt = -1;
+
+  function decode(piece: Uint8Array): string {
+    const bytes = cut.length === 0 ? piece : concat(cut, piece);
+    const length = bytes.length - cutCharacterLength(bytes);
+    cut = length === bytes.length ? EMPTY : bytes.slice(length);
+    const text = decodeUtf8(length === bytes.length ? bytes : bytes.subarray(0, length));
+    if (text === undefined) return valid(bytes);
+    offset += length;
+    decodedBytes = length;
+    return text;
+  }
+
+  function valid(bytes: Uint8Array): string {
+    const at = invalidUtf8At(bytes);
+    invalidAt = offset + at;
+    const text = decodeCutUtf8(bytes.subarray(0, at)) ?? "";
+    decodedBytes = utf8Length(text);
+    return text;
+  }
+
+  function end(): void {
+    if (invalidAt === -1 && decodeCutUtf8(cut) === undefined) invalidAt = offset + invalidUtf8At(cut);
+  }
+
+  return {
+    decode,
+    end,
+    get decodedBytes() {
+      return decodedBytes;
+    },
+    get invalidAt() {
+      return invalidAt;
+    },
+  };
+}
+
+/** How many bytes at the end are the start of a longer character. */
+function cutCharacterLength(bytes: Uint8Array): number {
+  const { length } = bytes;
+  for (let back = 1; back <= 3 && back <= length; back++) {
+    const byte = bytes[length - back]!;
+    if (byte < 0x80) return 0;
+    if (byte >= 0xc0) return back < (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2) ? back : 0;
+  }
+  return 0;
+}
+
+export function concat(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {
+  const joined = new Uint8Array(a.length + b.length);
+  joined.set(a);
+  joined.set(b, a.length);
+  return joined;
+}
