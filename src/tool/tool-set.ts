@@ -30,15 +30,12 @@ export function checkTool(tool: unknown): asserts tool is Tool {
   throw new TypeError(`a tool is made by defineTool() or toolsOf(), got ${got}`);
 }
 
-export function duplicateTool(first: Tool, second: Tool): ToolError {
+export function duplicateTool(first: Tool, second: Tool, name = second.name): ToolError {
   const origins =
     first.qualifiedName === second.qualifiedName
       ? `both come from ${first.qualifiedName}`
       : `one comes from ${first.qualifiedName}, one from ${second.qualifiedName}`;
-  return new ToolError(
-    "duplicate_tool",
-    `Two tools are called ${first.name}: ${origins}. Give one of them another name.`,
-  );
+  return new ToolError("duplicate_tool", `Two tools are called ${name}: ${origins}. Give one of them another name.`);
 }
 
 function isList(source: ToolSource): source is readonly Tool[] {

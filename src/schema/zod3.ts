@@ -1,0 +1,74 @@
+import { ignoreOverride, zodToJsonSchema } from "zod-to-json-schema";
+import { ToolError } from "../errors.ts";
+import { isRecord, setOwn } from "./json.ts";
+import { isStandardSchema, withJsonSchema } from "./standard.ts";
+import type { Schema } from "./types.ts";
+
+/** The little of a zod 3 schema that is used here. */
+export interface Zod3Schema<Input = any, Output = any> {
+  readonly _input: Input;
+  readonly _output: Output;
+  readonly _def: object;
+}
+
+/**
+ * A zod 3 schema, which can not say itself as JSON Schema: `zod-to-json-schema` does (an optional peer dependency,
+ * install it). Validation stays with zod. zod 4 needs no wrapper.
+ *
+ * @throws ToolError `invalid_tool` when the schema holds what JSON has not, TypeError when it is not of zod 3
+ * @example
+ * import { zod3 } from "toolstream/zod3";
+ * defineTool({ name: "get_weather", inputSchema: zod3(z.object({ city: z.string() })), execute: ({ city }) => city });
+ */
+export function zod3<Input, Output>(schema: Zod3Schema<Input, Output>): Schema<Input, Output> {
+  if (!isStandardSchema(schema) || "_zod" in schema || typeof schema._def !== "object") {
+    throw new TypeError(
+      "zod3() takes a schema of zod 3.24 or newer; a schema of zod 4 is given as it is, without zod3()",
+    );
+  }
+  return withJsonSchema(schema, exportJsonSchema(schema)) as Schema<Input, Output>;
+}
+
+/** zod 3 types whose values JSON has not. A coercing date takes the string that the model writes. */
+const FOREIGN = new Set(
+  ["Date", "BigInt", "Map", "Set", "Symbol", "Function", "Promise", "NaN", "Void"].map((name) => `Zod${name}`),
+);
+
+function exportJsonSchema(schema: object): Record<string, unknown> {
+  const exported = zodToJsonSchema(schema as never, {
+    target: "jsonSchema2019-09", // the newest it knows
+    pipeStrategy: "input",
+    override: (def, { currentPath }) => {
+      const { typeName, coerce } = def as { typeName?: string; coerce?: boolean };
+      if (typeName !== undefined && FOREIGN.has(typeName) && coerce !== true) throw foreignType(typeName, currentPath);
+      return ignoreOverride;
+    },
+  });
+  return withPrefixItems(exported) as Record<string, unknown>;
+}
+
+/** Tuples as 2020-12 writes them: `items` and `additionalItems` became `prefixItems` and `items`. */
+function withPrefixItems(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withPrefixItems);
+  if (!isRecord(schema)) return schema;
+  const copy = {};
+  for (const [key, value] of Object.entries(schema)) {
+    if (key === "items" && Array.isArray(value)) setOwn(copy, "prefixItems", value.map(withPrefixItems));
+    else if (key === "additionalItems") setOwn(copy, "items", withPrefixItems(value));
+    else if (key === "$ref" && typeof value === "string") setOwn(copy, key, throughPrefixItems(value));
+    else setOwn(copy, key, withPrefixItems(value));
+  }
+  return copy;
+}
+
+function throughPrefixItems(ref: string): string {
+  return ref.replace(/\/items\/(?=\d+(?:\/|$))/g, "/prefixItems/").replace(/\/additionalItems(?=\/|$)/g, "/items");
+}
+
+function foreignType(typeName: string, path: readonly string[]): ToolError {
+  return new ToolError(
+    "invalid_tool",
+    `JSON Schema can not say all of this zod 3 schema: ${path.join("/")} is a ${typeName}. ` +
+      "Describe what the model writes (a date is a string in JSON) and convert it in the schema's own transform or in the handler.",
+  );
+}

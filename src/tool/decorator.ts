@@ -1,0 +1,125 @@
+import { createDecorations, type Decoration } from "./metadata.ts";
+import { ToolError } from "../errors.ts";
+import type { InferOutput, SchemaSource } from "../schema/index.ts";
+import { toolList } from "./tool-set.ts";
+import { makeTool, type Execute, type Tool, type ToolContext, type ToolDefinition } from "./tool.ts";
+
+/** What `@tool` takes: a {@link ToolDefinition} whose function is the method and whose name is the method's, if not given. */
+export interface ToolOptions<S extends SchemaSource = SchemaSource> extends Omit<
+  ToolDefinition<S>,
+  "name" | "execute"
+> {
+  name?: string;
+}
+
+/** Fits a method that takes what the schema gives; for another one it asks for what no method has. */
+type Takes<Input, Args extends readonly unknown[]> = ((...args: Args) => unknown) extends (
+  input: Input,
+  context: ToolContext,
+) => unknown
+  ? unknown
+  : { readonly "the method does not take what its inputSchema gives": Input };
+
+/** Serves both kinds of decorators: standard (TC39) and TypeScript's `experimentalDecorators`. */
+export interface ToolDecorator<Input> {
+  <This, Args extends readonly any[], Output>(
+    method: (this: This, ...args: Args) => Output,
+    context: ClassMethodDecoratorContext<This, (this: This, ...args: Args) => Output> & Takes<Input, Args>,
+  ): void;
+  <Args extends readonly any[], Output>(
+    target: object,
+    key: string | symbol,
+    descriptor: TypedPropertyDescriptor<(...args: Args) => Output> & Takes<Input, Args>,
+  ): void;
+}
+
+const decorations = createDecorations<ToolOptions>();
+
+/**
+ * Makes a method a tool: `toolsOf()` finds it. On instance and static methods; inherited by subclasses.
+ *
+ * @throws TypeError on anything that is no public method
+ * @example
+ * class Weather {
+ *   @tool({ description: "Current weather of a city.", inputSchema: z.object({ city: z.string() }), effect: "read" })
+ *   async getWeather({ city }: { city: string }) { return { city, celsius: 21 }; }
+ * }
+ */
+export function tool<const S extends SchemaSource>(options: ToolOptions<S>): ToolDecorator<InferOutput<S>> {
+  if (typeof options !== "object" || options === null) {
+    throw new TypeError("@tool takes an object: @tool({ description, inputSchema })");
+  }
+  return (target: object, second: unknown, descriptor?: PropertyDescriptor): void => {
+    if (isStandardContext(second)) {
+      const { kind, name: key, static: isStatic, private: isPrivate } = second;
+      if (kind !== "method") throw notAMethod(key, `a ${kind}`);
+      if (isPrivate) throw notAMethod(key, "a private method");
+      decorations.add(second.metadata ?? target, { key, isStatic, options });
+      return;
+    }
+    if (typeof second !== "string" && typeof second !== "symbol") throw notAMethod(undefined, "a class");
+    if (typeof descriptor?.value !== "function") throw notAMethod(second, "no method");
+    decorations.add(target, { key: second, isStatic: typeof target === "function", options });
+  };
+}
+
+/**
+ * The tools of objects (their decorated methods, bound to them) and of classes (their decorated static methods).
+ * A tool's qualified name is that of the class that was instantiated: `Weather.getWeather`. A method that overrides a
+ * decorated one is the tool instead, with its own decoration if it has one.
+ *
+ * @throws ToolError `duplicate_tool` that names both, `invalid_tool`
+ * @example const tools = toolsOf(new Weather(), Calculator);
+ */
+export function toolsOf(...instancesOrClasses: readonly object[]): Tool[] {
+  return [...toolList(instancesOrClasses.flatMap(toolsOfOne))];
+}
+
+function toolsOfOne(owner: object): Tool[] {
+  if ((typeof owner !== "object" || owner === null) && typeof owner !== "function") {
+    throw new TypeError(`toolsOf() takes objects and classes, got ${owner === null ? "null" : typeof owner}`);
+  }
+  const isStatic = typeof owner === "function";
+  const constructor = isStatic ? owner : Object.getPrototypeOf(owner)?.constructor;
+  const found = typeof constructor === "function" ? decorations.of(constructor, isStatic) : new Map();
+  if (found.size === 0) throw nothingFound(constructor, isStatic);
+  return Array.from(found.values(), (decoration) => bind(owner, constructor.name, decoration));
+}
+
+function bind(owner: object, className: string, { key, options }: Decoration<ToolOptions>): Tool {
+  const method: unknown = (owner as Record<PropertyKey, unknown>)[key];
+  const qualifiedName = className === "" ? String(key) : `${className}.${String(key)}`;
+  if (typeof method !== "function") {
+    throw new ToolError("invalid_tool", `Tool ${qualifiedName}: the method was replaced by ${typeof method}.`);
+  }
+  if (typeof key === "symbol" && options.name === undefined) {
+    throw new ToolError(
+      "invalid_tool",
+      `Tool ${qualifiedName}: a method with a symbol for a name needs the option "name".`,
+    );
+  }
+  return makeTool(
+    { ...options, name: options.name ?? String(key), execute: method.bind(owner) as Execute },
+    qualifiedName,
+  );
+}
+
+function nothingFound(constructor: unknown, isStatic: boolean): ToolError {
+  const name = typeof constructor === "function" && constructor.name !== "" ? constructor.name : "the object";
+  const other = typeof constructor === "function" && decorations.of(constructor, !isStatic).size > 0;
+  const hint = isStatic
+    ? `give an instance for its other methods: toolsOf(new ${name}())`
+    : `give the class for its static methods: toolsOf(${name})`;
+  return new ToolError(
+    "invalid_tool",
+    `toolsOf(): ${name} has no ${isStatic ? "static " : ""}method with @tool${other ? `; ${hint}` : ""}.`,
+  );
+}
+
+function isStandardContext(value: unknown): value is ClassMethodDecoratorContext & { kind: string } {
+  return typeof value === "object" && value !== null && typeof (value as { kind?: unknown }).kind === "string";
+}
+
+function notAMethod(key: string | symbol | undefined, what: string): TypeError {
+  return new TypeError(`@tool goes before a public method, ${key === undefined ? "this" : String(key)} is ${what}`);
+}
