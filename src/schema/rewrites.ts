@@ -3,7 +3,14 @@
  * Each is a factory; what it gives up it reports, and where nothing is given up it says nothing.
  */
 export { inlineRefs, keepLocalRefs, refsAlone } from "./rewrites/refs.ts";
-export { closeObjects, ensureObjectRoot, openObjects, requireAll, requireDeclared } from "./rewrites/objects.ts";
+export {
+  closeObjects,
+  ensureObjectRoot,
+  nullableProperty,
+  openObjects,
+  requireAll,
+  requireDeclared,
+} from "./rewrites/objects.ts";
 export {
   flattenRootUnion,
   foldAllOf,

@@ -63,36 +63,42 @@ export function requireAll(): Rewrite {
       if (undeclared.length > 0) context.lose(`Required without a schema of its own: ${undeclared.join(", ")}.`);
       const nullable = names.map((name) => {
         const property = own(properties, name) as JsonSchema | boolean;
-        return [name, required.has(name) ? property : orNull(property, context)];
+        return [name, required.has(name) ? property : nullableProperty(property, context)];
       });
       return { ...node, properties: Object.fromEntries(nullable), required: names };
     },
   };
 }
 
-/** A schema that lets `null` through beside what it let through before. */
-function orNull(node: JsonSchema | boolean, { resolve }: RewriteContext): JsonSchema | boolean {
+/**
+ * A schema that lets `null` through beside what it let through before: for rewrites that make optional properties required.
+ *
+ * @param style how a plain type says it: `type: ["string", "null"]`, or an `anyOf` for dialects without type lists
+ */
+export function nullableProperty(
+  node: JsonSchema | boolean,
+  { resolve }: Pick<RewriteContext, "resolve">,
+  style: "types" | "anyOf" = "types",
+): JsonSchema | boolean {
   if (admitsNull(node, resolve)) return node;
-  if (node === false) return { type: "null" };
-  const schema = node as JsonSchema;
-  const plain = ["anyOf", "oneOf", "allOf", "$ref", "const", "not", "if"].every(
-    (keyword) => !Object.hasOwn(schema, keyword),
+  if (typeof node === "boolean") return { type: "null" };
+  const types = typesOf(node);
+  const isPlain = ["anyOf", "oneOf", "allOf", "$ref", "const", "not", "if"].every(
+    (keyword) => !Object.hasOwn(node, keyword),
   );
-  const types = typesOf(schema);
-  if (plain && types.length > 0) {
-    const values = schema["enum"];
+  if (style === "types" && isPlain && types.length > 0) {
+    const values = node["enum"];
     return {
-      ...schema,
-      type: types.includes("null") ? schema["type"] : [...types, "null"],
+      ...node,
+      type: types.includes("null") ? node["type"] : [...types, "null"],
       ...(Array.isArray(values) && { enum: [...values, null] }),
     };
   }
-  const branches = branchesOf(schema, "anyOf");
-  const said = Object.keys(schema).filter((keyword) => !ANNOTATIONS.includes(keyword));
-  if (branches.length > 0 && said.length === 1) return { ...schema, anyOf: [...branches, { type: "null" }] };
+  const branches = branchesOf(node, "anyOf");
+  const said = Object.keys(node).filter((keyword) => !ANNOTATIONS.includes(keyword));
+  if (branches.length > 0 && said.length === 1) return { ...node, anyOf: [...branches, { type: "null" }] };
   // What describes stays outside, where a reader looks for it; what binds goes into the branch.
-  const outside = without(schema, said);
-  return { ...outside, anyOf: [without(schema, ANNOTATIONS), { type: "null" }] };
+  return { ...without(node, said), anyOf: [without(node, ANNOTATIONS), { type: "null" }] };
 }
 
 /** Takes names out of `required` that have no property: some providers refuse the whole request for one. */

@@ -1,0 +1,149 @@
+import type { Cohere } from "cohere-ai";
+import {
+  defineAdapter,
+  type EventSource,
+  type ParserSink,
+  type ToolChoice,
+  type ToolsOptions,
+} from "../../src/adapter.ts";
+import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read.ts";
+import type { StreamEvent } from "../../src/stream/events.ts";
+import { lowerTools, type LoweredTool } from "../../src/tool/lower-tools.ts";
+import { toolList, type ToolSource } from "../../src/tool/tool-set.ts";
+import type { Tool } from "../../src/tool/tool.ts";
+import { endpoint } from "./endpoint.ts";
+import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
+import { createParser } from "./parser.ts";
+import { plain, strict, toolName } from "./schema.ts";
+import type { WireEvent } from "./wire.ts";
+
+export type { CohereContent, CohereNative, WireEvent } from "./wire.ts";
+
+/** What {@link cohere.request} gives: the fields of a request that are about tools. */
+export interface CohereRequestFields {
+  /** Left out where there are none. */
+  tools?: Cohere.ToolV2[];
+  strictTools?: true;
+  toolChoice?: "REQUIRED" | "NONE";
+}
+
+/**
+ * Cohere's v2 chat, through `cohere-ai` or by hand.
+ *
+ * @example
+ * const stream = await new CohereClientV2().chatStream({ model, messages, ...cohere.request(tools) });
+ * for await (const event of cohere.read(stream, { tools })) {
+ *   if (event.type === "tool-use") messages.push(cohere.toolResult(event.use, await event.use.execute()));
+ * }
+ */
+export const cohere = defineAdapter({
+  name: "cohere",
+  capabilities: {
+    streamsInput: true,
+    wireIds: true,
+    parallelCalls: true,
+    strict: true,
+    imagesInResults: false,
+    errorFlag: false,
+  },
+  toolName,
+  /**
+   * The tools as the request takes them. Strict mode is one switch of the request, `strictTools: true`, for all of
+   * them; so is `strict: "auto"` here: all tools are strict or none is. {@link cohere.request} sets the switch too.
+   */
+  tools: (tools: ToolSource, options?: ToolsOptions): Cohere.ToolV2[] => lower(tools, options).tools,
+  toolChoice,
+  /**
+   * All fields of a request that are about tools, to be spread into it. Cohere can not name the tools that may be
+   * called, so those that `choice` leaves out are left out of the list.
+   *
+   * @throws TypeError when `choice` names a tool that is not there
+   */
+  request(tools: ToolSource, options: ToolsOptions & { readonly choice?: ToolChoice } = {}): CohereRequestFields {
+    const { choice = "auto", ...rest } = options;
+    const lowered = lower(chosen(toolList(tools), choice), rest);
+    return {
+      ...(lowered.tools.length > 0 && { tools: lowered.tools }),
+      ...(lowered.strict && { strictTools: true as const }),
+      ...toolChoice(choice),
+    };
+  },
+  parser: createParser,
+  read: (source: EventSource<WireEvent>, options?: ReadOptions): TurnStream => readTurn(cohere, source, options),
+  parse: (response: WireEvent, options?: ReadOptions): StreamEvent[] => parseResponse(cohere, response, options),
+  assistantMessage,
+  toolResult,
+  toolError,
+  toolResults,
+  recognises,
+  endpoint,
+});
+
+/**
+ * `{}` for `auto`, else `toolChoice`. One tool, or some, can not be named on this wire: this says only whether the model
+ * must call one, and {@link cohere.request} filters the list. Parallel calls can not be turned off.
+ */
+function toolChoice(choice: ToolChoice): { toolChoice?: "REQUIRED" | "NONE" } {
+  if (choice === "none") return { toolChoice: "NONE" };
+  const isForced =
+    choice === "required" || (typeof choice === "object" && ("name" in choice || choice.required === true));
+  return isForced ? { toolChoice: "REQUIRED" } : {};
+}
+
+function chosen(tools: readonly Tool[], choice: ToolChoice): readonly Tool[] {
+  if (typeof choice === "string") return tools;
+  const names = "name" in choice ? [choice.name] : choice.names;
+  for (const name of names) {
+    if (tools.some((tool) => tool.name === name)) continue;
+    throw new TypeError(`toolChoice names ${name}, the tools are ${tools.map((tool) => tool.name).join(", ")}.`);
+  }
+  return tools.filter((tool) => names.includes(tool.name));
+}
+
+function lower(tools: ToolSource, options: ToolsOptions = {}): { tools: Cohere.ToolV2[]; strict: boolean } {
+  const dialect = { adapter: "cohere", toolName, plain, strict };
+  let isStrict = options.strict ?? false;
+  if (isStrict === "auto") {
+    const flags = lowerTools(tools, {
+      ...dialect,
+      options: { strict: "auto", onLoss: "ignore" },
+      make: (_, made) => made.strict,
+    });
+    isStrict = flags.length > 0 && flags.every(Boolean);
+  }
+  return {
+    tools: lowerTools(tools, { ...dialect, options: { ...options, strict: isStrict }, make }),
+    strict: isStrict,
+  };
+}
+
+function make({ description }: Tool, { name, schema }: LoweredTool): Cohere.ToolV2 {
+  return {
+    type: "function",
+    function: { name, ...(description !== undefined && { description }), parameters: { ...schema } },
+  };
+}
+
+const EVENT_TYPES: ReadonlySet<unknown> = new Set([
+  "message-start",
+  "content-start",
+  "content-delta",
+  "content-end",
+  "tool-plan-delta",
+  "tool-call-start",
+  "tool-call-delta",
+  "tool-call-end",
+  "citation-start",
+  "citation-end",
+  "message-end",
+]);
+
+/** An event of a stream by its type, a whole response by its message and finish reason. */
+function recognises(event: unknown): boolean {
+  if (typeof event !== "object" || event === null) return false;
+  const { type, message, finish_reason, finishReason } = event as WireEvent;
+  if (type !== undefined && type !== null) return EVENT_TYPES.has(type);
+  return (
+    typeof message === "object" && message?.role === "assistant" && typeof (finish_reason ?? finishReason) === "string"
+  );
+}
