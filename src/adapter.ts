@@ -90,7 +90,11 @@ export interface EndpointRequest {
 }
 
 /** What the events may come from: an SDK's async iterable, bytes, or a fetch `Response`. */
-export type EventSource<Event> = AsyncIterable<Event> | AsyncIterable<Uint8Array> | ReadableStream<Uint8Array> | Response;
+export type EventSource<Event> =
+  | AsyncIterable<Event>
+  | AsyncIterable<Uint8Array>
+  | ReadableStream<Uint8Array>
+  | Response;
 
 /**
  * Everything one wire format needs: tools out, deltas in, results back.

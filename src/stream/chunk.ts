@@ -63,5 +63,17 @@ export function toolChunk(
   error?: string,
   errorType?: string,
 ): ToolChunk {
-  return { id, turnIndex, callIndex, name, argsTextDelta, argsKvPatch, argsPathPatch, done, error, errorType, metadata };
+  return {
+    id,
+    turnIndex,
+    callIndex,
+    name,
+    argsTextDelta,
+    argsKvPatch,
+    argsPathPatch,
+    done,
+    error,
+    errorType,
+    metadata,
+  };
 }

@@ -71,5 +71,11 @@ export type StreamEvent =
   | { readonly type: "tool-error"; readonly error: ToolCallError }
   | { readonly type: "provider-tool"; readonly call: ProviderToolCall }
   | { readonly type: "usage"; readonly usage: Usage }
-  | { readonly type: "finish"; readonly reason: FinishReason; readonly providerReason: string | null; readonly message: string | undefined; readonly turn: Turn }
+  | {
+      readonly type: "finish";
+      readonly reason: FinishReason;
+      readonly providerReason: string | null;
+      readonly message: string | undefined;
+      readonly turn: Turn;
+    }
   | { readonly type: "error"; readonly error: ToolError; readonly turn: Turn };

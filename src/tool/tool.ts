@@ -96,10 +96,16 @@ export function makeTool<S extends SchemaSource, Output>(
   const { name, description, outputSchema, execute, effect = "write", metadata = {} } = definition;
   checkName(name, qualifiedName);
   if (execute !== undefined && typeof execute !== "function") {
-    throw new ToolError("invalid_tool", `Tool ${name}: execute is a function, got ${typeof execute}. Leave it out for an external tool.`);
+    throw new ToolError(
+      "invalid_tool",
+      `Tool ${name}: execute is a function, got ${typeof execute}. Leave it out for an external tool.`,
+    );
   }
   if (effect !== "read" && effect !== "idempotent" && effect !== "write") {
-    throw new ToolError("invalid_tool", `Tool ${name}: effect is "read", "idempotent" or "write", got ${JSON.stringify(effect)}.`);
+    throw new ToolError(
+      "invalid_tool",
+      `Tool ${name}: effect is "read", "idempotent" or "write", got ${JSON.stringify(effect)}.`,
+    );
   }
   const tool: Tool<InferOutput<S>, Output, InferInput<S>> = {
     name,

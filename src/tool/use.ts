@@ -161,7 +161,10 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
       );
     }
     if (this.#state !== "new") {
-      throw new ToolError("already_executed", `Call ${this.#label()} was executed already; its outcome is in .result or .error.`);
+      throw new ToolError(
+        "already_executed",
+        `Call ${this.#label()} was executed already; its outcome is in .result or .error.`,
+      );
     }
     this.#state = "running";
     return execute;
@@ -186,11 +189,17 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
   #fail(cause: unknown): ToolCallError {
     this.#state = "failed";
     const reason = cause instanceof Error ? cause.message : String(cause);
-    return (this.#error = new ToolCallError("execution_failed", `Tool ${this.name} failed: ${reason}`, this, { cause }));
+    return (this.#error = new ToolCallError("execution_failed", `Tool ${this.name} failed: ${reason}`, this, {
+      cause,
+    }));
   }
 
   #isAsync(): ToolCallError {
-    return new ToolCallError("async_tool", `Tool ${this.name} is async: call ${this.#label()} needs execute(), not executeSync().`, this);
+    return new ToolCallError(
+      "async_tool",
+      `Tool ${this.name} is async: call ${this.#label()} needs execute(), not executeSync().`,
+      this,
+    );
   }
 
   #label(): string {
@@ -199,7 +208,10 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
 }
 
 /** The error for an input that does not fit: says each issue with its path, for the model. */
-export function invalidInput(call: FailedCall, issues: readonly { message: string; path: readonly (string | number)[] }[]): ToolCallError {
+export function invalidInput(
+  call: FailedCall,
+  issues: readonly { message: string; path: readonly (string | number)[] }[],
+): ToolCallError {
   const list = issues.map((issue) => `${issue.path.length === 0 ? "input" : issue.path.join(".")}: ${issue.message}`);
   return new ToolCallError(
     "invalid_input",

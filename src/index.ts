@@ -1,0 +1,70 @@
+// Tools
+export {
+  defineTool,
+  type Effect,
+  type Execute,
+  type RepairPolicy,
+  type Tool,
+  type ToolContext,
+  type ToolDefinition,
+} from "./tool/tool.ts";
+export { toolList, type ToolSource } from "./tool/tool-set.ts";
+export { ToolUse, type Repair, type ToolUseInit } from "./tool/use.ts";
+
+// Schemas
+export {
+  jsonSchema,
+  toSchema,
+  type InferInput,
+  type InferOutput,
+  type JsonSchema,
+  type Schema,
+  type SchemaSource,
+  type Validation,
+} from "./schema/index.ts";
+export type { Loss, OnLoss } from "./schema/lower.ts";
+
+// Streams
+export { ToolBuffer, toolChunk } from "./stream/index.ts";
+export type {
+  FinishReason,
+  Limits,
+  PathPatch,
+  PathStep,
+  ProviderToolCall,
+  StreamEvent,
+  ToolBufferOptions,
+  ToolCall,
+  ToolChunk,
+  Turn,
+  Usage,
+} from "./stream/index.ts";
+
+// Adapters
+export { defineAdapter } from "./adapter.ts";
+export type {
+  Adapter,
+  AdapterCapabilities,
+  Endpoint,
+  EndpointRequest,
+  EventSource,
+  Parser,
+  ParserSink,
+  ToolChoice,
+  ToolsOptions,
+} from "./adapter.ts";
+export { parseResponse, readTurn, type Reading, type ReadOptions, type TurnStream } from "./read.ts";
+
+// JSON
+export { createJsonParser, type JsonChange, type JsonParser } from "./json/index.ts";
+
+// Errors
+export {
+  isToolError,
+  TOOL_ERROR_CODES,
+  ToolCallError,
+  ToolError,
+  type FailedCall,
+  type Issue,
+  type ToolErrorCode,
+} from "./errors.ts";

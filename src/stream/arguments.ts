@@ -1,0 +1,398 @@
+import type { ToolErrorCode } from "../errors.ts";
+import { createJsonParser, exceedsDepth, repairJson, type JsonChange, type JsonParser } from "../json/index.ts";
+import type { RepairPolicy } from "../tool/tool.ts";
+import type { Repair } from "../tool/use.ts";
+import type { PathPatch } from "./chunk.ts";
+import type { Limits } from "./limits.ts";
+import { applyPatch, setOwn } from "./path.ts";
+
+/** What the arguments of an ended call come to. */
+export type ArgumentsOutcome =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly code: ToolErrorCode; readonly message: string };
+
+/**
+ * The arguments of one call while they come: as text in pieces, as an object, as changes at paths, or as free text.
+ *
+ * Text pieces are kept in order and joined once. The incremental parser is made when somebody looks (the live
+ * partial input, or the question whether the root is closed) and is fed only what it has not seen.
+ */
+export class Arguments {
+  readonly repairs: Repair[] = [];
+  /** The arguments are free text, not JSON (custom tools). */
+  custom = false;
+  /** They come as changes at paths, so that nothing in them tells their end. */
+  isPatched = false;
+  /** Why no more is taken in; the text is given up then. */
+  failure: Extract<ArgumentsOutcome, { ok: false }> | undefined;
+
+  readonly #limits: Limits;
+  #parts: string[] = [];
+  #length = 0;
+  /** Last character that is not white space; `parts` may be a long list, so it is not looked up there. */
+  #lastChar = 0;
+  #parser: JsonParser | undefined;
+  /** How many of `parts` the parser has seen. */
+  #fed = 0;
+  /** The last delta, when it began with everything that came before it: perhaps the stream is cumulative. */
+  #snapshot: string | undefined;
+  #cumulative = false;
+  /** Arguments that came as values, not as text. */
+  #value: unknown;
+  #hasValue = false;
+  #valueChanges: JsonChange[] | undefined;
+  /** Strings that were said to go on. */
+  readonly #openPaths = new Set<string>();
+
+  constructor(limits: Limits) {
+    this.#limits = limits;
+  }
+
+  /** Nothing has come that is not white space. */
+  get isEmpty(): boolean {
+    return this.#lastChar === 0 && !this.#hasValue;
+  }
+
+  /** Whether only `{}` has come: the arguments of a call without any, or a placeholder for those to come. */
+  get isPlaceholder(): boolean {
+    return !this.#hasValue && this.#lastChar === CLOSE && this.#length <= 16 && this.text.replace(/\s/g, "") === "{}";
+  }
+
+  /** The text as it came; the compact JSON of arguments that came as values. */
+  get text(): string {
+    if (this.#hasValue) return JSON.stringify(this.#value);
+    if (this.#parts.length > 1) {
+      // A rest that the parser has not seen is fed first, so that one joined part is a seen part.
+      if (this.#parser !== undefined) this.#feed();
+      this.#parts = [this.#parts.join("")];
+      this.#fed = this.#parser === undefined ? 0 : 1;
+    }
+    return this.#parts[0] ?? "";
+  }
+
+  /** The live partial input: a preview. Reading it costs time in proportion to what is new. */
+  get partial(): unknown {
+    if (this.#hasValue) return this.#value;
+    if (this.custom) return this.text;
+    return this.#feed().value;
+  }
+
+  /** What has changed in the partial input since this was last asked. */
+  changes(): JsonChange[] {
+    if (!this.#hasValue && !this.custom) return this.#feed().changes();
+    const changes = this.#valueChanges;
+    this.#valueChanges = [];
+    if (changes !== undefined) return changes;
+    return [{ path: [], value: this.#hasValue ? structuredClone(this.#value) : this.text, done: false }];
+  }
+
+  /** A cheap first look at {@link isClosed}. */
+  get mayBeClosed(): boolean {
+    return this.#lastChar === CLOSE || this.#hasValue;
+  }
+
+  /** Whether nothing can follow: the model has closed the root value, or the arguments came as an object. */
+  get isClosed(): boolean {
+    return this.#hasValue || (this.#lastChar === CLOSE && this.#feed().state === "closed");
+  }
+
+  /** Takes in a delta and says what it added to the text: `""` for a copy that was dropped. */
+  append(delta: string): string {
+    const { length } = delta;
+    if (length === 0 || this.failure !== undefined) return "";
+    if (this.#hasValue) return this.#afterValue(delta);
+    if (this.#length > 0 && !this.custom) {
+      // The fast path is all but the first few deltas: it can be no copy of what came if it is shorter,
+      // and nothing can follow a closed root but a copy, a placeholder's successor or rubbish.
+      if (length >= (this.#snapshot?.length ?? this.#length)) {
+        const added = this.#asSnapshot(delta);
+        if (added !== undefined) return added;
+      } else if (this.#snapshot !== undefined) {
+        this.#snapshot = undefined;
+      }
+      if (this.#lastChar === CLOSE && startsValue(delta)) {
+        const added = this.#afterClosed(delta);
+        if (added !== undefined) return added;
+      }
+    }
+    this.#push(delta);
+    return delta;
+  }
+
+  /** Takes in a whole object: merged with objects that came before, in place of text that did. */
+  merge(patch: Readonly<Record<string, unknown>>): void {
+    if (this.failure !== undefined) return;
+    if (!this.#hasValue) {
+      if (!this.isEmpty) this.repairs.push({ kind: "object", before: this.text });
+      this.#hasValue = true;
+      this.#value = {};
+      this.#parts = [];
+    }
+    const target = this.#value as Record<string, unknown>;
+    for (const key of Object.keys(patch)) {
+      setOwn(target, key, patch[key]);
+      this.#valueChanges?.push({ path: [key], value: patch[key], done: true });
+    }
+  }
+
+  /** Takes in changes at paths. A path that does not fit fails this call. */
+  patch(patches: readonly PathPatch[]): void {
+    if (this.failure !== undefined) return;
+    this.isPatched = true;
+    if (!this.#hasValue) {
+      this.#hasValue = true;
+      this.#value = {};
+    }
+    for (const patch of patches) {
+      this.#length += patch.append?.length ?? 16;
+      if (this.#length > this.#limits.maxArgumentsLength) return this.#tooLong();
+      if (patch.path.length > this.#limits.maxDepth) return this.#tooDeep();
+      if (patch.append !== undefined) {
+        if (patch.done === true) this.#openPaths.delete(JSON.stringify(patch.path));
+        else this.#openPaths.add(JSON.stringify(patch.path));
+      }
+      try {
+        this.#value = applyPatch(this.#value, patch);
+      } catch (error) {
+        this.failure = {
+          ok: false,
+          code: "rejected",
+          message: `sent arguments that fit no value: ${(error as Error).message}`,
+        };
+        return;
+      }
+      this.#valueChanges?.push({
+        path: [...patch.path],
+        ...(patch.append === undefined ? { value: patch.value } : { append: patch.append }),
+        done: patch.done ?? false,
+      } as JsonChange);
+    }
+  }
+
+  /**
+   * What the call's arguments are, now that the call has ended.
+   *
+   * Only a strict `JSON.parse`, or a repair that closed nothing, makes them complete: text whose root the model left
+   * open is `truncated`, whatever the provider says about the end.
+   */
+  finish(policy: RepairPolicy): ArgumentsOutcome {
+    if (this.failure !== undefined) return this.failure;
+    if (this.#hasValue) {
+      if (this.#openPaths.size > 0) return TRUNCATED;
+      return nestsDeeper(this.#value, this.#limits.maxDepth)
+        ? (this.#tooDeep(), this.failure!)
+        : { ok: true, value: this.#value };
+    }
+    const { text } = this;
+    if (this.custom) return { ok: true, value: text };
+    if (this.#lastChar === 0) return this.#empty(text);
+    // A text no longer than the limit cannot nest deeper than it.
+    if (text.length > this.#limits.maxDepth && exceedsDepth(text, this.#limits.maxDepth)) {
+      this.#tooDeep();
+      return this.failure!;
+    }
+    const parsed = parse(text) ?? this.#parseCopies(text);
+    if (parsed === undefined) return this.#repair(text, policy);
+    if (parsed.value === null) return this.#empty(text);
+    // `"null"`, and arguments that were encoded twice
+    if (typeof parsed.value === "string") return this.#encodedTwice(parsed.value, policy);
+    return { ok: true, value: parsed.value };
+  }
+
+  #push(delta: string): void {
+    this.#length += delta.length;
+    if (this.#length > this.#limits.maxArgumentsLength) return this.#tooLong();
+    this.#parts.push(delta);
+    if (this.custom) this.#valueChanges?.push({ path: [], append: delta, done: false });
+    this.#lastChar = lastCharOf(delta) || this.#lastChar;
+  }
+
+  #feed(): JsonParser {
+    this.#parser ??= createJsonParser({ maxDepth: this.#limits.maxDepth });
+    for (; this.#fed < this.#parts.length; this.#fed++) this.#parser.feed(this.#parts[this.#fed]!);
+    return this.#parser;
+  }
+
+  /** Begins again with this text. */
+  #replace(text: string): void {
+    const asked = this.#parser;
+    this.#parts = [];
+    this.#length = 0;
+    this.#lastChar = 0;
+    this.#fed = 0;
+    this.#parser = undefined;
+    this.#push(text);
+    // Who follows the changes gets a new root as the next one.
+    if (asked !== undefined) this.#feed();
+  }
+
+  /** Cumulative deltas: each begins with all that came before. One may be chance, two are not. */
+  #asSnapshot(delta: string): string | undefined {
+    const before = this.#snapshot ?? this.text;
+    if (delta.slice(0, before.length) !== before || this.#lastChar === 0) {
+      this.#snapshot = undefined;
+      return undefined;
+    }
+    if (this.#snapshot === undefined && !this.#cumulative) {
+      if (this.isClosed) return undefined; // a copy of the whole: see #afterClosed
+      this.#snapshot = delta;
+      return undefined;
+    }
+    if (!this.#cumulative) this.repairs.push({ kind: "snapshot" });
+    this.#cumulative = true;
+    this.#snapshot = undefined;
+    this.#replace(delta);
+    return delta.slice(before.length);
+  }
+
+  /** The root is closed and something that looks like a value follows. */
+  #afterClosed(delta: string): string | undefined {
+    if (!this.isClosed) return undefined;
+    const { text } = this;
+    const next = parse(delta);
+    if (next !== undefined && isCopy(parse(text)!.value, next.value)) {
+      this.repairs.push({ kind: "resend", before: delta });
+      return "";
+    }
+    if (!this.isPlaceholder) return undefined;
+    this.repairs.push({ kind: "placeholder", before: text });
+    this.#replace(delta);
+    return delta;
+  }
+
+  /** A copy that came in pieces, or cumulative deltas that were too few to be sure of. */
+  #parseCopies(text: string): { value: unknown } | undefined {
+    const half = text.length / 2;
+    if (Number.isInteger(half) && text.slice(0, half) === text.slice(half)) {
+      const parsed = parse(text.slice(0, half));
+      if (parsed !== undefined) this.repairs.push({ kind: "resend", before: text });
+      return parsed;
+    }
+    if (this.#snapshot === undefined) return undefined;
+    const parsed = parse(this.#snapshot);
+    if (parsed !== undefined) {
+      this.repairs.push({ kind: "snapshot", before: text });
+      this.#replace(this.#snapshot);
+    }
+    return parsed;
+  }
+
+  #afterValue(delta: string): string {
+    const parsed = parse(delta);
+    if (parsed === undefined || !isCopy(this.#value, parsed.value)) {
+      this.failure = {
+        ok: false,
+        code: "invalid_json",
+        message: "sent its arguments as an object and other ones as text",
+      };
+    }
+    return "";
+  }
+
+  #empty(before: string): ArgumentsOutcome {
+    this.repairs.push({ kind: "empty", before });
+    return { ok: true, value: {} };
+  }
+
+  #encodedTwice(inner: string, policy: RepairPolicy): ArgumentsOutcome {
+    if (inner.trim() === "" || inner.trim() === "null") return this.#empty(inner);
+    const parsed = policy === "coerce" ? parse(inner) : undefined;
+    if (parsed === undefined || typeof parsed.value !== "object" || parsed.value === null)
+      return { ok: true, value: inner };
+    this.repairs.push({ kind: "coerce", path: [], before: inner, after: parsed.value });
+    return { ok: true, value: parsed.value };
+  }
+
+  #repair(text: string, policy: RepairPolicy): ArgumentsOutcome {
+    const repaired = repairJson(text, { maxDepth: this.#limits.maxDepth });
+    if (!repaired.ok) {
+      if (repaired.reason === "truncated") return TRUNCATED;
+      if (repaired.reason === "too_deep") {
+        this.#tooDeep();
+        return this.failure!;
+      }
+      return { ok: false, code: "invalid_json", message: `are not valid JSON: ${repaired.message}` };
+    }
+    if (policy === "off")
+      return { ok: false, code: "invalid_json", message: `are not valid JSON: ${jsonErrorOf(text)}` };
+    this.repairs.push({ kind: "syntax", before: text, after: repaired.text });
+    return { ok: true, value: repaired.value };
+  }
+
+  #tooLong(): void {
+    const { maxArgumentsLength } = this.#limits;
+    this.failure = {
+      ok: false,
+      code: "too_large",
+      message: `are longer than ${maxArgumentsLength} characters (limits.maxArgumentsLength)`,
+    };
+    this.#parts = [];
+    this.#parser = undefined;
+    this.#fed = 0;
+  }
+
+  #tooDeep(): void {
+    this.failure = {
+      ok: false,
+      code: "too_large",
+      message: `nest deeper than ${this.#limits.maxDepth} levels (limits.maxDepth)`,
+    };
+  }
+}
+
+export const TRUNCATED: Extract<ArgumentsOutcome, { ok: false }> = {
+  ok: false,
+  code: "truncated",
+  message: "were cut before the model closed them",
+};
+
+const CLOSE = 125; // "}"
+
+function parse(text: string): { value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}
+
+function jsonErrorOf(text: string): string {
+  try {
+    JSON.parse(text);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return "";
+}
+
+/** Whether `next` is `value` once more, perhaps encoded as a JSON string. */
+function isCopy(value: unknown, next: unknown): boolean {
+  if (typeof next === "string" && typeof value !== "string") {
+    const inner = parse(next);
+    return inner !== undefined && isCopy(value, inner.value);
+  }
+  return JSON.stringify(next) === JSON.stringify(value);
+}
+
+function startsValue(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    if (c > 32) return c === 123 || c === 34; // `{`, or `"` for a copy that was encoded twice
+  }
+  return false;
+}
+
+function lastCharOf(text: string): number {
+  for (let i = text.length - 1; i >= 0; i--) {
+    const c = text.charCodeAt(i);
+    if (c > 32) return c;
+  }
+  return 0;
+}
+
+function nestsDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  if (levels === 0) return true;
+  for (const child of Object.values(value)) if (nestsDeeper(child, levels - 1)) return true;
+  return false;
+}

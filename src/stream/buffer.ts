@@ -1,0 +1,369 @@
+import { ToolCallError, type FailedCall, type ToolErrorCode } from "../errors.ts";
+import { coerce, dropNulls, type Coercion, type Validation } from "../schema/index.ts";
+import { makeTool, type RepairPolicy, type Tool } from "../tool/tool.ts";
+import { toolList, type ToolSource } from "../tool/tool-set.ts";
+import { invalidInput, ToolUse, type Repair } from "../tool/use.ts";
+import { TRUNCATED } from "./arguments.ts";
+import { CallState, type ToolCall } from "./call.ts";
+import type { ToolChunk } from "./chunk.ts";
+import type { FinishReason } from "./events.ts";
+import { resolveLimits, type Limits } from "./limits.ts";
+import { ToolRouter } from "./router.ts";
+
+export interface ToolBufferOptions {
+  readonly limits?: Partial<Limits> | undefined;
+  /** In place of every tool's own policy. */
+  readonly repair?: RepairPolicy | undefined;
+  /** The first part of every invocation id: letters, digits, `-` and `_`. Default: random. */
+  readonly runId?: string | undefined;
+  /** The name under which the provider knows a tool. Default: the tool's own. */
+  readonly toolName?: ((name: string) => string) | undefined;
+}
+
+/**
+ * Routes chunks to calls, assembles their arguments, decides when a call is complete, validates it.
+ *
+ * A call is complete only if the provider ended it (a chunk that says `done`, the next call, the end of the turn)
+ * *and* the model closed its root value. Everything else becomes a ToolCallError, never a ToolUse.
+ *
+ * @example
+ * const buffer = new ToolBuffer(tools);
+ * for (const chunk of chunks) {
+ *   const done = buffer.append(chunk);
+ *   if (done instanceof ToolUse) await done.execute();
+ * }
+ * for (const rest of buffer.end("tool-use")) ...
+ */
+export class ToolBuffer {
+  readonly runId: string;
+  readonly limits: Limits;
+  readonly #tools: ReadonlyMap<string, Tool> | undefined;
+  readonly #repair: RepairPolicy | undefined;
+  readonly #router: ToolRouter;
+  readonly #states: CallState[] = [];
+  #opened = 0;
+  /** Ended calls that were not handed out yet. */
+  #settled: (ToolUse | ToolCallError)[] = [];
+  #current: CallState | undefined;
+  #added = "";
+  #overflow: ToolCallError | undefined;
+  #ended = false;
+
+  /** @param tools without them every name is taken for a tool, and no input is validated. */
+  constructor(tools?: ToolSource, options: ToolBufferOptions = {}) {
+    this.limits = resolveLimits(options.limits);
+    this.runId = options.runId ?? randomId();
+    this.#repair = options.repair;
+    if (tools !== undefined) {
+      const { toolName = (name: string) => name } = options;
+      this.#tools = new Map(toolList(tools).map((tool) => [toolName(tool.name), tool]));
+    }
+    this.#router = new ToolRouter({ open: (turnIndex) => this.#open(turnIndex) });
+  }
+
+  /** Every call so far, in the order in which they began. */
+  get calls(): readonly ToolCall[] {
+    return this.#states.map((state) => state.call);
+  }
+
+  /** Every call so far that can not be executed. */
+  get errors(): readonly ToolCallError[] {
+    const errors = this.#states.map((state) => state.outcome).filter((outcome) => outcome instanceof ToolCallError);
+    return this.#overflow === undefined ? errors : [...errors, this.#overflow];
+  }
+
+  /** The call that the last chunk belonged to; `undefined` before the first and after one call too many. */
+  get current(): ToolCall | undefined {
+    return this.#current?.call;
+  }
+
+  /** What the last chunk added to its call's text: not always its delta, since copies are dropped. */
+  get added(): string {
+    return this.#added;
+  }
+
+  /** The call of an invocation id, `undefined` for an id that is none. */
+  call(invocationId: string): ToolCall | undefined {
+    return this.#states.find((state) => state.invocationId === invocationId)?.call;
+  }
+
+  /** The live partial input of a call, `undefined` for an id that is none. */
+  partial(invocationId: string): unknown {
+    return this.call(invocationId)?.input;
+  }
+
+  /**
+   * Takes in a chunk. Hands out the call that it completes, if any; where it completes two
+   * (the one before it and its own), {@link next} hands out the second.
+   */
+  append(chunk: ToolChunk): ToolUse | ToolCallError | undefined {
+    if (this.#ended) throw new TypeError("append() after end(): use a new ToolBuffer for the next turn.");
+    const before = this.#current;
+    const state = this.#router.route(chunk);
+    this.#current = state;
+    this.#added = "";
+    if (state === undefined) return this.next();
+    // The next call has begun: the one before it has ended, if its root is closed. `{}` may still be a placeholder.
+    if (before !== undefined && before !== state && before.outcome === undefined && before.mayBeClosed) {
+      if (before.ended || (before.args.isClosed && !before.args.isPlaceholder && !before.args.isPatched))
+        this.#settle(before);
+    }
+    if (state.outcome === undefined) this.#apply(state, chunk);
+    else this.#applyLate(state, chunk);
+    return this.#settled.length === 0 ? undefined : this.next();
+  }
+
+  /** The next call that has ended and was not handed out. */
+  next(): ToolUse | ToolCallError | undefined {
+    return this.#settled.shift();
+  }
+
+  /**
+   * The turn is over: hands out, in call order, what only that can decide.
+   *
+   * @param finish why it ended; leave it out when it was cut, so that every open call is `truncated`.
+   */
+  end(finish?: FinishReason): (ToolUse | ToolCallError)[] {
+    this.#ended = true;
+    for (const state of this.#states) if (state.outcome === undefined) this.#settleAtEnd(state, finish);
+    const rest = this.#settled.sort((a, b) => positionOf(a) - positionOf(b));
+    this.#settled = [];
+    return rest;
+  }
+
+  /**
+   * Takes a call out: the provider has run it itself.
+   * @returns the call; `undefined` for an id that is none.
+   */
+  retract(invocationId: string): ToolCall | undefined {
+    const at = this.#states.findIndex((state) => state.invocationId === invocationId);
+    if (at === -1) return undefined;
+    const [state] = this.#states.splice(at, 1);
+    this.#settled = this.#settled.filter((outcome) => outcome.invocationId !== invocationId);
+    return state!.call;
+  }
+
+  #open(turnIndex: number): CallState | undefined {
+    const position = this.#opened;
+    if (position >= this.limits.maxCalls) {
+      if (this.#overflow === undefined) {
+        const state = new CallState(this.#invocationId(turnIndex, position), turnIndex, position, this.limits);
+        this.#overflow = failure(
+          state,
+          "too_large",
+          `There are more than ${this.limits.maxCalls} calls in one turn (limits.maxCalls).`,
+        );
+        this.#settled.push(this.#overflow);
+      }
+      return undefined;
+    }
+    const state = new CallState(this.#invocationId(turnIndex, position), turnIndex, position, this.limits);
+    this.#states.push(state);
+    this.#opened++;
+    return state;
+  }
+
+  #invocationId(turnIndex: number, position: number): string {
+    return `${this.runId}-${turnIndex}-${position}`;
+  }
+
+  #apply(state: CallState, chunk: ToolChunk): void {
+    const { args } = state;
+    if (chunk.id ? !state.id : chunk.id === "" && state.id === null) state.id = chunk.id!;
+    if (chunk.name) this.#name(state, chunk.name);
+    if (chunk.metadata !== undefined) {
+      state.metadata = { ...state.metadata, ...chunk.metadata };
+      if (chunk.metadata["custom"] === true) args.custom = true;
+      if (typeof chunk.metadata["id"] === "string") state.id = chunk.metadata["id"];
+    }
+    if (chunk.argsTextDelta) this.#added = args.append(chunk.argsTextDelta);
+    if (chunk.argsKvPatch !== undefined) args.merge(chunk.argsKvPatch);
+    if (chunk.argsPathPatch !== undefined) args.patch(chunk.argsPathPatch);
+    if (chunk.error !== undefined || chunk.errorType !== undefined) return this.#fail(state, chunk);
+    if (args.failure !== undefined) return this.#settle(state);
+    if (chunk.done !== true) return;
+    state.ended = true;
+    // Nothing tells empty arguments from those that were cut before their first character, but what comes next.
+    if (!args.isEmpty || args.custom) this.#settle(state);
+  }
+
+  /** A chunk for a call that was handed out. Copies and empty ends are common and harmless, other arguments are not. */
+  #applyLate(state: CallState, chunk: ToolChunk): void {
+    const { outcome } = state;
+    if (chunk.metadata !== undefined && state.metadata !== undefined) Object.assign(state.metadata, chunk.metadata);
+    if (!(outcome instanceof ToolUse) || !chunk.argsTextDelta?.trim()) return;
+    if (state.args.append(chunk.argsTextDelta) === "") return;
+    state.outcome = failure(
+      state,
+      "invalid_json",
+      `More arguments of ${state.call.name} came after the call was complete.`,
+    );
+    this.#settled.push(state.outcome);
+  }
+
+  /**
+   * The first name stays. Later pieces are part of it only where all of them make the name of a tool that is known:
+   * some servers repeat the name on every delta, few send it in pieces.
+   */
+  #name(state: CallState, piece: string): void {
+    if (state.name === null) {
+      state.name = state.namePieces = piece;
+      state.tool = this.#tools?.get(piece);
+      return;
+    }
+    if (piece === state.name || state.tool !== undefined || this.#tools === undefined) return;
+    state.namePieces = piece.startsWith(state.namePieces!) ? piece : state.namePieces! + piece;
+    const tool = this.#tools.get(state.namePieces);
+    if (tool === undefined) return;
+    state.name = state.namePieces;
+    state.tool = tool;
+  }
+
+  #fail(state: CallState, chunk: ToolChunk): void {
+    const name = state.call.name ?? "a tool";
+    const outcome =
+      chunk.errorType === "truncated"
+        ? truncated(state, chunk.error)
+        : failure(
+            state,
+            "rejected",
+            `The provider refused the call of ${name}: ${chunk.error ?? chunk.errorType ?? "it gave no reason"}`,
+          );
+    this.#put(state, outcome);
+  }
+
+  #settleAtEnd(state: CallState, finish: FinishReason | undefined): void {
+    const { args } = state;
+    if (args.failure === undefined && !args.isClosed) {
+      const isOpenEnded = args.isEmpty || args.custom;
+      // An end that is a cut vouches for nothing that does not show its own end.
+      if (finish === undefined || (isOpenEnded && !isClean(finish))) return this.#put(state, truncated(state));
+    } else if (!state.ended && (finish === undefined || (args.isPatched && !isClean(finish)))) {
+      return this.#put(state, truncated(state));
+    }
+    this.#settle(state);
+  }
+
+  #settle(state: CallState): void {
+    this.#put(state, this.#decide(state));
+  }
+
+  #put(state: CallState, outcome: ToolUse | ToolCallError): void {
+    state.outcome = outcome;
+    this.#settled.push(outcome);
+  }
+
+  /** Name, then arguments, then schema: the first that is wrong is said. */
+  #decide(state: CallState): ToolUse | ToolCallError {
+    const { args, name } = state;
+    if (name === null) return failure(state, "unknown_tool", "A call came without the name of a tool.");
+    const tool = (state.tool ??= this.#tools === undefined ? anyTool(name) : undefined);
+    const policy = this.#repair ?? tool?.repair ?? "off";
+    const read = args.finish(policy);
+    // A call that was cut is that first, whatever its name: the name may be cut too.
+    if (!read.ok && read.code === "truncated") return truncated(state);
+    if (tool === undefined) return failure(state, "unknown_tool", unknownTool(name, this.#tools!));
+    if (!read.ok)
+      return failure(state, read.code, `The arguments of ${tool.name} ${read.message}. Send the call again.`);
+    const { value } = read;
+    if (!args.custom && (typeof value !== "object" || value === null || Array.isArray(value))) {
+      return invalidInput(failedCall(state, value), [
+        { path: [], message: `the arguments are a JSON object, got ${kindOf(value)}` },
+      ]);
+    }
+    const checked = validate(tool, value, policy, args.repairs);
+    if (!checked.ok) return invalidInput(failedCall(state, value), checked.issues);
+    return new ToolUse({
+      ...failedCall(state, value),
+      name: tool.name,
+      input: checked.value,
+      tool,
+      repairs: args.repairs,
+    });
+  }
+}
+
+/**
+ * The schema decides on the value as it is. Only if it refuses: nulls that strict modes force are taken out,
+ * and then, where the policy allows it, values are given the types that the schema asks for.
+ */
+function validate(tool: Tool, value: unknown, policy: RepairPolicy, repairs: Repair[]): Validation {
+  const { inputSchema } = tool;
+  const first = inputSchema.validate(value);
+  if (first.ok) return first;
+  const dropped = dropNulls(value, inputSchema.jsonSchema);
+  if (dropped.repairs.length > 0) {
+    const second = inputSchema.validate(dropped.value);
+    if (second.ok) return note(second, repairs, "null_dropped", dropped.repairs);
+  }
+  if (policy !== "coerce") return first;
+  const coerced = coerce(dropped.value, inputSchema.jsonSchema);
+  if (coerced.repairs.length === 0) return first;
+  const third = inputSchema.validate(coerced.value);
+  if (!third.ok) return first;
+  note(third, repairs, "null_dropped", dropped.repairs);
+  return note(third, repairs, "coerce", coerced.repairs);
+}
+
+function note(checked: Validation, repairs: Repair[], kind: Repair["kind"], changes: readonly Coercion[]): Validation {
+  for (const { path, before, after } of changes) repairs.push({ kind, path, before, after });
+  return checked;
+}
+
+function failedCall(state: CallState, input: unknown): FailedCall {
+  return {
+    invocationId: state.invocationId,
+    id: state.id,
+    name: state.call.name,
+    argsText: state.args.text,
+    input,
+    turnIndex: state.turnIndex,
+    position: state.position,
+    metadata: (state.metadata ??= {}),
+  };
+}
+
+function failure(state: CallState, code: ToolErrorCode, message: string): ToolCallError {
+  return new ToolCallError(code, message, failedCall(state, state.args.partial));
+}
+
+function truncated(state: CallState, why?: string): ToolCallError {
+  const reason = why === undefined ? TRUNCATED.message : `were cut: ${why}`;
+  return failure(
+    state,
+    "truncated",
+    `The call of ${state.call.name ?? "a tool"} was not executed: its arguments ${reason}. Send it again, whole, or in smaller parts.`,
+  );
+}
+
+function unknownTool(name: string, tools: ReadonlyMap<string, Tool>): string {
+  const names = [...tools.keys()];
+  if (names.length === 0) return `There is no tool ${JSON.stringify(name)}: no tools were offered.`;
+  const list = names.length > 20 ? `${names.slice(0, 20).join(", ")} and ${names.length - 20} more` : names.join(", ");
+  return `There is no tool ${JSON.stringify(name)}. The tools are: ${list}.`;
+}
+
+/** A tool for a name that nobody defined: external, takes any input. */
+function anyTool(name: string): Tool {
+  const accept = { jsonSchema: {}, validate: (value: unknown) => ({ ok: true, value }) as const };
+  const tool = makeTool({ name: "any", inputSchema: accept }, name);
+  return Object.freeze({ ...tool, name });
+}
+
+/** Whether a turn that ended so has said all that the model meant to say. */
+export function isClean(finish: FinishReason): boolean {
+  return finish === "stop" || finish === "tool-use" || finish === "unknown";
+}
+
+function positionOf(outcome: ToolUse | ToolCallError): number {
+  return outcome instanceof ToolUse ? outcome.position : outcome.call.position;
+}
+
+function kindOf(value: unknown): string {
+  return value === null ? "null" : Array.isArray(value) ? "an array" : `a ${typeof value}`;
+}
+
+function randomId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(8));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

@@ -1,0 +1,124 @@
+import type { ToolCallError } from "../errors.ts";
+import type { JsonChange } from "../json/index.ts";
+import type { Tool } from "../tool/tool.ts";
+import type { Repair, ToolUse } from "../tool/use.ts";
+import { Arguments } from "./arguments.ts";
+import type { Limits } from "./limits.ts";
+
+/** What the buffer keeps of one call. Users see it through {@link ToolCall}. */
+export class CallState {
+  readonly call: ToolCall;
+  readonly invocationId: string;
+  readonly turnIndex: number;
+  readonly position: number;
+  readonly args: Arguments;
+  callIndex: number | undefined;
+  /** The provider's id: the first that is not empty; `""` where only empty ones came; `null` where none. */
+  id: string | null = null;
+  name: string | null = null;
+  /** All the pieces of name that came, where they differ: they may be parts of one name. */
+  namePieces: string | undefined;
+  tool: Tool | undefined;
+  metadata: Record<string, unknown> | undefined;
+  /** The provider said that the call is over; it may still be undecided whether its arguments are empty or cut. */
+  ended = false;
+  outcome: ToolUse | ToolCallError | undefined;
+  /** Whether `tool-input-start` was sent. */
+  isAnnounced = false;
+  /** Whether `tool-use` was sent. */
+  isReleased = false;
+
+  /** A cheap first look: `false` means that the root is certainly open, so that more text can only be its own. */
+  get mayBeClosed(): boolean {
+    return this.ended || this.outcome !== undefined || this.args.mayBeClosed;
+  }
+
+  constructor(invocationId: string, turnIndex: number, position: number, limits: Limits) {
+    this.invocationId = invocationId;
+    this.turnIndex = turnIndex;
+    this.position = position;
+    this.args = new Arguments(limits);
+    this.call = new ToolCall(this);
+  }
+}
+
+/** What stands behind a {@link ToolCall}: for the floors of the stream, not for users. */
+export let stateOf: (call: ToolCall) => CallState;
+
+/**
+ * One call, live: while it streams, its name and partial input; when it has ended, its outcome.
+ * The same object in every event of the call.
+ */
+export class ToolCall {
+  readonly #state: CallState;
+
+  static {
+    stateOf = (call) => call.#state;
+  }
+
+  constructor(state: CallState) {
+    this.#state = state;
+  }
+
+  /** Our own id of the call: unique in its run. */
+  get invocationId(): string {
+    return this.#state.invocationId;
+  }
+  /** The provider's id, byte for byte; `null` where the wire gave none. */
+  get id(): string | null {
+    return this.#state.id;
+  }
+  /** The tool's name, or what the model wrote where no tool has it; `null` until it is known. */
+  get name(): string | null {
+    return this.#state.tool?.name ?? this.#state.name;
+  }
+  get tool(): Tool | undefined {
+    return this.#state.tool;
+  }
+  get turnIndex(): number {
+    return this.#state.turnIndex;
+  }
+  /** The provider's label of the call, where it has one. */
+  get callIndex(): number | undefined {
+    return this.#state.callIndex;
+  }
+  /** Position among the calls of the stream, from 0. */
+  get position(): number {
+    return this.#state.position;
+  }
+  get metadata(): Readonly<Record<string, unknown>> {
+    return this.#state.metadata ?? NONE;
+  }
+  /** The arguments so far, as they came. Joining costs their length: read `input` or `changes()` to follow them live. */
+  get argsText(): string {
+    return this.#state.args.text;
+  }
+  /**
+   * The partial input so far: a preview, not validated. A string grows, a number appears when it is finished.
+   * The same object grows from one read to the next; copy it to keep a moment of it.
+   */
+  get input(): unknown {
+    return this.#state.args.partial;
+  }
+  /**
+   * What changed in `input` since this was last asked, so that an editor can append instead of rendering anew.
+   *
+   * @example [{ path: ["content"], append: "more text", done: false }]
+   */
+  changes(): JsonChange[] {
+    return this.#state.args.changes();
+  }
+  get repairs(): readonly Repair[] {
+    return this.#state.args.repairs;
+  }
+  /** How the call ended; `undefined` while it is open. */
+  get outcome(): ToolUse | ToolCallError | undefined {
+    return this.#state.outcome;
+  }
+  /** Whether its ToolUse was handed out for execution. */
+  get released(): boolean {
+    return this.#state.isReleased;
+  }
+}
+
+const NONE: Readonly<Record<string, unknown>> = Object.freeze({});

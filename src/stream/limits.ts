@@ -1,0 +1,34 @@
+/** Bounds on what a stream may make us keep. Each has its own clear error, raised while streaming. */
+export interface Limits {
+  /** Characters (UTF-16 units) of one call's arguments. Default 16 Mi. */
+  readonly maxArgumentsLength: number;
+  /** Nesting of one call's arguments. Default 128. */
+  readonly maxDepth: number;
+  /** Calls in one stream. Default 128. */
+  readonly maxCalls: number;
+  /** Bytes of one event. Default 32 MiB. */
+  readonly maxEventBytes: number;
+}
+
+const DEFAULTS: Limits = {
+  maxArgumentsLength: 16 * 1024 * 1024,
+  maxDepth: 128,
+  maxCalls: 128,
+  maxEventBytes: 32 * 1024 * 1024,
+};
+
+/** @throws TypeError for a limit that is no positive number, or that does not exist. */
+export function resolveLimits(given: Partial<Limits> | undefined): Limits {
+  if (given === undefined) return DEFAULTS;
+  for (const [name, value] of Object.entries(given)) {
+    if (!Object.hasOwn(DEFAULTS, name)) {
+      throw new TypeError(
+        `There is no limit ${JSON.stringify(name)}; the limits are ${Object.keys(DEFAULTS).join(", ")}.`,
+      );
+    }
+    if (typeof value !== "number" || !(value > 0)) {
+      throw new TypeError(`The limit ${name} is a positive number, got ${String(value)}.`);
+    }
+  }
+  return { ...DEFAULTS, ...given };
+}

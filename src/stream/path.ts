@@ -1,0 +1,70 @@
+import type { PathPatch, PathStep } from "./chunk.ts";
+
+/** An array is not grown further than this past its end: a huge index is an attack, not an argument. */
+const MAX_GAP = 1024;
+
+/**
+ * Applies one patch to a value and gives the value back: the same object, or a new root where the path is empty.
+ * Properties are always own properties (`__proto__` included), gaps in an array are filled with `null`.
+ *
+ * @throws RangeError when the path does not fit the value that is there.
+ */
+export function applyPatch(root: unknown, patch: PathPatch): unknown {
+  const { path } = patch;
+  if (path.length === 0) return patchedLeaf(root, patch);
+  const base = container(root, path[0]!);
+  let parent = base;
+  for (let depth = 0; depth < path.length - 1; depth++) {
+    const step = path[depth]!;
+    const child = container(get(parent, step), path[depth + 1]!);
+    set(parent, step, child);
+    parent = child;
+  }
+  const last = path[path.length - 1]!;
+  set(parent, last, patchedLeaf(get(parent, last), patch));
+  return base;
+}
+
+/** Sets an own property, whatever its name. */
+export function setOwn(target: object, key: string, value: unknown): void {
+  if (key === "__proto__") {
+    Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
+  } else {
+    (target as Record<string, unknown>)[key] = value;
+  }
+}
+
+function patchedLeaf(before: unknown, patch: PathPatch): unknown {
+  if (patch.append === undefined) return patch.value;
+  return typeof before === "string" ? before + patch.append : patch.append;
+}
+
+type Container = unknown[] | Record<string, unknown>;
+
+/** What is there if the next step can go into it, a new container if nothing is there. */
+function container(existing: unknown, step: PathStep): Container {
+  if (existing === undefined || existing === null) return typeof step === "number" ? [] : {};
+  if (typeof step === "number" ? Array.isArray(existing) : typeof existing === "object" && !Array.isArray(existing)) {
+    return existing as Container;
+  }
+  throw new RangeError(
+    `the step ${JSON.stringify(step)} does not fit ${Array.isArray(existing) ? "an array" : `a value of type ${typeof existing}`}`,
+  );
+}
+
+function get(parent: Container, step: PathStep): unknown {
+  return Object.hasOwn(parent, step) ? (parent as Record<PathStep, unknown>)[step] : undefined;
+}
+
+function set(parent: Container, step: PathStep, value: unknown): void {
+  if (!Array.isArray(parent)) {
+    setOwn(parent, String(step), value);
+    return;
+  }
+  const index = step as number;
+  if (!Number.isInteger(index) || index < 0 || index > parent.length + MAX_GAP) {
+    throw new RangeError(`the index ${index} is too far past the end of an array of ${parent.length}`);
+  }
+  while (parent.length < index) parent.push(null);
+  parent[index] = value;
+}

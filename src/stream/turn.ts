@@ -1,0 +1,262 @@
+import { ToolCallError, ToolError } from "../errors.ts";
+import type { ToolSource } from "../tool/tool-set.ts";
+import { ToolUse } from "../tool/use.ts";
+import { isClean, ToolBuffer, type ToolBufferOptions } from "./buffer.ts";
+import { stateOf, type ToolCall } from "./call.ts";
+import type { ToolChunk } from "./chunk.ts";
+import type { FinishReason, ProviderToolCall, StreamEvent, Turn, Usage } from "./events.ts";
+
+export interface TurnOptions extends ToolBufferOptions {
+  /** The name of the adapter. */
+  readonly wire: string;
+  /** Without it every tool name is accepted and no input is validated. */
+  readonly tools?: ToolSource | undefined;
+}
+
+/**
+ * Takes what a parser says and gives stream events. It decides on the release of complete calls:
+ * tools that only read at once, the others at the clean end of the turn, in call order.
+ */
+export class TurnReader {
+  readonly turn: TurnState;
+  /** The provider said that nothing more will come. */
+  isTerminated = false;
+  readonly #buffer: ToolBuffer;
+  #events: StreamEvent[] = [];
+  /** Complete calls that wait for the end of the turn, and unknown names, which may turn out to be the provider's own. */
+  #held: (ToolUse | ToolCallError)[] = [];
+  #hasEnded = false;
+
+  constructor(options: TurnOptions) {
+    this.#buffer = new ToolBuffer(options.tools, options);
+    this.turn = new TurnState(options.wire, this.#buffer);
+  }
+
+  get maxEventBytes(): number {
+    return this.#buffer.limits.maxEventBytes;
+  }
+
+  /** Nothing that comes now can change the turn. */
+  get isOver(): boolean {
+    return this.isTerminated || this.turn.error !== undefined;
+  }
+
+  get hasEvents(): boolean {
+    return this.#events.length > 0;
+  }
+
+  /** The events since this was last asked. */
+  take(): StreamEvent[] {
+    const events = this.#events;
+    this.#events = [];
+    return events;
+  }
+
+  // What a parser says: the methods of ParserSink
+
+  start(responseId: string | undefined, model: string | undefined): void {
+    const { turn } = this;
+    const isFirst = turn.responseId === undefined && turn.model === undefined;
+    turn.responseId = responseId ?? turn.responseId;
+    turn.model = model ?? turn.model;
+    if (isFirst) this.#events.push({ type: "start", responseId, model });
+  }
+
+  text(delta: string): void {
+    if (delta === "" || this.turn.error !== undefined) return;
+    this.turn.text += delta;
+    this.#events.push({ type: "text-delta", delta });
+  }
+
+  reasoning(delta: string): void {
+    if (delta === "" || this.turn.error !== undefined) return;
+    this.turn.reasoning += delta;
+    this.#events.push({ type: "reasoning-delta", delta });
+  }
+
+  refusal(delta: string): void {
+    if (delta === "" || this.turn.error !== undefined) return;
+    this.turn.refusal += delta;
+    this.#events.push({ type: "refusal-delta", delta });
+  }
+
+  tool(chunk: ToolChunk): void {
+    if (this.turn.error !== undefined) return;
+    const buffer = this.#buffer;
+    let outcome = buffer.append(chunk);
+    const call = buffer.current;
+    if (call !== undefined) this.#announce(call, chunk);
+    for (; outcome !== undefined; outcome = buffer.next()) this.#release(outcome);
+    if (call === undefined) {
+      const { maxCalls } = buffer.limits;
+      this.fail(new ToolError("too_large", `There are more than ${maxCalls} calls in one turn (limits.maxCalls).`));
+    } else if (chunk.metadata?.["providerExecuted"] === true) this.#giveBack(call, chunk);
+  }
+
+  providerTool(call: ProviderToolCall): void {
+    this.turn.noteProviderCall(call);
+    this.#events.push({ type: "provider-tool", call });
+  }
+
+  usage(usage: Usage): void {
+    this.turn.usage = usage;
+    this.#events.push({ type: "usage", usage });
+  }
+
+  finish(reason: FinishReason, providerReason: string | null, message?: string): void {
+    const { turn } = this;
+    // The last word counts, but a word that says nothing does not undo one that does.
+    if (reason === "unknown" && turn.finishReason !== undefined && turn.finishReason !== "unknown") return;
+    turn.finishReason = reason;
+    turn.providerFinishReason = providerReason;
+    turn.finishMessage = message ?? turn.finishMessage;
+  }
+
+  terminal(): void {
+    this.isTerminated = true;
+  }
+
+  /** The first failure is the one that is told. */
+  fail(error: ToolError): void {
+    this.turn.error ??= error;
+  }
+
+  /** The stream is over: decides on every call that is still open or held, and says the last event. */
+  end(): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    const { turn } = this;
+    if (turn.error === undefined && turn.finishReason === undefined) {
+      if (this.isTerminated) turn.finishReason = "unknown";
+      else this.fail(new ToolError("connection_lost", "The stream ended before the provider ended the turn."));
+    }
+    const rest = this.#buffer.end(turn.error === undefined ? turn.finishReason : undefined);
+    turn.finishReason = this.#neutralReason();
+    const isCleanEnd = turn.error === undefined && isClean(turn.finishReason);
+    const outcomes = [...this.#held, ...rest].sort((a, b) => positionOf(a) - positionOf(b));
+    for (const outcome of outcomes) {
+      if (outcome instanceof ToolCallError) this.#events.push({ type: "tool-error", error: outcome });
+      else if (isCleanEnd || outcome.tool.eager) this.#releaseUse(outcome);
+      else this.#withhold(outcome);
+    }
+    this.#held = [];
+    if (turn.error !== undefined) this.#events.push({ type: "error", error: turn.error, turn });
+    else {
+      const { finishReason: reason, providerFinishReason: providerReason, finishMessage: message } = turn;
+      this.#events.push({ type: "finish", reason, providerReason, message, turn });
+    }
+  }
+
+  #announce(call: ToolCall, chunk: ToolChunk): void {
+    if (call.name === null) return;
+    const { added } = this.#buffer;
+    const hasValues = chunk.argsKvPatch !== undefined || chunk.argsPathPatch !== undefined;
+    const state = stateOf(call);
+    if (!state.isAnnounced) {
+      state.isAnnounced = true;
+      this.#events.push({ type: "tool-input-start", call });
+      // What came before the name is told with it.
+      const delta = added === "" ? "" : call.argsText;
+      if (delta !== "" || hasValues) this.#events.push({ type: "tool-input-delta", call, delta });
+    } else if (added !== "" || hasValues) {
+      this.#events.push({ type: "tool-input-delta", call, delta: added });
+    }
+  }
+
+  /** Calls decide, not the provider's word: real servers say `stop` though there are calls. */
+  #neutralReason(): FinishReason {
+    const { turn } = this;
+    const { finishReason } = turn;
+    if (turn.error !== undefined || finishReason === undefined) return finishReason ?? "error";
+    if (finishReason !== "stop" && finishReason !== "unknown") return finishReason;
+    if (turn.refusal !== "") return "refusal";
+    return turn.calls.length > 0 ? "tool-use" : finishReason;
+  }
+
+  #release(outcome: ToolUse | ToolCallError): void {
+    // A call that was handed out and turned out to have more arguments: the error takes its place.
+    this.#held = this.#held.filter((held) => held.invocationId !== outcome.invocationId);
+    if (outcome instanceof ToolCallError) {
+      if (outcome.code === "unknown_tool") this.#held.push(outcome);
+      else this.#events.push({ type: "tool-error", error: outcome });
+    } else if (outcome.tool.eager) this.#releaseUse(outcome);
+    else this.#held.push(outcome);
+  }
+
+  #releaseUse(use: ToolUse): void {
+    stateOf(this.#buffer.call(use.invocationId)!).isReleased = true;
+    this.#events.push({ type: "tool-use", use });
+  }
+
+  /** A turn that was cut, failed or refused releases no write; the model hears of it. */
+  #withhold(use: ToolUse): void {
+    const why =
+      this.turn.error?.message ?? `The turn ended with ${this.turn.providerFinishReason ?? this.turn.finishReason}.`;
+    const error = new ToolCallError(
+      "turn_not_finished",
+      `The call of ${use.name} was not executed, since the turn it belongs to did not finish: ${why} Send it again if it is still wanted.`,
+      use,
+    );
+    stateOf(this.#buffer.call(use.invocationId)!).outcome = error;
+    this.#events.push({ type: "tool-error", error });
+  }
+
+  /** The provider has run the call itself: it is none of ours. */
+  #giveBack(call: ToolCall, chunk: ToolChunk): void {
+    this.#buffer.retract(call.invocationId);
+    this.#held = this.#held.filter((held) => held.invocationId !== call.invocationId);
+    this.providerTool({
+      id: call.id,
+      name: call.name ?? "",
+      type: typeof chunk.metadata?.["type"] === "string" ? chunk.metadata["type"] : "function_call",
+      status: "completed",
+      executedBy: "provider",
+      input: call.input,
+      output: chunk.metadata?.["output"],
+    });
+  }
+}
+
+/** The turn while it is read. */
+export class TurnState implements Turn {
+  readonly wire: string;
+  readonly runId: string;
+  responseId: string | undefined;
+  model: string | undefined;
+  text = "";
+  reasoning = "";
+  refusal = "";
+  finishReason: FinishReason | undefined;
+  providerFinishReason: string | null = null;
+  finishMessage: string | undefined;
+  usage: Usage | undefined;
+  error: ToolError | undefined;
+  native: unknown;
+  readonly providerToolCalls: ProviderToolCall[] = [];
+  readonly #buffer: ToolBuffer;
+
+  constructor(wire: string, buffer: ToolBuffer) {
+    this.wire = wire;
+    this.#buffer = buffer;
+    this.runId = buffer.runId;
+  }
+
+  get calls(): readonly ToolCall[] {
+    return this.#buffer.calls;
+  }
+
+  /** A provider's call is told when it starts and when it is done: the later word takes the earlier one's place. */
+  noteProviderCall(call: ProviderToolCall): void {
+    const at = this.providerToolCalls.findIndex((known) =>
+      call.id === null
+        ? known.id === null && known.name === call.name && known.status === "started"
+        : known.id === call.id,
+    );
+    if (at === -1) this.providerToolCalls.push(call);
+    else this.providerToolCalls[at] = { ...this.providerToolCalls[at]!, ...call };
+  }
+}
+
+function positionOf(outcome: ToolUse | ToolCallError): number {
+  return outcome instanceof ToolUse ? outcome.position : outcome.call.position;
+}

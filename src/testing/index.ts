@@ -1,0 +1,1 @@
+export { summarize, type CallStatus, type CallSummary, type TurnSummary } from "./summary.ts";

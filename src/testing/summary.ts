@@ -1,0 +1,89 @@
+import { ToolCallError } from "../errors.ts";
+import type { ToolCall } from "../stream/call.ts";
+import type { FinishReason, Turn } from "../stream/events.ts";
+import { ToolUse, type Repair } from "../tool/use.ts";
+
+/** How a call ended, in one word. */
+export type CallStatus = "complete" | "truncated" | "invalid" | "unknown-tool" | "too-large" | "rejected";
+
+export interface CallSummary {
+  /** The provider's id; `null` where the wire gave none. */
+  readonly id: string | null;
+  readonly name: string | null;
+  /** Validated for a complete call, else as far as it could be read; `null` where nothing could. */
+  readonly input: unknown;
+  readonly argsText: string;
+  readonly status: CallStatus;
+  /** Whether it was handed out for execution. */
+  readonly released: boolean;
+  readonly repairs: readonly Repair[];
+  readonly error: { readonly code: string; readonly message: string } | null;
+}
+
+/** A turn as plain JSON: what `toolstream replay --json` prints, and what the fixtures expect. */
+export interface TurnSummary {
+  readonly wire: string;
+  readonly text: string;
+  readonly reasoning: string;
+  readonly refusal: string;
+  /** `null` when the turn failed before the provider gave a reason. */
+  readonly finishReason: FinishReason | null;
+  /** The provider's own word; `null` where it gave none. */
+  readonly providerFinishReason: string | null;
+  readonly toolCalls: readonly CallSummary[];
+  readonly providerToolCalls: readonly { readonly id: string | null; readonly name: string }[];
+  readonly error: { readonly code: string; readonly message: string } | null;
+}
+
+/** Sums up a finished turn. */
+export function summarize(turn: Turn): TurnSummary {
+  const { wire, text, reasoning, refusal, finishReason, providerFinishReason, error } = turn;
+  return {
+    wire,
+    text,
+    reasoning,
+    refusal,
+    finishReason: finishReason ?? null,
+    providerFinishReason,
+    toolCalls: turn.calls.map(summarizeCall),
+    providerToolCalls: turn.providerToolCalls
+      .filter((call) => call.executedBy === "provider")
+      .map(({ id, name }) => ({ id, name })),
+    error: error === undefined ? null : { code: error.code, message: error.message },
+  };
+}
+
+function summarizeCall(call: ToolCall): CallSummary {
+  const { outcome } = call;
+  const error = outcome instanceof ToolCallError ? outcome : undefined;
+  const input = outcome instanceof ToolUse ? outcome.input : error?.call.input;
+  return {
+    id: call.id,
+    name: call.name,
+    input: input === undefined ? null : input,
+    argsText: call.argsText,
+    status: statusOf(error),
+    released: call.released,
+    repairs: call.repairs,
+    error: error === undefined ? null : { code: error.code, message: error.message },
+  };
+}
+
+/** A complete call that was not released is complete: its error says why it did not run. */
+function statusOf(error: ToolCallError | undefined): CallStatus {
+  switch (error?.code) {
+    case undefined:
+    case "turn_not_finished":
+      return "complete";
+    case "truncated":
+      return "truncated";
+    case "unknown_tool":
+      return "unknown-tool";
+    case "too_large":
+      return "too-large";
+    case "rejected":
+      return "rejected";
+    default:
+      return "invalid";
+  }
+}

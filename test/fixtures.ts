@@ -1,0 +1,105 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { Adapter, StreamEvent, Tool } from "../src/index.ts";
+import { defineTool, jsonSchema, ToolUse } from "../src/index.ts";
+import type { TurnSummary } from "../src/testing/index.ts";
+
+export const fixturesDir = resolve(import.meta.dirname, "../fixtures");
+
+export interface Fixture {
+  readonly name: string;
+  readonly dir: string;
+  readonly bytes: Uint8Array;
+  /** Whether the body is one response that was not streamed. */
+  readonly isWhole: boolean;
+  readonly expected: TurnSummary;
+  readonly tools: readonly Tool[] | undefined;
+}
+
+interface ToolFile {
+  readonly name: string;
+  readonly description: string;
+  readonly effect: "read" | "write";
+  readonly parameters: Record<string, unknown>;
+}
+
+/** The tools that the fixtures' models were offered. */
+export const sharedTools: readonly Tool[] = (
+  JSON.parse(readFileSync(join(fixturesDir, "tools.json"), "utf8")) as ToolFile[]
+).map(({ name, description, effect, parameters }) =>
+  defineTool({
+    name,
+    description,
+    effect,
+    inputSchema: jsonSchema(parameters),
+    execute: (input) => ({ tool: name, input }),
+  }),
+);
+
+export function loadFixture(wire: string, name: string): Fixture {
+  const dir = join(fixturesDir, wire, name);
+  const file = readdirSync(dir).find((entry) => /^stream\.(sse|ndjson|json)$/.test(entry));
+  if (file === undefined) throw new Error(`${dir} has no stream.sse, stream.ndjson or stream.json`);
+  const meta = JSON.parse(readFileSync(join(dir, "meta.json"), "utf8")) as { tools: "shared" | null };
+  return {
+    name,
+    dir,
+    bytes: new Uint8Array(readFileSync(join(dir, file))),
+    isWhole: file === "stream.json",
+    expected: JSON.parse(readFileSync(join(dir, "expected.json"), "utf8")) as TurnSummary,
+    tools: meta.tools === "shared" ? sharedTools : undefined,
+  };
+}
+
+export function fixtureNames(wire: string): string[] {
+  const dir = join(fixturesDir, wire);
+  return existsSync(dir) ? readdirSync(dir).toSorted() : [];
+}
+
+/** Reads bytes in pieces, and gives the events. */
+export async function readPieces(adapter: Adapter, pieces: readonly Uint8Array[], tools: readonly Tool[] | undefined) {
+  const stream = adapter.read(fromArray(pieces), { tools, runId: "run" });
+  const events: StreamEvent[] = [];
+  for await (const event of stream) events.push(event);
+  return { events, turn: stream.turn };
+}
+
+async function* fromArray<T>(items: readonly T[]): AsyncGenerator<T> {
+  yield* items;
+}
+
+/** What an event says, without live objects: to compare two readings of one stream. */
+export function plainEvent(event: StreamEvent): unknown {
+  switch (event.type) {
+    case "tool-input-start":
+      return { type: event.type, call: event.call.invocationId };
+    case "tool-input-delta":
+      return { type: event.type, call: event.call.invocationId, delta: event.delta };
+    case "tool-use":
+      return { type: event.type, ...plainUse(event.use) };
+    case "tool-error":
+      return { type: event.type, code: event.error.code, message: event.error.message, call: event.error.call };
+    case "finish":
+      return { type: event.type, reason: event.reason, providerReason: event.providerReason, message: event.message };
+    case "error":
+      return { type: event.type, code: event.error.code, message: event.error.message };
+    default:
+      return event;
+  }
+}
+
+export function plainUse(use: ToolUse): Record<string, unknown> {
+  const { invocationId, id, name, input, argsText, repairs, metadata } = use;
+  return { invocationId, id, name, input, argsText, repairs, metadata };
+}
+
+/** A seeded generator of numbers in [0, 1), so that a failure can be run again. */
+export function seeded(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
+  };
+}
