@@ -1,0 +1,121 @@
+import type { FunctionCallingConfigMode, ToolConfig } from "@google/genai";
+import type { FunctionDeclarationsTool, ToolConfig as LegacyToolConfig } from "@google/generative-ai";
+import { defineAdapter, type EventSource, type ToolChoice } from "../../src/adapter.ts";
+import { parseResponse, readTurn, type ReadOptions } from "../../src/read.ts";
+import type { ToolSource } from "../../src/tool/tool-set.ts";
+import { endpoint } from "./endpoint.ts";
+import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
+import { createParser } from "./parser.ts";
+import { lowerGoogleTools, toolName, type GoogleToolsOptions } from "./schema.ts";
+import type { GoogleEvent, GoogleResponse, GoogleTool } from "./wire.ts";
+
+export type { GoogleNative } from "./parser.ts";
+export type { GoogleToolsOptions } from "./schema.ts";
+export type * from "./wire.ts";
+
+const reading = { name: "google", toolName, parser: createParser };
+
+/**
+ * Gemini's generateContent, by `@google/genai` or `@google/generative-ai`, at the Gemini API or at Vertex AI.
+ *
+ * @example
+ * const stream = await ai.models.generateContentStream({
+ *   model, contents,
+ *   config: { tools: google.tools(tools), ...google.toolChoice("auto") },
+ * });
+ * for await (const event of google.read(stream, { tools })) { ... }
+ * contents.push(...google.assistantMessage(turn), ...google.toolResults(turn));
+ *
+ * @example <caption>`@google/generative-ai`</caption>
+ * const model = genAI.getGenerativeModel({ model, tools: google.tools(tools, { dialect: "schema" }) });
+ * const { stream } = await model.generateContentStream({ contents });
+ */
+export const google = defineAdapter({
+  name: reading.name,
+  capabilities: {
+    // At Vertex AI, with `streamFunctionCallArguments: true`; elsewhere calls come whole.
+    streamsInput: true,
+    wireIds: false,
+    parallelCalls: true,
+    // Not of a tool, but of a request: `toolChoice("auto", { strict: true })`.
+    strict: false,
+    imagesInResults: false,
+    errorFlag: true,
+  },
+  toolName,
+  tools,
+  toolChoice,
+  parser: createParser,
+  read: (source: EventSource<GoogleEvent>, options?: ReadOptions) => readTurn<GoogleEvent>(reading, source, options),
+  /** A whole response, or the array of chunks that a stream without `alt=sse` is. */
+  parse: (response: GoogleResponse | readonly GoogleResponse[], options?: ReadOptions) =>
+    parseResponse<GoogleEvent>(reading, response, options),
+  assistantMessage,
+  toolResult,
+  toolError,
+  toolResults,
+  recognises,
+  endpoint,
+});
+
+/** The tools as one `Tool` with all declarations. `dialect: "schema"` gives the form of `@google/generative-ai`. */
+function tools(
+  source: ToolSource,
+  options: GoogleToolsOptions & { readonly dialect: "schema" },
+): FunctionDeclarationsTool[];
+function tools(source: ToolSource, options?: GoogleToolsOptions): GoogleTool[];
+function tools(source: ToolSource, options?: GoogleToolsOptions): GoogleTool[] | FunctionDeclarationsTool[] {
+  return lowerGoogleTools(source, options);
+}
+
+export interface GoogleToolChoiceOptions {
+  /** Nothing on this wire forbids several calls in one turn: `false` is passed over. */
+  readonly parallel?: boolean;
+  /** With `"auto"`: calls are held to their declarations (mode `VALIDATED`). A forced call always is. */
+  readonly strict?: boolean;
+  /** `"schema"` gives the types of `@google/generative-ai`; what is sent is the same. */
+  readonly dialect?: "json-schema" | "schema";
+}
+
+/**
+ * `{ toolConfig }`, to be spread into `config` (`@google/genai`) or into the request (`@google/generative-ai`).
+ * Some tools or none of them is mode `VALIDATED` with their names; `AUTO` takes no names.
+ */
+function toolChoice(
+  choice: ToolChoice,
+  options: GoogleToolChoiceOptions & { readonly dialect: "schema" },
+): { toolConfig: LegacyToolConfig };
+function toolChoice(choice: ToolChoice, options?: GoogleToolChoiceOptions): { toolConfig: ToolConfig };
+function toolChoice(choice: ToolChoice, options: GoogleToolChoiceOptions = {}): { toolConfig: any } {
+  return { toolConfig: { functionCallingConfig: callingConfig(choice, options.strict ?? false) } };
+}
+
+function callingConfig(
+  choice: ToolChoice,
+  strict: boolean,
+): { mode: `${FunctionCallingConfigMode}`; allowedFunctionNames?: string[] } {
+  switch (choice) {
+    case "auto":
+      return { mode: strict ? "VALIDATED" : "AUTO" };
+    case "none":
+      return { mode: "NONE" };
+    case "required":
+      return { mode: "ANY" };
+    default:
+      if ("name" in choice) return { mode: "ANY", allowedFunctionNames: [toolName(choice.name)] };
+      return { mode: choice.required ? "ANY" : "VALIDATED", allowedFunctionNames: choice.names.map(toolName) };
+  }
+}
+
+/** A response has candidates, or says why it has none; an error has a number and a word of Google's. */
+function recognises(event: unknown): boolean {
+  if (Array.isArray(event)) return event.length > 0 && event.every(recognises);
+  if (typeof event !== "object" || event === null) return false;
+  const { candidates, promptFeedback, usageMetadata, error } = event as Record<string, unknown>;
+  if (Array.isArray(candidates) || isObject(promptFeedback) || isObject(usageMetadata)) return true;
+  return isObject(error) && typeof error["code"] === "number" && /^[A-Z_]+$/.test(String(error["status"]));
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,118 @@
+import type { FailedCall, ToolCallError } from "../../src/errors.ts";
+import type { ToolCall } from "../../src/stream/call.ts";
+import type { Turn } from "../../src/stream/events.ts";
+import { ToolUse } from "../../src/tool/use.ts";
+import type { GoogleNative } from "./parser.ts";
+import { toolName } from "./schema.ts";
+import type {
+  GoogleContent,
+  GoogleFunctionCallPart,
+  GoogleFunctionResponsePart,
+  GooglePart,
+  WirePart,
+} from "./wire.ts";
+
+/**
+ * The turn as the content that goes back: one, or none for a turn in which nothing came (a blocked prompt, a call that
+ * was dropped). Every signature is on the part on which it came, ids are those of the wire, and parallel calls stay
+ * together: Gemini refuses a history in which they are apart.
+ */
+export function assistantMessage(turn: Turn): GoogleContent[] {
+  const native = (turn.native ?? { parts: [], calls: [] }) as GoogleNative;
+  const calls = new Map(turn.calls.map((call) => [call.callIndex, call]));
+  const known = new Map(native.calls.map((call) => [call.position, call]));
+  const parts = native.parts.flatMap((part, position): GooglePart[] => {
+    const entry = known.get(position);
+    if (entry === undefined || entry.executed) return [part as GooglePart];
+    const call = calls.get(entry.callIndex);
+    calls.delete(entry.callIndex);
+    // One call too many for the limits: it has no result, and a call without one is refused.
+    return call === undefined ? [] : [callPart(call, part, entry.streamed)];
+  });
+  // A turn that was put together by hand has no record.
+  if (native.parts.length === 0 && turn.text !== "") parts.push({ text: turn.text });
+  for (const call of calls.values()) parts.push(callPart(call, {}, true));
+  return parts.length === 0 ? [] : [{ role: "model", parts }];
+}
+
+/**
+ * The result of one call, under the key `output`: a string as it is, anything else as JSON, nothing at all as `null`.
+ *
+ * A plain object is not sent as the response itself, which the API takes too: there, a key `error` of the tool's own
+ * would be read as a failure. https://ai.google.dev/api/caching#FunctionResponse
+ */
+export function toolResult(use: ToolUse, output: unknown): GoogleContent {
+  return { role: "user", parts: [resultPart(use, output)] };
+}
+
+/** What the model hears of a call that did not happen or failed, under the key `error`. */
+export function toolError(error: ToolCallError): GoogleContent {
+  return { role: "user", parts: [errorPart(error.call, error.message)] };
+}
+
+/**
+ * One result for every call of a finished turn, in call order, all in one content, as the API wants them: none at all
+ * for a turn without calls. A call that was handed out and not executed is reported to the model as that.
+ *
+ * @throws TypeError while a call is still open or running: wait for the turn and for its executions first.
+ */
+export function toolResults(turn: Turn): GoogleContent[] {
+  const parts = turn.calls.map(outcomePart);
+  return parts.length === 0 ? [] : [{ role: "user", parts }];
+}
+
+function outcomePart(call: ToolCall): GoogleFunctionResponsePart {
+  const { outcome } = call;
+  const label = `${call.id || call.invocationId} (${call.name})`;
+  if (outcome === undefined) {
+    throw new TypeError(`Call ${label} has not ended: read the stream to its end before toolResults().`);
+  }
+  if (!(outcome instanceof ToolUse)) return errorPart(outcome.call, outcome.message);
+  switch (outcome.state) {
+    case "done":
+      return resultPart(outcome, outcome.result);
+    case "failed":
+      return errorPart(outcome, outcome.error!.message);
+    case "new":
+      return errorPart(outcome, `The call of ${outcome.name} was not executed.`);
+    case "running":
+      throw new TypeError(`Call ${label} is running: await execute() before toolResults().`);
+  }
+}
+
+function resultPart(use: ToolUse, output: unknown): GoogleFunctionResponsePart {
+  return responsePart(use, { output: typeof output === "string" ? output : json(output) });
+}
+
+function errorPart(call: FailedCall, message: string): GoogleFunctionResponsePart {
+  return responsePart(call, { error: message });
+}
+
+/** The id goes back only if one came: the API looks for the call by it, and some endpoints refuse the field. */
+function responsePart(call: FailedCall, response: Record<string, unknown>): GoogleFunctionResponsePart {
+  return { functionResponse: { ...(call.id && { id: call.id }), name: nameOf(call), response } };
+}
+
+function callPart(call: ToolCall, part: WirePart, streamed: boolean): GoogleFunctionCallPart {
+  const args = streamed ? call.input : part.functionCall?.args;
+  const signature = part.thoughtSignature ?? call.metadata["thoughtSignature"];
+  return {
+    functionCall: { ...(call.id && { id: call.id }), name: nameOf(call), args: isRecord(args) ? args : {} },
+    ...(typeof signature === "string" && { thoughtSignature: signature }),
+  };
+}
+
+/** As the provider knows the tool; a name that the model made up is made one that the API takes back. */
+function nameOf({ name }: Pick<FailedCall, "name">): string {
+  return toolName(name ?? "unnamed");
+}
+
+/** Plain JSON, as it will be sent. @throws TypeError for what JSON can not say (a cycle, a BigInt) */
+function json(output: unknown): unknown {
+  const text = JSON.stringify(output) as string | undefined;
+  return text === undefined ? null : (JSON.parse(text) as unknown);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

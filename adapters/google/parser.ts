@@ -1,0 +1,435 @@
+import type { Parser, ParserSink } from "../../src/adapter.ts";
+import { ToolError } from "../../src/errors.ts";
+import { toolChunk, type PathPatch, type PathStep } from "../../src/stream/chunk.ts";
+import type { FinishReason, ProviderToolCall } from "../../src/stream/events.ts";
+import { parseJsonPath } from "./json-path.ts";
+import type {
+  GoogleErrorBody,
+  GoogleEvent,
+  GoogleResponse,
+  WireCandidate,
+  WireFunctionCall,
+  WirePart,
+  WirePartialArg,
+  WireUsage,
+} from "./wire.ts";
+
+/** The record from which the answer is rebuilt. */
+export interface GoogleNative {
+  /** The parts as they go back: plain text joined, everything else as it came. */
+  readonly parts: WirePart[];
+  /** The function calls among them. */
+  readonly calls: NativeCall[];
+}
+
+/** The wire has no index: calls are numbered in the order in which they begin. */
+export interface NativeCall {
+  readonly callIndex: number;
+  /** Where it stands in `parts`. */
+  readonly position: number;
+  /** Its arguments came in pieces: the turn has them, `parts` has not. */
+  readonly streamed: boolean;
+  /** The server ran it itself: its `functionResponse` is one of the parts. */
+  executed: boolean;
+}
+
+/** A call whose arguments come in pieces. There is at most one: nothing on the wire says to which call a piece belongs. */
+interface OpenCall {
+  readonly index: number;
+  readonly id: string | undefined;
+  readonly name: string | undefined;
+  /** No piece has come yet. */
+  empty: boolean;
+  /** A string that is not finished, by its path as it is written, and that path read. */
+  openPath: string | undefined;
+  openSteps: readonly PathStep[];
+  /** Its pieces could not be read: what follows of it is passed over. */
+  failed: boolean;
+}
+
+/**
+ * Reads GenerateContentResponses, streamed or whole: they have one shape.
+ *
+ * There is no terminal event. The last finish reason is the sign of a clean end, but chunks may follow it (an empty
+ * text; the steps of tools that the server runs each end with one), so the end is what {@link Parser.end} says.
+ */
+export function createParser(sink: ParserSink): Parser<GoogleEvent> {
+  const native: GoogleNative = { parts: [], calls: [] };
+  /** Calls that may still get a result of the server's, by id and, in their order, by name. */
+  const byId = new Map<string, NativeCall>();
+  const byName = new Map<string, NativeCall[]>();
+  let open: OpenCall | undefined;
+  let started = false;
+  let finishReason: FinishReason | undefined;
+  let blocked = false;
+  let sawDone = false;
+  /** The counts are running totals, so only the last ones are passed on. */
+  let usage: WireUsage | undefined;
+  /** Code that the server has been given to run, until its result comes. */
+  let code: ProviderToolCall | undefined;
+  const serverTools = new Map<string, ProviderToolCall>();
+
+  function push(event: GoogleEvent): void {
+    if (event === "[DONE]") sawDone = true;
+    else if (Array.isArray(event)) event.forEach(push);
+    else if (typeof event === "object" && event !== null) {
+      if ("error" in event && event.error) fail(event.error);
+      else response(event as GoogleResponse);
+    }
+  }
+
+  function response({ candidates, promptFeedback, usageMetadata, modelVersion, responseId }: GoogleResponse): void {
+    if (!started) {
+      started = true;
+      sink.start(responseId, modelVersion);
+    }
+    if (usageMetadata) usage = usageMetadata;
+    const first = Array.isArray(candidates) ? candidates.find(isFirst) : undefined;
+    if (first !== undefined) candidate(first);
+    else if (promptFeedback?.blockReason) {
+      blocked = true;
+      sink.finish("content-filter", `blocked:${promptFeedback.blockReason}`, promptFeedback.blockReasonMessage);
+    }
+  }
+
+  function candidate({ content, finishReason: word, finishMessage }: WireCandidate): void {
+    // Parts first: the chunk with the finish reason may hold the last, or the only, call.
+    const parts = content?.parts;
+    if (Array.isArray(parts)) for (const item of parts) if (typeof item === "object" && item !== null) part(item);
+    if (word && word !== "FINISH_REASON_UNSPECIFIED") {
+      finishReason = FINISH_REASONS.get(word) ?? "unknown";
+      sink.finish(finishReason, word, finishMessageOf(word, finishMessage));
+    }
+  }
+
+  function part(item: WirePart): void {
+    if (typeof item.text === "string") text(item, item.text);
+    else if (isObject(item.functionCall)) functionCall(item, item.functionCall);
+    else {
+      native.parts.push(item);
+      if (isObject(item.functionResponse)) functionResponse(item.functionResponse);
+      else if (isObject(item.executableCode)) executableCode(item.executableCode);
+      else if (isObject(item.codeExecutionResult)) codeExecutionResult(item.codeExecutionResult);
+      else if (isObject(item.toolCall)) toolCall(item.toolCall);
+      else if (isObject(item.toolResponse)) toolResponse(item.toolResponse);
+    }
+  }
+
+  function text(item: WirePart, delta: string): void {
+    if (delta !== "") {
+      if (item.thought) sink.reasoning(delta);
+      else sink.text(delta);
+    }
+    if (!isPlainText(item)) {
+      native.parts.push(item);
+    } else if (delta !== "") {
+      const last = native.parts.at(-1);
+      // Only parts without a signature are joined: a signature belongs to the part on which it came.
+      if (last !== undefined && isPlainText(last) && Boolean(last.thought) === Boolean(item.thought)) {
+        (last as { text: string }).text += delta;
+      } else {
+        native.parts.push(item.thought ? { text: delta, thought: true } : { text: delta });
+      }
+    }
+  }
+
+  function functionCall(item: WirePart, wire: WireFunctionCall): void {
+    const { willContinue = false, partialArgs } = wire;
+    const pieces = Array.isArray(partialArgs) ? partialArgs : undefined;
+    if (open !== undefined && continues(wire, open)) {
+      more(open, wire, pieces);
+      if (!willContinue) close("end");
+      return;
+    }
+    // `functionCall: {}` ends a call; with none open it says nothing.
+    if (!wire.name && !wire.id && !wire.args && pieces === undefined) return;
+    // The model has gone on to the next call, so the one before has ended, though its end marker is missing.
+    close("next");
+
+    const streamed = willContinue || pieces !== undefined;
+    const { callIndex } = remember(item, wire, streamed);
+    const signature = item.thoughtSignature === undefined ? undefined : { thoughtSignature: item.thoughtSignature };
+    if (!streamed) {
+      sink.tool(toolChunk(0, callIndex, wire.id, wire.name, undefined, true, signature, argsOf(wire) ?? {}));
+      return;
+    }
+    sink.tool(toolChunk(0, callIndex, wire.id, wire.name, undefined, false, signature));
+    open = {
+      index: callIndex,
+      id: wire.id,
+      name: wire.name,
+      empty: true,
+      openPath: undefined,
+      openSteps: [],
+      failed: false,
+    };
+    more(open, wire, pieces);
+    if (!willContinue) close("end");
+  }
+
+  function remember(item: WirePart, { id, name }: WireFunctionCall, streamed: boolean): NativeCall {
+    const call = { callIndex: native.calls.length, position: native.parts.length, streamed, executed: false };
+    native.calls.push(call);
+    native.parts.push(streamed ? { ...item, functionCall: { ...(id && { id }), ...(name && { name }) } } : item);
+    if (id && !byId.has(id)) byId.set(id, call);
+    if (name) {
+      const others = byName.get(name);
+      if (others === undefined) byName.set(name, [call]);
+      else others.push(call);
+    }
+    return call;
+  }
+
+  /** More of the arguments of the open call. */
+  function more(call: OpenCall, wire: WireFunctionCall, pieces: readonly WirePartialArg[] | undefined): void {
+    if (call.failed) return;
+    const args = argsOf(wire);
+    if (args !== undefined) {
+      call.empty = false;
+      sink.tool(toolChunk(0, call.index, undefined, undefined, undefined, false, undefined, args));
+    }
+    if (pieces === undefined || pieces.length === 0) return;
+    call.empty = false;
+    const patches: PathPatch[] = [];
+    for (const piece of pieces) {
+      const problem = patch(call, piece, patches);
+      if (problem !== undefined) {
+        call.failed = true;
+        return failCall(call, problem, "rejected");
+      }
+    }
+    sink.tool(toolChunk(0, call.index, undefined, undefined, undefined, false, undefined, undefined, patches));
+  }
+
+  /** The end of the open call, if there is one: said by the wire, or by what comes after it. */
+  function close(how: "end" | "next" | "finish" | "cut"): void {
+    const call = open;
+    open = undefined;
+    if (call === undefined || call.failed) return;
+    const cut = cutOf(call, how);
+    if (cut !== undefined) failCall(call, cut, "truncated");
+    else
+      sink.tool(
+        toolChunk(0, call.index, undefined, undefined, undefined, true, undefined, call.empty ? {} : undefined),
+      );
+  }
+
+  function failCall({ index }: OpenCall, error: string, errorType: "truncated" | "rejected"): void {
+    sink.tool(
+      toolChunk(0, index, undefined, undefined, undefined, true, undefined, undefined, undefined, error, errorType),
+    );
+  }
+
+  /** A result in the answer itself: the server has run this call (an MCP server of the request). */
+  function functionResponse({ id, name, response: output }: NonNullable<WirePart["functionResponse"]>): void {
+    const call = (id ? byId.get(id) : undefined) ?? waiting(name);
+    if (call === undefined || call.executed) return;
+    call.executed = true;
+    if (open?.index === call.callIndex) close("end");
+    sink.tool(
+      toolChunk(0, call.callIndex, undefined, undefined, undefined, false, {
+        providerExecuted: true,
+        type: "functionCall",
+        output,
+      }),
+    );
+  }
+
+  /** The first call of this name that has no result yet. */
+  function waiting(name: string | undefined): NativeCall | undefined {
+    const others = byName.get(name ?? "");
+    while (others?.[0]?.executed) others.shift();
+    return others?.[0];
+  }
+
+  function executableCode({ id, language, code: source }: NonNullable<WirePart["executableCode"]>): void {
+    code = {
+      id: id || null,
+      name: "code_execution",
+      type: "executableCode",
+      status: "started",
+      executedBy: "provider",
+      input: { language, code: source },
+    };
+    sink.providerTool(code);
+  }
+
+  function codeExecutionResult({ id, outcome, output }: NonNullable<WirePart["codeExecutionResult"]>): void {
+    const status = outcome === undefined || outcome.toUpperCase() === "OUTCOME_OK" ? "completed" : "failed";
+    sink.providerTool({
+      id: code?.id ?? (id || null),
+      name: "code_execution",
+      type: "executableCode",
+      status,
+      executedBy: "provider",
+      input: code?.input,
+      output,
+    });
+    code = undefined;
+  }
+
+  function toolCall({ id, toolType, args }: NonNullable<WirePart["toolCall"]>): void {
+    const call: ProviderToolCall = {
+      id: id || null,
+      name: toolType ?? "",
+      type: "toolCall",
+      status: "started",
+      executedBy: "provider",
+      input: args,
+    };
+    serverTools.set(id || call.name, call);
+    sink.providerTool(call);
+  }
+
+  function toolResponse({ id, toolType, response: output }: NonNullable<WirePart["toolResponse"]>): void {
+    const call = serverTools.get(id || (toolType ?? ""));
+    sink.providerTool({
+      id: id || null,
+      name: call?.name ?? toolType ?? "",
+      type: "toolCall",
+      status: "completed",
+      executedBy: "provider",
+      input: call?.input,
+      output,
+    });
+  }
+
+  function fail({ code: status, message, status: word }: GoogleErrorBody["error"]): void {
+    const label = [status, word].filter((piece) => piece !== undefined).join(" ");
+    sink.fail(
+      new ToolError(
+        "provider_error",
+        `${message ?? "The provider reported an error"}${label === "" ? "" : ` (${label})`}`,
+      ),
+    );
+  }
+
+  function end(): void {
+    // A call without its end marker is finished if the answer is: with any other finish, or none, it was cut.
+    close(finishReason === "stop" ? "finish" : "cut");
+    if (usage !== undefined) reportUsage(usage, sink);
+    if (finishReason !== undefined || blocked || sawDone) sink.terminal();
+  }
+
+  return { push, end, native };
+}
+
+/** The provider's words for the end. https://ai.google.dev/api/generate-content#FinishReason, and those only seen on the wire. */
+const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>([
+  ["STOP", "stop"],
+  ["MAX_TOKENS", "length"],
+  ["CONTINUATION", "length"],
+  ["SAFETY", "content-filter"],
+  ["RECITATION", "content-filter"],
+  ["LANGUAGE", "content-filter"],
+  ["BLOCKLIST", "content-filter"],
+  ["PROHIBITED_CONTENT", "content-filter"],
+  ["SPII", "content-filter"],
+  ["MODEL_ARMOR", "content-filter"],
+  ["IMAGE_SAFETY", "content-filter"],
+  ["IMAGE_PROHIBITED_CONTENT", "content-filter"],
+  ["IMAGE_RECITATION", "content-filter"],
+  ["IMAGE_OTHER", "content-filter"],
+  ["NO_IMAGE", "error"],
+  ["MALFORMED_FUNCTION_CALL", "error"],
+  ["UNEXPECTED_TOOL_CALL", "error"],
+  ["TOO_MANY_TOOL_CALLS", "error"],
+  ["MISSING_THOUGHT_SIGNATURE", "error"],
+  ["MALFORMED_RESPONSE", "error"],
+]);
+
+/** What to do about it, written so that it can be shown to the model, too. */
+const CORRECTIONS: ReadonlyMap<string, string> = new Map([
+  [
+    "MALFORMED_FUNCTION_CALL",
+    "The function call was malformed and was dropped. Call the function again, with arguments that fit its declaration.",
+  ],
+  [
+    "UNEXPECTED_TOOL_CALL",
+    "A function was called that was not declared, or may not be called now. Call only declared functions, or answer in text.",
+  ],
+  ["TOO_MANY_TOOL_CALLS", "Too many functions were called in a row. Answer with what is known, or call fewer."],
+  [
+    "MISSING_THOUGHT_SIGNATURE",
+    "The history lacks a thought signature: send every part of an answer back as it came, with its thoughtSignature.",
+  ],
+  ["MALFORMED_RESPONSE", "The answer was malformed and was dropped. Answer again."],
+]);
+
+function finishMessageOf(word: string, message: string | undefined): string | undefined {
+  const correction = CORRECTIONS.get(word);
+  if (correction === undefined) return message;
+  return message ? `${correction} (${message})` : correction;
+}
+
+function reportUsage(raw: WireUsage, sink: ParserSink): void {
+  const inputTokens = sum(raw.promptTokenCount, raw.toolUsePromptTokenCount);
+  const outputTokens = sum(raw.candidatesTokenCount, raw.thoughtsTokenCount);
+  if (inputTokens === undefined && outputTokens === undefined && raw.totalTokenCount === undefined) return;
+  sink.usage({ inputTokens, outputTokens, totalTokens: raw.totalTokenCount, raw });
+}
+
+/** Why a call can not have been finished by the model, if it can not. */
+function cutOf({ openPath, empty }: OpenCall, how: "end" | "next" | "finish" | "cut"): string | undefined {
+  // The wire closes every string, if only with an empty piece.
+  if (openPath !== undefined) return `the call ended inside ${openPath.slice(0, 200)}`;
+  if (how === "cut") return "the answer ended before the call did";
+  // It was announced that there would be arguments; `functionCall: {}`, or the next call, would have said that there are none.
+  return empty && how === "finish" ? "the answer ended before they began" : undefined;
+}
+
+/** Adds one piece of arguments to `patches`. Returns what is wrong with it, if anything is. */
+function patch(call: OpenCall, piece: WirePartialArg, patches: PathPatch[]): string | undefined {
+  const { jsonPath = "", stringValue, numberValue, boolValue } = piece;
+  const continued = jsonPath === call.openPath;
+  const path = continued ? call.openSteps : parseJsonPath(jsonPath);
+  if (path === undefined)
+    return `an argument came at ${JSON.stringify(jsonPath.slice(0, 200))}, which is no path to a place.`;
+  // The model writes one place after the other: one that is left is finished.
+  if (!continued && call.openPath !== undefined) patches.push({ path: call.openSteps, append: "", done: true });
+  call.openPath = undefined;
+  if (typeof stringValue === "string") {
+    const done = !piece.willContinue;
+    if (!done) {
+      call.openPath = jsonPath;
+      call.openSteps = path;
+    }
+    patches.push(continued || !done ? { path, append: stringValue, done } : { path, value: stringValue, done });
+  } else if (typeof numberValue === "number" && Number.isFinite(numberValue))
+    patches.push({ path, value: numberValue, done: true });
+  else if (typeof boolValue === "boolean") patches.push({ path, value: boolValue, done: true });
+  else if (piece.nullValue !== undefined) patches.push({ path, value: null, done: true });
+  else if (continued) patches.push({ path, append: "", done: true });
+  else return `the argument at ${JSON.stringify(jsonPath.slice(0, 200))} has no value that can be read.`;
+  return undefined;
+}
+
+/** Whether this part belongs to the open call: it has no name, or repeats the id with the name. */
+function continues(wire: WireFunctionCall, open: OpenCall): boolean {
+  return !wire.name || (Boolean(wire.id) && wire.id === open.id && wire.name === open.name);
+}
+
+function argsOf({ args }: WireFunctionCall): Readonly<Record<string, unknown>> | undefined {
+  return isObject(args) && !Array.isArray(args) ? (args as Record<string, unknown>) : undefined;
+}
+
+/** Candidate 0; the others are answers that nobody asked a tool loop for. */
+function isFirst(candidate: WireCandidate | null): boolean {
+  return candidate !== null && typeof candidate === "object" && (candidate.index ?? 0) === 0;
+}
+
+/** A text part with nothing on it but the text. */
+function isPlainText(item: WirePart): boolean {
+  for (const key in item) {
+    if (key !== "text" && key !== "thought" && (item as Record<string, unknown>)[key] !== undefined) return false;
+  }
+  return typeof item.text === "string";
+}
+
+function isObject<T>(value: T): value is T & object {
+  return typeof value === "object" && value !== null;
+}
+
+function sum(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined && b === undefined ? undefined : (a ?? 0) + (b ?? 0);
+}

@@ -1,0 +1,259 @@
+import type { Rewrite } from "../../src/schema/lower.ts";
+import {
+  constToEnum,
+  dropAnnotations,
+  dropKeywords,
+  ensureObjectRoot,
+  ensureType,
+  flattenRootUnion,
+  foldAllOf,
+  inlineRefs,
+  keepFormats,
+  keepLocalRefs,
+  nullableKeyword,
+  oneOfToAnyOf,
+  openObjects,
+  refsAlone,
+  requireDeclared,
+  stringEnums,
+  tuplesToArrays,
+  typeArrayToAnyOf,
+  withoutBooleanSchemas,
+} from "../../src/schema/rewrites.ts";
+import type { JsonSchema } from "../../src/schema/types.ts";
+import { lowerTools } from "../../src/tool/lower-tools.ts";
+import { safeToolName } from "../../src/tool/names.ts";
+import type { Tool } from "../../src/tool/tool.ts";
+import type { ToolSource } from "../../src/tool/tool-set.ts";
+import type { ToolsOptions } from "../../src/adapter.ts";
+import type { GoogleFunctionDeclaration, GoogleTool } from "./wire.ts";
+
+/** Letters, digits, `_`, `.`, `:` and `-`, the first a letter or `_`; 128 characters. https://ai.google.dev/api/caching#FunctionDeclaration */
+export const toolName: (name: string) => string = safeToolName({
+  allowed: /[A-Za-z0-9_.:-]/,
+  allowedFirst: /[A-Za-z_]/,
+  maxLength: 128,
+});
+
+export interface GoogleToolsOptions extends ToolsOptions {
+  /**
+   * How the parameters are said.
+   *
+   * - `"json-schema"` (default): as `parametersJsonSchema`, which loses least. In the API since v1beta of 2025.
+   * - `"schema"`: as `parameters`, a subset of OpenAPI 3.0: the form that the types of `@google/generative-ai` know,
+   *   and the one for the API's v1 and for the Live API.
+   */
+  readonly dialect?: "json-schema" | "schema";
+}
+
+/** All tools in one `Tool` of the request; none for no tools, since an empty list is refused. */
+export function lowerGoogleTools(tools: ToolSource, options: GoogleToolsOptions = {}): GoogleTool[] {
+  const { dialect = "json-schema" } = options;
+  if (dialect !== "json-schema" && dialect !== "schema") {
+    throw new TypeError(`dialect is "json-schema" or "schema", got ${JSON.stringify(dialect)}`);
+  }
+  const key = dialect === "schema" ? "parameters" : "parametersJsonSchema";
+  const functionDeclarations = lowerTools<GoogleFunctionDeclaration>(tools, {
+    adapter: "google",
+    toolName,
+    plain: dialect === "schema" ? schemaDialect : jsonSchemaDialect,
+    options,
+    make: (tool: Tool, { name, schema }) => ({
+      name,
+      ...(tool.description !== undefined && { description: tool.description }),
+      ...(hasParameters(schema) && { [key]: schema }),
+    }),
+  });
+  return functionDeclarations.length === 0 ? [] : [{ functionDeclarations }];
+}
+
+/** Bound no value; refused or passed over, depending on the dialect. */
+const SILENT = [
+  "$schema",
+  "$id",
+  "$comment",
+  "$anchor",
+  "$vocabulary",
+  "examples",
+  "deprecated",
+  "readOnly",
+  "writeOnly",
+];
+
+/** Known to neither dialect. */
+const UNKNOWN = [
+  "not",
+  "if",
+  "then",
+  "else",
+  "contains",
+  "minContains",
+  "maxContains",
+  "uniqueItems",
+  "unevaluatedItems",
+  "unevaluatedProperties",
+  "patternProperties",
+  "propertyNames",
+  "dependentRequired",
+  "dependentSchemas",
+  "dependencies",
+  "contentEncoding",
+  "contentMediaType",
+  "contentSchema",
+  "exclusiveMinimum",
+  "exclusiveMaximum",
+  "multipleOf",
+];
+
+/**
+ * `parametersJsonSchema`: JSON Schema. What is not read there is passed over in silence, so it is moved into the
+ * description, where the model can read it, and reported.
+ *
+ * Read are `$defs`, `$ref` (without neighbours), `type`, `format`, `title`, `description`, `enum`, `items`, `prefixItems`,
+ * `minItems`, `maxItems`, `minimum`, `maximum`, `anyOf`, `oneOf` (as `anyOf`), `properties`, `additionalProperties` and
+ * `required`: the list that `@google/genai` gives for `responseJsonSchema`.
+ * https://ai.google.dev/gemini-api/docs/structured-output#json-schema-support · https://github.com/googleapis/python-genai/issues/1093
+ */
+export const jsonSchemaDialect: readonly Rewrite[] = [
+  closedTuples(),
+  withoutBooleanSchemas(),
+  keepLocalRefs(),
+  foldAllOf(),
+  refsAlone(),
+  flattenRootUnion(),
+  constToEnum(),
+  inclusiveBounds(),
+  dropKeywords([...UNKNOWN, "minLength", "maxLength", "pattern", "minProperties", "maxProperties"], {
+    toDescription: true,
+  }),
+  dropAnnotations(SILENT),
+  requireDeclared(),
+  ensureObjectRoot(),
+];
+
+/**
+ * `parameters`: the `Schema` message, a subset of OpenAPI 3.0, for `@google/generative-ai` and for the `v1` API, which has
+ * no `parametersJsonSchema`. One keyword that it does not have, anywhere, fails the whole request.
+ *
+ * https://ai.google.dev/api/caching#Schema (2026-11)
+ */
+export const schemaDialect: readonly Rewrite[] = [
+  tuplesToArrays(),
+  withoutBooleanSchemas(),
+  inlineRefs(),
+  constToEnum(),
+  oneOfToAnyOf(),
+  foldAllOf(),
+  flattenRootUnion(),
+  inclusiveBounds(),
+  dropKeywords(UNKNOWN, { toDescription: true }),
+  dropAnnotations(SILENT),
+  itemsOfArrays(),
+  ensureType(),
+  nullableKeyword(),
+  typeArrayToAnyOf(),
+  // An enum of numbers as strings would bring strings back, which only a tool that coerces could take.
+  stringEnums({ others: "describe" }),
+  enumFormat(),
+  keepFormats(["enum", "date-time", "float", "double", "int32", "int64"], { toDescription: true }),
+  openObjects({ toDescription: true }),
+  requireDeclared(),
+  anyOfAlone(),
+  filledObjects(),
+  ensureObjectRoot(),
+];
+
+/** A schema of an object without any properties: the declaration goes without one then. */
+export function hasParameters({ properties, additionalProperties, anyOf, oneOf, $ref }: JsonSchema): boolean {
+  const named = typeof properties === "object" && properties !== null && Object.keys(properties).length > 0;
+  const open = additionalProperties !== undefined && additionalProperties !== false;
+  return named || open || anyOf !== undefined || oneOf !== undefined || $ref !== undefined;
+}
+
+/** A tuple without further items says so by its length. */
+function closedTuples(): Rewrite {
+  return {
+    name: "closedTuples",
+    apply(node) {
+      const { prefixItems, items, ...rest } = node;
+      if (!Array.isArray(prefixItems) || items !== false) return node;
+      const { maxItems } = rest;
+      const most = typeof maxItems === "number" ? Math.min(maxItems, prefixItems.length) : prefixItems.length;
+      return { ...rest, prefixItems, maxItems: most };
+    },
+  };
+}
+
+/** `exclusiveMinimum: 0` of an integer is `minimum: 1`. No loss. */
+function inclusiveBounds(): Rewrite {
+  return {
+    name: "inclusiveBounds",
+    apply(node) {
+      if (node["type"] !== "integer") return node;
+      const { exclusiveMinimum: above, exclusiveMaximum: below, ...rest } = node;
+      const hasAbove = typeof above === "number";
+      const hasBelow = typeof below === "number";
+      if (!hasAbove && !hasBelow) return node;
+      const { minimum, maximum } = rest;
+      return {
+        ...rest,
+        ...(above !== undefined && !hasAbove && { exclusiveMinimum: above }),
+        ...(below !== undefined && !hasBelow && { exclusiveMaximum: below }),
+        ...(hasAbove && {
+          minimum: Math.max(Math.floor(above) + 1, typeof minimum === "number" ? minimum : -Infinity),
+        }),
+        ...(hasBelow && { maximum: Math.min(Math.ceil(below) - 1, typeof maximum === "number" ? maximum : Infinity) }),
+      };
+    },
+  };
+}
+
+/** An array must say what it holds. */
+function itemsOfArrays(): Rewrite {
+  return {
+    name: "itemsOfArrays",
+    apply(node) {
+      const isArray = node["type"] === "array" || (Array.isArray(node["type"]) && node["type"].includes("array"));
+      return isArray && node["items"] === undefined ? { ...node, items: {} } : node;
+    },
+  };
+}
+
+/** A string with a list of values has the format `enum`. */
+function enumFormat(): Rewrite {
+  return {
+    name: "enumFormat",
+    apply: (node) => (Array.isArray(node["enum"]) ? { ...node, type: "string", format: "enum" } : node),
+  };
+}
+
+/** `anyOf` must stand alone (Vertex AI): what stands beside it goes into each branch, where the branch does not say otherwise. */
+function anyOfAlone(): Rewrite {
+  return {
+    name: "anyOfAlone",
+    apply(node, { lose }) {
+      const { anyOf: branches, ...beside } = node;
+      if (!Array.isArray(branches) || Object.keys(beside).length === 0) return node;
+      const meets = Object.keys(beside).filter(
+        (keyword) =>
+          keyword !== "description" &&
+          keyword !== "title" &&
+          branches.some((branch: JsonSchema) => Object.hasOwn(branch, keyword)),
+      );
+      if (meets.length > 0) lose(`${meets.join(", ")} beside anyOf and in a branch: what the branch says is kept.`);
+      return { anyOf: branches.map((branch: JsonSchema) => ({ ...beside, ...branch })) };
+    },
+  };
+}
+
+/** An object below the root has properties or says nothing of them: an empty list of them is refused. */
+function filledObjects(): Rewrite {
+  return {
+    name: "filledObjects",
+    apply(node, { isRoot }) {
+      const { properties, ...rest } = node;
+      const isEmpty = typeof properties === "object" && properties !== null && Object.keys(properties).length === 0;
+      return isEmpty && !isRoot ? rest : node;
+    },
+  };
+}
