@@ -191,7 +191,13 @@ export class ToolBuffer {
   #applyLate(state: CallState, chunk: ToolChunk): void {
     const { outcome } = state;
     if (chunk.metadata !== undefined && state.metadata !== undefined) Object.assign(state.metadata, chunk.metadata);
-    if (!(outcome instanceof ToolUse) || !chunk.argsTextDelta?.trim()) return;
+    if (!(outcome instanceof ToolUse)) return;
+    if (chunk.error !== undefined || chunk.errorType !== undefined) {
+      // The provider takes the call back. What was released may have run, and keeps its own outcome.
+      if (!state.isReleased) this.#fail(state, chunk);
+      return;
+    }
+    if (!chunk.argsTextDelta?.trim()) return;
     if (state.args.append(chunk.argsTextDelta) === "") return;
     state.outcome = failure(
       state,
