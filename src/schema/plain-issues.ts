@@ -9,7 +9,7 @@ type Path = readonly (string | number)[];
 const CONTAINERS = new Set(
   (
     "$ref $recursiveRef allOf if properties patternProperties additionalProperties unevaluatedProperties " +
-    "items prefixItems additionalItems unevaluatedItems dependentSchemas dependencies propertyNames"
+    "items prefixItems additionalItems unevaluatedItems dependentSchemas dependencies"
   ).split(" "),
 );
 
@@ -48,12 +48,14 @@ export function readIssues(
       return [forbiddenIssue(unit, forbidden.path), ...issuesOf(children.slice(1))];
     }
     if (unit.keyword === "anyOf" || unit.keyword === "oneOf") return alternatives(unit, children, at);
-    if (CONTAINERS.has(unit.keyword) && children.length > 0) {
-      const below = issuesOf(children);
-      return unit.keyword === "propertyNames"
-        ? below.map(({ message, path }) => ({ message: `the property name ${message}`, path }))
-        : below;
+    if (unit.keyword === "propertyNames") {
+      return children.map((child) => {
+        const { path } = locate(child.instanceLocation, value);
+        const { message } = leaf(child, { path, value: path.at(-1) });
+        return { message: `the property name ${message}`, path };
+      });
     }
+    if (CONTAINERS.has(unit.keyword) && children.length > 0) return issuesOf(children);
     return [leaf(unit, at)];
   }
 

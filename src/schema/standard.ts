@@ -35,7 +35,8 @@ function validate(source: StandardSchemaV1, value: unknown): Validation {
     if (isPromise(result)) {
       result.then(undefined, () => {}); // its failure has no reader
       return refuse(
-        "this schema checks asynchronously, and a call is checked at once: asynchronous checks belong in the handler",
+        "this schema answers with a promise (an asynchronous check, or one that threw), and a call is checked at once: " +
+          "asynchronous checks belong in the handler",
       );
     }
     if (result.issues === undefined) return { ok: true, value: result.value };

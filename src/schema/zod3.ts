@@ -52,12 +52,21 @@ function withPrefixItems(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withPrefixItems);
   if (!isRecord(schema)) return schema;
   const copy = {};
-  for (const [key, value] of Object.entries(schema)) {
-    if (key === "items" && Array.isArray(value)) setOwn(copy, "prefixItems", value.map(withPrefixItems));
-    else if (key === "additionalItems") setOwn(copy, "items", withPrefixItems(value));
-    else if (key === "$ref" && typeof value === "string") setOwn(copy, key, throughPrefixItems(value));
-    else setOwn(copy, key, withPrefixItems(value));
+  for (const [keyword, value] of Object.entries(schema)) {
+    if (keyword === "items" && Array.isArray(value)) setOwn(copy, "prefixItems", value.map(withPrefixItems));
+    else if (keyword === "additionalItems") setOwn(copy, "items", withPrefixItems(value));
+    else if (keyword === "$ref") setOwn(copy, keyword, throughPrefixItems(String(value)));
+    else if (keyword === "properties" && isRecord(value)) setOwn(copy, keyword, withPrefixItemsInEach(value));
+    else if (keyword === "default" || keyword === "const" || keyword === "enum") setOwn(copy, keyword, value);
+    else setOwn(copy, keyword, withPrefixItems(value));
   }
+  return copy;
+}
+
+/** Here the keys are names of properties, and `items` may be one of them. */
+function withPrefixItemsInEach(properties: Record<string, unknown>): object {
+  const copy = {};
+  for (const [name, schema] of Object.entries(properties)) setOwn(copy, name, withPrefixItems(schema));
   return copy;
 }
 

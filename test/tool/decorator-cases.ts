@@ -57,11 +57,12 @@ class Empty {
   nothing() {}
 }
 
+function names(tools: readonly { name: string; qualifiedName: string }[]): string[] {
+  return tools.map((one) => `${one.name} = ${one.qualifiedName}`);
+}
+
 /** The same expectations for each kind of decorators; the importing test file says which one compiled this file. */
 export function decoratorCases(kind: string): void {
-  const names = (tools: readonly { name: string; qualifiedName: string }[]) =>
-    tools.map((one) => `${one.name} = ${one.qualifiedName}`);
-
   describe(`@tool, ${kind} decorators`, () => {
     it("is compiled as such", () => {
       let second: unknown;

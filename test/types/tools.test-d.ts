@@ -2,7 +2,7 @@ import { type } from "arktype";
 import * as v from "valibot";
 import { z } from "zod";
 import { z as z3 } from "zod3";
-import { jsonSchema, toSchema, type InferInput, type InferOutput, type Schema } from "../../src/schema/index.ts";
+import { jsonSchema, type toSchema, type InferInput, type InferOutput, type Schema } from "../../src/schema/index.ts";
 import { zod3 } from "../../src/schema/zod3.ts";
 import { ToolRegistry } from "../../src/tool/registry.ts";
 import { toolList } from "../../src/tool/tool-set.ts";

@@ -1,0 +1,158 @@
+import { toStandardJsonSchema } from "@valibot/to-json-schema";
+import { type } from "arktype";
+import * as v from "valibot";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import * as zMini from "zod/mini";
+import { z as z3 } from "zod3";
+import { jsonSchema, toSchema, type SchemaSource } from "../../src/schema/index.ts";
+import { zod3 } from "../../src/schema/zod3.ts";
+
+const properties = { city: { type: "string" }, days: { type: "number", default: 1 } };
+const expected = { type: "object", properties, required: ["city"] };
+
+/** One schema, said in each library. */
+const sources: Record<string, SchemaSource> = {
+  "zod 4": z.object({ city: z.string(), days: z.number().default(1) }),
+  "zod/mini": z.toJSONSchema(zMini.object({ city: zMini.string(), days: zMini._default(zMini.number(), 1) }), {
+    io: "input",
+  }) as unknown as SchemaSource,
+  "zod 3": zod3(z3.object({ city: z3.string(), days: z3.number().default(1) })),
+  valibot: toStandardJsonSchema(v.object({ city: v.string(), days: v.optional(v.number(), 1) })),
+  arktype: type({ city: "string", days: "number = 1" }),
+};
+
+describe.each(Object.entries(sources))("a schema of %s", (name, source) => {
+  const schema = toSchema(source);
+
+  it("shows the model what it writes, without $schema", () => {
+    // zod 3's export closes objects; arktype's leaves defaults out
+    const closed = name === "zod 3" ? { additionalProperties: false } : {};
+    const days = name === "arktype" ? { type: "number" } : properties.days;
+    expect(schema.jsonSchema).toEqual({ ...expected, ...closed, properties: { ...properties, days } });
+  });
+
+  it("gives the handler what the library outputs", () => {
+    expect(schema.validate({ city: "Oslo" })).toEqual({ ok: true, value: { city: "Oslo", days: 1 } });
+  });
+
+  it("says what is wrong, and where", () => {
+    const result = schema.validate({ city: "Oslo", days: "2" });
+    expect(result).toEqual({ ok: false, issues: [{ path: ["days"], message: expect.stringMatching(/number/) }] });
+  });
+
+  it.each([null, undefined, 1, "x", [], () => {}, 1n])("answers %s without a throw", (value) => {
+    expect(schema.validate(value).ok).toBe(false);
+  });
+
+  it("does not take `__proto__` for a prototype", () => {
+    const result = schema.validate(JSON.parse('{"city":"Oslo","__proto__":{"days":5,"polluted":true}}'));
+    expect(result).toMatchObject({ ok: true, value: { days: 1 } });
+    expect((result as { value: { polluted?: boolean } }).value.polluted).toBeUndefined();
+    expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
+  });
+});
+
+it("keeps a record's `__proto__` and `constructor` as they are, own properties or none", () => {
+  const schema = toSchema(z.object({ tags: z.record(z.string(), z.string()) }));
+  const result = schema.validate(JSON.parse('{"tags":{"__proto__":"a","constructor":"b"}}'));
+  if (!result.ok) throw new Error("refused");
+  expect(Object.getPrototypeOf(result.value.tags)).toBe(Object.prototype);
+  expect(Object.keys(result.value.tags)).toContain("constructor");
+});
+
+it("makes a schema once per source", () => {
+  const source = z.object({});
+  expect(toSchema(source)).toBe(toSchema(source));
+  const plain = { type: "object" };
+  expect(toSchema(plain)).toBe(toSchema(plain));
+  expect(toSchema(toSchema(plain))).toBe(toSchema(plain));
+});
+
+it("takes a Schema made by hand as it is", () => {
+  const schema = { jsonSchema: { type: "object" }, validate: (value: unknown) => ({ ok: true as const, value }) };
+  expect(toSchema(schema)).toBe(schema);
+});
+
+it("types a plain JSON Schema with jsonSchema<T>()", () => {
+  const schema = jsonSchema<{ city: string }>({ type: "object" });
+  expect(schema.validate({})).toEqual({ ok: true, value: {} });
+});
+
+it("takes text as the root of a custom tool", () => {
+  expect(toSchema(z.string()).validate("SELECT 1")).toEqual({ ok: true, value: "SELECT 1" });
+});
+
+it("leaves asynchronous checks to the handler", () => {
+  const schema = toSchema(z.object({ id: z.string().refine(async () => true) }));
+  expect(schema.validate({ id: "1" })).toEqual({
+    ok: false,
+    issues: [{ path: [], message: expect.stringContaining("belong in the handler") }],
+  });
+});
+
+it("turns a throw of the library's own check into an issue", () => {
+  const boom = (): never => {
+    throw new Error("boom");
+  };
+  const own: SchemaSource = {
+    "~standard": { version: 1, vendor: "own", validate: boom, jsonSchema: { input: () => ({ type: "object" }) } },
+  };
+  expect(toSchema(own).validate({})).toEqual({
+    ok: false,
+    issues: [{ path: [], message: expect.stringContaining("boom") }],
+  });
+  // zod answers a check that throws with a promise
+  expect(toSchema(z.object({ id: z.string().refine(boom) })).validate({ id: "1" }).ok).toBe(false);
+});
+
+describe("refuses, and says the next step:", () => {
+  it.each<[string, () => unknown, RegExp]>([
+    ["a bare zod 3 schema", () => toSchema(z3.object({})), /toolstream\/zod3/],
+    [
+      "a bare valibot schema",
+      () => toSchema(v.object({})),
+      /toStandardJsonSchema\(schema\) of @valibot\/to-json-schema/,
+    ],
+    ["a bare zod/mini schema", () => toSchema(zMini.object({})), /z\.toJSONSchema\(schema/],
+    [
+      "another library's without JSON Schema",
+      () => toSchema({ "~standard": { version: 1, vendor: "own", validate: () => ({ value: 1 }) } }),
+      /own schema.*Standard JSON Schema/,
+    ],
+    ["a Date in zod 4", () => toSchema(z.object({ at: z.date() })), /Date.*string in JSON/],
+    ["a bigint in zod 4", () => toSchema(z.object({ n: z.bigint() })), /BigInt/i],
+    ["a Date in zod 3", () => zod3(z3.object({ at: z3.date() })), /#\/properties\/at is a ZodDate/],
+    ["a Date in valibot", () => toSchema(toStandardJsonSchema(v.object({ at: v.date() }))), /date.*string in JSON/],
+    ["a Date in arktype", () => toSchema(type({ at: "Date" })), /arktype.*date/],
+    ["a Map in arktype", () => toSchema(type({ at: "Map" })), /arktype.*proto/],
+    ["a root that is an array", () => toSchema(z.array(z.string())), /"array"; arguments are an object/],
+    ["a root that is a number", () => toSchema(type("number")), /"number"/],
+    ["no schema", () => toSchema(undefined as never), /got undefined/],
+    ["a string", () => toSchema("object" as never), /got string/],
+    ["a list", () => toSchema([] as never), /got an array/],
+  ])("%s", (_name, make, message) => {
+    expect(make).toThrow(
+      expect.objectContaining({ name: "ToolError", code: "invalid_tool", message: expect.stringMatching(message) }),
+    );
+  });
+
+  it("what zod3() is not for", () => {
+    expect(() => zod3(z.object({}) as never)).toThrow(TypeError);
+    expect(() => zod3({} as never)).toThrow(TypeError);
+  });
+});
+
+it("writes the tuples of zod 3 as 2020-12 does, references into them too", () => {
+  const point = z3.object({ x: z3.number() });
+  const { jsonSchema: made } = zod3(
+    z3.object({ items: z3.tuple([point, point]).rest(z3.boolean()), additionalItems: z3.string() }),
+  );
+  expect(made["properties"]).toMatchObject({
+    items: {
+      prefixItems: [{ type: "object" }, { $ref: "#/properties/items/prefixItems/0" }],
+      items: { type: "boolean" },
+    },
+    additionalItems: { type: "string" },
+  });
+});

@@ -1,0 +1,314 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, it } from "vitest";
+import { toSchema, type JsonSchema } from "../../src/schema/index.ts";
+
+const order: JsonSchema = {
+  type: "object",
+  properties: {
+    city: { type: "string", minLength: 2 },
+    count: { type: "integer", minimum: 1, exclusiveMaximum: 10, multipleOf: 3 },
+    unit: { enum: ["celsius", "fahrenheit"] },
+    note: { type: ["string", "null"], maxLength: 4 },
+    code: { type: "string", pattern: "^[A-Z]+$" },
+    day: { type: "string", format: "date" },
+    list: { type: "array", items: { $ref: "#/$defs/item" }, maxItems: 2, uniqueItems: true },
+    either: { anyOf: [{ type: "string" }, { type: "number" }] },
+    shape: {
+      oneOf: [
+        {
+          type: "object",
+          properties: { kind: { const: "circle" }, radius: { type: "number" } },
+          required: ["kind", "radius"],
+        },
+        {
+          type: "object",
+          properties: { kind: { const: "square" }, side: { type: "number" } },
+          required: ["kind", "side"],
+        },
+      ],
+    },
+    map: {
+      type: "object",
+      propertyNames: { maxLength: 3 },
+      additionalProperties: { type: "number" },
+      minProperties: 1,
+    },
+    banned: false,
+    card: { dependentRequired: { number: ["cvc"] } },
+    not: { not: { const: 1 } },
+    version: { const: 2 },
+  },
+  required: ["city"],
+  additionalProperties: false,
+  $defs: { item: { type: "object", properties: { id: { type: "number" } }, required: ["id"] } },
+};
+
+function issues(schema: JsonSchema, value: unknown): string[] {
+  const result = toSchema(schema).validate(value);
+  return result.ok ? [] : result.issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+}
+
+describe("what the model is told", () => {
+  it.each<[unknown, string[]]>([
+    [{ city: "Oslo", count: 3, unit: "celsius", note: null, list: [{ id: 1 }], either: 1, map: { a: 1 } }, []],
+    [{}, ['city: the required property "city" is missing']],
+    [{ city: 1 }, ["city: must be a string, got a number"]],
+    [{ city: null }, ["city: must be a string, got null"]],
+    [{ city: "x" }, ["city: must have at least 2 characters, has 1"]],
+    [{ city: "Oslo", count: 1.5 }, ["count: must be an integer, got 1.5", "count: must be a multiple of 3, got 1.5"]],
+    [{ city: "Oslo", count: 0 }, ["count: must be at least 1, got 0"]],
+    [{ city: "Oslo", count: 12 }, ["count: must be less than 10, got 12"]],
+    [{ city: "Oslo", unit: "kelvin" }, ['unit: must be one of "celsius", "fahrenheit", got "kelvin"']],
+    [{ city: "Oslo", note: true }, ["note: must be a string or null, got a boolean"]],
+    [{ city: "Oslo", note: "too long" }, ["note: must have at most 4 characters, has 8"]],
+    [{ city: "Oslo", code: "abc" }, ['code: must match the pattern ^[A-Z]+$, got "abc"']],
+    [{ city: "Oslo", day: "today" }, ['day: must be a valid date, got "today"']],
+    [{ city: "Oslo", list: {} }, ["list: must be an array, got an object"]],
+    [
+      { city: "Oslo", list: [{}, { id: "1" }] },
+      ['list.0.id: the required property "id" is missing', "list.1.id: must be a number, got a string"],
+    ],
+    [{ city: "Oslo", list: [{ id: 1 }, { id: 1 }] }, ["list: must have no equal items, items 0 and 1 are"]],
+    [{ city: "Oslo", list: [{ id: 1 }, { id: 2 }, { id: 3 }] }, ["list: must have at most 2 items, has 3"]],
+    [{ city: "Oslo", either: null }, ["either: must be a string or a number, got null"]],
+    [{ city: "Oslo", shape: { kind: "circle", radius: "1" } }, ["shape.radius: must be a number, got a string"]],
+    [{ city: "Oslo", shape: { kind: "line" } }, ['shape.kind: must be one of "circle", "square", got "line"']],
+    [
+      { city: "Oslo", shape: {} },
+      [expect.stringMatching(/^shape: fits none of the 2 alternatives \(.*"kind" is missing/) as unknown as string],
+    ],
+    [
+      { city: "Oslo", map: { long: 1, b: "x" } },
+      ["map.long: the property name must have at most 3 characters, has 4", "map.b: must be a number, got a string"],
+    ],
+    [{ city: "Oslo", map: {} }, ["map: must have at least 1 property"]],
+    [{ city: "Oslo", banned: 1 }, ['banned: the property "banned" is not allowed']],
+    [{ city: "Oslo", card: { number: 1 } }, ['card.cvc: the property "cvc" is missing, which "number" needs']],
+    [{ city: "Oslo", not: 1 }, ["not: must not be 1: the schema excludes it"]],
+    [{ city: "Oslo", version: 1 }, ["version: must be 2, got 1"]],
+    [
+      { city: "Oslo", town: 1 },
+      [expect.stringMatching(/^town: unknown property "town"; known are "city", "count"/) as unknown as string],
+    ],
+    ["Oslo", [": must be an object, got a string"]],
+    [[], [": must be an object, got an array"]],
+    [undefined, [": must be a JSON value, got undefined"]],
+    [{ city: () => {} }, ["city: must be a JSON value, got a function"]],
+    [{ city: "Oslo", map: { a: 1n } }, ["map.a: must be a JSON value, got a bigint"]],
+    [{ city: "Oslo", "\ud800": 1 }, ["\ud800: the property name holds half a character (a lone surrogate)"]],
+  ])("%o", (value, expected) => {
+    expect(issues(order, value)).toEqual(expected);
+  });
+
+  it("says each thing once, where two parts of the schema say the same", () => {
+    const schema = { allOf: [{ properties: { a: { type: "string" } } }, { properties: { a: { type: "string" } } }] };
+    expect(issues(schema, { a: 1 })).toEqual(["a: must be a string, got a number"]);
+  });
+
+  it("follows if / then / else, dependent schemas and tuples", () => {
+    const schema: JsonSchema = {
+      if: { properties: { a: { const: 1 } }, required: ["a"] },
+      // oxlint-disable-next-line unicorn/no-thenable
+      then: { required: ["b"] },
+      else: { required: ["c"] },
+      dependentSchemas: { d: { required: ["e"] } },
+      properties: { t: { prefixItems: [{ type: "string" }], items: false } },
+    };
+    expect(issues(schema, { a: 1 })).toEqual(['b: the required property "b" is missing']);
+    expect(issues(schema, { c: 1, d: 1 })).toEqual(['e: the required property "e" is missing']);
+    expect(issues(schema, { c: 1, t: [1, 2] })).toEqual([
+      "t.0: must be a string, got a number",
+      "t.1: there may be no item 1",
+    ]);
+  });
+
+  it("takes a property that is undefined, in a value made by hand, for absent", () => {
+    const schema = toSchema({ type: "object", properties: { a: { type: "string" } }, additionalProperties: false });
+    expect(schema.validate({ a: undefined, b: undefined })).toEqual({ ok: true, value: {} });
+  });
+});
+
+describe("property names that objects are born with", () => {
+  const schema: JsonSchema = JSON.parse(
+    '{"type":"object","properties":{"__proto__":{"type":"number"},"constructor":{"type":"string"}},"required":["__proto__","toString"]}',
+  );
+
+  it("are own properties in the schema", () => {
+    expect(Object.keys(toSchema(schema).jsonSchema["properties"] as object)).toEqual(["__proto__", "constructor"]);
+  });
+
+  it("are missing unless they are own properties of the value", () => {
+    expect(issues(schema, {})).toEqual([
+      '__proto__: the required property "__proto__" is missing',
+      'toString: the required property "toString" is missing',
+    ]);
+    expect(issues(schema, JSON.parse('{"__proto__":1,"toString":1,"constructor":"x"}'))).toEqual([]);
+    expect(issues(schema, JSON.parse('{"__proto__":"1","toString":1}'))).toEqual([
+      "__proto__: must be a number, got a string",
+    ]);
+  });
+
+  it("are unknown where the schema knows others only", () => {
+    const closed = { type: "object", properties: { a: {} }, additionalProperties: false };
+    expect(issues(closed, JSON.parse('{"__proto__":{"a":1},"constructor":1}'))).toEqual([
+      '__proto__: unknown property "__proto__"; known is "a"',
+      'constructor: unknown property "constructor"; known is "a"',
+    ]);
+  });
+});
+
+describe("a schema that can not be used says so when it is defined:", () => {
+  it.each<[JsonSchema, RegExp]>([
+    [{ $ref: "http://example.com/schema.json" }, /http:\/\/example\.com\/schema\.json.*nothing is fetched/],
+    [{ properties: { a: { $ref: "#/$defs/missing" } } }, /#\/\$defs\/missing/],
+    [{ properties: { a: { $ref: 1 } } }, /#\/properties\/a\/\$ref: is a string/],
+    [{ $ref: "#" }, /leads back to itself/],
+    [
+      { allOf: [{ $ref: "#/$defs/a" }], $defs: { a: { $ref: "#/$defs/b" }, b: { anyOf: [{ $ref: "#/$defs/a" }] } } },
+      /leads back/,
+    ],
+    [{ properties: { a: { $dynamicRef: "#node" } } }, /dynamic/],
+    [{ properties: { a: { pattern: "(" } } }, /#\/properties\/a\/pattern.*no regular expression/],
+    [{ patternProperties: { "[": {} } }, /no regular expression/],
+    [{ properties: { a: { type: "dict" } } }, /"dict" is no type.*object, array/],
+    [{ properties: { a: "string" } }, /#\/properties\/a: a schema is an object or a boolean, got "string"/],
+    [{ properties: [] }, /#\/properties: is an object of schemas/],
+    [{ properties: { a: { required: true } } }, /list of property names, got true/],
+    [{ properties: { a: { enum: "x" } } }, /#\/properties\/a\/enum/],
+    [{ properties: { a: { anyOf: [] } } }, /#\/properties\/a\/anyOf/],
+    [{ properties: { a: { minimum: "1" } } }, /is a number, got "1"/],
+    [{ properties: { a: { exclusiveMinimum: true } } }, /draft-04/],
+    [{ type: "array", items: {} }, /root is of type "array"/],
+    [{ type: ["number", "null"] }, /root is of type "number", "null"/],
+  ])("%j", (schema, message) => {
+    expect(() => toSchema(schema)).toThrow(
+      expect.objectContaining({ code: "invalid_tool", message: expect.stringMatching(message) }),
+    );
+  });
+
+  it("one that contains itself, or is endless", () => {
+    const cyclic: Record<string, unknown> = { type: "object" };
+    cyclic["properties"] = { self: cyclic };
+    expect(() => toSchema(cyclic)).toThrow(expect.objectContaining({ code: "invalid_tool" }));
+    let deep: JsonSchema = {};
+    for (let depth = 0; depth < 300; depth++) deep = { properties: { a: deep } };
+    expect(() => toSchema(deep)).toThrow(/nested deeper than 200/);
+  });
+});
+
+it("never fetches a reference", async () => {
+  let hits = 0;
+  const server = createServer((_request, response) => {
+    hits++;
+    response.end("{}");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as AddressInfo;
+  expect(() => toSchema({ $ref: `http://127.0.0.1:${port}/schema.json` })).toThrow(/nothing is fetched/);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  server.close();
+  expect(hits).toBe(0);
+});
+
+describe("drafts", () => {
+  it("reads draft-07 where $schema says so: siblings of $ref do not count, items may be a list", () => {
+    const schema = {
+      $schema: "http://json-schema.org/draft-07/schema#",
+      definitions: { name: { type: "string" } },
+      properties: {
+        a: { $ref: "#/definitions/name", minLength: 5 },
+        t: { items: [{ type: "string" }], additionalItems: false },
+      },
+    };
+    expect(issues(schema, { a: "x", t: ["a"] })).toEqual([]);
+    expect(issues(schema, { t: ["a", 1] })).toHaveLength(1);
+    expect(toSchema(schema).jsonSchema).not.toHaveProperty("$schema");
+  });
+
+  it("reads draft-04's exclusive bounds", () => {
+    const schema = {
+      $schema: "http://json-schema.org/draft-04/schema#",
+      properties: { a: { minimum: 1, exclusiveMinimum: true } },
+    };
+    expect(issues(schema, { a: 1 })).toEqual(["a: must be more than 1, got 1"]);
+  });
+
+  it("finds definitions by pointer, anchor and id", () => {
+    const schema = {
+      properties: {
+        a: { $ref: "#name" },
+        b: { $ref: "https://example.com/count" },
+        c: { $ref: "#/components/schemas/flag" },
+      },
+      $defs: { name: { $anchor: "name", type: "string" }, count: { $id: "https://example.com/count", type: "number" } },
+      components: { schemas: { flag: { type: "boolean" } } },
+    };
+    expect(issues(schema, { a: "x", b: 1, c: true })).toEqual([]);
+    expect(issues(schema, { a: 1, b: "x", c: 1 })).toEqual([
+      "a: must be a string, got a number",
+      "b: must be a number, got a string",
+      "c: must be a boolean, got a number",
+    ]);
+  });
+
+  it("does not take ids and references in examples for the schema's own", () => {
+    const schema = {
+      properties: {
+        a: { default: { $ref: "#/nowhere" }, examples: [{ id: "1" }] },
+        b: { example: { id: "1", $id: "1" } },
+        c: { enum: [{ $id: "1" }] },
+      },
+    };
+    expect(issues(schema, { a: 1 })).toEqual([]);
+  });
+});
+
+it("takes patterns with needless escapes, as many schemas have them", () => {
+  const schema = { properties: { mail: { type: "string", pattern: "^\\w+\\@\\w+\\_\\-x$" } } };
+  expect(issues(schema, { mail: "a@b_-x" })).toEqual([]);
+  expect(issues(schema, { mail: "a@b" })).toHaveLength(1);
+});
+
+it("ignores formats it does not know, also those that every object has a method for", () => {
+  const schema = {
+    properties: { a: { format: "hasOwnProperty" }, b: { format: "__proto__" }, c: { format: "colour" } },
+  };
+  expect(issues(schema, { a: "x", b: "y", c: "z" })).toEqual([]);
+});
+
+it("checks formats in linear time", () => {
+  const hostile = `http://${"a".repeat(50_000)}!`;
+  const begin = performance.now();
+  for (const format of ["url", "uri", "email", "hostname", "uri-template"])
+    issues({ properties: { a: { format } } }, { a: hostile });
+  expect(performance.now() - begin).toBeLessThan(1000);
+});
+
+it("does not change the caller's schema and does not see later changes to it", () => {
+  const source = { type: "object", properties: { a: { type: "string" } } };
+  const before = JSON.stringify(source);
+  const schema = toSchema(source);
+  schema.validate({ a: 1 });
+  expect(JSON.stringify(source)).toBe(before);
+  expect(Reflect.ownKeys(source)).toEqual(["type", "properties"]);
+  source.properties.a.type = "number";
+  expect(schema.validate({ a: "x" }).ok).toBe(true);
+  expect(Object.isFrozen(schema.jsonSchema["properties"])).toBe(true);
+});
+
+it("answers for what is very deep or has very many errors", () => {
+  const tree = toSchema({ type: "object", properties: { child: { $ref: "#" } } });
+  let deep: unknown = {};
+  for (let depth = 0; depth < 100_000; depth++) deep = { child: deep };
+  expect(tree.validate(deep)).toEqual({
+    ok: false,
+    issues: [{ path: [], message: "is nested too deeply to be checked" }],
+  });
+
+  const list = toSchema({ properties: { list: { type: "array", items: { type: "number" } } } });
+  expect(list.validate({ list: Array.from({ length: 200_000 }, () => "x") })).toMatchObject({
+    ok: false,
+    issues: [{ path: ["list", 0], message: "must be a number, got a string" }],
+  });
+});
