@@ -1,0 +1,68 @@
+import { defineAdapter, type EventSource } from "../../src/adapter.ts";
+import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read.ts";
+import type { StreamEvent } from "../../src/stream/events.ts";
+import { endpoint } from "./endpoint.ts";
+import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
+import { createParser } from "./parser.ts";
+import { toolChoice, toolName, tools } from "./schema.ts";
+import type { WireEvent, WireMessage } from "./wire.ts";
+
+export { resultContent, type AssistantMessage, type ResultBlocks, type UserMessage } from "./messages.ts";
+
+const reading = { name: "anthropic", toolName, parser: createParser };
+
+/**
+ * Anthropic's Messages API, and the servers that speak it.
+ *
+ * @example
+ * const request = { model, max_tokens, messages, tools: anthropic.tools(tools), ...anthropic.toolChoice("auto") };
+ * const stream = anthropic.read(await client.messages.create({ ...request, stream: true }), { tools });
+ * for await (const event of stream) {
+ *   if (event.type === "tool-use") await event.use.execute();
+ * }
+ * messages.push(...anthropic.assistantMessage(stream.turn), ...anthropic.toolResults(stream.turn));
+ *
+ * @example
+ * // What only this API has is added to its own types:
+ * tools: anthropic.tools(tools).map((tool) => ({ ...tool, eager_input_streaming: true }));
+ */
+export const anthropic = defineAdapter({
+  ...reading,
+  capabilities: {
+    streamsInput: true,
+    wireIds: true,
+    parallelCalls: true,
+    strict: true,
+    imagesInResults: true,
+    errorFlag: true,
+  },
+  tools,
+  toolChoice,
+  /** Takes the events of `messages.create({ stream: true })` and of `messages.stream()`, stable or beta, or bytes. */
+  read: (source: EventSource<WireEvent>, options?: ReadOptions): TurnStream => readTurn(reading, source, options),
+  parse: (response: WireMessage, options?: ReadOptions): StreamEvent[] => parseResponse(reading, response, options),
+  assistantMessage,
+  toolResult,
+  toolError,
+  toolResults,
+  recognises,
+  endpoint,
+});
+
+const EVENT_TYPES: ReadonlySet<unknown> = new Set([
+  "message_start",
+  "message_delta",
+  "message_stop",
+  "ping",
+  "content_block_start",
+  "content_block_delta",
+  "content_block_stop",
+]);
+
+function recognises(event: unknown): boolean {
+  if (typeof event !== "object" || event === null) return false;
+  const { type, role, content, error } = event as Record<string, unknown>;
+  if (type === "message") return role === "assistant" && Array.isArray(content);
+  if (type === "error") return typeof (error as { type?: unknown } | null | undefined)?.type === "string";
+  return EVENT_TYPES.has(type);
+}

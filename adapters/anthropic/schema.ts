@@ -1,0 +1,270 @@
+import type { Tool, ToolChoice as WireToolChoice } from "@anthropic-ai/sdk/resources/messages";
+import type { ToolChoice, ToolsOptions } from "../../src/adapter.ts";
+import { ToolError } from "../../src/errors.ts";
+import type { Rewrite } from "../../src/schema/lower.ts";
+import {
+  closeObjects,
+  dropAnnotations,
+  dropKeywords,
+  ensureObjectRoot,
+  ensureType,
+  flattenRootUnion,
+  foldAllOf,
+  inlineRefs,
+  keepFormats,
+  limitMinItems,
+  oneOfToAnyOf,
+  refsAlone,
+  spreadUnions,
+  tuplesToArrays,
+  typeArrayToAnyOf,
+  withoutBooleanSchemas,
+} from "../../src/schema/rewrites.ts";
+import type { JsonSchema } from "../../src/schema/types.ts";
+import { lowerTools, type Dialect } from "../../src/tool/lower-tools.ts";
+import { safeToolName } from "../../src/tool/names.ts";
+import { toolList, type ToolSource } from "../../src/tool/tool-set.ts";
+
+/**
+ * `tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'` is what the API answers to another name.
+ * (Older pages say 64.)
+ */
+export const toolName = safeToolName({ allowed: /[a-zA-Z0-9_-]/, maxLength: 128 });
+
+/**
+ * JSON Schema of draft 2020-12, with a plain object at the root
+ * (`input_schema does not support oneOf, allOf, or anyOf at the top level`).
+ */
+export const plain: readonly Rewrite[] = [
+  dropAnnotations(["$schema"]),
+  listedItemsToPrefixItems(),
+  atRoot(refsAlone()),
+  atRoot(foldAllOf()),
+  flattenRootUnion(),
+  ensureObjectRoot(),
+  keepLegalKeys(),
+];
+
+/**
+ * The subset that can be compiled into a grammar. A keyword outside it makes the API refuse the whole request, so what is
+ * left over goes into the descriptions, as the SDK's own `transformJSONSchema()` does it.
+ *
+ * https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations
+ */
+export const strict: readonly Rewrite[] = [
+  dropAnnotations(["$schema", "$id", "$comment", "$anchor", "examples", "deprecated", "readOnly", "writeOnly"]),
+  // No recursion, and no reference with neighbours.
+  inlineRefs(),
+  withoutBooleanSchemas(),
+  foldAllOf(),
+  oneOfToAnyOf(),
+  typeArrayToAnyOf(),
+  tuplesToArrays(),
+  // Before the keywords are dropped that may tell the type, and after, for what lost all of its keywords.
+  ensureType(),
+  spreadUnions(),
+  flattenRootUnion(),
+  ensureObjectRoot(),
+  closeObjects(),
+  keepFormats(["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"], {
+    toDescription: true,
+  }),
+  limitMinItems(1, { toDescription: true }),
+  describeObjectValues(),
+  dropKeywords(
+    [
+      "minimum",
+      "maximum",
+      "exclusiveMinimum",
+      "exclusiveMaximum",
+      "multipleOf",
+      "minLength",
+      "maxLength",
+      "pattern",
+      "contentEncoding",
+      "contentMediaType",
+      "contentSchema",
+      "maxItems",
+      "uniqueItems",
+      "contains",
+      "minContains",
+      "maxContains",
+      "unevaluatedItems",
+      "minProperties",
+      "maxProperties",
+      "patternProperties",
+      "propertyNames",
+      "unevaluatedProperties",
+      "dependentRequired",
+      "dependentSchemas",
+      "dependencies",
+      "not",
+      "if",
+      "then",
+      "else",
+    ],
+    { toDescription: true },
+  ),
+  ensureType(),
+  keepLegalKeys(),
+];
+
+/**
+ * Tools as `messages.create()` takes them. With `strict: "auto"` no more tools are made strict than one request may have.
+ *
+ * @throws ToolError `schema_loss` for a tool whose input is one string: the API knows objects only
+ */
+export function tools(source: ToolSource, options: ToolsOptions = {}): Tool[] {
+  const list = toolList(source);
+  for (const tool of list) refuseText(tool.name, tool.inputSchema.jsonSchema);
+  const params = lowerTools(list, dialect(options));
+  if (options.strict !== "auto") return params;
+  const budget = { ...STRICT_LIMITS };
+  return params.map((param, index) => {
+    if (param.strict !== true || spend(budget, param.input_schema)) return param;
+    const [tool] = list.slice(index, index + 1);
+    return lowerTools([tool!], dialect({ ...options, strict: false }))[0]!;
+  });
+}
+
+/**
+ * Some of the tools can not be said here: for `{ names }` offer only those, `tools(those)`, and this says whether one of them must be called.
+ * Extended thinking goes with `auto` and `none` only.
+ */
+export function toolChoice(
+  choice: ToolChoice,
+  { parallel = true }: { readonly parallel?: boolean } = {},
+): { tool_choice: WireToolChoice } {
+  const tool_choice = wireChoice(choice);
+  if (parallel || tool_choice.type === "none") return { tool_choice };
+  return { tool_choice: { ...tool_choice, disable_parallel_tool_use: true } };
+}
+
+function wireChoice(choice: ToolChoice): WireToolChoice {
+  if (choice === "auto" || choice === "none") return { type: choice };
+  if (choice === "required") return { type: "any" };
+  if (typeof choice === "object" && choice !== null) {
+    if ("name" in choice) return { type: "tool", name: toolName(choice.name) };
+    const [first, second] = choice.names ?? [];
+    if (first !== undefined) {
+      if (choice.required !== true) return { type: "auto" };
+      return second === undefined ? { type: "tool", name: toolName(first) } : { type: "any" };
+    }
+  }
+  throw new TypeError(
+    `A tool choice is "auto", "none", "required", { name } or { names } with at least one name, got ${JSON.stringify(choice)}.`,
+  );
+}
+
+function dialect(options: ToolsOptions): Dialect<Tool> {
+  return {
+    adapter: "anthropic",
+    toolName,
+    plain,
+    strict,
+    options,
+    make: ({ description }, lowered) => ({
+      name: lowered.name,
+      ...(description !== undefined && { description }),
+      input_schema: lowered.schema as Tool.InputSchema,
+      ...(lowered.strict && { strict: true }),
+    }),
+  };
+}
+
+/** A schema that allows nothing but a string is for free text, which only some other APIs have. */
+function refuseText(name: string, { type }: JsonSchema): void {
+  if (type === undefined || [type].flat().includes("object")) return;
+  throw new ToolError(
+    "schema_loss",
+    `anthropic: the input of a tool is an object, and the input schema of ${name} is of type ${JSON.stringify(type)}. Put it in a property of an object.`,
+    { issues: [{ path: [], message: `type is ${JSON.stringify(type)}` }] },
+  );
+}
+
+/**
+ * What all strict tools of one request may have together: the API answers 400 to more
+ * (`Schemas contains too many optional parameters (87) ... (limit: 24)`).
+ */
+const STRICT_LIMITS = { tools: 20, optional: 24, unions: 16 };
+
+/** Takes what a schema needs out of the budget; `false` and nothing taken when there is not enough left. */
+function spend(budget: typeof STRICT_LIMITS, schema: JsonSchema): boolean {
+  const need = { tools: 1, optional: 0, unions: 0 };
+  const visit = (node: unknown): void => {
+    if (typeof node !== "object" || node === null) return;
+    const { properties, required, anyOf } = node as Record<string, unknown>;
+    if (Array.isArray(anyOf)) need.unions++;
+    if (typeof properties === "object" && properties !== null) {
+      need.optional += Object.keys(properties).length - (Array.isArray(required) ? required.length : 0);
+    }
+    Object.values(node).forEach(visit);
+  };
+  visit(schema);
+  if (need.tools > budget.tools || need.optional > budget.optional || need.unions > budget.unions) return false;
+  budget.tools -= need.tools;
+  budget.optional -= need.optional;
+  budget.unions -= need.unions;
+  return true;
+}
+
+/** A rewrite that leaves everything below the root alone. */
+function atRoot(rewrite: Rewrite): Rewrite {
+  return { ...rewrite, apply: (node, context) => (context.isRoot ? rewrite.apply(node, context) : node) };
+}
+
+/** Tuples as 2020-12 says them: earlier drafts have a list under `items`, which makes the API refuse the schema. */
+function listedItemsToPrefixItems(): Rewrite {
+  return {
+    name: "listedItemsToPrefixItems",
+    apply(node) {
+      const { items, additionalItems, ...rest } = node;
+      if (!Array.isArray(items)) return node;
+      return { ...rest, prefixItems: items, ...(additionalItems !== undefined && { items: additionalItems }) };
+    },
+  };
+}
+
+/**
+ * Leaves out properties whose names the API refuses
+ * (`input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'`).
+ */
+function keepLegalKeys(): Rewrite {
+  return {
+    name: "keepLegalKeys",
+    apply(node, { lose }) {
+      const { properties, required } = node;
+      if (typeof properties !== "object" || properties === null) return node;
+      const entries = Object.entries(properties);
+      const legal = entries.filter(([name]) => LEGAL_KEY.test(name));
+      if (legal.length === entries.length) return node;
+      const illegal = entries.map(([name]) => name).filter((name) => !LEGAL_KEY.test(name));
+      lose(
+        `Properties whose names the API refuses (it takes ${LEGAL_KEY.source}) are left out: ${illegal.join(", ")}.`,
+      );
+      return {
+        ...node,
+        properties: Object.fromEntries(legal),
+        ...(Array.isArray(required) && { required: required.filter((name) => !illegal.includes(name)) }),
+      };
+    },
+  };
+}
+
+const LEGAL_KEY = /^[a-zA-Z0-9_.-]{1,64}$/;
+
+/** Lists of values hold strings, numbers, booleans and null; one with an object or an array in it is only told. */
+function describeObjectValues(): Rewrite {
+  return {
+    name: "describeObjectValues",
+    apply(node, context) {
+      const values = Object.hasOwn(node, "const") ? [node["const"]] : node["enum"];
+      if (!Array.isArray(values) || !values.some(isObject)) return node;
+      return dropKeywords(["enum", "const"], { toDescription: true }).apply(node, context);
+    },
+  };
+}
+
+function isObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null;
+}

@@ -1,0 +1,743 @@
+import Anthropic from "@anthropic-ai/sdk";
+import { describe, expect, it, vi } from "vitest";
+import { z } from "zod";
+import { anthropic, resultContent } from "../../adapters/anthropic/index.ts";
+import { plain, strict } from "../../adapters/anthropic/schema.ts";
+import type { WireBlock, WireEvent, WireMessage } from "../../adapters/anthropic/wire.ts";
+import { ToolError } from "../../src/errors.ts";
+import { lowerSchema } from "../../src/schema/lower.ts";
+import type { StreamEvent, Turn } from "../../src/stream/events.ts";
+import { defineTool, type Tool } from "../../src/tool/tool.ts";
+import type { ToolUse } from "../../src/tool/use.ts";
+import { summarize } from "../../src/testing/index.ts";
+import { fixtureNames, loadFixture, sharedTools } from "../fixtures.ts";
+
+const weather = defineTool({
+  name: "get_weather",
+  description: "Current weather of a city.",
+  inputSchema: z.object({ city: z.string() }),
+  effect: "read",
+  execute: ({ city }) => ({ city, celsius: 21 }),
+});
+const volume = defineTool({
+  name: "set_volume",
+  inputSchema: z.object({ level: z.number().optional(), room: z.string().optional() }),
+  execute: () => "done",
+});
+
+async function readEvents(events: readonly unknown[], tools: readonly Tool[] = [weather, volume]) {
+  const stream = anthropic.read(list(events as WireEvent[]), { tools, runId: "run" });
+  const told: StreamEvent[] = [];
+  for await (const event of stream) told.push(event);
+  return { told, turn: stream.turn };
+}
+
+async function* list<T>(items: readonly T[]): AsyncGenerator<T> {
+  yield* items;
+}
+
+async function turnOf(name: string): Promise<Turn> {
+  const { bytes, tools } = loadFixture("anthropic", name);
+  return anthropic.read(list([bytes]), { tools, runId: "run" }).done();
+}
+
+const start: WireEvent = { type: "message_start", message: { id: "msg_1", model: "m", content: [] } };
+const open = (index: number, content_block: WireBlock): WireEvent => ({
+  type: "content_block_start",
+  index,
+  content_block,
+});
+const call = (index: number, id: string, name: string) => open(index, { type: "tool_use", id, name, input: {} });
+const json = (index: number, partial_json: string): WireEvent => ({
+  type: "content_block_delta",
+  index,
+  delta: { type: "input_json_delta", partial_json },
+});
+const close = (index: number): WireEvent => ({ type: "content_block_stop", index });
+const end = (stop_reason: string): WireEvent[] => [
+  { type: "message_delta", delta: { stop_reason } },
+  { type: "message_stop" },
+];
+const text = (index: number, said: string) => [
+  open(index, { type: "text", text: "" }),
+  delta(index, "text_delta", { text: said }),
+  close(index),
+];
+const delta = (index: number, type: string, fields: object): WireEvent => ({
+  type: "content_block_delta",
+  index,
+  delta: { type, ...fields },
+});
+
+describe("reading", () => {
+  it("hands out a read as soon as its block ends, and a write at the end of the turn", async () => {
+    const { told } = await readEvents([
+      start,
+      call(0, "toolu_1", "set_volume"),
+      json(0, '{"level": 3}'),
+      close(0),
+      call(1, "toolu_2", "get_weather"),
+      json(1, '{"city": "Oslo"}'),
+      close(1),
+      ...text(2, "So."),
+      ...end("tool_use"),
+    ]);
+    const order = told.flatMap((event) =>
+      event.type === "tool-use" ? [event.use.name] : event.type === "text-delta" ? [event.delta] : [],
+    );
+    expect(order).toEqual(["get_weather", "So.", "set_volume"]);
+  });
+
+  it("takes the stop of another block for nothing but that", async () => {
+    const { turn } = await readEvents([
+      start,
+
+      call(0, "toolu_1", "get_weather"),
+      json(0, '{"city":'),
+      ...text(1, "x"),
+      close(7),
+      json(0, '"Oslo"}'),
+      close(0),
+      ...end("tool_use"),
+    ]);
+    expect(summarize(turn).toolCalls).toMatchObject([{ input: { city: "Oslo" }, status: "complete" }]);
+  });
+
+  it("ignores pieces for a block that was never begun", async () => {
+    const { turn } = await readEvents([
+      start,
+      json(4, '{"city": "Oslo"}'),
+      delta(5, "text_delta", { text: "Hi" }),
+      ...end("end_turn"),
+    ]);
+    expect(turn.calls).toEqual([]);
+    expect(turn.text).toBe("Hi");
+    expect(anthropic.assistantMessage(turn)).toEqual([{ role: "assistant", content: [{ type: "text", text: "Hi" }] }]);
+  });
+
+  it("opens a second call when an index is used twice", async () => {
+    const { turn } = await readEvents([
+      start,
+      call(0, "toolu_1", "get_weather"),
+      json(0, '{"city": "Oslo"}'),
+      close(0),
+      call(0, "toolu_2", "get_weather"),
+      json(0, '{"city": "Bergen"}'),
+      close(0),
+      ...end("tool_use"),
+    ]);
+    expect(turn.calls.map(({ id, outcome }) => [id, (outcome as ToolUse).input])).toEqual([
+      ["toolu_1", { city: "Oslo" }],
+      ["toolu_2", { city: "Bergen" }],
+    ]);
+  });
+
+  it("prefers pieces to an input that came with the start, and never joins the two", async () => {
+    const { turn } = await readEvents([
+      start,
+      open(0, { type: "tool_use", id: "toolu_1", name: "get_weather", input: { city: "Bergen" } }),
+      json(0, '{"city": "Oslo"}'),
+      close(0),
+      ...end("tool_use"),
+    ]);
+    expect(summarize(turn).toolCalls).toMatchObject([{ argsText: '{"city": "Oslo"}', status: "complete" }]);
+  });
+
+  it("reads an input that a gateway left as text", () => {
+    const message: WireMessage = {
+      type: "message",
+      role: "assistant",
+      content: [{ type: "tool_use", id: "toolu_1", name: "get_weather", input: '{"city": "Oslo"}' }],
+      stop_reason: "tool_use",
+    };
+    expect(anthropic.parse(message, { tools: [weather] })).toContainEqual(
+      expect.objectContaining({ type: "tool-use", use: expect.objectContaining({ input: { city: "Oslo" } }) }),
+    );
+  });
+
+  it("keeps the retry of a gateway apart, also when it repeats the id of the open call", async () => {
+    const { turn } = await readEvents([
+      start,
+      call(0, "toolu_1", "get_weather"),
+      json(0, '{"city": "Os'),
+      start,
+      call(0, "toolu_1", "get_weather"),
+      json(0, '{"city": "Oslo"}'),
+      close(0),
+      ...end("tool_use"),
+    ]);
+    expect(summarize(turn).toolCalls.map(({ argsText, status }) => [argsText, status])).toEqual([
+      ['{"city": "Os', "truncated"],
+      ['{"city": "Oslo"}', "complete"],
+    ]);
+  });
+
+  it("runs no write twice when a gateway begins again after the first one was complete", async () => {
+    const turn = await turnOf("overlapping-messages");
+    expect(summarize(turn).toolCalls.map(({ id, status, released }) => [id, status, released])).toEqual([
+      ["toolu_01first_a", "truncated", false],
+      ["toolu_01first_b", "truncated", false],
+      ["toolu_01second", "complete", true],
+    ]);
+  });
+
+  it("tells the input of a provider's call when it is whole, and its result with it", async () => {
+    const { bytes } = loadFixture("anthropic", "quirk-35-server-tool-deltas");
+    const stream = anthropic.read(list([bytes]), { tools: sharedTools });
+    const told = [];
+    for await (const event of stream) if (event.type === "provider-tool") told.push(event.call);
+    const input = { url: "https://example.com/" };
+    const same = { id: "srvtoolu_01q35", name: "web_fetch", type: "server_tool_use", executedBy: "provider" };
+    expect(told).toEqual([
+      { ...same, status: "started" },
+      { ...same, status: "started", input },
+      {
+        ...same,
+        status: "failed",
+        input,
+        output: { type: "web_fetch_tool_result_error", error_code: "url_not_accessible" },
+      },
+    ]);
+    expect(stream.turn.providerToolCalls).toEqual([told.at(-1)]);
+  });
+
+  it("adds up what was read fresh, written to the cache and read from it, and takes the last count of each", async () => {
+    const { turn } = await readEvents([
+      {
+        type: "message_start",
+        message: {
+          usage: { input_tokens: 10, cache_read_input_tokens: 1000, cache_creation_input_tokens: 5, output_tokens: 1 },
+        },
+      },
+      { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { input_tokens: null, output_tokens: 40 } },
+      { type: "message_stop" },
+    ]);
+    expect(turn.usage).toEqual({
+      inputTokens: 1015,
+      outputTokens: 40,
+      totalTokens: 1055,
+      raw: { input_tokens: 10, cache_read_input_tokens: 1000, cache_creation_input_tokens: 5, output_tokens: 40 },
+    });
+  });
+
+  it("tells the usage that it knows when the stream is cut", async () => {
+    const { told } = await readEvents([
+      { type: "message_start", message: { usage: { input_tokens: 10, output_tokens: 1 } } },
+    ]);
+    expect(told.map(({ type }) => type)).toEqual(["start", "usage", "error"]);
+  });
+
+  it.each([
+    ["end_turn", "stop"],
+    ["stop_sequence", "stop"],
+    ["pause_turn", "stop"],
+    ["tool_use", "tool-use"],
+    ["max_tokens", "length"],
+    ["model_context_window_exceeded", "length"],
+    ["refusal", "refusal"],
+    ["something_new", "unknown"],
+  ])("says %s as %s", async (word, reason) => {
+    const { turn } = await readEvents([start, ...end(word)]);
+    expect([turn.finishReason, turn.providerFinishReason]).toEqual([reason, word]);
+  });
+
+  it("keeps the words of a refusal", async () => {
+    expect((await turnOf("refusal")).finishMessage).toBe("The request goes against the usage policy.");
+  });
+
+  it("fails with the provider's error, whatever is left of its form", async () => {
+    const error = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
+    const { turn } = await readEvents([start, error]);
+    expect(turn.error).toMatchObject({ code: "provider_error", message: "overloaded_error: Overloaded", cause: error });
+    expect((await readEvents([{ error: { message: "no type" } }])).turn.error?.message).toBe("no type");
+    expect((await readEvents([{ error: "only text" }])).turn.error?.message).toBe("only text");
+    expect(anthropic.parse(error as WireMessage).at(-1)).toMatchObject({
+      type: "error",
+      error: { code: "provider_error" },
+    });
+  });
+
+  it("changes no event that it is given", async () => {
+    const { bytes } = loadFixture("anthropic", "provider-tool");
+    const events = new TextDecoder()
+      .decode(bytes)
+      .split("\n")
+      .flatMap((line) => (line.startsWith("data:") ? [JSON.parse(line.slice(5))] : []));
+    const before = structuredClone(events);
+    await readEvents(events);
+    expect(events).toEqual(before);
+  });
+});
+
+describe("the history", () => {
+  it("gives back what came, in order: thinking with its signature, redacted thinking, text, calls", async () => {
+    expect(anthropic.assistantMessage(await turnOf("reasoning"))).toEqual([
+      {
+        role: "assistant",
+        content: [
+          {
+            type: "thinking",
+            thinking: "The user wants the weather. I will call get_weather.",
+            signature: "EqABCkgIARABGAIiQL8xSIGNATUREofTHEfirstBLOCK==",
+          },
+          { type: "redacted_thinking", data: "EmwKAhgBEgy3va3pzix/OPAQUEdata==" },
+          { type: "text", text: "I look it up." },
+          { type: "tool_use", id: "toolu_01think", name: "get_weather", input: { city: "Tromsø" } },
+        ],
+      },
+    ]);
+  });
+
+  it("gives back server tools with their input and result, and text with its citations", async () => {
+    const [message] = anthropic.assistantMessage(await turnOf("provider-tool"));
+    expect(message?.content).toMatchObject([
+      { type: "server_tool_use", id: "srvtoolu_01web", name: "web_search", input: { query: "rain in Bergen" } },
+      {
+        type: "web_search_tool_result",
+        tool_use_id: "srvtoolu_01web",
+        content: [{ encrypted_content: "RXhhbXBsZSByZXN1bHQ=" }],
+      },
+      { type: "text", text: "It rains a lot: " },
+      { type: "text", text: "240 days a year.", citations: [{ encrypted_index: "RXhhbXBsZSBpbmRleA==" }] },
+    ]);
+  });
+
+  it("gives back blocks and fields that it does not know", async () => {
+    const [message] = anthropic.assistantMessage(await turnOf("unknown-blocks"));
+    expect(message?.content).toEqual([
+      { type: "compaction", content: "The user asked about Oslo." },
+      { type: "tool_use", id: "toolu_01new", name: "get_weather", input: { city: "Oslo" } },
+      { type: "hologram", frames: [1, 2] },
+    ]);
+  });
+
+  it("gives back who called, and which toolset, with the call and its result", async () => {
+    const caller = { type: "code_execution_20250825", tool_id: "srvtoolu_1" };
+    const block = {
+      type: "tool_use",
+      id: "toolu_1",
+      name: "get_weather",
+      input: { city: "Oslo" },
+      caller,
+      toolset_name: "browser",
+    };
+    const { turn } = await readEvents([start, open(0, block), close(0), ...end("tool_use")]);
+    const use = turn.calls[0]!.outcome as ToolUse;
+    expect(use.metadata).toEqual({ caller, toolset_name: "browser" });
+    expect(anthropic.assistantMessage(turn)[0]?.content).toEqual([block]);
+    expect(anthropic.toolResult(use, "warm").content).toEqual([
+      { type: "tool_result", tool_use_id: "toolu_1", content: "warm", toolset_name: "browser" },
+    ]);
+  });
+
+  it("wraps an input that is no JSON object, and keeps one that was mended", async () => {
+    const turn = await turnOf("quirk-34-eager-invalid-json");
+    expect(anthropic.assistantMessage(turn)[0]?.content).toMatchObject([
+      { type: "tool_use", input: { customer: "Dave", limit: 5 } },
+      { type: "tool_use", input: { INVALID_JSON: '{"order_id": "A-17" "amount" 3 3}' } },
+    ]);
+  });
+
+  it("wraps the input of a call that was cut", async () => {
+    const content = anthropic.assistantMessage(await turnOf("truncated-by-length"))[0]?.content;
+    expect(content).toMatchObject([
+      { type: "text" },
+      { input: { city: "Oslo" } },
+      { input: { INVALID_JSON: '{"path": "report.md", "content": "# Report\\n\\nThe first half' } },
+    ]);
+  });
+
+  it("leaves out text without letters, and thinking that was cut before its signature", async () => {
+    const { turn } = await readEvents([
+      start,
+      ...text(0, " \n"),
+      open(1, { type: "thinking", thinking: "", signature: "" }),
+      delta(1, "thinking_delta", { thinking: "Let me" }),
+    ]);
+    expect(turn.reasoning).toBe("Let me");
+    expect(anthropic.assistantMessage(turn)).toEqual([]);
+  });
+
+  it("keeps the unsigned thinking of servers that sign nothing", async () => {
+    const { turn } = await readEvents([
+      start,
+      open(0, { type: "thinking", thinking: "Hm." }),
+      close(0),
+      ...end("end_turn"),
+    ]);
+    expect(anthropic.assistantMessage(turn)[0]?.content).toEqual([{ type: "thinking", thinking: "Hm." }]);
+  });
+
+  it.each([
+    ["pause_turn", 1],
+    ["tool_use", 1],
+    ["max_tokens", 0],
+  ])("after %s, keeps %i server calls that have no result", async (reason, kept) => {
+    const block = { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: {} };
+    const { turn } = await readEvents([start, open(0, block), json(0, '{"query": "x"}'), close(0), ...end(reason)]);
+    expect(anthropic.assistantMessage(turn)).toHaveLength(kept);
+  });
+
+  it("moves calls behind text and thinking that follow them, and only then", async () => {
+    const call1 = [call(0, "toolu_1", "get_weather"), json(0, '{"city": "Oslo"}'), close(0)];
+    const call2 = [call(2, "toolu_2", "get_weather"), json(2, '{"city": "Bergen"}'), close(2)];
+    const types = async (...events: WireEvent[]) => {
+      const { turn } = await readEvents([start, ...events, ...end("tool_use")]);
+      return (anthropic.assistantMessage(turn)[0]!.content as { type: string; id?: string }[]).map(
+        ({ type, id }) => id ?? type,
+      );
+    };
+    expect(await types(...call1, ...text(1, "and"), ...call2)).toEqual(["text", "toolu_1", "toolu_2"]);
+    expect(await types(...call1, ...text(1, "and"))).toEqual(["text", "toolu_1"]);
+    const search = open(3, { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "x" } });
+    expect(await types(...call1, search, close(3), ...call2)).toEqual(["toolu_1", "srvtoolu_1", "toolu_2"]);
+  });
+
+  it("keeps of a message that a gateway gave up nothing but the calls, since each of them gets a result", async () => {
+    const turn = await turnOf("overlapping-messages");
+    const [message] = anthropic.assistantMessage(turn);
+    expect(message?.content).toMatchObject([
+      { type: "thinking", signature: "EqABsecondATTEMPT==" },
+      { id: "toolu_01first_a" },
+      { id: "toolu_01first_b", input: { INVALID_JSON: expect.any(String) } },
+      { id: "toolu_01second" },
+    ]);
+  });
+
+  it("answers every call, in call order, in one user message", async () => {
+    const turn = await turnOf("parallel");
+    const uses = turn.calls.map(({ outcome }) => outcome as ToolUse);
+    await uses[1]!.execute();
+    await uses[0]!.execute();
+    expect(anthropic.toolResults(turn)).toEqual([
+      {
+        role: "user",
+        content: [
+          {
+            type: "tool_result",
+            tool_use_id: "toolu_01par_a",
+            content: '{"tool":"get_weather","input":{"city":"Oslo"}}',
+          },
+          {
+            type: "tool_result",
+            tool_use_id: "toolu_01par_b",
+            content: '{"tool":"get_weather","input":{"city":"Bergen"}}',
+          },
+          {
+            type: "tool_result",
+            tool_use_id: "toolu_01par_c",
+            content: "The call of refund_order was not executed.",
+            is_error: true,
+          },
+        ],
+      },
+    ]);
+    expect(anthropic.toolResults(await turnOf("text-only"))).toEqual([]);
+  });
+
+  it("answers every call of every fixture once, under the ids that the assistant message has", async () => {
+    for (const name of fixtureNames("anthropic")) {
+      const turn = await turnOf(name);
+      const blocks = (messages: { content: unknown }[]) =>
+        messages.flatMap(({ content }) => content as Record<string, unknown>[]);
+      const asked = blocks(anthropic.assistantMessage(turn)).flatMap(({ type, id }) =>
+        type === "tool_use" ? [id] : [],
+      );
+      const answered = blocks(anthropic.toolResults(turn)).map((block) => block["tool_use_id"]);
+      expect({ name, answered }).toEqual({ name, answered: asked });
+    }
+  });
+
+  it("gives a call without an id one of its own, the same in the call and in its result", async () => {
+    const { turn } = await readEvents([
+      start,
+      call(0, "", "get_weather"),
+      json(0, '{"city": "Oslo"}'),
+      close(0),
+      ...end("tool_use"),
+    ]);
+    const [{ id }] = anthropic.assistantMessage(turn)[0]!.content as unknown as [{ id: string }];
+    expect(id).toMatch(/^[a-zA-Z0-9_-]+$/);
+    expect(anthropic.toolResult(turn.calls[0]!.outcome as ToolUse, "").content).toMatchObject([{ tool_use_id: id }]);
+  });
+
+  it("sends a string as it is, marked blocks as blocks, nothing as null, and everything else as JSON", () => {
+    const use = weather.use({ city: "Oslo" }, { id: "toolu_1" });
+    const contentOf = (output: unknown) =>
+      (anthropic.toolResult(use, output).content as unknown as [{ content: unknown }])[0].content;
+    const blocks = [{ type: "text" as const, text: "warm" }];
+    expect(contentOf("warm")).toBe("warm");
+    expect(contentOf(resultContent(blocks))).toBe(blocks);
+    expect(contentOf(blocks)).toBe('[{"type":"text","text":"warm"}]');
+    expect(contentOf({ celsius: 21 })).toBe('{"celsius":21}');
+    expect(contentOf(undefined)).toBe("null");
+  });
+
+  it("refuses to answer while a call is running", async () => {
+    const slow = defineTool({
+      name: "get_weather",
+      inputSchema: z.object({}).loose(),
+      execute: () => new Promise(() => {}),
+    });
+    const { turn } = await readEvents(
+      [start, call(0, "toolu_1", "get_weather"), json(0, "{}"), close(0), ...end("tool_use")],
+      [slow],
+    );
+    void (turn.calls[0]!.outcome as ToolUse).execute();
+    expect(() => anthropic.toolResults(turn)).toThrow(TypeError);
+  });
+});
+
+describe("tools", () => {
+  it("says name, description and schema, and nothing else", () => {
+    expect(anthropic.tools([weather])).toEqual([
+      {
+        name: "get_weather",
+        description: "Current weather of a city.",
+        input_schema: {
+          type: "object",
+          properties: { city: { type: "string" } },
+          required: ["city"],
+        },
+      },
+    ]);
+  });
+
+  it("maps a name that the API refuses, and maps it back", async () => {
+    const add = defineTool({ name: "math.add", inputSchema: z.object({}), effect: "read", execute: () => 1 });
+    expect(anthropic.tools([add])[0]?.name).toBe("math__add");
+    const { turn } = await readEvents(
+      [start, call(0, "toolu_1", "math__add"), json(0, "{}"), close(0), ...end("tool_use")],
+      [add],
+    );
+    expect(turn.calls[0]).toMatchObject({ name: "math.add", tool: add });
+    expect(anthropic.assistantMessage(turn)[0]?.content).toMatchObject([{ name: "math__add" }]);
+  });
+
+  it("keeps almost all of a schema in plain mode: only the root has to be a plain object", () => {
+    const { schema, losses } = lowerSchema(
+      {
+        $schema: "http://json-schema.org/draft-07/schema#",
+        $ref: "#/definitions/Node",
+        definitions: {
+          Node: {
+            type: "object",
+            properties: {
+              value: {
+                oneOf: [
+                  { type: "string", pattern: "^a" },
+                  { type: "integer", minimum: 1 },
+                ],
+              },
+              pair: { type: "array", items: [{ type: "string" }, { type: "number" }], additionalItems: false },
+              next: { $ref: "#/definitions/Node" },
+            },
+            required: ["value"],
+          },
+        },
+      },
+      plain,
+    );
+    expect(losses).toEqual([]);
+    expect(schema).toEqual({
+      type: "object",
+      properties: {
+        value: {
+          oneOf: [
+            { type: "string", pattern: "^a" },
+            { type: "integer", minimum: 1 },
+          ],
+        },
+        pair: { type: "array", prefixItems: [{ type: "string" }, { type: "number" }], items: false },
+        next: { $ref: "#/definitions/Node" },
+      },
+      required: ["value"],
+      definitions: expect.anything(),
+    });
+  });
+
+  it("reports a union at the root, and property names that the API refuses", () => {
+    const union = lowerSchema(
+      {
+        anyOf: [
+          { type: "object", properties: { a: { type: "string" } } },
+          { type: "object", properties: { b: { type: "string" } } },
+        ],
+      },
+      plain,
+    );
+    expect(union.schema).not.toHaveProperty("anyOf");
+    expect(union.losses).toMatchObject([{ rule: "flattenRootUnion", path: "" }]);
+    const names = lowerSchema(
+      { type: "object", properties: { "the city": {}, ok: {} }, required: ["the city", "ok"] },
+      plain,
+    );
+    expect(names.schema).toEqual({ type: "object", properties: { ok: {} }, required: ["ok"] });
+    expect(names.losses).toMatchObject([{ rule: "keepLegalKeys", path: "" }]);
+  });
+
+  it("closes objects and moves what a grammar can not hold into the description in strict mode", () => {
+    const { schema, losses } = lowerSchema(
+      {
+        type: "object",
+        properties: {
+          count: { type: "integer", minimum: 1, description: "How many." },
+          when: { type: "string", format: "date" },
+          shape: { oneOf: [{ type: "string", const: "round" }, { type: "null" }] },
+          inner: { type: "object", properties: { tags: { type: "array", items: { type: "string" }, minItems: 2 } } },
+        },
+        required: ["when"],
+      },
+      strict,
+    );
+    expect(schema).toMatchObject({
+      properties: {
+        count: { type: "integer", description: expect.stringContaining("minimum") },
+        when: { type: "string", format: "date" },
+        shape: { anyOf: [{ type: "string", const: "round" }, { type: "null" }] },
+        inner: { properties: { tags: { minItems: 1 } }, additionalProperties: false },
+      },
+      required: ["when"],
+      additionalProperties: false,
+    });
+    expect(schema).not.toHaveProperty("properties.count.minimum");
+    expect(losses.map(({ path, rule }) => `${path} ${rule}`)).toEqual([
+      "/properties/inner/properties/tags unsupported:minItems",
+      "/properties/count unsupported:minimum",
+    ]);
+  });
+
+  it("makes tools strict where nothing is lost by it, and no more than one request may have", () => {
+    const bounded = defineTool({ name: "bounded", inputSchema: z.object({ n: z.number().min(1) }) });
+    const many = Array.from({ length: 21 }, (_, i) =>
+      defineTool({ name: `tool_${i}`, inputSchema: z.object({ a: z.string() }) }),
+    );
+    const params = anthropic.tools([bounded, ...many], { strict: "auto", onLoss: "throw" });
+    expect(params[0]).not.toHaveProperty("strict");
+    expect(params[0]).toHaveProperty("input_schema.properties.n.minimum", 1);
+    expect(params.filter(({ strict: isStrict }) => isStrict).length).toBe(20);
+
+    const optional = Object.fromEntries(Array.from({ length: 13 }, (_, i) => [`p${i}`, z.string().optional()]));
+    const wide = ["one", "two"].map((name) => defineTool({ name, inputSchema: z.object(optional) }));
+    expect(anthropic.tools(wide, { strict: "auto" }).map(({ strict: isStrict }) => isStrict)).toEqual([
+      true,
+      undefined,
+    ]);
+  });
+
+  it("throws for losses where that is asked for", () => {
+    const bounded = defineTool({ name: "bounded", inputSchema: z.object({ n: z.number().min(1) }) });
+    expect(() => anthropic.tools([bounded], { strict: true, onLoss: "throw" })).toThrow(ToolError);
+  });
+
+  it("refuses a tool whose input is one string, since the API has no free text", () => {
+    const shell = defineTool({ name: "shell", inputSchema: z.string() });
+    expect(() => anthropic.tools([shell], { onLoss: "ignore" })).toThrow(/shell/);
+  });
+});
+
+describe("toolChoice", () => {
+  it.each([
+    ["auto", { type: "auto" }],
+    ["none", { type: "none" }],
+    ["required", { type: "any" }],
+    [{ name: "math.add" }, { type: "tool", name: "math__add" }],
+    [{ names: ["a", "b"] }, { type: "auto" }],
+    [{ names: ["a", "b"], required: true }, { type: "any" }],
+    [
+      { names: ["a"], required: true },
+      { type: "tool", name: "a" },
+    ],
+  ] as const)("says %j as %j", (choice, tool_choice) => {
+    expect(anthropic.toolChoice(choice)).toEqual({ tool_choice });
+  });
+
+  it("asks for one call at a time with parallel: false", () => {
+    expect(anthropic.toolChoice("auto", { parallel: false })).toEqual({
+      tool_choice: { type: "auto", disable_parallel_tool_use: true },
+    });
+    expect(anthropic.toolChoice("none", { parallel: false })).toEqual({ tool_choice: { type: "none" } });
+  });
+
+  it("refuses what is no choice", () => {
+    expect(() => anthropic.toolChoice("any" as "auto")).toThrow(TypeError);
+    expect(() => anthropic.toolChoice({ names: [] })).toThrow(TypeError);
+  });
+});
+
+describe("the endpoint", () => {
+  const request = (path: string, body: unknown, method = "POST") => ({
+    method,
+    path,
+    query: new URLSearchParams(),
+    body,
+  });
+
+  it("knows its requests", () => {
+    expect(anthropic.endpoint.match(request("/v1/messages", { stream: true }))).toBe("stream");
+    expect(anthropic.endpoint.match(request("/anthropic/v1/messages", {}))).toBe("whole");
+    expect(anthropic.endpoint.match(request("/v1/messages/count_tokens", {}))).toBeUndefined();
+    expect(anthropic.endpoint.match(request("/v1/messages", {}, "GET"))).toBeUndefined();
+    expect(anthropic.endpoint.match(request("/v1/messages", undefined))).toBe("whole");
+  });
+
+  it("answers errors as the API does", () => {
+    expect(anthropic.endpoint.errorBody(529, "Overloaded")).toEqual({
+      type: "error",
+      error: { type: "overloaded_error", message: "Overloaded" },
+    });
+  });
+});
+
+describe("through @anthropic-ai/sdk", () => {
+  const clientFor = (name: string) => {
+    const { bytes, isWhole } = loadFixture("anthropic", name);
+    const headers = { "content-type": isWhole ? "application/json" : "text/event-stream" };
+    const fetch = vi.fn(async () => new Response(bytes as Uint8Array<ArrayBuffer>, { headers }));
+    return new Anthropic({ apiKey: "none", maxRetries: 0, fetch: fetch as typeof globalThis.fetch });
+  };
+  const request = { model: "m", max_tokens: 64, messages: [{ role: "user" as const, content: "Hi" }] };
+  /** What the SDK itself leaves out, or throws at: broken lines, errors, JSON that it can not read. */
+  const streamed = fixtureNames("anthropic").filter((name) => !name.startsWith("non-streamed"));
+
+  it.each(streamed)("create({ stream: true }) gives the same as the bytes: %s", async (name) => {
+    const { tools, expected } = loadFixture("anthropic", name);
+    const stream = anthropic.read(await clientFor(name).messages.create({ ...request, stream: true }), {
+      tools,
+      runId: "run",
+    });
+    const summary = JSON.parse(JSON.stringify(summarize(await stream.done())));
+    // The SDK throws for an error event; its words are other ones, the code is the same.
+    if (expected.error?.code === "provider_error") expect(summary.error.code).toBe("provider_error");
+    else expect(summary).toEqual(expected);
+  });
+
+  it("stream() can be read as it is", async () => {
+    const { tools, expected } = loadFixture("anthropic", "reasoning");
+    const stream = anthropic.read(clientFor("reasoning").messages.stream(request), { tools });
+    expect(JSON.parse(JSON.stringify(summarize(await stream.done())))).toEqual(expected);
+  });
+
+  it("create() gives a message to parse", async () => {
+    const { tools, expected } = loadFixture("anthropic", "non-streamed");
+    const last = anthropic.parse(await clientFor("non-streamed").messages.create(request), { tools }).at(-1);
+    expect(last?.type).toBe("finish");
+    if (last?.type === "finish") expect(JSON.parse(JSON.stringify(summarize(last.turn)))).toEqual(expected);
+  });
+});
+
+it("recognises its events and answers, and nothing else", () => {
+  expect(anthropic.recognises({ type: "message", role: "assistant", content: [] })).toBe(true);
+  expect(anthropic.recognises({ type: "content_block_delta", index: 0, delta: {} })).toBe(true);
+  expect(anthropic.recognises({ type: "error", error: { type: "api_error", message: "" } })).toBe(true);
+  for (const other of [
+    null,
+    "[DONE]",
+    {},
+    { type: "message-start" },
+    { type: "error", code: "x", message: "y" },
+    { type: "message", role: "user" },
+  ]) {
+    expect(anthropic.recognises(other)).toBe(false);
+  }
+});
