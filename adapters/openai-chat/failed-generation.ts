@@ -1,0 +1,40 @@
+import type { WireError } from "./wire.ts";
+
+/**
+ * What the model wrote when Groq refused its call: an error of code `tool_use_failed` carries the text. It comes as JSON
+ * (`{"name":"f","arguments":{…}}`) or in the model's own markup (`<function=f={…}</function>`), broken as often as not,
+ * so name and arguments are read where they are plain. It is for showing and for the model's next try, never for running.
+ *
+ * @see https://console.groq.com/docs/tool-use
+ */
+export function failedGeneration(error: WireError | string): { name: string | undefined; args: string } | undefined {
+  if (typeof error === "string" || error.code !== "tool_use_failed") return undefined;
+  const text = error.failed_generation;
+  if (typeof text !== "string") return undefined;
+  return fromJson(text) ?? fromMarkup(text) ?? { name: undefined, args: text };
+}
+
+function fromJson(text: string) {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  const call = (Array.isArray(value) ? value[0] : value) as {
+    name?: unknown;
+    arguments?: unknown;
+    parameters?: unknown;
+  } | null;
+  if (typeof call?.name !== "string") return undefined;
+  const args = call.arguments ?? call.parameters;
+  return { name: call.name, args: typeof args === "string" ? args : (JSON.stringify(args) ?? "") };
+}
+
+function fromMarkup(text: string) {
+  const name = /<function[=(]\s*([\w.:-]+)/.exec(text);
+  if (name === null) return undefined;
+  const from = text.indexOf("{", name.index);
+  const to = text.lastIndexOf("}");
+  return { name: name[1], args: from < 0 || to < from ? "" : text.slice(from, to + 1) };
+}

@@ -1,0 +1,78 @@
+import type { ChatCompletion, ChatCompletionChunk } from "openai/resources/chat/completions";
+import { defineAdapter, type EventSource, type ParserSink } from "../../src/adapter.ts";
+import { parseResponse, readTurn, type ReadOptions } from "../../src/read.ts";
+import { endpoint } from "./endpoint.ts";
+import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
+import { ChatParser, type ChatParserOptions } from "./parser.ts";
+import { toolChoice, toolName, tools } from "./schema.ts";
+import type { WireEvent } from "./wire.ts";
+
+export { wireId, type AssistantMessageOptions } from "./messages.ts";
+export type { ChatParserOptions } from "./parser.ts";
+export type { ToolChoiceOptions, ToolChoiceParams } from "./schema.ts";
+export type { NativeMessage, WireEvent } from "./wire.ts";
+
+/** A chunk as the `openai` package types it, or as another server or SDK of this wire sends it. */
+export type ChatEvent = ChatCompletionChunk | WireEvent;
+/** A response that was not streamed, likewise. */
+export type ChatResponse = ChatCompletion | (WireEvent & Required<Pick<WireEvent, "choices">>);
+
+export interface ChatReadOptions extends ReadOptions, ChatParserOptions {}
+
+/**
+ * OpenAI's Chat Completions, and the servers that speak it: Azure, vLLM, SGLang, TGI, Ollama, Groq, Mistral, DeepSeek,
+ * Kimi, OpenRouter, LiteLLM, Gemini's and Anthropic's compatible endpoints, ...
+ *
+ * @example
+ * const stream = openaiChat.read(
+ *   await client.chat.completions.create({ model, messages, stream: true, tools: openaiChat.tools(tools) }),
+ *   { tools },
+ * );
+ * for await (const event of stream) if (event.type === "tool-use") await event.use.execute();
+ * messages.push(...openaiChat.assistantMessage(stream.turn), ...openaiChat.toolResults(stream.turn));
+ */
+export const openaiChat = defineAdapter({
+  name: "openai-chat",
+  capabilities: {
+    streamsInput: true,
+    wireIds: true,
+    parallelCalls: true,
+    strict: true,
+    imagesInResults: false,
+    errorFlag: false,
+  },
+  toolName,
+  tools,
+  toolChoice,
+  parser: createParser,
+  read: (source: EventSource<ChatEvent>, options: ChatReadOptions = {}) => readTurn(reading(options), source, options),
+  parse: (response: ChatResponse, options: ChatReadOptions = {}) =>
+    parseResponse<ChatEvent | ChatResponse>(reading(options), response, options),
+  assistantMessage,
+  toolResult,
+  toolError,
+  toolResults,
+  recognises,
+  endpoint,
+});
+
+function createParser(sink: ParserSink, options?: ChatParserOptions): ChatParser {
+  return new ChatParser(sink, options);
+}
+
+function reading(options: ChatParserOptions) {
+  return { name: "openai-chat", toolName, parser: (sink: ParserSink) => createParser(sink, options) };
+}
+
+/** Choices with a message in them, whole or in pieces. `choices[].text` is the older API of plain completions. */
+function recognises(event: unknown): boolean {
+  if (typeof event !== "object" || event === null) return false;
+  const { object, choices } = event as WireEvent;
+  if (object === "chat.completion" || object === "chat.completion.chunk") return true;
+  if (!Array.isArray(choices)) return false;
+  if (choices.length === 0) return object === "" || object === undefined;
+  return choices.some((choice: unknown) => {
+    if (typeof choice !== "object" || choice === null || "text" in choice) return false;
+    return "delta" in choice || "message" in choice;
+  });
+}

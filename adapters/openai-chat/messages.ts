@@ -1,0 +1,197 @@
+import type {
+  ChatCompletionAssistantMessageParam,
+  ChatCompletionMessageParam,
+  ChatCompletionMessageToolCall,
+} from "openai/resources/chat/completions";
+import type { FailedCall, ToolCallError } from "../../src/errors.ts";
+import type { ToolCall } from "../../src/stream/call.ts";
+import type { Turn } from "../../src/stream/events.ts";
+import { ToolUse } from "../../src/tool/use.ts";
+import { toolName } from "./schema.ts";
+import type { NativeMessage, WirePart } from "./wire.ts";
+
+export interface AssistantMessageOptions {
+  /**
+   * Send the reasoning back under the names under which it came (`reasoning_content`, `reasoning_details`, ...).
+   * DeepSeek, Kimi and OpenRouter want it back with calls; servers that never send it never get it. Default true.
+   */
+  readonly reasoning?: boolean;
+}
+
+/**
+ * The turn as the message that goes back: one, or none for a turn in which nothing came.
+ * Ids and extras (`extra_content`) are as they came; every call is in it, since every call gets a result.
+ */
+export function assistantMessage(
+  turn: Turn,
+  { reasoning = true }: AssistantMessageOptions = {},
+): ChatCompletionMessageParam[] {
+  const native = (turn.native ?? {}) as NativeMessage;
+  const legacy = turn.calls.find(isLegacy);
+  const calls = turn.calls.filter((call) => call !== legacy);
+  const said = turn.text !== "" || turn.refusal !== "" || native.audio !== undefined || native.content !== undefined;
+  if (!said && turn.calls.length === 0) return [];
+
+  const message: ChatCompletionAssistantMessageParam = {
+    role: "assistant",
+    content: contentOf(turn, native, reasoning),
+  };
+  // With calls beside it or a refusal, `null` is the form that every server takes for "no text"; alone it is refused.
+  if (message.content === null && turn.calls.length === 0 && turn.refusal === "") message.content = "";
+  if (turn.refusal !== "") message.refusal = turn.refusal;
+  if (native.audio !== undefined) message.audio = native.audio;
+  if (legacy !== undefined) message.function_call = functionOf(legacy);
+  if (calls.length > 0) message.tool_calls = calls.map(toolCallOf);
+
+  const extras: Partial<NativeMessage> = {};
+  if (native.extra_content !== undefined) extras.extra_content = native.extra_content;
+  if (reasoning) {
+    for (const field of ["reasoning_content", "reasoning", "reasoning_details", "thinking_blocks"] as const) {
+      if (native[field] !== undefined) Object.assign(extras, { [field]: native[field] });
+    }
+  }
+  return [Object.assign(message, extras)];
+}
+
+/** The result of one call: text as it is, anything else as JSON; nothing at all is `null`. */
+export function toolResult(use: ToolUse, output: unknown): ChatCompletionMessageParam {
+  return reply(use, typeof output === "string" ? output : (JSON.stringify(output) ?? "null"));
+}
+
+/** The wire has no error flag: a failure is the JSON `{"error":"…"}`, which no model takes for a result. */
+export function toolError(error: ToolCallError): ChatCompletionMessageParam {
+  return reply(error.call, JSON.stringify({ error: error.message }));
+}
+
+/**
+ * One result for every call of a finished turn, in call order.
+ * A call that was handed out and not executed is reported to the model as that.
+ *
+ * @throws TypeError while a call is still open or running: wait for the turn and for its executions first.
+ */
+export function toolResults(turn: Turn): ChatCompletionMessageParam[] {
+  return turn.calls.map((call) => {
+    const { outcome } = call;
+    if (outcome === undefined) {
+      throw new TypeError(
+        `Call ${wireId(call)} (${call.name}) has not ended: read the stream to its end before toolResults().`,
+      );
+    }
+    if (!(outcome instanceof ToolUse)) return toolError(outcome);
+    switch (outcome.state) {
+      case "done":
+        return toolResult(outcome, outcome.result);
+      case "failed":
+        return toolError(outcome.error!);
+      case "new":
+        return reply(outcome, JSON.stringify({ error: `The call of ${outcome.name} was not executed.` }));
+      case "running":
+        throw new TypeError(`Call ${wireId(call)} (${call.name}) is running: await execute() before toolResults().`);
+    }
+  });
+}
+
+/**
+ * The id under which a call goes back: the server's own, byte for byte. Where it gave none, nine letters and digits made
+ * from our own id, the same every time; nine, because Mistral takes no other.
+ */
+export function wireId(call: Pick<FailedCall, "id" | "invocationId">): string {
+  return call.id || shortId(call.invocationId);
+}
+
+function reply(call: FailedCall, content: string): ChatCompletionMessageParam {
+  if (isLegacy(call)) return { role: "function", name: nameOf(call), content };
+  return { role: "tool", tool_call_id: wireId(call), content };
+}
+
+function toolCallOf(call: ToolCall): ChatCompletionMessageToolCall {
+  const { custom, ...extras } = call.metadata;
+  const id = wireId(call);
+  if (custom === true) return { ...extras, id, type: "custom", custom: { name: nameOf(call), input: call.argsText } };
+  return { ...extras, id, type: "function", function: functionOf(call) };
+}
+
+function functionOf(call: ToolCall): { name: string; arguments: string } {
+  return { name: nameOf(call), arguments: historyArguments(call) };
+}
+
+/** Dirty names (token debris, dots) make strict servers answer 400 to the whole history. */
+function nameOf({ name }: Pick<FailedCall, "name">): string {
+  return toolName(name ?? "unnamed");
+}
+
+/**
+ * The arguments as they may stand in the history: verbatim if they are the JSON of an object, else as they were mended,
+ * else wrapped as `{"INVALID_JSON":"…"}`. Servers parse the history again and answer 400 or 500 to anything else.
+ */
+function historyArguments(call: ToolCall): string {
+  const { argsText } = call;
+  if (isObjectJson(argsText)) return argsText;
+  const trimmed = argsText.trim();
+  if (trimmed === "" || trimmed === "null" || trimmed === '"null"') return "{}";
+  for (const { kind, after } of call.repairs) {
+    if (kind === "syntax" && typeof after === "string" && isObjectJson(after)) return after;
+  }
+  // Sent twice, or encoded twice: the value is sound, though the text is not.
+  if (isComplete(call) && isPlainObject(call.input)) return JSON.stringify(call.input);
+  return JSON.stringify({ INVALID_JSON: argsText });
+}
+
+/** Whether the arguments were read to their end, though the call may not have been released. */
+function isComplete({ outcome }: ToolCall): boolean {
+  return outcome instanceof ToolUse || outcome?.code === "turn_not_finished";
+}
+
+function contentOf(
+  turn: Turn,
+  native: NativeMessage,
+  reasoning: boolean,
+): NonNullable<ChatCompletionAssistantMessageParam["content"]> | null {
+  if (native.content === undefined) return turn.text === "" ? null : turn.text;
+  let parts: readonly WirePart[] = native.content;
+  // The list begins where the first list came; what is missing at its front came as text before it.
+  const listed = parts.reduce((length, { text }) => length + (typeof text === "string" ? text.length : 0), 0);
+  const before = turn.text.slice(0, turn.text.length - listed);
+  if (before !== "") parts = [{ type: "text", text: before }, ...parts];
+  if (!reasoning) parts = parts.filter(({ type }) => type !== "thinking");
+  if (parts.every(({ type }) => type === "text")) return turn.text === "" ? null : turn.text;
+  // Parts that only their own server knows; it gets them back as it sent them.
+  return parts as NonNullable<ChatCompletionAssistantMessageParam["content"]> & object;
+}
+
+function isLegacy({ metadata }: Pick<FailedCall, "metadata">): boolean {
+  return metadata["functionCall"] === true;
+}
+
+function isObjectJson(text: string): boolean {
+  if (!/^\s*\{/.test(text)) return false;
+  try {
+    return isPlainObject(JSON.parse(text));
+  } catch {
+    return false;
+  }
+}
+
+function isPlainObject(value: unknown): boolean {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Two rounds of 32-bit FNV-1a, as nine digits of base 62. */
+function shortId(text: string): string {
+  let id = "";
+  let bits = 0;
+  for (let round = 0; id.length < 9; round++) {
+    if (round % 5 === 0) bits = hash(`${round}:${text}`);
+    id += DIGITS[bits % 62];
+    bits = Math.floor(bits / 62);
+  }
+  return id;
+}
+
+const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+function hash(text: string): number {
+  let bits = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++) bits = Math.imul(bits ^ text.charCodeAt(index), 0x01000193);
+  return bits >>> 0;
+}

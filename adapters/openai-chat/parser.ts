@@ -1,0 +1,371 @@
+import type { Parser, ParserSink } from "../../src/adapter.ts";
+import { ToolError } from "../../src/errors.ts";
+import { toolChunk } from "../../src/stream/chunk.ts";
+import type { FinishReason } from "../../src/stream/events.ts";
+import { failedGeneration } from "./failed-generation.ts";
+import { mergePart } from "./parts.ts";
+import type {
+  NativeMessage,
+  WireChoice,
+  WireError,
+  WireEvent,
+  WireFunction,
+  WireMessage,
+  WirePart,
+  WireToolCall,
+  WireUsage,
+} from "./wire.ts";
+
+export interface ChatParserOptions {
+  /** Which choice is read when the request asked for several (`n`); the others are passed over. Default 0. */
+  readonly choice?: number;
+}
+
+/**
+ * Reads Chat Completions: chunks, a whole `chat.completion`, or the closing `"[DONE]"`. It maps and nothing more; which
+ * fragment belongs to which call is decided by the ToolBuffer.
+ *
+ * ```
+ * { choices: [{ delta: { content: "Hel" } }] }                                  -> sink.text("Hel")
+ * { choices: [{ delta: { tool_calls: [{ index: 0, id, function: {…} }] } }] }   -> sink.tool({ callIndex: 0, id, … })
+ * { choices: [{ delta: {}, finish_reason: "tool_calls" }] }                     -> sink.finish("tool-use", "tool_calls")
+ * ```
+ */
+export class ChatParser implements Parser<WireEvent | string> {
+  readonly native: NativeMessage = {};
+  readonly #sink: ParserSink;
+  readonly #choice: number;
+  #started = false;
+  /** After "[DONE]" and after a whole response: what a server still sends is none of this turn. */
+  #over = false;
+  #sawToolCalls = false;
+
+  constructor(sink: ParserSink, { choice = 0 }: ChatParserOptions = {}) {
+    this.#sink = sink;
+    this.#choice = choice;
+  }
+
+  push(event: WireEvent | string): void {
+    if (this.#over) return;
+    if (typeof event === "string") {
+      if (event.trim() === "[DONE]") this.#end();
+    } else if (isRecord(event)) {
+      this.#event(event);
+    }
+  }
+
+  end(): void {
+    this.#over = true;
+  }
+
+  #end(): void {
+    this.#over = true;
+    this.#sink.terminal();
+  }
+
+  #event(event: WireEvent): void {
+    const { choices } = event;
+    if (!this.#started && (event.id || event.model || (Array.isArray(choices) && choices.length > 0))) {
+      this.#started = true;
+      this.#sink.start(event.id || undefined, event.model || undefined);
+    }
+    let whole = event.object === "chat.completion";
+    let error = event.error ?? (event.object === "error" ? (event as WireError) : undefined);
+    if (Array.isArray(choices)) {
+      for (let position = 0; position < choices.length; position++) {
+        const choice = choices[position] as WireChoice | null;
+        if (!isRecord(choice)) continue;
+        // Some gateways write "chat.completion" on chunks too: it is whole if the message is.
+        if (isRecord(choice.delta)) whole = false;
+        else if (isRecord(choice.message)) whole = true;
+        if ((choice.index ?? position) !== this.#choice) continue;
+        this.#readChoice(choice);
+        error ??= choice.error ?? undefined;
+      }
+    }
+    const usage = event.usage ?? event.x_groq?.usage;
+    if (isRecord(usage)) this.#usage(usage);
+    // Last: a chunk with an error may hold a delta as well, and what came before the failure did come.
+    if (isRecord(error) || (typeof error === "string" && error !== "")) this.#fail(error);
+    if (whole) this.#end();
+  }
+
+  /** Payload first, finish second: the last arguments may stand beside the `finish_reason`. */
+  #readChoice(choice: WireChoice): void {
+    if (isRecord(choice.delta)) this.#message(choice.delta, false);
+    else if (isRecord(choice.message)) this.#message(choice.message, true);
+    if (typeof choice.finish_reason === "string") this.#finish(choice, choice.finish_reason);
+    if (isRecord(choice.usage)) this.#usage(choice.usage);
+  }
+
+  #message(message: WireMessage, whole: boolean): void {
+    const reasoned = this.#reasoning(message);
+    if (message.content) this.#content(message.content, reasoned);
+    if (typeof message.refusal === "string" && message.refusal !== "") this.#sink.refusal(message.refusal);
+    if (isRecord(message.tool_calls)) {
+      const entries = (Array.isArray(message.tool_calls) ? message.tool_calls : [message.tool_calls]) as WireToolCall[];
+      for (let position = 0; position < entries.length; position++) {
+        const entry = entries[position];
+        if (isRecord(entry)) this.#toolCall(entry, whole ? position : undefined);
+      }
+    }
+    if (isRecord(message.function_call)) this.#functionCall(message.function_call, whole);
+    if (typeof message.audio?.id === "string" && message.audio.id !== "") this.native.audio = { id: message.audio.id };
+    if (isRecord(message.extra_content)) this.native.extra_content = message.extra_content;
+  }
+
+  #content(content: NonNullable<WireMessage["content"]>, reasoned: boolean): void {
+    if (typeof content === "string") {
+      this.#sink.text(content);
+      if (this.native.content !== undefined) mergePart(this.native.content, { type: "text", text: content });
+      return;
+    }
+    if (!Array.isArray(content)) return;
+    for (const part of content as readonly WirePart[]) {
+      if (!isRecord(part)) continue;
+      mergePart((this.native.content ??= []), part);
+      if (part.type === "thinking") {
+        if (!reasoned) this.#sink.reasoning(thinkingText(part.thinking));
+      } else if (typeof part.text === "string" && part.text !== "") {
+        this.#sink.text(part.text);
+      } else if (typeof part.refusal === "string" && part.refusal !== "") {
+        this.#sink.refusal(part.refusal);
+      }
+    }
+  }
+
+  /**
+   * Says the reasoning once, though a server may send it in several fields; each field is kept, since it goes back.
+   * An empty text is kept too: DeepSeek wants `reasoning_content` back with every call, be it empty
+   * (https://api-docs.deepseek.com/guides/thinking_mode).
+   */
+  #reasoning(message: WireMessage): boolean {
+    const { native } = this;
+    const { reasoning_content, reasoning, reasoning_details, thinking_blocks } = message;
+    let delta = "";
+    if (typeof reasoning_content === "string") {
+      native.reasoning_content = (native.reasoning_content ?? "") + reasoning_content;
+      delta = reasoning_content;
+    }
+    if (typeof reasoning === "string") {
+      native.reasoning = (native.reasoning ?? "") + reasoning;
+      delta ||= reasoning;
+    }
+    if (Array.isArray(reasoning_details)) {
+      const text = keepParts((native.reasoning_details ??= []), reasoning_details);
+      delta ||= text;
+    }
+    if (Array.isArray(thinking_blocks)) {
+      const text = keepParts((native.thinking_blocks ??= []), thinking_blocks);
+      delta ||= text;
+    }
+    if (delta === "") return false;
+    this.#sink.reasoning(delta);
+    return true;
+  }
+
+  /** `position` in the list of a whole message, where the calls carry no index and are complete. */
+  #toolCall(entry: WireToolCall, position: number | undefined): void {
+    // A server may fill the field that does not apply with a stub of empty strings: the type decides.
+    const custom = entry.type === "custom" || !isRecord(entry.function) ? entry.custom : undefined;
+    if (isRecord(custom)) {
+      this.#call(
+        position ?? indexOf(entry),
+        entry.id,
+        custom.name,
+        custom.input,
+        extrasOf(entry, CUSTOM),
+        position !== undefined,
+      );
+    } else {
+      const { name, arguments: args } = entry.function ?? {};
+      this.#call(position ?? indexOf(entry), entry.id, name, args, extrasOf(entry, undefined), position !== undefined);
+    }
+  }
+
+  /** The form before `tool_calls`: one call a message, without an id. Servers that fill both fields mean one call. */
+  #functionCall({ name, arguments: args }: WireFunction, whole: boolean): void {
+    if (!this.#sawToolCalls) this.#call(LEGACY_INDEX, undefined, name, args, name ? LEGACY : undefined, whole);
+  }
+
+  #call(
+    index: number | undefined,
+    wireId: unknown,
+    wireName: unknown,
+    args: unknown,
+    metadata: Readonly<Record<string, unknown>> | undefined,
+    whole: boolean,
+  ): void {
+    const id = typeof wireId === "number" ? String(wireId) : typeof wireId === "string" ? wireId : undefined;
+    const name = typeof wireName === "string" ? withoutDebris(wireName) : undefined;
+    const record = isArguments(args) ? args : undefined;
+    const text = record !== undefined ? undefined : argsText(args);
+    // Nothing but empty strings: a stub, or the empty fragment that some servers send last.
+    if (!id && !name && !text && record === undefined && metadata === undefined) return;
+    if (index !== LEGACY_INDEX) this.#sawToolCalls = true;
+    const done = whole ? true : undefined;
+    this.#sink.tool(toolChunk(this.#choice, index, id, name, text, done, metadata, record));
+  }
+
+  #finish(choice: WireChoice, word: string): void {
+    const native = choice.native_finish_reason;
+    const message = typeof native === "string" && native !== "" ? native : undefined;
+    if (message !== undefined) this.native.native_finish_reason = message;
+    // "" on a chunk is no end: some servers send it with every one. In a whole response it is what they said of it.
+    if (word === "" && isRecord(choice.delta)) return;
+    const dropped = DROPPED_CALL.exec(word)?.[0] ?? DROPPED_CALL.exec(message ?? "")?.[0];
+    if (dropped !== undefined) this.#sink.finish("error", word, `${CALL_DROPPED} (${dropped})`);
+    else this.#sink.finish(finishReason(word), word, message === word ? undefined : message);
+  }
+
+  #usage(raw: WireUsage): void {
+    this.#sink.usage({
+      inputTokens: raw.prompt_tokens ?? undefined,
+      outputTokens: raw.completion_tokens ?? undefined,
+      totalTokens: raw.total_tokens ?? undefined,
+      raw,
+    });
+  }
+
+  #fail(raw: WireError | string): void {
+    const message = errorMessage(raw) ?? "The provider reported an error without a message.";
+    const failed = failedGeneration(raw);
+    if (failed !== undefined) {
+      const { name, args } = failed;
+      this.#sink.tool(
+        toolChunk(
+          this.#choice,
+          REJECTED_INDEX,
+          undefined,
+          name,
+          args,
+          undefined,
+          undefined,
+          undefined,
+          undefined,
+          message,
+          "rejected",
+        ),
+      );
+    }
+    this.#sink.fail(new ToolError("provider_error", message, { cause: raw }));
+  }
+}
+
+/** Labels that no server uses, so that these calls meet no other. */
+const LEGACY_INDEX = -1;
+const REJECTED_INDEX = -2;
+
+/** The input is free text. */
+const CUSTOM = Object.freeze({ custom: true });
+/** It goes back as `function_call`, its result under the role `function`. */
+const LEGACY = Object.freeze({ functionCall: true });
+
+/** Gemini did not deliver what its model called; behind a gateway only the native word may say so. */
+const DROPPED_CALL = /MALFORMED_FUNCTION_CALL|UNEXPECTED_TOOL_CALL/;
+/** Written so that it can be shown to the model, too. */
+const CALL_DROPPED =
+  "The call could not be read and was dropped. Call the tool again, with arguments that fit its schema.";
+
+const FINISH_REASONS = new Map<string, FinishReason>([
+  ["stop", "stop"],
+  ["tool_calls", "tool-use"],
+  ["function_call", "tool-use"],
+  ["length", "length"],
+  ["content_filter", "content-filter"],
+  ["error", "error"], // Mistral, OpenRouter
+  // Words of other wires and engines that come through:
+  ["eos_token", "stop"], // TGI
+  ["stop_sequence", "stop"], // TGI, Anthropic behind gateways
+  ["end_turn", "stop"], // Anthropic behind gateways
+  ["tool_use", "tool-use"], // Anthropic behind gateways
+  ["max_tokens", "length"], // Anthropic and Gemini behind gateways
+  ["model_length", "length"], // Mistral
+  ["model_context_window_exceeded", "length"], // GLM, Anthropic behind gateways
+  ["sensitive", "content-filter"], // GLM
+  ["safety", "content-filter"], // Gemini behind gateways
+  ["refusal", "refusal"], // Anthropic behind gateways
+  ["function_call_filter", "error"], // Gemini's own endpoint
+  ["network_error", "error"], // GLM
+  ["insufficient_system_resource", "error"], // DeepSeek
+  ["abort", "error"], // vLLM, SGLang
+]);
+
+/** The word stands before a colon, if there is one: Gemini says which filter after it. */
+function finishReason(word: string): FinishReason {
+  const colon = word.indexOf(":");
+  return FINISH_REASONS.get((colon < 0 ? word : word.slice(0, colon)).toLowerCase()) ?? "unknown";
+}
+
+/** Tokens of the model's own format that leak behind the name (gpt-oss: `search<|channel|>commentary`). No name holds `<|`. */
+function withoutDebris(name: string): string {
+  const debris = name.indexOf("<|");
+  return debris < 0 ? name : name.slice(0, debris);
+}
+
+function indexOf({ index }: WireToolCall): number | undefined {
+  if (typeof index === "number") return index;
+  return typeof index === "string" && /^\d{1,15}$/.test(index) ? Number(index) : undefined;
+}
+
+/** Fields of an entry that are read, or that would mean something else to the buffer. */
+const KNOWN = new Set(["index", "id", "type", "function", "custom", "providerExecuted", "functionCall", "__proto__"]);
+
+/** Everything else on an entry belongs to the call and goes back with it: `extra_content` holds Gemini's signature. */
+function extrasOf(entry: WireToolCall, base: Readonly<Record<string, unknown>> | undefined) {
+  let extras: Record<string, unknown> | undefined;
+  for (const key in entry) {
+    if (KNOWN.has(key)) continue;
+    const value = (entry as Record<string, unknown>)[key];
+    if (value === null || value === undefined || value === "") continue;
+    (extras ??= { ...base })[key] = value;
+  }
+  return extras ?? base;
+}
+
+/** An object stands for itself; `[]` is how PHP writes an empty one. */
+function isArguments(args: unknown): args is Readonly<Record<string, unknown>> {
+  return typeof args === "object" && args !== null && (!Array.isArray(args) || args.length === 0);
+}
+
+/** Text as it is; of any other value the JSON, of which validation says what it is not. */
+function argsText(args: unknown): string | undefined {
+  if (typeof args === "string") return args;
+  return args === null || args === undefined ? undefined : JSON.stringify(args);
+}
+
+function keepParts(kept: WirePart[], parts: readonly WirePart[]): string {
+  let text = "";
+  for (const part of parts) {
+    if (!isRecord(part)) continue;
+    mergePart(kept, part);
+    if (typeof part.text === "string") text += part.text;
+    else if (typeof part.summary === "string") text += part.summary;
+    else text += thinkingText(part.thinking);
+  }
+  return text;
+}
+
+function thinkingText(thinking: WirePart["thinking"]): string {
+  if (typeof thinking === "string") return thinking;
+  if (!Array.isArray(thinking)) return "";
+  let text = "";
+  for (const part of thinking as readonly WirePart[]) if (typeof part?.text === "string") text += part.text;
+  return text;
+}
+
+function errorMessage(error: unknown): string | undefined {
+  if (typeof error === "string") return error === "" ? undefined : error;
+  if (!isRecord(error)) return undefined;
+  const { message, error: inner, detail, code } = error as WireError;
+  return (
+    errorMessage(message) ??
+    errorMessage(inner) ??
+    (typeof detail === "string" ? detail : undefined) ??
+    (code === null || code === undefined ? undefined : `The provider reported the error ${code}.`)
+  );
+}
+
+function isRecord<T>(value: T): value is T & object {
+  return typeof value === "object" && value !== null;
+}

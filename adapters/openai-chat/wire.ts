@@ -1,0 +1,120 @@
+/**
+ * What the servers of this wire send, as far as it is read: every field may be missing, `null` or of another type, for
+ * the wire is spoken by many servers and held to by few.
+ *
+ * @see https://platform.openai.com/docs/api-reference/chat-streaming (seen 2026-08)
+ * @see https://openrouter.ai/docs/api-reference/overview (`reasoning_details`, `native_finish_reason`, errors in chunks)
+ * @see https://docs.mistral.ai/capabilities/reasoning (content as a list of parts)
+ * @see https://ai.google.dev/gemini-api/docs/openai (`extra_content`)
+ */
+export interface WireEvent {
+  readonly id?: string | null;
+  readonly object?: string | null;
+  readonly model?: string | null;
+  readonly choices?: readonly WireChoice[] | null;
+  readonly usage?: WireUsage | null;
+  /** Groq, beside the last chunk. */
+  readonly x_groq?: { readonly usage?: WireUsage | null } | null;
+  readonly error?: WireError | string | null;
+  /** Of an error that is not wrapped: `{ object: "error", message }` (vLLM, Mistral). */
+  readonly message?: unknown;
+}
+
+export interface WireChoice {
+  readonly index?: number | null;
+  /** In a chunk. */
+  readonly delta?: WireMessage | null;
+  /** In a response that was not streamed. */
+  readonly message?: WireMessage | null;
+  readonly finish_reason?: string | null;
+  /** OpenRouter: the word of the server behind it. */
+  readonly native_finish_reason?: string | null;
+  /** OpenRouter, in a response that was not streamed. */
+  readonly error?: WireError | string | null;
+  /** Moonshot puts it here. */
+  readonly usage?: WireUsage | null;
+}
+
+export interface WireMessage {
+  readonly content?: string | readonly WirePart[] | null;
+  readonly refusal?: string | null;
+  /** DeepSeek, Kimi, Qwen and older vLLM. */
+  readonly reasoning_content?: string | null;
+  /** OpenRouter, Groq, Ollama and newer vLLM. */
+  readonly reasoning?: string | null;
+  /** OpenRouter: the same with signatures and encrypted parts; it wants them back. */
+  readonly reasoning_details?: readonly WirePart[] | null;
+  /** LiteLLM: thinking with its signature; it wants it back. */
+  readonly thinking_blocks?: readonly WirePart[] | null;
+  /** A list; TGI streamed one object (https://github.com/huggingface/text-generation-inference/pull/2949). */
+  readonly tool_calls?: readonly WireToolCall[] | WireToolCall | null;
+  /** Before `tool_calls` (2023). */
+  readonly function_call?: WireFunction | null;
+  readonly audio?: { readonly id?: string | null } | null;
+  /** Gemini: a signature on a message without calls. */
+  readonly extra_content?: unknown;
+}
+
+/** One part of a content list or of a reasoning list. Kept whole, since it goes back. */
+export interface WirePart {
+  readonly type?: string | null;
+  readonly index?: number | null;
+  readonly id?: string | null;
+  readonly text?: string | null;
+  readonly summary?: string | null;
+  readonly refusal?: string | null;
+  /** Mistral: a list of text parts. LiteLLM: text. */
+  readonly thinking?: string | readonly WirePart[] | null;
+  readonly signature?: string | null;
+  readonly [key: string]: unknown;
+}
+
+export interface WireToolCall {
+  readonly index?: number | string | null;
+  readonly id?: string | null;
+  readonly type?: string | null;
+  readonly function?: WireFunction | null;
+  readonly custom?: { readonly name?: string | null; readonly input?: string | null } | null;
+  /** Gemini: `{ google: { thought_signature } }`. */
+  readonly extra_content?: unknown;
+}
+
+export interface WireFunction {
+  readonly name?: string | null;
+  /** JSON text; TGI, Mistral and some proxies send the value itself. */
+  readonly arguments?: unknown;
+}
+
+export interface WireUsage {
+  readonly prompt_tokens?: number | null;
+  readonly completion_tokens?: number | null;
+  readonly total_tokens?: number | null;
+}
+
+export interface WireError {
+  readonly message?: string | null;
+  readonly code?: string | number | null;
+  readonly type?: string | null;
+  /** Groq, with the code `tool_use_failed`: what the model wrote. */
+  readonly failed_generation?: string | null;
+  /** llama-box and some gateways wrap the error once more. */
+  readonly error?: WireError | string | null;
+  /** llama-box, FastAPI. */
+  readonly detail?: unknown;
+}
+
+/**
+ * The record of a message from which `assistantMessage()` rebuilds what the turn itself does not hold. Only the fields
+ * that came are there, and under the name under which they came: a server takes back what it sent.
+ */
+export interface NativeMessage {
+  reasoning_content?: string;
+  reasoning?: string;
+  reasoning_details?: WirePart[];
+  thinking_blocks?: WirePart[];
+  /** The content, where it came as a list of parts. */
+  content?: WirePart[];
+  extra_content?: unknown;
+  audio?: { id: string };
+  native_finish_reason?: string;
+}
