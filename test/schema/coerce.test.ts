@@ -1,0 +1,262 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { coerce, dropNulls, type JsonSchema } from "../../src/schema/index.ts";
+
+const of = (schema: JsonSchema): JsonSchema => ({ type: "object", properties: { x: schema } });
+const string = { type: "string" };
+const number = { type: "number" };
+const integer = { type: "integer" };
+const boolean = { type: "boolean" };
+
+describe("coerce() changes what the text says plainly", () => {
+  it.each<[string, JsonSchema, unknown, unknown]>([
+    ["a number", number, "5", 5],
+    ["a decimal", number, "-1.50", -1.5],
+    ["an exponent", number, "1e3", 1000],
+    ["zero", number, "0", 0],
+    ["an integer", integer, "42", 42],
+    ["a whole decimal as an integer", integer, "5.0", 5],
+    ["a number that may be null", { type: ["number", "null"] }, "5", 5],
+    ["true", boolean, "true", true],
+    ["false", boolean, "false", false],
+    ["a list", { type: "array", items: number }, "[1,2]", [1, 2]],
+    ["a list of what has to be coerced too", { type: "array", items: number }, '["1","2"]', [1, 2]],
+    ["an object", { type: "object" }, ' {"a":1}\n', { a: 1 }],
+    ["a lone value", { type: "array", items: string }, "a", ["a"]],
+    ["a lone object", { type: "array", items: { type: "object" } }, { a: 1 }, [{ a: 1 }]],
+    ["an enum of numbers", { enum: [1, 2] }, "2", 2],
+    ["a constant", { const: true }, "true", true],
+    ["items", { type: "array", items: number }, [1, "2", 3], [1, 2, 3]],
+    [
+      "items of a tuple",
+      { type: "array", prefixItems: [number, string], items: boolean },
+      ["1", "2", "true"],
+      [1, "2", true],
+    ],
+    ["values of a record", { type: "object", additionalProperties: number }, { a: "1" }, { a: 1 }],
+    ["an alternative", { anyOf: [number, boolean] }, "true", true],
+    ["the first alternative that fits", { oneOf: [{ type: "null" }, number] }, "7", 7],
+    [
+      "the alternative that was meant",
+      {
+        anyOf: [
+          { type: "object", properties: { k: { const: "a" }, n: { type: "object" } } },
+          { type: "object", properties: { k: { const: "b" }, n: number } },
+        ],
+      },
+      { k: "b", n: "1" },
+      { k: "b", n: 1 },
+    ],
+    ["through allOf", { allOf: [{ description: "x" }, number] }, "1", 1],
+  ])("%s", (_name, schema, before, after) => {
+    const input = { x: before };
+    const copy = structuredClone(input);
+    const result = coerce(input, of(schema));
+    expect(result.value).toEqual({ x: after });
+    expect(result.repairs.length).toBeGreaterThan(0);
+    expect(input).toEqual(copy);
+  });
+});
+
+describe("coerce() leaves", () => {
+  it.each<[string, JsonSchema, unknown]>([
+    ["a string where a string fits", { type: ["string", "number"] }, "5"],
+    ["a string where an alternative takes it", { anyOf: [number, string] }, "5"],
+    ["hexadecimal", number, "0x10"],
+    ["an empty string", number, ""],
+    ["padding", number, " 5 "],
+    ["a plus sign", number, "+5"],
+    ["a leading zero", number, "007"],
+    ["a unit", number, "5 km"],
+    ["a thousands separator", number, "1,000"],
+    ["Infinity", number, "Infinity"],
+    ["what is too large", number, "1e400"],
+    ["what is too small", number, "1e-400"],
+    ["minus zero", number, "-0"],
+    ["an integer beyond 2^53", integer, "9007199254740993"],
+    ["an order number of twenty digits", number, "12345678901234567890"],
+    ["a decimal with more digits than a double keeps", number, "0.12345678901234567"],
+    ["a fraction where an integer is wanted", integer, "1.5"],
+    ["True", boolean, "True"],
+    ["yes", boolean, "yes"],
+    ["1 where a boolean is wanted", boolean, 1],
+    ["null as text", { type: "null" }, "null"],
+    ["null", number, null],
+    ["null for a list", { type: "array", items: string }, null],
+    ["an empty string for a list", { type: "array", items: string }, ""],
+    ["a number where a string is wanted", string, 5],
+    ["a list with bad syntax", { type: "array", items: string }, "[a, b]"],
+    ["a lone value of another type", { type: "array", items: number }, "a"],
+    ["a lone value for a list of anything", { type: "array" }, "a"],
+    ["a list for a lone value", number, [5]],
+    ["JSON of another container", { type: "object" }, "[1]"],
+    ["text without a type", {}, "5"],
+    ["text hidden too deep", { type: "array" }, "[".repeat(200) + "]".repeat(200)],
+  ])("%s", (_name, schema, value) => {
+    const input = { x: value };
+    const result = coerce(input, of(schema));
+    expect(result.value).toBe(input);
+    expect(result.repairs).toEqual([]);
+  });
+});
+
+describe("coerce()", () => {
+  it("reports each change with its path, before and after", () => {
+    const schema = of({ type: "array", items: { type: "object", properties: { n: number } } });
+    expect(coerce({ x: '[{"n":"1"}]' }, schema).repairs).toEqual([
+      { path: ["x"], before: '[{"n":"1"}]', after: [{ n: "1" }] },
+      { path: ["x", 0, "n"], before: "1", after: 1 },
+    ]);
+  });
+
+  it("reads arguments that were encoded twice", () => {
+    const schema = { type: "object", properties: { n: number }, required: ["n"] };
+    expect(coerce('{"n":"1"}', schema).value).toEqual({ n: 1 });
+    expect(coerce('{"n":1}', { properties: { n: number } }).value).toEqual({ n: 1 });
+    expect(coerce('{"n":1}', { anyOf: [schema, { type: "null" }] }).value).toEqual({ n: 1 });
+    expect(coerce('{"n":1}', { $ref: "#/$defs/a", $defs: { a: schema } }).value).toEqual({ n: 1 });
+  });
+
+  it("leaves the free text of a custom tool", () => {
+    expect(coerce('{"n":1}', { type: "string" })).toEqual({ value: '{"n":1}', repairs: [] });
+  });
+
+  it("follows a recursive schema, and a cycle ends", () => {
+    const tree = { type: "object", properties: { n: number, children: { type: "array", items: { $ref: "#" } } } };
+    expect(coerce({ children: [{ n: "1", children: [{ n: "2" }] }] }, tree).value).toEqual({
+      children: [{ n: 1, children: [{ n: 2 }] }],
+    });
+    expect(
+      coerce({ n: "1" }, { $ref: "#/$defs/a", $defs: { a: { $ref: "#/$defs/b" }, b: { $ref: "#/$defs/a" } } }).repairs,
+    ).toEqual([]);
+  });
+
+  it("shares what did not change", () => {
+    const input = { x: "1", other: { deep: [1] } };
+    const { value } = coerce(input, of(number)) as { value: typeof input };
+    expect(value).not.toBe(input);
+    expect(value.other).toBe(input.other);
+  });
+
+  it("keeps `__proto__` an own property", () => {
+    const input: unknown = JSON.parse('{"x":"1","__proto__":{"polluted":"1"}}');
+    const schema = JSON.parse(
+      '{"type":"object","properties":{"x":{"type":"number"},"__proto__":{"properties":{"polluted":{"type":"number"}}}}}',
+    );
+    const { value } = coerce(input, schema);
+    expect(JSON.stringify(value)).toBe('{"x":1,"__proto__":{"polluted":1}}');
+    expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
+  });
+
+  it("gives up on what would take exponential time, and then changes nothing", () => {
+    const branch = { type: "object", properties: { a: { $ref: "#" }, n: number }, required: ["never"] };
+    const schema = { anyOf: [branch, { ...branch }, { ...branch }] };
+    let value: unknown = { n: "1" };
+    for (let depth = 0; depth < 60; depth++) value = { a: value };
+    const begin = performance.now();
+    const result = coerce(value, schema);
+    expect(performance.now() - begin).toBeLessThan(3000);
+    expect(result.value).toBe(value);
+    expect(result.repairs).toEqual([]);
+  });
+
+  it("takes time in line with the value", () => {
+    const schema = of({ type: "array", items: number });
+    const begin = performance.now();
+    expect(coerce({ x: Array.from({ length: 200_000 }, () => "1") }, schema).repairs).toHaveLength(200_000);
+    expect(performance.now() - begin).toBeLessThan(3000);
+  });
+});
+
+describe("dropNulls()", () => {
+  const schema: JsonSchema = {
+    type: "object",
+    properties: {
+      required: string,
+      optional: string,
+      nullable: { type: ["string", "null"] },
+      nullableUnion: { anyOf: [string, { type: "null" }] },
+      anything: {},
+      choice: { enum: ["a", null] },
+      union: { anyOf: [string, number] },
+      nested: { type: "object", properties: { a: string, b: string }, required: ["a"] },
+      list: { type: "array", items: { $ref: "#/$defs/item" } },
+      record: { type: "object", additionalProperties: { type: "object", properties: { a: string } } },
+      parts: { allOf: [{ properties: { a: string, b: string } }, { required: ["b"] }] },
+      shape: {
+        oneOf: [
+          { type: "object", properties: { kind: { const: "circle" }, label: string }, required: ["kind"] },
+          {
+            type: "object",
+            properties: { kind: { const: "square" }, label: { type: ["string", "null"] } },
+            required: ["kind"],
+          },
+        ],
+      },
+    },
+    required: ["required"],
+    $defs: { item: { type: "object", properties: { a: string, next: { $ref: "#/$defs/item" } } } },
+  };
+
+  it.each<[string, unknown, unknown]>([
+    ["drops an optional one", { required: "x", optional: null }, { required: "x" }],
+    ["drops one whose alternatives take no null", { union: null }, {}],
+    ["drops in objects", { nested: { a: "x", b: null } }, { nested: { a: "x" } }],
+    [
+      "drops in items, through references",
+      { list: [{ a: null, next: { a: null, next: null } }] },
+      { list: [{ next: {} }] },
+    ],
+    ["drops in records", { record: { k: { a: null } } }, { record: { k: {} } }],
+    ["drops through allOf, what none of the parts requires", { parts: { a: null, b: null } }, { parts: { b: null } }],
+    [
+      "drops in the alternative that was meant",
+      { shape: { kind: "circle", label: null } },
+      { shape: { kind: "circle" } },
+    ],
+    ["drops a whole optional object", { nested: null, list: null }, {}],
+  ])("%s", (_name, before, after) => {
+    const copy = structuredClone(before);
+    const result = dropNulls(before, schema);
+    expect(result.value).toEqual(after);
+    expect(result.repairs.every((repair) => repair.before === null && repair.after === undefined)).toBe(true);
+    expect(before).toEqual(copy);
+  });
+
+  it.each<[string, unknown]>([
+    ["a required one", { required: null }],
+    ["one that may be null", { nullable: null, nullableUnion: null, anything: null, choice: null }],
+    ["one that the schema does not list", { unknown: null, record: { k: null } }],
+    ["a required one in an object", { nested: { a: null } }],
+    ["an item", { list: [null] }],
+    ["one that its alternative takes", { shape: { kind: "square", label: null } }],
+    ["the root", null],
+  ])("leaves %s", (_name, value) => {
+    expect(dropNulls(value, schema)).toEqual({ value, repairs: [] });
+  });
+
+  it("reports the path", () => {
+    expect(dropNulls({ list: [{}, { a: null }] }, schema).repairs).toEqual([
+      { path: ["list", 1, "a"], before: null, after: undefined },
+    ]);
+  });
+
+  it("changes no string", () => {
+    expect(dropNulls({ optional: "null", nested: '{"b":null}' }, schema).repairs).toEqual([]);
+  });
+});
+
+it("never throws and never changes its input, whatever the value", () => {
+  const schema: JsonSchema = {
+    type: "object",
+    properties: { a: number, b: { type: "array", items: { $ref: "#" } }, c: { anyOf: [boolean, { $ref: "#" }] } },
+    additionalProperties: { $ref: "#" },
+  };
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      const before = JSON.stringify(value);
+      coerce(dropNulls(value, schema).value, schema);
+      expect(JSON.stringify(value)).toBe(before);
+    }),
+  );
+});
