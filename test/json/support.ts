@@ -60,6 +60,42 @@ export function jsonText({ uniqueKeys = false } = {}): fc.Arbitrary<string> {
   return fc.oneof(text, fc.json());
 }
 
+/**
+ * Objects and arrays as models break them, complete: bare words, single quotes, comments, line
+ * breaks in strings, trailing and missing commas. Brackets and commas stand in strings and comments too; bare quotes
+ * in strings do not, since no rule tells for sure where such a string ends.
+ */
+export function brokenText(): fc.Arbitrary<string> {
+  const space = fc.constantFrom("", "", " ", "\n", " // a } ] \n", '/* } ] " */ ');
+  const word = fc.constantFrom("Dave", "True", "None", "12", "-.5", "00123", "New York", "größe");
+  const content = fc.string({
+    unit: fc.constantFrom(..."ab}{][:, \n\t/*å".split(""), "\\n", '\\"', "\\\\", "\\u00e5", "//"),
+    maxLength: 8,
+  });
+  const quoted = fc.oneof(
+    content.map((text) => `"${text}"`),
+    content.map((text) => `'${text.replaceAll("'", "")}'`),
+    content.map((text) => `"it's ${text}"`),
+  );
+  const name = fc.oneof(fc.constantFrom("a", "key_1", "größe"), quoted);
+  const { container } = fc.letrec<{ value: string; object: string; array: string; container: string }>((tie) => ({
+    value: fc.oneof({ depthSize: "small" }, word, quoted, tie("container")),
+    container: fc.oneof(tie("object"), tie("array")),
+    object: fc
+      .tuple(fc.array(fc.tuple(space, name, space, space, tie("value"), space), { maxLength: 4 }), fc.boolean())
+      .map(([entries, comma]) => {
+        const all = entries.map(([a, key, b, c, value, d]) => `${a}${key}${b}:${c}${value}${d}`).join(",");
+        return `{${all}${comma && entries.length > 0 ? "," : ""}}`;
+      }),
+    array: fc
+      .tuple(fc.array(fc.tuple(space, tie("value"), space), { maxLength: 4 }), fc.boolean())
+      .map(
+        ([items, comma]) => `[${items.map((item) => item.join("")).join(",")}${comma && items.length > 0 ? "," : ""}]`,
+      ),
+  }));
+  return container;
+}
+
 function isFirst(entry: readonly string[], index: number, entries: readonly (readonly string[])[]): boolean {
   const name = JSON.parse(entry[1]!) as string;
   return entries.findIndex((other) => JSON.parse(other[1]!) === name) === index;

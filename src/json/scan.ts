@@ -1,0 +1,272 @@
+/**
+ * Did the writer itself close the root and every string of this JSON text, broken as the text may be? A tolerant scan:
+ * linear, without recursion, and conservative. True means that every reading we know of ends where the text ends;
+ * whatever can be read in two ways (a lone quote in a string, say) is false.
+ *
+ * Only objects and arrays count: the end of any other broken root is a guess.
+ *
+ * @example
+ * closedByItself("{city: 'Oslo',}"); // true: broken, but complete
+ * closedByItself('{"city": "Os'); // false
+ */
+export function closedByItself(text: string): boolean {
+  return readBroken(text) !== undefined;
+}
+
+/**
+ * Are the containers of a JSON text nested deeper than `max`? Strings are skipped by searching for their end, so that
+ * this is much cheaper than parsing, and can come before it.
+ */
+export function exceedsDepth(text: string, max: number): boolean {
+  if (text.length <= max) return false;
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      at = endOfString(text, at);
+      if (at < 0) return false;
+    } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      if (++depth > max) return true;
+    } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
+      depth--;
+    }
+  }
+  return false;
+}
+
+/** Where the string that opens at `from` has its closing quote; -1 when it has none. */
+function endOfString(text: string, from: number): number {
+  for (let at = text.indexOf('"', from + 1); at >= 0; at = text.indexOf('"', at + 1)) {
+    let first = at;
+    while (text.charCodeAt(first - 1) === BACKSLASH) first--;
+    if ((at - first) % 2 === 0) return at;
+  }
+  return -1;
+}
+
+/** How a broken text was read. */
+export interface BrokenReading {
+  /** The root is `text.slice(start, end)`. */
+  readonly start: number;
+  readonly end: number;
+  /**
+   * The text without its contents: brackets, `k` for a key, `s` for any other scalar, each followed by one `"` for each
+   * double quote in it. Two texts of one skeleton have the same containers, closed at the same places.
+   */
+  readonly skeleton: string;
+  /** Where quotes stand in strings that should have been escaped. */
+  readonly bareQuotes: readonly number[];
+  /** How many places need a repair that costs more than its own length: missing and surplus commas, see repair.ts. */
+  readonly mends: number;
+  /** An escape sequence with a letter or digit that JSON does not have (`\d`): the first such, as written. */
+  readonly unknownEscape: string | undefined;
+}
+
+/** Reads a broken text; `undefined` when it is not closed, or when we can not be sure that it is. */
+export function readBroken(text: string): BrokenReading | undefined {
+  const start = PREAMBLE.exec(text)![0].length;
+  if (text[start] !== "{" && text[start] !== "[") return undefined;
+  return new BrokenReader(text, start).read();
+}
+
+const QUOTE = 0x22;
+const APOSTROPHE = 0x27;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const SLASH = 0x2f;
+const STAR = 0x2a;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+
+/** Before the root: white space, a byte order mark, the opening line of a Markdown fence. */
+const PREAMBLE = /^[\s\ufeff]*(?:```[a-z]*\s*)?/i;
+
+/** After the root: white space, brackets too many, a comma or semicolon, the end of a fence, a leaked control token. */
+const AFTERWORD = /^(?:[\s}\],;]|```|<\|[a-z_]{1,32}\|>)*$/i;
+
+/** A bare word: a number, a literal, or text that somebody forgot to quote. No quotes, brackets or other punctuation. */
+const BARE_WORD = /[\p{L}\p{N}_$.+-][\p{L}\p{N}\p{M}_$.+\-%@#!?=*~^ \t]*/uy;
+
+/** What comes next. */
+type Expected = "key" | "colon" | "value" | "next";
+
+class BrokenReader {
+  readonly #text: string;
+  readonly #start: number;
+  #at: number;
+  /** The closing brackets that are owed. */
+  readonly #owed: number[] = [];
+  #skeleton = "";
+  readonly #bareQuotes: number[] = [];
+  #mends = 0;
+  #unknownEscape: string | undefined;
+  /** The next end of a comment, and of a line: looked up once for each. */
+  #starSlash = -1;
+  #newline = -1;
+
+  constructor(text: string, start: number) {
+    this.#text = text;
+    this.#start = start;
+    this.#at = start;
+  }
+
+  read(): BrokenReading | undefined {
+    let expected: Expected | undefined = "value";
+    let afterComma = false;
+    while (expected !== undefined) {
+      this.#at = this.#skipSpace(this.#at);
+      if (this.#at >= this.#text.length) return undefined;
+      const code = this.#text.charCodeAt(this.#at);
+      const inObject = this.#owed[this.#owed.length - 1] === CLOSE_BRACE;
+
+      if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
+        // After a key or its colon something is missing; and a bracket of the wrong kind closes nothing for sure.
+        if (expected === "colon" || (expected === "value" && inObject) || code !== this.#owed.pop()) return undefined;
+        if (afterComma) this.#mends++;
+        afterComma = false;
+        this.#skeleton += this.#text[this.#at++]!;
+        if (this.#owed.length === 0) return this.#finish();
+        expected = "next";
+        continue;
+      }
+      if (expected === "next") {
+        afterComma = code === COMMA;
+        if (afterComma) this.#at++;
+        else this.#mends++;
+        expected = inObject ? "key" : "value";
+        continue;
+      }
+      afterComma = false;
+      if (expected === "colon") {
+        if (code !== COLON) return undefined;
+        this.#at++;
+        expected = "value";
+      } else if (expected === "key") {
+        this.#skeleton += "k";
+        expected = this.#scalar(code, true, inObject) ? "colon" : undefined;
+      } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+        this.#skeleton += this.#text[this.#at++]!;
+        this.#owed.push(code === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET);
+        expected = code === OPEN_BRACE ? "key" : "value";
+      } else {
+        this.#skeleton += "s";
+        expected = this.#scalar(code, false, inObject) ? "next" : undefined;
+      }
+    }
+    return undefined;
+  }
+
+  #finish(): BrokenReading | undefined {
+    if (!AFTERWORD.test(this.#text.slice(this.#at))) return undefined;
+    return {
+      start: this.#start,
+      end: this.#at,
+      skeleton: this.#skeleton,
+      bareQuotes: this.#bareQuotes,
+      mends: this.#mends,
+      unknownEscape: this.#unknownEscape,
+    };
+  }
+
+  #scalar(code: number, isKey: boolean, inObject: boolean): boolean {
+    return code === QUOTE || code === APOSTROPHE ? this.#quoted(code, isKey, inObject) : this.#bare();
+  }
+
+  #bare(): boolean {
+    BARE_WORD.lastIndex = this.#at;
+    const word = BARE_WORD.exec(this.#text);
+    if (word === null) return false;
+    this.#at += word[0].length;
+    return true;
+  }
+
+  /**
+   * A quoted string. A quote ends it when what has to follow it follows. Other quotes belong to it if they pair up as
+   * a reader would pair them (`say "hi" to`); a lone one could be the end of a string whose rest never came.
+   */
+  #quoted(quote: number, isKey: boolean, inObject: boolean): boolean {
+    const text = this.#text;
+    const open = this.#at;
+    let inner = 0;
+    let hasBracket = false;
+    for (let at = open + 1; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      if (code === BACKSLASH) {
+        at++;
+        if (text[at] === '"') this.#skeleton += '"';
+        else if (this.#unknownEscape === undefined && /[^\W_bfnrtu]/.test(text[at] ?? "")) {
+          this.#unknownEscape = text.slice(at - 1, at + 1);
+        }
+        continue;
+      }
+      if (code !== quote) {
+        if (code === QUOTE) this.#skeleton += '"';
+        else if (code === OPEN_BRACE || code === OPEN_BRACKET) hasBracket = true;
+        continue;
+      }
+      const before = text[at - 1]!;
+      if (quote === APOSTROPHE && isLetter(before) && isLetter(text[at + 1] ?? "")) {
+        this.#bareQuotes.push(at); // it's
+        continue;
+      }
+
+      const looksOpening = at === open + 1 || /[\s([{=:]/.test(before);
+      if (this.#endsString(at, isKey, inObject)) {
+        if (inner % 2 === 1 || (inner > 0 && looksOpening)) return false;
+        // jsonrepair doubts a quote before a bracket when a bracket is open in the string, and looks further.
+        if (hasBracket) this.#mends++;
+        this.#at = at + 1;
+        return true;
+      }
+      inner++;
+      if (looksOpening !== (inner % 2 === 1)) return false;
+      this.#bareQuotes.push(at);
+      if (quote === QUOTE) this.#skeleton += '"';
+    }
+    return false;
+  }
+
+  #endsString(quoteAt: number, isKey: boolean, inObject: boolean): boolean {
+    const text = this.#text;
+    const at = this.#skipSpace(quoteAt + 1);
+    const code = text.charCodeAt(at);
+    if (isKey) return code === COLON;
+    if (code === COMMA || code === (inObject ? CLOSE_BRACE : CLOSE_BRACKET)) return true;
+    // A comma is missing: before what can only be a key, or at the end of a line.
+    if (code !== QUOTE) return false;
+    if (!inObject) return text.slice(quoteAt, at).includes("\n");
+    const end = endOfString(text, at);
+    return end >= 0 && text.charCodeAt(this.#skipSpace(end + 1)) === COLON && !/[\\\n]/.test(text.slice(at, end));
+  }
+
+  /** Where the white space and comments that begin here end; the length of the text for a comment without end. */
+  #skipSpace(at: number): number {
+    const text = this.#text;
+    for (;;) {
+      const code = text.charCodeAt(at);
+      if (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09 || code === 0xfeff) {
+        at++;
+      } else if (code === SLASH && text.charCodeAt(at + 1) === STAR) {
+        if (this.#starSlash < at + 2) this.#starSlash = indexOrEnd(text, "*/", at + 2);
+        at = this.#starSlash + 2;
+      } else if (code === SLASH && text.charCodeAt(at + 1) === SLASH) {
+        if (this.#newline < at) this.#newline = indexOrEnd(text, "\n", at);
+        at = this.#newline;
+      } else {
+        return at;
+      }
+    }
+  }
+}
+
+function indexOrEnd(text: string, wanted: string, from: number): number {
+  const at = text.indexOf(wanted, from);
+  return at < 0 ? text.length : at;
+}
+
+function isLetter(char: string): boolean {
+  return /^\p{L}$/u.test(char);
+}

@@ -1,0 +1,182 @@
+import { isDeepStrictEqual } from "node:util";
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { closedByItself, exceedsDepth, repairJson } from "../../src/json/index.ts";
+import { BROKEN, HOPELESS } from "./broken.ts";
+import { brokenText, jsonText } from "./support.ts";
+
+describe("repairJson", () => {
+  it.each(BROKEN)("mends %s", (_, text, value) => {
+    expect(() => JSON.parse(text)).toThrow(SyntaxError);
+    const outcome = repairJson(text);
+    expect(outcome).toMatchObject({ ok: true });
+    if (outcome.ok) {
+      expect(isDeepStrictEqual(outcome.value, value)).toBe(true);
+      expect(isDeepStrictEqual(JSON.parse(outcome.text), value)).toBe(true);
+    }
+  });
+
+  it.each(HOPELESS)("refuses %s", (_, text) => {
+    expect(repairJson(text)).toMatchObject({ ok: false });
+  });
+
+  it.each([...BROKEN, ...HOPELESS].map(([name, text]) => [name, text] as const))(
+    "never accepts a text cut in %s",
+    (_, text) => {
+      for (let at = 0; at < text.length; at++) {
+        const outcome = repairJson(text.slice(0, at));
+        const rest = text.slice(at);
+        // After the closing bracket of the root nothing is missing. That it is the root's is what the list is made for.
+        if (outcome.ok) expect(rest).toMatch(/^(?:\s*[}\];]|\s*```|\s*\{"a": 2\}|(?:<\|)?[a-z|>]+|\s)*$/);
+        if (outcome.ok) expect(text.slice(0, at)).toMatch(/[}\]]\s*(?:`{0,3}|<\|?[a-z]*\|?)$/);
+      }
+    },
+  );
+
+  it.each([
+    ['{"a": "b', "truncated"],
+    ['{"a": 1,', "truncated"],
+    ['[{"a": 1}', "truncated"],
+    ['"abc', "truncated"],
+    ["words", "invalid"],
+    ["", "invalid"],
+    ["[1, 2, ...]", "invalid"],
+    ['{"pattern": "\\d+"}', "invalid"],
+  ])("says of %j that it is %s", (text, reason) => {
+    expect(repairJson(text)).toMatchObject({ ok: false, reason });
+  });
+
+  it("names the escape that it does not know", () => {
+    expect(repairJson('{"path": "C:\\Users"}')).toMatchObject({ message: expect.stringContaining("\\U") });
+  });
+
+  it("never accepts less than what the writer closed, however it is broken", () => {
+    let mended = 0;
+    let all = 0;
+    fc.assert(
+      fc.property(brokenText(), (text) => {
+        all++;
+        if (repairJson(text).ok) mended++;
+        for (let at = 0; at < text.length; at++) expect(repairJson(text.slice(0, at))).toMatchObject({ ok: false });
+      }),
+      { numRuns: 500 },
+    );
+    expect(mended / all).toBeGreaterThan(0.5);
+  });
+
+  it("accepts what is JSON already", () => {
+    fc.assert(
+      fc.property(jsonText(), (text) => {
+        fc.pre(/^\s*[{[]/.test(text));
+        const outcome = repairJson(text);
+        expect(outcome.ok && isDeepStrictEqual(outcome.value, JSON.parse(text))).toBe(true);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe("the limits of a repair", () => {
+  it("refuse a text longer than maxLength", () => {
+    expect(repairJson("{a: 'bc'}", { maxLength: 9 })).toMatchObject({ ok: true });
+    expect(repairJson("{a: 'bcd'}", { maxLength: 9 })).toMatchObject({ ok: false, reason: "too_large" });
+    expect(repairJson(`['${"x".repeat(1_048_576)}']`)).toMatchObject({ ok: false, reason: "too_large" });
+  });
+
+  it.each([
+    ["trailing commas", `[${"[1,],".repeat(20_000)}1]`],
+    ["missing commas", `{${'"a":"b" '.repeat(20_000)}}`],
+    ["missing commas between lines", `{${'"a":1\n'.repeat(20_000)}}`],
+    ["open brackets in strings", `[${'["a [b"],'.repeat(20_000)}x]`],
+  ])("refuse a text with too many %s, for which jsonrepair needs quadratic time", (_, text) => {
+    expect(repairJson(text)).toMatchObject({ ok: false, reason: "too_large" });
+  });
+
+  it.each([
+    ["lone quotes", '["' + 'a" b'.repeat(80_000)],
+    ["lone quotes, closed", `["${'a" b'.repeat(80_000)}"]`],
+    ["line breaks and lone quotes", 'x\n"y'.repeat(80_000)],
+    ["line breaks and lone quotes, closed", `["${'x\n"y'.repeat(80_000)}"]`],
+    ["commas in cut strings", `[${'"a,"b,'.repeat(80_000)}"]`],
+    ["unclosed comments in a string", `["${'a "/*" b '.repeat(80_000)}"]`],
+    ["line comments in a string", `["${'"//'.repeat(80_000)}"]`],
+    ["backslashes", `["${"\\".repeat(300_001)}"]`],
+    ["concatenated strings", `["a"${'+"a"'.repeat(80_000)}]`],
+    ["white space", `[x${" ".repeat(300_000)}`],
+    ["white space and control tokens after the root", `{a:1}${" <|call|> ".repeat(50_000)}x`],
+  ])("are not even reached by %s", (_, text) => {
+    expect(repairJson(text)).toMatchObject({ ok: false });
+  });
+
+  it.each([
+    ["line breaks", JSON.stringify({ content: "some text\n".repeat(50_000) }).replaceAll("\\n", "\n")],
+    ["quotes in strings", `["${' "b" c'.repeat(50_000)}"]`],
+    ["quotes in strings, packed", `["${' "b"c'.repeat(50_000)}"]`],
+    ["apostrophes", `['${"it's ".repeat(50_000)}']`],
+    ["single quotes", `[${"'abc',".repeat(50_000)}'x']`],
+    ["bare words", `[${"abc,".repeat(50_000)}x]`],
+    ["comments", `[${"1 /*x*/ ,".repeat(50_000)}x]`],
+  ])("allow any number of %s, which jsonrepair reads in linear time", (_, text) => {
+    expect(repairJson(text)).toMatchObject({ ok: true });
+  });
+
+  it.each(["[", '{"a":', "{a:", "['x',", '{"a" "b" ['])("answer a million of %s, closed or cut", (piece) => {
+    const opened = piece.repeat(1e6);
+    const closers = [...piece].toReversed().flatMap((char) => (char === "[" ? "]" : char === "{" ? "}" : []));
+    const closed = `${opened}1,${closers.join("").repeat(1e6)}`;
+    expect(repairJson(opened)).toMatchObject({ ok: false });
+    expect(repairJson(opened, { maxLength: 1e8 })).toMatchObject({ ok: false });
+    expect(repairJson(closed, { maxLength: 1e8 })).toMatchObject({ ok: false });
+  });
+
+  it("refuse what is nested too deep", () => {
+    expect(repairJson(`${"[".repeat(128)}1,${"]".repeat(128)}`)).toMatchObject({ ok: true });
+    expect(repairJson(`${"[".repeat(129)}1,${"]".repeat(129)}`)).toMatchObject({ ok: false, reason: "too_deep" });
+    const deep = `${"[".repeat(1e5)}1,${"]".repeat(1e5)}`;
+    expect(repairJson(deep, { maxDepth: 1e6 })).toMatchObject({ ok: false, reason: "too_deep" });
+  });
+});
+
+describe("closedByItself", () => {
+  it.each(BROKEN)("is true of a text with %s", (_, text) => {
+    expect(closedByItself(text)).toBe(true);
+  });
+
+  it("is true of JSON objects and arrays, false of all that comes before their end", () => {
+    fc.assert(
+      fc.property(jsonText(), (spaced) => {
+        const text = spaced.trim();
+        fc.pre(/^[{[]/.test(text));
+        expect(closedByItself(text)).toBe(true);
+        for (let at = 0; at < text.length; at++) expect(closedByItself(text.slice(0, at))).toBe(false);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe("exceedsDepth", () => {
+  it.each([
+    ["", 1, false],
+    ["[]", 1, false],
+    ["[[]]", 1, true],
+    ['{"a":[1,{}]}', 3, false],
+    ['{"a":[1,{}]}', 2, true],
+    ["[[],[],[]]", 2, false],
+    ['["[[[[", "\\"[[[[", "\\\\", "[[["]', 1, false],
+    ['["\\\\",[["x"]]]', 2, true],
+    ['["[[[[', 1, false],
+  ])("of %j, %d is %s", (text, max, expected) => {
+    expect(exceedsDepth(text, max)).toBe(expected);
+  });
+
+  it.each(["[", '{"a":', '["\\\\",'])("ends at the limit in a million of %s", (piece) => {
+    expect(exceedsDepth(piece.repeat(1e6), 128)).toBe(true);
+    expect(exceedsDepth(piece.repeat(1e6), 2e6)).toBe(false);
+  });
+
+  it("reads strings of backslashes and quotes in linear time", () => {
+    expect(exceedsDepth(`["${"\\\\".repeat(1e6)}"]`, 1)).toBe(false);
+    expect(exceedsDepth(`["${'\\"'.repeat(1e6)}"]`, 1)).toBe(false);
+  });
+});
