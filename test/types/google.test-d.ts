@@ -54,10 +54,9 @@ export function refused(): void {
   google.tools(tools, { dialect: "openapi" });
   // @ts-expect-error -- a choice has a name or names
   google.toolChoice({ tool: "now" });
+  const other = async function* () {
+    yield { choices: 1, candidates: "no" };
+  };
   // @ts-expect-error -- a stream of something else
-  google.read(
-    (async function* () {
-      yield { choices: 1, candidates: "no" };
-    })(),
-  );
+  google.read(other());
 }

@@ -1,0 +1,273 @@
+import { describe, expect, it, vi } from "vitest";
+import { z } from "zod";
+import { google } from "../../adapters/google/index.ts";
+import type { Loss } from "../../src/schema/lower.ts";
+import { defineTool } from "../../src/tool/tool.ts";
+import { sharedTools } from "../fixtures.ts";
+
+const weather = defineTool({
+  name: "get_weather",
+  description: "Current weather of a city.",
+  inputSchema: z.object({ city: z.string() }),
+  effect: "read",
+  execute: ({ city }) => ({ city, celsius: 21 }),
+});
+const volume = defineTool({ name: "set_volume", inputSchema: z.object({ level: z.number().optional() }) });
+
+/** The parameters of one tool, with what was lost. */
+function lower(inputSchema: Record<string, unknown>, dialect: "json-schema" | "schema") {
+  const losses: Loss[] = [];
+  const tool = defineTool({ name: "t", inputSchema: { type: "object", ...inputSchema } });
+  const [{ functionDeclarations: [declaration] } = { functionDeclarations: [] }] = google.tools([tool], {
+    dialect,
+    onLoss: (loss) => losses.push(loss),
+  }) as {
+    functionDeclarations: { parameters?: unknown; parametersJsonSchema?: unknown }[];
+  }[];
+  expect(Object.keys(declaration!).filter((key) => key.startsWith("parameters")).length).toBeLessThan(2);
+  return {
+    schema: dialect === "schema" ? declaration!.parameters : declaration!.parametersJsonSchema,
+    rules: losses.map(({ path, rule }) => `${path} ${rule}`),
+  };
+}
+
+const property = (schema: unknown, dialect: "json-schema" | "schema") => {
+  const { schema: lowered, rules } = lower({ properties: { p: schema } }, dialect);
+  return { p: (lowered as { properties: { p: unknown } }).properties.p, rules };
+};
+
+describe("tools", () => {
+  it("are one list of declarations, and none for none", () => {
+    expect(google.tools([weather, volume])).toMatchObject([
+      {
+        functionDeclarations: [
+          { name: "get_weather", description: "Current weather of a city.", parametersJsonSchema: { type: "object" } },
+          { name: "set_volume" },
+        ],
+      },
+    ]);
+    expect(google.tools([])).toEqual([]);
+    expect(google.tools([], { dialect: "schema" })).toEqual([]);
+  });
+
+  it("without parameters have none, in both dialects", () => {
+    const now = sharedTools.filter(({ name }) => name === "now");
+    expect(google.tools(now)).toEqual([
+      { functionDeclarations: [{ name: "now", description: "The current time, UTC." }] },
+    ]);
+    expect(google.tools(now, { dialect: "schema" })).toEqual(google.tools(now));
+  });
+
+  it("lose nothing of the shared schemas, in both dialects", () => {
+    const onLoss = vi.fn<(loss: Loss) => void>();
+    google.tools(sharedTools, { onLoss });
+    google.tools(sharedTools, { dialect: "schema", onLoss });
+    expect(onLoss).not.toHaveBeenCalled();
+  });
+
+  it("have no strict mode of their own, and say so", () => {
+    expect(() => google.tools([weather], { strict: true, onLoss: "throw" })).toThrow(/no strict mode/);
+    expect(google.tools([weather], { strict: "auto", onLoss: "throw" })).toHaveLength(1);
+  });
+
+  it("take a dialect that exists", () => {
+    expect(() => google.tools([weather], { dialect: "openapi" as "schema" })).toThrow(TypeError);
+  });
+
+  it.each<[string, unknown, unknown, string[]]>([
+    ["a nullable string stays", { type: ["string", "null"] }, { type: ["string", "null"] }, []],
+    ["a constant becomes a list", { const: "x" }, { type: "string", enum: ["x"] }, []],
+    ["numbers may be listed", { enum: [1, 2] }, { enum: [1, 2] }, []],
+    [
+      "an exclusive bound of an integer becomes inclusive",
+      { type: "integer", exclusiveMinimum: 0, exclusiveMaximum: 9.5 },
+      { type: "integer", minimum: 1, maximum: 9 },
+      [],
+    ],
+    [
+      "an exclusive bound of a number is told",
+      { type: "number", exclusiveMinimum: 0 },
+      { type: "number", description: "(exclusiveMinimum: 0)" },
+      ["/properties/p unsupported:exclusiveMinimum"],
+    ],
+    [
+      "a pattern is told",
+      { type: "string", pattern: "^a" },
+      { type: "string", description: '(pattern: "^a")' },
+      ["/properties/p unsupported:pattern"],
+    ],
+    ["formats stay", { type: "string", format: "uuid" }, { type: "string", format: "uuid" }, []],
+    [
+      "records stay",
+      { type: "object", additionalProperties: { type: "number" } },
+      { type: "object", additionalProperties: { type: "number" } },
+      [],
+    ],
+    [
+      "a closed tuple is closed by its length",
+      { type: "array", prefixItems: [{ type: "string" }], items: false },
+      { type: "array", prefixItems: [{ type: "string" }], maxItems: 1 },
+      [],
+    ],
+    ["any value stays", {}, {}, []],
+    [
+      "a union stays",
+      { oneOf: [{ type: "string" }, { type: "number" }] },
+      { oneOf: [{ type: "string" }, { type: "number" }] },
+      [],
+    ],
+    [
+      "an intersection becomes one schema",
+      { allOf: [{ minimum: 1 }, { type: "integer", maximum: 3 }] },
+      { minimum: 1, type: "integer", maximum: 3 },
+      [],
+    ],
+  ])("as JSON Schema: %s", (_, schema, expected, rules) => {
+    expect(property(schema, "json-schema")).toEqual({ p: expected, rules });
+  });
+
+  it("as JSON Schema: a reference stands alone, its definitions at the root", () => {
+    const { schema } = lower(
+      {
+        properties: { p: { $ref: "#/definitions/Tree", description: "the tree" } },
+        definitions: {
+          Tree: { type: "object", properties: { kids: { type: "array", items: { $ref: "#/definitions/Tree" } } } },
+        },
+      },
+      "json-schema",
+    );
+    expect(schema).toEqual({
+      type: "object",
+      properties: { p: { description: "the tree", anyOf: [{ $ref: "#/$defs/Tree" }] } },
+      $defs: { Tree: { type: "object", properties: { kids: { type: "array", items: { $ref: "#/$defs/Tree" } } } } },
+    });
+  });
+
+  it.each<[string, unknown, unknown, string[]]>([
+    [
+      "a type array with null is nullable",
+      { type: ["string", "null"], description: "d" },
+      { type: "string", nullable: true, description: "d" },
+      [],
+    ],
+    [
+      "other type arrays are a union",
+      { type: ["string", "number", "null"] },
+      {
+        anyOf: [
+          { type: "string", nullable: true },
+          { type: "number", nullable: true },
+        ],
+      },
+      [],
+    ],
+    ["a constant becomes an enum", { const: "x" }, { type: "string", enum: ["x"], format: "enum" }, []],
+    [
+      "an enum has its format",
+      { type: "string", enum: ["a", "b"] },
+      { type: "string", enum: ["a", "b"], format: "enum" },
+      [],
+    ],
+    [
+      "numbers can not be listed and stay numbers",
+      { type: "integer", enum: [1, 2] },
+      { type: "integer", description: "(one of: [1,2])" },
+      ["/properties/p unsupported:enum"],
+    ],
+    [
+      "oneOf becomes anyOf",
+      { oneOf: [{ type: "string" }, { type: "number" }] },
+      { anyOf: [{ type: "string" }, { type: "number" }] },
+      [],
+    ],
+    [
+      "anyOf stands alone",
+      { description: "d", anyOf: [{ type: "string", description: "s" }, { type: "number" }] },
+      {
+        anyOf: [
+          { type: "string", description: "s" },
+          { type: "number", description: "d" },
+        ],
+      },
+      [],
+    ],
+    [
+      "a closed object is open",
+      { type: "object", properties: { a: { type: "string" } }, required: ["a"], additionalProperties: false },
+      { type: "object", properties: { a: { type: "string" } }, required: ["a"] },
+      [],
+    ],
+    [
+      "a record is told",
+      { type: "object", additionalProperties: { type: "number" } },
+      { type: "object", description: '(additionalProperties: {"type":"number"})' },
+      ["/properties/p unsupported:additionalProperties"],
+    ],
+    ["an object without properties has no list of them", { type: "object", properties: {} }, { type: "object" }, []],
+    ["known formats stay", { type: "string", format: "date-time" }, { type: "string", format: "date-time" }, []],
+    [
+      "other formats are told",
+      { type: "string", format: "uuid" },
+      { type: "string", description: '(format: "uuid")' },
+      ["/properties/p unsupported:format"],
+    ],
+    [
+      "bounds stay",
+      { type: "string", minLength: 1, maxLength: 9, pattern: "a" },
+      { type: "string", minLength: 1, maxLength: 9, pattern: "a" },
+      [],
+    ],
+    [
+      "an array holds something",
+      { type: "array" },
+      {
+        type: "array",
+        items: {
+          anyOf: [
+            { type: "string", nullable: true },
+            { type: "number", nullable: true },
+            { type: "boolean", nullable: true },
+          ],
+        },
+      },
+      ["/properties/p/items ensureType"],
+    ],
+    [
+      "a name that is required and not there is left out",
+      { type: "object", properties: { a: { type: "string" } }, required: ["a", "b"] },
+      { type: "object", properties: { a: { type: "string" } }, required: ["a"] },
+      ["/properties/p requireDeclared"],
+    ],
+  ])("as Schema: %s", (_, schema, expected, rules) => {
+    expect(property(schema, "schema")).toEqual({ p: expected, rules });
+  });
+
+  it("as Schema: references are put in their place, recursion is cut", () => {
+    const { schema, rules } = lower(
+      {
+        properties: { p: { $ref: "#/$defs/Tree" } },
+        $defs: { Tree: { type: "object", properties: { kids: { type: "array", items: { $ref: "#/$defs/Tree" } } } } },
+      },
+      "schema",
+    );
+    expect(schema).toEqual({
+      type: "object",
+      properties: { p: { type: "object", properties: { kids: { type: "array", items: { type: "object" } } } } },
+    });
+    expect(rules).toEqual(["/$defs/Tree/properties/kids/items inlineRefs"]);
+  });
+});
+
+describe("toolChoice", () => {
+  it.each([
+    ["auto", undefined, { mode: "AUTO" }],
+    ["auto", { strict: true }, { mode: "VALIDATED" }],
+    ["none", undefined, { mode: "NONE" }],
+    ["required", { parallel: false }, { mode: "ANY" }],
+    [{ name: "1/add" }, undefined, { mode: "ANY", allowedFunctionNames: ["_1__add"] }],
+    [{ names: ["a", "b"], required: true }, undefined, { mode: "ANY", allowedFunctionNames: ["a", "b"] }],
+    [{ names: ["a"] }, { dialect: "schema" }, { mode: "VALIDATED", allowedFunctionNames: ["a"] }],
+  ] as const)("says %j", (choice, options, functionCallingConfig) => {
+    expect(google.toolChoice(choice, options)).toEqual({ toolConfig: { functionCallingConfig } });
+  });
+});

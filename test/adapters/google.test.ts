@@ -1,0 +1,645 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { google } from "../../adapters/google/index.ts";
+import type { GoogleEvent, WireFunctionCall, WirePart, WirePartialArg } from "../../adapters/google/wire.ts";
+import type { StreamEvent, Turn } from "../../src/stream/events.ts";
+import { summarize } from "../../src/testing/index.ts";
+import { defineTool, type Tool } from "../../src/tool/tool.ts";
+import { loadFixture } from "../fixtures.ts";
+
+const weather = defineTool({
+  name: "get_weather",
+  description: "Current weather of a city.",
+  inputSchema: z.object({ city: z.string() }),
+  effect: "read",
+  execute: ({ city }) => ({ city, celsius: 21 }),
+});
+const volume = defineTool({
+  name: "set_volume",
+  inputSchema: z.object({ level: z.number().optional(), room: z.string().optional() }),
+  execute: () => "done",
+});
+
+/** A chunk with these parts, and a finish reason if there is one. */
+function chunk(parts: readonly WirePart[], finishReason?: string, finishMessage?: string): GoogleEvent {
+  return {
+    candidates: [
+      {
+        content: { role: "model", parts },
+        index: 0,
+        ...(finishReason && { finishReason }),
+        ...(finishMessage && { finishMessage }),
+      },
+    ],
+    modelVersion: "gemini-test",
+    responseId: "r1",
+  };
+}
+
+const call = (functionCall: WireFunctionCall): WirePart => ({ functionCall });
+const begin = (name: string): WirePart => call({ name, willContinue: true });
+const pieces = (...partialArgs: WirePartialArg[]): WirePart => call({ partialArgs, willContinue: true });
+const stop = chunk([{ text: "" }], "STOP");
+
+async function readChunks(chunks: readonly GoogleEvent[], tools: readonly Tool[] | null = [weather, volume]) {
+  const stream = google.read(list(chunks), { tools: tools ?? undefined, runId: "run" });
+  const events: StreamEvent[] = [];
+  for await (const event of stream) events.push(event);
+  return { events, turn: stream.turn, calls: summarize(stream.turn).toolCalls };
+}
+
+async function* list<T>(items: readonly T[]): AsyncGenerator<T> {
+  yield* items;
+}
+
+async function turnOf(name: string): Promise<Turn> {
+  const { bytes, tools } = loadFixture("google", name);
+  return google.read(list([bytes]), { tools, runId: "run" }).done();
+}
+
+/** The parts of the one content that goes back. */
+function partsOf(turn: Turn): unknown[] {
+  const contents = google.assistantMessage(turn);
+  expect(contents).toHaveLength(1);
+  expect(contents[0]!.role).toBe("model");
+  return contents[0]!.parts;
+}
+
+describe("calls that come whole", () => {
+  it("are handed out with their chunk if they read, at the end of the turn if they write", async () => {
+    const { events } = await readChunks([
+      chunk([call({ name: "set_volume", args: { level: 1 } }), call({ name: "get_weather", args: { city: "Oslo" } })]),
+      chunk([{ text: "So." }], "STOP"),
+    ]);
+    const order = events.flatMap((event) =>
+      event.type === "tool-use" ? [event.use.name] : event.type === "text-delta" ? [event.delta] : [],
+    );
+    expect(order).toEqual(["get_weather", "So.", "set_volume"]);
+  });
+
+  it("stay apart though neither id nor name nor arguments tell them apart", async () => {
+    const same = call({ id: "x", name: "get_weather", args: { city: "Oslo" } });
+    const { calls } = await readChunks([chunk([same, same]), chunk([same], "STOP")]);
+    expect(calls.map(({ id, status }) => ({ id, status }))).toEqual(
+      [0, 1, 2].map(() => ({ id: "x", status: "complete" })),
+    );
+    const { calls: nameless } = await readChunks([
+      chunk([call({ name: "set_volume" }), call({ name: "set_volume" })], "STOP"),
+    ]);
+    expect(nameless.map(({ input, released }) => ({ input, released }))).toEqual(
+      [0, 1].map(() => ({ input: {}, released: true })),
+    );
+  });
+
+  it("without a name are told, and are no call of a tool", async () => {
+    const { calls } = await readChunks([chunk([call({ args: { level: 3 } })], "STOP")]);
+    expect(calls).toMatchObject([{ name: null, status: "unknown-tool", released: false }]);
+  });
+
+  it("are read from candidate 0 only", async () => {
+    const { turn } = await readChunks([
+      {
+        candidates: [
+          {
+            index: 1,
+            content: { parts: [{ text: "no" }, call({ name: "get_weather", args: { city: "Lima" } })] },
+            finishReason: "STOP",
+          },
+          { index: 0, content: { parts: [{ text: "yes" }] }, finishReason: "STOP" },
+        ],
+      },
+    ]);
+    expect(turn.text).toBe("yes");
+    expect(turn.calls).toEqual([]);
+  });
+
+  it("survive parts that are null, unknown or of the wrong kind", async () => {
+    const parts = [
+      null,
+      7,
+      { videoMetadata: {} },
+      { functionCall: null },
+      { text: 5 },
+      call({}),
+    ] as unknown as WirePart[];
+    const { turn } = await readChunks([chunk(parts), { candidates: null }, {} as GoogleEvent, stop]);
+    expect(turn.error).toBeUndefined();
+    expect(turn.calls).toEqual([]);
+  });
+});
+
+describe("calls whose arguments are streamed", () => {
+  const path = "$.room";
+
+  it("show their input while it grows", async () => {
+    const stream = google.read(
+      list([
+        chunk([begin("set_volume")]),
+        chunk([pieces({ jsonPath: path, stringValue: "kit", willContinue: true })]),
+        chunk([pieces({ jsonPath: path, stringValue: "chen" }, { jsonPath: "$.level", numberValue: 2 })]),
+        chunk([call({})], "STOP"),
+      ]),
+      { tools: [volume] },
+    );
+    const seen: unknown[] = [];
+    for await (const event of stream)
+      if (event.type === "tool-input-delta") seen.push(structuredClone(event.call.input), event.call.changes());
+    expect(seen.slice(0, 4)).toEqual([
+      { room: "kit" },
+      [{ path: [], value: { room: "kit" }, done: false }],
+      { room: "kitchen", level: 2 },
+      [
+        { path: ["room"], append: "chen", done: true },
+        { path: ["level"], value: 2, done: true },
+      ],
+    ]);
+  });
+
+  it("take a place that is left for finished, and a whole string for a new value", async () => {
+    const { calls } = await readChunks(
+      [
+        chunk([
+          begin("any"),
+          pieces({ jsonPath: "$.a", stringValue: "x", willContinue: true }),
+          pieces({ jsonPath: "$.b", stringValue: "y", willContinue: true }),
+        ]),
+        chunk([
+          pieces(
+            { jsonPath: "$.b" },
+            { jsonPath: "$.c", stringValue: "old" },
+            { jsonPath: "$.c", stringValue: "new" },
+            { jsonPath: "$.d", nullValue: null },
+          ),
+        ]),
+        chunk([call({}), { text: "" }], "STOP"),
+      ],
+      null,
+    );
+    expect(calls).toMatchObject([{ status: "complete", input: { a: "x", b: "y", c: "new", d: null } }]);
+  });
+
+  it("may begin with whole arguments, or with pieces beside the name", async () => {
+    const { calls } = await readChunks([
+      chunk([
+        call({ name: "set_volume", args: { level: 1 }, willContinue: true }),
+        pieces({ jsonPath: path, stringValue: "hall" }),
+        call({}),
+      ]),
+      chunk([call({ name: "set_volume", partialArgs: [{ jsonPath: "$.level", numberValue: 5 }] })], "STOP"),
+    ]);
+    expect(calls.map(({ input, status }) => ({ input, status }))).toEqual([
+      { input: { level: 1, room: "hall" }, status: "complete" },
+      { input: { level: 5 }, status: "complete" },
+    ]);
+  });
+
+  it("go on over text, and over a repeated id and name", async () => {
+    const { calls, turn } = await readChunks([
+      chunk([call({ id: "c1", name: "set_volume", willContinue: true })]),
+      chunk([{ text: "Louder" }]),
+      chunk([
+        call({
+          id: "c1",
+          name: "set_volume",
+          partialArgs: [{ jsonPath: "$.level", numberValue: 5 }],
+          willContinue: true,
+        }),
+      ]),
+      chunk([call({ id: "c1" })], "STOP"),
+    ]);
+    expect(turn.text).toBe("Louder");
+    expect(calls).toMatchObject([{ id: "c1", input: { level: 5 }, status: "complete", released: true }]);
+  });
+
+  it("without any arguments are complete if the wire ends them, or goes on to the next call", async () => {
+    const { calls } = await readChunks([
+      chunk([begin("set_volume"), call({}), begin("set_volume"), begin("set_volume"), call({ partialArgs: [] })]),
+      stop,
+    ]);
+    expect(calls.map(({ input, status }) => ({ input, status }))).toEqual(
+      [0, 1, 2].map(() => ({ input: {}, status: "complete" })),
+    );
+  });
+
+  it.each<[string, GoogleEvent[]]>([
+    ["the end marker comes inside a string", [chunk([call({})]), stop]],
+    ["the next call begins inside a string", [chunk([call({ name: "get_weather", args: { city: "Oslo" } })]), stop]],
+    ["STOP comes inside a string", [stop]],
+    ["MAX_TOKENS comes inside a string", [chunk([], "MAX_TOKENS")]],
+    ["OTHER comes inside a string", [chunk([], "OTHER")]],
+    ["[DONE] comes without a finish reason", ["[DONE]"]],
+    ["the stream just ends", []],
+  ])("are cut when %s", async (_, rest) => {
+    const { calls, events } = await readChunks([
+      chunk([begin("set_volume")]),
+      chunk([pieces({ jsonPath: path, stringValue: "ki", willContinue: true })]),
+      ...rest,
+    ]);
+    expect(calls[0]).toMatchObject({
+      status: "truncated",
+      input: { room: "ki" },
+      released: false,
+      error: { code: "truncated" },
+    });
+    expect(events.some((event) => event.type === "tool-error" && event.error.code === "truncated")).toBe(true);
+  });
+
+  it.each(["MAX_TOKENS", "SAFETY", "OTHER", "MALFORMED_FUNCTION_CALL"])(
+    "are cut between two arguments when %s comes",
+    async (reason) => {
+      const { calls } = await readChunks([
+        chunk([begin("set_volume"), pieces({ jsonPath: "$.level", numberValue: 5 })]),
+        chunk([], reason),
+      ]);
+      expect(calls).toMatchObject([{ status: "truncated", released: false }]);
+    },
+  );
+
+  it.each<[string, WirePartialArg]>([
+    ["a path that is none", { jsonPath: "$.a[*]", stringValue: "x" }],
+    ["no path", { stringValue: "x" }],
+    ["a number that JSON has not", { jsonPath: "$.level", numberValue: "NaN" as unknown as number }],
+    ["no value", { jsonPath: "$.level" }],
+    ["a path through a value that is no object", { jsonPath: "$.level.unit", stringValue: "dB" }],
+  ])("fail alone over %s", async (_, piece) => {
+    const { calls, turn } = await readChunks([
+      chunk([
+        begin("set_volume"),
+        pieces({ jsonPath: "$.level", numberValue: 1 }),
+        pieces(piece),
+        pieces({ jsonPath: path, stringValue: "hall" }),
+        call({}),
+      ]),
+      chunk([call({ name: "get_weather", args: { city: "Oslo" } })], "STOP"),
+    ]);
+    expect(calls).toMatchObject([
+      { name: "set_volume", status: "rejected", released: false, error: { code: "rejected" } },
+      { name: "get_weather", status: "complete", released: true },
+    ]);
+    expect(turn.error).toBeUndefined();
+  });
+
+  it("change no prototype", async () => {
+    const turn = await turnOf("quirk-52-hostile-paths");
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+    expect(JSON.stringify(partsOf(turn)[0])).toContain('"__proto__":{"polluted":true}');
+  });
+});
+
+const usage = (n: number): GoogleEvent => ({
+  candidates: [{ content: { parts: [{ text: "a" }] }, ...(n === 2 && { finishReason: "STOP" }) }],
+  usageMetadata: {
+    promptTokenCount: 10,
+    toolUsePromptTokenCount: 3,
+    candidatesTokenCount: n,
+    thoughtsTokenCount: 4,
+    totalTokenCount: 17 + n,
+  },
+});
+
+describe("the end", () => {
+  it.each([
+    ["STOP", "stop"],
+    ["MAX_TOKENS", "length"],
+    ["SAFETY", "content-filter"],
+    ["RECITATION", "content-filter"],
+    ["PROHIBITED_CONTENT", "content-filter"],
+    ["IMAGE_SAFETY", "content-filter"],
+    ["TOO_MANY_TOOL_CALLS", "error"],
+    ["MISSING_THOUGHT_SIGNATURE", "error"],
+    ["OTHER", "unknown"],
+    ["A_WORD_OF_TOMORROW", "unknown"],
+  ])("%s is %s", async (word, reason) => {
+    const { events } = await readChunks([chunk([{ text: "x" }], word)]);
+    expect(events.at(-1)).toMatchObject({ type: "finish", reason, providerReason: word });
+  });
+
+  it("tells the model what to do about a call that the provider dropped", async () => {
+    const { events } = await readChunks([
+      { candidates: [{ finishReason: "MALFORMED_FUNCTION_CALL", finishMessage: "Malformed: f(" }] },
+    ]);
+    expect(events.at(-1)).toMatchObject({
+      type: "finish",
+      reason: "error",
+      message: expect.stringMatching(/Call the function again.*\(Malformed: f\(\)/),
+    });
+  });
+
+  it("is the last of several finish reasons, and what comes after one still counts", async () => {
+    const { turn } = await readChunks([
+      chunk([{ text: "a" }], "STOP"),
+      chunk([{ text: "b" }]),
+      chunk([{ text: "c" }], "MAX_TOKENS"),
+      chunk([{ text: "d" }]),
+    ]);
+    expect(turn.text).toBe("abcd");
+    expect(turn.providerFinishReason).toBe("MAX_TOKENS");
+  });
+
+  it("without a finish reason is a lost connection", async () => {
+    const { events } = await readChunks([chunk([{ text: "a" }])]);
+    expect(events.at(-1)).toMatchObject({ type: "error", error: { code: "connection_lost" } });
+  });
+
+  it("is an error of the provider's with its code and word", async () => {
+    const { events } = await readChunks([
+      chunk([{ text: "a" }]),
+      { error: { code: 429, message: "Quota exceeded.", status: "RESOURCE_EXHAUSTED" } },
+    ]);
+    expect(events.at(-1)).toMatchObject({
+      type: "error",
+      error: { code: "provider_error", message: "Quota exceeded. (429 RESOURCE_EXHAUSTED)" },
+    });
+  });
+
+  it("counts tokens once, thoughts and the use of tools with them", async () => {
+    const { events } = await readChunks([usage(1), usage(2)]);
+    const told = events.filter((event) => event.type === "usage");
+    expect(told).toMatchObject([{ usage: { inputTokens: 13, outputTokens: 6, totalTokens: 19 } }]);
+  });
+});
+
+describe("tools that the server runs", () => {
+  it("are told when they start and when they are done, each as one call of the provider's", async () => {
+    const { bytes, tools } = loadFixture("google", "provider-tool");
+    const stream = google.read(list([bytes]), { tools });
+    const told: unknown[] = [];
+    for await (const event of stream)
+      if (event.type === "provider-tool") told.push([event.call.name, event.call.status]);
+    expect(told).toEqual([
+      ["code_execution", "started"],
+      ["code_execution", "completed"],
+      ["GOOGLE_SEARCH_WEB", "started"],
+      ["GOOGLE_SEARCH_WEB", "completed"],
+    ]);
+    expect(stream.turn.providerToolCalls).toMatchObject([
+      {
+        id: "code1",
+        type: "executableCode",
+        status: "completed",
+        input: { language: "PYTHON", code: "print(17 * 23)" },
+        output: "391\n",
+      },
+      {
+        id: "srch1",
+        type: "toolCall",
+        status: "completed",
+        input: { queries: ["weather oslo"] },
+        output: { search_suggestions: "…" },
+      },
+    ]);
+  });
+
+  it("are paired without ids, and fail with their outcome", async () => {
+    const { turn } = await readChunks([
+      chunk([
+        { executableCode: { language: "PYTHON", code: "1/0" } },
+        { codeExecutionResult: { outcome: "OUTCOME_FAILED", output: "ZeroDivisionError" } },
+      ]),
+      chunk(
+        [
+          { executableCode: { language: "PYTHON", code: "1" } },
+          { codeExecutionResult: { outcome: "OUTCOME_OK", output: "1" } },
+        ],
+        "STOP",
+      ),
+    ]);
+    expect(turn.providerToolCalls.map(({ id, status, output }) => ({ id, status, output }))).toEqual([
+      { id: null, status: "failed", output: "ZeroDivisionError" },
+      { id: null, status: "completed", output: "1" },
+    ]);
+  });
+
+  it("take their function calls from the client, by id or the first of the name", async () => {
+    const { turn } = await readChunks([
+      chunk([
+        call({ name: "get_weather", args: { city: "Oslo" } }),
+        call({ name: "set_volume", args: { level: 1 } }),
+        call({ id: "b", name: "set_volume", args: { level: 2 } }),
+      ]),
+      chunk([
+        { functionResponse: { id: "b", name: "set_volume", response: { ok: 2 } } },
+        { functionResponse: { name: "set_volume", response: { ok: 1 } } },
+      ]),
+      chunk([{ functionResponse: { name: "stranger", response: {} } }], "STOP"),
+    ]);
+    expect(turn.calls.map(({ name }) => name)).toEqual(["get_weather"]);
+    expect(turn.providerToolCalls).toMatchObject([
+      { id: "b", name: "set_volume", input: { level: 2 }, output: { ok: 2 } },
+      { id: null, name: "set_volume", input: { level: 1 }, output: { ok: 1 } },
+    ]);
+    expect(partsOf(turn)).toHaveLength(6);
+    expect(google.toolResults(turn)[0]!.parts).toHaveLength(1);
+  });
+});
+
+describe("assistantMessage", () => {
+  it("joins text, and keeps every signature on its part, also on an empty one", async () => {
+    const { turn } = await readChunks([
+      chunk([{ text: "Th", thought: true }]),
+      chunk([{ text: "ink.", thought: true }]),
+      chunk([{ text: "A" }]),
+      chunk([{ text: "B" }, { text: "" }]),
+      chunk([{ text: "C", thoughtSignature: "S1" }]),
+      chunk([{ text: "D" }, { text: "", thoughtSignature: "S2" }, { text: "E" }], "STOP"),
+    ]);
+    expect(turn).toMatchObject({ text: "ABCDE", reasoning: "Think." });
+    expect(partsOf(turn)).toEqual([
+      { text: "Think.", thought: true },
+      { text: "AB" },
+      { text: "C", thoughtSignature: "S1" },
+      { text: "D" },
+      { text: "", thoughtSignature: "S2" },
+      { text: "E" },
+    ]);
+  });
+
+  it("keeps parallel calls in one content, in order, each with its own signature or none", async () => {
+    const parts = partsOf(await turnOf("quirk-40-signature-on-first-only"));
+    expect(parts).toEqual([
+      { functionCall: { id: "s1", name: "get_weather", args: { city: "Oslo" } }, thoughtSignature: expect.any(String) },
+      { functionCall: { id: "s2", name: "get_weather", args: { city: "Rome" } } },
+      { functionCall: { id: "s3", name: "now", args: {} } },
+    ]);
+  });
+
+  it("has no ids that the wire did not give, and args where it gave none", async () => {
+    const parts = partsOf(await turnOf("quirk-39-no-ids"));
+    expect(parts).toEqual([
+      { functionCall: { name: "set_volume", args: { level: 3 } } },
+      { functionCall: { name: "set_volume", args: {} }, thoughtSignature: expect.any(String) },
+      { functionCall: { name: "now", args: {} } },
+    ]);
+  });
+
+  it("puts streamed arguments together, also those of a call that was cut", async () => {
+    expect(partsOf(await turnOf("truncated-by-length"))).toEqual([
+      { functionCall: { name: "set_volume", args: { level: 4 } }, thoughtSignature: expect.any(String) },
+      { functionCall: { name: "write_file", args: { path: "/etc/motd", content: "Welcome to " } } },
+    ]);
+  });
+
+  it("returns the parts of tools that the server ran as they came", async () => {
+    const { bytes } = loadFixture("google", "provider-tool");
+    const sent = new TextDecoder()
+      .decode(bytes)
+      .match(/(?<=data: ).*/g)!
+      .flatMap((line) => JSON.parse(line).candidates[0].content.parts as unknown[]);
+    expect(partsOf(await turnOf("provider-tool"))).toEqual(sent);
+  });
+
+  it("is nothing for a turn in which nothing came", async () => {
+    expect(google.assistantMessage(await turnOf("blocked-prompt"))).toEqual([]);
+    expect(google.toolResults(await turnOf("blocked-prompt"))).toEqual([]);
+  });
+
+  it("leaves out calls past the limit, which have no result", async () => {
+    const many = Array.from({ length: 4 }, (_, level) => call({ name: "set_volume", args: { level } }));
+    const turn = await google.read(list([chunk(many, "STOP")]), { tools: [volume], limits: { maxCalls: 2 } }).done();
+    expect(partsOf(turn)).toHaveLength(2);
+    expect(google.toolResults(turn)[0]!.parts).toHaveLength(2);
+  });
+});
+
+const use = (output: unknown) => google.toolResult(weather.use({ city: "Oslo" }, { id: "c1" }), output).parts[0];
+
+describe("results", () => {
+  it.each([
+    ["text", "sunny", "sunny"],
+    ["an object, also one with a key error", { error: null, celsius: 3 }, { error: null, celsius: 3 }],
+    ["a list", [1, "a"], [1, "a"]],
+    ["nothing", undefined, null],
+    ["what has a JSON form", new Date(0), "1970-01-01T00:00:00.000Z"],
+  ])("wraps %s as output", (_, given, output) => {
+    expect(use(given)).toEqual({ functionResponse: { id: "c1", name: "get_weather", response: { output } } });
+  });
+
+  it("refuses what has no JSON form", () => {
+    expect(() => use({ n: 1n })).toThrow(TypeError);
+  });
+
+  it("sends no id where the wire gave none", () => {
+    expect(google.toolResult(volume.use({}), 1).parts[0]).toEqual({
+      functionResponse: { name: "set_volume", response: { output: 1 } },
+    });
+  });
+
+  it("answers every call of a turn, in call order, in one content", async () => {
+    const turn = await turnOf("parallel");
+    const uses = turn.calls
+      .map((one) => one.outcome)
+      .filter((outcome) => outcome !== undefined && "execute" in outcome);
+    for (const one of uses.slice(1).toReversed()) await one.execute();
+    expect(google.toolResults(turn)).toEqual([
+      {
+        role: "user",
+        parts: [
+          {
+            functionResponse: {
+              id: "aa10",
+              name: "get_weather",
+              response: { error: "The call of get_weather was not executed." },
+            },
+          },
+          {
+            functionResponse: {
+              id: "bb20",
+              name: "get_weather",
+              response: { output: { tool: "get_weather", input: { city: "Lima" } } },
+            },
+          },
+          {
+            functionResponse: {
+              id: "cc30",
+              name: "refund_order",
+              response: { output: expect.objectContaining({ tool: "refund_order" }) },
+            },
+          },
+        ],
+      },
+    ]);
+  });
+
+  it("tells the model why a call did not happen", async () => {
+    const turn = await turnOf("unknown-tool");
+    expect(google.toolResults(turn)[0]!.parts[0]).toEqual({
+      functionResponse: {
+        id: "unk1",
+        name: "delete_order",
+        response: { error: expect.stringContaining('no tool "delete_order"') },
+      },
+    });
+  });
+
+  it("go by the provider's name of a tool", async () => {
+    const odd = defineTool({ name: "1/add", inputSchema: z.object({}), effect: "read", execute: () => 1 });
+    const name = google.toolName(odd.name);
+    expect(name).toMatch(/^[A-Za-z_][A-Za-z0-9_.:-]*$/);
+    const { turn, calls } = await readChunks([chunk([call({ name, args: {} })], "STOP")], [odd]);
+    expect(calls).toMatchObject([{ name: "1/add", status: "complete" }]);
+    expect(partsOf(turn)).toEqual([{ functionCall: { name, args: {} } }]);
+    expect(google.toolResults(turn)[0]!.parts[0]).toMatchObject({ functionResponse: { name } });
+  });
+});
+
+describe("a whole response", () => {
+  it("is read like a stream, and so is an array of chunks", () => {
+    const whole = google.parse(
+      chunk([{ text: "a" }, call({ name: "get_weather", args: { city: "Oslo" } })], "STOP") as object,
+      { tools: [weather] },
+    );
+    expect(whole.map(({ type }) => type)).toEqual([
+      "start",
+      "text-delta",
+      "tool-input-start",
+      "tool-input-delta",
+      "tool-use",
+      "finish",
+    ]);
+    const array = google.parse([chunk([{ text: "a" }]), chunk([{ text: "b" }], "STOP")] as object[]);
+    expect(array.at(-1)).toMatchObject({ type: "finish", turn: { text: "ab" } });
+  });
+});
+
+describe("recognises", () => {
+  it.each([
+    [{ candidates: [] }, true],
+    [{ promptFeedback: { blockReason: "OTHER" } }, true],
+    [[{ candidates: [] }], true],
+    [{ error: { code: 400, message: "m", status: "INVALID_ARGUMENT" } }, true],
+    [{ error: { code: "rate_limit_exceeded", message: "m", type: "requests" } }, false],
+    [{ error: { message: "m", code: 400, type: "invalid" } }, false],
+    [{ choices: [] }, false],
+    [[], false],
+    ["[DONE]", false],
+    [null, false],
+  ])("%j: %s", (event, expected) => {
+    expect(google.recognises(event)).toBe(expected);
+  });
+});
+
+describe("endpoint", () => {
+  it.each([
+    ["/v1beta/models/gemini-3-flash-preview:streamGenerateContent", "stream"],
+    ["/v1beta/models/gemini-3-flash-preview:generateContent", "whole"],
+    ["/v1/models/gemini-2.5-flash:generateContent", "whole"],
+    ["/v1beta/tunedModels/mine-1:streamGenerateContent", "stream"],
+    [
+      "/v1/projects/p/locations/us-central1/publishers/google/models/gemini-3-pro-preview:streamGenerateContent",
+      "stream",
+    ],
+    ["/v1beta1/publishers/google/models/gemini-3-pro-preview:generateContent", "whole"],
+    ["/v1beta/models/gemini-2.5-flash:countTokens", undefined],
+    ["/v1beta/models", undefined],
+  ])("%s: %s", (path, expected) => {
+    const request = { path, query: new URLSearchParams("alt=sse"), body: {} };
+    expect(google.endpoint.match({ method: "POST", ...request })).toBe(expected);
+    expect(google.endpoint.match({ method: "GET", ...request })).toBeUndefined();
+  });
+
+  it("answers errors as Google does", () => {
+    expect(google.endpoint.errorBody(429, "Slow down.")).toEqual({
+      error: { code: 429, message: "Slow down.", status: "RESOURCE_EXHAUSTED" },
+    });
+  });
+});
