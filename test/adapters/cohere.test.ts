@@ -1,0 +1,451 @@
+import { CohereClientV2, type Cohere } from "cohere-ai";
+import { describe, expect, expectTypeOf, it } from "vitest";
+import { cohere, type WireEvent } from "../../adapters/cohere/index.ts";
+import type { EventSource, ToolChoice } from "../../src/adapter.ts";
+import { defineTool, type Tool, type Turn } from "../../src/index.ts";
+import type { Loss } from "../../src/schema/lower.ts";
+import type { JsonSchema } from "../../src/schema/types.ts";
+import { summarize } from "../../src/testing/index.ts";
+import { fixtureNames, loadFixture, readPieces, sharedTools } from "../fixtures.ts";
+
+function tool(name: string, inputSchema: JsonSchema): Tool {
+  return defineTool({ name, description: `What ${name} does.`, inputSchema, execute: (input: unknown) => input });
+}
+
+async function turnOf(name: string): Promise<Turn> {
+  const fixture = loadFixture("cohere", name);
+  return (await readPieces(cohere, [fixture.bytes], fixture.tools)).turn;
+}
+
+/** The official client, which gets a fixture for an answer. */
+function client(name: string, sent: unknown[] = []) {
+  return new CohereClientV2({
+    token: "test",
+    fetch: async (_url, init) => {
+      sent.push(JSON.parse(String(init?.body)));
+      return new Response(new Uint8Array(loadFixture("cohere", name).bytes), {
+        headers: { "content-type": loadFixture("cohere", name).isWhole ? "application/json" : "text/event-stream" },
+      });
+    },
+  });
+}
+
+const request = {
+  model: "command-a-03-2025",
+  messages: [{ role: "user", content: "Go." }] satisfies Cohere.ChatMessageV2[],
+};
+
+describe("through the official client", () => {
+  /** Where the client itself loses something: what it gives is a stream that was cut, of which nothing is written. */
+  const losses: Record<string, string> = {
+    "no-done-line": "drops a last line that has no line break",
+    "done-in-arguments": "takes a line that holds [DONE] anywhere for the end",
+    "error-object": "throws on an event without a type",
+  };
+  const streamed = fixtureNames("cohere").filter((name) => !loadFixture("cohere", name).isWhole);
+
+  it.each(streamed.filter((name) => !Object.hasOwn(losses, name)))(
+    "%s reads as it does from the bytes",
+    async (name) => {
+      const { tools, expected } = loadFixture("cohere", name);
+      const events = await client(name).chatStream(request);
+      const turn = await cohere.read(events, { tools }).done();
+      expect(JSON.parse(JSON.stringify(summarize(turn)))).toEqual(expected);
+    },
+  );
+
+  it.each(Object.entries(losses))("%s is a cut stream, since the client %s", async (name) => {
+    const { tools } = loadFixture("cohere", name);
+    const turn = await cohere.read(await client(name).chatStream(request), { tools }).done();
+    expect(turn.error?.code).toBe("connection_lost");
+    expect(turn.calls.filter((call) => call.released && !call.tool?.eager)).toEqual([]);
+  });
+
+  it.each(fixtureNames("cohere").filter((name) => loadFixture("cohere", name).isWhole))(
+    "%s parses as it does from the bytes",
+    async (name) => {
+      const { tools, expected } = loadFixture("cohere", name);
+      const response = await client(name).chat(request);
+      const last = cohere.parse(response, { tools }).at(-1);
+      expect(last).toMatchObject({ type: "finish", reason: expected.finishReason });
+      expect(JSON.parse(JSON.stringify(summarize((last as { turn: Turn }).turn)))).toEqual(expected);
+    },
+  );
+
+  it("sends the tools, and the history of a turn, as the wire spells them", async () => {
+    const turn = await turnOf("one-call");
+    for (const call of turn.calls) await (call.outcome as { execute(): Promise<unknown> }).execute();
+    const sent: Record<string, unknown>[] = [];
+    await client("text-only", sent).chatStream({
+      ...request,
+      messages: [...request.messages, ...cohere.assistantMessage(turn), ...cohere.toolResults(turn)],
+      ...cohere.request(sharedTools.slice(0, 1), { strict: true, choice: { name: "get_weather" } }),
+    });
+    expect(sent).toEqual([
+      {
+        model: "command-a-03-2025",
+        stream: true,
+        strict_tools: true,
+        tool_choice: "REQUIRED",
+        tools: [
+          {
+            type: "function",
+            function: expect.objectContaining({
+              name: "get_weather",
+              parameters: expect.objectContaining({ required: ["city"] }),
+            }),
+          },
+        ],
+        messages: [
+          { role: "user", content: "Go." },
+          {
+            role: "assistant",
+            tool_plan: "I will look up the weather in Bergen.",
+            tool_calls: [
+              {
+                id: "get_weather_8k2m4x9q1zta",
+                type: "function",
+                function: { name: "get_weather", arguments: '{"city": "Bergen", "unit": "celsius"}' },
+              },
+            ],
+          },
+          {
+            role: "tool",
+            tool_call_id: "get_weather_8k2m4x9q1zta",
+            content: '{"tool":"get_weather","input":{"city":"Bergen","unit":"celsius"}}',
+          },
+        ],
+      },
+    ]);
+  });
+
+  it("takes and gives the client's own types", () => {
+    expectTypeOf<AsyncIterable<Cohere.V2ChatStreamResponse>>().toExtend<EventSource<WireEvent>>();
+    expectTypeOf<Cohere.V2ChatResponse>().toExtend<WireEvent>();
+    expectTypeOf(cohere.tools([])).toEqualTypeOf<Cohere.ToolV2[]>();
+    expectTypeOf(cohere.request([])).toExtend<Partial<Cohere.V2ChatStreamRequest>>();
+    expectTypeOf(cohere.assistantMessage).returns.toEqualTypeOf<Cohere.ChatMessageV2[]>();
+    expectTypeOf(cohere.toolResult).returns.toEqualTypeOf<Cohere.ChatMessageV2>();
+  });
+});
+
+describe("tools", () => {
+  const inner = { type: "object", properties: { a: { type: "string" } }, required: ["a"] };
+
+  it("sends a schema as it is when nothing holds the model to it", () => {
+    const schema = {
+      type: "object",
+      properties: { n: { type: "integer", minimum: 1 }, any: {}, one: { oneOf: [{ type: "string" }, inner] } },
+      additionalProperties: false,
+    };
+    expect(
+      cohere.tools([tool("f", { $schema: "https://json-schema.org/draft/2020-12/schema", ...schema })], {
+        onLoss: "throw",
+      }),
+    ).toEqual([{ type: "function", function: { name: "f", description: "What f does.", parameters: schema } }]);
+  });
+
+  it("maps a name that Cohere refuses, and reads the call of it", async () => {
+    const search = tool("web.search-now", { type: "object" });
+    expect(cohere.tools([search])[0]?.function?.name).toBe("web__search__now");
+    expect(cohere.toolName("2nd")).toBe("_2nd");
+    const events: WireEvent[] = [
+      {
+        type: "tool-call-start",
+        index: 0,
+        delta: { message: { tool_calls: { id: "c", function: { name: "web__search__now", arguments: "{}" } } } },
+      },
+      { type: "tool-call-end", index: 0 },
+      { type: "message-end", delta: { finish_reason: "TOOL_CALL" } },
+    ];
+    const turn = await cohere.read(iterate(events), { tools: [search] }).done();
+    expect(turn.calls[0]?.name).toBe("web.search-now");
+    expect(turn.calls[0]?.tool).toBe(search);
+    expect(cohere.assistantMessage(turn)).toMatchObject([{ toolCalls: [{ function: { name: "web__search__now" } }] }]);
+  });
+
+  const strictCases: [string, Record<string, unknown>, Record<string, unknown>, string[]][] = [
+    [
+      "keeps what the grammar knows",
+      { e: { enum: ["x"] }, c: { const: 1 }, f: { type: "string", format: "date" }, o: inner },
+      { e: { enum: ["x"] }, c: { const: 1 }, f: { type: "string", format: "date" }, o: inner },
+      [],
+    ],
+    [
+      "keeps a record",
+      { r: { type: "object", additionalProperties: { type: "number" } } },
+      { r: { type: "object", additionalProperties: { type: "number" } } },
+      [],
+    ],
+    [
+      "tells ranges in the description",
+      { n: { type: "integer", minimum: 1, maximum: 9 } },
+      { n: { type: "integer", description: "(minimum: 1, maximum: 9)" } },
+      ["/properties/n unsupported:minimum", "/properties/n unsupported:maximum"],
+    ],
+    [
+      "tells lengths and other formats in the description",
+      { s: { type: "string", minLength: 2, format: "email", description: "Whom." } },
+      { s: { type: "string", description: 'Whom. (format: "email") (minLength: 2)' } },
+      ["/properties/s unsupported:format", "/properties/s unsupported:minLength"],
+    ],
+    [
+      "keeps a pattern without anchors",
+      { s: { type: "string", pattern: "[a-z]+" } },
+      { s: { type: "string", pattern: "[a-z]+" } },
+      [],
+    ],
+    [
+      "tells a pattern with anchors",
+      { s: { type: "string", pattern: "^[a-z]+$" } },
+      { s: { type: "string", description: '(pattern: "^[a-z]+$")' } },
+      ["/properties/s unsupported:pattern"],
+    ],
+    [
+      "says a choice of types as anyOf",
+      { s: { type: ["string", "null"] } },
+      { s: { anyOf: [{ type: "string" }, { type: "null" }] } },
+      [],
+    ],
+    [
+      "says a discriminated union as anyOf",
+      {
+        u: {
+          oneOf: [
+            { ...inner, properties: { a: { const: "x" } } },
+            { ...inner, properties: { a: { const: "y" } } },
+          ],
+        },
+      },
+      {
+        u: {
+          anyOf: [
+            { ...inner, properties: { a: { const: "x" } } },
+            { ...inner, properties: { a: { const: "y" } } },
+          ],
+        },
+      },
+      [],
+    ],
+    [
+      "folds allOf",
+      { i: { allOf: [inner, { properties: { b: { type: "number" } } }] } },
+      { i: { ...inner, properties: { a: { type: "string" }, b: { type: "number" } } } },
+      [],
+    ],
+  ];
+  it.each(strictCases)("strict: %s", (_, properties, expected, losses) => {
+    const found: Loss[] = [];
+    const names = Object.keys(properties);
+    const [param] = cohere.tools([tool("f", { type: "object", properties, required: names })], {
+      strict: true,
+      onLoss: (loss) => found.push(loss),
+    });
+    expect(param?.function?.parameters).toEqual({ type: "object", properties: expected, required: names });
+    expect(found.map(({ path, rule }) => `${path} ${rule}`)).toEqual(losses);
+  });
+
+  it("strict: keeps recursion", () => {
+    const $defs = {
+      Node: {
+        type: "object",
+        properties: { name: { type: "string" }, next: { $ref: "#/$defs/Node" } },
+        required: ["name"],
+      },
+    };
+    const schema = { type: "object", properties: { first: { $ref: "#/$defs/Node" } }, required: ["first"], $defs };
+    expect(cohere.tools([tool("f", schema)], { strict: true, onLoss: "throw" })[0]?.function?.parameters).toEqual(
+      schema,
+    );
+  });
+
+  it("strict: makes one property required where all are optional, and reads its null as absent", async () => {
+    const setVolume = sharedTools.find(({ name }) => name === "set_volume")!;
+    const [param] = cohere.tools([setVolume], { strict: true, onLoss: "throw" });
+    expect(param?.function?.parameters).toMatchObject({
+      required: ["level"],
+      properties: { level: { anyOf: [{ type: "integer" }, { type: "null" }] }, room: { type: "string" } },
+    });
+    const events: WireEvent[] = [
+      {
+        type: "tool-call-start",
+        index: 0,
+        delta: {
+          message: {
+            tool_calls: { id: "c", function: { name: "set_volume", arguments: '{"level": null, "mute": true}' } },
+          },
+        },
+      },
+      { type: "tool-call-end", index: 0 },
+      { type: "message-end", delta: { finish_reason: "TOOL_CALL" } },
+    ];
+    const turn = await cohere.read(iterate(events), { tools: [setVolume] }).done();
+    expect(summarize(turn).toolCalls[0]).toMatchObject({ input: { mute: true }, released: true });
+  });
+
+  it("strict: auto is strict for all tools or for none, since Cohere has one switch for them", () => {
+    const fine = tool("fine", { ...inner, properties: { a: { type: ["string", "null"] } } });
+    const bounded = tool("bounded", { ...inner, properties: { a: { type: "string", minLength: 1 } } });
+    expect(cohere.request([fine], { strict: "auto" })).toMatchObject({
+      strictTools: true,
+      tools: [{ function: { parameters: { properties: { a: { anyOf: [{ type: "string" }, { type: "null" }] } } } } }],
+    });
+    const both = cohere.request([fine, bounded], { strict: "auto", onLoss: "throw" });
+    expect(both).not.toHaveProperty("strictTools");
+    expect(both).toMatchObject({
+      tools: [{ function: { parameters: { properties: { a: { type: ["string", "null"] } } } } }, {}],
+    });
+  });
+});
+
+describe("toolChoice", () => {
+  it.each([
+    ["auto", {}],
+    ["none", { toolChoice: "NONE" }],
+    ["required", { toolChoice: "REQUIRED" }],
+    [{ name: "now" }, { toolChoice: "REQUIRED" }],
+    [{ names: ["now"] }, {}],
+    [{ names: ["now"], required: true }, { toolChoice: "REQUIRED" }],
+  ] as const)("%j", (choice, expected) => {
+    expect(cohere.toolChoice(choice)).toEqual(expected);
+  });
+
+  it("filters the tools of a request by name", () => {
+    expect(names({ name: "now" })).toEqual(["now"]);
+    expect(names({ names: ["write_file", "now"] })).toEqual(["now", "write_file"]);
+    expect(names("required")).toHaveLength(sharedTools.length);
+    expect(() => names({ name: "nwo" })).toThrow(/nwo.*get_weather/);
+    expect(cohere.request([], { choice: "none" })).toEqual({ toolChoice: "NONE" });
+  });
+});
+
+describe("history", () => {
+  it("keeps the plan apart from the thinking", async () => {
+    expect(cohere.assistantMessage(await turnOf("reasoning"))).toEqual([
+      {
+        role: "assistant",
+        toolPlan: " I will calculate it.",
+        content: [{ type: "thinking", thinking: "The user wants the sum. I should not guess, the tool can do it." }],
+        toolCalls: [
+          {
+            id: "calculate_r1e2a3s4o5n6",
+            type: "function",
+            function: { name: "calculate", arguments: '{"expression": "418 * 77"}' },
+          },
+        ],
+      },
+    ]);
+  });
+
+  it("keeps text and thinking in their order", async () => {
+    expect(cohere.assistantMessage(await turnOf("thinking-then-text"))).toEqual([
+      {
+        role: "assistant",
+        content: [
+          { type: "thinking", thinking: "Easy: seven and five." },
+          { type: "text", text: "It is twelve." },
+        ],
+      },
+    ]);
+  });
+
+  it("gives citations back in the client's spelling, what a tool said untouched", async () => {
+    const [message] = cohere.assistantMessage(await turnOf("citations"));
+    expect(message).toMatchObject({
+      citations: [
+        {
+          start: 6,
+          end: 16,
+          text: "21 degrees",
+          type: "TEXT_CONTENT",
+          contentIndex: 0,
+          sources: [{ type: "tool", toolOutput: { city: "Oslo", celsius: "21" } }],
+        },
+      ],
+    });
+    expect(JSON.stringify(message)).not.toContain("tool_output");
+  });
+
+  it("is plain JSON, so that it can be kept", async () => {
+    const { native } = await turnOf("reasoning");
+    expect(JSON.parse(JSON.stringify(native))).toEqual(native);
+  });
+
+  it("is nothing for a turn in which nothing came", async () => {
+    const turn = await cohere.read(iterate<WireEvent>([])).done();
+    expect(cohere.assistantMessage(turn)).toEqual([]);
+  });
+
+  it("has one result for every call, in call order, also for those that did not run", async () => {
+    const turn = await turnOf("truncated-by-length");
+    for (const call of turn.calls) if (call.released) await (call.outcome as { execute(): Promise<unknown> }).execute();
+    const results = cohere.toolResults(turn) as { role: string; toolCallId: string; content: string }[];
+    expect(results.map(({ role, toolCallId }) => [role, toolCallId])).toEqual([
+      ["tool", "get_weather_t1r2u3n4c5a6"],
+      ["tool", "refund_order_t9r8u7n6c5a4"],
+      ["tool", "write_file_t5r5u5n5c5a5"],
+    ]);
+    expect(JSON.parse(results[0]!.content)).toMatchObject({ tool: "get_weather" });
+    expect(JSON.parse(results[1]!.content)).toEqual({ error: expect.stringContaining("not executed") });
+    expect(JSON.parse(results[2]!.content)).toEqual({ error: expect.stringContaining("cut") });
+  });
+
+  it("says of a call that was handed out and not executed that it was not", async () => {
+    expect(cohere.toolResults(await turnOf("one-call"))).toMatchObject([
+      { content: '{"error":"The call of get_weather was not executed."}' },
+    ]);
+  });
+
+  it.each([
+    ["quirk-13-null-arguments", ["{}", "{}", "{}"]],
+    ["malformed-json", ['{"city": "Turin", "unit": "celsius"}']],
+    ["truncated-and-ended", ['{"INVALID_JSON":"{\\"level\\": 4, \\"room\\": \\"kit"}']],
+    ["quirk-12-arguments-as-object", ['{"city":"Gent"}']],
+  ])("%s: arguments in the history are the JSON of an object", async (name, expected) => {
+    const [message] = cohere.assistantMessage(await turnOf(name)) as { toolCalls: Cohere.ToolCallV2[] }[];
+    expect(message?.toolCalls.map((call) => call.function?.arguments)).toEqual(expected);
+  });
+
+  it("gives text as it is, anything else as JSON, and nothing as null", async () => {
+    const use = tool("f", { type: "object" }).use({}, { id: "call" });
+    expect(cohere.toolResult(use, "plain")).toEqual({ role: "tool", toolCallId: "call", content: "plain" });
+    expect(cohere.toolResult(use, [1])).toMatchObject({ content: "[1]" });
+    expect(cohere.toolResult(use, undefined)).toMatchObject({ content: "null" });
+  });
+});
+
+describe("usage", () => {
+  it("counts what the model read and wrote, not what is billed", async () => {
+    expect((await turnOf("one-call")).usage).toMatchObject({
+      inputTokens: 1312,
+      outputTokens: 48,
+      totalTokens: 1360,
+      raw: { cached_tokens: 960 },
+    });
+  });
+});
+
+describe("endpoint", () => {
+  it("knows a request for a stream from one for a whole response", () => {
+    expect(ask("/v2/chat", { stream: true })).toBe("stream");
+    expect(ask("/proxy/v2/chat", { stream: false })).toBe("whole");
+    expect(ask("/v2/chat", {})).toBe("whole");
+    expect(ask("/v1/chat", { stream: true })).toBeUndefined();
+    expect(ask("/v2/chat", undefined, "GET")).toBeUndefined();
+  });
+  it("answers errors as Cohere does", () => {
+    expect(cohere.endpoint.errorBody(429, "slow down")).toEqual({ message: "slow down" });
+  });
+});
+
+function names(choice: ToolChoice) {
+  return cohere.request(sharedTools, { choice }).tools?.map((param) => param.function?.name);
+}
+
+function ask(path: string, body: unknown, method = "POST") {
+  return cohere.endpoint.match({ method, path, query: new URLSearchParams(), body });
+}
+
+async function* iterate<T>(items: readonly T[]): AsyncGenerator<T> {
+  yield* items;
+}
