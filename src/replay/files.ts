@@ -1,0 +1,110 @@
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { dirname, extname, join } from "node:path";
+import { ToolError } from "../errors.ts";
+import { FORMATS, formatOf } from "./recording.ts";
+import type { Format, RecordedChunk, Recording } from "./recording.ts";
+
+/**
+ * Writes a recording: the body into the file itself, its timing into `<file>.timing.json` beside it.
+ * A directory gets `stream.sse`, `stream.ndjson` or `stream.json`. Returns the path of the body.
+ *
+ * @throws ToolError `invalid_recording` if the recording is empty
+ */
+export async function saveRecording(path: string, recording: Recording): Promise<string> {
+  if (recording.bytes.length === 0) {
+    throw invalid(path, "there is nothing to save: the recorded body is empty", "Read the recorded stream to its end");
+  }
+  const intoDirectory = /[/\\]$/.test(path) || (await isDirectory(path));
+  const file = intoDirectory ? join(path, `stream.${formatOf(recording)}`) : path;
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(file, recording.bytes);
+  const { contentType, complete, chunks } = recording;
+  const timing = { contentType, complete, chunks: chunks.map(({ atMs, length }) => [atMs, length]) };
+  await writeFile(`${file}.timing.json`, `${JSON.stringify(timing)}\n`);
+  return file;
+}
+
+/**
+ * Reads a recording: a body with or without its timing, or a directory with a `stream.sse`, `stream.ndjson` or
+ * `stream.json` in it (the first that is there).
+ *
+ * @throws ToolError `invalid_recording`, which says what is wrong and what to do
+ */
+export async function loadRecording(path: string): Promise<Recording> {
+  const file = (await isDirectory(path)) ? await bodyIn(path) : path;
+  let bytes: Uint8Array;
+  try {
+    bytes = new Uint8Array(await readFile(file));
+  } catch (cause) {
+    const missing = (cause as NodeJS.ErrnoException).code === "ENOENT";
+    const what = missing ? "there is no such file" : `it can not be read (${(cause as Error).message})`;
+    throw invalid(file, what, "Give the path of a recorded body, or of a directory with a stream.sse in it", cause);
+  }
+  if (bytes.length === 0) throw invalid(file, "the file is empty", "Record it again");
+  const extension = extname(file).slice(1);
+  const contentType = Object.hasOwn(FORMATS, extension) ? FORMATS[extension as Format] : undefined;
+  return { bytes, contentType, chunks: [], complete: true, ...(await loadTiming(file, bytes.length)) };
+}
+
+async function bodyIn(directory: string): Promise<string> {
+  const names = await readdir(directory);
+  const name = Object.keys(FORMATS)
+    .map((format) => `stream.${format}`)
+    .find((candidate) => names.includes(candidate));
+  if (name !== undefined) return join(directory, name);
+  const found = names.length === 0 ? "nothing" : names.slice(0, 10).join(", ");
+  throw invalid(
+    directory,
+    `the directory has no stream.sse, stream.ndjson or stream.json in it, but ${found}`,
+    "Name a file",
+  );
+}
+
+async function loadTiming(file: string, bodyLength: number): Promise<Partial<Recording> | undefined> {
+  const path = `${file}.timing.json`;
+  let text: string;
+  try {
+    text = await readFile(path, "utf8");
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw invalid(path, `the timing can not be read (${(cause as Error).message})`, "Delete it or record again", cause);
+  }
+  const timing = parseTiming(text);
+  const length = timing?.chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+  if (timing === undefined || (timing.chunks.length > 0 && length !== bodyLength)) {
+    const what = timing === undefined ? "this is no timing" : `it tells of ${length} bytes, the body has ${bodyLength}`;
+    throw invalid(path, what, "Delete it (the body then comes at once) or record again");
+  }
+  return timing;
+}
+
+function parseTiming(text: string): Pick<Recording, "chunks" | "complete"> | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (typeof value !== "object" || value === null) return undefined;
+  const { contentType, complete, chunks } = value as Record<string, unknown>;
+  if (!Array.isArray(chunks)) return undefined;
+  const parsed: RecordedChunk[] = [];
+  for (const chunk of chunks as unknown[]) {
+    if (!Array.isArray(chunk)) return undefined;
+    const [atMs, length] = chunk as unknown[];
+    if (typeof atMs !== "number" || typeof length !== "number" || !(atMs >= 0) || !(length >= 0)) return undefined;
+    parsed.push({ atMs, length });
+  }
+  return { ...(typeof contentType === "string" && { contentType }), complete: complete !== false, chunks: parsed };
+}
+
+async function isDirectory(path: string): Promise<boolean> {
+  return stat(path).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  );
+}
+
+function invalid(path: string, what: string, nextStep: string, cause?: unknown): ToolError {
+  return new ToolError("invalid_recording", `${path}: ${what}. ${nextStep}.`, { cause });
+}

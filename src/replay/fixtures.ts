@@ -1,0 +1,116 @@
+import { readdir, readFile, realpath } from "node:fs/promises";
+import { join, sep } from "node:path";
+import { ToolError } from "../errors.ts";
+import { loadRecording } from "./files.ts";
+import { formatOf } from "./recording.ts";
+import type { Recording } from "./recording.ts";
+
+/** How the server answers for a case, where it does not simply send its body. */
+export interface ReplayBehaviour {
+  /** Answers with this status and the provider's error body, and sends nothing of the recording. */
+  readonly status?: number | undefined;
+  /** The message in that error body. */
+  readonly message?: string | undefined;
+  /** Sends this many bytes of the body and then ends the connection. */
+  readonly cutAtByte?: number | undefined;
+  /** How it ends then: `reset` breaks the connection, `end` ends the response as if that were all. Default `reset`. */
+  readonly cut?: "reset" | "end" | undefined;
+  /** Waits before it answers. */
+  readonly delayMs?: number | undefined;
+  /** Only for so many requests; the others are answered as usual. Default: all. */
+  readonly times?: number | undefined;
+}
+
+/** What the server has for one case of one wire. */
+export interface ReplayCase {
+  /** The body of a streamed response. */
+  readonly stream?: Recording | undefined;
+  /** The body of a response that is not streamed. */
+  readonly whole?: Recording | undefined;
+  readonly behaviour?: ReplayBehaviour | undefined;
+}
+
+/** Where cases come from. Names are `<wire>/<case>`. */
+export interface Fixtures {
+  find(wire: string, name: string): Promise<ReplayCase | undefined>;
+  names(): Promise<string[]>;
+}
+
+/** A wire or a case: no separators, no `..`, nothing hidden. */
+const NAME = /^[A-Za-z0-9_][\w.-]*$/;
+
+/**
+ * Cases in a directory, `<wire>/<case>/stream.sse|.ndjson|.json` and a `meta.json` whose `serve` may hold a
+ * {@link ReplayBehaviour}. Read when they are asked for, so that a changed file counts at once.
+ */
+export function fixturesIn(directory: string): Fixtures {
+  return {
+    async find(wire, name) {
+      if (!NAME.test(wire) || !NAME.test(name)) return undefined;
+      const path = join(directory, wire, name);
+      if (!(await isInside(directory, path))) return undefined;
+      const files = await readdir(path).catch((): string[] => []);
+      const recordings: Recording[] = [];
+      for (const file of ["stream.sse", "stream.ndjson", "stream.json"]) {
+        if (!files.includes(file) || !(await isInside(directory, join(path, file)))) continue;
+        recordings.push(await loadRecording(join(path, file)));
+      }
+      if (recordings.length === 0) return undefined;
+      const whole = recordings.find(isWhole);
+      const stream = recordings.find((recording) => !isWhole(recording));
+      return {
+        whole,
+        stream,
+        behaviour: files.includes("meta.json") ? await behaviourOf(join(path, "meta.json")) : undefined,
+      };
+    },
+    async names() {
+      const names: string[] = [];
+      for (const wire of await directoriesIn(directory)) {
+        for (const name of await directoriesIn(join(directory, wire))) names.push(`${wire}/${name}`);
+      }
+      return names;
+    },
+  };
+}
+
+/** Cases in memory. */
+export function fixturesFrom(cases: ReadonlyMap<string, ReplayCase>): Fixtures {
+  return {
+    find: (wire, name) => Promise.resolve(cases.get(`${wire}/${name}`)),
+    names: () => Promise.resolve([...cases.keys()]),
+  };
+}
+
+/** One JSON document is a response that was not streamed; an array is a stream of its elements. */
+function isWhole(recording: Recording): boolean {
+  if (formatOf(recording) !== "json") return false;
+  return new TextDecoder().decode(recording.bytes.subarray(0, 1024)).trimStart().startsWith("{");
+}
+
+async function behaviourOf(path: string): Promise<ReplayBehaviour | undefined> {
+  try {
+    const meta = JSON.parse(await readFile(path, "utf8")) as { serve?: ReplayBehaviour };
+    return meta.serve;
+  } catch (cause) {
+    throw new ToolError("invalid_recording", `${path} is not JSON. Mend it or delete it.`, { cause });
+  }
+}
+
+/** Links are followed, but not out of the directory. */
+async function isInside(directory: string, path: string): Promise<boolean> {
+  try {
+    const [root, real] = await Promise.all([realpath(directory), realpath(path)]);
+    return real.startsWith(root.endsWith(sep) ? root : root + sep);
+  } catch {
+    return false;
+  }
+}
+
+async function directoriesIn(path: string): Promise<string[]> {
+  const entries = await readdir(path, { withFileTypes: true }).catch(() => []);
+  return entries
+    .filter((entry) => entry.isDirectory() && NAME.test(entry.name))
+    .map((entry) => entry.name)
+    .toSorted();
+}

@@ -1,0 +1,112 @@
+import { createServer } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** A request may have images in it, but not more. */
+const MAX_BODY_BYTES = 64 * 1024 * 1024;
+
+export interface Listening {
+  readonly url: string;
+  readonly port: number;
+  /** Breaks what is open and frees the port. */
+  close(): Promise<void>;
+}
+
+/** Listens on one address. An error of `handle` is answered with status 500, or breaks an answer that has begun. */
+export async function listen(
+  handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
+  options: { readonly host: string; readonly port: number; readonly signal: AbortSignal | undefined },
+): Promise<Listening> {
+  const { host, port, signal } = options;
+  signal?.throwIfAborted();
+  const server = createServer((request, response) => {
+    handle(request, response).catch((error: unknown) => {
+      if (response.headersSent) response.destroy();
+      else sendJson(response, 500, { error: { message: error instanceof Error ? error.message : String(error) } });
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, host, resolve);
+  });
+  const close = closer(server);
+  const onAbort = (): void => void close();
+  signal?.addEventListener("abort", onAbort);
+  server.once("close", () => signal?.removeEventListener("abort", onAbort));
+  const address = server.address() as AddressInfo;
+  const name = address.family === "IPv6" ? `[${address.address}]` : address.address;
+  return { url: `http://${name}:${address.port}`, port: address.port, close };
+}
+
+function closer(server: Server): () => Promise<void> {
+  let closed: Promise<void> | undefined;
+  return () => {
+    closed ??= new Promise((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+    return closed;
+  };
+}
+
+export class BodyTooLarge extends Error {}
+
+/** @throws BodyTooLarge past 64 MiB */
+export async function readBody(request: IncomingMessage): Promise<Uint8Array<ArrayBuffer>> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of request as AsyncIterable<Uint8Array>) {
+    length += piece.length;
+    if (length > MAX_BODY_BYTES) throw new BodyTooLarge(`the request's body is larger than ${MAX_BODY_BYTES} bytes`);
+    pieces.push(piece);
+  }
+  const body = new Uint8Array(length);
+  let at = 0;
+  for (const piece of pieces) {
+    body.set(piece, at);
+    at += piece.length;
+  }
+  return body;
+}
+
+export function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes)) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
+export function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { "content-type": "application/json" });
+  response.end(JSON.stringify(body));
+}
+
+/** Writes one piece and waits where the receiver is slow. `false` when it has left. */
+export async function writePiece(response: ServerResponse, bytes: Uint8Array): Promise<boolean> {
+  if (response.destroyed) return false;
+  if (response.write(bytes)) return true;
+  await new Promise<void>((resolve) => {
+    const done = (): void => {
+      response.off("drain", done);
+      response.off("close", done);
+      resolve();
+    };
+    response.on("drain", done);
+    response.on("close", done);
+  });
+  return !response.destroyed;
+}
+
+const SECRET_NAME = /auth|key|token|secret|cookie|credential|password|signature|session/i;
+const SECRET_VALUE = /^\s*(?:bearer|basic|digest|aws4-)\b/i;
+
+/** The headers without what may be a secret: by their names, and by values that look like credentials. */
+export function withoutSecrets(headers: IncomingHttpHeaders): Record<string, string> {
+  const kept: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    const text = Array.isArray(value) ? value.join(", ") : value;
+    if (text !== undefined && !SECRET_NAME.test(name) && !SECRET_VALUE.test(text)) kept[name] = text;
+  }
+  return kept;
+}

@@ -1,0 +1,11 @@
+export { record } from "./record.ts";
+export type { Recorded } from "./record.ts";
+export { replay } from "./replay.ts";
+export type { ReplayOptions } from "./replay.ts";
+export { loadRecording, saveRecording } from "./files.ts";
+export type { RecordedChunk, Recording } from "./recording.ts";
+export { serveReplay } from "./serve.ts";
+export type { ReceivedRequest, ReplayServer, ServeOptions, Wire } from "./serve.ts";
+export type { ReplayBehaviour, ReplayCase } from "./fixtures.ts";
+export { recordingProxy } from "./proxy.ts";
+export type { ProxyOptions, RecordedResponse, RecordingProxy } from "./proxy.ts";

@@ -1,0 +1,174 @@
+import { extname } from "node:path";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { saveRecording } from "./files.ts";
+import { listen, parseJson, readBody, sendJson, writePiece } from "./http.ts";
+import { record } from "./record.ts";
+import type { Recording } from "./recording.ts";
+import type { Wire } from "./serve.ts";
+
+/** Which response a recording is of. Nothing in it can be a secret. */
+export interface RecordedResponse {
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  readonly status: number;
+  /** Where it was saved; `undefined` without `out`. */
+  readonly file: string | undefined;
+}
+
+export interface ProxyOptions {
+  /** The real endpoint's base URL; a request's path is appended to its path. */
+  readonly url: string;
+  /** Keep only what this adapter takes for its own requests. Default: every successful response. */
+  readonly wire?: Wire | undefined;
+  /** A file for the first response body; those after it get `-2`, `-3` before the extension. */
+  readonly out?: string | undefined;
+  readonly onRecording?: ((recording: Recording, response: RecordedResponse) => void) | undefined;
+  /** A response could not be recorded or saved. Default: `close()` rejects with the first one. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+  /** Default 0: a free one. */
+  readonly port?: number | undefined;
+  /** Default `127.0.0.1`. */
+  readonly host?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface RecordingProxy {
+  /** Use it as the client's base URL instead of the real one. */
+  readonly url: string;
+  readonly port: number;
+  /** Breaks what is open, saves what has come of it, frees the port. */
+  close(): Promise<void>;
+}
+
+/**
+ * Stands in front of a real endpoint, passes requests and responses on, and records the bodies of the responses.
+ * Request headers, keys and cookies go to the endpoint and nowhere else; of the response headers the content type is kept.
+ *
+ * @throws TypeError if `url` is no http(s) URL
+ */
+export async function recordingProxy(options: ProxyOptions): Promise<RecordingProxy> {
+  const { wire, out, onRecording, host = "127.0.0.1", port = 0, signal } = options;
+  const base = endpointUrl(options.url);
+  const open = new Set<Promise<void>>();
+  const errors: unknown[] = [];
+  const onError = options.onError ?? ((error) => errors.push(error));
+  let saved = 0;
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const target = request.url ?? "/";
+    if (!target.startsWith("/")) return sendJson(response, 400, { error: { message: "This is no path." } });
+    const method = request.method ?? "GET";
+    const { pathname, search, searchParams } = new URL(`http://proxy${target}`);
+    const body = await readBody(request);
+    const left = new AbortController();
+    response.once("close", () => left.abort());
+
+    let upstream: Response;
+    try {
+      upstream = await fetch(upstreamUrl(base, pathname, search), {
+        method,
+        headers: requestHeaders(request.headers),
+        ...(body.length > 0 && { body }),
+        redirect: "manual",
+        signal: left.signal,
+      });
+    } catch (error) {
+      if (left.signal.aborted) return;
+      const reason = error instanceof Error ? String(error.cause ?? error) : String(error);
+      return sendJson(response, 502, { error: { message: `${base.origin} can not be reached: ${reason}` } });
+    }
+    const isOurs =
+      wire === undefined || wire.endpoint.match({ method, path: pathname, query: searchParams, body: parseJson(body) });
+    response.writeHead(upstream.status, responseHeaders(upstream.headers));
+    if (isOurs && upstream.ok) {
+      const { stream, recording } = record(upstream);
+      const saving = keep(recording, { method, path: pathname, status: upstream.status }).catch(onError);
+      open.add(saving);
+      void saving.then(() => open.delete(saving));
+      await pass(stream.body, response);
+    } else {
+      await pass(upstream.body, response);
+    }
+  }
+
+  async function keep(promise: Promise<Recording>, response: Omit<RecordedResponse, "file">): Promise<void> {
+    const recording = await promise;
+    if (recording.bytes.length === 0) return;
+    const file = out === undefined ? undefined : await saveRecording(numbered(out, ++saved), recording);
+    onRecording?.(recording, { ...response, file });
+  }
+
+  const server = await listen(handle, { host, port, signal });
+  return {
+    url: server.url,
+    port: server.port,
+    async close() {
+      await server.close();
+      await Promise.all(open);
+      const [first] = errors.splice(0); // said once
+      if (first !== undefined) throw first;
+    },
+  };
+}
+
+function endpointUrl(url: string): URL {
+  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  if (parsed?.protocol !== "http:" && parsed?.protocol !== "https:") {
+    throw new TypeError(`url has to be an http or https URL, not ${JSON.stringify(url)}`);
+  }
+  return parsed;
+}
+
+/** Only path and query are the client's: the host stays that of `base`, whatever the path looks like. */
+function upstreamUrl(base: URL, pathname: string, search: string): URL {
+  const target = new URL(base);
+  target.pathname = base.pathname.replace(/\/$/, "") + pathname;
+  target.search = search || base.search;
+  return target;
+}
+
+/** These belong to one connection, not to the message. */
+const OF_CONNECTION = new Set(
+  "connection keep-alive proxy-connection te trailer transfer-encoding upgrade host content-length expect".split(" "),
+);
+
+function requestHeaders(headers: IncomingHttpHeaders): Headers {
+  const forwarded = new Headers();
+  for (const [name, value] of Object.entries(headers)) {
+    if (value === undefined || OF_CONNECTION.has(name)) continue;
+    forwarded.set(name, Array.isArray(value) ? value.join(", ") : value);
+  }
+  forwarded.set("accept-encoding", "identity"); // the bytes are to be recorded as they are read
+  return forwarded;
+}
+
+function responseHeaders(headers: Headers): Record<string, string | string[]> {
+  const forwarded: Record<string, string | string[]> = {};
+  for (const [name, value] of headers) {
+    // fetch has decoded the body
+    if (OF_CONNECTION.has(name) || name === "content-encoding") continue;
+    forwarded[name] = name === "set-cookie" ? headers.getSetCookie() : value;
+  }
+  return forwarded;
+}
+
+/** The body, piece by piece; a body that breaks off breaks the answer off. */
+async function pass(body: ReadableStream<Uint8Array> | null, response: ServerResponse): Promise<void> {
+  response.flushHeaders();
+  try {
+    for await (const piece of body ?? []) {
+      if (!(await writePiece(response, piece))) return;
+    }
+  } catch {
+    response.destroy();
+    return;
+  }
+  response.end();
+}
+
+function numbered(file: string, count: number): string {
+  if (count === 1) return file;
+  const extension = extname(file);
+  return `${file.slice(0, file.length - extension.length)}-${count}${extension}`;
+}

@@ -1,0 +1,128 @@
+import type { RecordedChunk, Recording } from "./recording.ts";
+
+/** A source that is being recorded. */
+export interface Recorded<Source> {
+  /** The source again, of the same kind: read this one instead. It is read no faster than its reader wants. */
+  readonly stream: Source;
+  /**
+   * Settles when `stream` has been read to its end, has failed, or was left by its reader; the last two are marked
+   * incomplete. Never rejects: a failure of the source reaches the reader of `stream`.
+   */
+  readonly recording: Promise<Recording>;
+}
+
+/**
+ * Keeps a copy of what passes through, with its timing. Bytes are kept as they are; the events of an async iterable
+ * (an SDK's stream) as NDJSON, one line each.
+ *
+ * @example
+ * const { stream, recording } = record(await fetch(url, request));
+ * for await (const event of adapter.read(stream, { tools })) show(event);
+ * await saveRecording("fixtures/mine/stream.sse", await recording);
+ */
+export function record(source: Response): Recorded<Response>;
+export function record(source: ReadableStream<Uint8Array>): Recorded<ReadableStream<Uint8Array>>;
+export function record<Event>(source: AsyncIterable<Event>): Recorded<AsyncIterable<Event>>;
+export function record(
+  source: Response | ReadableStream<Uint8Array> | AsyncIterable<unknown>,
+): Recorded<Response | ReadableStream<Uint8Array> | AsyncIterable<unknown>> {
+  if (source instanceof Response) return recordResponse(source);
+  if (source instanceof ReadableStream) return recordBytes(source, undefined);
+  if (typeof source?.[Symbol.asyncIterator] === "function") return recordEvents(source);
+  throw new TypeError("record() takes a Response, a ReadableStream of bytes or an async iterable of events");
+}
+
+function recordResponse(response: Response): Recorded<Response> {
+  const contentType = response.headers.get("content-type") ?? undefined;
+  if (response.body === null) {
+    const keeper = createKeeper(contentType);
+    keeper.finish(true);
+    return { stream: response, recording: keeper.recording };
+  }
+  const { stream, recording } = recordBytes(response.body, contentType);
+  const { status, statusText, headers } = response;
+  return { stream: new Response(stream, { status, statusText, headers }), recording };
+}
+
+function recordBytes(
+  source: ReadableStream<Uint8Array>,
+  contentType: string | undefined,
+): Recorded<ReadableStream<Uint8Array>> {
+  const keeper = createKeeper(contentType);
+  const reader = source.getReader();
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read();
+          if (done) {
+            keeper.finish(true);
+            return controller.close();
+          }
+          keeper.keep(value.slice()); // the reader may reuse or transfer its bytes
+          controller.enqueue(value);
+        } catch (error) {
+          keeper.finish(false);
+          controller.error(error);
+        }
+      },
+      async cancel(reason) {
+        keeper.finish(false);
+        await reader.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 }, // nothing is read ahead: the timing is that of the source, the pace that of the reader
+  );
+  return { stream, recording: keeper.recording };
+}
+
+function recordEvents<Event>(source: AsyncIterable<Event>): Recorded<AsyncIterable<Event>> {
+  const keeper = createKeeper(undefined);
+  const encoder = new TextEncoder();
+  let sawBytes = false;
+  async function* pass(): AsyncGenerator<Event> {
+    let complete = false;
+    try {
+      for await (const event of source) {
+        if (event instanceof Uint8Array) sawBytes = true;
+        keeper.keep(event instanceof Uint8Array ? event.slice() : encoder.encode(`${JSON.stringify(event)}\n`));
+        yield event;
+      }
+      complete = true;
+    } finally {
+      keeper.finish(complete, sawBytes ? undefined : "application/x-ndjson");
+    }
+  }
+  return { stream: pass(), recording: keeper.recording };
+}
+
+/** Collects the pieces of one body until it is finished, once. */
+function createKeeper(contentType: string | undefined): {
+  keep(bytes: Uint8Array): void;
+  finish(complete: boolean, knownType?: string): void;
+  readonly recording: Promise<Recording>;
+} {
+  const start = performance.now();
+  const pieces: Uint8Array[] = [];
+  const chunks: RecordedChunk[] = [];
+  let length = 0;
+  const { promise, resolve } = Promise.withResolvers<Recording>();
+  return {
+    keep(bytes) {
+      if (bytes.length === 0) return;
+      pieces.push(bytes);
+      chunks.push({ atMs: Math.round(performance.now() - start), length: bytes.length });
+      length += bytes.length;
+    },
+    finish(complete, knownType) {
+      const bytes = new Uint8Array(length);
+      let at = 0;
+      for (const piece of pieces) {
+        bytes.set(piece, at);
+        at += piece.length;
+      }
+      resolve({ bytes, chunks, contentType: contentType ?? knownType, complete });
+    },
+    recording: promise,
+  };
+}

@@ -1,0 +1,37 @@
+/** When a piece of a body came, and how long it is. */
+export interface RecordedChunk {
+  /** Milliseconds since recording began. */
+  readonly atMs: number;
+  /** Bytes. */
+  readonly length: number;
+}
+
+/** A response body as it came over the wire: its exact bytes and their timing. Nothing of the request, no headers. */
+export interface Recording {
+  readonly bytes: Uint8Array;
+  /** The pieces of `bytes` in order; empty where the timing is not known. */
+  readonly chunks: readonly RecordedChunk[];
+  readonly contentType?: string | undefined;
+  /** `false` when the source failed or the reader left before its end. */
+  readonly complete: boolean;
+}
+
+/** The kinds of body, with the name of their file and their content type. */
+export const FORMATS = {
+  sse: "text/event-stream",
+  ndjson: "application/x-ndjson",
+  json: "application/json",
+} as const;
+
+export type Format = keyof typeof FORMATS;
+
+/** The format of a body, from its content type or else its first bytes. */
+export function formatOf(recording: Recording): Format {
+  const type = recording.contentType?.toLowerCase() ?? "";
+  if (type.includes("event-stream")) return "sse";
+  if (/ndjson|jsonl|json-seq/.test(type)) return "ndjson";
+  const start = new TextDecoder().decode(recording.bytes.subarray(0, 4096)).trimStart();
+  if (!/^[{["]/.test(start)) return "sse";
+  const firstLine = start.slice(0, Math.max(0, start.indexOf("\n")));
+  return firstLine.endsWith("}") && /\n\s*\{/.test(start) ? "ndjson" : "json";
+}

@@ -1,0 +1,83 @@
+import type { RecordedChunk, Recording } from "./recording.ts";
+
+export interface ReplayOptions {
+  /** How many times faster than it was recorded. Default `Infinity`: at once, as fast as it is read. */
+  readonly speed?: number | undefined;
+  /** Ends the replay with the signal's reason. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The size of the pieces where a recording has no timing. */
+const PIECE_BYTES = 16 * 1024;
+
+/**
+ * The recorded body again, in the chunks in which it came.
+ *
+ * @throws TypeError if `speed` is not a positive number
+ */
+export function replay(recording: Recording, options: ReplayOptions = {}): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const { speed = Infinity, signal } = options;
+  if (!(speed > 0)) throw new TypeError(`speed has to be a positive number, not ${speed}`);
+  const chunks = piecesOf(recording);
+  const start = performance.now();
+  let next = 0;
+  let at = 0;
+  let onAbort: (() => void) | undefined;
+  const stop = (): void => {
+    if (onAbort !== undefined) signal?.removeEventListener("abort", onAbort);
+  };
+
+  return new ReadableStream<Uint8Array<ArrayBuffer>>(
+    {
+      start(controller) {
+        if (signal === undefined) return;
+        if (signal.aborted) return controller.error(signal.reason);
+        onAbort = () => {
+          stop();
+          controller.error(signal.reason);
+        };
+        signal.addEventListener("abort", onAbort);
+      },
+      async pull(controller) {
+        const chunk = chunks[next++];
+        if (chunk === undefined) {
+          stop();
+          return controller.close();
+        }
+        await until(start + chunk.atMs / speed, signal);
+        if (signal?.aborted) return;
+        controller.enqueue(recording.bytes.slice(at, at + chunk.length));
+        at += chunk.length;
+      },
+      cancel() {
+        stop();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** The recorded chunks, or the body in pieces of one size, due at once. */
+function piecesOf(recording: Recording): readonly RecordedChunk[] {
+  const { bytes, chunks } = recording;
+  if (chunks.length > 0) return chunks;
+  return Array.from({ length: Math.ceil(bytes.length / PIECE_BYTES) }, (_, i) => ({
+    atMs: 0,
+    length: Math.min(PIECE_BYTES, bytes.length - i * PIECE_BYTES),
+  }));
+}
+
+/** Waits for a moment of `performance.now()`; an abort ends the wait. */
+export function until(moment: number, signal: AbortSignal | undefined): Promise<void> | undefined {
+  const ms = moment - performance.now();
+  if (!(ms > 0) || signal?.aborted) return undefined;
+  return new Promise((resolve) => {
+    const done = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", done);
+      resolve();
+    };
+    const timer = setTimeout(done, ms);
+    signal?.addEventListener("abort", done);
+  });
+}

@@ -1,0 +1,191 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Adapter } from "../adapter.ts";
+import { fixturesFrom, fixturesIn } from "./fixtures.ts";
+import type { ReplayBehaviour, ReplayCase } from "./fixtures.ts";
+import { BodyTooLarge, listen, parseJson, readBody, sendJson, withoutSecrets, writePiece } from "./http.ts";
+import { FORMATS, formatOf } from "./recording.ts";
+import type { Recording } from "./recording.ts";
+import { replay, until } from "./replay.ts";
+
+/** What the server needs of an adapter: its name, and how its provider's endpoint looks. */
+export type Wire = Pick<Adapter, "name" | "endpoint">;
+
+export interface ServeOptions {
+  readonly adapters: readonly Wire[];
+  /** A directory of `<wire>/<case>/stream.*`, or cases in memory under `"<wire>/<case>"`. */
+  readonly fixtures: string | ReadonlyMap<string, ReplayCase>;
+  /** Default 0: a free one. */
+  readonly port?: number | undefined;
+  /** Default `127.0.0.1`: nobody outside of this machine. */
+  readonly host?: string | undefined;
+  /** See {@link ReplayOptions}. Default `Infinity`. */
+  readonly speed?: number | undefined;
+  /** How to answer for `"<wire>/<case>"`, instead of what its `meta.json` says. */
+  readonly behaviour?: Readonly<Record<string, ReplayBehaviour>> | undefined;
+  /** Closes the server. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** A request that the server has received. */
+export interface ReceivedRequest {
+  readonly method: string;
+  /** Without the server's own prefix and without the query. */
+  readonly path: string;
+  /** `<wire>/<case>`. */
+  readonly fixture: string;
+  /** Without anything that may be a secret. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** The parsed JSON body; `undefined` if it was none. */
+  readonly body: unknown;
+}
+
+export interface ReplayServer {
+  /** For example `http://127.0.0.1:49152`. A client's base URL is this, `/<wire>/<case>` and the provider's own path. */
+  readonly url: string;
+  readonly port: number;
+  /** What has been asked, oldest first; of very many the last 1,000. */
+  readonly requests: readonly ReceivedRequest[];
+  /** Breaks the open answers and frees the port. */
+  close(): Promise<void>;
+}
+
+/**
+ * Answers as the providers do, from recordings: point an SDK's client at it by its base URL.
+ *
+ * @throws TypeError for an option that can not be
+ * @example
+ * const server = await serveReplay({ adapters: [anthropic], fixtures: "fixtures" });
+ * const client = new Anthropic({ apiKey: "none", baseURL: `${server.url}/anthropic/parallel` });
+ */
+export async function serveReplay(options: ServeOptions): Promise<ReplayServer> {
+  const { adapters, host = "127.0.0.1", port = 0, speed = Infinity, behaviour, signal } = options;
+  if (!(speed > 0)) throw new TypeError(`speed has to be a positive number, not ${speed}`);
+  const wires = new Map(adapters.map((adapter) => [adapter.name, adapter]));
+  const fixtures = typeof options.fixtures === "string" ? fixturesIn(options.fixtures) : fixturesFrom(options.fixtures);
+  const requests: ReceivedRequest[] = [];
+  const asked = new Map<string, number>();
+
+  async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const target = request.url ?? "/";
+    if (!target.startsWith("/") || DOT_DOT.test(target)) return sendError(response, undefined, 400, "This is no path.");
+    const url = new URL(target, "http://replay");
+    const [, wireName = "", caseName = "", ...rest] = url.pathname.split("/");
+    const wire = wires.get(wireName);
+    const fixture = `${wireName}/${caseName}`;
+    const found = wire && (await fixtures.find(wireName, caseName));
+    if (wire === undefined || found === undefined) {
+      return sendError(response, wire, 404, await unknownMessage(wire, wireName, caseName));
+    }
+    const method = request.method ?? "GET";
+    const path = `/${rest.join("/")}`;
+    let body: unknown;
+    try {
+      body = parseJson(await readBody(request));
+    } catch (error) {
+      if (!(error instanceof BodyTooLarge)) throw error;
+      return sendError(response, wire, 413, error.message);
+    }
+    if (requests.push({ method, path, fixture, headers: withoutSecrets(request.headers), body }) > 1000)
+      requests.shift();
+
+    const kind = wire.endpoint.match({ method, path, query: url.searchParams, body });
+    if (kind === undefined) return sendError(response, wire, 404, `${method} ${path} is no request of ${wire.name}.`);
+    const recording = found[kind];
+    const how = currentBehaviour(fixture, behaviour?.[fixture] ?? found.behaviour);
+    if (recording === undefined && how.status === undefined) {
+      return sendError(response, wire, 404, missingKindMessage(fixture, kind, found));
+    }
+    await answer(response, wire, recording, how);
+  }
+
+  function currentBehaviour(fixture: string, how: ReplayBehaviour = {}): ReplayBehaviour {
+    const count = (asked.get(fixture) ?? 0) + 1;
+    asked.set(fixture, count);
+    return count > (how.times ?? Infinity) ? {} : how;
+  }
+
+  async function answer(
+    response: ServerResponse,
+    wire: Wire,
+    recording: Recording | undefined,
+    how: ReplayBehaviour,
+  ): Promise<void> {
+    const left = new AbortController();
+    response.once("close", () => left.abort());
+    await until(performance.now() + (how.delayMs ?? 0), left.signal);
+    if (response.destroyed) return;
+    if (recording === undefined || (how.status !== undefined && how.status !== 200)) {
+      const status = how.status ?? 500;
+      return sendError(response, wire, status, how.message ?? `Replayed error of status ${status}.`);
+    }
+    const contentType = recording.contentType ?? FORMATS[formatOf(recording)];
+    response.writeHead(200, { "content-type": contentType, "cache-control": "no-cache" });
+    response.flushHeaders();
+    await sendBody(response, recording, how, left.signal);
+  }
+
+  async function sendBody(
+    response: ServerResponse,
+    recording: Recording,
+    how: ReplayBehaviour,
+    left: AbortSignal,
+  ): Promise<void> {
+    let allowed = how.cutAtByte ?? Infinity;
+    try {
+      for await (const piece of replay(recording, { speed, signal: left })) {
+        const part = piece.length > allowed ? piece.subarray(0, allowed) : piece;
+        allowed -= part.length;
+        if (part.length > 0 && !(await writePiece(response, part))) return;
+        if (allowed <= 0) break;
+      }
+    } catch (error) {
+      if (left.aborted) return; // the client has left
+      throw error;
+    }
+    if (allowed <= 0 && how.cut !== "end") {
+      // an empty write calls back when all before it is with the system: the client gets these bytes, then no end
+      await new Promise((resolve) => response.write("", resolve));
+      response.socket?.destroy();
+    } else {
+      response.end();
+    }
+  }
+
+  async function unknownMessage(wire: Wire | undefined, wireName: string, caseName: string): Promise<string> {
+    if (wire === undefined) {
+      return `There is no wire "${bounded(wireName)}". Ask for /<wire>/<case>/...; the wires are ${list([...wires.keys()])}.`;
+    }
+    const prefix = `${wireName}/`;
+    const names = (await fixtures.names())
+      .filter((name) => name.startsWith(prefix))
+      .map((name) => name.slice(prefix.length));
+    return `There is no case "${bounded(caseName)}" of ${wireName}. There are ${list(names)}.`;
+  }
+
+  const { url, port: actualPort, close } = await listen(handle, { host, port, signal });
+  return { url, port: actualPort, requests, close };
+}
+
+/** A path that climbs, plain or encoded. */
+const DOT_DOT = /(?:^|[/\\]|%2f|%5c)(?:\.|%2e){2}(?:$|[/\\?#]|%2f|%5c)/i;
+
+function sendError(response: ServerResponse, wire: Wire | undefined, status: number, message: string): void {
+  sendJson(response, status, wire?.endpoint.errorBody(status, message) ?? { error: { message } });
+}
+
+function missingKindMessage(fixture: string, kind: "stream" | "whole", found: ReplayCase): string {
+  const words = { stream: "a streamed", whole: "a whole" };
+  const other = kind === "stream" ? "whole" : "stream";
+  const there = found[other] === undefined ? "nothing" : `${words[other]} response`;
+  return `${fixture} has no body for ${words[kind]} response, only for ${there}.`;
+}
+
+function bounded(text: string): string {
+  return text.slice(0, 100);
+}
+
+/** At most fifty of them. */
+function list(names: readonly string[]): string {
+  const shown = names.slice(0, 50).join(", ") || "none";
+  return names.length > 50 ? `${shown} and ${names.length - 50} more` : shown;
+}

@@ -1,0 +1,180 @@
+import { readdir, readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { loadRecording, recordingProxy, replay, serveReplay } from "../../src/replay/index.ts";
+import type {
+  ProxyOptions,
+  RecordedResponse,
+  Recording,
+  RecordingProxy,
+  ServeOptions,
+} from "../../src/replay/index.ts";
+import { bodyCase, paper, post, streamBody, temporary, wholeBody } from "./wire.ts";
+
+type Kept = [Recording, RecordedResponse];
+
+/** A proxy in front of a replay server. */
+async function setUp(
+  options: Partial<ProxyOptions> = {},
+  upstream: Partial<ServeOptions> = {},
+): Promise<{ proxy: RecordingProxy; kept: Kept[]; requests: readonly { body: unknown }[] }> {
+  const fixtures = new Map([["paper/both", bodyCase(streamBody, wholeBody)]]);
+  const server = await serveReplay({ adapters: [paper], fixtures, ...upstream });
+  const kept: Kept[] = [];
+  const proxy = await recordingProxy({
+    url: `${server.url}/paper/both`,
+    onRecording: (...recorded) => kept.push(recorded),
+    ...options,
+  });
+  onTestFinished(async () => {
+    await proxy.close();
+    await server.close();
+  });
+  return { proxy, kept, requests: server.requests };
+}
+
+describe("the recording proxy", () => {
+  it("passes a request and its response on, and records the response", async () => {
+    const { proxy, kept, requests } = await setUp();
+    const response = await post(`${proxy.url}/v1/write?key=s3cret`, { stream: true, a: "é" });
+    expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/event-stream"]);
+    expect(await response.text()).toBe(streamBody);
+    expect(requests).toMatchObject([{ body: { stream: true, a: "é" }, path: "/v1/write" }]);
+    await proxy.close();
+    expect(kept).toHaveLength(1);
+    const [recording, { method, path, status, file }] = kept[0]!;
+    expect([method, path, status, file]).toEqual(["POST", "/v1/write", 200, undefined]);
+    expect(recording).toMatchObject({ contentType: "text/event-stream", complete: true });
+    expect(await new Response(replay(recording)).text()).toBe(streamBody);
+  });
+
+  it("writes bodies and timing, and nothing of headers, keys and cookies", async () => {
+    const directory = await temporary(onTestFinished);
+    const { proxy } = await setUp({ out: join(directory, "stream.sse") });
+    const secrets = { authorization: "Bearer s3cret", "x-api-key": "s3cret", cookie: "a=s3cret" };
+    await (await post(`${proxy.url}/v1/write?key=s3cret`, { stream: true }, secrets)).text();
+    await (await post(`${proxy.url}/v1/write`, { stream: true }, secrets)).text();
+    await proxy.close();
+    const names = await readdir(directory);
+    expect(names.toSorted()).toEqual([
+      "stream-2.sse",
+      "stream-2.sse.timing.json",
+      "stream.sse",
+      "stream.sse.timing.json",
+    ]);
+    for (const name of names) expect(await readFile(join(directory, name), "utf8")).not.toContain("s3cret");
+    expect(await loadRecording(directory)).toMatchObject({ contentType: "text/event-stream", complete: true });
+  });
+
+  it("passes the caller's headers on, and those of the endpoint back", async () => {
+    let seen: Record<string, unknown> = {};
+    const upstream = createServer((request, response) => {
+      seen = request.headers;
+      response.setHeader("set-cookie", ["a=1", "b=2"]);
+      response.writeHead(201, { "content-encoding": "gzip", "x-request-id": "7" });
+      response.end(gzipSync(wholeBody));
+    });
+    await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
+    const { port } = upstream.address() as AddressInfo;
+    const kept: Kept[] = [];
+    const proxy = await recordingProxy({
+      url: `http://127.0.0.1:${port}`,
+      onRecording: (...recorded) => kept.push(recorded),
+    });
+    onTestFinished(async () => {
+      await proxy.close();
+      upstream.closeAllConnections();
+      upstream.close();
+    });
+    const response = await post(`${proxy.url}//evil.example/../v1`, {}, { authorization: "Bearer s3cret" });
+    expect([response.status, response.headers.get("x-request-id"), response.headers.getSetCookie()]).toEqual([
+      201,
+      "7",
+      ["a=1", "b=2"],
+    ]);
+    expect(await response.text()).toBe(wholeBody);
+    expect(seen).toMatchObject({
+      authorization: "Bearer s3cret",
+      host: `127.0.0.1:${port}`,
+      "accept-encoding": "identity",
+    });
+    await proxy.close();
+    expect(new TextDecoder().decode(kept[0]![0].bytes)).toBe(wholeBody);
+  });
+
+  it("passes errors on and does not record them", async () => {
+    const { proxy, kept } = await setUp({}, { behaviour: { "paper/both": { status: 429 } } });
+    const response = await post(`${proxy.url}/v1/write`, { stream: true });
+    expect([response.status, await response.json()]).toEqual([429, expect.objectContaining({ type: "error" })]);
+    await proxy.close();
+    expect(kept).toEqual([]);
+  });
+
+  it("records only what the wire takes for its own, if one is given", async () => {
+    const other = { ...paper, endpoint: { ...paper.endpoint, match: () => undefined } };
+    const { proxy, kept } = await setUp({ wire: other });
+    expect(await (await post(`${proxy.url}/v1/write`, { stream: true })).text()).toBe(streamBody);
+    await proxy.close();
+    expect(kept).toEqual([]);
+  });
+
+  it("keeps what came of a response that breaks off, and breaks off too", async () => {
+    const { proxy, kept } = await setUp({}, { behaviour: { "paper/both": { cutAtByte: 30 } } });
+    const response = await post(`${proxy.url}/v1/write`, { stream: true });
+    await expect(response.text()).rejects.toThrow();
+    await proxy.close();
+    expect(kept[0]![0]).toMatchObject({ complete: false });
+    expect(Buffer.from(kept[0]![0].bytes)).toEqual(Buffer.from(streamBody).subarray(0, 30));
+  });
+
+  it("keeps what came before the client left", async () => {
+    const slow = {
+      ...bodyCase(streamBody).stream!,
+      chunks: [
+        { atMs: 0, length: 5 },
+        { atMs: 3_600_000, length: 5 },
+      ],
+    };
+    const { proxy, kept } = await setUp({}, { fixtures: new Map([["paper/both", { stream: slow }]]), speed: 1 });
+    const response = await post(`${proxy.url}/v1/write`, { stream: true });
+    const reader = response.body!.getReader();
+    await reader.read();
+    await reader.cancel();
+    await proxy.close();
+    expect(kept[0]![0]).toMatchObject({ complete: false, bytes: new TextEncoder().encode("data:") });
+  });
+
+  it("says that the endpoint can not be reached", async () => {
+    const gone = await serveReplay({ adapters: [paper], fixtures: new Map() });
+    await gone.close();
+    const proxy = await recordingProxy({ url: gone.url });
+    onTestFinished(() => proxy.close());
+    const response = await post(`${proxy.url}/v1/write`, {});
+    expect(response.status).toBe(502);
+    expect(await response.text()).toMatch(/127\.0\.0\.1:\d+ can not be reached: .*ECONNREFUSED/);
+  });
+
+  it("says at the end that a recording could not be saved", async () => {
+    const directory = await temporary(onTestFinished);
+    const out = join(directory, "file.sse", "below.sse");
+    const { proxy } = await setUp({ out: join(directory, "file.sse") });
+    await (await post(`${proxy.url}/v1/write`, { stream: true })).text();
+    await proxy.close();
+    const failing = await setUp({ out });
+    await (await post(`${failing.proxy.url}/v1/write`, { stream: true })).text();
+    await expect(failing.proxy.close()).rejects.toThrow(/EEXIST|ENOTDIR/);
+    const errors: unknown[] = [];
+    const reporting = await setUp({ out, onError: (error) => errors.push(error) });
+    await (await post(`${reporting.proxy.url}/v1/write`, { stream: true })).text();
+    await reporting.proxy.close();
+    expect(errors).toHaveLength(1);
+  });
+
+  it("refuses a URL that is none", async () => {
+    await expect(recordingProxy({ url: "api.example.com" })).rejects.toThrow(TypeError);
+    await expect(recordingProxy({ url: "file:///etc/passwd" })).rejects.toThrow(TypeError);
+  });
+});

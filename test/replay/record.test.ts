@@ -1,0 +1,254 @@
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { isToolError } from "../../src/errors.ts";
+import { loadRecording, record, replay, saveRecording } from "../../src/replay/index.ts";
+import type { Recording } from "../../src/replay/index.ts";
+import { decode } from "../wire/splits.ts";
+import { streamBody, temporary, wholeBody } from "./wire.ts";
+
+const encoder = new TextEncoder();
+const recordingOf = (text: string, rest: Partial<Recording> = {}): Recording => ({
+  bytes: encoder.encode(text),
+  chunks: [],
+  complete: true,
+  ...rest,
+});
+
+function streamOf(chunks: readonly Uint8Array[], failure?: Error): ReadableStream<Uint8Array> {
+  let next = 0;
+  return new ReadableStream({
+    pull(controller) {
+      const chunk = chunks[next++];
+      if (chunk !== undefined) controller.enqueue(chunk);
+      else if (failure === undefined) controller.close();
+      else controller.error(failure);
+    },
+  });
+}
+
+async function read<Item>(source: AsyncIterable<Item>): Promise<Item[]> {
+  const items: Item[] = [];
+  for await (const item of source) items.push(item);
+  return items;
+}
+
+describe("record", () => {
+  it("gives back exactly what passed, chunk by chunk: record and replay are inverse", async () => {
+    const property = fc.asyncProperty(fc.array(fc.uint8Array({ minLength: 1 })), async (chunks) => {
+      const { stream, recording } = record(streamOf(chunks));
+      expect(await read(stream)).toEqual(chunks);
+      const kept = await recording;
+      expect(kept.complete).toBe(true);
+      expect(await read(replay(kept))).toEqual(chunks);
+    });
+    await fc.assert(property, { numRuns: 50 });
+  });
+
+  it("keeps when each chunk came, never backwards", async () => {
+    const { stream, recording } = record(streamOf([encoder.encode("a"), encoder.encode("bc")]));
+    await read(stream);
+    const { chunks } = await recording;
+    expect(chunks.map((chunk) => chunk.length)).toEqual([1, 2]);
+    expect(chunks[0]!.atMs).toBeLessThanOrEqual(chunks[1]!.atMs);
+  });
+
+  it("passes a Response with its status and headers", async () => {
+    const source = new Response(streamBody, {
+      status: 201,
+      headers: { "content-type": "text/event-stream", "x-a": "1" },
+    });
+    const { stream, recording } = record(source);
+    expect([stream.status, stream.headers.get("x-a"), await stream.text()]).toEqual([201, "1", streamBody]);
+    expect(await recording).toMatchObject({ contentType: "text/event-stream", complete: true });
+  });
+
+  it("passes a Response without a body", async () => {
+    const source = new Response(null, { status: 204 });
+    const { stream, recording } = record(source);
+    expect(stream).toBe(source);
+    expect(await recording).toMatchObject({ bytes: new Uint8Array(0), complete: true });
+  });
+
+  it("keeps the events of an SDK's iterable as NDJSON, and passes the very objects", async () => {
+    const events = [{ a: "é" }, { b: [1] }];
+    async function* source(): AsyncGenerator<object> {
+      yield* events;
+    }
+    const { stream, recording } = record(source());
+    const passed = await read(stream);
+    expect(passed[0]).toBe(events[0]);
+    const kept = await recording;
+    expect(kept).toMatchObject({ contentType: "application/x-ndjson", complete: true });
+    expect(decode([kept.bytes])).toEqual(events);
+  });
+
+  it("keeps the bytes of an iterable of bytes as they are", async () => {
+    async function* source(): AsyncGenerator<Uint8Array> {
+      yield encoder.encode(streamBody);
+    }
+    const { stream, recording } = record(source());
+    await read(stream);
+    expect((await recording).bytes).toEqual(encoder.encode(streamBody));
+  });
+
+  it("gives the recording so far when the source fails, and passes the failure", async () => {
+    const failure = new Error("reset");
+    const { stream, recording } = record(streamOf([encoder.encode("abc")], failure));
+    await expect(read(stream)).rejects.toBe(failure);
+    expect(await recording).toMatchObject({ bytes: encoder.encode("abc"), complete: false });
+  });
+
+  it("gives the recording so far when an iterable fails or its reader leaves", async () => {
+    let closed = 0;
+    async function* source(): AsyncGenerator<number> {
+      try {
+        yield 1;
+        yield 2;
+        throw new Error("lost");
+      } finally {
+        closed++;
+      }
+    }
+    const failing = record(source());
+    await expect(read(failing.stream)).rejects.toThrow("lost");
+    expect(await failing.recording).toMatchObject({ bytes: encoder.encode("1\n2\n"), complete: false });
+    const left = record(source());
+    for await (const _ of left.stream) break;
+    expect(await left.recording).toMatchObject({ bytes: encoder.encode("1\n"), complete: false });
+    expect(closed).toBe(2);
+  });
+
+  it("gives the recording so far when the reader cancels, and cancels the source", async () => {
+    let reason: unknown;
+    const source = new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.enqueue(encoder.encode("abc")),
+      cancel: (why) => void (reason = why),
+    });
+    const { stream, recording } = record(source);
+    const reader = stream.getReader();
+    await reader.read();
+    await reader.cancel("enough");
+    expect(await recording).toMatchObject({ bytes: encoder.encode("abc"), complete: false });
+    expect(reason).toBe("enough");
+  });
+
+  it("is not harmed by a reader that overwrites its bytes", async () => {
+    const { stream, recording } = record(streamOf([encoder.encode("abc")]));
+    for await (const chunk of stream) chunk.fill(0);
+    expect((await recording).bytes).toEqual(encoder.encode("abc"));
+  });
+
+  it("refuses what is no stream", () => {
+    expect(() => record("text" as never)).toThrow(TypeError);
+    expect(() => record(undefined as never)).toThrow(TypeError);
+  });
+});
+
+describe("replay", () => {
+  it("gives pieces of 16 KiB where the timing is not known", async () => {
+    const pieces = await read(replay(recordingOf("a".repeat(40_000))));
+    expect(pieces.map((piece) => piece.length)).toEqual([16384, 16384, 7232]);
+  });
+
+  it("never gives a chunk before its time, divided by the speed", async () => {
+    const recording = recordingOf("abc", {
+      chunks: [
+        { atMs: 0, length: 1 },
+        { atMs: 400, length: 2 },
+      ],
+    });
+    const start = performance.now();
+    expect(await read(replay(recording, { speed: 10 }))).toHaveLength(2);
+    expect(performance.now() - start).toBeGreaterThanOrEqual(39);
+  });
+
+  it("ends with the signal's reason, before the first chunk and while it waits", async () => {
+    const recording = recordingOf("ab", {
+      chunks: [
+        { atMs: 0, length: 1 },
+        { atMs: 3_600_000, length: 1 },
+      ],
+    });
+    const reason = new Error("enough");
+    await expect(read(replay(recording, { signal: AbortSignal.abort(reason) }))).rejects.toBe(reason);
+    const controller = new AbortController();
+    const reader = replay(recording, { speed: 1, signal: controller.signal }).getReader();
+    await reader.read();
+    const waiting = reader.read();
+    controller.abort(reason);
+    await expect(waiting).rejects.toBe(reason);
+  });
+
+  it("refuses a speed that is none", () => {
+    for (const speed of [0, -1, Number.NaN]) expect(() => replay(recordingOf("a"), { speed })).toThrow(TypeError);
+  });
+});
+
+describe("files", () => {
+  it("load what was saved, in a file or a directory", async ({ onTestFinished }) => {
+    const directory = await temporary(onTestFinished);
+    const recording = recordingOf(streamBody, {
+      chunks: [
+        { atMs: 0, length: 10 },
+        { atMs: 7, length: encoder.encode(streamBody).length - 10 },
+      ],
+      contentType: "text/event-stream; charset=utf-8",
+      complete: false,
+    });
+    for (const path of [join(directory, "new", "a.sse"), `${join(directory, "case")}/`]) {
+      const file = await saveRecording(path, recording);
+      expect(await loadRecording(path)).toEqual(recording);
+      expect(await readFile(file, "utf8")).toBe(streamBody);
+    }
+    expect(await readdir(join(directory, "case"))).toEqual(["stream.sse", "stream.sse.timing.json"]);
+  });
+
+  it.each([
+    ["stream.sse", streamBody],
+    ["stream.json", wholeBody],
+    ["stream.json", '{\n  "a": 1\n}\n'],
+    ["stream.json", '[{"a":1},\n{"b":2}]'],
+    ["stream.ndjson", '{"a":1}\n{"b":2}\n'],
+  ])("get the name %s in a directory", async (name, body) => {
+    const ends: (() => Promise<void>)[] = [];
+    const directory = await temporary((end) => ends.push(end));
+    expect(await saveRecording(directory, recordingOf(body))).toBe(join(directory, name));
+    for (const end of ends) await end();
+  });
+
+  it("need no timing", async ({ onTestFinished }) => {
+    const directory = await temporary(onTestFinished);
+    await writeFile(join(directory, "stream.ndjson"), "{}\n");
+    expect(await loadRecording(directory)).toEqual(recordingOf("{}\n", { contentType: "application/x-ndjson" }));
+  });
+
+  it("that can not be read say why and what to do", async ({ onTestFinished }) => {
+    const directory = await temporary(onTestFinished);
+    const put = async (name: string, text: string): Promise<string> => {
+      await writeFile(join(directory, name), text);
+      return join(directory, name);
+    };
+    await mkdir(join(directory, "nothing"));
+    await put("a.sse.timing.json", "{");
+    await put("b.sse.timing.json", '{"chunks":[[0,3],[5]]}');
+    await put("c.sse.timing.json", '{"chunks":[[0,3]]}');
+    const cases: [string, RegExp][] = [
+      [join(directory, "missing.sse"), /missing\.sse: there is no such file\. Give the path/],
+      [`${join(directory, "missing")}/`, /there is no such file/],
+      [directory, /no stream\.sse, stream\.ndjson or stream\.json in it, but a\.sse/],
+      [join(directory, "nothing"), /but nothing/],
+      [await put("empty.sse", ""), /the file is empty\. Record it again/],
+      [await put("a.sse", "data: 1\n\n"), /a\.sse\.timing\.json: this is no timing\. Delete it/],
+      [await put("b.sse", "data: 1\n\n"), /this is no timing/],
+      [await put("c.sse", "data: 1\n\n"), /it tells of 3 bytes, the body has 9/],
+    ];
+    for (const [path, message] of cases) {
+      const error = await loadRecording(path).catch((reason: unknown) => reason);
+      expect(isToolError(error) && error.code, path).toBe("invalid_recording");
+      expect(error).toHaveProperty("message", expect.stringMatching(message));
+    }
+    await expect(saveRecording(directory, recordingOf(""))).rejects.toThrow(/the recorded body is empty/);
+  });
+});

@@ -1,0 +1,272 @@
+import { execFile } from "node:child_process";
+import { mkdir, symlink, writeFile } from "node:fs/promises";
+import { request } from "node:http";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { serveReplay } from "../../src/replay/index.ts";
+import type { ReplayServer, ServeOptions } from "../../src/replay/index.ts";
+import { bodyCase, paper, post, streamBody, temporary, wholeBody } from "./wire.ts";
+
+async function serve(options: Partial<ServeOptions> = {}): Promise<ReplayServer> {
+  const fixtures = new Map([
+    ["paper/both", bodyCase(streamBody, wholeBody)],
+    ["paper/streamed", bodyCase(streamBody)],
+    ["paper/whole", bodyCase(undefined, wholeBody)],
+  ]);
+  const server = await serveReplay({ adapters: [paper], fixtures, ...options });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** A request whose path is sent as it is: fetch would resolve the dots. */
+function rawStatus(server: ReplayServer, path: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ host: "127.0.0.1", port: server.port, path, method: "POST" }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    sent.on("error", reject);
+    sent.end('{"stream":true}');
+  });
+}
+
+describe("the replay server", () => {
+  it("answers with a stream or with a whole response, as the request asks", async () => {
+    const server = await serve();
+    const stream = await post(`${server.url}/paper/both/v1/write`, { stream: true });
+    expect([stream.status, stream.headers.get("content-type"), await stream.text()]).toEqual([
+      200,
+      "text/event-stream",
+      streamBody,
+    ]);
+    const whole = await post(`${server.url}/paper/both/v1/write`, {});
+    expect([whole.headers.get("content-type"), await whole.text()]).toEqual(["application/json", wholeBody]);
+  });
+
+  it("listens on this machine only, on a free port", async () => {
+    const server = await serve();
+    expect(server.url).toBe(`http://127.0.0.1:${server.port}`);
+    const other = await serve();
+    expect(other.port).not.toBe(server.port);
+  });
+
+  it("keeps what was asked, without secrets", async () => {
+    const server = await serve();
+    const headers = {
+      authorization: "Bearer s3cret",
+      "x-api-key": "s3cret",
+      "x-goog-api-key": "s3cret",
+      cookie: "id=s3cret",
+      "x-custom": "Basic s3cret",
+      "x-version": "7",
+    };
+    await post(`${server.url}/paper/both/v1/write?key=s3cret`, { stream: true, messages: ["é"] }, headers);
+    expect(server.requests).toMatchObject([
+      {
+        method: "POST",
+        path: "/v1/write",
+        fixture: "paper/both",
+        headers: { "x-version": "7", "content-type": "application/json" },
+        body: { stream: true, messages: ["é"] },
+      },
+    ]);
+    expect(JSON.stringify(server.requests)).not.toContain("s3cret");
+  });
+
+  it.each([
+    ["/nobody/both/v1/write", {}, { error: { message: expect.stringContaining("the wires are paper") } }],
+    ["/", {}, { error: { message: expect.stringContaining("the wires are paper") } }],
+    [
+      "/paper/other/v1/write",
+      {},
+      { type: "error", error: { status: 404, message: expect.stringContaining("both, streamed, whole") } },
+    ],
+    ["/paper/both/v2/write", {}, { error: { message: "POST /v2/write is no request of paper." } }],
+    [
+      "/paper/streamed/v1/write",
+      {},
+      { error: { message: expect.stringMatching(/no body for a whole response, only for a streamed/) } },
+    ],
+    [
+      "/paper/whole/v1/write",
+      { stream: true },
+      { error: { message: expect.stringMatching(/for a streamed response, only for a whole/) } },
+    ],
+  ])("says what there is instead of %s", async (path, body, answer) => {
+    const server = await serve();
+    const response = await post(server.url + path, body);
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject(answer);
+  });
+
+  it("names fifty of very many cases", async () => {
+    const fixtures = new Map(Array.from({ length: 70 }, (_, i) => [`paper/case-${i}`, bodyCase(streamBody)]));
+    const server = await serve({ fixtures });
+    const response = await post(`${server.url}/paper/x/v1/write`, {});
+    expect(await response.text()).toMatch(/case-49 and 20 more/);
+  });
+
+  it("takes a body that is no JSON for none", async () => {
+    const server = await serve();
+    const response = await fetch(`${server.url}/paper/both/v1/write`, { method: "POST", body: "{" });
+    expect(await response.text()).toBe(wholeBody);
+    expect(server.requests[0]!.body).toBeUndefined();
+  });
+
+  it("answers with an error in the provider's form, as often as it is told to", async () => {
+    const server = await serve({ behaviour: { "paper/both": { status: 529, message: "Overloaded", times: 1 } } });
+    const first = await post(`${server.url}/paper/both/v1/write`, { stream: true });
+    expect([first.status, await first.json()]).toEqual([
+      529,
+      { type: "error", error: { status: 529, message: "Overloaded" } },
+    ]);
+    const second = await post(`${server.url}/paper/both/v1/write`, { stream: true });
+    expect(await second.text()).toBe(streamBody);
+  });
+
+  it.each([0, 1, 30])("breaks the connection after %i bytes", async (cutAtByte) => {
+    const server = await serve({ behaviour: { "paper/both": { cutAtByte } } });
+    const response = await post(`${server.url}/paper/both/v1/write`, { stream: true });
+    const pieces: Uint8Array[] = [];
+    const reading = async (): Promise<void> => {
+      for await (const piece of response.body!) pieces.push(piece);
+    };
+    await expect(reading()).rejects.toThrow();
+    expect(Buffer.concat(pieces)).toEqual(Buffer.from(streamBody).subarray(0, cutAtByte));
+  });
+
+  it("ends the response early as if that were all", async () => {
+    const server = await serve({ behaviour: { "paper/both": { cutAtByte: 30, cut: "end" } } });
+    const response = await post(`${server.url}/paper/both/v1/write`, { stream: true });
+    expect(Buffer.from(await response.arrayBuffer())).toEqual(Buffer.from(streamBody).subarray(0, 30));
+  });
+
+  it("waits before it answers", async () => {
+    const server = await serve({ behaviour: { "paper/both": { delayMs: 50 } } });
+    const start = performance.now();
+    await post(`${server.url}/paper/both/v1/write`, { stream: true });
+    expect(performance.now() - start).toBeGreaterThanOrEqual(49);
+  });
+
+  it("refuses a speed that is none, and a port that is taken", async () => {
+    await expect(serve({ speed: 0 })).rejects.toThrow(TypeError);
+    const server = await serve();
+    await expect(serve({ port: server.port })).rejects.toThrow(/EADDRINUSE/);
+  });
+});
+
+/** A directory of cases, with a way out of it. */
+async function directory(): Promise<string> {
+  const root = await temporary(onTestFinished);
+  const put = async (path: string, text: string): Promise<void> => {
+    await mkdir(join(root, path, ".."), { recursive: true });
+    await writeFile(join(root, path), text);
+  };
+  await put("secret/paper/x/stream.sse", "data: secret\n\n");
+  await put("fixtures/paper/both/stream.sse", streamBody);
+  await put("fixtures/paper/both/stream.json", wholeBody);
+  await put("fixtures/paper/list/stream.json", '[{"a":1}]');
+  await put("fixtures/paper/lines/stream.ndjson", '{"a":1}\n{"b":2}\n');
+  await put("fixtures/paper/failing/stream.sse", streamBody);
+  await put("fixtures/paper/failing/meta.json", '{"title":"x","serve":{"status":503}}');
+  await put("fixtures/paper/broken/stream.sse", streamBody);
+  await put("fixtures/paper/broken/meta.json", "{");
+  await symlink(join(root, "secret/paper/x"), join(root, "fixtures/paper/linked"));
+  await mkdir(join(root, "fixtures/paper/inner"));
+  await symlink(join(root, "secret/paper/x/stream.sse"), join(root, "fixtures/paper/inner/stream.sse"));
+  await symlink(join(root, "fixtures/paper/both"), join(root, "fixtures/paper/again"));
+  return join(root, "fixtures");
+}
+
+describe("fixtures in a directory", () => {
+  it.each([
+    ["both", true, "text/event-stream", streamBody],
+    ["both", false, "application/json", wholeBody],
+    ["list", true, "application/json", '[{"a":1}]'],
+    ["lines", true, "application/x-ndjson", '{"a":1}\n{"b":2}\n'],
+    ["again", true, "text/event-stream", streamBody],
+  ])("answer for %s, streamed: %s", async (name, stream, type, body) => {
+    const server = await serve({ fixtures: await directory() });
+    const response = await post(`${server.url}/paper/${name}/v1/write`, { stream });
+    expect([response.status, response.headers.get("content-type"), await response.text()]).toEqual([200, type, body]);
+  });
+
+  it("answer as their meta.json says", async () => {
+    const server = await serve({ fixtures: await directory() });
+    const failing = await post(`${server.url}/paper/failing/v1/write`, { stream: true });
+    expect(failing.status).toBe(503);
+    const broken = await post(`${server.url}/paper/broken/v1/write`, { stream: true });
+    expect([broken.status, await broken.text()]).toEqual([500, expect.stringMatching(/meta\.json is not JSON/)]);
+  });
+
+  it("can not be left", async () => {
+    const server = await serve({ fixtures: await directory() });
+    const paths = [
+      ["/paper/../../secret/paper/x/v1/write", 400],
+      ["/paper/%2e%2E/secret/v1/write", 400],
+      ["/paper/..%2f..%2fsecret/v1/write", 400],
+      ["/paper/..%5c..%5csecret/v1/write", 400],
+      ["/paper/%2Fetc/v1/write", 404],
+      ["/paper/both%00/v1/write", 404],
+      ["//etc/passwd/v1/write", 404],
+      ["/paper/linked/v1/write", 404],
+      ["/paper/inner/v1/write", 404],
+      ["http://127.0.0.1/paper/both/v1/write", 400],
+    ] as const;
+    for (const [path, status] of paths) expect(await rawStatus(server, path), path).toBe(status);
+    expect(server.requests).toEqual([]);
+  });
+});
+
+describe("closing", () => {
+  const endless = {
+    ...bodyCase(streamBody),
+    stream: {
+      ...bodyCase(streamBody).stream!,
+      chunks: [
+        { atMs: 0, length: 5 },
+        { atMs: 3_600_000, length: 5 },
+      ],
+    },
+  };
+
+  it("breaks what is open, once or twice", async () => {
+    const server = await serve({ fixtures: new Map([["paper/endless", endless]]), speed: 1 });
+    const response = await post(`${server.url}/paper/endless/v1/write`, { stream: true });
+    const reading = response.text();
+    await Promise.all([server.close(), expect(reading).rejects.toThrow()]);
+    await server.close();
+    await expect(post(`${server.url}/paper/endless/v1/write`, {})).rejects.toThrow();
+  });
+
+  it("comes with the signal", async () => {
+    const controller = new AbortController();
+    const server = await serve({ signal: controller.signal });
+    controller.abort();
+    await server.close();
+    await expect(post(`${server.url}/paper/both/v1/write`, {})).rejects.toThrow();
+    await expect(serve({ signal: controller.signal })).rejects.toThrow();
+  });
+
+  it("leaves nothing that keeps the process alive", async () => {
+    const program = `
+      import { serveReplay, recordingProxy } from ${JSON.stringify(new URL("../../src/replay/index.ts", import.meta.url).href)};
+      import { bodyCase, paper, post, streamBody } from ${JSON.stringify(new URL("./wire.ts", import.meta.url).href)};
+      const slow = { ...bodyCase(streamBody).stream, chunks: [{ atMs: 0, length: 5 }, { atMs: 3600000, length: 5 }] };
+      const fixtures = new Map([["paper/slow", { stream: slow }]]);
+      const behaviour = { "paper/late": { delayMs: 3600000 } };
+      fixtures.set("paper/late", bodyCase(streamBody));
+      const server = await serveReplay({ adapters: [paper], fixtures, behaviour, speed: 1 });
+      const proxy = await recordingProxy({ url: server.url });
+      post(proxy.url + "/paper/late/v1/write", { stream: true }).catch(() => {});
+      const response = await post(proxy.url + "/paper/slow/v1/write", { stream: true });
+      await response.body.getReader().read();
+      await proxy.close();
+      await server.close();
+      console.log("closed");
+    `;
+    const run = promisify(execFile)(process.execPath, ["--input-type=module", "--eval", program], { timeout: 20_000 });
+    expect((await run).stdout).toBe("closed\n");
+  }, 30_000);
+});
