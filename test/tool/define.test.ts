@@ -1,0 +1,247 @@
+import { toStandardJsonSchema } from "@valibot/to-json-schema";
+import { type } from "arktype";
+import * as v from "valibot";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { z as z3 } from "zod3";
+import { ToolCallError, isToolError } from "../../src/errors.ts";
+import { jsonSchema } from "../../src/schema/index.ts";
+import { zod3 } from "../../src/schema/zod3.ts";
+import { defineTool, type ToolContext } from "../../src/tool/tool.ts";
+
+const schemas = {
+  "zod 4": z.object({ x: z.number(), y: z.number() }),
+  "zod 3": zod3(z3.object({ x: z3.number(), y: z3.number() })),
+  valibot: toStandardJsonSchema(v.object({ x: v.number(), y: v.number() })),
+  arktype: type({ x: "number", y: "number" }),
+  "JSON Schema": jsonSchema<{ x: number; y: number }>({
+    type: "object",
+    properties: { x: { type: "number" }, y: { type: "number" } },
+    required: ["x", "y"],
+  }),
+};
+
+describe.each(Object.entries(schemas))("a tool with a schema of %s", (_name, inputSchema) => {
+  const add = defineTool({ name: "add", inputSchema, execute: ({ x, y }: { x: number; y: number }) => x + y });
+  const addLater = defineTool({
+    name: "add",
+    inputSchema,
+    execute: async ({ x, y }: { x: number; y: number }) => x + y,
+  });
+
+  it("runs a sync handler, awaited or at once", async () => {
+    expect(add.use({ x: 5, y: 3 }).executeSync()).toBe(8);
+    await expect(add.use({ x: 5, y: 3 }).execute()).resolves.toBe(8);
+  });
+
+  it("runs an async handler", async () => {
+    await expect(addLater.use({ x: 5, y: 3 }).execute()).resolves.toBe(8);
+  });
+
+  it("refuses an input that does not fit, and says where", () => {
+    expect(() => add.use({ x: 5, y: "3" } as never)).toThrow(
+      expect.objectContaining({
+        name: "ToolCallError",
+        code: "invalid_input",
+        message: expect.stringMatching(/add .*y: /),
+        issues: [{ path: ["y"], message: expect.any(String) }],
+      }),
+    );
+  });
+});
+
+const echo = defineTool({ name: "echo", inputSchema: z.object({ text: z.string() }), execute: ({ text }) => text });
+
+describe("defineTool()", () => {
+  it("fills in what a definition leaves out", () => {
+    expect(echo).toMatchObject({
+      name: "echo",
+      qualifiedName: "echo",
+      description: undefined,
+      outputSchema: undefined,
+      mode: "internal",
+      effect: "write",
+      eager: false,
+      repair: "syntax",
+      metadata: {},
+    });
+    expect(Object.isFrozen(echo)).toBe(true);
+    expect(Object.isFrozen(echo.metadata)).toBe(true);
+  });
+
+  it("hands a reading tool out early and mends its types", () => {
+    const read = defineTool({ name: "read", inputSchema: { type: "object" }, effect: "read" });
+    expect(read).toMatchObject({ effect: "read", eager: true, repair: "coerce", mode: "external" });
+    const told = defineTool({ name: "read", inputSchema: {}, effect: "read", eager: false, repair: "off" });
+    expect(told).toMatchObject({ eager: false, repair: "off" });
+  });
+
+  it("takes an output schema of any kind", () => {
+    const { outputSchema } = defineTool({ name: "a", inputSchema: {}, outputSchema: z.object({ n: z.number() }) });
+    expect(outputSchema?.jsonSchema).toMatchObject({ properties: { n: { type: "number" } } });
+  });
+
+  it.each<[string, Record<string, unknown>, RegExp]>([
+    ["no name", { name: "" }, /1 to 128 characters/],
+    ["a space in the name", { name: "get weather" }, /"get weather"/],
+    ["a space after the name", { name: "delete_file " }, /"delete_file "/],
+    ["a zero-width character in the name", { name: "delete\u200bfile" }, /without white space or control/],
+    ["a name that is too long", { name: "x".repeat(129) }, /128/],
+    ["a name that is no string", { name: 5 }, /got 5/],
+    ["an effect that is none", { effect: "delete" }, /"read", "idempotent" or "write", got "delete"/],
+    ["an execute that is no function", { execute: "run" }, /execute is a function, got string/],
+    ["a schema that is none", { inputSchema: "object" }, /Tool a: inputSchema: .*got string/],
+    ["a broken schema", { inputSchema: { $ref: "#/nowhere" } }, /Tool a: inputSchema: .*#\/nowhere/],
+    ["a broken output schema", { outputSchema: { type: "dict" } }, /Tool a: outputSchema: .*"dict"/],
+  ])("refuses %s", (_name, change, message) => {
+    const definition = { name: "a", inputSchema: { type: "object" }, ...change };
+    expect(() => defineTool(definition as never)).toThrow(
+      expect.objectContaining({ code: "invalid_tool", message: expect.stringMatching(message) }),
+    );
+  });
+
+  it("refuses what is no definition", () => {
+    expect(() => defineTool(null as never)).toThrow(TypeError);
+    expect(() => defineTool("add" as never)).toThrow(TypeError);
+  });
+});
+
+describe("a ToolUse made by hand", () => {
+  it("carries the ids and metadata that it is given", () => {
+    const use = echo.use({ text: "hi" }, { id: "call_123", metadata: { signature: "s" } });
+    expect(use).toMatchObject({
+      id: "call_123",
+      invocationId: "call_123",
+      name: "echo",
+      input: { text: "hi" },
+      argsText: '{"text":"hi"}',
+      repairs: [],
+      metadata: { signature: "s" },
+      executed: false,
+      state: "new",
+      result: undefined,
+      error: undefined,
+    });
+    expect(use.tool).toBe(echo);
+  });
+
+  it("gets an id of its own where none is given", () => {
+    const [first, second] = [echo.use({ text: "a" }), echo.use({ text: "a" })];
+    expect(first.id).toBeNull();
+    expect(first.invocationId).not.toBe(second.invocationId);
+    expect(echo.use({ text: "a" }, { id: "same", invocationId: "mine" }).invocationId).toBe("mine");
+  });
+
+  it("hands the handler what the schema outputs", () => {
+    const tool = defineTool({
+      name: "shout",
+      inputSchema: z.object({ text: z.string().transform((text) => text.toUpperCase()), times: z.number().default(2) }),
+      execute: ({ text, times }) => text.repeat(times),
+    });
+    expect(tool.use({ text: "a" }).executeSync()).toBe("AA");
+  });
+
+  it("hands the handler its context: the ids of the call can not be overwritten", () => {
+    let seen: ToolContext | undefined;
+    const tool = defineTool({ name: "look", inputSchema: {}, execute: (_input, context) => void (seen = context) });
+    const { signal } = new AbortController();
+    tool.use({}, { id: "call_1", invocationId: "run-0-0" }).executeSync({ signal, tenant: "t", toolCallId: "other" });
+    expect(seen).toEqual({ invocationId: "run-0-0", toolCallId: "call_1", toolName: "look", signal, tenant: "t" });
+  });
+
+  it("keeps the result", async () => {
+    const use = echo.use({ text: "hi" });
+    const running = use.execute();
+    expect(use).toMatchObject({ state: "running", executed: true, result: undefined });
+    await running;
+    expect(use).toMatchObject({ state: "done", executed: true, result: "hi", error: undefined });
+  });
+
+  it("runs once", async () => {
+    let runs = 0;
+    const count = defineTool({ name: "count", inputSchema: {}, execute: async () => ++runs });
+    const use = count.use({}, { id: "call_9" });
+    const outcomes = await Promise.allSettled([use.execute(), use.execute()]);
+    expect(outcomes.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+    await expect(use.execute()).rejects.toThrow(
+      expect.objectContaining({ code: "already_executed", message: expect.stringContaining("call_9 (count)") }),
+    );
+    expect(() => use.executeSync()).toThrow(
+      expect.objectContaining({ code: expect.stringMatching(/async_tool|already_executed/) }),
+    );
+    expect(runs).toBe(1);
+  });
+
+  it("leaves an external tool to its caller", async () => {
+    const ask = defineTool({ name: "ask_user", inputSchema: z.object({ question: z.string() }) });
+    const use = ask.use({ question: "?" });
+    expect(ask.mode).toBe("external");
+    const refusal = expect.objectContaining({
+      code: "external_tool",
+      message: expect.stringMatching(/ask_user is external.*caller executes it/),
+    });
+    await expect(use.execute()).rejects.toThrow(refusal);
+    expect(() => use.executeSync()).toThrow(refusal);
+    expect(use.executed).toBe(false);
+  });
+
+  it.each(["execute", "executeSync"] as const)(
+    "%s() of a handler that throws says which call and why, without the stack",
+    async (how) => {
+      const cause = new Error("disk full");
+      const fail = defineTool({
+        name: "save",
+        inputSchema: {},
+        execute: (): string => {
+          throw cause;
+        },
+      });
+      const use = fail.use({}, { id: "call_7" });
+      const error: unknown = await (async () => use[how]())().then(
+        () => undefined,
+        (reason: unknown) => reason,
+      );
+      if (!isToolError(error)) throw new Error("no ToolError");
+      expect(error).toBeInstanceOf(ToolCallError);
+      expect(error).toMatchObject({
+        code: "execution_failed",
+        id: "call_7",
+        message: "Tool save failed: disk full",
+        cause,
+      });
+      expect(error.message).not.toContain("at ");
+      expect(use).toMatchObject({ state: "failed", executed: true, result: undefined, error });
+    },
+  );
+
+  it("says what a handler threw that is no error", async () => {
+    const fail = defineTool({ name: "save", inputSchema: {}, execute: async () => Promise.reject("no disk") });
+    await expect(fail.use({}).execute()).rejects.toThrow("Tool save failed: no disk");
+  });
+
+  it("executeSync() of an async handler does not start it", () => {
+    let started = false;
+    const later = defineTool({ name: "later", inputSchema: {}, execute: async () => void (started = true) });
+    const use = later.use({});
+    expect(() => use.executeSync()).toThrow(
+      expect.objectContaining({ code: "async_tool", message: expect.stringContaining("needs execute()") }),
+    );
+    expect(started).toBe(false);
+    expect(use.executed).toBe(false);
+  });
+
+  it("executeSync() of a handler that turns out to be async says so, and swallows its failure", async () => {
+    const later = defineTool({ name: "later", inputSchema: {}, execute: () => Promise.reject(new Error("late")) });
+    const use = later.use({});
+    expect(() => use.executeSync()).toThrow(expect.objectContaining({ code: "async_tool" }));
+    expect(use.state).toBe("failed");
+    await new Promise((resolve) => setTimeout(resolve, 1)); // an unhandled rejection would fail the test run
+  });
+
+  it("takes `__proto__` in an input for a property", () => {
+    const open = defineTool({ name: "open", inputSchema: { type: "object" }, execute: (input) => Object.keys(input) });
+    const use = open.use(JSON.parse('{"__proto__":{"polluted":true}}'));
+    expect(use.executeSync()).toEqual(["__proto__"]);
+    expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
+  });
+});
