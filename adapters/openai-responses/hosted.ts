@@ -1,0 +1,83 @@
+import type { ProviderToolCall } from "../../src/stream/events.ts";
+import type { WireItem } from "./wire.ts";
+
+/** Whether an item is a call that is none of ours: a hosted tool, an MCP server's, a program, or a built-in of the client's. */
+export function isHosted({ type }: WireItem): boolean {
+  // Kinds that are not known yet end in `_call` too; that of a tool of ours is read before.
+  return typeof type === "string" && (type.endsWith("_call") || type === "mcp_approval_request" || type === "program");
+}
+
+/**
+ * Such a call in the words of the stream. Its id is the item's, under which the provider lists it; of a call that the
+ * client runs it is the `call_id`, to which the client's answer must refer.
+ *
+ * @param itemId the id under which the item was announced; some servers end it under another one
+ */
+export function providerCall(
+  wire: WireItem,
+  status: ProviderToolCall["status"],
+  itemId: string | null | undefined = wire.id,
+): ProviderToolCall {
+  const type = wire.type ?? "";
+  const executedBy = executor(wire);
+  return {
+    id: (executedBy === "client" ? wire.call_id || itemId : itemId) || null,
+    name: typeof wire.name === "string" && wire.name !== "" ? wire.name : type.replace(/_call$/, ""),
+    type,
+    status,
+    executedBy,
+    input: inputOf(wire),
+    output: outputOf(wire),
+  };
+}
+
+/** @see https://platform.openai.com/docs/guides/tools (seen 2026-11) */
+function executor(wire: WireItem): ProviderToolCall["executedBy"] {
+  switch (wire.type) {
+    case "local_shell_call":
+    case "computer_call":
+    case "apply_patch_call":
+      return "client";
+    case "shell_call":
+      return wire.environment?.type === "container_reference" ? "provider" : "client";
+    case "tool_search_call":
+      return wire.execution === "client" ? "client" : "provider";
+    default:
+      return "provider";
+  }
+}
+
+function inputOf(wire: WireItem): unknown {
+  switch (wire.type) {
+    case "apply_patch_call":
+      return wire["operation"];
+    case "code_interpreter_call":
+    case "program":
+      return wire["code"];
+    case "computer_call":
+      return wire["actions"] ?? wire["action"];
+    case "file_search_call":
+      return wire["queries"];
+    case "image_generation_call":
+      return wire["revised_prompt"];
+    case "local_shell_call":
+    case "shell_call":
+    case "web_search_call":
+      return wire["action"];
+    default:
+      return wire.arguments;
+  }
+}
+
+function outputOf(wire: WireItem): unknown {
+  switch (wire.type) {
+    case "code_interpreter_call":
+      return wire["outputs"];
+    case "file_search_call":
+      return wire["results"];
+    case "image_generation_call":
+      return wire["result"];
+    default:
+      return wire["output"] ?? wire.error;
+  }
+}

@@ -1,0 +1,56 @@
+import { defineAdapter, type EventSource } from "../../src/adapter.ts";
+import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read.ts";
+import type { StreamEvent } from "../../src/stream/events.ts";
+import { endpoint } from "./endpoint.ts";
+import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
+import { createParser } from "./parser.ts";
+import { toolChoice, toolName, tools } from "./schema.ts";
+import type { StreamedEvent, WholeResponse, WireEvent, WireResponse } from "./wire.ts";
+
+export { resultContent, type ResultParts } from "./messages.ts";
+export type { ToolChoiceFields, ToolChoiceOptions } from "./schema.ts";
+export type { NativeItem, NativeTurn } from "./wire.ts";
+
+const reading = { name: "openai-responses", toolName, parser: createParser } as const;
+
+/**
+ * OpenAI's Responses API, and the servers that speak it: Azure, LM Studio, DeepSeek, GitHub Copilot, OpenRouter.
+ *
+ * @example
+ * const input: OpenAI.Responses.ResponseInputItem[] = [{ role: "user", content: "What is the weather in Oslo?" }];
+ * const stream = openaiResponses.read(
+ *   await client.responses.create({ model, input, stream: true, tools: openaiResponses.tools(tools) }),
+ *   { tools },
+ * );
+ * for await (const event of stream) if (event.type === "tool-use") await event.use.execute();
+ * input.push(...openaiResponses.assistantMessage(stream.turn), ...openaiResponses.toolResults(stream.turn));
+ */
+export const openaiResponses = defineAdapter({
+  ...reading,
+  capabilities: {
+    streamsInput: true,
+    wireIds: true,
+    parallelCalls: true,
+    strict: true,
+    imagesInResults: true,
+    errorFlag: false,
+  },
+  tools,
+  toolChoice,
+  /** Takes the events of `responses.create({ stream: true })` and of `responses.stream()`, stable or beta, or bytes. */
+  read: (source: EventSource<StreamedEvent>, options?: ReadOptions): TurnStream => readTurn(reading, source, options),
+  parse: (response: WholeResponse, options?: ReadOptions): StreamEvent[] => parseResponse(reading, response, options),
+  assistantMessage,
+  toolResult,
+  toolError,
+  toolResults,
+  recognises,
+  endpoint,
+});
+
+/** Its events are all called `response.…`; an `error` alone could be anybody's. */
+function recognises(event: unknown): boolean {
+  if (typeof event !== "object" || event === null) return false;
+  const { type } = event as WireEvent;
+  return (typeof type === "string" && type.startsWith("response.")) || (event as WireResponse).object === "response";
+}

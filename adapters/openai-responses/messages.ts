@@ -1,0 +1,197 @@
+import type {
+  EasyInputMessage,
+  ResponseCustomToolCallOutput,
+  ResponseInputItem,
+} from "openai/resources/responses/responses";
+import type { FailedCall, ToolCallError } from "../../src/errors.ts";
+import type { ToolCall } from "../../src/stream/call.ts";
+import type { Turn } from "../../src/stream/events.ts";
+import { ToolUse } from "../../src/tool/use.ts";
+import { isFreeText, toolName } from "./schema.ts";
+import type { NativeTurn, WireItem } from "./wire.ts";
+
+/**
+ * The turn as the input items that go back: the output as it came, with ids, reasoning and calls of every kind.
+ * Of a stream that was cut: what was complete, and the calls as far as they came, since every call gets a result.
+ */
+export function assistantMessage(turn: Turn): ResponseInputItem[] {
+  const native = (turn.native ?? { items: [] }) as NativeTurn;
+  const calls = new Map(turn.calls.map((call) => [call.metadata["item"], call]));
+  const items: (WireItem | EasyInputMessage)[] = native.items.flatMap(({ key, item, done }) => {
+    if (item.type !== "function_call" && item.type !== "custom_tool_call") return [inputItem(item)];
+    const call = calls.get(key);
+    calls.delete(key);
+    // A call that was no call of the turn has no result, and the API refuses one without.
+    return call === undefined ? [] : [callItem(call, inputItem(item), done)];
+  });
+  // What the item does not tell: a server that sends two calls as one item, a turn put together by hand.
+  for (const call of calls.values()) items.push(callItem(call, {}, true));
+  if (turn.text !== "" && turn.error === undefined && !items.some(({ type }) => type === "message")) {
+    items.unshift({ role: "assistant", content: turn.text });
+  }
+  // Reasoning is refused without the item that it led to; a turn that was cut may end with it.
+  while (items.at(-1)?.type === "reasoning") items.pop();
+  return items as unknown as ResponseInputItem[];
+}
+
+/**
+ * The result of one call. A string goes as it is, {@link resultContent} as its parts, anything else as JSON; nothing at
+ * all is `null`.
+ */
+export function toolResult(use: ToolUse, output: unknown): ResponseInputItem {
+  return reply(use, outputOf(output));
+}
+
+/** The wire has no error flag: a failure is the JSON `{"error":"…"}`, which no model takes for a result. */
+export function toolError(error: ToolCallError): ResponseInputItem {
+  return reply(error.call, errorText(error.message));
+}
+
+/**
+ * One result for every call of a finished turn, in call order.
+ * A call that was handed out and not executed is reported to the model as that.
+ *
+ * @throws TypeError while a call is still open or running: wait for the turn and for its executions first.
+ */
+export function toolResults(turn: Turn): ResponseInputItem[] {
+  return turn.calls.map((call) => {
+    const { outcome } = call;
+    if (outcome === undefined) {
+      throw new TypeError(
+        `Call ${callId(call)} (${call.name}) has not ended: read the stream to its end before toolResults().`,
+      );
+    }
+    if (!(outcome instanceof ToolUse)) return toolError(outcome);
+    switch (outcome.state) {
+      case "done":
+        return toolResult(outcome, outcome.result);
+      case "failed":
+        return toolError(outcome.error!);
+      case "new":
+        return reply(outcome, errorText(`The call of ${outcome.name} was not executed.`));
+      case "running":
+        throw new TypeError(`Call ${callId(call)} (${call.name}) is running: await execute() before toolResults().`);
+    }
+  });
+}
+
+/** Text, or parts of text, images and files. */
+type Output = ResponseCustomToolCallOutput["output"];
+
+/** The content of a tool result: `input_text`, `input_image` and `input_file`. */
+export type ResultParts = Exclude<Output, string>;
+
+const RESULT_CONTENT: unique symbol = Symbol.for("toolstream.openai-responses.resultContent");
+
+/**
+ * Marks a handler's output as content parts, for results that are more than text. Without the mark an array is data and
+ * goes as JSON, whatever it looks like: what a tool has fetched must not make the provider load an image.
+ *
+ * @example
+ * execute: async () => resultContent([{ type: "input_image", image_url: dataUrl, detail: "auto" }]),
+ */
+export function resultContent(parts: ResultParts): { readonly content: ResultParts } {
+  return Object.freeze({ [RESULT_CONTENT]: true, content: parts });
+}
+
+function outputOf(output: unknown): Output {
+  if (typeof output === "string") return output;
+  if (isRecord(output) && RESULT_CONTENT in output) return output["content"] as ResultParts;
+  return JSON.stringify(output) ?? "null";
+}
+
+/** The `call_id`, byte for byte; never the id of the item. Our own where a server gave none. */
+function callId({ id, invocationId }: Pick<FailedCall, "id" | "invocationId">): string {
+  return id || invocationId;
+}
+
+function reply(call: FailedCall, output: Output): ResponseInputItem {
+  const { caller } = call.metadata;
+  const reference = {
+    call_id: callId(call),
+    output,
+    // A program that runs at the provider waits for it, not the model.
+    ...(isCaller(caller) && { caller }),
+  };
+  return isCustom(call)
+    ? { type: "custom_tool_call_output", ...reference }
+    : { type: "function_call_output", ...reference };
+}
+
+function errorText(message: string): string {
+  return JSON.stringify({ error: message });
+}
+
+/** A call as it goes back: the item as it came, its input such that every server can read it again. */
+function callItem(call: ToolCall, item: WireItem, done: boolean): WireItem {
+  const name = typeof item.name === "string" && item.name !== "" ? item.name : (call.name ?? "unnamed");
+  // Dirty names (token debris, dots) make a server refuse the whole history.
+  const known = { ...item, call_id: callId(call), name: isClean(name) ? name : toolName(name) };
+  // It has not ended, but will have a result: no status says that.
+  if (!done) delete (known as { status?: unknown }).status;
+  if (isCustom(call)) return { ...known, type: "custom_tool_call", input: call.argsText };
+  return { ...known, type: "function_call", arguments: historyArguments(call) };
+}
+
+/**
+ * The arguments as they may stand in the history: verbatim if they are the JSON of an object, else as they were mended,
+ * else wrapped as `{"INVALID_JSON":"…"}`. Some servers parse the history again and refuse anything else.
+ */
+function historyArguments(call: ToolCall): string {
+  const { argsText } = call;
+  if (isObjectJson(argsText)) return argsText;
+  const trimmed = argsText.trim();
+  if (trimmed === "" || trimmed === "null" || trimmed === '"null"') return "{}";
+  if (call.outcome instanceof ToolUse) {
+    for (const { kind, after } of call.outcome.repairs) {
+      if (kind === "syntax" && typeof after === "string" && isObjectJson(after)) return after;
+    }
+    // Sent twice, or encoded twice: the value is sound, though the text is not.
+    if (isRecord(call.input)) return JSON.stringify(call.input);
+  }
+  return JSON.stringify({ INVALID_JSON: argsText });
+}
+
+/**
+ * An item of the output as the input takes it: what only the output has is left out.
+ *
+ * - `status` of reasoning and custom calls, and one that is `null`: https://github.com/openai/openai-python/issues/3008
+ * - `created_by`, and what the SDK's `parse()` adds
+ */
+function inputItem(item: WireItem): WireItem {
+  const { created_by: _, parsed_arguments: __, ...input } = item;
+  const { type, status, content } = input;
+  if (status === null || type === "reasoning" || type === "custom_tool_call") delete input["status"];
+  if (type === "message" && Array.isArray(content) && content.some((part) => isRecord(part) && "parsed" in part)) {
+    input["content"] = content.map(({ parsed: ___, ...part }) => part);
+  }
+  return input;
+}
+
+/** Free text and not JSON; a use made by hand has only its tool to tell. */
+function isCustom(call: Pick<FailedCall, "metadata">): boolean {
+  const { custom, item } = call.metadata;
+  if (custom !== undefined || item !== undefined) return custom === true;
+  return call instanceof ToolUse && isFreeText(call.tool.inputSchema.jsonSchema);
+}
+
+function isCaller(value: unknown): value is { type: "direct" } | { type: "program"; caller_id: string } {
+  return isRecord(value) && (value["type"] === "direct" || value["type"] === "program");
+}
+
+function isClean(name: string): boolean {
+  return /^[a-zA-Z0-9_-]+$/.test(name);
+}
+
+function isObjectJson(text: string): boolean {
+  if (!/^\s*\{/.test(text)) return false;
+  try {
+    return isRecord(JSON.parse(text));
+  } catch {
+    return false;
+  }
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,408 @@
+import type { Parser, ParserSink } from "../../src/adapter.ts";
+import { ToolError } from "../../src/errors.ts";
+import { toolChunk } from "../../src/stream/chunk.ts";
+import { isHosted, providerCall } from "./hosted.ts";
+import type { NativeItem, NativeTurn, WireError, WireEvent, WireItem, WirePart, WireResponse } from "./wire.ts";
+
+/** An element of the output, from `response.output_item.added` to `response.output_item.done`. */
+interface Item {
+  /** In the order of appearance; the `callIndex` of a call. */
+  readonly key: number;
+  readonly outputIndex: number;
+  /** As it began, then as it ended. */
+  wire: WireItem;
+  done: boolean;
+  /** What the tool sink knows of a call. */
+  callId: string | undefined;
+  name: string | undefined;
+  /** Characters of the arguments that went to the sink. */
+  sent: number;
+  /** Which parts of a message or of reasoning came as deltas, by `content_index`; a summary's by `-2 - summary_index`. */
+  readonly streamed: Set<number>;
+}
+
+/** The content index of a delta that has none. */
+const NO_INDEX = -1;
+
+/**
+ * Reads the events of one response, or a whole response.
+ *
+ * An event finds its item by `output_index`: the item's id changes from event to event on some servers
+ * (https://github.com/vercel/ai/pull/18548) and is asked only where there is no index.
+ */
+export function createParser(sink: ParserSink): Parser<unknown> {
+  const items: Item[] = [];
+  const byIndex = new Map<number, Item>();
+  const byId = new Map<string, Item>();
+  let nextIndex = 0;
+  let started = false;
+  let ended = false;
+  let calls = 0;
+  let refused = false;
+  let reasoned = false;
+
+  return {
+    push(event) {
+      if (ended || typeof event !== "object" || event === null) return;
+      const { type } = event as WireEvent;
+      if (typeof type === "string") onEvent(type, event);
+      // A response that was not streamed.
+      else if ((event as WireResponse).object === "response") onEnd(event, "response.done");
+      // The body of an error answer, or a line of a server that has no event for it.
+      else if ((event as WireEvent).error) fail((event as WireEvent).error, null);
+    },
+    // A stream that ends before its terminal event was cut: nothing is known that is not said yet.
+    end() {},
+    get native(): NativeTurn {
+      return {
+        items: items
+          .filter((item) => item.done || isCall(item.wire))
+          .toSorted(byOutput)
+          .map(nativeItem),
+      };
+    },
+  };
+
+  function onEvent(type: string, event: WireEvent): void {
+    // The pieces first: they are most of the stream.
+    switch (type) {
+      case "response.function_call_arguments.delta":
+      case "response.custom_tool_call_input.delta":
+        return onInput(type, event, event.delta);
+      case "response.output_text.delta":
+        return onText(find(event) ?? open(event, { type: "message" }), event.content_index, event.delta);
+      case "response.reasoning_text.delta":
+        return onReasoning(find(event) ?? open(event, { type: "reasoning" }), event.content_index, event.delta);
+      case "response.reasoning_summary_text.delta":
+        return onReasoning(
+          find(event) ?? open(event, { type: "reasoning" }),
+          summaryPart(event.summary_index),
+          event.delta,
+        );
+      case "response.refusal.delta":
+        return onRefusal(find(event) ?? open(event, { type: "message" }), event.content_index, event.delta);
+
+      case "response.output_item.added":
+        return onAdded(event);
+      case "response.function_call_arguments.done":
+        return onInputDone(type, event, event.arguments);
+      case "response.custom_tool_call_input.done":
+        return onInputDone(type, event, event.input);
+      case "response.output_item.done":
+        return onDone(event);
+
+      case "response.created":
+      case "response.queued":
+      case "response.in_progress":
+        return begin(event.response);
+      case "response.completed":
+      case "response.incomplete":
+      case "response.failed":
+      case "response.cancelled":
+      // OpenRouter's word for all four.
+      case "response.done":
+        return onEnd(isRecord(event.response) ? event.response : {}, type);
+      case "error":
+        return fail(event.error ?? (event as WireError), "failed");
+    }
+  }
+
+  // -- items
+
+  function onAdded(event: WireEvent): void {
+    const { item } = event;
+    if (!isRecord(item)) return;
+    const known = find(event, item);
+    // The same item told twice; a server that gives every item the same index opens a new one.
+    if (known !== undefined && !known.done && isSame(known.wire, item)) return;
+    open(event, item);
+  }
+
+  function open(event: WireEvent, wire: WireItem): Item {
+    const outputIndex = typeof event.output_index === "number" ? event.output_index : nextIndex;
+    nextIndex = Math.max(nextIndex, outputIndex + 1);
+    const item: Item = {
+      key: items.length,
+      outputIndex,
+      wire,
+      done: false,
+      callId: undefined,
+      name: undefined,
+      sent: 0,
+      streamed: new Set(),
+    };
+    items.push(item);
+    byIndex.set(outputIndex, item);
+    const id = wire.id ?? event.item_id;
+    if (id) byId.set(id, item);
+    if (isCall(wire)) {
+      calls++;
+      item.callId = textOf(wire.call_id);
+      item.name = textOf(wire.name);
+      sink.tool(toolChunk(0, item.key, item.callId, item.name, undefined, false, callMetadata(item)));
+    } else if (isHosted(wire)) {
+      const call = providerCall(wire, "started");
+      // What the client has to run is told when it is complete.
+      if (call.executedBy === "provider") sink.providerTool(call);
+    }
+    return item;
+  }
+
+  function onDone(event: WireEvent): void {
+    const { item: wire } = event;
+    if (!isRecord(wire)) return;
+    let item = find(event, wire);
+    if (item !== undefined && (item.done || item.wire.type !== wire.type)) {
+      if (item.done && isSame(item.wire, wire)) return;
+      item = undefined;
+    }
+    finishItem(item ?? open(event, wire), wire);
+  }
+
+  function finishItem(item: Item, wire: WireItem): void {
+    const began = item.wire;
+    item.wire = wire;
+    item.done = true;
+    if (isCall(wire)) {
+      finishCall(item, wire, began);
+    } else if (isHosted(wire)) {
+      const failed = wire.status === "failed" || wire.status === "incomplete" || Boolean(wire.error);
+      const call = providerCall(wire, failed ? "failed" : "completed", began.id);
+      if (call.executedBy === "client") calls++;
+      sink.providerTool(call);
+    } else {
+      partsOf(wire.summary).forEach((part, index) => rest(item, summaryPart(index), part));
+      partsOf(wire.content).forEach((part, index) => rest(item, index, part));
+    }
+  }
+
+  // -- calls
+
+  function onInput(type: string, event: WireEvent, delta: unknown): void {
+    if (typeof delta !== "string") return;
+    const item = find(event) ?? open(event, { type: itemTypeOf(type) });
+    if (!isCall(item.wire) || item.done) return;
+    item.sent += delta.length;
+    sink.tool(toolChunk(0, item.key, undefined, undefined, delta));
+  }
+
+  /** The whole input once more. It is news only where no piece came before (LM Studio). */
+  function onInputDone(type: string, event: WireEvent, whole: unknown): void {
+    const item = find(event) ?? open(event, { type: itemTypeOf(type) });
+    if (!isCall(item.wire) || item.done) return;
+    const name = nameOf(item, event.name);
+    const text = item.sent === 0 && typeof whole === "string" && whole !== "" ? whole : undefined;
+    if (name === undefined && text === undefined) return;
+    item.sent += text?.length ?? 0;
+    sink.tool(toolChunk(0, item.key, undefined, name, text));
+  }
+
+  function finishCall(item: Item, wire: WireItem, began: WireItem): void {
+    const name = nameOf(item, wire.name);
+    const whole = inputOf(wire) || inputOf(began);
+    const text = item.sent === 0 && typeof whole === "string" && whole !== "" ? whole : undefined;
+    const record = item.sent === 0 && isRecord(whole) ? whole : undefined;
+    // Results are matched against the id that came last: early servers announced a call under another one.
+    const callId = textOf(wire.call_id) ?? item.callId;
+    const metadata = callId === item.callId ? undefined : { id: callId };
+    item.callId = callId;
+    if (wire.status === "incomplete") {
+      sink.tool(
+        toolChunk(0, item.key, undefined, name, text, false, metadata, record, undefined, undefined, "truncated"),
+      );
+    } else {
+      sink.tool(toolChunk(0, item.key, undefined, name, text, true, metadata, record));
+    }
+  }
+
+  // -- text
+
+  function onText(item: Item, index: number | null | undefined, delta: unknown): void {
+    if (typeof delta !== "string") return;
+    item.streamed.add(index ?? NO_INDEX);
+    sink.text(delta);
+  }
+
+  function onRefusal(item: Item, index: number | null | undefined, delta: unknown): void {
+    if (typeof delta !== "string") return;
+    item.streamed.add(index ?? NO_INDEX);
+    refused = true;
+    sink.refusal(delta);
+  }
+
+  function onReasoning(item: Item, index: number | null | undefined, delta: unknown): void {
+    if (typeof delta !== "string") return;
+    const part = index ?? NO_INDEX;
+    // A part is a paragraph of its own, and most begin with a title.
+    const apart = reasoned && !item.streamed.has(part);
+    item.streamed.add(part);
+    reasoned = true;
+    sink.reasoning(apart ? `\n\n${delta}` : delta);
+  }
+
+  /** A part of a finished item: news only where no delta came before. */
+  function rest(item: Item, index: number, part: WirePart): void {
+    if (item.streamed.has(index) || item.streamed.has(NO_INDEX)) return;
+    if (part.refusal) return onRefusal(item, index, part.refusal);
+    if (!part.text) return;
+    if (item.wire.type === "reasoning") onReasoning(item, index, part.text);
+    else onText(item, index, part.text);
+  }
+
+  // -- the response
+
+  function begin(response: WireResponse | null | undefined): void {
+    if (started || !isRecord(response)) return;
+    started = true;
+    sink.start(textOf(response.id), textOf(response.model));
+  }
+
+  function onEnd(response: WireResponse, type: string): void {
+    begin(response);
+    const status = statusOf(response, type);
+    finishItems(response, status);
+    const { usage } = response;
+    if (usage) {
+      sink.usage({
+        inputTokens: usage.input_tokens ?? undefined,
+        outputTokens: usage.output_tokens ?? undefined,
+        totalTokens: usage.total_tokens ?? undefined,
+        raw: usage,
+      });
+    }
+    switch (status) {
+      case "completed":
+        sink.finish(refused ? "refusal" : calls > 0 ? "tool-use" : "stop", status);
+        return end();
+      case "incomplete": {
+        const reason = response.incomplete_details?.reason;
+        // Whatever the reason, the answer is shorter than the model meant it.
+        sink.finish(reason === "content_filter" ? "content-filter" : "length", reason ? `${status}:${reason}` : status);
+        return end();
+      }
+      case "failed":
+      case "cancelled":
+        return fail(
+          response.error ?? { message: `The response has ${status === "failed" ? status : "been cancelled"}.` },
+          status,
+        );
+      default:
+        // A response of a background request that goes on.
+        return fail({ message: `The response is ${status}: retrieve it again when it has ended.` }, status);
+    }
+  }
+
+  /** What the events have left open and the response as a whole tells. */
+  function finishItems(response: WireResponse, status: string): void {
+    const output: readonly WireItem[] = Array.isArray(response.output) ? response.output : [];
+    if (items.length === 0) {
+      output.forEach((wire, index) => onDone({ output_index: index, item: wire }));
+      return;
+    }
+    for (const item of items) {
+      const wire = output[item.outputIndex];
+      if (item.done || !isRecord(wire) || wire.type !== item.wire.type) continue;
+      if (status === "completed" || wire.status === "completed") finishItem(item, wire);
+    }
+  }
+
+  function fail(error: WireError | string | null | undefined, providerReason: string | null): void {
+    const message = describe(error);
+    sink.finish("error", providerReason, message);
+    sink.fail(new ToolError("provider_error", message, { cause: error }));
+    end();
+  }
+
+  function end(): void {
+    ended = true;
+    sink.terminal();
+  }
+
+  // -- which item
+
+  function find(event: WireEvent, wire?: WireItem): Item | undefined {
+    if (typeof event.output_index === "number") return byIndex.get(event.output_index);
+    const id = wire?.id ?? event.item_id;
+    if (id) return byId.get(id);
+    // No index and no id: the item now open, if it is one of that kind.
+    const last = items.at(-1);
+    return last !== undefined && !last.done && (wire === undefined || isSame(last.wire, wire)) ? last : undefined;
+  }
+}
+
+function isCall(wire: WireItem): boolean {
+  return wire.type === "function_call" || wire.type === "custom_tool_call";
+}
+
+/** Whether two announcements are of one item. */
+function isSame(known: WireItem, wire: WireItem): boolean {
+  if (known.type !== wire.type) return false;
+  return known.id === wire.id || (Boolean(known.call_id) && known.call_id === wire.call_id);
+}
+
+function itemTypeOf(eventType: string): string {
+  return eventType.startsWith("response.custom_tool_call_input") ? "custom_tool_call" : "function_call";
+}
+
+/** The name, if it is news. */
+function nameOf(item: Item, name: string | null | undefined): string | undefined {
+  return item.name === undefined ? (item.name = textOf(name)) : undefined;
+}
+
+/** What is said to be text, where it is and says something. */
+function textOf(value: string | null | undefined): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+/** Some servers have the text itself in place of its parts. */
+function partsOf(content: readonly WirePart[] | string | null | undefined): readonly WirePart[] {
+  if (typeof content === "string") return [{ text: content }];
+  return Array.isArray(content) ? content.map((part) => (isRecord(part) ? part : {})) : [];
+}
+
+function inputOf(wire: WireItem): unknown {
+  return wire.type === "custom_tool_call" ? wire.input : wire.arguments;
+}
+
+/** What goes with the call: how to find its item again, and what its result must repeat. */
+function callMetadata({ key, wire }: Item): Record<string, unknown> {
+  const metadata: Record<string, unknown> = { item: key };
+  if (wire.type === "custom_tool_call") metadata["custom"] = true;
+  if (wire.id) metadata["itemId"] = wire.id;
+  if (wire.namespace) metadata["namespace"] = wire.namespace;
+  if (wire.caller) metadata["caller"] = wire.caller;
+  return metadata;
+}
+
+/** Summary and content of one item are counted apart. */
+function summaryPart(index: number | null | undefined): number {
+  return -2 - (index ?? 0);
+}
+
+function statusOf(response: WireResponse, type: string): string {
+  if (type !== "response.done") return type.slice("response.".length);
+  if (response.status) return response.status;
+  if (response.error) return "failed";
+  return response.incomplete_details?.reason ? "incomplete" : "completed";
+}
+
+function describe(error: WireError | string | null | undefined): string {
+  if (typeof error === "string") return error;
+  const code = error?.code ?? error?.type;
+  const message = error?.message;
+  if (!message) return code ? `The provider reported ${code}.` : "The provider reported an error without a message.";
+  return code && code !== "error" ? `${code}: ${message}` : message;
+}
+
+function byOutput(a: Item, b: Item): number {
+  return a.outputIndex - b.outputIndex || a.key - b.key;
+}
+
+function nativeItem({ key, wire, done, callId, name }: Item): NativeItem {
+  if (done || !isCall(wire)) return { key, item: wire, done };
+  return { key, item: { ...wire, ...(callId && { call_id: callId }), ...(name && { name }) }, done };
+}
+
+function isRecord<T>(value: T): value is T & Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
