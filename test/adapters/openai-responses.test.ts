@@ -1,0 +1,759 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { openaiResponses, resultContent, type NativeTurn } from "../../adapters/openai-responses/index.ts";
+import type { ToolChunk } from "../../src/stream/chunk.ts";
+import type { ProviderToolCall } from "../../src/stream/events.ts";
+import { defineTool, type Tool } from "../../src/tool/tool.ts";
+import type { ToolUse } from "../../src/tool/use.ts";
+
+type Event = { readonly type: string; readonly [field: string]: unknown };
+
+const getWeather = defineTool({
+  name: "get_weather",
+  description: "Current weather of a city.",
+  inputSchema: z.object({ city: z.string(), unit: z.enum(["celsius", "fahrenheit"]).optional() }),
+  effect: "read",
+  execute: ({ city }) => ({ city, celsius: 21 }),
+});
+const writeFile = defineTool({
+  name: "write_file",
+  inputSchema: z.object({ path: z.string() }),
+  execute: ({ path }) => path,
+});
+const writeSql = defineTool({
+  name: "write_sql",
+  description: "A query.",
+  inputSchema: z.string(),
+  effect: "read",
+  execute: (sql) => sql.length,
+});
+
+// -- what the wire says
+
+function added(output_index: number, item: object): Event {
+  return { type: "response.output_item.added", output_index, item };
+}
+
+function ended(output_index: number, item: object): Event {
+  return { type: "response.output_item.done", output_index, item };
+}
+
+function delta(output_index: number, text: string): Event {
+  return { type: "response.function_call_arguments.delta", output_index, item_id: `fc_${output_index}`, delta: text };
+}
+
+function call(n: number, args: string, more: object = {}): object {
+  return { type: "function_call", id: `fc_${n}`, call_id: `call_${n}`, name: "get_weather", arguments: args, ...more };
+}
+
+function message(text: string): object {
+  return {
+    type: "message",
+    id: "msg_1",
+    role: "assistant",
+    status: "completed",
+    content: [{ type: "output_text", text, annotations: [] }],
+  };
+}
+
+const completed: Event = {
+  type: "response.completed",
+  response: { id: "resp_1", model: "m", status: "completed", output: [] },
+};
+
+function request(path: string, body: unknown, method = "POST") {
+  return { method, path, query: new URLSearchParams(), body };
+}
+
+/** What a parser says of some events, one line a sink call. */
+function said(events: readonly unknown[]) {
+  const lines: unknown[][] = [];
+  const say =
+    (what: string) =>
+    (...args: unknown[]) =>
+      void lines.push([what, ...args]);
+  const parser = openaiResponses.parser({
+    start: say("start"),
+    text: say("text"),
+    reasoning: say("reasoning"),
+    refusal: say("refusal"),
+    tool: say("tool"),
+    providerTool: say("providerTool"),
+    usage: say("usage"),
+    finish: say("finish"),
+    terminal: say("terminal"),
+    fail: say("fail"),
+  });
+  for (const event of events) parser.push(event as never);
+  parser.end();
+  return {
+    lines,
+    native: parser.native as NativeTurn,
+    all: (what: string) => lines.filter(([name]) => name === what).map(([, value]) => value),
+    joined: (what: string) =>
+      lines
+        .filter(([name]) => name === what)
+        .map(([, value]) => value)
+        .join(""),
+    chunks: lines.filter(([name]) => name === "tool").map(([, chunk]) => stated(chunk as ToolChunk)),
+    providerTools: lines.filter(([name]) => name === "providerTool").map(([, tool]) => tool as ProviderToolCall),
+  };
+}
+
+/** A chunk without the fields that say nothing. */
+function stated(chunk: ToolChunk): Partial<ToolChunk> {
+  return Object.fromEntries(Object.entries(chunk).filter(([, value]) => value !== undefined && value !== false));
+}
+
+async function* stream(events: readonly Event[]): AsyncGenerator<Event> {
+  yield* events;
+}
+
+async function turnOf(events: readonly Event[], tools: readonly Tool[] = [getWeather, writeFile, writeSql]) {
+  return openaiResponses.read(stream(events), { tools, runId: "run" }).done();
+}
+
+describe("the parser", () => {
+  it("keeps two calls apart by output_index, whatever the item ids say", () => {
+    const { chunks } = said([
+      added(0, call(0, "")),
+      added(1, call(1, "")),
+      { ...delta(1, '{"b"'), item_id: "fc_0" },
+      { ...delta(0, '{"a"'), item_id: "fc_1" },
+    ]);
+    expect(chunks.map(({ callIndex, argsTextDelta }) => [callIndex, argsTextDelta])).toEqual([
+      [0, undefined],
+      [1, undefined],
+      [1, '{"b"'],
+      [0, '{"a"'],
+    ]);
+  });
+
+  it("asks the item id only where there is no index", () => {
+    const { chunks } = said([
+      { type: "response.output_item.added", item: call(0, "") },
+      { type: "response.output_item.added", item: call(1, "") },
+      { type: "response.function_call_arguments.delta", item_id: "fc_0", delta: "{" },
+      { type: "response.function_call_arguments.delta", item_id: "fc_1", delta: "[" },
+      { type: "response.output_item.done", item: call(0, "{}") },
+    ]);
+    expect(chunks.slice(2).map(({ callIndex, argsTextDelta, done }) => [callIndex, argsTextDelta, done])).toEqual([
+      [0, "{", undefined],
+      [1, "[", undefined],
+      [0, undefined, true],
+    ]);
+  });
+
+  it("opens another call where a server gives every item the same index", () => {
+    const { chunks } = said([
+      added(0, call(1, "")),
+      delta(0, "{}"),
+      ended(0, call(1, "{}")),
+      added(0, call(2, "")),
+      delta(0, "{}"),
+      ended(0, call(2, "{}")),
+    ]);
+    expect(chunks.map(({ callIndex, id, done }) => [callIndex, id, done])).toEqual([
+      [0, "call_1", undefined],
+      [0, undefined, undefined],
+      [0, undefined, true],
+      [1, "call_2", undefined],
+      [1, undefined, undefined],
+      [1, undefined, true],
+    ]);
+  });
+
+  it("takes an item that is told twice once", () => {
+    const { chunks } = said([
+      added(0, call(0, "")),
+      added(0, call(0, "")),
+      ended(0, call(0, "{}")),
+      ended(0, call(0, "{}")),
+    ]);
+    expect(chunks).toHaveLength(2);
+  });
+
+  it.each([
+    [
+      "in .done",
+      [
+        added(0, call(0, "")),
+        { type: "response.function_call_arguments.done", output_index: 0, arguments: '{"a":1}' },
+        ended(0, call(0, '{"a":1}')),
+      ],
+    ],
+    ["in output_item.done", [added(0, call(0, "")), ended(0, call(0, '{"a":1}'))]],
+    ["in output_item.done alone", [ended(0, call(0, '{"a":1}'))]],
+    ["in output_item.added", [added(0, call(0, '{"a":1}')), ended(0, call(0, ""))]],
+    ["in response.completed", [{ ...completed, response: { status: "completed", output: [call(0, '{"a":1}')] } }]],
+  ])("takes whole arguments that come %s, once", (_, events) => {
+    const { chunks } = said(events);
+    expect(chunks.map(({ argsTextDelta }) => argsTextDelta ?? "").join("")).toBe('{"a":1}');
+    expect(chunks.at(-1)?.done).toBe(true);
+  });
+
+  it("does not append arguments that came in pieces before, even if they differ", () => {
+    const { chunks } = said([added(0, call(0, "")), delta(0, '{"a":1}'), ended(0, call(0, '{"a": 1, "b": 2}'))]);
+    expect(chunks.map(({ argsTextDelta }) => argsTextDelta ?? "").join("")).toBe('{"a":1}');
+  });
+
+  it("ends a call as truncated that the provider calls incomplete", () => {
+    const { chunks } = said([added(0, call(0, "")), delta(0, "{}"), ended(0, call(0, "{}", { status: "incomplete" }))]);
+    expect(chunks.at(-1)).toMatchObject({ errorType: "truncated" });
+    expect(chunks.at(-1)?.done).toBeUndefined();
+  });
+
+  it("keeps what belongs to a call as its metadata", () => {
+    const caller = { type: "program", caller_id: "call_p" };
+    const { chunks } = said([added(0, call(0, "", { namespace: "crm", caller }))]);
+    expect(chunks[0]?.metadata).toEqual({ item: 0, itemId: "fc_0", namespace: "crm", caller });
+  });
+
+  it("says text, refusal and reasoning once, from pieces or from the end", () => {
+    const reasoning = {
+      type: "reasoning",
+      id: "rs_1",
+      summary: [
+        { type: "summary_text", text: "Hm." },
+        { type: "summary_text", text: "Aha." },
+      ],
+    };
+    const spoken = said([
+      added(0, { type: "reasoning", id: "rs_1", summary: [] }),
+      { type: "response.reasoning_summary_text.delta", output_index: 0, summary_index: 0, delta: "Hm" },
+      { type: "response.reasoning_summary_text.delta", output_index: 0, summary_index: 0, delta: "." },
+      ended(0, reasoning),
+      added(1, { ...message(""), content: [] }),
+      { type: "response.output_text.delta", output_index: 1, content_index: 0, delta: "Hel" },
+      { type: "response.output_text.delta", output_index: 1, content_index: 0, delta: "lo" },
+      { type: "response.output_text.done", output_index: 1, content_index: 0, text: "Hello" },
+      {
+        type: "response.content_part.done",
+        output_index: 1,
+        content_index: 0,
+        part: { type: "output_text", text: "Hello" },
+      },
+      ended(1, {
+        ...message("Hello"),
+        content: [
+          { type: "output_text", text: "Hello" },
+          { type: "refusal", refusal: "No more." },
+        ],
+      }),
+      completed,
+    ]);
+    expect(spoken.joined("reasoning")).toBe("Hm.\n\nAha.");
+    expect(spoken.joined("text")).toBe("Hello");
+    expect(spoken.joined("refusal")).toBe("No more.");
+    expect(spoken.lines).toContainEqual(["finish", "refusal", "completed"]);
+  });
+
+  it.each([
+    [
+      { type: "web_search_call", id: "ws_1", status: "completed", action: { type: "search" } },
+      { id: "ws_1", name: "web_search", executedBy: "provider", status: "completed", input: { type: "search" } },
+    ],
+    [
+      { type: "mcp_call", id: "mcp_1", name: "shorten", arguments: "{}", output: "x" },
+      { id: "mcp_1", name: "shorten", executedBy: "provider", output: "x" },
+    ],
+    [
+      { type: "mcp_call", id: "mcp_1", name: "shorten", arguments: "{}", error: { message: "no" } },
+      { status: "failed", output: { message: "no" } },
+    ],
+    [
+      { type: "mcp_approval_request", id: "mcpr_1", name: "shorten", arguments: "{}" },
+      { id: "mcpr_1", name: "shorten", executedBy: "provider" },
+    ],
+    [
+      { type: "program", id: "cm_1", call_id: "call_1", code: "1" },
+      { id: "cm_1", name: "program", executedBy: "provider", input: "1" },
+    ],
+    [
+      { type: "code_interpreter_call", id: "ci_1", code: "1", outputs: [] },
+      { id: "ci_1", name: "code_interpreter", executedBy: "provider", output: [] },
+    ],
+    [
+      { type: "shell_call", id: "sh_1", call_id: "call_1", environment: { type: "container_reference" } },
+      { id: "sh_1", executedBy: "provider" },
+    ],
+    [
+      { type: "shell_call", id: "sh_1", call_id: "call_1", environment: { type: "local" } },
+      { id: "call_1", name: "shell", executedBy: "client" },
+    ],
+    [
+      { type: "local_shell_call", id: "lsh_1", call_id: "call_1", action: {} },
+      { id: "call_1", name: "local_shell", executedBy: "client" },
+    ],
+    [
+      { type: "computer_call", id: "cu_1", call_id: "call_1", actions: [] },
+      { id: "call_1", name: "computer", executedBy: "client" },
+    ],
+    [
+      { type: "apply_patch_call", id: "ap_1", call_id: "call_1", operation: {} },
+      { id: "call_1", name: "apply_patch", executedBy: "client" },
+    ],
+    [
+      { type: "tool_search_call", id: "ts_1", call_id: "call_1", execution: "client" },
+      { id: "call_1", name: "tool_search", executedBy: "client" },
+    ],
+    [
+      { type: "tool_search_call", id: "ts_1", call_id: null, execution: "server" },
+      { id: "ts_1", executedBy: "provider" },
+    ],
+    [
+      { type: "dream_call", id: "dr_1" },
+      { id: "dr_1", name: "dream", executedBy: "provider" },
+    ],
+  ])("reports $type as none of our calls: %#", (item, expected) => {
+    const { chunks, providerTools } = said([added(0, item), ended(0, item)]);
+    expect(chunks).toEqual([]);
+    expect(providerTools.at(-1)).toMatchObject({ type: item.type, ...expected });
+    // What the client has to run is told when it is complete, and not before.
+    expect(providerTools).toHaveLength(providerTools.at(-1)?.executedBy === "client" ? 1 : 2);
+  });
+
+  it.each(["mcp_list_tools", "function_call_output", "shell_call_output", "compaction", "additional_tools"])(
+    "takes %s for no call",
+    (type) => {
+      const { chunks, providerTools } = said([added(0, { type }), ended(0, { type })]);
+      expect([...chunks, ...providerTools]).toEqual([]);
+    },
+  );
+
+  it.each([
+    ["completed", {}, "stop", "completed"],
+    ["incomplete", { incomplete_details: { reason: "max_output_tokens" } }, "length", "incomplete:max_output_tokens"],
+    ["incomplete", { incomplete_details: { reason: "content_filter" } }, "content-filter", "incomplete:content_filter"],
+    ["incomplete", { incomplete_details: { reason: "steered" } }, "length", "incomplete:steered"],
+    ["incomplete", {}, "length", "incomplete"],
+  ])("reads response.%s %j as %s", (status, more, reason, word) => {
+    const { lines } = said([{ type: `response.${status}`, response: { status, output: [], ...more } }]);
+    expect(lines.slice(-2)).toEqual([["finish", reason, word], ["terminal"]]);
+    const { lines: whole } = said([{ object: "response", status, output: [], ...more }]);
+    expect(whole.slice(-2)).toEqual([["finish", reason, word], ["terminal"]]);
+  });
+
+  it.each([
+    ["an error event", { type: "error", code: "rate_limit_exceeded", message: "Slow down." }, "failed"],
+    [
+      "an error event that wraps the error",
+      { type: "error", error: { code: "rate_limit_exceeded", message: "Slow down." } },
+      "failed",
+    ],
+    [
+      "response.failed",
+      { type: "response.failed", response: { error: { code: "rate_limit_exceeded", message: "Slow down." } } },
+      "failed",
+    ],
+    [
+      "the body of an error answer",
+      { error: { type: "rate_limit_exceeded", code: null, message: "Slow down." } },
+      null,
+    ],
+  ])("fails at %s", (_, event, word) => {
+    const { lines, all } = said([event, completed]);
+    expect(lines).toContainEqual(["finish", "error", word, "rate_limit_exceeded: Slow down."]);
+    expect(all("fail")).toMatchObject([{ code: "provider_error", message: "rate_limit_exceeded: Slow down." }]);
+    expect(lines.at(-1)).toEqual(["terminal"]);
+  });
+
+  it.each(["cancelled", "in_progress", "queued"])("fails for a whole response that is %s", (status) => {
+    const { all } = said([{ object: "response", status, output: [call(0, "{}")] }]);
+    expect(all("fail")).toMatchObject([{ code: "provider_error" }]);
+  });
+
+  it("does not take [DONE] or an event that it does not know for an end", () => {
+    const { lines } = said([
+      "[DONE]",
+      { type: "keepalive" },
+      { type: "response.something.new", output_index: 7 },
+      null,
+      1,
+      [],
+      {},
+    ]);
+    expect(lines).toEqual([]);
+  });
+
+  it("passes over fields of another type", () => {
+    const { joined, chunks } = said([
+      { type: "response.created", response: "resp_1" },
+      added(0, null as never),
+      added(0, { type: "message", content: 7, summary: "x" }),
+      ended(0, { type: "message", content: "All of it.", summary: [null, 1] }),
+      added(1, { type: "function_call", call_id: 7, name: { first: "a" }, arguments: [1] }),
+      ended(1, { type: "function_call", call_id: 7, name: null, arguments: 3, status: {} }),
+      added(2, { type: "web_search_call", id: 3, name: 4, environment: "x" }),
+      ended(2, "x" as never),
+      { type: "response.completed", response: { output: { 0: 1 }, usage: "many", incomplete_details: 3 } },
+    ]);
+    expect(joined("text")).toBe("All of it.");
+    expect(chunks.map(({ callIndex, id, name, done }) => [callIndex, id, name, done])).toEqual([
+      [1, undefined, undefined, undefined],
+      [1, undefined, undefined, true],
+    ]);
+  });
+
+  it("reads hostile indexes and ids as what they are", () => {
+    const { chunks } = said([
+      added(4_294_967_295, { ...call(0, ""), id: "__proto__" }),
+      added(-1, { ...call(1, ""), id: "constructor" }),
+      delta(-1, "{}"),
+      { type: "response.function_call_arguments.delta", item_id: "__proto__", delta: "[]" },
+      { type: "response.function_call_arguments.delta", item_id: "toString", delta: "?" },
+    ]);
+    expect(chunks.slice(2).map(({ callIndex, argsTextDelta }) => [callIndex, argsTextDelta])).toEqual([
+      [1, "{}"],
+      [0, "[]"],
+      [2, undefined],
+      [2, "?"],
+    ]);
+  });
+});
+
+describe("the turn", () => {
+  it("has the call_id that came last", async () => {
+    const turn = await turnOf([
+      added(0, call(0, "")),
+      delta(0, '{"city":"Oslo"}'),
+      ended(0, call(0, "", { call_id: "call_final" })),
+      completed,
+    ]);
+    expect(turn.calls.map(({ id }) => id)).toEqual(["call_final"]);
+    expect(openaiResponses.toolResults(turn)).toMatchObject([{ call_id: "call_final" }]);
+    expect(openaiResponses.assistantMessage(turn)).toMatchObject([{ id: "fc_0", call_id: "call_final" }]);
+  });
+
+  it("waits for the tool results of a client's built-in as for ours", async () => {
+    const item = { type: "local_shell_call", id: "lsh_1", call_id: "call_1", status: "completed", action: {} };
+    expect((await turnOf([added(0, item), ended(0, item), completed])).finishReason).toBe("tool-use");
+  });
+
+  it("gives free text to a custom tool", async () => {
+    const item = { type: "custom_tool_call", id: "ctc_1", call_id: "call_1", name: "write_sql", input: "" };
+    const turn = await turnOf([
+      added(0, item),
+      { type: "response.custom_tool_call_input.delta", output_index: 0, delta: "SELECT " },
+      { type: "response.custom_tool_call_input.delta", output_index: 0, delta: "'{'" },
+      ended(0, { ...item, input: "SELECT '{'", status: "completed" }),
+      completed,
+    ]);
+    const use = turn.calls[0]?.outcome as ToolUse;
+    expect(use.input).toBe("SELECT '{'");
+    await use.execute();
+    expect(openaiResponses.assistantMessage(turn)).toEqual([{ ...item, input: "SELECT '{'" }]);
+    expect(openaiResponses.toolResults(turn)).toEqual([
+      { type: "custom_tool_call_output", call_id: "call_1", output: "10" },
+    ]);
+  });
+
+  it("does not run a call of a response that was filtered", async () => {
+    const item = call(0, '{"path":"a"}', { name: "write_file", status: "completed" });
+    const turn = await turnOf([
+      added(0, { ...item, arguments: "" }),
+      ended(0, item),
+      { type: "response.incomplete", response: { incomplete_details: { reason: "content_filter" }, output: [item] } },
+    ]);
+    expect(turn.calls[0]?.outcome).toMatchObject({ code: "turn_not_finished" });
+    expect(turn.finishReason).toBe("content-filter");
+  });
+});
+
+describe("assistantMessage()", () => {
+  const reasoning = {
+    type: "reasoning",
+    id: "rs_1",
+    summary: [{ type: "summary_text", text: "Hm." }],
+    content: [],
+    encrypted_content: "gAAA",
+  };
+
+  it("gives the output back as it came, in its order", async () => {
+    const items = [
+      reasoning,
+      { ...message("Let me look."), phase: "commentary" },
+      { type: "web_search_call", id: "ws_1", status: "completed", action: { type: "search", query: "q" } },
+      { type: "mcp_list_tools", id: "mcpl_1", server_label: "s", tools: [] },
+      { type: "compaction", id: "cmp_1", encrypted_content: "gBBB" },
+      { type: "program", id: "cm_1", call_id: "call_p", code: "1", fingerprint: "gCCC" },
+      call(6, '{ "city": "Oslo" }', {
+        status: "completed",
+        namespace: "crm",
+        caller: { type: "program", caller_id: "call_p" },
+      }),
+      { type: "something_new", id: "x_1", field: { deep: [1] } },
+    ];
+    const events = items.flatMap((item, index) => [
+      added(index, { ...item, encrypted_content: "partial", arguments: "" }),
+      ended(index, item),
+    ]);
+    const turn = await turnOf([...events, completed]);
+    expect(openaiResponses.assistantMessage(turn)).toEqual(items);
+    const [whole] = openaiResponses
+      .parse({ object: "response", output: items } as never, { tools: [getWeather] })
+      .slice(-1);
+    expect(whole?.type === "finish" && openaiResponses.assistantMessage(whole.turn)).toEqual(items);
+  });
+
+  it("survives a checkpoint: the record is plain JSON", async () => {
+    const turn = await turnOf([
+      added(0, call(0, "")),
+      delta(0, '{"city":"Oslo"}'),
+      ended(0, call(0, '{"city":"Oslo"}')),
+      completed,
+    ]);
+    expect(JSON.parse(JSON.stringify(turn.native))).toEqual(turn.native);
+  });
+
+  it("leaves out what the input does not take", async () => {
+    const items = [
+      { ...reasoning, status: "completed" },
+      { ...call(1, '{"city":"Oslo"}'), status: null, created_by: "agent", parsed_arguments: { city: "Oslo" } },
+      { type: "custom_tool_call", id: "ctc_1", call_id: "call_c", name: "write_sql", input: "x", status: "completed" },
+      { ...message("{}"), content: [{ type: "output_text", text: "{}", annotations: [], parsed: {} }] },
+    ];
+    const turn = await turnOf([...items.flatMap((item, index) => [added(index, item), ended(index, item)]), completed]);
+    expect(openaiResponses.assistantMessage(turn)).toEqual([
+      reasoning,
+      call(1, '{"city":"Oslo"}'),
+      { type: "custom_tool_call", id: "ctc_1", call_id: "call_c", name: "write_sql", input: "x" },
+      message("{}"),
+    ]);
+  });
+
+  it.each([
+    ['{"city":"Oslo"', JSON.stringify({ INVALID_JSON: '{"city":"Oslo"' })],
+    ["", "{}"],
+  ])("keeps a history that every server can read: arguments %j", async (args, sent) => {
+    const turn = await turnOf(
+      [added(0, call(0, "")), delta(0, args), ended(0, call(0, args)), completed],
+      [getWeather],
+    );
+    expect(openaiResponses.assistantMessage(turn)).toMatchObject([{ type: "function_call", arguments: sent }]);
+  });
+
+  it("sends a name back that servers take", async () => {
+    const dirty = { name: "get_weather<|channel|>commentary" };
+    const turn = await turnOf([added(0, call(0, "", dirty)), ended(0, call(0, "{}", dirty)), completed]);
+    expect(openaiResponses.assistantMessage(turn)).toMatchObject([{ name: "get_weather____channel____commentary" }]);
+  });
+
+  it("gives of a cut stream what was complete, and every call", async () => {
+    const turn = await turnOf([
+      added(0, reasoning),
+      ended(0, reasoning),
+      added(1, call(1, "", { status: "in_progress" })),
+      delta(1, '{"city":"Os'),
+      added(2, { ...message(""), status: "in_progress", content: [] }),
+      { type: "response.output_text.delta", output_index: 2, content_index: 0, delta: "And" },
+    ]);
+    expect(turn.error?.code).toBe("connection_lost");
+    expect(openaiResponses.assistantMessage(turn)).toEqual([
+      reasoning,
+      {
+        type: "function_call",
+        id: "fc_1",
+        call_id: "call_1",
+        name: "get_weather",
+        arguments: JSON.stringify({ INVALID_JSON: '{"city":"Os' }),
+      },
+    ]);
+    expect(openaiResponses.toolResults(turn)).toMatchObject([
+      { type: "function_call_output", call_id: "call_1", output: expect.stringContaining("error") },
+    ]);
+  });
+
+  it("sends no reasoning without the item that it led to", async () => {
+    const turn = await turnOf([
+      added(0, message("Yes.")),
+      ended(0, message("Yes.")),
+      added(1, reasoning),
+      ended(1, reasoning),
+    ]);
+    expect(openaiResponses.assistantMessage(turn)).toEqual([message("Yes.")]);
+  });
+
+  it("sends the text of a server that streams no items", async () => {
+    const turn = await turnOf([
+      { type: "response.output_text.delta", output_index: 0, content_index: 0, delta: "Hi" },
+      completed,
+    ]);
+    expect(openaiResponses.assistantMessage(turn)).toEqual([{ role: "assistant", content: "Hi" }]);
+  });
+
+  it("makes an id for a call that came without one, the same in call and result", async () => {
+    const nameless = call(0, '{"city":"Oslo"}', { call_id: undefined });
+    const turn = await turnOf([added(0, nameless), ended(0, nameless), completed]);
+    expect(openaiResponses.assistantMessage(turn)).toMatchObject([{ call_id: "run-0-0" }]);
+    expect(openaiResponses.toolResults(turn)).toMatchObject([{ call_id: "run-0-0" }]);
+  });
+});
+
+describe("toolResult() and toolResults()", () => {
+  const use = getWeather.use({ city: "Oslo" }, { id: "call_1" });
+
+  it.each([
+    ["sunny", "sunny"],
+    [{ celsius: 21 }, '{"celsius":21}'],
+    [undefined, "null"],
+    [
+      [{ type: "input_image", image_url: "https://example.org/a.png" }],
+      '[{"type":"input_image","image_url":"https://example.org/a.png"}]',
+    ],
+    [resultContent([{ type: "input_text", text: "hot" }]), [{ type: "input_text", text: "hot" }]],
+  ])("sends %j", (output, sent) => {
+    expect(openaiResponses.toolResult(use, output)).toEqual({
+      type: "function_call_output",
+      call_id: "call_1",
+      output: sent,
+    });
+  });
+
+  it("answers a custom tool's use that was made by hand as one", () => {
+    expect(openaiResponses.toolResult(writeSql.use("SELECT 1", { id: "call_2" }), 8)).toMatchObject({
+      type: "custom_tool_call_output",
+    });
+  });
+
+  it("gives one result a call, in call order, with the caller that waits for it", async () => {
+    const caller = { type: "program", caller_id: "call_p" };
+    const turn = await turnOf([
+      added(0, call(0, "", { caller })),
+      added(1, call(1, "", { name: "nope" })),
+      added(2, call(2, "")),
+      ended(2, call(2, '{"city":"Rome"}')),
+      ended(1, call(1, "{}", { name: "nope" })),
+      ended(0, call(0, '{"city":"Oslo"}', { caller })),
+      completed,
+    ]);
+    await (turn.calls[0]!.outcome as ToolUse).execute();
+    expect(openaiResponses.toolResults(turn)).toEqual([
+      { type: "function_call_output", call_id: "call_0", output: '{"city":"Oslo","celsius":21}', caller },
+      { type: "function_call_output", call_id: "call_1", output: expect.stringContaining("There is no tool") },
+      {
+        type: "function_call_output",
+        call_id: "call_2",
+        output: '{"error":"The call of get_weather was not executed."}',
+      },
+    ]);
+  });
+});
+
+describe("tools()", () => {
+  it("says strict: false, since the API would try strict mode without it", () => {
+    expect(openaiResponses.tools([getWeather])).toEqual([
+      {
+        type: "function",
+        name: "get_weather",
+        description: "Current weather of a city.",
+        strict: false,
+        parameters: {
+          type: "object",
+          properties: { city: { type: "string" }, unit: { type: "string", enum: ["celsius", "fahrenheit"] } },
+          required: ["city"],
+        },
+      },
+    ]);
+  });
+
+  it("requires everything in strict mode, what was optional as null", () => {
+    const [tool] = openaiResponses.tools([getWeather], { strict: true, onLoss: "throw" });
+    expect(tool).toMatchObject({
+      strict: true,
+      parameters: {
+        properties: {
+          city: { type: "string" },
+          unit: { type: ["string", "null"], enum: ["celsius", "fahrenheit", null] },
+        },
+        required: ["city", "unit"],
+        additionalProperties: false,
+      },
+    });
+  });
+
+  it("makes a custom tool of a string schema, and reports what free text can not say", () => {
+    expect(openaiResponses.tools([writeSql], { strict: true, onLoss: "throw" })).toEqual([
+      { type: "custom", name: "write_sql", description: "A query." },
+    ]);
+    const short = defineTool({ name: "short", inputSchema: z.string().max(10) });
+    expect(() => openaiResponses.tools([short], { onLoss: "throw" })).toThrow(/maxLength/);
+  });
+
+  it("sends the schema of results that are objects", () => {
+    const outputSchema = z.object({ celsius: z.number() });
+    const tool = defineTool({ name: "a", inputSchema: z.object({}), outputSchema, execute: () => ({ celsius: 1 }) });
+    expect(openaiResponses.tools([tool])).toMatchObject([
+      { output_schema: { type: "object", properties: { celsius: { type: "number" } } } },
+    ]);
+    const text = defineTool({ name: "b", inputSchema: z.object({}), outputSchema: z.string(), execute: () => "" });
+    expect(openaiResponses.tools([text])[0]).not.toHaveProperty("output_schema");
+  });
+
+  it("keeps a union off the root, where the API refuses it in either mode", () => {
+    const inputSchema = z.union([
+      z.object({ kind: z.literal("a"), n: z.number() }),
+      z.object({ kind: z.literal("b") }),
+    ]);
+    const tool = defineTool({ name: "u", inputSchema });
+    for (const strict of [false, true]) {
+      const [param] = openaiResponses.tools([tool], { strict, onLoss: "ignore" });
+      expect(param).toMatchObject({ parameters: { type: "object", properties: { kind: {}, n: {} } } });
+      for (const keyword of ["anyOf", "oneOf", "allOf", "enum", "not"])
+        expect(param).not.toHaveProperty(["parameters", keyword]);
+    }
+  });
+
+  it("maps a name that the API refuses, and maps it back", async () => {
+    const add = defineTool({ name: "math.add", inputSchema: z.object({}), effect: "read", execute: () => 3 });
+    expect(openaiResponses.tools([add])).toMatchObject([{ name: "math__add" }]);
+    const wire = call(0, "{}", { name: "math__add" });
+    const turn = await turnOf([added(0, wire), ended(0, wire), completed], [add]);
+    expect(turn.calls[0]?.name).toBe("math.add");
+    expect(openaiResponses.assistantMessage(turn)).toMatchObject([{ name: "math__add" }]);
+  });
+});
+
+describe("toolChoice()", () => {
+  it.each([
+    ["auto", "auto"],
+    ["none", "none"],
+    ["required", "required"],
+    [{ name: "math.add" }, { type: "function", name: "math__add" }],
+    [{ name: "write_sql" }, { type: "custom", name: "write_sql" }],
+    [
+      { names: ["get_weather"] },
+      { type: "allowed_tools", mode: "auto", tools: [{ type: "function", name: "get_weather" }] },
+    ],
+    [
+      { names: ["write_sql"], required: true },
+      { type: "allowed_tools", mode: "required", tools: [{ type: "custom", name: "write_sql" }] },
+    ],
+    [{ names: [] }, "none"],
+  ] as const)("says %j", (choice, expected) => {
+    expect(openaiResponses.toolChoice(choice, { tools: [getWeather, writeSql] })).toEqual({ tool_choice: expected });
+  });
+
+  it("says whether several calls may come", () => {
+    expect(openaiResponses.toolChoice("auto", { parallel: false })).toEqual({
+      tool_choice: "auto",
+      parallel_tool_calls: false,
+    });
+  });
+
+  it("refuses a choice that is none", () => {
+    expect(() => openaiResponses.toolChoice({ names: [], required: true })).toThrow(TypeError);
+    expect(() => openaiResponses.toolChoice("any" as never)).toThrow(TypeError);
+  });
+});
+
+describe("the endpoint", () => {
+  it("is POST …/responses", () => {
+    const { match } = openaiResponses.endpoint;
+    expect(match(request("/v1/responses", { stream: true }))).toBe("stream");
+    expect(match(request("/openai/v1/responses", {}))).toBe("whole");
+    expect(match(request("/v1/responses", undefined))).toBe("whole");
+    expect(match(request("/v1/responses/resp_1", {}, "GET"))).toBeUndefined();
+    expect(match(request("/v1/chat/completions", { stream: true }))).toBeUndefined();
+  });
+});
