@@ -1,3 +1,5 @@
+import { isExponential } from "./pattern-cost.ts";
+
 /**
  * The pattern as the validator can compile it (with the `u` flag, as the specification recommends).
  * Needless escapes (`\_`, `\@`), which that flag forbids and many schemas have, are written in the way it allows.
@@ -11,7 +13,13 @@ export function readPattern(pattern: unknown, refuse: (reason: string) => never)
   );
   const candidates = [pattern, withoutNeedless];
   const usable = candidates.find((candidate) => failure(candidate) === undefined);
-  return usable ?? refuse(`the pattern ${JSON.stringify(pattern)} is no regular expression: ${failure(pattern)}`);
+  const shown = JSON.stringify(pattern);
+  if (usable === undefined) return refuse(`the pattern ${shown} is no regular expression: ${failure(pattern)}`);
+  if (!isExponential(usable)) return usable;
+  return refuse(
+    `the pattern ${shown} takes exponential time on some texts, since a repetition in it can read one text in two ways; ` +
+      "write it so that each text can be read in one way only (not (a+)+ but a+)",
+  );
 }
 
 function failure(pattern: string): string | undefined {

@@ -1,0 +1,186 @@
+/**
+ * Whether a regular expression can take exponential time in an engine that backtracks, as `^(a+)+$` does: whether a
+ * loop can read one text in two ways. Schemas also come from elsewhere (servers, programs), and a model writes the text.
+ *
+ * The pattern becomes an automaton whose states are its characters. It is exponentially ambiguous if and only if some
+ * state comes back to itself on one text in two ways (Weber and Seidl, "On the degree of ambiguity of finite automata",
+ * https://doi.org/10.1016/0304-3975(91)90381-B).
+ * Approximations: counted repetitions up to 10 are read as one, longer ones as a loop; characters are compared by samples.
+ *
+ * @param pattern one that compiles with the `u` flag
+ */
+export function isExponential(pattern: string): boolean {
+  const automaton = createAutomaton(pattern);
+  try {
+    automaton.read();
+  } catch (error) {
+    if (error instanceof RangeError) return true; // groups in groups, deeper than any sane pattern
+    throw error;
+  }
+  return automaton.hasTwoWays();
+}
+
+/** A part of the pattern: the states it can begin and end with, and whether it can be passed without a character. */
+interface Part {
+  readonly first: readonly number[];
+  readonly last: readonly number[];
+  readonly skippable: boolean;
+}
+
+const NOTHING: Part = { first: [], last: [], skippable: true };
+
+/** More states than this, and the analysis would cost more than it is worth; such a pattern is let pass. */
+const MAX_STATES = 250;
+const LONGEST_COUNT_READ_AS_ONE = 10;
+
+function createAutomaton(pattern: string) {
+  const samples = sampleCharacters(pattern);
+  const accepts: boolean[][] = []; // by state, by sample
+  const edges: Map<number, number>[] = []; // by state: which follow, and in how many ways
+  let at = 0;
+
+  return { read: readAlternatives, hasTwoWays };
+
+  function readAlternatives(): Part {
+    let all = readSequence();
+    while (pattern[at] === "|") {
+      at++;
+      const next = readSequence();
+      all = {
+        first: [...all.first, ...next.first],
+        last: [...all.last, ...next.last],
+        skippable: all.skippable || next.skippable,
+      };
+    }
+    return all;
+  }
+
+  function readSequence(): Part {
+    let sequence = NOTHING;
+    while (at < pattern.length && pattern[at] !== "|" && pattern[at] !== ")") {
+      const next = readQuantifier(readAtom());
+      connect(sequence.last, next.first);
+      sequence = {
+        first: sequence.skippable ? [...sequence.first, ...next.first] : sequence.first,
+        last: next.skippable ? [...sequence.last, ...next.last] : next.last,
+        skippable: sequence.skippable && next.skippable,
+      };
+    }
+    return sequence;
+  }
+
+  function readQuantifier(part: Part): Part {
+    const [whole, symbol, low, comma, high] =
+      /^(?:([*+?])|\{(\d+)(,?)(\d*)\})\??/.exec(pattern.slice(at, at + 40)) ?? [];
+    if (whole === undefined) return part;
+    at += whole.length;
+    const least = symbol === undefined ? Number(low) : symbol === "+" ? 1 : 0;
+    const unlimited = symbol === "*" || symbol === "+" || (comma === "," && high === "");
+    const most = unlimited ? Infinity : symbol === "?" ? 1 : Number(high || low);
+    if (most > LONGEST_COUNT_READ_AS_ONE) connect(part.last, part.first);
+    return { ...part, skippable: part.skippable || least === 0 };
+  }
+
+  function readAtom(): Part {
+    const rest = pattern.slice(at);
+    const group = /^\((?:\?(?:(?<look><?[=!])|:|<[^>]*>|[a-z-]*:))?/.exec(rest);
+    if (group !== null) {
+      at += group[0].length;
+      const inside = readAlternatives();
+      at++; // the closing parenthesis
+      return group.groups?.["look"] === undefined ? inside : NOTHING; // what looks around reads nothing
+    }
+    const [anchor] = /^(?:[\^$]|\\[bB])/.exec(rest) ?? [];
+    if (anchor !== undefined) {
+      at += anchor.length;
+      return NOTHING;
+    }
+    const [atom = rest[0]!] =
+      /^(?:\[(?:\\.|[^\]\\])*\]|\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[\da-fA-F]{4}|x[\da-fA-F]{2}|c[a-zA-Z]|k<[^>]*>|.)|.)/su.exec(
+        rest,
+      ) ?? [];
+    at += atom.length;
+    return addState(atom);
+  }
+
+  function addState(atom: string): Part {
+    const reference = /^\\(?:[1-9]|k<)/.test(atom); // to an earlier group: could be anything
+    const expression = reference ? /^[^]$/u : new RegExp(`^${atom}$`, "u");
+    const state = accepts.push(samples.map((character) => expression.test(character))) - 1;
+    edges.push(new Map());
+    return { first: [state], last: [state], skippable: false };
+  }
+
+  function connect(from: readonly number[], to: readonly number[]): void {
+    for (const one of from) for (const other of to) edges[one]!.set(other, (edges[one]!.get(other) ?? 0) + 1);
+  }
+
+  function hasTwoWays(): boolean {
+    const count = accepts.length;
+    const loops = components(count, (state) => [...edges[state]!.keys()]);
+    for (let state = 0; state < count; state++) {
+      for (const [next, ways] of edges[state]!) if (ways > 1 && loops[next] === loops[state]) return true;
+    }
+    if (count > MAX_STATES) return false;
+    // pairs of states that one text can lead to at once, within a loop
+    const pairs = components(count * count, (pair) => {
+      const [one, other] = [Math.floor(pair / count), pair % count];
+      if (loops[one] !== loops[other]) return [];
+      const next: number[] = [];
+      for (const a of edges[one]!.keys()) {
+        if (loops[a] !== loops[one]) continue;
+        for (const b of edges[other]!.keys()) if (loops[b] === loops[one] && overlap(a, b)) next.push(a * count + b);
+      }
+      return next;
+    });
+    const together = new Set(Array.from({ length: count }, (_, state) => pairs[state * count + state]));
+    return pairs.some((component, pair) => Math.floor(pair / count) !== pair % count && together.has(component));
+  }
+
+  function overlap(one: number, other: number): boolean {
+    return accepts[one]!.some((accepted, sample) => accepted && accepts[other]![sample]);
+  }
+}
+
+/** All of ASCII, what the pattern itself says, and some of the rest of the world. */
+function sampleCharacters(pattern: string): string[] {
+  const ascii = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code));
+  return [...new Set([...ascii, ...pattern, ..."\u00a0éßøЖя中あ한ا😀\u2028\ufeff٣"])];
+}
+
+/** Strongly connected components (Tarjan, without recursion): states with one number reach each other. */
+function components(count: number, next: (node: number) => readonly number[]): Int32Array {
+  const component = new Int32Array(count).fill(-1);
+  const order = new Int32Array(count).fill(-1);
+  const low = new Int32Array(count);
+  const open: number[] = [];
+  let visited = 0;
+  for (let start = 0; start < count; start++) {
+    if (order[start] !== -1) continue;
+    const work = [enter(start)];
+    while (work.length > 0) {
+      const { node, targets } = work.at(-1)!;
+      const target = targets.pop();
+      if (target !== undefined) {
+        if (order[target] === -1) work.push(enter(target));
+        else if (component[target] === -1) low[node] = Math.min(low[node]!, order[target]!);
+        continue;
+      }
+      work.pop();
+      const parent = work.at(-1)?.node;
+      if (parent !== undefined) low[parent] = Math.min(low[parent]!, low[node]!);
+      if (low[node] !== order[node]) continue;
+      for (let member = open.pop()!; ; member = open.pop()!) {
+        component[member] = node;
+        if (member === node) break;
+      }
+    }
+  }
+  return component;
+
+  function enter(node: number): { node: number; targets: number[] } {
+    order[node] = low[node] = visited++;
+    open.push(node);
+    return { node, targets: [...next(node)] };
+  }
+}

@@ -1,0 +1,71 @@
+import { describe, expect, it } from "vitest";
+import { toSchema } from "../../src/schema/index.ts";
+import { isExponential } from "../../src/schema/pattern-cost.ts";
+
+describe("isExponential()", () => {
+  it.each([
+    "^(a+)+$",
+    "^(a*)*$",
+    "^(a|a)*$",
+    "^(a|ab|b)*c$",
+    "^(?:a?b?)*$",
+    "^(\\w+\\s?)*$",
+    "^([a-zA-Z0-9])(([\\-.]|[_]+)?([a-zA-Z0-9]+))*(@){1}[a-z0-9]+[.]{1}(([a-z]{2,3})|([a-z]{2,3}[.]{1}[a-z]{2,3}))$",
+    "^(?:.*a){20}$",
+    "^(a{1,30}){1,30}$",
+    "^(?=(x+x+)+y)",
+    "^(([a-z])+.)+[A-Z]([a-z])+$",
+    "(?<name>\\d+)+x",
+    "^(\\d|\\p{N})*$",
+    "^([^\\]]|[a-z])+$",
+  ])("sees that %s is", (pattern) => {
+    expect(isExponential(pattern)).toBe(true);
+  });
+
+  it.each([
+    "^[a-z0-9]+(?:-[a-z0-9]+)*$",
+    "^\\d{4}-\\d{2}-\\d{2}$",
+    "^(?:\\d{1,3}\\.){3}\\d{1,3}$",
+    "^[\\w.%+-]+@[\\w.-]+\\.[A-Za-z]{2,}$",
+    "^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\\.)+[a-z]{2,}$",
+    "^(\\([0-9]{3}\\))?[0-9]{3}-[0-9]{4}$",
+    "^#(?:[0-9a-fA-F]{3}){1,2}$",
+    "^(?:a|b|c)*$",
+    "^\\s*(?:\\S+\\s+)*$",
+    '^"(?:[^"\\\\]|\\\\.)*"$',
+    "^(?!-)[a-z]+(?<!-)$",
+    "^\\p{L}+(?: \\p{L}+)*$",
+    "^(.)\\1+$",
+    "a.*b.*c",
+    "^[\\]\\[(|)*+?{}]*$",
+    "",
+    "^(?:)*$",
+    "^\\/(?:[^/]+\\/)*$",
+    "^v?(0|[1-9]\\d*)\\.(0|[1-9]\\d*)\\.(0|[1-9]\\d*)(?:-((?:0|[1-9]\\d*|\\d*[a-zA-Z-][0-9a-zA-Z-]*)(?:\\.(?:0|[1-9]\\d*|\\d*[a-zA-Z-][0-9a-zA-Z-]*))*))?(?:\\+([0-9a-zA-Z-]+(?:\\.[0-9a-zA-Z-]+)*))?$",
+  ])("sees that %s is not", (pattern) => {
+    expect(isExponential(pattern)).toBe(false);
+  });
+
+  it("is quick for long patterns, and lets pass what is too long to tell", () => {
+    const begin = performance.now();
+    for (const pattern of [
+      "(?:[a-z]b)*".repeat(60),
+      "[ab]*".repeat(120),
+      `^(?:${"[a-z]".repeat(240)})*$`,
+      "(a+)+".repeat(500),
+    ])
+      isExponential(pattern);
+    expect(performance.now() - begin).toBeLessThan(1500);
+  });
+});
+
+it("a plain JSON Schema with such a pattern is refused when it is defined", () => {
+  const schema = { type: "object", properties: { name: { type: "string", pattern: "^(a+)+$" } } };
+  expect(() => toSchema(schema)).toThrow(
+    expect.objectContaining({
+      code: "invalid_tool",
+      message: expect.stringMatching(/#\/properties\/name\/pattern.*\^\(a\+\)\+\$.*exponential/),
+    }),
+  );
+  expect(() => toSchema({ patternProperties: { "^(a+)+$": {} } })).toThrow(/exponential/);
+});
