@@ -25,11 +25,19 @@ export interface UserMessage {
  * - the input of a call that is no JSON object: it goes back as `{ "INVALID_JSON": "..." }`
  *   (https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming)
  * - text and thinking after a call: the calls are moved behind them
+ *
+ * @throws TypeError for a turn of another adapter, or one that has not been read to its end
  */
 export function assistantMessage(turn: Turn): AssistantMessage[] {
-  const { messages } = turn.native as AnthropicRecord;
+  const { messages } = (turn.native ?? {}) as Partial<AnthropicRecord>;
+  if (messages === undefined) {
+    throw new TypeError(
+      `assistantMessage() takes a turn that this adapter has read to its end, got one of ${turn.wire}.`,
+    );
+  }
   const calls = new Map(turn.calls.map((call) => [`${call.turnIndex}/${call.callIndex}`, call]));
-  const answered = new Set(messages.flatMap(({ blocks }) => blocks.map(({ block }) => block["tool_use_id"])));
+  const ended = messages.flatMap(({ blocks }) => blocks).filter(({ done }) => done);
+  const answered = new Set(ended.map(({ block }) => block["tool_use_id"]));
   const content = messages.flatMap((message) =>
     message.blocks.flatMap((record): Block[] => {
       if (record.call === undefined) return goesBack(record, message, answered) ? [record.block] : [];

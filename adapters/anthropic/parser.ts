@@ -25,9 +25,14 @@ export interface BlockRecord {
   /** As it goes back. Of a client's call without `input`, which is the call's. */
   readonly block: { readonly type: string; [field: string]: unknown };
   /** Only for a client's call (`tool_use`): where to find it among the calls of the turn. */
-  readonly call?: { readonly turnIndex: number; readonly callIndex: number };
+  readonly call?: CallPlace;
   /** Whether the block has ended. */
   done: boolean;
+}
+
+export interface CallPlace {
+  readonly turnIndex: number;
+  readonly callIndex: number;
 }
 
 /** A block between its start and its stop. */
@@ -84,11 +89,14 @@ export function createParser(sink: ParserSink): Parser<ParserInput> {
 
   /** Also the whole of a message that was not streamed: only then, and after programmatic calls, it has content. */
   function messageStart(start: WireMessage): void {
-    if (message !== undefined && !ended) abandon(message);
+    if (message !== undefined && !ended && message.stopReason === null) abandon(message);
     beginMessage();
     sink.start(start.id ?? undefined, start.model ?? undefined);
     const { content, stop_reason: reason } = start;
-    content?.forEach((block, index) => wholeBlock(block, CUT_REASONS.has(reason) && index === content.length - 1));
+    if (Array.isArray(content)) {
+      const last = CUT_REASONS.has(reason) ? content.length - 1 : -1;
+      content.forEach((block: WireBlock, index) => wholeBlock(block, index === last));
+    }
     addUsage(start.usage);
     finish(reason, start.stop_details);
   }
@@ -124,7 +132,8 @@ export function createParser(sink: ParserSink): Parser<ParserInput> {
     const call = block.type === "tool_use" ? { turnIndex: messages.length - 1, callIndex: blocks.length } : undefined;
     let record: BlockRecord;
     if (call === undefined) {
-      record = { block: { ...block }, done: false };
+      const { citations } = block;
+      record = { block: { ...block, ...(Array.isArray(citations) && { citations: [...citations] }) }, done: false };
     } else {
       const { input: _, ...rest } = block;
       record = { block: rest, call, done: false };
@@ -148,9 +157,8 @@ export function createParser(sink: ParserSink): Parser<ParserInput> {
       case "input_json_delta":
         if (!delta.partial_json) return;
         target.input = undefined;
-        if (record.call === undefined) target.json += delta.partial_json;
-        else
-          sink.tool(toolChunk(record.call.turnIndex, record.call.callIndex, undefined, undefined, delta.partial_json));
+        if (record.call === undefined) target.json += inputText(delta.partial_json);
+        else inputPiece(record.call, inputText(delta.partial_json));
         return;
       case "text_delta":
         if (!delta.text) return;
@@ -163,7 +171,8 @@ export function createParser(sink: ParserSink): Parser<ParserInput> {
         append(block, "thinking", delta.thinking);
         return;
       case "citations_delta":
-        block["citations"] = [...((block["citations"] as unknown[] | null | undefined) ?? []), delta.citation];
+        if (Array.isArray(block["citations"])) block["citations"].push(delta.citation);
+        else block["citations"] = [delta.citation];
         return;
       default:
         // signature_delta, compaction_delta and what is yet to be invented: its fields extend those of the block.
@@ -173,6 +182,10 @@ export function createParser(sink: ParserSink): Parser<ParserInput> {
           else if (!isNothing(value)) block[field] = value;
         }
     }
+  }
+
+  function inputPiece({ turnIndex, callIndex }: CallPlace, piece: string): void {
+    sink.tool(toolChunk(turnIndex, callIndex, undefined, undefined, piece));
   }
 
   /** A gateway may forget to say that text or thinking begins. */
@@ -203,6 +216,12 @@ export function createParser(sink: ParserSink): Parser<ParserInput> {
     if (isServerCall(block)) serverCallSaid(block);
   }
 
+  /** A gateway may forget to say that a block ends; the end of the message says it too, unless that is a cut. */
+  function endOpenBlocks(): void {
+    for (const block of open.values()) endBlock(block);
+    open.clear();
+  }
+
   /**
    * A block that comes in one piece. The last one of a message that ran out of tokens may be cut, and looks whole all the same:
    * https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
@@ -213,20 +232,17 @@ export function createParser(sink: ParserSink): Parser<ParserInput> {
     if (block.text) sink.text(block.text);
     if (block.thinking) sink.reasoning(block.thinking);
     const { call } = opened.record;
-    if (mayBeCut && call !== undefined)
-      return cut(call, "the limit of tokens fell into it", isObject(block.input) ? block.input : undefined);
-    if (mayBeCut && block.type !== "text") return;
+    if (mayBeCut) {
+      const input = isObject(block.input) ? block.input : undefined;
+      if (call !== undefined) cut(call, "the limit of tokens fell into it", input);
+      return;
+    }
     // Here `{}` is no promise of more: it is the input.
     opened.input = block.input ?? undefined;
     endBlock(opened);
   }
 
-  function cut(
-    call: { turnIndex: number; callIndex: number },
-    why: string,
-    input?: Readonly<Record<string, unknown>>,
-  ): void {
-    const { turnIndex, callIndex } = call;
+  function cut({ turnIndex, callIndex }: CallPlace, why: string, input?: Readonly<Record<string, unknown>>): void {
     sink.tool({ turnIndex, callIndex, argsKvPatch: input, error: why, errorType: "truncated" });
   }
 
@@ -275,6 +291,7 @@ export function createParser(sink: ParserSink): Parser<ParserInput> {
   function finish(reason: string | null | undefined, details: WireStopDetails | null | undefined): void {
     if (!reason) return;
     (message ?? beginMessage()).stopReason = reason;
+    if (!CUT_REASONS.has(reason)) endOpenBlocks();
     sink.finish(FINISH_REASONS.get(reason) ?? "unknown", reason, details?.explanation ?? undefined);
   }
 

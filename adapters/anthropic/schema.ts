@@ -1,7 +1,7 @@
 import type { Tool, ToolChoice as WireToolChoice } from "@anthropic-ai/sdk/resources/messages";
 import type { ToolChoice, ToolsOptions } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
-import type { Rewrite } from "../../src/schema/lower.ts";
+import { walkSchema, type Rewrite } from "../../src/schema/lower.ts";
 import {
   closeObjects,
   dropAnnotations,
@@ -55,11 +55,12 @@ export const strict: readonly Rewrite[] = [
   dropAnnotations(["$schema", "$id", "$comment", "$anchor", "examples", "deprecated", "readOnly", "writeOnly"]),
   // No recursion, and no reference with neighbours.
   inlineRefs(),
+  // Before `items: false`, which closes a tuple, becomes something else.
+  tuplesToArrays(),
   withoutBooleanSchemas(),
   foldAllOf(),
   oneOfToAnyOf(),
   typeArrayToAnyOf(),
-  tuplesToArrays(),
   // Before the keywords are dropped that may tell the type, and after, for what lost all of its keywords.
   ensureType(),
   spreadUnions(),
@@ -110,7 +111,8 @@ export const strict: readonly Rewrite[] = [
 ];
 
 /**
- * Tools as `messages.create()` takes them. With `strict: "auto"` no more tools are made strict than one request may have.
+ * Tools as `messages.create()` takes them. With `strict: "auto"` no more of them, and no larger ones, are made strict than
+ * one request may have; `strict: true` leaves it to the API to refuse what is too much.
  *
  * @throws ToolError `schema_loss` for a tool whose input is one string: the API knows objects only
  */
@@ -122,8 +124,7 @@ export function tools(source: ToolSource, options: ToolsOptions = {}): Tool[] {
   const budget = { ...STRICT_LIMITS };
   return params.map((param, index) => {
     if (param.strict !== true || spend(budget, param.input_schema)) return param;
-    const [tool] = list.slice(index, index + 1);
-    return lowerTools([tool!], dialect({ ...options, strict: false }))[0]!;
+    return lowerTools([list[index]!], dialect({ ...options, strict: false }))[0]!;
   });
 }
 
@@ -184,23 +185,19 @@ function refuseText(name: string, { type }: JsonSchema): void {
 
 /**
  * What all strict tools of one request may have together: the API answers 400 to more
- * (`Schemas contains too many optional parameters (87) ... (limit: 24)`).
+ * (`Schemas contains too many optional parameters (87) ... (limit: 24)`, and 16 for `parameters with union types`).
+ * https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations
  */
 const STRICT_LIMITS = { tools: 20, optional: 24, unions: 16 };
 
 /** Takes what a schema needs out of the budget; `false` and nothing taken when there is not enough left. */
 function spend(budget: typeof STRICT_LIMITS, schema: JsonSchema): boolean {
   const need = { tools: 1, optional: 0, unions: 0 };
-  const visit = (node: unknown): void => {
-    if (typeof node !== "object" || node === null) return;
-    const { properties, required, anyOf } = node as Record<string, unknown>;
+  walkSchema(schema, ({ properties, required, anyOf }) => {
     if (Array.isArray(anyOf)) need.unions++;
-    if (typeof properties === "object" && properties !== null) {
-      need.optional += Object.keys(properties).length - (Array.isArray(required) ? required.length : 0);
-    }
-    Object.values(node).forEach(visit);
-  };
-  visit(schema);
+    if (!isObject(properties)) return;
+    need.optional += Object.keys(properties).length - (Array.isArray(required) ? required.length : 0);
+  });
   if (need.tools > budget.tools || need.optional > budget.optional || need.unions > budget.unions) return false;
   budget.tools -= need.tools;
   budget.optional -= need.optional;
@@ -234,7 +231,7 @@ function keepLegalKeys(): Rewrite {
     name: "keepLegalKeys",
     apply(node, { lose }) {
       const { properties, required } = node;
-      if (typeof properties !== "object" || properties === null) return node;
+      if (!isObject(properties)) return node;
       const entries = Object.entries(properties);
       const legal = entries.filter(([name]) => LEGAL_KEY.test(name));
       if (legal.length === entries.length) return node;
@@ -265,6 +262,6 @@ function describeObjectValues(): Rewrite {
   };
 }
 
-function isObject(value: unknown): boolean {
+function isObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }

@@ -45,6 +45,7 @@ export interface WireBlock {
   readonly type: string;
   /** `text` */
   readonly text?: string | null | undefined;
+  readonly citations?: unknown;
   /** `thinking` */
   readonly thinking?: string | null | undefined;
   readonly signature?: string | null | undefined;

@@ -1,5 +1,6 @@
 import Anthropic from "@anthropic-ai/sdk";
-import { describe, expect, it, vi } from "vitest";
+import { transformJSONSchema } from "@anthropic-ai/sdk/lib/transform-json-schema";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { anthropic, resultContent } from "../../adapters/anthropic/index.ts";
 import { plain, strict } from "../../adapters/anthropic/schema.ts";
@@ -9,8 +10,9 @@ import { lowerSchema } from "../../src/schema/lower.ts";
 import type { StreamEvent, Turn } from "../../src/stream/events.ts";
 import { defineTool, type Tool } from "../../src/tool/tool.ts";
 import type { ToolUse } from "../../src/tool/use.ts";
-import { summarize } from "../../src/testing/index.ts";
-import { fixtureNames, loadFixture, sharedTools } from "../fixtures.ts";
+import { serveReplay, type ReplayServer } from "../../src/replay/index.ts";
+import { summarize, type TurnSummary } from "../../src/testing/index.ts";
+import { fixtureNames, fixturesDir, loadFixture, sharedTools } from "../fixtures.ts";
 
 const weather = defineTool({
   name: "get_weather",
@@ -155,6 +157,49 @@ describe("reading", () => {
     );
   });
 
+  it("takes the stop reason for the end of the blocks that a gateway left open, unless it is a cut", async () => {
+    const filled = { type: "tool_use", id: "toolu_1", name: "set_volume", input: { level: 3 } };
+    const ended = await readEvents([
+      start,
+      open(0, filled),
+      { type: "message_delta", delta: { stop_reason: "tool_use" } },
+    ]);
+    expect(summarize(ended.turn).toolCalls).toMatchObject([
+      { input: { level: 3 }, status: "complete", released: true },
+    ]);
+    const cut = await readEvents([start, open(0, filled), ...end("max_tokens")]);
+    expect(summarize(cut.turn).toolCalls).toMatchObject([{ status: "truncated", released: false }]);
+  });
+
+  it("keeps a message whose end was said, though no message_stop came before the next one", async () => {
+    const { turn } = await readEvents([
+      start,
+      call(0, "toolu_1", "set_volume"),
+      json(0, '{"level": 3}'),
+      close(0),
+      { type: "message_delta", delta: { stop_reason: "tool_use" } },
+      start,
+      ...text(0, "Done."),
+      ...end("end_turn"),
+    ]);
+    expect(summarize(turn).toolCalls).toMatchObject([{ status: "complete", released: true }]);
+  });
+
+  it.each([
+    { type: "message_start", message: { content: "text" } },
+    { type: "message_start" },
+    { type: "content_block_start", index: 0 },
+    { type: "content_block_delta", index: 0 },
+    { type: "message_delta" },
+    { type: "message", content: [null, {}] },
+    "[DONE]",
+    null,
+    7,
+  ])("does not stumble over %j", async (event) => {
+    const { turn } = await readEvents([start, event, ...text(0, "Hi"), ...end("end_turn")]);
+    expect(turn.error).toBeUndefined();
+  });
+
   it("keeps the retry of a gateway apart, also when it repeats the id of the open call", async () => {
     const { turn } = await readEvents([
       start,
@@ -178,6 +223,23 @@ describe("reading", () => {
       ["toolu_01first_a", "truncated", false],
       ["toolu_01first_b", "truncated", false],
       ["toolu_01second", "complete", true],
+    ]);
+  });
+
+  it("leaves a read alone that ran before the gateway began again", async () => {
+    const { turn } = await readEvents([
+      start,
+      call(0, "toolu_1", "get_weather"),
+      json(0, '{"city": "Oslo"}'),
+      close(0),
+      start,
+      ...text(0, "Hi"),
+      ...end("end_turn"),
+    ]);
+    expect(summarize(turn).toolCalls).toMatchObject([{ status: "complete", released: true }]);
+    expect(anthropic.assistantMessage(turn)[0]?.content).toMatchObject([
+      { type: "text" },
+      { type: "tool_use", id: "toolu_1" },
     ]);
   });
 
@@ -473,6 +535,12 @@ describe("the history", () => {
     expect(contentOf(undefined)).toBe("null");
   });
 
+  it("refuses a turn that it has not read, or not to its end", async () => {
+    const { bytes } = loadFixture("anthropic", "one-call");
+    const { turn } = anthropic.read(list([bytes]));
+    expect(() => anthropic.assistantMessage(turn)).toThrow(TypeError);
+  });
+
   it("refuses to answer while a call is running", async () => {
     const slow = defineTool({
       name: "get_weather",
@@ -607,6 +675,29 @@ describe("tools", () => {
     ]);
   });
 
+  it("makes in strict mode what the SDK's own rules leave as it is", () => {
+    const pair = { type: "array", prefixItems: [{ type: "string" }, { type: "number" }], items: false };
+    const orNull = { type: ["string", "null"], format: "date" };
+    const { schema } = lowerSchema(
+      {
+        type: "object",
+        properties: {
+          pair,
+          orNull,
+          ref: { $ref: "#/$defs/A", description: "An a." },
+          open: { type: "object", properties: {} },
+        },
+        $defs: { A: { type: "object", properties: { a: { type: "integer", multipleOf: 2 } }, required: ["a"] } },
+      },
+      strict,
+    );
+    expect(transformJSONSchema(schema)).toEqual(schema);
+    for (const { inputSchema } of sharedTools) {
+      const lowered = lowerSchema(inputSchema.jsonSchema, strict).schema;
+      expect(withoutTypesOfEnums(transformJSONSchema(lowered))).toEqual(withoutTypesOfEnums(lowered));
+    }
+  });
+
   it("makes tools strict where nothing is lost by it, and no more than one request may have", () => {
     const bounded = defineTool({ name: "bounded", inputSchema: z.object({ n: z.number().min(1) }) });
     const many = Array.from({ length: 21 }, (_, i) =>
@@ -635,6 +726,15 @@ describe("tools", () => {
     expect(() => anthropic.tools([shell], { onLoss: "ignore" })).toThrow(/shell/);
   });
 });
+
+/** The SDK leaves the type out beside a list of values; both forms are taken. */
+function withoutTypesOfEnums(schema: unknown): unknown {
+  return JSON.parse(JSON.stringify(schema), (_, node) => {
+    if (typeof node !== "object" || node === null || !Array.isArray(node.enum)) return node;
+    const { type: _type, ...rest } = node;
+    return rest;
+  });
+}
 
 describe("toolChoice", () => {
   it.each([
@@ -690,41 +790,55 @@ describe("the endpoint", () => {
 });
 
 describe("through @anthropic-ai/sdk", () => {
-  const clientFor = (name: string) => {
-    const { bytes, isWhole } = loadFixture("anthropic", name);
-    const headers = { "content-type": isWhole ? "application/json" : "text/event-stream" };
-    const fetch = vi.fn(async () => new Response(bytes as Uint8Array<ArrayBuffer>, { headers }));
-    return new Anthropic({ apiKey: "none", maxRetries: 0, fetch: fetch as typeof globalThis.fetch });
-  };
-  const request = { model: "m", max_tokens: 64, messages: [{ role: "user" as const, content: "Hi" }] };
-  /** What the SDK itself leaves out, or throws at: broken lines, errors, JSON that it can not read. */
-  const streamed = fixtureNames("anthropic").filter((name) => !name.startsWith("non-streamed"));
+  let server: ReplayServer;
+  beforeAll(async () => {
+    server = await serveReplay({ adapters: [anthropic], fixtures: fixturesDir });
+  });
+  afterAll(() => server.close());
+  const clientFor = (name: string) =>
+    new Anthropic({ apiKey: "none", maxRetries: 0, baseURL: `${server.url}/anthropic/${name}` });
+  const streamed = fixtureNames("anthropic").filter((name) => !loadFixture("anthropic", name).isWhole);
+  const whole = fixtureNames("anthropic").filter((name) => loadFixture("anthropic", name).isWhole);
 
   it.each(streamed)("create({ stream: true }) gives the same as the bytes: %s", async (name) => {
     const { tools, expected } = loadFixture("anthropic", name);
-    const stream = anthropic.read(await clientFor(name).messages.create({ ...request, stream: true }), {
-      tools,
-      runId: "run",
-    });
-    const summary = JSON.parse(JSON.stringify(summarize(await stream.done())));
-    // The SDK throws for an error event; its words are other ones, the code is the same.
-    if (expected.error?.code === "provider_error") expect(summary.error.code).toBe("provider_error");
+    const stream = await clientFor(name).messages.create({ ...request, stream: true });
+    const summary = plainSummary(await anthropic.read(stream, { tools, runId: "run" }).done());
+    // For an error event the SDK throws an error in its own words; the code is the same.
+    if (expected.error?.code === "provider_error") expect(summary.error?.code).toBe("provider_error");
     else expect(summary).toEqual(expected);
   });
 
   it("stream() can be read as it is", async () => {
     const { tools, expected } = loadFixture("anthropic", "reasoning");
     const stream = anthropic.read(clientFor("reasoning").messages.stream(request), { tools });
-    expect(JSON.parse(JSON.stringify(summarize(await stream.done())))).toEqual(expected);
+    expect(plainSummary(await stream.done())).toEqual(expected);
   });
 
-  it("create() gives a message to parse", async () => {
-    const { tools, expected } = loadFixture("anthropic", "non-streamed");
-    const last = anthropic.parse(await clientFor("non-streamed").messages.create(request), { tools }).at(-1);
-    expect(last?.type).toBe("finish");
-    if (last?.type === "finish") expect(JSON.parse(JSON.stringify(summarize(last.turn)))).toEqual(expected);
+  it.each(whole)("create() gives a message to parse: %s", async (name) => {
+    const { tools, expected } = loadFixture("anthropic", name);
+    const last = anthropic.parse(await clientFor(name).messages.create(request), { tools }).at(-1);
+    expect(last?.type === "finish" && plainSummary(last.turn)).toEqual(expected);
+  });
+
+  it("sends what the adapter makes, through the SDK, as it is", async () => {
+    const turn = await turnOf("reasoning");
+    const body = {
+      ...request,
+      messages: [...request.messages, ...anthropic.assistantMessage(turn), ...anthropic.toolResults(turn)],
+      tools: anthropic.tools(sharedTools),
+      ...anthropic.toolChoice("required", { parallel: false }),
+    };
+    await clientFor("non-streamed").messages.create(body);
+    expect(server.requests.at(-1)?.body).toEqual(JSON.parse(JSON.stringify(body)));
   });
 });
+
+const request = { model: "claude-sonnet-5", max_tokens: 64, messages: [{ role: "user" as const, content: "Hi" }] };
+
+function plainSummary(turn: Turn): TurnSummary {
+  return JSON.parse(JSON.stringify(summarize(turn)));
+}
 
 it("recognises its events and answers, and nothing else", () => {
   expect(anthropic.recognises({ type: "message", role: "assistant", content: [] })).toBe(true);

@@ -17,7 +17,7 @@ const tools = [
 /** What the adapter makes goes into the SDK's requests, and what the SDK gives goes into the adapter, without a cast. */
 export async function fitsTheSdk(): Promise<void> {
   const request = {
-    model: "claude-sonnet-4-5",
+    model: "claude-sonnet-5",
     max_tokens: 1024,
     messages: [
       { role: "user", content: "Hi" },
