@@ -3,5 +3,6 @@ import { standardDecorators } from "./test/standard-decorators.ts";
 
 export default defineConfig({
   plugins: [standardDecorators],
-  test: { include: ["test/**/*.test.ts"] },
+  test: {
+    reporters: ["default", "./test/totals-reporter.ts"], include: ["test/**/*.test.ts"] },
 });

@@ -1,0 +1,333 @@
+/**
+ * Synthetic streams in the true wire formats: the same turn, as each of the five providers would send it.
+ * Seeded and deterministic; `test/bench.test.ts` reads each of them back.
+ */
+
+export interface SyntheticCall {
+  readonly id: string;
+  readonly name: string;
+  /** The arguments as the model writes them. */
+  readonly argsText: string;
+}
+
+export interface SyntheticTurn {
+  readonly text?: string;
+  readonly calls: readonly SyntheticCall[];
+  /** Characters of text or arguments in one delta. Default 16. */
+  readonly deltaLength?: number;
+  /** Deltas of the calls alternate instead of following one another. Default false. */
+  readonly interleaved?: boolean;
+}
+
+export type Wire = "openai-chat" | "openai-responses" | "anthropic" | "google" | "cohere";
+
+/** The SSE frames of one turn; joined they are the body. */
+export type Encode = (turn: SyntheticTurn) => string[];
+
+export const wires: Record<Wire, Encode> = {
+  "openai-chat": openaiChat,
+  "openai-responses": openaiResponses,
+  anthropic,
+  google,
+  cohere,
+};
+
+function openaiChat(turn: SyntheticTurn): string[] {
+  const chunk = (delta: object, finish: string | null = null) =>
+    data({
+      id: "chatcmpl-A1b2C3d4E5f6G7h8I9j0",
+      object: "chat.completion.chunk",
+      created: 1763700000,
+      model: "gpt-5.2-2026-02-10",
+      service_tier: "default",
+      system_fingerprint: "fp_44709d6fcb",
+      choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
+      usage: null,
+      obfuscation: padding(),
+    });
+  const padding = obfuscation();
+  const args = (index: number, delta: string) => chunk({ tool_calls: [{ index, function: { arguments: delta } }] });
+  return [
+    chunk({ role: "assistant", content: null, refusal: null }),
+    ...pieces(turn.text ?? "", turn).map((delta) => chunk({ content: delta })),
+    ...sequence(turn, {
+      begin: ({ id, name }, index) => [
+        chunk({ tool_calls: [{ index, id, type: "function", function: { name, arguments: "" } }] }),
+      ],
+      delta: (_call, index, delta) => [args(index, delta)],
+      end: () => [],
+    }),
+    chunk({}, turn.calls.length > 0 ? "tool_calls" : "stop"),
+    "data: [DONE]\n\n",
+  ];
+}
+
+function openaiResponses(turn: SyntheticTurn): string[] {
+  let sequenceNumber = 0;
+  const padding = obfuscation();
+  const event = (type: string, fields: object) => named(type, { type, sequence_number: sequenceNumber++, ...fields });
+  const response = (status: string) => ({
+    id: "resp_0a1b2c3d4e5f",
+    object: "response",
+    created_at: 1763700000,
+    status,
+    model: "gpt-5.2",
+    output: [],
+  });
+  const message = turn.text === undefined ? 0 : 1;
+  const item = ({ id, name, argsText }: SyntheticCall, status: string) => ({
+    id: `fc_${id}`,
+    type: "function_call",
+    status,
+    arguments: status === "completed" ? argsText : "",
+    call_id: id,
+    name,
+  });
+  return [
+    event("response.created", { response: response("in_progress") }),
+    event("response.in_progress", { response: response("in_progress") }),
+    ...(message === 0
+      ? []
+      : [
+          event("response.output_item.added", {
+            output_index: 0,
+            item: { id: "msg_1", type: "message", status: "in_progress", content: [], role: "assistant" },
+          }),
+          event("response.content_part.added", {
+            item_id: "msg_1",
+            output_index: 0,
+            content_index: 0,
+            part: { type: "output_text", annotations: [], logprobs: [], text: "" },
+          }),
+          ...pieces(turn.text!, turn).map((delta) =>
+            event("response.output_text.delta", {
+              item_id: "msg_1",
+              output_index: 0,
+              content_index: 0,
+              delta,
+              logprobs: [],
+              obfuscation: padding(),
+            }),
+          ),
+          event("response.output_text.done", {
+            item_id: "msg_1",
+            output_index: 0,
+            content_index: 0,
+            text: turn.text,
+            logprobs: [],
+          }),
+          event("response.output_item.done", {
+            output_index: 0,
+            item: {
+              id: "msg_1",
+              type: "message",
+              status: "completed",
+              content: [{ type: "output_text", annotations: [], logprobs: [], text: turn.text }],
+              role: "assistant",
+            },
+          }),
+        ]),
+    ...sequence(turn, {
+      begin: (call, index) => [
+        event("response.output_item.added", { output_index: index + message, item: item(call, "in_progress") }),
+      ],
+      delta: ({ id }, index, delta) => [
+        event("response.function_call_arguments.delta", {
+          item_id: `fc_${id}`,
+          output_index: index + message,
+          delta,
+          obfuscation: padding(),
+        }),
+      ],
+      end: (call, index) => [
+        event("response.function_call_arguments.done", {
+          item_id: `fc_${call.id}`,
+          output_index: index + message,
+          arguments: call.argsText,
+        }),
+        event("response.output_item.done", { output_index: index + message, item: item(call, "completed") }),
+      ],
+    }),
+    event("response.completed", {
+      response: { ...response("completed"), usage: { input_tokens: 10, output_tokens: 20, total_tokens: 30 } },
+    }),
+  ];
+}
+
+function anthropic(turn: SyntheticTurn): string[] {
+  const event = (type: string, fields: object) => named(type, { type, ...fields });
+  const text = turn.text === undefined ? 0 : 1;
+  return [
+    event("message_start", {
+      message: {
+        id: "msg_01A1b2C3d4E5f6G7h8",
+        type: "message",
+        role: "assistant",
+        model: "claude-sonnet-4-5",
+        content: [],
+        stop_reason: null,
+        stop_sequence: null,
+        usage: { input_tokens: 10, output_tokens: 1 },
+      },
+    }),
+    ...(text === 0
+      ? []
+      : [
+          event("content_block_start", { index: 0, content_block: { type: "text", text: "" } }),
+          ...pieces(turn.text!, turn).map((delta) =>
+            event("content_block_delta", { index: 0, delta: { type: "text_delta", text: delta } }),
+          ),
+          event("content_block_stop", { index: 0 }),
+        ]),
+    ...sequence(turn, {
+      begin: ({ id, name }, index) => [
+        event("content_block_start", { index: index + text, content_block: { type: "tool_use", id, name, input: {} } }),
+      ],
+      delta: (_call, index, delta) => [
+        event("content_block_delta", { index: index + text, delta: { type: "input_json_delta", partial_json: delta } }),
+      ],
+      end: (_call, index) => [event("content_block_stop", { index: index + text })],
+    }),
+    event("message_delta", {
+      delta: { stop_reason: turn.calls.length > 0 ? "tool_use" : "end_turn", stop_sequence: null },
+      usage: { output_tokens: 20 },
+    }),
+    event("message_stop", {}),
+  ];
+}
+
+/** Calls come whole: Gemini streams no arguments unless asked to (Vertex). */
+function google(turn: SyntheticTurn): string[] {
+  const chunk = (parts: object[], finishReason?: string) =>
+    data({
+      candidates: [
+        { content: { parts, role: "model" }, ...(finishReason === undefined ? {} : { finishReason }), index: 0 },
+      ],
+      usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 20, totalTokenCount: 30 },
+      modelVersion: "gemini-3-flash",
+      responseId: "a1B2c3D4e5F6",
+    });
+  return [
+    ...pieces(turn.text ?? "", turn).map((text) => chunk([{ text }])),
+    ...turn.calls.map(({ id, name, argsText }) => chunk([{ functionCall: { id, name, args: JSON.parse(argsText) } }])),
+    chunk([{ text: "" }], "STOP"),
+  ];
+}
+
+function cohere(turn: SyntheticTurn): string[] {
+  const event = (type: string, fields: object = {}) => named(type, { ...fields, type });
+  const message = (fields: object) => ({ delta: { message: fields } });
+  return [
+    event("message-start", {
+      id: "c0ffee00-0000-4000-8000-000000000000",
+      ...message({ role: "assistant", content: [], tool_plan: "", tool_calls: [], citations: [] }),
+    }),
+    ...(turn.text === undefined
+      ? []
+      : [
+          event("content-start", { index: 0, ...message({ content: { type: "text", text: "" } }) }),
+          ...pieces(turn.text, turn).map((text) =>
+            event("content-delta", { index: 0, ...message({ content: { text } }) }),
+          ),
+          event("content-end", { index: 0 }),
+        ]),
+    ...sequence(turn, {
+      begin: ({ id, name }, index) => [
+        event("tool-call-start", {
+          index,
+          ...message({ tool_calls: { id, type: "function", function: { name, arguments: "" } } }),
+        }),
+      ],
+      delta: (_call, index, delta) => [
+        event("tool-call-delta", { index, ...message({ tool_calls: { function: { arguments: delta } } }) }),
+      ],
+      end: (_call, index) => [event("tool-call-end", { index })],
+    }),
+    event("message-end", {
+      delta: {
+        finish_reason: turn.calls.length > 0 ? "TOOL_CALL" : "COMPLETE",
+        usage: {
+          billed_units: { input_tokens: 10, output_tokens: 20 },
+          tokens: { input_tokens: 10, output_tokens: 20 },
+        },
+      },
+    }),
+  ];
+}
+
+interface Steps {
+  begin(call: SyntheticCall, index: number): string[];
+  delta(call: SyntheticCall, index: number, delta: string): string[];
+  end(call: SyntheticCall, index: number): string[];
+}
+
+/** The frames of the calls, one call after the other or in turns. */
+function sequence(turn: SyntheticTurn, steps: Steps): string[] {
+  const frames = turn.calls.map((call, index) => [
+    ...steps.begin(call, index),
+    ...pieces(call.argsText, turn).flatMap((delta) => steps.delta(call, index, delta)),
+    ...steps.end(call, index),
+  ]);
+  if (turn.interleaved !== true) return frames.flat();
+  const longest = Math.max(0, ...frames.map((list) => list.length));
+  return Array.from({ length: longest }, (_, row) => frames.flatMap((list) => list.slice(row, row + 1))).flat();
+}
+
+function pieces(text: string, { deltaLength = 16 }: SyntheticTurn): string[] {
+  const found: string[] = [];
+  for (let at = 0; at < text.length; at += deltaLength) found.push(text.slice(at, at + deltaLength));
+  return found;
+}
+
+function data(value: object): string {
+  return `data: ${JSON.stringify(value)}\n\n`;
+}
+
+function named(event: string, value: object): string {
+  return `event: ${event}\n${data(value)}`;
+}
+
+/** OpenAI pads every event with a random string, so that its length tells nothing. */
+function obfuscation(): () => string {
+  const random = seeded(7);
+  const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+  return () =>
+    Array.from({ length: 1 + Math.floor(random() * 14) }, () => letters[Math.floor(random() * letters.length)]).join(
+      "",
+    );
+}
+
+/** Numbers in [0, 1) from a seed. */
+export function seeded(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 4294967296;
+  };
+}
+
+/** Text that looks like code: words, indents, quotes and line ends, so that its JSON has escapes. */
+export function codeLike(length: number, seed = 1): string {
+  const random = seeded(seed);
+  const words = [
+    "const",
+    "value",
+    "=>",
+    "return",
+    '"text"',
+    "{ id }",
+    "for (const item of items)",
+    "await",
+    "// note",
+    "\\d+",
+    "é",
+    "if (x)",
+  ];
+  let text = "";
+  while (text.length < length) {
+    text +=
+      words[Math.floor(random() * words.length)]! +
+      (random() < 0.15 ? `;\n${" ".repeat(2 * Math.floor(random() * 4))}` : " ");
+  }
+  return text.slice(0, length);
+}

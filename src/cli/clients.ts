@@ -1,0 +1,127 @@
+import type { Adapter } from "../adapter.ts";
+import { ToolError } from "../errors.ts";
+import type { Tool } from "../tool/tool.ts";
+import { adapterNamed } from "./wires.ts";
+
+export interface Ask {
+  /** Where the provider is; its own address when not given. */
+  readonly baseUrl?: string | undefined;
+  readonly apiKey: string;
+  readonly model: string;
+  readonly prompt: string;
+  readonly tools: readonly Tool[];
+}
+
+/** How the official client of a provider opens a stream. */
+export interface Client {
+  readonly adapter: Adapter;
+  /** As people know it. */
+  readonly title: string;
+  /** The environment variables that may hold the key. */
+  readonly keys: readonly string[];
+  readonly exampleModel: string;
+  /** Loads the SDK, so that it does not count as time of the stream. */
+  load(): Promise<unknown>;
+  open(ask: Ask): Promise<AsyncIterable<unknown>>;
+}
+
+const adapter = adapterNamed;
+const openai = () => sdk(() => import("openai"), "openai");
+const anthropic = () => sdk(() => import("@anthropic-ai/sdk"), "@anthropic-ai/sdk");
+const genai = () => sdk(() => import("@google/genai"), "@google/genai");
+const cohere = () => sdk(() => import("cohere-ai"), "cohere-ai");
+
+export const clients: readonly Client[] = [
+  {
+    adapter: adapter("openai-chat"),
+    title: "OpenAI Chat Completions",
+    keys: ["OPENAI_API_KEY"],
+    exampleModel: "gpt-5-mini",
+    load: openai,
+    async open({ baseUrl, apiKey, model, prompt, tools }) {
+      const { OpenAI } = await openai();
+      const client = new OpenAI({ apiKey, ...(baseUrl === undefined ? {} : { baseURL: `${baseUrl}/v1` }) });
+      return client.chat.completions.create({
+        model,
+        messages: [{ role: "user", content: prompt }],
+        tools: this.adapter.tools(tools),
+        stream: true,
+      });
+    },
+  },
+  {
+    adapter: adapter("openai-responses"),
+    title: "OpenAI Responses",
+    keys: ["OPENAI_API_KEY"],
+    exampleModel: "gpt-5-mini",
+    load: openai,
+    async open({ baseUrl, apiKey, model, prompt, tools }) {
+      const { OpenAI } = await openai();
+      const client = new OpenAI({ apiKey, ...(baseUrl === undefined ? {} : { baseURL: `${baseUrl}/v1` }) });
+      return client.responses.create({ model, input: prompt, tools: this.adapter.tools(tools), stream: true });
+    },
+  },
+  {
+    adapter: adapter("anthropic"),
+    title: "Anthropic Messages",
+    keys: ["ANTHROPIC_API_KEY"],
+    exampleModel: "claude-haiku-4-5",
+    load: anthropic,
+    async open({ baseUrl, apiKey, model, prompt, tools }) {
+      const { Anthropic } = await anthropic();
+      const client = new Anthropic({ apiKey, ...(baseUrl === undefined ? {} : { baseURL: baseUrl }) });
+      return client.messages.create({
+        model,
+        max_tokens: 1024,
+        messages: [{ role: "user", content: prompt }],
+        tools: this.adapter.tools(tools),
+        stream: true,
+      });
+    },
+  },
+  {
+    adapter: adapter("google"),
+    title: "Google Gemini",
+    keys: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+    exampleModel: "gemini-2.5-flash",
+    load: genai,
+    async open({ baseUrl, apiKey, model, prompt, tools }) {
+      const { GoogleGenAI } = await genai();
+      const client = new GoogleGenAI({ apiKey, ...(baseUrl === undefined ? {} : { httpOptions: { baseUrl } }) });
+      return client.models.generateContentStream({
+        model,
+        contents: prompt,
+        config: { tools: this.adapter.tools(tools) },
+      });
+    },
+  },
+  {
+    adapter: adapter("cohere"),
+    title: "Cohere v2 chat",
+    keys: ["CO_API_KEY", "COHERE_API_KEY"],
+    exampleModel: "command-a-03-2025",
+    load: cohere,
+    async open({ baseUrl, apiKey, model, prompt, tools }) {
+      const { CohereClientV2 } = await cohere();
+      const client = new CohereClientV2({ token: apiKey, ...(baseUrl === undefined ? {} : { environment: baseUrl }) });
+      return client.chatStream({
+        model,
+        messages: [{ role: "user", content: prompt }],
+        tools: this.adapter.tools(tools),
+      });
+    },
+  },
+];
+
+/** The SDKs are optional: who does not use one does not have it. */
+async function sdk<T>(load: () => Promise<T>, name: string): Promise<T> {
+  try {
+    return await load();
+  } catch (cause) {
+    throw new ToolError(
+      "invalid_tool",
+      `The package ${name} is needed for this and can not be loaded: npm install ${name}`,
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,61 @@
+#!/usr/bin/env node
+import { isToolError } from "../errors.ts";
+import * as demo from "./demo.ts";
+import * as record from "./record.ts";
+import * as replay from "./replay.ts";
+import * as schema from "./schema.ts";
+import * as serve from "./serve.ts";
+
+interface Command {
+  run(args: readonly string[]): Promise<number>;
+  readonly usage: string;
+}
+
+const commands: Readonly<Record<string, Command>> = {
+  replay: { run: replay.replayCommand, usage: replay.usage },
+  serve: { run: serve.serveCommand, usage: serve.usage },
+  record: { run: record.recordCommand, usage: record.usage },
+  schema: { run: schema.schemaCommand, usage: schema.usage },
+  demo: { run: demo.demoCommand, usage: demo.usage },
+};
+
+const help = `toolstream: an LLM provider's stream, as validated, executable tool calls
+
+${Object.values(commands)
+  .map((command) => `  ${command.usage.split("\n")[0]!}`)
+  .join("\n")}
+
+toolstream COMMAND --help says more.
+`;
+
+async function main([name, ...args]: readonly string[]): Promise<number> {
+  if (name === undefined || name === "--help" || name === "-h" || name === "help") {
+    process.stdout.write(help);
+    return name === undefined ? 2 : 0;
+  }
+  if (!Object.hasOwn(commands, name)) {
+    process.stderr.write(`toolstream: there is no command ${JSON.stringify(name)}.\n\n${help}`);
+    return 2;
+  }
+  const command = commands[name]!;
+  if (args.includes("--help") || args.includes("-h")) {
+    process.stdout.write(`${command.usage}\n`);
+    return 0;
+  }
+  return command.run(args);
+}
+
+// A reader that has seen enough (`| head`) is no failure.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => {
+  if (error.code === "EPIPE") process.exit(0);
+  throw error;
+});
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  // What the user got wrong is said in words; anything else is ours and keeps its stack.
+  const isUsers = isToolError(error) || error instanceof TypeError;
+  process.stderr.write(`toolstream: ${isUsers ? error.message : ((error as Error).stack ?? String(error))}\n`);
+  process.exitCode = isUsers && error instanceof TypeError ? 2 : 1;
+}

@@ -1,0 +1,33 @@
+import { parseArgs } from "node:util";
+import type { Loss } from "../schema/lower.ts";
+import { loadTools } from "./tools-file.ts";
+import { adapterNamed } from "./wires.ts";
+
+export const usage = `toolstream schema --tools FILE --provider NAME [--strict]
+
+Prints the tools as the provider's request takes them, and what its schema dialect can not say.
+
+  --tools FILE     a JSON array of { name, description, parameters }, or a module that exports tools
+  --provider NAME  openai-chat, openai-responses, anthropic, google, cohere
+  --strict         in the provider's strict mode`;
+
+/** @returns the exit status */
+export async function schemaCommand(args: readonly string[]): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: { tools: { type: "string" }, provider: { type: "string" }, strict: { type: "boolean" } },
+  });
+  if (values.tools === undefined || values.provider === undefined) {
+    throw new TypeError(`schema needs --tools and --provider.\n\n${usage}`);
+  }
+  const adapter = adapterNamed(values.provider);
+  const losses: Loss[] = [];
+  const tools = adapter.tools(await loadTools(values.tools), {
+    strict: values.strict ?? false,
+    onLoss: (loss) => losses.push(loss),
+  });
+  process.stdout.write(
+    `${JSON.stringify({ provider: adapter.name, strict: values.strict ?? false, tools, losses }, undefined, 2)}\n`,
+  );
+  return 0;
+}
