@@ -1,5 +1,7 @@
 /** A failure that a server writes between its events is short; what is longer is none. */
 const MAX_BLOCK_LENGTH = 64 * 1024;
+/** Lines that may be its last one. */
+const MAX_ATTEMPTS = 32;
 const MAX_KEPT_LENGTH = 600;
 const FIELDS = ["data", "event", "id", "retry", "error"];
 
@@ -17,6 +19,7 @@ export function createStrayErrors(onEvent: (value: unknown) => void): {
   readonly only: string | undefined;
 } {
   let block = ""; // a bare JSON object, as far as it came
+  let attempts = 0; // to parse it
   let kept: string | undefined;
   let sawEvent = false;
 
@@ -33,9 +36,11 @@ export function createStrayErrors(onEvent: (value: unknown) => void): {
   }
 
   function jsonLine(line: string): void {
+    if (block === "") attempts = 0;
     block += `${line}\n`;
-    if (block.length > MAX_BLOCK_LENGTH) block = "";
+    if (block.length > MAX_BLOCK_LENGTH || attempts > MAX_ATTEMPTS) block = "";
     if (!line.trimEnd().endsWith("}")) return;
+    attempts++;
     const value = parse(block);
     if (value === undefined) return;
     block = "";

@@ -1,0 +1,69 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { cutAt, decode } from "./splits.ts";
+
+/** What streams are made of, and what breaks them. */
+const fragment = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.constantFrom("data: ", "data:", '{"a":1}', '"', "{", "}", "[", "]", ",", "\n", "\n\n", "\r\n", "\r"),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom(
+      "data",
+      "event: x",
+      ": c",
+      "error: ",
+      '{"error":1}',
+      "[DONE]",
+      "id",
+      "1",
+      "true",
+      " ",
+      "\\",
+      "é",
+      "€",
+      "😀",
+      "\ufeff",
+      "x",
+    ),
+  },
+  { weight: 1, arbitrary: fc.json() },
+);
+const encoder = new TextEncoder();
+const piece = fc.oneof(
+  { weight: 30, arbitrary: fragment.map((text) => encoder.encode(text)) },
+  { weight: 1, arbitrary: fc.uint8Array({ maxLength: 3 }) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .constantFrom([0xe2, 0x82], [0xf0, 0x9f], [0xef, 0xbb], [0xed, 0xa0], [0xc3])
+      .map((bytes) => Uint8Array.from(bytes)),
+  },
+);
+const body = fc.array(piece, { maxLength: 25 }).map((pieces) => Uint8Array.from(pieces.flatMap((bytes) => [...bytes])));
+
+describe("the same bytes", () => {
+  it("give the same events and the same error, however they are cut, whatever they are", () => {
+    fc.assert(
+      fc.property(
+        body,
+        fc.array(fc.nat(), { maxLength: 6 }),
+        fc.constantFrom(8, 30, undefined),
+        (bytes, cuts, maxEventBytes) => {
+          const whole = decode([bytes], { maxEventBytes });
+          const positions = cuts.map((cut) => cut % (bytes.length + 1));
+          expect(decode(cutAt(bytes, positions), { maxEventBytes })).toEqual(whole);
+          expect(
+            decode(
+              Array.from(bytes, (_, i) => bytes.subarray(i, i + 1)),
+              { maxEventBytes },
+            ),
+          ).toEqual(whole);
+        },
+      ),
+      { numRuns: Number(process.env["RUNS"] ?? 3000) },
+    );
+  });
+});
