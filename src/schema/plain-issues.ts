@@ -21,7 +21,7 @@ export function readIssues(
   units: readonly OutputUnit[],
   value: unknown,
   root: CheckedSchema | boolean,
-  known: Lookup,
+  references: Lookup,
 ): Issue[] {
   const seen = new Set<string>();
   return issuesOf(units).filter((issue) => {
@@ -44,8 +44,9 @@ export function readIssues(
   function issuesOfOne(unit: OutputUnit, children: readonly OutputUnit[]): Issue[] {
     const at = locate(unit.instanceLocation, value);
     const forbidden = children[0]?.keyword === "false" ? locate(children[0].instanceLocation, value) : undefined;
-    if (forbidden !== undefined && CONTAINERS.has(unit.keyword)) {
-      return [forbiddenIssue(unit, forbidden.path), ...issuesOf(children.slice(1))];
+    const refusal = forbidden === undefined ? undefined : forbiddenMessage(unit, forbidden.path);
+    if (forbidden !== undefined && refusal !== undefined) {
+      return [{ message: refusal, path: forbidden.path }, ...issuesOf(children.slice(1))];
     }
     if (unit.keyword === "anyOf" || unit.keyword === "oneOf") return alternatives(unit, children, at);
     if (unit.keyword === "propertyNames") {
@@ -59,17 +60,28 @@ export function readIssues(
     return [leaf(unit, at)];
   }
 
-  /** A property or an item whose schema is `false`. */
-  function forbiddenIssue(unit: OutputUnit, path: Path): Issue {
+  /** About a property or an item whose schema is `false`; `undefined` where the value itself is forbidden. */
+  function forbiddenMessage(unit: OutputUnit, path: Path): string | undefined {
     const name = JSON.stringify(path.at(-1));
-    if (unit.keyword === "items" || unit.keyword === "additionalItems" || unit.keyword === "unevaluatedItems") {
-      return { message: `there may be no item ${name}`, path };
+    switch (unit.keyword) {
+      case "additionalProperties": {
+        const known = Object.keys((getOwn(parentSchema(unit), "properties") as object | undefined) ?? {});
+        if (known.length === 0) return `unknown property ${name}`;
+        return `unknown property ${name}; known ${known.length === 1 ? "is" : "are"} ${listOf(known, ", ")}`;
+      }
+      case "unevaluatedProperties":
+        return `unknown property ${name}`;
+      case "properties":
+      case "patternProperties":
+      case "propertyNames":
+        return `the property ${name} is not allowed`;
+      case "items":
+      case "prefixItems":
+      case "additionalItems":
+      case "unevaluatedItems":
+        return `there may be no item ${name}`;
     }
-    if (unit.keyword === "properties") return { message: `the property ${name} is not allowed`, path };
-    const parent = parentSchema(unit);
-    const allowed = isRecord(parent) && isRecord(parent["properties"]) ? Object.keys(parent["properties"]) : [];
-    const hint = allowed.length > 0 ? `; known ${allowed.length === 1 ? "is" : "are"} ${listOf(allowed, ", ")}` : "";
-    return { message: `unknown property ${name}${hint}`, path };
+    return undefined;
   }
 
   /** Of alternatives, speak of the one that was meant, if that can be told; else of what they have in common. */
@@ -77,8 +89,11 @@ export function readIssues(
     if (children.length === 0)
       return [{ message: "fits more than one of the alternatives, must fit one", path: at.path }];
     const branches = new Map<string, OutputUnit[]>();
+    let branch = "";
     for (const child of children) {
-      const branch = /^\/\d+/.exec(child.keywordLocation.slice(unit.keywordLocation.length))?.[0] ?? "";
+      // a `false` schema has no location of its own: it follows its parent
+      if (child.keyword !== "false")
+        branch = /^\/\d+/.exec(child.keywordLocation.slice(unit.keywordLocation.length))?.[0] ?? "";
       const list = branches.get(branch);
       if (list === undefined) branches.set(branch, [child]);
       else list.push(child);
@@ -205,7 +220,7 @@ export function readIssues(
     let schema: unknown = root;
     for (const token of unit.keywordLocation.split("/").slice(1, -1)) {
       const key = decode(token);
-      if (key === "$ref" && isRecord(schema)) schema = known[String(schema["__absolute_ref__"])];
+      if (key === "$ref" && isRecord(schema)) schema = references[String(schema["__absolute_ref__"])];
       else if (key === "$recursiveRef") schema = root;
       else schema = getOwn(schema, key) ?? schema; // "items" stands for each item
     }

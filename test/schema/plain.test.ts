@@ -123,6 +123,20 @@ describe("what the model is told", () => {
     ]);
   });
 
+  it("speaks of unknown properties in alternatives, and of what is forbidden as a whole", () => {
+    const closed = (name: string) => ({ type: "object", properties: { [name]: {} }, additionalProperties: false });
+    expect(issues({ anyOf: [closed("a"), closed("b")] }, { c: 1 })).toEqual([
+      ': fits none of the 2 alternatives (c: unknown property "c"; known is "a"; c: unknown property "c"; known is "b")',
+    ]);
+    expect(issues({ properties: { a: { anyOf: [{ type: "string" }, closed("b")] } } }, { a: { c: 1 } })).toEqual([
+      'a.c: unknown property "c"; known is "b"',
+    ]);
+    expect(issues({ if: { required: ["a"] }, else: false }, {})).toEqual([": nothing is allowed here"]);
+    expect(issues({ allOf: [{ properties: { a: {} } }], unevaluatedProperties: false }, { a: 1, b: 1 })).toEqual([
+      'b: unknown property "b"',
+    ]);
+  });
+
   it("takes a property that is undefined, in a value made by hand, for absent", () => {
     const schema = toSchema({ type: "object", properties: { a: { type: "string" } }, additionalProperties: false });
     expect(schema.validate({ a: undefined, b: undefined })).toEqual({ ok: true, value: {} });
