@@ -1,0 +1,818 @@
+import OpenAI, { APIError } from "openai";
+import { toStrictJsonSchema } from "openai/lib/transform";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { openaiChat, wireId, type ChatEvent, type NativeMessage } from "../../adapters/openai-chat/index.ts";
+import type { ParserSink, ToolChoice } from "../../src/adapter.ts";
+import { serveReplay, type ReplayServer } from "../../src/replay/index.ts";
+import { jsonSchema, type JsonSchema } from "../../src/schema/index.ts";
+import type { ToolChunk } from "../../src/stream/chunk.ts";
+import type { Turn } from "../../src/stream/events.ts";
+import { summarize } from "../../src/testing/index.ts";
+import { defineTool, type Tool } from "../../src/tool/tool.ts";
+import { ToolUse } from "../../src/tool/use.ts";
+import { fixturesDir, loadFixture, sharedTools } from "../fixtures.ts";
+
+const getWeather = defineTool({
+  name: "get_weather",
+  description: "Current weather of a city.",
+  inputSchema: z.object({ city: z.string(), unit: z.enum(["celsius", "fahrenheit"]).optional() }),
+  effect: "read",
+  execute: ({ city }) => ({ city, celsius: 21 }),
+});
+const writeFile = defineTool({
+  name: "write_file",
+  inputSchema: z.object({ path: z.string(), content: z.string() }),
+  execute: ({ path }) => path,
+});
+const writeSql = defineTool({
+  name: "write_sql",
+  description: "Runs a query.",
+  inputSchema: z.string(),
+  effect: "read",
+  execute: (sql) => sql.length,
+});
+
+// -- what the wire says
+
+function delta(fields: object, finish_reason: string | null = null, more: object = {}): ChatEvent {
+  return { id: "chatcmpl-1", choices: [{ index: 0, delta: fields, finish_reason }], ...more };
+}
+
+function calls(...tool_calls: object[]): ChatEvent {
+  return delta({ tool_calls });
+}
+
+function call(index: number, args: unknown, more: object = {}): object {
+  return { index, id: `call_${index}`, type: "function", function: { name: "get_weather", arguments: args }, ...more };
+}
+
+const end = delta({}, "tool_calls");
+
+/** The one message of a turn, as the plain object that is sent. */
+function messageOf(turn: Turn): { [field: string]: unknown; tool_calls: SentCall[] } {
+  const messages: unknown[] = openaiChat.assistantMessage(turn);
+  expect(messages).toHaveLength(1);
+  return messages[0] as { tool_calls: SentCall[] };
+}
+
+interface SentCall {
+  readonly id: string;
+  readonly function: { readonly name: string; readonly arguments: string };
+}
+
+/** The function that is sent for a schema. */
+function functionFor(schema: object, options: Parameters<typeof openaiChat.tools>[1]) {
+  const tool = defineTool({ name: "t", inputSchema: jsonSchema(schema as JsonSchema) });
+  const [param] = openaiChat.tools([tool], options);
+  if (param?.type !== "function") throw new Error("no function");
+  return param.function;
+}
+
+async function read(events: readonly (ChatEvent | string)[], tools?: readonly Tool[], choice = 0): Promise<Turn> {
+  async function* source() {
+    for (const event of events) yield event as ChatEvent;
+  }
+  return openaiChat.read(source(), { tools, choice, runId: "run" }).done();
+}
+
+function readFixture(name: string): Promise<Turn> {
+  const { bytes, tools } = loadFixture("openai-chat", name);
+  return openaiChat.read(new Response(bytes.slice()), { tools, runId: "run" }).done();
+}
+
+/** What a parser says, as a list. */
+function said(events: readonly (ChatEvent | string)[]): unknown[][] {
+  const list: unknown[][] = [];
+  const note =
+    (word: string) =>
+    (...rest: unknown[]) =>
+      void list.push([word, ...rest]);
+  const sink: ParserSink = {
+    start: note("start"),
+    text: note("text"),
+    reasoning: note("reasoning"),
+    refusal: note("refusal"),
+    tool: (chunk: ToolChunk) => void list.push(["tool", JSON.parse(JSON.stringify(chunk))]),
+    providerTool: note("providerTool"),
+    usage: note("usage"),
+    finish: note("finish"),
+    terminal: note("terminal"),
+    fail: note("fail"),
+  };
+  const parser = openaiChat.parser(sink);
+  for (const event of events) parser.push(event);
+  parser.end();
+  return list;
+}
+
+describe("openaiChat.parser()", () => {
+  it("says what came, in the order of the wire, the finish after the payload beside it", () => {
+    expect(said([delta({ role: "assistant", content: "Hi" }, "stop", { model: "m" }), "[DONE]"])).toEqual([
+      ["start", "chatcmpl-1", "m"],
+      ["text", "Hi"],
+      ["finish", "stop", "stop", undefined],
+      ["terminal"],
+    ]);
+  });
+
+  it("makes one chunk of every entry, in order", () => {
+    expect(
+      said([calls({ index: 0, id: "c1", function: { name: "f" } }, { index: 0, function: { arguments: "{}" } })]).slice(
+        1,
+      ),
+    ).toEqual([
+      ["tool", { turnIndex: 0, callIndex: 0, id: "c1", name: "f" }],
+      ["tool", { turnIndex: 0, callIndex: 0, argsTextDelta: "{}" }],
+    ]);
+  });
+
+  it.each<[string, unknown, Partial<ToolChunk>]>([
+    ["text", '{"a":1}', { argsTextDelta: '{"a":1}' }],
+    ["an object", { a: 1 }, { argsKvPatch: { a: 1 } }],
+    ["the empty list of a PHP server", [], { argsKvPatch: [] as never }],
+    ["a number, which validation refuses", 5, { argsTextDelta: "5" }],
+    ["null", null, {}],
+  ])("takes arguments that are %s", (_, args, chunk) => {
+    expect(said([calls({ index: 0, id: "c1", function: { name: "f", arguments: args } })])[1]).toEqual([
+      "tool",
+      { turnIndex: 0, callIndex: 0, id: "c1", name: "f", ...chunk },
+    ]);
+  });
+
+  it.each<[string, string | null]>([
+    ["stop", "stop"],
+    ["tool_calls", "tool-use"],
+    ["function_call", "tool-use"],
+    ["length", "length"],
+    ["content_filter", "content-filter"],
+    ["content_filter: PROHIBITED_CONTENT", "content-filter"],
+    ["error", "error"],
+    ["STOP", "stop"],
+    ["constructor", "unknown"],
+    ["something new", "unknown"],
+    ["", null],
+  ])("reads finish_reason %j as %j", (word, reason) => {
+    const finish = said([delta({}, word)]).find(([what]) => what === "finish");
+    expect(finish?.[1] ?? null).toBe(reason);
+    expect(finish?.[2] ?? null).toBe(reason === null ? null : word);
+  });
+
+  it("keeps the word of the server behind a gateway as the message", () => {
+    const native = { choices: [{ index: 0, delta: {}, finish_reason: "stop", native_finish_reason: "end_turn" }] };
+    expect(said([native]).at(-1)).toEqual(["finish", "stop", "stop", "end_turn"]);
+  });
+
+  it("takes an empty finish_reason of a whole response for an end", () => {
+    const whole = { object: "chat.completion", choices: [{ index: 0, message: { content: "Hi" }, finish_reason: "" }] };
+    expect(said([whole]).slice(1)).toEqual([["text", "Hi"], ["finish", "unknown", "", undefined], ["terminal"]]);
+  });
+
+  it("does not take a chunk that calls itself chat.completion for a whole response", () => {
+    const message = { content: "all so far" };
+    const events = ["a", "b"].map((content) => ({
+      object: "chat.completion",
+      choices: [{ index: 0, delta: { content }, message, finish_reason: null }],
+    }));
+    expect(said(events).slice(1)).toEqual([
+      ["text", "a"],
+      ["text", "b"],
+    ]);
+  });
+
+  it("passes over what comes after the end", () => {
+    expect(said(["[DONE]", delta({ content: "late" }), "[DONE]"])).toEqual([["terminal"]]);
+  });
+
+  it.each([
+    ["an error event", { error: { message: "No." } }, "No."],
+    [
+      "an error in a chunk, after its delta",
+      delta({ content: "x" }, null, { error: { code: 400, message: "No." } }),
+      "No.",
+    ],
+    ["an error in a choice", { choices: [{ index: 0, message: {}, error: { message: "No." } }] }, "No."],
+    ["an error that is text", { error: "No." }, "No."],
+    ["an error in an error", { error: { detail: "d", error: { message: "No." } } }, "No."],
+    ["an error without a wrapper", { object: "error", message: "No.", type: "BadRequestError" }, "No."],
+    ["an error with nothing but a code", { error: { code: 503 } }, "The provider reported the error 503."],
+  ])("fails at %s", (_, event, message) => {
+    const [, error] = said([event as ChatEvent]).findLast(([what]) => what === "fail")!;
+    expect(error).toMatchObject({ code: "provider_error", message });
+  });
+
+  it("tells the raw error as the cause", async () => {
+    const error = { message: "No.", code: "overloaded", retry_after: 3 };
+    expect((await read([{ error } as ChatEvent])).error?.cause).toBe(error);
+  });
+
+  it.each([
+    ["JSON", '{"name":"write_file","arguments":{"path":"a"}}', "write_file", '{"path":"a"}'],
+    ["JSON with text in it", '{"name":"write_file","parameters":"{\\"path\\":"}', "write_file", '{"path":'],
+    ["markup", '<function=write_file={"path":"a"}</function>', "write_file", '{"path":"a"}'],
+    ["markup that was cut", '<function=write_file>{"path', "write_file", ""],
+    ["prose", "I would rather not.", null, "I would rather not."],
+  ])("reports a refused call that is %s, and never executes it", async (_, failed_generation, name, argsText) => {
+    const error = { message: "Failed to call a function.", code: "tool_use_failed", failed_generation };
+    const turn = await read([{ error } as ChatEvent], [writeFile]);
+    expect(summarize(turn).toolCalls).toMatchObject([
+      { id: null, name, argsText, status: "rejected", released: false },
+    ]);
+    expect(turn.error?.code).toBe("provider_error");
+  });
+
+  it("takes a function_call beside tool_calls for the same call", async () => {
+    const message = { tool_calls: [call(0, "{}")], function_call: { name: "get_weather", arguments: "{}" } };
+    const turn = await read([{ choices: [{ index: 0, message, finish_reason: "tool_calls" }] }]);
+    expect(turn.calls).toHaveLength(1);
+  });
+
+  it("reads the choice that is asked for", async () => {
+    const choices = ["zero", "one"].map((content, index) => ({ index, delta: { content }, finish_reason: "stop" }));
+    const events = [{ choices }];
+    expect((await read(events, [], 1)).text).toBe("one");
+    expect((await read(events)).text).toBe("zero");
+  });
+
+  it("reads usage wherever a server puts it", async () => {
+    const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
+    const places: ChatEvent[] = [
+      { choices: [], usage },
+      { x_groq: { usage } },
+      { choices: [{ index: 0, delta: {}, usage }] },
+    ];
+    for (const place of places) {
+      expect((await read([place])).usage).toEqual({ inputTokens: 3, outputTokens: 4, totalTokens: 7, raw: usage });
+    }
+  });
+
+  it("tells what a server says twice once, and keeps both", async () => {
+    const turn = await read([
+      delta({ reasoning: "Hm", reasoning_content: "Hm" }),
+      delta({ reasoning: "!", reasoning_content: "!" }),
+      end,
+    ]);
+    expect(turn.reasoning).toBe("Hm!");
+    expect(turn.native).toEqual({ reasoning: "Hm!", reasoning_content: "Hm!" });
+  });
+
+  it("survives events of any shape", async () => {
+    const odd: unknown[] = [null, 5, [], {}, { choices: {} }, { choices: [null, 5, {}, { index: "x", delta: 5 }] }];
+    odd.push(delta({ content: { a: 1 }, reasoning: 5, tool_calls: "x", function_call: [], audio: 5, refusal: {} }));
+    odd.push(calls(null as never, 5 as never, {}, { index: {}, id: {}, function: { name: {}, arguments: true } }), end);
+    const turn = await read(odd as ChatEvent[], [getWeather]);
+    expect(turn.error).toBeUndefined();
+    expect(turn.calls.map((one) => one.outcome instanceof ToolUse)).not.toContain(true);
+  });
+});
+
+describe("openaiChat.assistantMessage()", () => {
+  it("gives the message of a turn with text and calls, ids and arguments as they came", async () => {
+    const turn = await read([
+      delta({ content: "Hm. " }),
+      calls(call(0, '{"city": "Oslo"}', { id: "functions.get_weather:0" })),
+      end,
+    ]);
+    expect(openaiChat.assistantMessage(turn)).toEqual([
+      {
+        role: "assistant",
+        content: "Hm. ",
+        tool_calls: [
+          {
+            id: "functions.get_weather:0",
+            type: "function",
+            function: { name: "get_weather", arguments: '{"city": "Oslo"}' },
+          },
+        ],
+      },
+    ]);
+  });
+
+  it("has null for no text beside calls, an empty string where nothing but an empty answer came, and no message for nothing", async () => {
+    expect(openaiChat.assistantMessage(await read([calls(call(0, "{}")), end]))[0]).toMatchObject({ content: null });
+    expect(openaiChat.assistantMessage(await read([delta({ content: [{ type: "text", text: "" }] }, "stop")]))).toEqual(
+      [{ role: "assistant", content: "" }],
+    );
+    expect(openaiChat.assistantMessage(await read([delta({}, "stop")]))).toEqual([]);
+  });
+
+  it("keeps a refusal", async () => {
+    expect(openaiChat.assistantMessage(await readFixture("refusal"))).toEqual([
+      { role: "assistant", content: null, refusal: "I'm sorry, I can't help with that." },
+    ]);
+  });
+
+  it("puts Gemini's signature back on the call it came with, and on no other", async () => {
+    const [message] = openaiChat.assistantMessage(await readFixture("quirk-40-thought-signature"));
+    expect((message as { tool_calls?: unknown }).tool_calls).toMatchObject([
+      { id: "function-call-77", extra_content: { google: { thought_signature: "EoMBCoABdGVzdA==" } } },
+      { id: "function-call-78" },
+    ]);
+    expect((message as { tool_calls: object[] }).tool_calls[1]).not.toHaveProperty("extra_content");
+  });
+
+  it("gives Gemini's signature of a message without calls back", async () => {
+    const extra_content = { google: { thought_signature: "c2ln" } };
+    const turn = await read([delta({ content: "Hi", extra_content }, "stop")]);
+    expect(openaiChat.assistantMessage(turn)).toEqual([{ role: "assistant", content: "Hi", extra_content }]);
+  });
+
+  it("gives reasoning back under the name under which it came, an empty one too", async () => {
+    const [message] = openaiChat.assistantMessage(await readFixture("reasoning"));
+    expect(message).toMatchObject({ content: "One moment.", reasoning_content: "The user wants the time." });
+    const empty = await read([delta({ reasoning_content: "" }), calls(call(0, "{}")), end]);
+    expect(openaiChat.assistantMessage(empty)[0]).toHaveProperty("reasoning_content", "");
+    expect(openaiChat.assistantMessage(empty, { reasoning: false })[0]).not.toHaveProperty("reasoning_content");
+  });
+
+  it("gives reasoning_details back as the server would have sent them without streaming", async () => {
+    const [message] = openaiChat.assistantMessage(await readFixture("openrouter-reasoning-details"));
+    expect(message).toMatchObject({
+      reasoning: "Check the weather first.",
+      reasoning_details: [
+        {
+          type: "reasoning.text",
+          text: "Check the weather first.",
+          format: "anthropic-claude-v1",
+          index: 0,
+          signature: "c2lnbmVkLW9uY2U=",
+        },
+        { type: "reasoning.encrypted", data: "b3BhcXVl", id: "rs_1", format: "openai-responses-v1", index: 1 },
+      ],
+    });
+  });
+
+  it("begins a new part after a signature", async () => {
+    const pieces = [{ thinking: "a" }, { thinking: "b" }, { signature: "s1" }, { thinking: "c" }];
+    const turn = await read([
+      ...pieces.map((piece) => delta({ thinking_blocks: [{ type: "thinking", ...piece }] })),
+      end,
+    ]);
+    expect((turn.native as NativeMessage).thinking_blocks).toEqual([
+      { type: "thinking", thinking: "ab", signature: "s1" },
+      { type: "thinking", thinking: "c" },
+    ]);
+    expect(turn.reasoning).toBe("abc");
+  });
+
+  it("gives Mistral its thinking parts back, and what stood before the list", async () => {
+    const [message] = openaiChat.assistantMessage(await readFixture("mistral-thinking-parts"));
+    expect(message).toMatchObject({
+      content: [
+        { type: "thinking", thinking: [{ type: "text", text: "The user asks for a sum." }] },
+        { type: "text", text: "Let me calculate." },
+      ],
+    });
+    const late = await read([
+      delta({ content: "Well: " }),
+      delta(
+        {
+          content: [
+            { type: "thinking", thinking: [] },
+            { type: "text", text: "4" },
+          ],
+        },
+        "stop",
+      ),
+    ]);
+    expect(openaiChat.assistantMessage(late)[0]).toMatchObject({
+      content: [
+        { type: "text", text: "Well: " },
+        { type: "thinking", thinking: [] },
+        { type: "text", text: "4" },
+      ],
+    });
+    expect(openaiChat.assistantMessage(late, { reasoning: false })[0]).toMatchObject({ content: "Well: 4" });
+  });
+
+  it.each([
+    ["what is no JSON", '{"city": Oslo', '{"INVALID_JSON":"{\\"city\\": Oslo"}'],
+    ["JSON that is no object", '"Oslo"', '{"INVALID_JSON":"\\"Oslo\\""}'],
+    ["nothing", "", "{}"],
+    ["null", "null", "{}"],
+    ["an object", { city: "Oslo" }, '{"city":"Oslo"}'],
+    ["broken JSON that was mended", "{'city': 'Oslo'}", '{"city": "Oslo"}'],
+    ["arguments that came twice in one piece", '{"city":"Oslo"}{"city":"Oslo"}', '{"city":"Oslo"}'],
+  ])("writes arguments into the history that every server can parse: %s", async (_, args, history) => {
+    const turn = await read([calls(call(0, args)), end], [getWeather]);
+    const message = messageOf(turn);
+    expect(message.tool_calls[0]!.function.arguments).toBe(history);
+  });
+
+  it("wraps a call that was cut, though its prefix could be read", async () => {
+    const message = messageOf(await readFixture("truncated-by-length"));
+    expect(message.tool_calls).toMatchObject([
+      {
+        function: { arguments: JSON.stringify({ INVALID_JSON: '{"path":"/tmp/a.txt","content":"It was a dark and' }) },
+      },
+    ]);
+  });
+
+  it("cleans names that servers refuse", async () => {
+    const dirty = { id: "c", function: { name: "search files!", arguments: "{}" } };
+    const turn = await read([calls(dirty), end], [getWeather]);
+    expect(openaiChat.assistantMessage(turn)[0]).toMatchObject({
+      tool_calls: [{ function: { name: "search__files__" } }],
+    });
+  });
+
+  it("gives a custom call back as free text", async () => {
+    const [message] = openaiChat.assistantMessage(await readFixture("custom-tool"));
+    const input = 'SELECT "name"\nFROM orders\nWHERE total > 100;';
+    expect(message).toMatchObject({
+      tool_calls: [{ id: "call_Cus000000001", type: "custom", custom: { name: "run_sql", input } }],
+    });
+  });
+
+  it("gives a call of the older form back in it, and its result under the role function", async () => {
+    const turn = await readFixture("legacy-function-call");
+    expect(openaiChat.assistantMessage(turn)).toEqual([
+      { role: "assistant", content: null, function_call: { name: "get_weather", arguments: '{\n  "city": "Oslo"\n}' } },
+    ]);
+    await (turn.calls[0]!.outcome as ToolUse).execute();
+    expect(openaiChat.toolResults(turn)).toMatchObject([{ role: "function", name: "get_weather" }]);
+  });
+
+  it("makes an id where none came: the same in message and result, another for each call", async () => {
+    const turn = await readFixture("quirk-09-id-never-sent");
+    for (const one of turn.calls) await (one.outcome as ToolUse).execute();
+    const message = messageOf(turn);
+    const ids = message.tool_calls.map(({ id }) => id);
+    const results = openaiChat.toolResults(turn) as { tool_call_id: string }[];
+    expect(results.map(({ tool_call_id }) => tool_call_id)).toEqual(ids);
+    expect(new Set(ids).size).toBe(2);
+    for (const id of ids) expect(id).toMatch(/^[a-zA-Z0-9]{9}$/);
+  });
+
+  it("makes ids that do not meet", () => {
+    const ids = Array.from({ length: 20_000 }, (_, n) =>
+      wireId({ id: null, invocationId: `run-${n >> 7}-${n & 127}` }),
+    );
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+});
+
+describe("openaiChat.toolResult(), toolError(), toolResults()", () => {
+  const use = getWeather.use({ city: "Oslo" }, { id: "call_1" });
+
+  it.each([
+    ["text as it is", "21 °C", "21 °C"],
+    ["anything else as JSON", { celsius: 21 }, '{"celsius":21}'],
+    ["nothing as null", undefined, "null"],
+  ])("sends %s", (_, output, content) => {
+    expect(openaiChat.toolResult(use, output)).toEqual({ role: "tool", tool_call_id: "call_1", content });
+  });
+
+  it("answers every call once, in call order, with what became of it", async () => {
+    const turn = await read(
+      [
+        calls(
+          call(0, '{"city":"Oslo"}'),
+          call(1, '{"city":5}'),
+          call(2, '{"city":"Bergen"}'),
+          call(3, "{}", { function: { name: "nope" } }),
+        ),
+        end,
+      ],
+      [getWeather],
+    );
+    await (turn.calls[0]!.outcome as ToolUse).execute();
+    const results = openaiChat.toolResults(turn) as { tool_call_id: string; content: string }[];
+    expect(results.map(({ tool_call_id }) => tool_call_id)).toEqual(["call_0", "call_1", "call_2", "call_3"]);
+    expect(JSON.parse(results[0]!.content)).toEqual({ city: "Oslo", celsius: 21 });
+    expect(JSON.parse(results[1]!.content)).toMatchObject({ error: expect.stringContaining("city") });
+    expect(JSON.parse(results[2]!.content)).toEqual({ error: "The call of get_weather was not executed." });
+    expect(JSON.parse(results[3]!.content)).toMatchObject({ error: expect.stringContaining("nope") });
+  });
+
+  it("tells the model the message of a handler that throws, without its stack", async () => {
+    const failing = defineTool({
+      name: "get_weather",
+      inputSchema: jsonSchema({ type: "object" }),
+      execute() {
+        throw new Error("no such city");
+      },
+    });
+    const turn = await read([calls(call(0, "{}")), end], [failing]);
+    await (turn.calls[0]!.outcome as ToolUse).execute().catch(() => {});
+    expect(openaiChat.toolResults(turn)).toEqual([
+      { role: "tool", tool_call_id: "call_0", content: '{"error":"Tool get_weather failed: no such city"}' },
+    ]);
+  });
+
+  it("refuses while a call is open or running", async () => {
+    const finished = Promise.withResolvers<void>();
+    const slow = defineTool({
+      name: "get_weather",
+      inputSchema: jsonSchema({ type: "object" }),
+      execute: () => finished.promise,
+    });
+    const turn = await read([calls(call(0, "{}")), end], [slow]);
+    const running = (turn.calls[0]!.outcome as ToolUse).execute();
+    expect(() => openaiChat.toolResults(turn)).toThrow(/call_0 .* is running/);
+    finished.resolve();
+    await running;
+    expect(openaiChat.toolResults(turn)).toHaveLength(1);
+  });
+});
+
+function object(properties: object, more: object = {}): object {
+  return { type: "object", properties, ...more };
+}
+
+describe("openaiChat.tools()", () => {
+  it("gives functions, and custom tools for free text", () => {
+    expect(openaiChat.tools([getWeather, writeSql])).toMatchObject([
+      {
+        type: "function",
+        function: {
+          name: "get_weather",
+          description: "Current weather of a city.",
+          parameters: {
+            type: "object",
+            properties: { city: { type: "string" }, unit: { type: "string", enum: ["celsius", "fahrenheit"] } },
+            required: ["city"],
+          },
+        },
+      },
+      { type: "custom", custom: { name: "write_sql", description: "Runs a query." } },
+    ]);
+  });
+
+  it("holds the model to the schema in strict mode: optional means nullable", () => {
+    expect(openaiChat.tools([getWeather], { strict: true })).toEqual([
+      {
+        type: "function",
+        function: {
+          name: "get_weather",
+          description: "Current weather of a city.",
+          strict: true,
+          parameters: {
+            type: "object",
+            properties: {
+              city: { type: "string" },
+              unit: { type: ["string", "null"], enum: ["celsius", "fahrenheit", null] },
+            },
+            required: ["city", "unit"],
+            additionalProperties: false,
+          },
+        },
+      },
+    ]);
+  });
+
+  it("takes the nulls out again that strict mode forces", async () => {
+    const turn = await read([calls(call(0, '{"city":"Oslo","unit":null}')), end], [getWeather]);
+    expect((turn.calls[0]!.outcome as ToolUse).input).toEqual({ city: "Oslo" });
+  });
+
+  const text = { type: "string" };
+  const node = object(
+    { value: text, next: { anyOf: [{ $ref: "#/$defs/node" }, { type: "null" }] } },
+    { required: ["value"] },
+  );
+  const schemas: { what: string; schema: object; lossless: boolean }[] = [
+    { what: "constants", schema: object({ a: { const: "x" } }), lossless: true },
+    { what: "defaults", schema: object({ a: { type: "integer", default: 5 } }), lossless: true },
+    { what: "formats that are known", schema: object({ a: { ...text, format: "uuid" } }), lossless: true },
+    {
+      what: "references",
+      schema: object({ a: { $ref: "#/$defs/b" } }, { $defs: { b: object({ c: text }) } }),
+      lossless: true,
+    },
+    {
+      what: "a reference with a description",
+      schema: object({ a: { $ref: "#/$defs/b", description: "d" } }, { $defs: { b: text } }),
+      lossless: true,
+    },
+    { what: "recursion from the root", schema: { $ref: "#/$defs/node", $defs: { node } }, lossless: true },
+    { what: "parts of an object", schema: { allOf: [object({ a: text }), object({ b: text })] }, lossless: true },
+    {
+      what: "a discriminated union",
+      schema: object({ a: { oneOf: ["x", "y"].map((k) => object({ k: { const: k } }, { required: ["k"] })) } }),
+      lossless: true,
+    },
+    { what: "several types", schema: object({ a: { type: ["string", "integer", "null"] } }), lossless: true },
+    { what: "mixed values", schema: object({ a: { enum: ["a", 1, null] } }), lossless: true },
+    { what: "records", schema: object({ a: object({}, { additionalProperties: text }) }), lossless: false },
+    { what: "objects that are open", schema: object({ a: text }, { additionalProperties: true }), lossless: false },
+    { what: "lengths", schema: object({ a: { ...text, minLength: 2 } }), lossless: false },
+    { what: "other formats", schema: object({ a: { ...text, format: "uri" } }), lossless: false },
+    {
+      what: "tuples",
+      schema: object({ a: { type: "array", prefixItems: [text, { type: "number" }] } }),
+      lossless: false,
+    },
+    { what: "values of any type", schema: object({ a: {}, b: true }), lossless: false },
+    { what: "lists of anything", schema: object({ a: { type: "array" } }), lossless: false },
+  ];
+
+  it.each(schemas)("goes strict by itself where that loses nothing: $what, $lossless", ({ schema, lossless }) => {
+    expect(functionFor(schema, { strict: "auto", onLoss: "ignore" }).strict === true).toBe(lossless);
+    expect(() => functionFor(schema, { onLoss: "throw" })).not.toThrow();
+  });
+
+  it.each(schemas)("in strict mode leaves nothing to do for the check of OpenAI's own client: $what", ({ schema }) => {
+    const { parameters } = functionFor(schema, { strict: true, onLoss: "ignore" });
+    expect(toStrictJsonSchema(structuredClone(parameters) as never)).toEqual(parameters);
+  });
+
+  it("tells a default in the description, since strict mode refuses it", () => {
+    const schema = object({ a: { type: "integer", description: "How many.", default: 5 } }, { required: ["a"] });
+    expect(functionFor(schema, { strict: true, onLoss: "throw" }).parameters).toMatchObject({
+      properties: { a: { type: "integer", description: "How many. (default: 5)" } },
+    });
+  });
+
+  it("gives the root what OpenAI asks for in any mode: an object without a composition; and arrays their items", () => {
+    const either = { oneOf: [text, { type: "null" }] };
+    const schema = { allOf: [object({ list: { type: "array" } }), { properties: { b: either } }] };
+    expect(functionFor(schema, { onLoss: "throw" }).parameters).toEqual(
+      object({ list: { type: "array", items: {} }, b: either }),
+    );
+    const union = {
+      anyOf: [object({ a: text }, { required: ["a"] }), object({ a: text, b: text }, { required: ["a"] })],
+    };
+    expect(functionFor(union, { onLoss: "ignore" }).parameters).toEqual(
+      object({ a: text, b: text }, { required: ["a"] }),
+    );
+    expect(() => functionFor(union, { onLoss: "throw" })).toThrow(/flattenRootUnion/);
+  });
+
+  it("reports what free text can not say", () => {
+    const tool = defineTool({ name: "t", inputSchema: jsonSchema({ type: "string", maxLength: 3 }) });
+    expect(() => openaiChat.tools([tool], { onLoss: "throw" })).toThrow(/maxLength/);
+  });
+
+  it.each([
+    ["get_weather", "get_weather"],
+    ["math.add", "math__add"],
+    ["a".repeat(64), "a".repeat(64)],
+  ])("knows %s as %s", (name, wire) => expect(openaiChat.toolName(name)).toBe(wire));
+
+  it("cuts a name that is too long and keeps it apart from others", () => {
+    const [one, other] = ["x", "y"].map((last) => openaiChat.toolName("a".repeat(80) + last)) as [string, string];
+    expect(one).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
+    expect(one).not.toBe(other);
+  });
+
+  it("maps a name back on the way in", async () => {
+    const add = defineTool({ name: "math.add", inputSchema: jsonSchema({ type: "object" }), effect: "read" });
+    const turn = await read([calls(call(0, "{}", { function: { name: "math__add", arguments: "{}" } })), end], [add]);
+    expect(turn.calls[0]!.name).toBe("math.add");
+    expect(openaiChat.assistantMessage(turn)[0]).toMatchObject({ tool_calls: [{ function: { name: "math__add" } }] });
+  });
+});
+
+function named(name: string): object {
+  return { type: "function", function: { name } };
+}
+
+describe("openaiChat.toolChoice()", () => {
+  it.each<[ToolChoice, unknown]>([
+    ["auto", "auto"],
+    ["none", "none"],
+    ["required", "required"],
+    [{ name: "math.add" }, named("math__add")],
+    [{ name: "write_sql" }, { type: "custom", custom: { name: "write_sql" } }],
+    [
+      { names: ["a", "b"] },
+      { type: "allowed_tools", allowed_tools: { mode: "auto", tools: [named("a"), named("b")] } },
+    ],
+    [
+      { names: ["a"], required: true },
+      { type: "allowed_tools", allowed_tools: { mode: "required", tools: [named("a")] } },
+    ],
+    [{ names: [] }, "none"],
+  ])("says %j", (choice, tool_choice) => {
+    expect(openaiChat.toolChoice(choice, { tools: [writeSql] })).toEqual({ tool_choice });
+  });
+
+  it("says whether there may be several calls", () => {
+    expect(openaiChat.toolChoice("auto", { parallel: false })).toEqual({
+      tool_choice: "auto",
+      parallel_tool_calls: false,
+    });
+  });
+
+  it("refuses what is no choice", () => {
+    expect(() => openaiChat.toolChoice({ names: [], required: true })).toThrow(TypeError);
+    expect(() => openaiChat.toolChoice("any" as never)).toThrow(TypeError);
+  });
+});
+
+describe("openaiChat.endpoint", () => {
+  const query = new URLSearchParams();
+  it.each([
+    ["POST", "/v1/chat/completions", { stream: true }, "stream"],
+    ["POST", "/openai/deployments/gpt/chat/completions", {}, "whole"],
+    ["POST", "/chat/completions", undefined, "whole"],
+    ["GET", "/v1/chat/completions", undefined, undefined],
+    ["POST", "/v1/responses", { stream: true }, undefined],
+  ])("%s %s with %j is %s", (method, path, body, kind) => {
+    expect(openaiChat.endpoint.match({ method, path, query, body })).toBe(kind);
+  });
+});
+
+describe("through the openai client, over HTTP", () => {
+  let server: ReplayServer;
+  beforeAll(async () => {
+    server = await serveReplay({
+      adapters: [openaiChat],
+      fixtures: fixturesDir,
+      behaviour: {
+        "openai-chat/text-only": { status: 429, message: "Slow down." },
+        "openai-chat/one-call": { cutAtByte: 900 },
+      },
+    });
+  });
+  afterAll(() => server.close());
+
+  const client = (name: string) =>
+    new OpenAI({ apiKey: "none", baseURL: `${server.url}/openai-chat/${name}`, maxRetries: 0 });
+  const request = { model: "m", messages: [{ role: "user" as const, content: "Hi" }] };
+  const streamed = (name: string) =>
+    client(name).chat.completions.create({ ...request, stream: true, tools: openaiChat.tools(sharedTools) });
+
+  it.each([
+    "parallel",
+    "interleaved",
+    "unicode-and-escapes",
+    "quirk-51-tool-calls-as-object",
+    "quirk-26-no-choices-no-delta",
+  ])("reads %s as it is expected", async (name) => {
+    const turn = await openaiChat.read(await streamed(name), { tools: sharedTools, runId: "run" }).done();
+    const { expected } = loadFixture("openai-chat", name);
+    expect(JSON.parse(JSON.stringify(summarize(turn)))).toEqual(expected);
+  });
+
+  it("reads a Response that the client hands out", async () => {
+    const { expected } = loadFixture("openai-chat", "parallel");
+    const create = client("parallel").chat.completions.create({ ...request, stream: true });
+    const turn = await openaiChat.read(await create.asResponse(), { tools: sharedTools, runId: "run" }).done();
+    expect(JSON.parse(JSON.stringify(summarize(turn)))).toEqual(expected);
+  });
+
+  it("parses a response that was not streamed", async () => {
+    const response = await client("non-streamed").chat.completions.create(request);
+    const events = openaiChat.parse(response, { tools: sharedTools });
+    expect(events.map(({ type }) => type)).toEqual([
+      "start",
+      "text-delta",
+      "tool-input-start",
+      "tool-input-delta",
+      "tool-use",
+      "tool-input-start",
+      "tool-input-delta",
+      "usage",
+      "tool-use",
+      "finish",
+    ]);
+  });
+
+  it("carries a conversation on: what goes back is what the server sent and what the tools answered", async () => {
+    const stream = openaiChat.read(await streamed("parallel"), { tools: sharedTools });
+    for await (const event of stream) if (event.type === "tool-use") await event.use.execute();
+    const history = [...openaiChat.assistantMessage(stream.turn), ...openaiChat.toolResults(stream.turn)];
+    await client("parallel").chat.completions.create({
+      ...request,
+      messages: [...request.messages, ...history],
+      stream: true,
+    });
+    const { messages } = server.requests.at(-1)!.body as { messages: { role: string; tool_call_id?: string }[] };
+    expect(messages.map(({ role, tool_call_id }) => [role, tool_call_id])).toEqual([
+      ["user", undefined],
+      ["assistant", undefined],
+      ["tool", "call_A1b2C3d4E5f6"],
+      ["tool", "call_B2c3D4e5F6g7"],
+      ["tool", "call_C3d4E5f6G7h8"],
+    ]);
+  });
+
+  it("reports an error in the middle of the stream as the last event, and releases no write", async () => {
+    const stream = openaiChat.read(await streamed("error-mid-stream"), { tools: sharedTools });
+    const types: string[] = [];
+    for await (const event of stream) types.push(event.type);
+    expect(types.at(-1)).toBe("error");
+    expect(types).not.toContain("tool-use");
+    expect(stream.turn.error).toMatchObject({ code: "provider_error", message: "Upstream host went away" });
+  });
+
+  it("reports a lost connection as the last event", async () => {
+    const stream = openaiChat.read(await streamed("one-call"), { tools: sharedTools });
+    const types: string[] = [];
+    for await (const event of stream) types.push(event.type);
+    expect(types.at(-1)).toBe("error");
+    expect(stream.turn.error).toMatchObject({ code: "connection_lost" });
+  });
+
+  it("leaves an error status to the client, and reads it from a Response", async () => {
+    await expect(streamed("text-only")).rejects.toBeInstanceOf(APIError);
+    const response = await fetch(`${server.url}/openai-chat/text-only/v1/chat/completions`, {
+      method: "POST",
+      body: '{"stream":true}',
+    });
+    const turn = await openaiChat.read(response).done();
+    expect(turn.error).toMatchObject({ code: "provider_error", message: "Slow down." });
+  });
+});
