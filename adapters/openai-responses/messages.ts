@@ -6,8 +6,9 @@ import type {
 import type { FailedCall, ToolCallError } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
+import { isFreeText } from "../../src/schema/rewrites.ts";
 import { ToolUse } from "../../src/tool/use.ts";
-import { isFreeText, toolName } from "./schema.ts";
+import { toolName } from "./schema.ts";
 import type { NativeTurn, WireItem } from "./wire.ts";
 
 /**

@@ -7,117 +7,13 @@ import type {
   ToolChoiceFunction,
 } from "openai/resources/responses/responses";
 import type { ToolChoice, ToolsOptions } from "../../src/adapter.ts";
-import type { Rewrite } from "../../src/schema/lower.ts";
-import {
-  closeObjects,
-  dropAnnotations,
-  dropKeywords,
-  ensureObjectRoot,
-  ensureType,
-  flattenRootUnion,
-  foldAllOf,
-  keepFormats,
-  keepLocalRefs,
-  oneOfToAnyOf,
-  refsAlone,
-  requireAll,
-  spreadUnions,
-  tuplesToArrays,
-  withoutBooleanSchemas,
-} from "../../src/schema/rewrites.ts";
-import type { JsonSchema } from "../../src/schema/types.ts";
+import { functionSchema, isFreeText, strictFunctionSchema } from "../../src/schema/rewrites.ts";
 import { lowerTools } from "../../src/tool/lower-tools.ts";
 import { safeToolName } from "../../src/tool/names.ts";
 import { toolList, type ToolSource } from "../../src/tool/tool-set.ts";
 
 /** `^[a-zA-Z0-9_-]{1,64}$` */
 export const toolName: (name: string) => string = safeToolName({ allowed: /[a-zA-Z0-9_-]/, maxLength: 64 });
-
-/** Whether a tool takes free text and not JSON: its schema is a string. */
-export function isFreeText(schema: JsonSchema): boolean {
-  return schema["type"] === "string";
-}
-
-/**
- * What the API refuses even where it does not hold the model to the schema: "schema must have type 'object' and not have
- * 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level" (https://github.com/langchain-ai/langchainjs/issues/9804),
- * "array schema missing items".
- */
-const PLAIN: readonly Rewrite[] = [
-  freeText(),
-  ...[
-    keepLocalRefs(),
-    atRoot(refsAlone()),
-    dropAnnotations(["$schema", "$id", "$comment"]),
-    withoutBooleanSchemas(),
-    atRoot(foldAllOf()),
-    flattenRootUnion(),
-    atRoot(dropKeywords(["enum", "not"])),
-    ensureItems(),
-    ensureObjectRoot(),
-  ].map(forFunctions),
-];
-
-/**
- * Strict mode: closed objects in which everything is required, a part of the keywords, no union at the root.
- *
- * @see https://platform.openai.com/docs/guides/structured-outputs#supported-schemas (seen 2026-11)
- */
-const STRICT: readonly Rewrite[] = [
-  freeText(),
-  ...[
-    keepLocalRefs(),
-    refsAlone(),
-    dropAnnotations(["$schema", "$id", "$comment"]),
-    withoutBooleanSchemas(),
-    tuplesToArrays(),
-    foldAllOf(),
-    oneOfToAnyOf(),
-    spreadUnions(),
-    // What spreadUnions() has put beside a reference.
-    foldAllOf(),
-    flattenRootUnion(),
-    dropKeywords(
-      [
-        "$anchor",
-        "$dynamicAnchor",
-        "$dynamicRef",
-        "$recursiveAnchor",
-        "$recursiveRef",
-        "contains",
-        "contentEncoding",
-        "contentMediaType",
-        "contentSchema",
-        "dependencies",
-        "dependentRequired",
-        "dependentSchemas",
-        "else",
-        "if",
-        "maxContains",
-        "maxProperties",
-        "minContains",
-        "minProperties",
-        "not",
-        "patternProperties",
-        "propertyNames",
-        "then",
-        "unevaluatedItems",
-        "unevaluatedProperties",
-        "uniqueItems",
-      ],
-      { toDescription: true },
-    ),
-    keepFormats(["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"], {
-      toDescription: true,
-    }),
-    atRoot(dropKeywords(["enum"])),
-    ensureItems(),
-    ensureObjectRoot(),
-    ensureType(),
-    closeObjects(),
-    requireAll(),
-  ].map(forFunctions),
-];
 
 /**
  * The tools as `responses.create()` takes them. A tool whose schema is a string becomes a custom tool: the model writes
@@ -129,8 +25,8 @@ export function tools(source: ToolSource, options?: ToolsOptions): (FunctionTool
   return lowerTools<FunctionTool | CustomTool>(source, {
     adapter: "openai-responses",
     toolName,
-    plain: PLAIN,
-    strict: STRICT,
+    plain: functionSchema(),
+    strict: strictFunctionSchema(),
     options,
     make({ description, inputSchema, outputSchema }, { name, schema, strict }) {
       if (isFreeText(inputSchema.jsonSchema)) {
@@ -196,52 +92,4 @@ function choiceOf(choice: ToolChoice, { tools: source = [] }: ToolChoiceOptions)
   throw new TypeError(
     `toolChoice() takes "auto", "none", "required", { name } or { names, required? }, got ${JSON.stringify(choice)}`,
   );
-}
-
-// -- rewrites of this dialect
-
-/** Free text has no schema: what the string must look like is not said. */
-function freeText(): Rewrite {
-  return {
-    name: "freeText",
-    apply(node, { isRoot, lose }) {
-      if (!isRoot || !isFreeText(node)) return node;
-      for (const keyword of Object.keys(node)) {
-        if (!DESCRIBES.has(keyword))
-          lose(`${keyword} is left out: the tool takes free text.`, { rule: `unsupported:${keyword}` });
-      }
-      return node;
-    },
-  };
-}
-
-const DESCRIBES: ReadonlySet<string> = new Set([
-  "type",
-  "title",
-  "description",
-  "default",
-  "examples",
-  "$schema",
-  "$id",
-  "$comment",
-]);
-
-function forFunctions(rewrite: Rewrite): Rewrite {
-  return { ...rewrite, apply: (node, context) => (isFreeText(context.root) ? node : rewrite.apply(node, context)) };
-}
-
-function atRoot(rewrite: Rewrite): Rewrite {
-  return { ...rewrite, apply: (node, context) => (context.isRoot ? rewrite.apply(node, context) : node) };
-}
-
-/** An array whose items may be anything has to say so. */
-function ensureItems(): Rewrite {
-  return {
-    name: "ensureItems",
-    apply: (node) => (mayBeArray(node) && !Object.hasOwn(node, "items") ? { ...node, items: {} } : node),
-  };
-}
-
-function mayBeArray({ type }: JsonSchema): boolean {
-  return Array.isArray(type) ? type.includes("array") : type === "array";
 }

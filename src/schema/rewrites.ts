@@ -28,3 +28,4 @@ export {
   withoutBooleanSchemas,
 } from "./rewrites/values.ts";
 export { dropAnnotations, dropKeywords, keepFormats, limitMinItems } from "./rewrites/keywords.ts";
+export { functionSchema, isFreeText, strictFunctionSchema } from "./rewrites/functions.ts";

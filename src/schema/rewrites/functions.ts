@@ -1,0 +1,152 @@
+import type { Rewrite } from "../lower.ts";
+import type { JsonSchema } from "../types.ts";
+import { dropAnnotations, dropKeywords, keepFormats } from "./keywords.ts";
+import { closeObjects, ensureObjectRoot, requireAll } from "./objects.ts";
+import { ANNOTATIONS } from "./types.ts";
+import { keepLocalRefs, refsAlone } from "./refs.ts";
+import { flattenRootUnion, foldAllOf, oneOfToAnyOf, spreadUnions } from "./unions.ts";
+import { constToEnum, ensureType, tuplesToArrays, withoutBooleanSchemas } from "./values.ts";
+
+/** Whether a tool takes free text and not JSON: its schema is a string. */
+export function isFreeText({ type }: JsonSchema): boolean {
+  return type === "string";
+}
+
+/**
+ * The dialect of OpenAI's function tools, in both of its APIs: any JSON Schema goes, but for the root
+ * ("schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level",
+ * https://github.com/langchain-ai/langchainjs/issues/9804), and an array says what its items are.
+ * One schema that breaks a rule fails the whole request.
+ *
+ * A root that is a string is free text: such a tool is sent without a schema.
+ */
+export function functionSchema(): readonly Rewrite[] {
+  return [
+    freeText(),
+    ...[
+      keepLocalRefs(),
+      dropAnnotations(["$schema", "$id", "$comment"]),
+      withoutBooleanSchemas(),
+      atRoot(refsAlone()),
+      atRoot(foldAllOf()),
+      flattenRootUnion(),
+      atRoot(dropKeywords(["not", "enum", "const", "if", "then", "else"])),
+      ensureItems(),
+      ensureObjectRoot(),
+      // What was merged into the root may have been the last to refer to a definition.
+      keepLocalRefs(),
+    ].map(unlessFreeText),
+  ];
+}
+
+/**
+ * The same in strict mode: closed objects in which everything is required, no composition but `anyOf`, a part of the
+ * keywords. What is dropped stays in the description.
+ *
+ * @see https://platform.openai.com/docs/guides/structured-outputs#supported-schemas (seen 2026-11)
+ */
+export function strictFunctionSchema(): readonly Rewrite[] {
+  return [
+    freeText(),
+    ...[
+      keepLocalRefs(),
+      dropAnnotations([
+        "$schema",
+        "$id",
+        "$comment",
+        "examples",
+        "deprecated",
+        "readOnly",
+        "writeOnly",
+        "discriminator",
+      ]),
+      withoutBooleanSchemas(),
+      refsAlone(),
+      tuplesToArrays(),
+      foldAllOf(),
+      oneOfToAnyOf(),
+      spreadUnions(),
+      // What spreadUnions() has put beside a reference.
+      foldAllOf(),
+      flattenRootUnion(),
+      constToEnum(),
+      defaultToDescription(),
+      drop("not", "if", "then", "else", "dependentRequired", "dependentSchemas", "dependencies"),
+      drop("patternProperties", "propertyNames", "minProperties", "maxProperties", "unevaluatedProperties"),
+      drop("additionalItems", "contains", "minContains", "maxContains", "uniqueItems", "unevaluatedItems"),
+      drop("minLength", "maxLength", "contentEncoding", "contentMediaType", "contentSchema"),
+      drop("$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef"),
+      keepFormats(["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"], {
+        toDescription: true,
+      }),
+      atRoot(dropKeywords(["enum"])),
+      ensureItems(),
+      ensureObjectRoot(),
+      ensureType(),
+      closeObjects(),
+      requireAll(),
+      keepLocalRefs(),
+    ].map(unlessFreeText),
+  ];
+}
+
+/** Reports what a string would have to look like: free text has no schema. */
+function freeText(): Rewrite {
+  return {
+    name: "freeText",
+    apply(node, { isRoot, lose }) {
+      if (!isRoot || !isFreeText(node)) return node;
+      for (const keyword of Object.keys(node)) {
+        if (DESCRIBES.has(keyword)) continue;
+        lose(`${keyword} is left out: the tool takes free text.`, { rule: `unsupported:${keyword}` });
+      }
+      return node;
+    },
+  };
+}
+
+const DESCRIBES: ReadonlySet<string> = new Set(["type", ...ANNOTATIONS, "$schema", "$id"]);
+
+function unlessFreeText(rewrite: Rewrite): Rewrite {
+  return { ...rewrite, apply: (node, context) => (isFreeText(context.root) ? node : rewrite.apply(node, context)) };
+}
+
+function atRoot(rewrite: Rewrite): Rewrite {
+  return { ...rewrite, apply: (node, context) => (context.isRoot ? rewrite.apply(node, context) : node) };
+}
+
+function drop(...keywords: string[]): Rewrite {
+  return dropKeywords(keywords, { toDescription: true });
+}
+
+/** An array whose items may be anything has to say so. */
+function ensureItems(): Rewrite {
+  return {
+    name: "ensureItems",
+    apply: (node) => (mayBeArray(node) && !Object.hasOwn(node, "items") ? { ...node, items: {} } : node),
+  };
+}
+
+function mayBeArray({ type }: JsonSchema): boolean {
+  return Array.isArray(type) ? type.includes("array") : type === "array";
+}
+
+/** Longer ones would drown the description. */
+const MAX_DEFAULT_CHARACTERS = 200;
+
+/** Strict mode refuses `default`. Told in the description it does its work; no loss, since validation fills it in. */
+function defaultToDescription(): Rewrite {
+  return {
+    name: "defaultToDescription",
+    apply(node) {
+      if (!Object.hasOwn(node, "default")) return node;
+      const { default: value, ...rest } = node;
+      const text = JSON.stringify(value) ?? "";
+      if (value === null || text === "" || text.length > MAX_DEFAULT_CHARACTERS) return rest;
+      const { description } = rest;
+      const told = `(default: ${text})`;
+      const isDescribed = typeof description === "string" && description !== "";
+      return { ...rest, description: isDescribed ? `${description} ${told}` : told };
+    },
+  };
+}
