@@ -50,7 +50,8 @@ export function readIssues(
     }
     if (unit.keyword === "anyOf" || unit.keyword === "oneOf") return alternatives(unit, children, at);
     if (unit.keyword === "propertyNames") {
-      return children.map((child) => {
+      const leaves = children.filter(({ keyword }) => !CONTAINERS.has(keyword) && !/^(?:any|one)Of$/.test(keyword));
+      return leaves.map((child) => {
         const { path } = locate(child.instanceLocation, value);
         const { message } = leaf(child, { path, value: path.at(-1) });
         return { message: `the property name ${message}`, path };
