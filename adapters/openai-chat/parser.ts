@@ -86,7 +86,7 @@ export class ChatParser implements Parser<WireEvent | string> {
     const usage = event.usage ?? event.x_groq?.usage;
     if (isRecord(usage)) this.#usage(usage);
     // Last: a chunk with an error may hold a delta as well, and what came before the failure did come.
-    if (isRecord(error) || (typeof error === "string" && error !== "")) this.#fail(error);
+    if (isError(error)) this.#fail(error);
     if (whole) this.#end();
   }
 
@@ -352,6 +352,12 @@ function thinkingText(thinking: WirePart["thinking"]): string {
   let text = "";
   for (const part of thinking as readonly WirePart[]) if (typeof part?.text === "string") text += part.text;
   return text;
+}
+
+/** Servers that fill every field send one with nothing in it. */
+function isError(error: unknown): error is WireError | string {
+  if (!isRecord(error)) return typeof error === "string" && error !== "";
+  return Object.values(error).some((value) => value !== null && value !== undefined && value !== "");
 }
 
 function errorMessage(error: unknown): string | undefined {

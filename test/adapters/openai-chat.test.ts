@@ -201,6 +201,14 @@ describe("openaiChat.parser()", () => {
     expect(error).toMatchObject({ code: "provider_error", message });
   });
 
+  it.each([null, "", {}, { message: "", code: null }])("takes an error of %j for none", (error) => {
+    expect(said([delta({ content: "x" }, "stop", { error })]).map(([what]) => what)).toEqual([
+      "start",
+      "text",
+      "finish",
+    ]);
+  });
+
   it("tells the raw error as the cause", async () => {
     const error = { message: "No.", code: "overloaded", retry_after: 3 };
     expect((await read([{ error } as ChatEvent])).error?.cause).toBe(error);
