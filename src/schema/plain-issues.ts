@@ -51,6 +51,7 @@ export function readIssues(
     if (unit.keyword === "anyOf" || unit.keyword === "oneOf") return alternatives(unit, children, at);
     if (unit.keyword === "propertyNames") {
       const leaves = children.filter(({ keyword }) => !CONTAINERS.has(keyword) && !/^(?:any|one)Of$/.test(keyword));
+      if (leaves.length === 0) return [leaf(unit, at)];
       return leaves.map((child) => {
         const { path } = locate(child.instanceLocation, value);
         const { message } = leaf(child, { path, value: path.at(-1) });
