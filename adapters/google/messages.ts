@@ -27,11 +27,11 @@ export function assistantMessage(turn: Turn): GoogleContent[] {
     const call = calls.get(entry.callIndex);
     calls.delete(entry.callIndex);
     // One call too many for the limits: it has no result, and a call without one is refused.
-    return call === undefined ? [] : [callPart(call, part, entry.streamed)];
+    return call === undefined ? [] : [callPart(call, part)];
   });
   // A turn that was put together by hand has no record.
   if (native.parts.length === 0 && turn.text !== "") parts.push({ text: turn.text });
-  for (const call of calls.values()) parts.push(callPart(call, {}, true));
+  for (const call of calls.values()) parts.push(callPart(call, {}));
   return parts.length === 0 ? [] : [{ role: "model", parts }];
 }
 
@@ -93,8 +93,10 @@ function responsePart(call: FailedCall, response: Record<string, unknown>): Goog
   return { functionResponse: { ...(call.id && { id: call.id }), name: nameOf(call), response } };
 }
 
-function callPart(call: ToolCall, part: WirePart, streamed: boolean): GoogleFunctionCallPart {
-  const args = streamed ? call.input : part.functionCall?.args;
+function callPart(call: ToolCall, part: WirePart): GoogleFunctionCallPart {
+  // The record has arguments that came whole; the API takes back nothing but an object.
+  const whole = part.functionCall?.args;
+  const args = isRecord(whole) ? whole : call.input;
   const signature = part.thoughtSignature ?? call.metadata["thoughtSignature"];
   return {
     functionCall: { ...(call.id && { id: call.id }), name: nameOf(call), args: isRecord(args) ? args : {} },

@@ -16,7 +16,7 @@ import type {
 
 /** The record from which the answer is rebuilt. */
 export interface GoogleNative {
-  /** The parts as they go back: plain text joined, everything else as it came. */
+  /** As they go back: plain text joined, everything else as it came. Arguments that came in pieces are in the turn. */
   readonly parts: WirePart[];
   /** The function calls among them. */
   readonly calls: NativeCall[];
@@ -27,8 +27,6 @@ export interface NativeCall {
   readonly callIndex: number;
   /** Where it stands in `parts`. */
   readonly position: number;
-  /** Its arguments came in pieces: the turn has them, `parts` has not. */
-  readonly streamed: boolean;
   /** The server ran it itself: its `functionResponse` is one of the parts. */
   executed: boolean;
 }
@@ -36,6 +34,8 @@ export interface NativeCall {
 /** A call whose arguments come in pieces. There is at most one: nothing on the wire says to which call a piece belongs. */
 interface OpenCall {
   readonly index: number;
+  /** Where it stands in `native.parts`. */
+  readonly position: number;
   readonly id: string | undefined;
   readonly name: string | undefined;
   /** No piece has come yet. */
@@ -96,15 +96,15 @@ export function createParser(sink: ParserSink): Parser<GoogleEvent> {
     // Parts first: the chunk with the finish reason may hold the last, or the only, call.
     const parts = content?.parts;
     if (Array.isArray(parts)) for (const item of parts) if (typeof item === "object" && item !== null) part(item);
-    if (word && word !== "FINISH_REASON_UNSPECIFIED") {
+    if (typeof word === "string" && word !== "" && word !== "FINISH_REASON_UNSPECIFIED") {
       finishReason = FINISH_REASONS.get(word) ?? "unknown";
       sink.finish(finishReason, word, finishMessageOf(word, finishMessage));
     }
   }
 
   function part(item: WirePart): void {
-    if (typeof item.text === "string") text(item, item.text);
-    else if (isObject(item.functionCall)) functionCall(item, item.functionCall);
+    if (isObject(item.functionCall)) functionCall(item, item.functionCall);
+    else if (typeof item.text === "string") text(item, item.text);
     else {
       native.parts.push(item);
       if (isObject(item.functionResponse)) functionResponse(item.functionResponse);
@@ -137,47 +137,53 @@ export function createParser(sink: ParserSink): Parser<GoogleEvent> {
     const { willContinue = false, partialArgs } = wire;
     const pieces = Array.isArray(partialArgs) ? partialArgs : undefined;
     if (open !== undefined && continues(wire, open)) {
+      if (item.thoughtSignature !== undefined) signLate(open, item.thoughtSignature);
       more(open, wire, pieces);
       if (!willContinue) close("end");
       return;
     }
     // `functionCall: {}` ends a call; with none open it says nothing.
-    if (!wire.name && !wire.id && !wire.args && pieces === undefined) return;
+    if (!wire.name && !wire.id && isMissing(wire.args) && pieces === undefined) return;
     // The model has gone on to the next call, so the one before has ended, though its end marker is missing.
     close("next");
 
-    const streamed = willContinue || pieces !== undefined;
-    const { callIndex } = remember(item, wire, streamed);
+    const id = textOf(wire.id);
+    const name = textOf(wire.name);
+    const isWhole = !willContinue && pieces === undefined;
+    const kept = isWhole ? item : { ...item, functionCall: { ...(id && { id }), ...(name && { name }) } };
+    const { callIndex, position } = remember(kept, id, name);
     const signature = item.thoughtSignature === undefined ? undefined : { thoughtSignature: item.thoughtSignature };
-    if (!streamed) {
-      sink.tool(toolChunk(0, callIndex, wire.id, wire.name, undefined, true, signature, argsOf(wire) ?? {}));
+    if (isWhole) {
+      const args = isMissing(wire.args) ? {} : argsOf(wire);
+      // What is no object is kept as it came: without its arguments the call would be another one.
+      const argsText = args === undefined ? argsTextOf(wire) : undefined;
+      sink.tool(toolChunk(0, callIndex, id, name, argsText, true, signature, args));
       return;
     }
-    sink.tool(toolChunk(0, callIndex, wire.id, wire.name, undefined, false, signature));
-    open = {
-      index: callIndex,
-      id: wire.id,
-      name: wire.name,
-      empty: true,
-      openPath: undefined,
-      openSteps: [],
-      failed: false,
-    };
+    sink.tool(toolChunk(0, callIndex, id, name, undefined, false, signature));
+    open = { index: callIndex, position, id, name, empty: true, openPath: undefined, openSteps: [], failed: false };
     more(open, wire, pieces);
     if (!willContinue) close("end");
   }
 
-  function remember(item: WirePart, { id, name }: WireFunctionCall, streamed: boolean): NativeCall {
-    const call = { callIndex: native.calls.length, position: native.parts.length, streamed, executed: false };
+  function remember(item: WirePart, id: string | undefined, name: string | undefined): NativeCall {
+    const call = { callIndex: native.calls.length, position: native.parts.length, executed: false };
     native.calls.push(call);
-    native.parts.push(streamed ? { ...item, functionCall: { ...(id && { id }), ...(name && { name }) } } : item);
-    if (id && !byId.has(id)) byId.set(id, call);
-    if (name) {
+    native.parts.push(item);
+    if (id !== undefined && !byId.has(id)) byId.set(id, call);
+    if (name !== undefined) {
       const others = byName.get(name);
       if (others === undefined) byName.set(name, [call]);
       else others.push(call);
     }
     return call;
+  }
+
+  /** A signature that came with a later part of the call: the call goes back as one part, with it. */
+  function signLate({ index, position }: OpenCall, thoughtSignature: string): void {
+    if (native.parts[position]?.thoughtSignature !== undefined) return;
+    native.parts[position] = { ...native.parts[position], thoughtSignature };
+    sink.tool(toolChunk(0, index, undefined, undefined, undefined, false, { thoughtSignature }));
   }
 
   /** More of the arguments of the open call. */
@@ -187,16 +193,15 @@ export function createParser(sink: ParserSink): Parser<GoogleEvent> {
     if (args !== undefined) {
       call.empty = false;
       sink.tool(toolChunk(0, call.index, undefined, undefined, undefined, false, undefined, args));
+    } else if (!isMissing(wire.args)) {
+      return failCall(call, "its arguments are no object", "rejected");
     }
     if (pieces === undefined || pieces.length === 0) return;
     call.empty = false;
     const patches: PathPatch[] = [];
     for (const piece of pieces) {
-      const problem = patch(call, piece, patches);
-      if (problem !== undefined) {
-        call.failed = true;
-        return failCall(call, problem, "rejected");
-      }
+      const problem = isObject(piece) ? patch(call, piece, patches) : "a piece of its arguments can not be read";
+      if (problem !== undefined) return failCall(call, problem, "rejected");
     }
     sink.tool(toolChunk(0, call.index, undefined, undefined, undefined, false, undefined, undefined, patches));
   }
@@ -214,9 +219,22 @@ export function createParser(sink: ParserSink): Parser<GoogleEvent> {
       );
   }
 
-  function failCall({ index }: OpenCall, error: string, errorType: "truncated" | "rejected"): void {
+  function failCall(call: OpenCall, error: string, errorType: "truncated" | "rejected"): void {
+    call.failed = true;
     sink.tool(
-      toolChunk(0, index, undefined, undefined, undefined, true, undefined, undefined, undefined, error, errorType),
+      toolChunk(
+        0,
+        call.index,
+        undefined,
+        undefined,
+        undefined,
+        true,
+        undefined,
+        undefined,
+        undefined,
+        error,
+        errorType,
+      ),
     );
   }
 
@@ -255,7 +273,7 @@ export function createParser(sink: ParserSink): Parser<GoogleEvent> {
   }
 
   function codeExecutionResult({ id, outcome, output }: NonNullable<WirePart["codeExecutionResult"]>): void {
-    const status = outcome === undefined || outcome.toUpperCase() === "OUTCOME_OK" ? "completed" : "failed";
+    const status = outcome === undefined || /^outcome_ok$/i.test(outcome) ? "completed" : "failed";
     sink.providerTool({
       id: code?.id ?? (id || null),
       name: "code_execution",
@@ -294,7 +312,8 @@ export function createParser(sink: ParserSink): Parser<GoogleEvent> {
     });
   }
 
-  function fail({ code: status, message, status: word }: GoogleErrorBody["error"]): void {
+  function fail(error: GoogleErrorBody["error"] | string): void {
+    const { code: status, message, status: word } = typeof error === "string" ? { message: error } : error;
     const label = [status, word].filter((piece) => piece !== undefined).join(" ");
     sink.fail(
       new ToolError(
@@ -380,7 +399,8 @@ function cutOf({ openPath, empty }: OpenCall, how: "end" | "next" | "finish" | "
 
 /** Adds one piece of arguments to `patches`. Returns what is wrong with it, if anything is. */
 function patch(call: OpenCall, piece: WirePartialArg, patches: PathPatch[]): string | undefined {
-  const { jsonPath = "", stringValue, numberValue, boolValue } = piece;
+  const { stringValue, numberValue, boolValue } = piece;
+  const jsonPath = textOf(piece.jsonPath) ?? "";
   const continued = jsonPath === call.openPath;
   const path = continued ? call.openSteps : parseJsonPath(jsonPath);
   if (path === undefined)
@@ -413,6 +433,11 @@ function argsOf({ args }: WireFunctionCall): Readonly<Record<string, unknown>> |
   return isObject(args) && !Array.isArray(args) ? (args as Record<string, unknown>) : undefined;
 }
 
+/** Arguments that are no object, as text; some gateways send them so. */
+function argsTextOf({ args }: WireFunctionCall): string {
+  return typeof args === "string" ? args : JSON.stringify(args);
+}
+
 /** Candidate 0; the others are answers that nobody asked a tool loop for. */
 function isFirst(candidate: WireCandidate | null): boolean {
   return candidate !== null && typeof candidate === "object" && (candidate.index ?? 0) === 0;
@@ -424,6 +449,15 @@ function isPlainText(item: WirePart): boolean {
     if (key !== "text" && key !== "thought" && (item as Record<string, unknown>)[key] !== undefined) return false;
   }
   return typeof item.text === "string";
+}
+
+function isMissing(value: unknown): value is null | undefined {
+  return value === null || value === undefined;
+}
+
+/** A string with something in it. */
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
 }
 
 function isObject<T>(value: T): value is T & object {

@@ -39,6 +39,8 @@ function chunk(parts: readonly WirePart[], finishReason?: string, finishMessage?
 const call = (functionCall: WireFunctionCall): WirePart => ({ functionCall });
 const begin = (name: string): WirePart => call({ name, willContinue: true });
 const pieces = (...partialArgs: WirePartialArg[]): WirePart => call({ partialArgs, willContinue: true });
+/** A call with arguments of any kind. */
+const odd = (args: unknown): WirePart => call({ name: "set_volume", args: args as object });
 const stop = chunk([{ text: "" }], "STOP");
 
 async function readChunks(chunks: readonly GoogleEvent[], tools: readonly Tool[] | null = [weather, volume]) {
@@ -111,6 +113,20 @@ describe("calls that come whole", () => {
     ]);
     expect(turn.text).toBe("yes");
     expect(turn.calls).toEqual([]);
+  });
+
+  it("keep arguments that are no object: text is read, anything else is refused", async () => {
+    const { turn, calls } = await readChunks([
+      chunk([odd('{"level":7}'), odd('{"level":'), odd([1]), odd(null)], "STOP"),
+    ]);
+    expect(calls.map(({ status, input }) => ({ status, input }))).toEqual([
+      { status: "complete", input: { level: 7 } },
+      { status: "truncated", input: expect.anything() },
+      { status: "invalid", input: [1] },
+      { status: "complete", input: {} },
+    ]);
+    expect(partsOf(turn)[0]).toEqual({ functionCall: { name: "set_volume", args: { level: 7 } } });
+    expect(partsOf(turn)[2]).toEqual({ functionCall: { name: "set_volume", args: {} } });
   });
 
   it("survive parts that are null, unknown or of the wrong kind", async () => {
@@ -211,6 +227,16 @@ describe("calls whose arguments are streamed", () => {
     expect(calls).toMatchObject([{ id: "c1", input: { level: 5 }, status: "complete", released: true }]);
   });
 
+  it("keep a signature that comes with a later part", async () => {
+    const { turn } = await readChunks([
+      chunk([begin("set_volume"), { ...pieces({ jsonPath: "$.level", numberValue: 5 }), thoughtSignature: "S" }]),
+      chunk([{ ...call({}), thoughtSignature: "too late" }], "STOP"),
+    ]);
+    expect(partsOf(turn)).toEqual([
+      { functionCall: { name: "set_volume", args: { level: 5 } }, thoughtSignature: "S" },
+    ]);
+  });
+
   it("without any arguments are complete if the wire ends them, or goes on to the next call", async () => {
     const { calls } = await readChunks([
       chunk([begin("set_volume"), call({}), begin("set_volume"), begin("set_volume"), call({ partialArgs: [] })]),
@@ -260,6 +286,8 @@ describe("calls whose arguments are streamed", () => {
     ["no path", { stringValue: "x" }],
     ["a number that JSON has not", { jsonPath: "$.level", numberValue: "NaN" as unknown as number }],
     ["no value", { jsonPath: "$.level" }],
+    ["a path that is no text", { jsonPath: 5 as unknown as string, stringValue: "x" }],
+    ["a piece that is none", null as unknown as WirePartialArg],
     ["a path through a value that is no object", { jsonPath: "$.level.unit", stringValue: "dB" }],
   ])("fail alone over %s", async (_, piece) => {
     const { calls, turn } = await readChunks([
@@ -572,10 +600,10 @@ describe("results", () => {
   });
 
   it("go by the provider's name of a tool", async () => {
-    const odd = defineTool({ name: "1/add", inputSchema: z.object({}), effect: "read", execute: () => 1 });
-    const name = google.toolName(odd.name);
+    const add = defineTool({ name: "1/add", inputSchema: z.object({}), effect: "read", execute: () => 1 });
+    const name = google.toolName(add.name);
     expect(name).toMatch(/^[A-Za-z_][A-Za-z0-9_.:-]*$/);
-    const { turn, calls } = await readChunks([chunk([call({ name, args: {} })], "STOP")], [odd]);
+    const { turn, calls } = await readChunks([chunk([call({ name, args: {} })], "STOP")], [add]);
     expect(calls).toMatchObject([{ name: "1/add", status: "complete" }]);
     expect(partsOf(turn)).toEqual([{ functionCall: { name, args: {} } }]);
     expect(google.toolResults(turn)[0]!.parts[0]).toMatchObject({ functionResponse: { name } });
