@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { createDecoder } from "../../src/wire/index.ts";
 import { bytesOf, decode, splittings } from "./splits.ts";
@@ -292,16 +292,16 @@ describe("a decoder", () => {
   });
 });
 
-/** Real bodies, where they are present: the fixtures, and a directory of recordings that the environment names. */
-const bodies = ["fixtures", process.env["TOOLSTREAM_RECORDINGS"]].flatMap((directory) => {
-  if (directory === undefined) return [];
+/** Real bodies: the fixtures, and the recordings beside the checkout where they are present. */
+const directories = ["../../fixtures", "../../../shared/recordings"].map((path) => resolve(import.meta.dirname, path));
+const bodies = directories.filter(existsSync).flatMap((directory) => {
   const files = readdirSync(directory, { recursive: true, encoding: "utf8" });
   return files
     .filter((file) => /\.(sse|ndjson|json)$/.test(file) && !/(expect|expected|meta|tools|timing)\.json$/.test(file))
     .map((file) => join(directory, file));
 });
 
-describe.skipIf(bodies.length === 0)("real bodies", () => {
+describe("real bodies", () => {
   it.each(bodies)("%s: the same events however it is split", (file) => {
     const body = new Uint8Array(readFileSync(file));
     const whole = decode([body]);

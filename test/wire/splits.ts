@@ -43,7 +43,7 @@ export function* splittings(body: Uint8Array, seed = 1): Generator<{ how: string
   yield { how: "whole", pieces: [body] };
   yield { how: "byte by byte", pieces: Array.from(body, (_, i) => body.subarray(i, i + 1)) };
   const short = body.length <= 2000;
-  const count = short ? body.length + 1 : Math.min(300, Math.ceil(1e7 / body.length));
+  const count = short ? body.length + 1 : Math.min(300, Math.ceil(4e6 / body.length));
   for (let i = 0; i < count; i++) {
     const at = short ? i : position();
     yield { how: `cut at ${at}`, pieces: cutAt(body, [at]) };
