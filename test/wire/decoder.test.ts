@@ -282,7 +282,7 @@ describe("a decoder", () => {
   it.each([
     ["SSE", `data: "${"é".repeat(100_000)}"\n\n`],
     ["JSON", `{"a":"${"é".repeat(100_000)}"}`],
-  ])("does not copy one long event of %s again and again when it comes byte by byte", (_, body) => {
+  ])("does not copy one long event of %s again and again when it comes byte by byte", (_format, body) => {
     const event = bytesOf(body);
     const copies = vi.spyOn(Uint8Array.prototype, "set");
     expect(decode(Array.from(event, (_, i) => event.subarray(i, i + 1)))).toHaveLength(1);

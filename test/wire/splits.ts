@@ -36,19 +36,19 @@ export function seeded(seed: number): () => number {
   };
 }
 
-/** Whole, byte by byte, at every two-way split (at 300 or fewer if the body is long), and at 50 random sets of cuts. */
+/** Whole, byte by byte, at every two-way split (at 100 or fewer if the body is long), and at 20 random sets of cuts. */
 export function* splittings(body: Uint8Array, seed = 1): Generator<{ how: string; pieces: Uint8Array[] }> {
   const random = seeded(seed);
   const position = (): number => Math.floor(random() * (body.length + 1));
   yield { how: "whole", pieces: [body] };
   yield { how: "byte by byte", pieces: Array.from(body, (_, i) => body.subarray(i, i + 1)) };
-  const short = body.length <= 2000;
-  const count = short ? body.length + 1 : Math.min(300, Math.ceil(4e6 / body.length));
+  const short = body.length <= 500;
+  const count = short ? body.length + 1 : Math.min(100, Math.ceil(2e6 / body.length));
   for (let i = 0; i < count; i++) {
     const at = short ? i : position();
     yield { how: `cut at ${at}`, pieces: cutAt(body, [at]) };
   }
-  for (let i = 0; i < 50; i++) {
+  for (let i = 0; i < 20; i++) {
     const positions = Array.from({ length: 1 + Math.floor(random() * 20) }, position);
     yield { how: `cut at ${positions.join(", ")}`, pieces: cutAt(body, positions) };
   }
