@@ -1,15 +1,22 @@
 import { jsonrepair } from "jsonrepair";
-import { exceedsDepth, readBroken } from "./scan.ts";
+import { createJsonParser, type JsonParser } from "./parser.ts";
+import { exceedsDepth, readBroken, type Edit } from "./scan.ts";
 
 /** What came of an attempt to mend a broken JSON text. `message` is written for the model that wrote the text. */
 export type RepairOutcome =
   | { readonly ok: true; readonly value: unknown; readonly text: string }
   | {
       readonly ok: false;
-      /** Not closed by the model; not mendable for sure; longer, or more broken, than we try; nested too deep. */
+      /** Not closed by the model; not mendable for sure; longer than we try; nested too deep. */
       readonly reason: "truncated" | "invalid" | "too_large" | "too_deep";
       readonly message: string;
     };
+
+/**
+ * jsonrepair builds its output character by character, and each addition to a string costs a JavaScript engine about
+ * 32 bytes until the string is used: 1 Mi characters are 32 MB for a moment, and 0.1 to 0.2 s (3.15 on Node 26).
+ */
+const MAX_LENGTH = 1_048_576;
 
 /** Bounds of {@link repairJson}. */
 export interface RepairLimits {
@@ -19,21 +26,16 @@ export interface RepairLimits {
   maxDepth?: number | undefined;
 }
 
-/**
- * How many mends of the costly kind we let jsonrepair make in one text. Most of what it does is linear (0.02 to 0.2 s
- * per MB, measured with 3.15 on Node 26), but for each missing or trailing comma it copies all its output so far, so
- * that its time is mends x length. One copy of 1 MB took up to 0.5 ms: 2,000 mends would fit into 1 s per MB, whatever
- * the length, and 500 do where memory is four times slower. Quotes in strings, its worst case (80 s for 250 KB of them),
- * are escaped before it sees them.
- * https://github.com/josdejong/jsonrepair
- */
-const MAX_MENDS = 500;
-
-/** A bracket, or the quote of a text that was encoded twice, perhaps in a Markdown fence or after a comment. */
-const BEGINS_LIKE_JSON = /^[\s\ufeff]*(?:[{["]|```|\/[/*])/;
+/** A bracket, or the quote of a text that was encoded twice, perhaps in a Markdown fence. */
+const BEGINS_LIKE_JSON = /^\s*(?:[{["]|```)/;
 
 /**
  * Mends the syntax of a text that `JSON.parse` refused: quotes, commas, comments, bare words, line breaks in strings.
+ *
+ * The scan that has to read the text anyway escapes quotes in strings, adds and removes commas and removes comments:
+ * for each of these jsonrepair copies all its output so far, which made it need 80 s for 250 KB of quotes. For the rest
+ * (bare words, single quotes, control characters, numbers, literals) its time is linear.
+ *
  * It never finishes what the model did not: a text that does not close its own root and strings is `truncated`, and a
  * repair that added, moved or dropped a bracket, a key or a value is refused.
  *
@@ -41,7 +43,7 @@ const BEGINS_LIKE_JSON = /^[\s\ufeff]*(?:[{["]|```|\/[/*])/;
  * repairJson("{city: 'Oslo',}"); // { ok: true, value: { city: "Oslo" }, text: '{"city": "Oslo"}' }
  * repairJson('{"city": "Os'); // { ok: false, reason: "truncated", ... }
  */
-export function repairJson(text: string, { maxLength = 1_048_576, maxDepth = 128 }: RepairLimits = {}): RepairOutcome {
+export function repairJson(text: string, { maxLength = MAX_LENGTH, maxDepth = 128 }: RepairLimits = {}): RepairOutcome {
   if (!BEGINS_LIKE_JSON.test(text)) return refused("invalid", "The text is not a JSON object or array.");
   const reading = readBroken(text);
   if (reading === undefined) {
@@ -50,15 +52,12 @@ export function repairJson(text: string, { maxLength = 1_048_576, maxDepth = 128
       "The JSON is not closed: it ends early, or quotes in it leave open where a string ends. Write it again, complete, with the quotes in strings escaped.",
     );
   }
-  const { start, end, skeleton, bareQuotes, mends, unknownEscape } = reading;
+  const { start, end, skeleton, edits, unknownEscape } = reading;
   if (text.length > maxLength) {
     return refused(
       "too_large",
       `The JSON is broken, and with ${text.length} characters too long to repair (at most ${maxLength}).`,
     );
-  }
-  if (mends > MAX_MENDS) {
-    return refused("too_large", `The JSON is broken in ${mends} places, too many to repair (at most ${MAX_MENDS}).`);
   }
   const root = text.slice(start, end);
   if (exceedsDepth(root, maxDepth)) return refused("too_deep", `The JSON is nested deeper than ${maxDepth} levels.`);
@@ -69,10 +68,14 @@ export function repairJson(text: string, { maxLength = 1_048_576, maxDepth = 128
       `The JSON has the unknown escape sequence ${unknownEscape}: write \\\\ for a backslash in a string.`,
     );
   }
+  const strict = read(root, maxDepth);
+  if (strict.state === "closed") return { ok: true, value: strict.value, text: root };
   try {
-    const repaired = isJson(root) ? root : jsonrepair(escaped(text, start, end, bareQuotes));
-    const value: unknown = JSON.parse(repaired);
-    if (readBroken(repaired)?.skeleton === skeleton) return { ok: true, value, text: repaired };
+    const repaired = jsonrepair(edited(text, start, end, edits));
+    const parser = read(repaired, maxDepth);
+    if (parser.state === "closed" && readBroken(repaired)?.skeleton === skeleton) {
+      return { ok: true, value: parser.value, text: repaired };
+    }
   } catch (error) {
     // jsonrepair recurses: the depth we count is not always the depth that it sees.
     if (error instanceof RangeError) return refused("too_deep", `The JSON is nested deeper than ${maxDepth} levels.`);
@@ -84,17 +87,22 @@ function refused(reason: "truncated" | "invalid" | "too_large" | "too_deep", mes
   return { ok: false, reason, message };
 }
 
-/** `text.slice(start, end)` with a backslash before the characters at these places. */
-function escaped(text: string, start: number, end: number, places: readonly number[]): string {
-  const ends = [...places, end];
-  return ends.map((to, i) => text.slice(ends[i - 1] ?? start, to)).join("\\");
+/** `text.slice(start, end)` after these edits. */
+function edited(text: string, start: number, end: number, edits: readonly Edit[]): string {
+  const pieces: string[] = [];
+  let from = start;
+  for (const edit of edits) {
+    pieces.push(text.slice(from, edit.from), edit.by);
+    from = edit.to;
+  }
+  pieces.push(text.slice(from, end));
+  return pieces.join("");
 }
 
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+/** Not `JSON.parse`, which gets some keys with escapes wrong in V8 14: https://github.com/nodejs/node/issues/63785 */
+function read(text: string, maxDepth: number): JsonParser {
+  const parser = createJsonParser({ maxDepth });
+  parser.feed(text);
+  parser.end();
+  return parser;
 }

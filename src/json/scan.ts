@@ -44,6 +44,13 @@ function endOfString(text: string, from: number): number {
   return -1;
 }
 
+/** `text.slice(from, to)` is to become `by`. */
+export interface Edit {
+  readonly from: number;
+  readonly to: number;
+  readonly by: string;
+}
+
 /** How a broken text was read. */
 export interface BrokenReading {
   /** The root is `text.slice(start, end)`. */
@@ -54,10 +61,8 @@ export interface BrokenReading {
    * double quote in it. Two texts of one skeleton have the same containers, closed at the same places.
    */
   readonly skeleton: string;
-  /** Where quotes stand in strings that should have been escaped. */
-  readonly bareQuotes: readonly number[];
-  /** How many places need a repair that costs more than its own length: missing and surplus commas, see repair.ts. */
-  readonly mends: number;
+  /** What makes the text easier to repair without changing how it reads; in order of `from`, apart from each other. */
+  readonly edits: readonly Edit[];
   /** An escape sequence with a letter or digit that JSON does not have (`\d`): the first such, as written. */
   readonly unknownEscape: string | undefined;
 }
@@ -81,8 +86,8 @@ const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
-/** Before the root: white space, a byte order mark, the opening line of a Markdown fence. */
-const PREAMBLE = /^[\s\ufeff]*(?:```[a-z]*\s*)?/i;
+/** Before the root: white space (a byte order mark is some), the opening line of a Markdown fence. */
+const PREAMBLE = /^\s*(?:```[a-z]*\s*)?/i;
 
 /** After the root: white space, brackets too many, a comma or semicolon, the end of a fence, a leaked control token. */
 const AFTERWORD = /^(?:[\s}\],;]|```|<\|[a-z_]{1,32}\|>)*$/i;
@@ -100,8 +105,7 @@ class BrokenReader {
   /** The closing brackets that are owed. */
   readonly #owed: number[] = [];
   #skeleton = "";
-  readonly #bareQuotes: number[] = [];
-  #mends = 0;
+  readonly #edits: Edit[] = [];
   #unknownEscape: string | undefined;
   /** The next end of a comment, and of a line: looked up once for each. */
   #starSlash = -1;
@@ -115,9 +119,9 @@ class BrokenReader {
 
   read(): BrokenReading | undefined {
     let expected: Expected | undefined = "value";
-    let afterComma = false;
+    let comma = -1; // where the last thing read, a comma, is
     while (expected !== undefined) {
-      this.#at = this.#skipSpace(this.#at);
+      this.#skipComments();
       if (this.#at >= this.#text.length) return undefined;
       const code = this.#text.charCodeAt(this.#at);
       const inObject = this.#owed[this.#owed.length - 1] === CLOSE_BRACE;
@@ -125,21 +129,20 @@ class BrokenReader {
       if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
         // After a key or its colon something is missing; and a bracket of the wrong kind closes nothing for sure.
         if (expected === "colon" || (expected === "value" && inObject) || code !== this.#owed.pop()) return undefined;
-        if (afterComma) this.#mends++;
-        afterComma = false;
+        if (comma >= 0) this.#edit(comma, comma + 1, "");
+        comma = -1;
         this.#skeleton += this.#text[this.#at++]!;
         if (this.#owed.length === 0) return this.#finish();
         expected = "next";
         continue;
       }
       if (expected === "next") {
-        afterComma = code === COMMA;
-        if (afterComma) this.#at++;
-        else this.#mends++;
+        if (code === COMMA) comma = this.#at++;
+        else this.#edit(this.#at, this.#at, ",");
         expected = inObject ? "key" : "value";
         continue;
       }
-      afterComma = false;
+      comma = -1;
       if (expected === "colon") {
         if (code !== COLON) return undefined;
         this.#at++;
@@ -159,14 +162,23 @@ class BrokenReader {
     return undefined;
   }
 
+  #edit(from: number, to: number, by: string): void {
+    this.#edits.push({ from, to, by });
+  }
+
+  #skipComments(): void {
+    const from = this.#at;
+    this.#at = this.#skipSpace(from);
+    if (this.#text.slice(from, this.#at).includes("/")) this.#edit(from, this.#at, " ");
+  }
+
   #finish(): BrokenReading | undefined {
     if (!AFTERWORD.test(this.#text.slice(this.#at))) return undefined;
     return {
       start: this.#start,
       end: this.#at,
       skeleton: this.#skeleton,
-      bareQuotes: this.#bareQuotes,
-      mends: this.#mends,
+      edits: this.#edits.toSorted((a, b) => a.from - b.from),
       unknownEscape: this.#unknownEscape,
     };
   }
@@ -209,21 +221,21 @@ class BrokenReader {
       }
       const before = text[at - 1]!;
       if (quote === APOSTROPHE && isLetter(before) && isLetter(text[at + 1] ?? "")) {
-        this.#bareQuotes.push(at); // it's
+        this.#edit(at, at, "\\"); // it's
         continue;
       }
 
       const looksOpening = at === open + 1 || /[\s([{=:]/.test(before);
       if (this.#endsString(at, isKey, inObject)) {
         if (inner % 2 === 1 || (inner > 0 && looksOpening)) return false;
-        // jsonrepair doubts a quote before a bracket when a bracket is open in the string, and looks further.
-        if (hasBracket) this.#mends++;
+        // jsonrepair doubts a quote before a bracket when a bracket is open in the string; not at the end of a line.
+        if (hasBracket) this.#edit(at + 1, at + 1, "\n");
         this.#at = at + 1;
         return true;
       }
       inner++;
       if (looksOpening !== (inner % 2 === 1)) return false;
-      this.#bareQuotes.push(at);
+      this.#edit(at, at, "\\");
       if (quote === QUOTE) this.#skeleton += '"';
     }
     return false;

@@ -232,6 +232,12 @@ describe("what JSON.parse makes", () => {
     },
   );
 
+  it("of keys with backslashes, also where JSON.parse of V8 14 mixes them up", () => {
+    const keys = ["\\", '"', "\n", "/", "a\\", 'a"', "a\\b", "a\b"];
+    for (const key of keys)
+      expect(Object.keys(read(`{"a":1,${JSON.stringify(key)}:2}`).value as object)).toEqual(["a", key]);
+  });
+
   it("of a string far longer than a block, in small pieces, read after each", () => {
     const text = JSON.stringify({ text: 'line "one"\n\tå😀\\'.repeat(3000), after: 1 });
     const pieces = text.match(/[^]{1,7}/g)!;

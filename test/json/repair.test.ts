@@ -50,18 +50,16 @@ describe("repairJson", () => {
     expect(repairJson('{"path": "C:\\Users"}')).toMatchObject({ message: expect.stringContaining("\\U") });
   });
 
-  it("never accepts less than what the writer closed, however it is broken", () => {
-    let mended = 0;
-    let all = 0;
+  it("mends to what is meant, however it is broken, and never with less than the writer closed", () => {
     fc.assert(
-      fc.property(brokenText(), (text) => {
-        all++;
-        if (repairJson(text).ok) mended++;
+      fc.property(brokenText(), ({ text, value }) => {
+        const outcome = repairJson(text);
+        expect(outcome).toMatchObject({ ok: true });
+        expect(outcome.ok && isDeepStrictEqual(outcome.value, value)).toBe(true);
         for (let at = 0; at < text.length; at++) expect(repairJson(text.slice(0, at))).toMatchObject({ ok: false });
       }),
       { numRuns: 500 },
     );
-    expect(mended / all).toBeGreaterThan(0.5);
   });
 
   it("accepts what is JSON already", () => {
@@ -81,15 +79,6 @@ describe("the limits of a repair", () => {
     expect(repairJson("{a: 'bc'}", { maxLength: 9 })).toMatchObject({ ok: true });
     expect(repairJson("{a: 'bcd'}", { maxLength: 9 })).toMatchObject({ ok: false, reason: "too_large" });
     expect(repairJson(`['${"x".repeat(1_048_576)}']`)).toMatchObject({ ok: false, reason: "too_large" });
-  });
-
-  it.each([
-    ["trailing commas", `[${"[1,],".repeat(20_000)}1]`],
-    ["missing commas", `{${'"a":"b" '.repeat(20_000)}}`],
-    ["missing commas between lines", `{${'"a":1\n'.repeat(20_000)}}`],
-    ["open brackets in strings", `[${'["a [b"],'.repeat(20_000)}x]`],
-  ])("refuse a text with too many %s, for which jsonrepair needs quadratic time", (_, text) => {
-    expect(repairJson(text)).toMatchObject({ ok: false, reason: "too_large" });
   });
 
   it.each([
@@ -116,7 +105,12 @@ describe("the limits of a repair", () => {
     ["single quotes", `[${"'abc',".repeat(50_000)}'x']`],
     ["bare words", `[${"abc,".repeat(50_000)}x]`],
     ["comments", `[${"1 /*x*/ ,".repeat(50_000)}x]`],
-  ])("allow any number of %s, which jsonrepair reads in linear time", (_, text) => {
+    ["comments, packed", `["a"${'/*"*/'.repeat(50_000)},x]`],
+    ["trailing commas", `[${"[1,],".repeat(50_000)}1]`],
+    ["missing commas", `[{${'"a":"b" '.repeat(50_000)}}]`],
+    ["missing commas between lines", `{${'"a":1\n'.repeat(50_000)}}`],
+    ["open brackets in strings", `[${'["a [b"],'.repeat(50_000)}x]`],
+  ])("allow any number of %s, for which jsonrepair alone may need quadratic time", (_, text) => {
     expect(repairJson(text)).toMatchObject({ ok: true });
   });
 
