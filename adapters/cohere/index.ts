@@ -1,11 +1,6 @@
 import type { Cohere } from "cohere-ai";
-import {
-  defineAdapter,
-  type EventSource,
-  type ParserSink,
-  type ToolChoice,
-  type ToolsOptions,
-} from "../../src/adapter.ts";
+import { defineAdapter, type EventSource, type ToolChoice, type ToolsOptions } from "../../src/adapter.ts";
+import { ToolError } from "../../src/errors.ts";
 import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read.ts";
 import type { StreamEvent } from "../../src/stream/events.ts";
 import { lowerTools, type LoweredTool } from "../../src/tool/lower-tools.ts";
@@ -79,19 +74,31 @@ export const cohere = defineAdapter({
   endpoint,
 });
 
+/** A type and not an interface, so that it is a record of unknown fields too. */
+type ToolChoiceFields = { toolChoice?: "REQUIRED" | "NONE" };
+
 /**
  * `{}` for `auto`, else `toolChoice`. One tool, or some, can not be named on this wire: this says only whether the model
  * must call one, and {@link cohere.request} filters the list. Parallel calls can not be turned off.
+ *
+ * @throws TypeError when the choice is none, or requires one of no tools
  */
-function toolChoice(choice: ToolChoice): { toolChoice?: "REQUIRED" | "NONE" } {
+function toolChoice(choice: ToolChoice): ToolChoiceFields {
+  if (choice === "auto") return {};
   if (choice === "none") return { toolChoice: "NONE" };
-  const isForced =
-    choice === "required" || (typeof choice === "object" && ("name" in choice || choice.required === true));
-  return isForced ? { toolChoice: "REQUIRED" } : {};
+  if (choice === "required") return { toolChoice: "REQUIRED" };
+  if (typeof choice === "object" && choice !== null) {
+    if ("name" in choice) return { toolChoice: "REQUIRED" };
+    if (choice.names.length > 0) return choice.required === true ? { toolChoice: "REQUIRED" } : {};
+    if (choice.required !== true) return { toolChoice: "NONE" };
+  }
+  throw new TypeError(
+    `toolChoice() takes "auto", "none", "required", { name } or { names, required? }, got ${JSON.stringify(choice)}`,
+  );
 }
 
 function chosen(tools: readonly Tool[], choice: ToolChoice): readonly Tool[] {
-  if (typeof choice === "string") return tools;
+  if (typeof choice !== "object" || choice === null) return tools;
   const names = "name" in choice ? [choice.name] : choice.names;
   for (const name of names) {
     if (tools.some((tool) => tool.name === name)) continue;
@@ -101,6 +108,7 @@ function chosen(tools: readonly Tool[], choice: ToolChoice): readonly Tool[] {
 }
 
 function lower(tools: ToolSource, options: ToolsOptions = {}): { tools: Cohere.ToolV2[]; strict: boolean } {
+  for (const tool of toolList(tools)) refuseText(tool);
   const dialect = { adapter: "cohere", toolName, plain, strict };
   let isStrict = options.strict ?? false;
   if (isStrict === "auto") {
@@ -115,6 +123,17 @@ function lower(tools: ToolSource, options: ToolsOptions = {}): { tools: Cohere.T
     tools: lowerTools(tools, { ...dialect, options: { ...options, strict: isStrict }, make }),
     strict: isStrict,
   };
+}
+
+/** Free text as an input, which other APIs have: sent here, the model would be told of a tool without parameters. */
+function refuseText({ name, inputSchema }: Tool): void {
+  const { type } = inputSchema.jsonSchema;
+  if (type === undefined || [type].flat().includes("object")) return;
+  throw new ToolError(
+    "schema_loss",
+    `cohere: the input of a tool is an object, and the input schema of ${name} is of type ${JSON.stringify(type)}. Put it in a property of an object.`,
+    { issues: [{ path: [], message: `type is ${JSON.stringify(type)}` }] },
+  );
 }
 
 function make({ description }: Tool, { name, schema }: LoweredTool): Cohere.ToolV2 {

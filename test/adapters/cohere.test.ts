@@ -1,7 +1,7 @@
 import { CohereClientV2, type Cohere } from "cohere-ai";
-import { describe, expect, expectTypeOf, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { cohere, type WireEvent } from "../../adapters/cohere/index.ts";
-import type { EventSource, ToolChoice } from "../../src/adapter.ts";
+import type { ToolChoice } from "../../src/adapter.ts";
 import { defineTool, type Tool, type Turn } from "../../src/index.ts";
 import type { Loss } from "../../src/schema/lower.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
@@ -118,15 +118,6 @@ describe("through the official client", () => {
       },
     ]);
   });
-
-  it("takes and gives the client's own types", () => {
-    expectTypeOf<AsyncIterable<Cohere.V2ChatStreamResponse>>().toExtend<EventSource<WireEvent>>();
-    expectTypeOf<Cohere.V2ChatResponse>().toExtend<WireEvent>();
-    expectTypeOf(cohere.tools([])).toEqualTypeOf<Cohere.ToolV2[]>();
-    expectTypeOf(cohere.request([])).toExtend<Partial<Cohere.V2ChatStreamRequest>>();
-    expectTypeOf(cohere.assistantMessage).returns.toEqualTypeOf<Cohere.ChatMessageV2[]>();
-    expectTypeOf(cohere.toolResult).returns.toEqualTypeOf<Cohere.ChatMessageV2>();
-  });
 });
 
 describe("tools", () => {
@@ -236,13 +227,18 @@ describe("tools", () => {
   ];
   it.each(strictCases)("strict: %s", (_, properties, expected, losses) => {
     const found: Loss[] = [];
-    const names = Object.keys(properties);
-    const [param] = cohere.tools([tool("f", { type: "object", properties, required: names })], {
+    const required = Object.keys(properties);
+    const [param] = cohere.tools([tool("f", { type: "object", properties, required })], {
       strict: true,
       onLoss: (loss) => found.push(loss),
     });
-    expect(param?.function?.parameters).toEqual({ type: "object", properties: expected, required: names });
+    expect(param?.function?.parameters).toEqual({ type: "object", properties: expected, required });
     expect(found.map(({ path, rule }) => `${path} ${rule}`)).toEqual(losses);
+  });
+
+  it("refuses a tool whose input is no object", () => {
+    const text = tool("shell", { type: "string" });
+    expect(() => cohere.tools([text], { onLoss: "ignore" })).toThrow(expect.objectContaining({ code: "schema_loss" }));
   });
 
   it("strict: keeps recursion", () => {
@@ -306,8 +302,13 @@ describe("toolChoice", () => {
     [{ name: "now" }, { toolChoice: "REQUIRED" }],
     [{ names: ["now"] }, {}],
     [{ names: ["now"], required: true }, { toolChoice: "REQUIRED" }],
+    [{ names: [] }, { toolChoice: "NONE" }],
   ] as const)("%j", (choice, expected) => {
     expect(cohere.toolChoice(choice)).toEqual(expected);
+  });
+
+  it.each([[{ names: [], required: true }], ["any"], [null], [undefined]])("refuses %j", (choice) => {
+    expect(() => cohere.toolChoice(choice as never)).toThrow(TypeError);
   });
 
   it("filters the tools of a request by name", () => {

@@ -462,6 +462,26 @@ table("flattenRootUnion", [
     { description: "d", ...object({ kind: { ...str, enum: ["a", "b"] }, x: num, y: num }, { required: ["kind"] }) },
     [" flattenRootUnion"],
   ],
+  [
+    "looks into unions of unions and references",
+    flattenRootUnion(),
+    {
+      type: "object",
+      properties: { id: str },
+      required: ["id"],
+      anyOf: [{ $ref: "#/$defs/A" }, { oneOf: [object({ b: num }), object({ c: num }, { required: ["c"] })] }],
+      $defs: { A: object({ a: num }) },
+    },
+    object({ a: num, id: str, b: num, c: num }, { required: ["id"], $defs: { A: object({ a: num }) } }),
+    [" flattenRootUnion"],
+  ],
+  [
+    "ends at a union that refers to itself",
+    flattenRootUnion(),
+    { anyOf: [{ $ref: "#" }, object({ a: str })] },
+    object({ a: str }),
+    [" flattenRootUnion"],
+  ],
   ["loses nothing with one branch", flattenRootUnion(), { anyOf: [object({ a: str })] }, object({ a: str })],
   [
     "leaves unions below the root",

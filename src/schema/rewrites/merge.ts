@@ -21,6 +21,11 @@ export function mergeSchemas(first: JsonSchema, second: JsonSchema, conflict: Co
     if (both === undefined) conflict(keyword);
     else merged[keyword] = both;
   }
+  // `items` is about what no `prefixItems` beside it is about.
+  if (Object.hasOwn(first, "prefixItems") !== Object.hasOwn(second, "prefixItems")) {
+    const other = Object.hasOwn(first, "prefixItems") ? second : first;
+    if (Object.hasOwn(other, "items")) conflict("prefixItems");
+  }
   return mergeObjects(merged, first, second, conflict);
 }
 

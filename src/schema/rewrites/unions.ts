@@ -25,7 +25,7 @@ export function oneOfToAnyOf(): Rewrite {
       if (!Array.isArray(node["oneOf"])) return node;
       const branches = branchesOf(node, "oneOf");
       const exclusive = branches.every((one, index) =>
-        branches.slice(index + 1).every((other) => disjoint(one, other, resolve)),
+        branches.slice(index + 1).every((other) => disjoint(one, other, node, resolve)),
       );
       if (!exclusive) lose("oneOf becomes anyOf: a value that fits several branches passes too.");
       if (!Array.isArray(node["anyOf"])) return replaceKeyword(node, "oneOf", "anyOf", branches);
@@ -34,32 +34,39 @@ export function oneOfToAnyOf(): Rewrite {
   };
 }
 
+/** Whether no value of the node can fit both branches, as far as types and literals tell. */
 function disjoint(
   one: JsonSchema | boolean,
   other: JsonSchema | boolean,
+  node: JsonSchema,
   resolve: (ref: string) => JsonSchema | undefined,
 ): boolean {
   const [first, second] = [target(one, resolve), target(other, resolve)];
   if (first === undefined || second === undefined) return false;
   const [ours, theirs] = [typesOf(first), typesOf(second)];
-  const overlap = ours.some((type) =>
-    theirs.some((same) => type === same || [type, same].toSorted().join() === "integer,number"),
-  );
-  if (ours.length > 0 && theirs.length > 0 && !overlap) return true;
-  const [values, others] = [literals(first), literals(second)];
-  if (values !== undefined && others !== undefined)
-    return !values.some((value) => others.some((same) => sameValue(value, same)));
-  // A property that both require, with no value in common.
+  if (ours.length > 0 && theirs.length > 0 && !ours.some((type) => theirs.some((same) => overlap(type, same))))
+    return true;
+  if (excludes(first, second)) return true;
+  // A property that both require, with no value in common. It says nothing of values that are no objects.
+  if (![first, second, node].some((schema) => typesOf(schema).join() === "object")) return false;
   return requiredOf(first).some((name) => {
     const [mine, yours] = [own(propertiesOf(first), name), own(propertiesOf(second), name)];
     if (mine === undefined || yours === undefined || !requiredOf(second).includes(name)) return false;
-    const [constants, differing] = [literals(target(mine, resolve)), literals(target(yours, resolve))];
-    return (
-      constants !== undefined &&
-      differing !== undefined &&
-      !constants.some((value) => differing.some((same) => sameValue(value, same)))
-    );
+    return excludes(target(mine, resolve), target(yours, resolve));
   });
+}
+
+function overlap(type: string, other: string): boolean {
+  return type === other || [type, other].toSorted().join() === "integer,number";
+}
+
+function excludes(one: JsonSchema | undefined, other: JsonSchema | undefined): boolean {
+  const [values, others] = [literals(one), literals(other)];
+  return (
+    values !== undefined &&
+    others !== undefined &&
+    !values.some((value) => others.some((same) => sameValue(value, same)))
+  );
 }
 
 function target(node: JsonSchema | boolean, resolve: (ref: string) => JsonSchema | undefined): JsonSchema | undefined {
@@ -83,7 +90,7 @@ export function foldAllOf(): Rewrite {
     name: "foldAllOf",
     order: "up",
     apply(node, { lose, resolve }) {
-      if (!Array.isArray(node["allOf"])) return node;
+      if (!Array.isArray(node["allOf"])) return closeEvaluated(node);
       const open = new Set<string>();
       const lost = new Set<string>();
       const fold = (given: JsonSchema): JsonSchema => {
@@ -117,10 +124,19 @@ export function foldAllOf(): Rewrite {
       };
       const merged = fold(node);
       if (lost.size > 0) lose(`The parts of allOf have no common form in: ${[...lost].join(", ")}.`);
-      return merged;
+      return closeEvaluated(merged);
     },
   };
 }
+
+/** With no other subschema beside it, `unevaluatedProperties: false` is `additionalProperties: false`. */
+function closeEvaluated(node: JsonSchema): JsonSchema {
+  if (node["unevaluatedProperties"] !== false || node["additionalProperties"] !== undefined) return node;
+  if (APPLICATORS.some((keyword) => Object.hasOwn(node, keyword))) return node;
+  return { ...without(node, ["unevaluatedProperties"]), additionalProperties: false };
+}
+
+const APPLICATORS = ["allOf", "anyOf", "oneOf", "$ref", "$dynamicRef", "if", "dependentSchemas", "not"];
 
 /** The one part of an `allOf` without neighbours that bind: its reference can stay one. */
 function isOnly(branch: JsonSchema, node: JsonSchema): boolean {
@@ -166,27 +182,53 @@ export function flattenRootUnion(): Rewrite {
   return {
     name: "flattenRootUnion",
     apply(node, { isRoot, lose, resolve }) {
-      const keyword = Array.isArray(node["anyOf"]) ? "anyOf" : Array.isArray(node["oneOf"]) ? "oneOf" : undefined;
-      if (!isRoot || keyword === undefined) return node;
-      const branches = branchesOf(node, keyword)
-        .map((branch) => target(branch, resolve))
-        .filter((branch) => branch !== undefined);
+      if (!isRoot || unionOf(node) === undefined) return node;
+      const clash = (keyword: string) => lose(`${keyword} beside the union and in a branch have no common form.`);
+      const { $defs, definitions, ...rest } = node;
+      const branches = leavesOf(rest, resolve, clash);
       const objects = branches.filter((branch) => isObjectNode(branch));
-      const rest = without(node, [keyword]);
-      const [only] = objects;
-      if (objects.length === 1 && branches.length === 1 && only !== undefined) {
-        return mergeSchemas(rest, only, (lost) =>
-          lose(`${lost} beside ${keyword} and in its branch have no common form.`),
-        );
+      if (branches.length !== 1) {
+        lose(`A union at the root becomes one object with the properties of all ${branches.length} branches.`);
       }
-      lose(`A union at the root becomes one object with the properties of all ${branches.length} branches.`);
-      const whole = objects.reduce<JsonSchema | undefined>(
-        (all, branch) => (all === undefined ? branch : eitherObject(all, branch)),
-        undefined,
-      );
-      return mergeSchemas(rest, { ...whole, type: "object" }, () => {});
+      const [first, ...others] = objects;
+      return {
+        ...keepOnly(node, ANNOTATIONS),
+        ...(others.reduce(eitherObject, first ?? {}) as object),
+        type: "object",
+        ...($defs !== undefined && { $defs }),
+        ...(definitions !== undefined && { definitions }),
+      };
     },
   };
+}
+
+/** The branches of a union, and of the unions in its branches, each whole: with what stands beside the union. */
+function leavesOf(
+  node: JsonSchema,
+  resolve: (ref: string) => JsonSchema | undefined,
+  clash: (keyword: string) => void,
+  depth = 0,
+): JsonSchema[] {
+  const keyword = unionOf(node);
+  if (keyword === undefined || depth > 8) return [node]; // deeper only in a union that refers to itself
+  const beside = without(node, [keyword]);
+  return branchesOf(node, keyword).flatMap((branch) => {
+    if (branch === false) return [];
+    if (branch === true) return leavesOf(beside, resolve, clash, depth + 1);
+    const { $ref, ...more } = branch;
+    const found = typeof $ref === "string" ? target(branch, resolve) : undefined;
+    const part = found === undefined ? branch : mergeSchemas(more, found, clash);
+    return leavesOf(mergeSchemas(without(part, ANNOTATIONS), beside, clash), resolve, clash, depth + 1);
+  });
+}
+
+function unionOf(node: JsonSchema): "anyOf" | "oneOf" | undefined {
+  if (Array.isArray(node["anyOf"])) return "anyOf";
+  return Array.isArray(node["oneOf"]) ? "oneOf" : undefined;
+}
+
+function keepOnly(node: JsonSchema, keywords: readonly string[]): JsonSchema {
+  return Object.fromEntries(Object.entries(node).filter(([keyword]) => keywords.includes(keyword)));
 }
 
 /** An object schema that lets through what fits either: looser than the two. */

@@ -1,0 +1,179 @@
+import { Validator } from "@cfworker/json-schema";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { lowerSchema, type Rewrite } from "../../src/schema/lower.ts";
+import {
+  constToEnum,
+  dropKeywords,
+  foldAllOf,
+  inlineRefs,
+  keepLocalRefs,
+  oneOfToAnyOf,
+  refsAlone,
+  spreadUnions,
+  typeArrayToAnyOf,
+  withoutBooleanSchemas,
+} from "../../src/schema/rewrites.ts";
+import type { JsonSchema } from "../../src/schema/types.ts";
+
+const name = fc.constantFrom("a", "b", "c", "__proto__");
+
+const literal = fc.constantFrom<unknown>("a", "b", 0, 1, 2.5, true, null);
+
+/** Values that have a good chance to fit a schema of {@link schemas}, and a good chance not to. */
+const values = fc.letrec<{ value: unknown }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: "small", withCrossShrink: true },
+    literal,
+    fc.array(tie("value"), { maxLength: 3 }),
+    fc
+      .uniqueArray(fc.tuple(name, tie("value")), { maxLength: 3, selector: ([key]) => key })
+      .map((entries) => Object.fromEntries(entries)),
+  ),
+})).value;
+
+const types = ["string", "number", "integer", "boolean", "null", "array", "object"] as const;
+
+/** Schemas of every keyword that the rewrites merge or move, with references to three definitions, some of them recursive. */
+const schemas = fc.letrec<{ schema: JsonSchema | boolean; node: JsonSchema }>((tie) => {
+  const branches = fc.array(tie("node"), { minLength: 1, maxLength: 3 });
+  const record = fc
+    .uniqueArray(fc.tuple(name, tie("schema")), { maxLength: 3, selector: ([key]) => key })
+    .map((entries) => Object.fromEntries(entries));
+  return {
+    schema: fc.oneof({ weight: 8, arbitrary: tie("node") }, { weight: 1, arbitrary: fc.boolean() }),
+    node: fc.oneof(
+      { depthSize: "small", withCrossShrink: true },
+      fc.record({ type: fc.constantFrom(...types) }),
+      fc.record(
+        { type: fc.uniqueArray(fc.constantFrom(...types), { minLength: 1, maxLength: 3 }), minLength: fc.constant(1) },
+        { requiredKeys: ["type"] },
+      ),
+      fc.record({ const: literal }),
+      fc.record({ enum: fc.uniqueArray(literal, { minLength: 1, maxLength: 3 }) }),
+      fc.record(
+        {
+          type: fc.constant("number"),
+          minimum: fc.integer({ min: 0, max: 2 }),
+          maximum: fc.integer({ min: 0, max: 3 }),
+        },
+        { requiredKeys: [] },
+      ),
+      fc.record(
+        { $ref: fc.constantFrom("#/$defs/X", "#/$defs/Y", "#/definitions/Z", "#"), description: fc.constant("d") },
+        { requiredKeys: ["$ref"] },
+      ),
+      fc.record(
+        {
+          type: fc.constant("object"),
+          properties: record,
+          required: fc.uniqueArray(name, { maxLength: 2 }),
+          additionalProperties: tie("schema"),
+          anyOf: branches,
+        },
+        { requiredKeys: [] },
+      ),
+      fc.record(
+        {
+          type: fc.constant("array"),
+          items: tie("schema"),
+          prefixItems: branches,
+          minItems: fc.constant(1),
+          uniqueItems: fc.boolean(),
+        },
+        { requiredKeys: ["type"] },
+      ),
+      fc.record({ anyOf: branches }),
+      fc.record({ oneOf: branches }),
+      fc.record({ allOf: branches, type: fc.constant("object"), properties: record }, { requiredKeys: ["allOf"] }),
+      fc.record({ allOf: branches, oneOf: branches, anyOf: branches }, { requiredKeys: ["allOf"] }),
+    ),
+  };
+}).node;
+
+const roots = fc
+  .tuple(
+    fc.oneof(
+      schemas,
+      fc.tuple(schemas, schemas).map(([a, b]) => ({ type: "object", properties: { a, b } })),
+    ),
+    schemas,
+    schemas,
+    schemas,
+  )
+  .map(([root, X, Y, Z]) => ({ ...root, $defs: { X, Y }, definitions: { Z } }) as JsonSchema);
+
+/** Arguments are objects. */
+const inputs = fc.array(fc.dictionary(name, values, { maxKeys: 3 }), { minLength: 1, maxLength: 6 });
+
+/** `undefined` where the validator gives up: a reference that leads to nothing but itself. */
+function accepts(schema: JsonSchema, value: unknown): boolean | undefined {
+  try {
+    return new Validator(structuredClone(schema) as never, "2020-12").validate(value).valid;
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+const exact: Record<string, readonly Rewrite[]> = {
+  keepLocalRefs: [keepLocalRefs()],
+  inlineRefs: [inlineRefs()],
+  refsAlone: [keepLocalRefs(), refsAlone()],
+  oneOfToAnyOf: [oneOfToAnyOf()],
+  foldAllOf: [keepLocalRefs(), foldAllOf()],
+  spreadUnions: [keepLocalRefs(), spreadUnions()],
+  typeArrayToAnyOf: [typeArrayToAnyOf()],
+  constToEnum: [constToEnum()],
+  withoutBooleanSchemas: [withoutBooleanSchemas()],
+  "all of them": [
+    keepLocalRefs(),
+    refsAlone(),
+    foldAllOf(),
+    oneOfToAnyOf(),
+    spreadUnions(),
+    foldAllOf(),
+    withoutBooleanSchemas(),
+    typeArrayToAnyOf(),
+    constToEnum(),
+  ],
+};
+
+const looser: Record<string, readonly Rewrite[]> = {
+  dropKeywords: [dropKeywords(["minimum", "items", "additionalProperties", "uniqueItems"], { toDescription: true })],
+  oneOfToAnyOf: [oneOfToAnyOf()],
+};
+
+describe("where nothing is lost, the same values fit", () => {
+  it.each(Object.keys(exact))("%s", (key) => {
+    fc.assert(
+      fc.property(roots, inputs, (schema, list) => {
+        const { schema: lowered, losses } = lowerSchema(schema, exact[key]!);
+        fc.pre(losses.length === 0);
+        for (const value of list) {
+          const before = accepts(schema, value);
+          if (before !== undefined)
+            expect({ value, lowered, fits: accepts(lowered, value) }).toEqual({ value, lowered, fits: before });
+        }
+      }),
+      { numRuns: 100, maxSkipsPerRun: 1000 },
+    );
+  });
+});
+
+describe("what is loosened lets through all that was let through before", () => {
+  it.each(Object.keys(looser))("%s", (key) => {
+    fc.assert(
+      fc.property(roots, inputs, (schema, list) => {
+        const { schema: lowered } = lowerSchema(schema, looser[key]!);
+        // Under these a looser part makes a stricter whole.
+        fc.pre(!/"(not|oneOf)"/.test(JSON.stringify(lowered)));
+        for (const value of list) {
+          if (accepts(schema, value) === true)
+            expect({ value, lowered, fits: accepts(lowered, value) }).toEqual({ value, lowered, fits: true });
+        }
+      }),
+      { numRuns: 100, maxSkipsPerRun: 1000 },
+    );
+  });
+});
