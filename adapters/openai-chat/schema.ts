@@ -1,26 +1,6 @@
 import type { ChatCompletionTool, ChatCompletionToolChoiceOption } from "openai/resources/chat/completions";
 import type { ToolChoice, ToolsOptions } from "../../src/adapter.ts";
-import type { Rewrite } from "../../src/schema/lower.ts";
-import {
-  anyTypes,
-  closeObjects,
-  constToEnum,
-  dropAnnotations,
-  dropKeywords,
-  ensureObjectRoot,
-  ensureType,
-  flattenRootUnion,
-  foldAllOf,
-  keepFormats,
-  keepLocalRefs,
-  oneOfToAnyOf,
-  refsAlone,
-  requireAll,
-  spreadUnions,
-  tuplesToArrays,
-  withoutBooleanSchemas,
-} from "../../src/schema/rewrites.ts";
-import type { JsonSchema } from "../../src/schema/types.ts";
+import { functionSchema, isFreeText, strictFunctionSchema } from "../../src/schema/rewrites.ts";
 import { lowerTools, type LoweredTool } from "../../src/tool/lower-tools.ts";
 import { safeToolName } from "../../src/tool/names.ts";
 import { toolList, type ToolSource } from "../../src/tool/tool-set.ts";
@@ -37,141 +17,20 @@ export function tools(source: ToolSource, options?: ToolsOptions): ChatCompletio
   return lowerTools<ChatCompletionTool>(source, {
     adapter: "openai-chat",
     toolName,
-    plain: PLAIN,
-    strict: STRICT,
+    plain: functionSchema(),
+    strict: strictFunctionSchema(),
     options,
     make: toolParam,
   });
 }
 
 function toolParam(tool: Tool, { name, schema, strict }: LoweredTool): ChatCompletionTool {
-  const described = tool.description === undefined ? { name } : { name, description: tool.description };
+  const isCustom = isFreeText(schema);
+  const description = tool.description ?? (isCustom ? schema["description"] : undefined);
+  const described = { name, ...(typeof description === "string" && { description }) };
   // What the text must look like can not be said; the input is validated all the same.
-  if (isText(schema)) return { type: "custom", custom: described };
+  if (isCustom) return { type: "custom", custom: described };
   return { type: "function", function: { ...described, parameters: { ...schema }, ...(strict && { strict }) } };
-}
-
-/**
- * Without strict mode any JSON Schema goes, but for its root: `type: "object"` and no composition there; and an array
- * says what its items are. OpenAI refuses the whole request for one such tool
- * (https://github.com/langchain-ai/langchainjs/issues/9804).
- */
-const PLAIN: readonly Rewrite[] = [
-  freeText(),
-  ...[
-    keepLocalRefs(),
-    dropAnnotations(["$schema", "$id", "$comment"]),
-    withoutBooleanSchemas(),
-    atRoot(refsAlone()),
-    atRoot(foldAllOf()),
-    flattenRootUnion(),
-    atRoot(dropKeywords(["not", "enum", "const", "if", "then", "else"])),
-    ensureItems(),
-    ensureObjectRoot(),
-    keepLocalRefs(),
-  ].map(unlessFreeText),
-];
-
-/**
- * The subset of strict mode: closed objects, everything required, no composition but `anyOf`.
- *
- * @see https://platform.openai.com/docs/guides/structured-outputs#supported-schemas (seen 2026-08)
- */
-const STRICT: readonly Rewrite[] = [
-  freeText(),
-  ...[
-    keepLocalRefs(),
-    dropAnnotations(["$schema", "$id", "$comment", "examples", "deprecated", "readOnly", "writeOnly", "discriminator"]),
-    withoutBooleanSchemas(),
-    refsAlone(),
-    tuplesToArrays(),
-    foldAllOf(),
-    oneOfToAnyOf(),
-    spreadUnions(),
-    foldAllOf(), // spreading beside a reference makes new ones
-    flattenRootUnion(),
-    constToEnum(),
-    defaultToDescription(),
-    drop("not", "if", "then", "else", "dependentRequired", "dependentSchemas", "dependencies"),
-    drop("patternProperties", "propertyNames", "minProperties", "maxProperties", "unevaluatedProperties"),
-    drop("additionalItems", "contains", "minContains", "maxContains", "uniqueItems", "unevaluatedItems"),
-    drop("minLength", "maxLength", "contentEncoding", "contentMediaType", "contentSchema"),
-    drop("$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef"),
-    keepFormats(["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"], {
-      toDescription: true,
-    }),
-    atRoot(dropKeywords(["enum"])),
-    ensureItems(),
-    ensureObjectRoot(),
-    ensureType(anyTypes(["string", "number", "boolean", "null"])),
-    closeObjects(),
-    requireAll(),
-    keepLocalRefs(),
-  ].map(unlessFreeText),
-];
-
-/** A root that is text is the input of a custom tool, and has no schema there. */
-function freeText(): Rewrite {
-  return {
-    name: "freeText",
-    apply(node, { isRoot, lose }) {
-      if (!isRoot || !isText(node)) return node;
-      for (const keyword of Object.keys(node)) {
-        if (DESCRIBES.has(keyword)) continue;
-        lose(`${keyword} is left out: the tool takes free text.`, { rule: `unsupported:${keyword}` });
-      }
-      return node;
-    },
-  };
-}
-
-const DESCRIBES = new Set(["type", "title", "description", "default", "examples", "$schema", "$id", "$comment"]);
-
-function unlessFreeText(rewrite: Rewrite): Rewrite {
-  return { ...rewrite, apply: (node, context) => (isText(context.root) ? node : rewrite.apply(node, context)) };
-}
-
-function isText({ type }: JsonSchema): boolean {
-  return type === "string";
-}
-
-function drop(...keywords: string[]): Rewrite {
-  return dropKeywords(keywords, { toDescription: true });
-}
-
-function atRoot(rewrite: Rewrite): Rewrite {
-  return { ...rewrite, apply: (node, context) => (context.isRoot ? rewrite.apply(node, context) : node) };
-}
-
-/** An array whose items may be anything has to say so. */
-function ensureItems(): Rewrite {
-  return {
-    name: "ensureItems",
-    apply: (node) => (mayBeArray(node) && !Object.hasOwn(node, "items") ? { ...node, items: {} } : node),
-  };
-}
-
-function mayBeArray({ type }: JsonSchema): boolean {
-  return Array.isArray(type) ? type.includes("array") : type === "array";
-}
-
-/** Strict mode refuses `default`. Told in the description it does its work; no loss, since validation fills it in. */
-function defaultToDescription(): Rewrite {
-  return {
-    name: "defaultToDescription",
-    apply(node) {
-      if (!Object.hasOwn(node, "default")) return node;
-      const { default: value, ...rest } = node;
-      const { description } = rest;
-      const told = JSON.stringify(value) ?? "";
-      if (value === null || told === "" || told.length > 200) return rest;
-      const list = `(default: ${told})`;
-      return {
-        ...rest,
-        description: typeof description === "string" && description !== "" ? `${description} ${list}` : list,
-      };
-    },
-  };
 }
 
 /** A type and not an interface, so that it is a record of unknown fields too. */
@@ -201,7 +60,7 @@ function choiceParam(choice: ToolChoice, { tools: source = [] }: ToolChoiceOptio
   if (typeof choice === "object" && choice !== null) {
     const custom = new Set(
       toolList(source)
-        .filter((tool) => isText(tool.inputSchema.jsonSchema))
+        .filter((tool) => isFreeText(tool.inputSchema.jsonSchema))
         .map((tool) => tool.name),
     );
     const named = (name: string) =>
