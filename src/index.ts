@@ -8,6 +8,8 @@ export {
   type ToolContext,
   type ToolDefinition,
 } from "./tool/tool.ts";
+export { tool, toolsOf, type ToolDecorator, type ToolOptions } from "./tool/decorator.ts";
+export { ToolRegistry, type RegisterOptions, type ToolMode } from "./tool/registry.ts";
 export { toolList, type ToolSource } from "./tool/tool-set.ts";
 export { ToolUse, type Repair, type ToolUseInit } from "./tool/use.ts";
 

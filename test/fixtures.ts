@@ -103,3 +103,13 @@ export function seeded(seed: number): () => number {
     return ((t ^ (t >>> 14)) >>> 0) / 4294967296;
   };
 }
+
+/** Bodies up to this size are cut at every byte, larger ones at so many seeded places. */
+const EVERY_BYTE_UP_TO = 16 * 1024;
+const SEEDED_PLACES = 500;
+
+/** Where to cut a body of this length. */
+export function places(length: number, random: () => number): number[] {
+  if (length <= EVERY_BYTE_UP_TO) return Array.from({ length: length + 1 }, (_, at) => at);
+  return Array.from({ length: SEEDED_PLACES }, () => Math.floor(random() * length));
+}

@@ -46,7 +46,7 @@ export async function replayCommand(args: readonly string[]): Promise<number> {
       status = 1;
       if (values.json === true)
         printLine({ ...NOTHING, file, wire: values.wire ?? null, error: { code: error.code, message: error.message } });
-      else process.stderr.write(`${file}: ${error.message}\n`);
+      else process.stderr.write(`${error.message}\n`);
     }
   }
   return status;

@@ -1,0 +1,31 @@
+import { describe, expect, it } from "vitest";
+import { ToolUse } from "../../src/index.ts";
+import { adapters } from "../adapters.ts";
+import { fixtureNames, loadFixture, places, plainUse, readPieces, seeded } from "../fixtures.ts";
+
+describe.each(adapters)("$adapter.name", ({ adapter }) => {
+  it.each(fixtureNames(adapter.name))(
+    "%s, cut at every byte, hands out no call that was not complete in the whole, and no write",
+    async (name) => {
+      const { bytes, tools } = loadFixture(adapter.name, name);
+      const whole = await readPieces(adapter, [bytes], tools);
+      const complete = new Map<string, string>();
+      const note = (use: ToolUse) => complete.set(use.invocationId, JSON.stringify(plainUse(use)));
+      for (const event of whole.events) if (event.type === "tool-use") note(event.use);
+      for (const { outcome } of whole.turn.calls) if (outcome instanceof ToolUse) note(outcome);
+      for (const at of places(bytes.length, seeded(bytes.length))) {
+        const { events } = await readPieces(adapter, [bytes.subarray(0, at)], tools);
+        const last = events.at(-1)!;
+        if (last.type !== "finish" && last.type !== "error") expect({ at, last }).toBe("a last event");
+        for (const event of events) {
+          if (event.type !== "tool-use") continue;
+          const use = plainUse(event.use);
+          if (complete.get(event.use.invocationId) !== JSON.stringify(use))
+            expect({ at, use }).toBe("complete in the whole");
+          if (!event.use.tool.eager && last.type !== "finish") expect({ at, use }).toBe("not released");
+        }
+      }
+    },
+    120_000,
+  );
+});

@@ -1,0 +1,37 @@
+import { describe, expect, it } from "vitest";
+import type { Adapter } from "../../src/index.ts";
+import { adapters } from "../adapters.ts";
+import { fixtureNames, loadFixture, places, plainEvent, readPieces, seeded, type Fixture } from "../fixtures.ts";
+
+const RANDOM_SPLITS = 200;
+
+describe.each(adapters)("$adapter.name", ({ adapter }) => {
+  it.each(fixtureNames(adapter.name))(
+    "%s gives the same events byte by byte, at every split and at random splits",
+    async (name) => {
+      const fixture = loadFixture(adapter.name, name);
+      const { bytes } = fixture;
+      const random = seeded(bytes.length);
+      const whole = await plainEvents(adapter, [bytes], fixture);
+      const bytewise = Array.from(bytes, (_, at) => bytes.subarray(at, at + 1));
+      expect(await plainEvents(adapter, bytewise, fixture)).toBe(whole);
+      for (const at of places(bytes.length, random)) {
+        const events = await plainEvents(adapter, [bytes.subarray(0, at), bytes.subarray(at)], fixture);
+        if (events !== whole) expect({ at, events }).toEqual({ at, events: whole });
+      }
+      for (let n = 0; n < RANDOM_SPLITS; n++) {
+        const cuts = Array.from({ length: 1 + Math.floor(random() * 8) }, () => Math.floor(random() * bytes.length));
+        const ends = [...cuts.toSorted((a, b) => a - b), bytes.length];
+        const pieces = ends.map((end, i) => bytes.subarray(ends[i - 1] ?? 0, end));
+        const events = await plainEvents(adapter, pieces, fixture);
+        if (events !== whole) expect({ ends, events }).toEqual({ ends, events: whole });
+      }
+    },
+    120_000,
+  );
+});
+
+async function plainEvents(adapter: Adapter, pieces: readonly Uint8Array[], fixture: Fixture): Promise<string> {
+  const { events } = await readPieces(adapter, pieces, fixture.tools);
+  return JSON.stringify(events.map(plainEvent));
+}
