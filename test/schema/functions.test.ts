@@ -1,0 +1,115 @@
+import { toStrictJsonSchema } from "openai/lib/transform";
+import { describe, expect, it } from "vitest";
+import { lowerSchema } from "../../src/schema/lower.ts";
+import { functionSchema, strictFunctionSchema } from "../../src/schema/rewrites.ts";
+import type { JsonSchema } from "../../src/schema/types.ts";
+
+const object = (properties: object, more: object = {}): JsonSchema => ({ type: "object", properties, ...more });
+const text = { type: "string" };
+const node = object({ v: text, kids: { type: "array", items: { $ref: "#/$defs/Node" } } }, { required: ["v"] });
+
+/** A schema, and what strict mode can not say of it. */
+const schemas: Record<string, readonly [schema: JsonSchema, losses: readonly string[]]> = {
+  "an optional property and a default": [
+    object({ a: text, n: { type: "number", default: 3 } }, { required: ["a"] }),
+    [],
+  ],
+  "a discriminated union": [
+    object({
+      x: {
+        oneOf: [object({ k: { const: "a" } }, { required: ["k"] }), object({ k: { const: "b" } }, { required: ["k"] })],
+      },
+    }),
+    [],
+  ],
+  "a union at the root": [
+    {
+      anyOf: [
+        object({ k: { const: "a" }, n: text }, { required: ["k", "n"] }),
+        object({ k: { const: "b" } }, { required: ["k"] }),
+      ],
+    },
+    ["flattenRootUnion at "],
+  ],
+  "an intersection": [
+    {
+      type: "object",
+      allOf: [object({ a: text }, { required: ["a"] }), object({ b: { type: "integer", minimum: 1 } })],
+    },
+    [],
+  ],
+  "a recursive property": [
+    object({ tree: { $ref: "#/$defs/Node" } }, { required: ["tree"], $defs: { Node: node } }),
+    [],
+  ],
+  "a recursive root behind a reference": [{ $ref: "#/$defs/Node", $defs: { Node: node } }, []],
+  "a root that holds itself": [object({ kids: { type: "array", items: { $ref: "#" } } }), []],
+  "a record": [object({ m: { type: "object", additionalProperties: text } }), ["closeObjects at /properties/m"]],
+  "any value": [object({ x: {}, y: true }), ["ensureType at /properties/x", "ensureType at /properties/y"]],
+  "an array of anything": [object({ l: { type: "array" } }), ["ensureType at /properties/l/items"]],
+  "a tuple": [
+    object({ t: { type: "array", prefixItems: [text, { type: "number" }] } }),
+    ["tuplesToArrays at /properties/t"],
+  ],
+  "formats and lengths": [
+    object({ u: { ...text, format: "uri", minLength: 3 }, d: { ...text, format: "date-time" } }),
+    ["unsupported:minLength at /properties/u", "unsupported:format at /properties/u"],
+  ],
+  "a condition": [
+    object({ a: { ...text, not: { const: "x" } } }, { if: object({ a: { const: "y" } }), else: { required: ["a"] } }),
+    ["unsupported:if at ", "unsupported:else at ", "unsupported:not at /properties/a"],
+  ],
+  "nulls and mixed values": [object({ a: { type: ["string", "null"] }, e: { enum: ["a", 1, null] } }), []],
+  nothing: [{}, []],
+  "a described reference": [
+    object({ a: { $ref: "#/$defs/S", description: "The a." }, b: { $ref: "#/$defs/S" } }, { $defs: { S: text } }),
+    [],
+  ],
+  "properties named like keywords": [
+    object({ properties: object({ type: text }), $ref: text, required: { type: "boolean" } }),
+    [],
+  ],
+};
+
+describe("strictFunctionSchema()", () => {
+  it.each(Object.entries(schemas))("leaves nothing to do for the provider's own SDK: %s", (_, [schema, losses]) => {
+    const lowered = lowerSchema(schema, strictFunctionSchema());
+    expect(lowered.losses.map(({ rule, path }) => `${rule} at ${path}`)).toEqual(losses);
+    expect(toStrictJsonSchema(structuredClone(lowered.schema))).toEqual(lowered.schema);
+  });
+});
+
+describe("functionSchema()", () => {
+  it.each(Object.entries(schemas))("makes the root a plain object: %s", (_, [schema]) => {
+    const { schema: root } = lowerSchema(schema, functionSchema());
+    expect(root).toMatchObject({ type: "object", properties: {} });
+    for (const keyword of ["oneOf", "anyOf", "allOf", "enum", "not", "$ref"])
+      expect(root).not.toHaveProperty([keyword]);
+  });
+
+  it("says what an array holds, and leaves everything else as it is", () => {
+    const schema = object({
+      l: { type: "array" },
+      m: { type: "object", additionalProperties: text },
+      s: { ...text, minLength: 2 },
+    });
+    const lowered = lowerSchema(schema, functionSchema());
+    expect(lowered.losses).toEqual([]);
+    expect(lowered.schema).toEqual({
+      ...schema,
+      properties: { ...(schema["properties"] as object), l: { type: "array", items: {} } },
+    });
+  });
+});
+
+describe.each([
+  ["functionSchema()", functionSchema],
+  ["strictFunctionSchema()", strictFunctionSchema],
+])("%s", (_, dialect) => {
+  it("leaves free text as it is, and reports what it can not say", () => {
+    const schema = { type: "string", description: "A query.", pattern: "^SELECT" };
+    const lowered = lowerSchema(schema, dialect());
+    expect(lowered.schema).toEqual(schema);
+    expect(lowered.losses.map(({ rule }) => rule)).toEqual(["unsupported:pattern"]);
+  });
+});
