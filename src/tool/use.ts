@@ -115,17 +115,17 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
   /**
    * Runs the handler, sync or async.
    *
+   * A failure is also kept in `error`, and reaches the model with `toolResults(turn)`; so a promise that nobody awaits
+   * yet, while the stream goes on, does not end the process as an unhandled rejection.
+   *
    * @param context what the handler gets as its second argument, beside the call's own ids.
    * @throws ToolError `external_tool` (the tool has no handler), `already_executed`
    * @throws ToolCallError `execution_failed` when the handler throws; its error is the `cause`.
    */
-  async execute(context?: Partial<ToolContext>): Promise<Awaited<Output>> {
-    const handler = this.#start();
-    try {
-      return this.#finish(await handler(this.input, this.#context(context)));
-    } catch (cause) {
-      throw this.#fail(cause);
-    }
+  execute(context?: Partial<ToolContext>): Promise<Awaited<Output>> {
+    const execution = this.#run(context);
+    execution.catch(() => {});
+    return execution;
   }
 
   /**
@@ -150,6 +150,15 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
       throw (this.#error = this.#isAsync());
     }
     return this.#finish(output as Awaited<Output>);
+  }
+
+  async #run(context: Partial<ToolContext> | undefined): Promise<Awaited<Output>> {
+    const handler = this.#start();
+    try {
+      return this.#finish(await handler(this.input, this.#context(context)));
+    } catch (cause) {
+      throw this.#fail(cause);
+    }
   }
 
   #start() {
