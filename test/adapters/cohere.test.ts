@@ -1,12 +1,13 @@
 import { CohereClientV2, type Cohere } from "cohere-ai";
-import { describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { cohere, type WireEvent } from "../../adapters/cohere/index.ts";
 import type { ToolChoice } from "../../src/adapter.ts";
 import { defineTool, type Tool, type Turn } from "../../src/index.ts";
 import type { Loss } from "../../src/schema/lower.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
+import { serveReplay, type ReplayServer } from "../../src/replay/index.ts";
 import { summarize } from "../../src/testing/index.ts";
-import { fixtureNames, loadFixture, readPieces, sharedTools } from "../fixtures.ts";
+import { fixtureNames, fixturesDir, loadFixture, readPieces, sharedTools } from "../fixtures.ts";
 
 function tool(name: string, inputSchema: JsonSchema): Tool {
   return defineTool({ name, description: `What ${name} does.`, inputSchema, execute: (input: unknown) => input });
@@ -17,17 +18,18 @@ async function turnOf(name: string): Promise<Turn> {
   return (await readPieces(cohere, [fixture.bytes], fixture.tools)).turn;
 }
 
-/** The official client, which gets a fixture for an answer. */
-function client(name: string, sent: unknown[] = []) {
-  return new CohereClientV2({
-    token: "test",
-    fetch: async (_url, init) => {
-      sent.push(JSON.parse(String(init?.body)));
-      return new Response(new Uint8Array(loadFixture("cohere", name).bytes), {
-        headers: { "content-type": loadFixture("cohere", name).isWhole ? "application/json" : "text/event-stream" },
-      });
-    },
+let server: ReplayServer;
+beforeAll(async () => {
+  server = await serveReplay({
+    adapters: [cohere],
+    fixtures: fixturesDir,
   });
+});
+afterAll(() => server.close());
+
+/** The official client, pointed at a fixture. */
+function client(name: string): CohereClientV2 {
+  return new CohereClientV2({ token: "none", baseUrl: `${server.url}/cohere/${name}`, maxRetries: 0 });
 }
 
 const request = {
@@ -72,51 +74,91 @@ describe("through the official client", () => {
     },
   );
 
+  it.each(["reset", "end"] as const)("writes nothing of a stream that is cut by a %s", async (cut) => {
+    const cutting = await serveReplay({
+      adapters: [cohere],
+      fixtures: fixturesDir,
+      behaviour: { "cohere/parallel": { cutAtByte: loadFixture("cohere", "parallel").bytes.length - 300, cut } },
+    });
+    try {
+      const baseUrl = `${cutting.url}/cohere/parallel`;
+      const events = await new CohereClientV2({ token: "none", baseUrl, maxRetries: 0 }).chatStream(request);
+      const turn = await cohere.read(events, { tools: sharedTools }).done();
+      expect(turn.error?.code).toBe("connection_lost");
+      expect(summarize(turn).toolCalls.map(({ name, released }) => [name, released])).toEqual([
+        ["get_weather", true],
+        ["get_weather", true],
+        ["refund_order", false],
+      ]);
+    } finally {
+      await cutting.close();
+    }
+  });
+
+  it("tells what Cohere said when it refused the request", async () => {
+    const refusing = await serveReplay({
+      adapters: [cohere],
+      fixtures: fixturesDir,
+      behaviour: { "cohere/one-call": { status: 429, message: "trial keys are limited to 20 calls a minute" } },
+    });
+    try {
+      const response = await fetch(`${refusing.url}/cohere/one-call/v2/chat`, {
+        method: "POST",
+        body: JSON.stringify({ ...request, stream: true }),
+      });
+      const turn = await cohere.read(response).done();
+      expect(turn.error).toMatchObject({
+        code: "provider_error",
+        message: expect.stringContaining("trial keys are limited to 20 calls a minute"),
+      });
+    } finally {
+      await refusing.close();
+    }
+  });
+
   it("sends the tools, and the history of a turn, as the wire spells them", async () => {
     const turn = await turnOf("one-call");
     for (const call of turn.calls) await (call.outcome as { execute(): Promise<unknown> }).execute();
-    const sent: Record<string, unknown>[] = [];
-    await client("text-only", sent).chatStream({
+    await client("text-only").chatStream({
       ...request,
       messages: [...request.messages, ...cohere.assistantMessage(turn), ...cohere.toolResults(turn)],
       ...cohere.request(sharedTools.slice(0, 1), { strict: true, choice: { name: "get_weather" } }),
     });
-    expect(sent).toEqual([
-      {
-        model: "command-a-03-2025",
-        stream: true,
-        strict_tools: true,
-        tool_choice: "REQUIRED",
-        tools: [
-          {
-            type: "function",
-            function: expect.objectContaining({
-              name: "get_weather",
-              parameters: expect.objectContaining({ required: ["city"] }),
-            }),
-          },
-        ],
-        messages: [
-          { role: "user", content: "Go." },
-          {
-            role: "assistant",
-            tool_plan: "I will look up the weather in Bergen.",
-            tool_calls: [
-              {
-                id: "get_weather_8k2m4x9q1zta",
-                type: "function",
-                function: { name: "get_weather", arguments: '{"city": "Bergen", "unit": "celsius"}' },
-              },
-            ],
-          },
-          {
-            role: "tool",
-            tool_call_id: "get_weather_8k2m4x9q1zta",
-            content: '{"tool":"get_weather","input":{"city":"Bergen","unit":"celsius"}}',
-          },
-        ],
-      },
-    ]);
+    expect(server.requests.at(-1)).toMatchObject({ method: "POST", path: "/v2/chat", fixture: "cohere/text-only" });
+    expect(server.requests.at(-1)?.body).toEqual({
+      model: "command-a-03-2025",
+      stream: true,
+      strict_tools: true,
+      tool_choice: "REQUIRED",
+      tools: [
+        {
+          type: "function",
+          function: expect.objectContaining({
+            name: "get_weather",
+            parameters: expect.objectContaining({ required: ["city"] }),
+          }),
+        },
+      ],
+      messages: [
+        { role: "user", content: "Go." },
+        {
+          role: "assistant",
+          tool_plan: "I will look up the weather in Bergen.",
+          tool_calls: [
+            {
+              id: "get_weather_8k2m4x9q1zta",
+              type: "function",
+              function: { name: "get_weather", arguments: '{"city": "Bergen", "unit": "celsius"}' },
+            },
+          ],
+        },
+        {
+          role: "tool",
+          tool_call_id: "get_weather_8k2m4x9q1zta",
+          content: '{"tool":"get_weather","input":{"city":"Bergen","unit":"celsius"}}',
+        },
+      ],
+    });
   });
 });
 
