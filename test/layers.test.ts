@@ -9,7 +9,7 @@ const floors: Record<string, readonly string[]> = {
   "src/errors.ts": [],
   "src/json": ["src/errors.ts"],
   "src/schema": ["src/errors.ts"],
-  "src/wire": ["src/errors.ts"],
+  "src/wire": ["src/json", "src/errors.ts"],
   "src/tool": ["src/schema", "src/errors.ts"],
   "src/stream": ["src/json", "src/tool", "src/schema", "src/errors.ts"],
   "src/read.ts": ["src/adapter.ts", "src/stream", "src/tool", "src/wire", "src/errors.ts"],

@@ -1,5 +1,5 @@
 import type { ToolErrorCode } from "../errors.ts";
-import { createJsonParser, exceedsDepth, repairJson, type JsonChange, type JsonParser } from "../json/index.ts";
+import { createJsonParser, exceedsDepth, parseJson, repairJson, type JsonChange, type JsonParser } from "../json/index.ts";
 import type { RepairPolicy } from "../tool/tool.ts";
 import type { Repair } from "../tool/use.ts";
 import type { PathPatch } from "./chunk.ts";
@@ -350,7 +350,7 @@ const CLOSE = 125; // "}"
 
 function parse(text: string): { value: unknown } | undefined {
   try {
-    return { value: JSON.parse(text) };
+    return { value: parseJson(text) };
   } catch {
     return undefined;
   }

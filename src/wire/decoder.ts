@@ -1,3 +1,4 @@
+import { parseJson } from "../json/parse.ts";
 import type { ToolError } from "../errors.ts";
 import { noEventsError, notJsonError } from "./errors.ts";
 import { createJsonValues } from "./json-values.ts";
@@ -116,7 +117,7 @@ export function createDecoder(options: DecoderOptions): Decoder {
     if (failed) return;
     let value: unknown;
     try {
-      value = JSON.parse(data);
+      value = parseJson(data);
     } catch (cause) {
       return onUnusualData(data, cut, cause);
     }
@@ -143,7 +144,7 @@ export function createDecoder(options: DecoderOptions): Decoder {
         continue;
       }
       try {
-        values.push(JSON.parse(text));
+        values.push(parseJson(text));
       } catch {
         if (cut && i === lines.length - 1) break;
         return false;
@@ -157,7 +158,7 @@ export function createDecoder(options: DecoderOptions): Decoder {
     if (failed) return;
     let value: unknown;
     try {
-      value = JSON.parse(text);
+      value = parseJson(text);
     } catch (cause) {
       if (!cut) fail(notJsonError(text, reason(cause), cause));
       return;
