@@ -1,6 +1,6 @@
 import { jsonrepair } from "jsonrepair";
 import { createJsonParser, type JsonParser } from "./parser.ts";
-import { exceedsDepth, readBroken, type Edit } from "./scan.ts";
+import { exceedsDepth, isBalanced, readBroken, type Edit } from "./scan.ts";
 
 /** What came of an attempt to mend a broken JSON text. `message` is written for the model that wrote the text. */
 export type RepairOutcome =
@@ -47,6 +47,8 @@ export function repairJson(text: string, { maxLength = MAX_LENGTH, maxDepth = 12
   if (!BEGINS_LIKE_JSON.test(text)) return refused("invalid", "The text is not a JSON object or array.");
   const reading = readBroken(text);
   if (reading === undefined) {
+    // Not for sure closed. Where every bracket and quote has its partner it was not cut, but neither can it be read.
+    if (isBalanced(text)) return refused("invalid", HOPELESS);
     return refused(
       "truncated",
       "The JSON is not closed: it ends early, or quotes in it leave open where a string ends. Write it again, complete, with the quotes in strings escaped.",
@@ -80,8 +82,10 @@ export function repairJson(text: string, { maxLength = MAX_LENGTH, maxDepth = 12
     // jsonrepair recurses: the depth we count is not always the depth that it sees.
     if (error instanceof RangeError) return refused("too_deep", `The JSON is nested deeper than ${maxDepth} levels.`);
   }
-  return refused("invalid", "The JSON is broken in a way that can not be repaired for sure. Write it again.");
+  return refused("invalid", HOPELESS);
 }
+
+const HOPELESS = "The JSON is broken in a way that can not be repaired for sure. Write it again.";
 
 function refused(reason: "truncated" | "invalid" | "too_large" | "too_deep", message: string): RepairOutcome {
   return { ok: false, reason, message };

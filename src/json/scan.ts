@@ -34,6 +34,25 @@ export function exceedsDepth(text: string, max: number): boolean {
   return false;
 }
 
+/** Does every bracket and every quote of a broken text have its partner, the last one at its end? Says nothing of its meaning. */
+export function isBalanced(text: string): boolean {
+  let depth = 0;
+  let last = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code > 32) last = code;
+    if (code === QUOTE) {
+      at = endOfString(text, at);
+      if (at < 0) return false;
+    } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+      depth++;
+    } else if ((code === CLOSE_BRACE || code === CLOSE_BRACKET) && --depth < 0) {
+      return false;
+    }
+  }
+  return depth === 0 && (last === CLOSE_BRACE || last === CLOSE_BRACKET);
+}
+
 /** Where the string that opens at `from` has its closing quote; -1 when it has none. */
 function endOfString(text: string, from: number): number {
   for (let at = text.indexOf('"', from + 1); at >= 0; at = text.indexOf('"', at + 1)) {
