@@ -2,7 +2,9 @@ import type { ContentBlockParam, ToolResultBlockParam } from "@anthropic-ai/sdk/
 import type { FailedCall, ToolCallError } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
-import { ToolUse } from "../../src/tool/use.ts";
+import { isRecord } from "../../src/schema/json.ts";
+import { historyInput, outputText, repliesOf, wireId } from "../../src/stream/history.ts";
+import type { ToolUse } from "../../src/tool/use.ts";
 import { CUT_REASONS, type AnthropicRecord, type BlockRecord, type MessageRecord } from "./parser.ts";
 import { toolName } from "./schema.ts";
 
@@ -93,21 +95,6 @@ function callsLast(blocks: readonly Block[]): readonly Block[] {
   return [...upTo.filter((block) => !isCall(block)), ...upTo.filter(isCall), ...blocks.slice(last + 1)];
 }
 
-/** As the model wrote it, or as it was mended; what is no object is wrapped into one, since the API takes nothing else. */
-function historyInput(call: ToolCall): unknown {
-  const { argsText, outcome } = call;
-  const written = argsText.trim();
-  if (written === "" || written === "null" || written === '"null"') return {};
-  const parsed = objectOf(argsText);
-  if (parsed !== undefined) return parsed;
-  if (outcome instanceof ToolUse) {
-    const mended = outcome.repairs.findLast(({ kind }) => kind === "syntax")?.after;
-    const value = typeof mended === "string" ? objectOf(mended) : call.input;
-    if (isObject(value)) return value;
-  }
-  return { INVALID_JSON: argsText };
-}
-
 /**
  * The result of one call, as a user message of its own: the API joins user messages that follow one another.
  * A string goes as it is, {@link resultContent} as its blocks, anything else as JSON; nothing at all is `null`.
@@ -129,26 +116,8 @@ export function toolError(error: ToolCallError): UserMessage {
  * @throws TypeError while a call is still open or running: wait for the turn and for its executions first.
  */
 export function toolResults(turn: Turn): UserMessage[] {
-  return turn.calls.length === 0 ? [] : [userMessage(turn.calls.map(outcomeBlock))];
-}
-
-function outcomeBlock({ outcome, invocationId, name }: ToolCall): ToolResultBlockParam {
-  if (outcome === undefined) {
-    throw new TypeError(
-      `Call ${invocationId} (${name}) has not ended: read the stream to its end before toolResults().`,
-    );
-  }
-  if (!(outcome instanceof ToolUse)) return errorBlock(outcome.call, outcome.message);
-  switch (outcome.state) {
-    case "done":
-      return resultBlock(outcome, outcome.result);
-    case "failed":
-      return errorBlock(outcome, outcome.error!.message);
-    case "new":
-      return errorBlock(outcome, `The call of ${name} was not executed.`);
-    case "running":
-      throw new TypeError(`Call ${invocationId} (${name}) is running: await execute() before toolResults().`);
-  }
+  const blocks = repliesOf(turn, { result: resultBlock, error: errorBlock });
+  return blocks.length === 0 ? [] : [userMessage(blocks)];
 }
 
 function resultBlock(call: FailedCall, output: unknown): ToolResultBlockParam {
@@ -186,25 +155,6 @@ export function resultContent(blocks: ResultBlocks): { readonly content: ResultB
 }
 
 function contentOf(output: unknown): string | ResultBlocks {
-  if (typeof output === "string") return output;
-  if (isObject(output) && RESULT_CONTENT in output) return output["content"] as ResultBlocks;
-  return JSON.stringify(output) ?? "null";
-}
-
-/** The provider's id, byte for byte; our own where a server gave none (it has only letters, digits, `-` and `_`, as the API wants). */
-function wireId({ id, invocationId }: Pick<FailedCall, "id" | "invocationId">): string {
-  return id || invocationId;
-}
-
-function objectOf(json: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(json);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  if (isRecord(output) && RESULT_CONTENT in output) return output["content"] as ResultBlocks;
+  return outputText(output);
 }

@@ -2,7 +2,8 @@ import type { Cohere } from "cohere-ai";
 import type { FailedCall, ToolCallError } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
-import { ToolUse } from "../../src/tool/use.ts";
+import { historyArguments, outputText, repliesOf, wireId } from "../../src/stream/history.ts";
+import type { ToolUse } from "../../src/tool/use.ts";
 import { toolName } from "./schema.ts";
 import type { CohereNative } from "./wire.ts";
 
@@ -26,12 +27,12 @@ export function assistantMessage(turn: Turn): Cohere.ChatMessageV2[] {
 
 /** The result of one call: text as it is, anything else as JSON; nothing at all is `null`. */
 export function toolResult(use: ToolUse, output: unknown): Cohere.ChatMessageV2 {
-  return reply(use, typeof output === "string" ? output : (JSON.stringify(output) ?? "null"));
+  return reply(use, outputText(output));
 }
 
 /** The wire has no error flag: a failure is the JSON `{"error":"…"}`. */
 export function toolError(error: ToolCallError): Cohere.ChatMessageV2 {
-  return reply(error.call, JSON.stringify({ error: error.message }));
+  return errorReply(error.call, error.message);
 }
 
 /**
@@ -41,56 +42,20 @@ export function toolError(error: ToolCallError): Cohere.ChatMessageV2 {
  * @throws TypeError while a call is still open or running: wait for the turn and for its executions first.
  */
 export function toolResults(turn: Turn): Cohere.ChatMessageV2[] {
-  return turn.calls.map((call) => {
-    const { outcome } = call;
-    if (outcome === undefined) {
-      throw new TypeError(
-        `Call ${wireId(call)} (${call.name}) has not ended: read the stream to its end before toolResults().`,
-      );
-    }
-    if (!(outcome instanceof ToolUse)) return toolError(outcome);
-    switch (outcome.state) {
-      case "done":
-        return toolResult(outcome, outcome.result);
-      case "failed":
-        return toolError(outcome.error!);
-      case "new":
-        return reply(outcome, JSON.stringify({ error: `The call of ${outcome.name} was not executed.` }));
-      case "running":
-        throw new TypeError(`Call ${wireId(call)} (${call.name}) is running: await execute() before toolResults().`);
-    }
-  });
+  return repliesOf(turn, { result: toolResult, error: errorReply });
+}
+
+function errorReply(call: FailedCall, message: string): Cohere.ChatMessageV2 {
+  return reply(call, JSON.stringify({ error: message }));
 }
 
 function reply(call: FailedCall, content: string): Cohere.ChatMessageV2 {
   return { role: "tool", toolCallId: wireId(call), content };
 }
 
-/** Cohere's own id, byte for byte; our own where a server gave none, so that call and result still find each other. */
-function wireId(call: Pick<FailedCall, "id" | "invocationId">): string {
-  return call.id || call.invocationId;
-}
-
 function toolCallOf(call: ToolCall): Cohere.ToolCallV2 {
   const name = toolName(call.name ?? "unnamed");
   return { id: wireId(call), type: "function", function: { name, arguments: historyArguments(call) } };
-}
-
-/**
- * The arguments as they may stand in the history: verbatim if they are the JSON of an object, else as they were read
- * where they could be, else wrapped as `{"INVALID_JSON":"…"}`, so that the model sees what it wrote.
- */
-function historyArguments(call: ToolCall): string {
-  const { argsText, outcome } = call;
-  if (isObjectJson(argsText)) return argsText;
-  if (["", "null", '"null"'].includes(argsText.trim())) return "{}";
-  if (outcome instanceof ToolUse) {
-    for (const { kind, after } of outcome.repairs) {
-      if (kind === "syntax" && typeof after === "string" && isObjectJson(after)) return after;
-    }
-    if (isPlainObject(call.input)) return JSON.stringify(call.input);
-  }
-  return JSON.stringify({ INVALID_JSON: argsText });
 }
 
 /** In the SDK's spelling, which the SDK turns back: raw streams have `content_index` and `tool_output`. */
@@ -106,17 +71,4 @@ function citationOf(citation: object): Cohere.Citation {
 function sourceOf(source: Cohere.Source): Cohere.Source {
   const { tool_output, ...rest } = source as { tool_output?: Record<string, unknown> } & Cohere.Source;
   return (tool_output === undefined ? rest : { ...rest, toolOutput: tool_output }) as Cohere.Source;
-}
-
-function isObjectJson(text: string): boolean {
-  if (!/^\s*\{/.test(text)) return false;
-  try {
-    return isPlainObject(JSON.parse(text));
-  } catch {
-    return false;
-  }
-}
-
-function isPlainObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,7 +1,9 @@
 import type { FailedCall, ToolCallError } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
-import { ToolUse } from "../../src/tool/use.ts";
+import { isRecord } from "../../src/schema/json.ts";
+import { repliesOf } from "../../src/stream/history.ts";
+import type { ToolUse } from "../../src/tool/use.ts";
 import type { GoogleNative } from "./parser.ts";
 import { toolName } from "./schema.ts";
 import type {
@@ -57,27 +59,8 @@ export function toolError(error: ToolCallError): GoogleContent {
  * @throws TypeError while a call is still open or running: wait for the turn and for its executions first.
  */
 export function toolResults(turn: Turn): GoogleContent[] {
-  const parts = turn.calls.map(outcomePart);
+  const parts = repliesOf(turn, { result: resultPart, error: errorPart });
   return parts.length === 0 ? [] : [{ role: "user", parts }];
-}
-
-function outcomePart(call: ToolCall): GoogleFunctionResponsePart {
-  const { outcome } = call;
-  const label = `${call.id || call.invocationId} (${call.name})`;
-  if (outcome === undefined) {
-    throw new TypeError(`Call ${label} has not ended: read the stream to its end before toolResults().`);
-  }
-  if (!(outcome instanceof ToolUse)) return errorPart(outcome.call, outcome.message);
-  switch (outcome.state) {
-    case "done":
-      return resultPart(outcome, outcome.result);
-    case "failed":
-      return errorPart(outcome, outcome.error!.message);
-    case "new":
-      return errorPart(outcome, `The call of ${outcome.name} was not executed.`);
-    case "running":
-      throw new TypeError(`Call ${label} is running: await execute() before toolResults().`);
-  }
 }
 
 function resultPart(use: ToolUse, output: unknown): GoogleFunctionResponsePart {
@@ -113,8 +96,4 @@ function nameOf({ name }: Pick<FailedCall, "name">): string {
 function json(output: unknown): unknown {
   const text = JSON.stringify(output) as string | undefined;
   return text === undefined ? null : (JSON.parse(text) as unknown);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

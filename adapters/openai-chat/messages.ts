@@ -6,7 +6,8 @@ import type {
 import type { FailedCall, ToolCallError } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
-import { ToolUse } from "../../src/tool/use.ts";
+import { historyArguments, outputText, repliesOf } from "../../src/stream/history.ts";
+import type { ToolUse } from "../../src/tool/use.ts";
 import { toolName } from "./schema.ts";
 import type { NativeMessage, WirePart } from "./wire.ts";
 
@@ -55,12 +56,12 @@ export function assistantMessage(
 
 /** The result of one call: text as it is, anything else as JSON; nothing at all is `null`. */
 export function toolResult(use: ToolUse, output: unknown): ChatCompletionMessageParam {
-  return reply(use, typeof output === "string" ? output : (JSON.stringify(output) ?? "null"));
+  return reply(use, outputText(output));
 }
 
 /** The wire has no error flag: a failure is the JSON `{"error":"…"}`, which no model takes for a result. */
 export function toolError(error: ToolCallError): ChatCompletionMessageParam {
-  return reply(error.call, JSON.stringify({ error: error.message }));
+  return errorReply(error.call, error.message);
 }
 
 /**
@@ -70,25 +71,11 @@ export function toolError(error: ToolCallError): ChatCompletionMessageParam {
  * @throws TypeError while a call is still open or running: wait for the turn and for its executions first.
  */
 export function toolResults(turn: Turn): ChatCompletionMessageParam[] {
-  return turn.calls.map((call) => {
-    const { outcome } = call;
-    if (outcome === undefined) {
-      throw new TypeError(
-        `Call ${wireId(call)} (${call.name}) has not ended: read the stream to its end before toolResults().`,
-      );
-    }
-    if (!(outcome instanceof ToolUse)) return toolError(outcome);
-    switch (outcome.state) {
-      case "done":
-        return toolResult(outcome, outcome.result);
-      case "failed":
-        return toolError(outcome.error!);
-      case "new":
-        return reply(outcome, JSON.stringify({ error: `The call of ${outcome.name} was not executed.` }));
-      case "running":
-        throw new TypeError(`Call ${wireId(call)} (${call.name}) is running: await execute() before toolResults().`);
-    }
-  });
+  return repliesOf(turn, { result: toolResult, error: errorReply });
+}
+
+function errorReply(call: FailedCall, message: string): ChatCompletionMessageParam {
+  return reply(call, JSON.stringify({ error: message }));
 }
 
 /**
@@ -120,28 +107,6 @@ function nameOf({ name }: Pick<FailedCall, "name">): string {
   return toolName(name ?? "unnamed");
 }
 
-/**
- * The arguments as they may stand in the history: verbatim if they are the JSON of an object, else as they were mended,
- * else wrapped as `{"INVALID_JSON":"…"}`. Servers parse the history again and answer 400 or 500 to anything else.
- */
-function historyArguments(call: ToolCall): string {
-  const { argsText } = call;
-  if (isObjectJson(argsText)) return argsText;
-  const trimmed = argsText.trim();
-  if (trimmed === "" || trimmed === "null" || trimmed === '"null"') return "{}";
-  for (const { kind, after } of call.repairs) {
-    if (kind === "syntax" && typeof after === "string" && isObjectJson(after)) return after;
-  }
-  // Sent twice, or encoded twice: the value is sound, though the text is not.
-  if (isComplete(call) && isPlainObject(call.input)) return JSON.stringify(call.input);
-  return JSON.stringify({ INVALID_JSON: argsText });
-}
-
-/** Whether the arguments were read to their end, though the call may not have been released. */
-function isComplete({ outcome }: ToolCall): boolean {
-  return outcome instanceof ToolUse || outcome?.code === "turn_not_finished";
-}
-
 function contentOf(
   turn: Turn,
   native: NativeMessage,
@@ -161,19 +126,6 @@ function contentOf(
 
 function isLegacy({ metadata }: Pick<FailedCall, "metadata">): boolean {
   return metadata["functionCall"] === true;
-}
-
-function isObjectJson(text: string): boolean {
-  if (!/^\s*\{/.test(text)) return false;
-  try {
-    return isPlainObject(JSON.parse(text));
-  } catch {
-    return false;
-  }
-}
-
-function isPlainObject(value: unknown): boolean {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Two rounds of 32-bit FNV-1a, as nine digits of base 62. */

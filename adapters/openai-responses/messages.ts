@@ -7,6 +7,8 @@ import type { FailedCall, ToolCallError } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { isFreeText } from "../../src/schema/rewrites.ts";
+import { isRecord } from "../../src/schema/json.ts";
+import { historyArguments, outputText, repliesOf, wireId } from "../../src/stream/history.ts";
 import { ToolUse } from "../../src/tool/use.ts";
 import { toolName } from "./schema.ts";
 import type { NativeTurn, WireItem } from "./wire.ts";
@@ -45,7 +47,7 @@ export function toolResult(use: ToolUse, output: unknown): ResponseInputItem {
 
 /** The wire has no error flag: a failure is the JSON `{"error":"…"}`, which no model takes for a result. */
 export function toolError(error: ToolCallError): ResponseInputItem {
-  return reply(error.call, errorText(error.message));
+  return errorReply(error.call, error.message);
 }
 
 /**
@@ -55,25 +57,7 @@ export function toolError(error: ToolCallError): ResponseInputItem {
  * @throws TypeError while a call is still open or running: wait for the turn and for its executions first.
  */
 export function toolResults(turn: Turn): ResponseInputItem[] {
-  return turn.calls.map((call) => {
-    const { outcome } = call;
-    if (outcome === undefined) {
-      throw new TypeError(
-        `Call ${callId(call)} (${call.name}) has not ended: read the stream to its end before toolResults().`,
-      );
-    }
-    if (!(outcome instanceof ToolUse)) return toolError(outcome);
-    switch (outcome.state) {
-      case "done":
-        return toolResult(outcome, outcome.result);
-      case "failed":
-        return toolError(outcome.error!);
-      case "new":
-        return reply(outcome, errorText(`The call of ${outcome.name} was not executed.`));
-      case "running":
-        throw new TypeError(`Call ${callId(call)} (${call.name}) is running: await execute() before toolResults().`);
-    }
-  });
+  return repliesOf(turn, { result: toolResult, error: errorReply });
 }
 
 /** Text, or parts of text, images and files. */
@@ -96,20 +80,14 @@ export function resultContent(parts: ResultParts): { readonly content: ResultPar
 }
 
 function outputOf(output: unknown): Output {
-  if (typeof output === "string") return output;
   if (isRecord(output) && RESULT_CONTENT in output) return output["content"] as ResultParts;
-  return JSON.stringify(output) ?? "null";
-}
-
-/** The `call_id`, byte for byte; never the id of the item. Our own where a server gave none. */
-function callId({ id, invocationId }: Pick<FailedCall, "id" | "invocationId">): string {
-  return id || invocationId;
+  return outputText(output);
 }
 
 function reply(call: FailedCall, output: Output): ResponseInputItem {
   const { caller } = call.metadata;
   const reference = {
-    call_id: callId(call),
+    call_id: wireId(call),
     output,
     // A program that runs at the provider waits for it, not the model.
     ...(isCaller(caller) && { caller }),
@@ -119,38 +97,19 @@ function reply(call: FailedCall, output: Output): ResponseInputItem {
     : { type: "function_call_output", ...reference };
 }
 
-function errorText(message: string): string {
-  return JSON.stringify({ error: message });
+function errorReply(call: FailedCall, message: string): ResponseInputItem {
+  return reply(call, JSON.stringify({ error: message }));
 }
 
 /** A call as it goes back: the item as it came, its input such that every server can read it again. */
 function callItem(call: ToolCall, item: WireItem, done: boolean): WireItem {
   const name = typeof item.name === "string" && item.name !== "" ? item.name : (call.name ?? "unnamed");
   // Dirty names (token debris, dots) make a server refuse the whole history.
-  const known = { ...item, call_id: callId(call), name: isClean(name) ? name : toolName(name) };
+  const known = { ...item, call_id: wireId(call), name: isClean(name) ? name : toolName(name) };
   // It has not ended, but will have a result: no status says that.
   if (!done) delete (known as { status?: unknown }).status;
   if (isCustom(call)) return { ...known, type: "custom_tool_call", input: call.argsText };
   return { ...known, type: "function_call", arguments: historyArguments(call) };
-}
-
-/**
- * The arguments as they may stand in the history: verbatim if they are the JSON of an object, else as they were mended,
- * else wrapped as `{"INVALID_JSON":"…"}`. Some servers parse the history again and refuse anything else.
- */
-function historyArguments(call: ToolCall): string {
-  const { argsText } = call;
-  if (isObjectJson(argsText)) return argsText;
-  const trimmed = argsText.trim();
-  if (trimmed === "" || trimmed === "null" || trimmed === '"null"') return "{}";
-  if (call.outcome instanceof ToolUse) {
-    for (const { kind, after } of call.outcome.repairs) {
-      if (kind === "syntax" && typeof after === "string" && isObjectJson(after)) return after;
-    }
-    // Sent twice, or encoded twice: the value is sound, though the text is not.
-    if (isRecord(call.input)) return JSON.stringify(call.input);
-  }
-  return JSON.stringify({ INVALID_JSON: argsText });
 }
 
 /**
@@ -182,17 +141,4 @@ function isCaller(value: unknown): value is { type: "direct" } | { type: "progra
 
 function isClean(name: string): boolean {
   return /^[a-zA-Z0-9_-]+$/.test(name);
-}
-
-function isObjectJson(text: string): boolean {
-  if (!/^\s*\{/.test(text)) return false;
-  try {
-    return isRecord(JSON.parse(text));
-  } catch {
-    return false;
-  }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

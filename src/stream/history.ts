@@ -1,0 +1,84 @@
+import type { FailedCall } from "../errors.ts";
+import { parseJson } from "../json/index.ts";
+import { isRecord } from "../schema/json.ts";
+import { ToolUse } from "../tool/use.ts";
+import type { ToolCall } from "./call.ts";
+import type { Turn } from "./events.ts";
+
+/** How a wire says the outcome of one call. */
+export interface Replies<Reply> {
+  result(use: ToolUse, output: unknown): Reply;
+  error(call: FailedCall, message: string): Reply;
+}
+
+/**
+ * One reply for every call of a finished turn, in call order: its result, or why there is none.
+ * A call that was handed out and not executed is reported to the model as that.
+ *
+ * @throws TypeError while a call is still open or running: wait for the turn and for its executions first.
+ */
+export function repliesOf<Reply>(turn: Turn, replies: Replies<Reply>): Reply[] {
+  return turn.calls.map((call) => {
+    const { outcome } = call;
+    const label = `Call ${wireId(call)} (${call.name})`;
+    if (outcome === undefined) {
+      throw new TypeError(`${label} has not ended: read the stream to its end before toolResults().`);
+    }
+    if (!(outcome instanceof ToolUse)) return replies.error(outcome.call, outcome.message);
+    switch (outcome.state) {
+      case "done":
+        return replies.result(outcome, outcome.result);
+      case "failed":
+        return replies.error(outcome, outcome.error!.message);
+      case "new":
+        return replies.error(outcome, `The call of ${outcome.name} was not executed.`);
+      case "running":
+        throw new TypeError(`${label} is running: await execute() before toolResults().`);
+    }
+  });
+}
+
+/** The id under which a call goes back: the provider's, byte for byte; our own where it gave none. */
+export function wireId({ id, invocationId }: Pick<FailedCall, "id" | "invocationId">): string {
+  return id || invocationId;
+}
+
+/** An output as text: a string as it is, anything else as JSON, nothing at all as `null`. */
+export function outputText(output: unknown): string {
+  return typeof output === "string" ? output : (JSON.stringify(output) ?? "null");
+}
+
+/**
+ * The arguments as they may stand in the history: verbatim if they are the JSON of an object, else as they were mended,
+ * else wrapped as `{"INVALID_JSON":"…"}`, so that the model sees what it wrote. Servers parse the history again, and
+ * many refuse all of it for anything else.
+ */
+export function historyArguments(call: ToolCall): string {
+  const { argsText, outcome } = call;
+  if (isObjectJson(argsText)) return argsText;
+  if (["", "null", '"null"'].includes(argsText.trim())) return "{}";
+  for (const { kind, after } of call.repairs) {
+    if (kind === "syntax" && typeof after === "string" && isObjectJson(after)) return after;
+  }
+  // Sent twice, or encoded twice: the value is sound, though the text is not.
+  if (outcome instanceof ToolUse || outcome?.code === "turn_not_finished") {
+    const validated = outcome instanceof ToolUse ? outcome.input : outcome.call.input;
+    const value = [call.input, validated].find(isRecord);
+    if (value !== undefined) return JSON.stringify(value);
+  }
+  return JSON.stringify({ INVALID_JSON: argsText });
+}
+
+/** {@link historyArguments} as a value. */
+export function historyInput(call: ToolCall): Record<string, unknown> {
+  return parseJson(historyArguments(call)) as Record<string, unknown>;
+}
+
+function isObjectJson(text: string): boolean {
+  if (!/^\s*\{/.test(text)) return false;
+  try {
+    return isRecord(parseJson(text));
+  } catch {
+    return false;
+  }
+}
