@@ -1,6 +1,7 @@
 import { isRecord, mapSubschemas, type Rewrite } from "../lower.ts";
 import type { JsonSchema } from "../types.ts";
 import { describe, without } from "./keywords.ts";
+import { sameValue } from "./merge.ts";
 import { propertiesOf, requiredOf, typeOfKeyword, typeOfValue, typesOf } from "./types.ts";
 
 /** `const: "x"` becomes `enum: ["x"]`, with its type where none is named. */
@@ -88,21 +89,26 @@ export function tuplesToArrays(): Rewrite {
       const tuple = node[keyword] as (JsonSchema | boolean)[];
       const more = keyword === "prefixItems" ? node["items"] : node["additionalItems"];
       lose("A tuple becomes a list of any of its items, in any order.");
-      const kinds = [...tuple, ...(isRecord(more) ? [more as JsonSchema] : [])].filter(
-        (item) => typeof item !== "boolean",
-      );
+      const isClosed = isNothing(more) || isNothing(node["unevaluatedItems"]);
+      const kinds = [...tuple, ...(isRecord(more) ? [more as JsonSchema] : [])]
+        .map((item) => (item === true ? {} : item))
+        .filter((item) => !isNothing(item));
       const distinct = kinds.filter(
         (item, index) => kinds.findIndex((other) => JSON.stringify(other) === JSON.stringify(item)) === index,
       );
       const rest = without(node, ["prefixItems", "items", "additionalItems", "unevaluatedItems"]);
-      const closed = more === false || node["unevaluatedItems"] === false;
       return {
         ...rest,
         items: distinct.length === 1 ? (distinct[0] as JsonSchema) : distinct.length === 0 ? {} : { anyOf: distinct },
-        ...(closed && { maxItems: node["maxItems"] ?? tuple.length }),
+        ...(isClosed && { maxItems: node["maxItems"] ?? tuple.length }),
       };
     },
   };
+}
+
+/** `false`, or what {@link withoutBooleanSchemas} makes of it. */
+function isNothing(schema: unknown): boolean {
+  return schema === false || (isRecord(schema) && sameValue(schema, { not: {} }));
 }
 
 /** `true` becomes `{}`; a property that must not be there is left out, another `false` becomes `{ not: {} }`. */
