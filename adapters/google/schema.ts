@@ -1,4 +1,4 @@
-import type { Rewrite } from "../../src/schema/lower.ts";
+import { mapSubschemas, type Rewrite, type RewriteContext } from "../../src/schema/lower.ts";
 import {
   constToEnum,
   dropAnnotations,
@@ -109,9 +109,9 @@ const UNKNOWN = [
  * `parametersJsonSchema`: JSON Schema. What is not read there is passed over in silence, so it is moved into the
  * description, where the model can read it, and reported.
  *
- * Read are `$defs`, `$ref` (without neighbours), `type`, `format`, `title`, `description`, `enum`, `items`, `prefixItems`,
- * `minItems`, `maxItems`, `minimum`, `maximum`, `anyOf`, `oneOf` (as `anyOf`), `properties`, `additionalProperties` and
- * `required`: the list that `@google/genai` gives for `responseJsonSchema`.
+ * Read are `$defs`, `$ref` (without neighbours, in a cycle only below an optional property), `type`, `format`, `title`,
+ * `description`, `enum` (of strings and numbers), `items`, `prefixItems`, `minItems`, `maxItems`, `minimum`, `maximum`,
+ * `anyOf`, `oneOf` (as `anyOf`), `properties`, `additionalProperties` and `required`: the list that `@google/genai` gives for `responseJsonSchema`.
  * https://ai.google.dev/gemini-api/docs/structured-output#json-schema-support · https://github.com/googleapis/python-genai/issues/1093
  */
 export const jsonSchemaDialect: readonly Rewrite[] = [
@@ -121,13 +121,16 @@ export const jsonSchemaDialect: readonly Rewrite[] = [
   foldAllOf(),
   refsAlone(),
   flattenRootUnion(),
+  oneOfToAnyOf(),
   constToEnum(),
+  listedValues(),
   inclusiveBounds(),
   dropKeywords([...UNKNOWN, "minLength", "maxLength", "pattern", "minProperties", "maxProperties"], {
     toDescription: true,
   }),
   dropAnnotations(SILENT),
   requireDeclared(),
+  optionalCycles(),
   ensureObjectRoot(),
 ];
 
@@ -182,6 +185,68 @@ function closedTuples(): Rewrite {
       return { ...rest, prefixItems, maxItems: most };
     },
   };
+}
+
+/** Lists hold strings and numbers: `null` becomes a branch of its own, a list with anything else is only told. */
+function listedValues(): Rewrite {
+  const tell = stringEnums({ others: "describe" });
+  const isListed = (value: unknown) => typeof value === "string" || typeof value === "number";
+  return {
+    name: "listedValues",
+    apply(node, context) {
+      const { enum: values, type, title, description, ...rest } = node;
+      if (!Array.isArray(values) || values.every(isListed)) return node;
+      const others = values.filter((value) => value !== null);
+      if (others.length === 0 || !others.every(isListed)) return tell.apply(node, context);
+      const types = [type].flat().filter((one) => one !== undefined && one !== "null");
+      const listed = { ...(types.length > 0 && { type: types.length === 1 ? types[0] : types }), ...rest };
+      return {
+        ...(title !== undefined && { title }),
+        ...(description !== undefined && { description }),
+        anyOf: [{ ...listed, enum: others }, { type: "null" }],
+      };
+    },
+  };
+}
+
+/** "Cyclic references ... may only be used within non-required properties": the required property that closes a cycle becomes optional. */
+function optionalCycles(): Rewrite {
+  return {
+    name: "optionalCycles",
+    apply(node, { lose, resolve }) {
+      const { properties, required } = node;
+      if (!isObject(properties) || !Array.isArray(required)) return node;
+      const closing = required.filter((name) => needs(properties[name], node, resolve));
+      if (closing.length === 0) return node;
+      lose(`Properties that hold the same kind of object again can not be required: ${closing.join(", ")}.`);
+      const { required: _, ...rest } = node;
+      const left = required.filter((name) => !closing.includes(name));
+      return { ...rest, ...(left.length > 0 && { required: left }) };
+    },
+  };
+}
+
+/** Whether a schema leads to `target` through references, and through no optional property. */
+function needs(
+  schema: unknown,
+  target: JsonSchema,
+  resolve: RewriteContext["resolve"],
+  seen = new Set<unknown>(),
+): boolean {
+  if (schema === target) return true;
+  if (!isObject(schema) || seen.has(schema)) return false;
+  seen.add(schema);
+  const { $ref, properties, required, $defs: _, ...rest } = schema;
+  if (typeof $ref === "string" && needs(resolve($ref), target, resolve, seen)) return true;
+  if (isObject(properties) && Array.isArray(required)) {
+    if (required.some((name) => needs(properties[name], target, resolve, seen))) return true;
+  }
+  let found = false;
+  mapSubschemas(rest, (child) => {
+    found ||= needs(child, target, resolve, seen);
+    return child;
+  });
+  return found;
 }
 
 /** `exclusiveMinimum: 0` of an integer is `minimum: 1`. No loss. */
@@ -256,4 +321,8 @@ function filledObjects(): Rewrite {
       return isEmpty && !isRoot ? rest : node;
     },
   };
+}
+
+function isObject(value: unknown): value is JsonSchema {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

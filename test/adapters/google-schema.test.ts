@@ -111,9 +111,9 @@ describe("tools", () => {
     ],
     ["any value stays", {}, {}, []],
     [
-      "a union stays",
+      "oneOf is read as anyOf",
       { oneOf: [{ type: "string" }, { type: "number" }] },
-      { oneOf: [{ type: "string" }, { type: "number" }] },
+      { anyOf: [{ type: "string" }, { type: "number" }] },
       [],
     ],
     [
