@@ -193,8 +193,8 @@ const STRICT_LIMITS = { tools: 20, optional: 24, unions: 16 };
 /** Takes what a schema needs out of the budget; `false` and nothing taken when there is not enough left. */
 function spend(budget: typeof STRICT_LIMITS, schema: JsonSchema): boolean {
   const need = { tools: 1, optional: 0, unions: 0 };
-  walkSchema(schema, ({ properties, required, anyOf }) => {
-    if (Array.isArray(anyOf)) need.unions++;
+  walkSchema(schema, ({ properties, required, anyOf, type }) => {
+    if (Array.isArray(anyOf) || Array.isArray(type)) need.unions++;
     if (!isObject(properties)) return;
     need.optional += Object.keys(properties).length - (Array.isArray(required) ? required.length : 0);
   });
