@@ -4,5 +4,7 @@ import { standardDecorators } from "./test/standard-decorators.ts";
 export default defineConfig({
   plugins: [standardDecorators],
   test: {
-    reporters: ["default", "./test/totals-reporter.ts"], include: ["test/**/*.test.ts"] },
+    reporters: ["default", "./test/totals-reporter.ts"],
+    include: ["test/**/*.test.ts"],
+  },
 });

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { Adapter, StreamEvent, Tool } from "../src/index.ts";
-import { defineTool, jsonSchema, ToolUse } from "../src/index.ts";
+import type { Adapter, StreamEvent, Tool, ToolUse } from "../src/index.ts";
+import { defineTool, jsonSchema } from "../src/index.ts";
 import type { TurnSummary } from "../src/testing/index.ts";
 
 export const fixturesDir = resolve(import.meta.dirname, "../fixtures");

@@ -2,6 +2,7 @@ import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import { toolChunk } from "../../src/stream/chunk.ts";
 import type { FinishReason, Usage } from "../../src/stream/events.ts";
+import { isRecord } from "../../src/schema/json.ts";
 import type { WireBlock, WireDelta, WireError, WireEvent, WireMessage, WireStopDetails, WireUsage } from "./wire.ts";
 
 /** Everything that {@link createParser} takes: an event of a stream, a whole message, or the `[DONE]` that gateways add. */
@@ -207,7 +208,7 @@ export function createParser(sink: ParserSink): Parser<ParserInput> {
     record.done = true;
     if (call !== undefined) {
       const { turnIndex, callIndex } = call;
-      const whole = isObject(input) ? input : undefined;
+      const whole = isRecord(input) ? input : undefined;
       const text = input === undefined || whole !== undefined ? undefined : inputText(input);
       sink.tool(toolChunk(turnIndex, callIndex, undefined, undefined, text, true, undefined, whole));
       return;
@@ -233,7 +234,7 @@ export function createParser(sink: ParserSink): Parser<ParserInput> {
     if (block.thinking) sink.reasoning(block.thinking);
     const { call } = opened.record;
     if (mayBeCut) {
-      const input = isObject(block.input) ? block.input : undefined;
+      const input = isRecord(block.input) ? block.input : undefined;
       if (call !== undefined) cut(call, "the limit of tokens fell into it", input);
       return;
     }
@@ -261,7 +262,7 @@ export function createParser(sink: ParserSink): Parser<ParserInput> {
 
   function serverCallEnded(result: WireBlock, id: string): void {
     const { content } = result;
-    const failed = result.is_error === true || (isObject(content) && String(content["type"]).endsWith("_error"));
+    const failed = result.is_error === true || (isRecord(content) && String(content["type"]).endsWith("_error"));
     // The call may be one of an earlier turn, whose program waited for our results.
     const call = serverCalls.get(id);
     sink.providerTool({
@@ -361,15 +362,11 @@ function isServerCall({ type }: { readonly type: string }): boolean {
 }
 
 function isEmpty(input: unknown): boolean {
-  return isNothing(input) || input === "" || (isObject(input) && Object.keys(input).length === 0);
+  return isNothing(input) || input === "" || (isRecord(input) && Object.keys(input).length === 0);
 }
 
 function isNothing(value: unknown): value is null | undefined {
   return value === null || value === undefined;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** An input that is no object: the text itself from gateways that do not parse it, else something for the schema to refuse. */

@@ -3,6 +3,7 @@ import type { FunctionDeclarationsTool, ToolConfig as LegacyToolConfig } from "@
 import { defineAdapter, type EventSource, type ToolChoice } from "../../src/adapter.ts";
 import { parseResponse, readTurn, type ReadOptions } from "../../src/read.ts";
 import type { ToolSource } from "../../src/tool/tool-set.ts";
+import { isRecord } from "../../src/schema/json.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
 import { createParser } from "./parser.ts";
@@ -112,10 +113,6 @@ function recognises(event: unknown): boolean {
   if (Array.isArray(event)) return event.length > 0 && event.every(recognises);
   if (typeof event !== "object" || event === null) return false;
   const { candidates, promptFeedback, usageMetadata, error } = event as Record<string, unknown>;
-  if (Array.isArray(candidates) || isObject(promptFeedback) || isObject(usageMetadata)) return true;
-  return isObject(error) && typeof error["code"] === "number" && /^[A-Z_]+$/.test(String(error["status"]));
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  if (Array.isArray(candidates) || isRecord(promptFeedback) || isRecord(usageMetadata)) return true;
+  return isRecord(error) && typeof error["code"] === "number" && /^[A-Z_]+$/.test(String(error["status"]));
 }

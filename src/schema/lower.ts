@@ -1,3 +1,4 @@
+import { isRecord } from "./json.ts";
 import type { JsonSchema } from "./types.ts";
 
 /** One thing that a provider's schema dialect can not say. */
@@ -283,8 +284,4 @@ function decodeToken(token: string): string {
 
 function isSchema(value: unknown): value is JsonSchema | boolean {
   return typeof value === "boolean" || isRecord(value);
-}
-
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

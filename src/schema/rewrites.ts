@@ -19,13 +19,6 @@ export {
   spreadUnions,
   typeArrayToAnyOf,
 } from "./rewrites/unions.ts";
-export {
-  anyTypes,
-  constToEnum,
-  ensureType,
-  stringEnums,
-  tuplesToArrays,
-  withoutBooleanSchemas,
-} from "./rewrites/values.ts";
+export { constToEnum, ensureType, stringEnums, tuplesToArrays, withoutBooleanSchemas } from "./rewrites/values.ts";
 export { dropAnnotations, dropKeywords, keepFormats, limitMinItems } from "./rewrites/keywords.ts";
 export { functionSchema, isFreeText, strictFunctionSchema } from "./rewrites/functions.ts";

@@ -126,7 +126,7 @@ export class ToolBuffer {
   end(finish?: FinishReason): (ToolUse | ToolCallError)[] {
     this.#ended = true;
     for (const state of this.#states) if (state.outcome === undefined) this.#settleAtEnd(state, finish);
-    const rest = this.#settled.sort((a, b) => positionOf(a) - positionOf(b));
+    const rest = this.#settled.toSorted((a, b) => positionOf(a) - positionOf(b));
     this.#settled = [];
     return rest;
   }

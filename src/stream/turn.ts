@@ -133,7 +133,7 @@ export class TurnReader {
     const rest = this.#buffer.end(turn.error === undefined ? turn.finishReason : undefined);
     turn.finishReason = this.#neutralReason();
     const isCleanEnd = turn.error === undefined && isClean(turn.finishReason);
-    const outcomes = [...this.#held, ...rest].sort((a, b) => positionOf(a) - positionOf(b));
+    const outcomes = [...this.#held, ...rest].toSorted((a, b) => positionOf(a) - positionOf(b));
     for (const outcome of outcomes) {
       if (outcome instanceof ToolCallError) this.#events.push({ type: "tool-error", error: outcome });
       else if (isCleanEnd || outcome.tool.eager) this.#releaseUse(outcome);

@@ -1,4 +1,4 @@
-import { isRecord } from "../lower.ts";
+import { isRecord } from "../json.ts";
 import type { JsonSchema } from "../types.ts";
 import { ANNOTATIONS, own, propertiesOf } from "./types.ts";
 

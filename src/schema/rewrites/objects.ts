@@ -1,4 +1,5 @@
-import { isRecord, type Rewrite, type RewriteContext } from "../lower.ts";
+import { isRecord } from "../json.ts";
+import type { Rewrite, RewriteContext } from "../lower.ts";
 import type { JsonSchema } from "../types.ts";
 import { describe, without } from "./keywords.ts";
 import { admitsNull, branchesOf, isObjectNode, own, propertiesOf, requiredOf, typesOf, ANNOTATIONS } from "./types.ts";

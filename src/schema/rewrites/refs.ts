@@ -1,12 +1,5 @@
-import {
-  isRecord,
-  mapSubschemas,
-  MAX_SUBSCHEMAS,
-  resolveRef,
-  walkSchema,
-  type Rewrite,
-  type RewriteContext,
-} from "../lower.ts";
+import { isRecord } from "../json.ts";
+import { mapSubschemas, MAX_SUBSCHEMAS, resolveRef, walkSchema, type Rewrite, type RewriteContext } from "../lower.ts";
 import type { JsonSchema } from "../types.ts";
 import { without } from "./keywords.ts";
 import { mergeSchemas } from "./merge.ts";

@@ -1,4 +1,5 @@
-import { isRecord, mapSubschemas, type Rewrite } from "../lower.ts";
+import { isRecord } from "../json.ts";
+import { mapSubschemas, type Rewrite } from "../lower.ts";
 import type { JsonSchema } from "../types.ts";
 import { describe, without } from "./keywords.ts";
 import { sameValue } from "./merge.ts";
@@ -71,7 +72,7 @@ function impliedTypes(node: JsonSchema): readonly string[] {
 }
 
 /** `{ type: [...] }`: for {@link ensureType}. */
-export function anyTypes(types: readonly string[]): JsonSchema {
+function anyTypes(types: readonly string[]): JsonSchema {
   return { type: types };
 }
 
