@@ -1,4 +1,5 @@
-import { describe, expect, it } from "vitest";
+import { toStrictJsonSchema } from "openai/lib/transform";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { cohere } from "../../adapters/cohere/index.ts";
@@ -6,7 +7,6 @@ import { google } from "../../adapters/google/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../../adapters/openai-responses/index.ts";
 import type { Adapter, ToolsOptions } from "../../src/adapter.ts";
-import { isToolError } from "../../src/errors.ts";
 import type { Loss } from "../../src/schema/lower.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
 import { defineTool, type Tool } from "../../src/tool/tool.ts";
@@ -748,6 +748,343 @@ function openaiSchemas(strict: boolean): Lower[] {
       return param.type === "function" ? param.parameters : undefined;
     },
   ];
+}
+
+it.each(Object.entries(rows))("the SDK's own rule for strict mode changes nothing more: %s", (_, { says }) => {
+  const { schema } = says["openai strict"];
+  expect(toStrictJsonSchema(structuredClone(schema!))).toEqual(schema);
+});
+
+it.each(dialects)("a zod schema and the equal JSON Schema are the same: %s", (dialect) => {
+  const shape = z.object({ kind: z.literal("a"), when: z.iso.datetime().optional() }).describe("One.");
+  const ofZod = z.object({
+    name: z.string().min(1).describe("Who."),
+    tags: z.array(z.string()).max(3),
+    level: z.enum(["low", "high"]).optional(),
+    size: z.number().nullable(),
+    count: z.number().default(1),
+    either: z.union([z.string(), z.boolean()]),
+    scores: z.record(z.string(), z.number()),
+    shape,
+  });
+  const plain: JsonSchema = object(
+    {
+      name: { type: "string", minLength: 1, description: "Who." },
+      tags: { type: "array", items: text, maxItems: 3 },
+      level: { type: "string", enum: ["low", "high"] },
+      size: { type: ["number", "null"] },
+      count: { type: "number", default: 1 },
+      either: { type: ["string", "boolean"] },
+      scores: { type: "object", propertyNames: text, additionalProperties: number },
+      shape: {
+        ...object({ kind: { type: "string", const: "a" }, when: isoDateTime(shape) }, ["kind"]),
+        description: "One.",
+      },
+    },
+    ["name", "tags", "size", "either", "scores", "shape"],
+  );
+  for (const lower of lowering[dialect]) {
+    const losses: [Loss[], Loss[]] = [[], []];
+    const ours = lower(defineTool({ name: "t", inputSchema: ofZod }), { onLoss: (loss) => losses[0].push(loss) });
+    const theirs = lower(toolOf(plain), { onLoss: (loss) => losses[1].push(loss) });
+    expect(ours).toEqual(theirs);
+    expect(losses[0]).toEqual(losses[1]);
+  }
+});
+
+/** The pattern that zod writes beside its date-time format is its own affair. */
+function isoDateTime(shape: z.ZodType): unknown {
+  return (z.toJSONSchema(shape, { io: "input" }).properties as Record<string, unknown>)["when"];
+}
+
+describe("strict: auto", () => {
+  /** Which of the schemas stay plain, since strict mode would lose what the plain form says. */
+  const plain: Readonly<Record<"openai" | "anthropic" | "cohere", readonly (keyof typeof rows)[]>> = {
+    openai: [
+      "an object that says it is open",
+      "a record",
+      "an array of anything",
+      "the length of an array",
+      "a closed tuple",
+      "a tuple with more of one kind",
+      "oneOf, of which several may fit",
+      "any value",
+      "the length of a string",
+      "what must not be",
+      "a reference", // for the minLength in it
+    ],
+    anthropic: [
+      "an object that says it is open",
+      "a record",
+      "the length of an array",
+      "a closed tuple",
+      "a tuple with more of one kind",
+      "oneOf, of which several may fit",
+      "null, as a branch", // for the minimum in it
+      "any value",
+      "the bounds of a number",
+      "an exclusive bound of an integer",
+      "the length of a string",
+      "a pattern",
+      "a pattern without anchors",
+      "what must not be",
+      "a reference",
+      "a recursive reference",
+      "a recursive reference in a required property",
+    ],
+    cohere: [
+      "the length of an array",
+      "a closed tuple",
+      "a tuple with more of one kind",
+      "oneOf, of which several may fit",
+      "a union of objects at the root", // the only one that sends it as it is in the plain form
+      "null, as a branch",
+      "the bounds of a number",
+      "an exclusive bound of an integer",
+      "the length of a string",
+      "a pattern",
+      "a format that some of them know",
+      "what must not be",
+      "a reference",
+    ],
+  };
+
+  it.each(Object.entries(rows))("%s", (name, { given, says }) => {
+    const tool = toolOf(given);
+    const options: ToolsOptions = { strict: "auto", onLoss: "ignore" };
+    const isStrict = {
+      openai: openaiChat.tools([tool], options).map((param) => param.type === "function" && param.function.strict),
+      responses: openaiResponses.tools([tool], options).map((param) => param.type === "function" && param.strict),
+      anthropic: anthropic.tools([tool], options).map(({ strict }) => strict),
+      cohere: [cohere.request([tool], options).strictTools],
+    };
+    const expected = (wire: keyof typeof plain) => [!plain[wire].includes(name)];
+    expect(isStrict.openai.map(Boolean)).toEqual(expected("openai"));
+    expect(isStrict.responses.map(Boolean)).toEqual(expected("openai"));
+    expect(isStrict.anthropic.map(Boolean)).toEqual(expected("anthropic"));
+    expect(isStrict.cohere.map(Boolean)).toEqual(expected("cohere"));
+
+    const sent = openaiResponses.tools([tool], options)[0]!;
+    const form = plain.openai.includes(name) ? "openai plain" : "openai strict";
+    expect(sent.type === "function" && sent.parameters).toEqual(says[form].schema);
+    // Google has no strict form of a tool; nothing is lost by asking.
+    expect(google.tools([tool], options)).toEqual(google.tools([tool], { onLoss: "ignore" }));
+  });
+
+  it("makes no more tools strict than one request to Anthropic may have unions", () => {
+    const tools = Array.from({ length: 17 }, (_, index) =>
+      defineTool({ name: `t${index}`, inputSchema: rows["an enum of mixed values"]!.given }),
+    );
+    const params = anthropic.tools(tools, { strict: "auto", onLoss: "ignore" });
+    expect(params.filter(({ strict }) => strict === true)).toHaveLength(16);
+  });
+});
+
+const adapters: readonly Adapter[] = [openaiChat, openaiResponses, anthropic, google, cohere];
+
+describe.each(adapters)("onLoss of $name", (adapter) => {
+  const schema = adapter === google ? { not: { required: ["x"] } } : { type: "array", items: false, minItems: 9 };
+  const options: ToolsOptions = { strict: adapter.capabilities.strict };
+  const tool = () => toolOf(object({ a: schema, b: text }));
+
+  it("throws one error with all losses", () => {
+    const lower = () => adapter.tools([tool()], { ...options, onLoss: "throw" });
+    expect(lower).toThrow(expect.objectContaining({ code: "schema_loss" }));
+    expect(lower).toThrow(/at \/properties\/a/);
+  });
+
+  it("warns once a tool, which is the default", () => {
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    const once = tool();
+    adapter.tools([once], options);
+    adapter.tools([once], { ...options, onLoss: "warn" });
+    expect(warn.mock.calls).toEqual([[expect.stringContaining(`${adapter.name} can not say all`)]]);
+    warn.mockRestore();
+  });
+
+  it("says nothing when told to ignore", () => {
+    const warn = vi.spyOn(console, "warn").mockImplementation(() => {});
+    adapter.tools([tool()], { ...options, onLoss: "ignore" });
+    expect(warn).not.toHaveBeenCalled();
+    warn.mockRestore();
+  });
+
+  it("hands each loss to a function, with tool, path, rule and message", () => {
+    const losses: Loss[] = [];
+    adapter.tools([tool()], { ...options, onLoss: (loss) => losses.push(loss) });
+    expect(losses.length).toBeGreaterThan(0);
+    for (const { tool: name, path, rule, message } of losses) {
+      expect([name, path.startsWith("/properties/a"), rule !== "", message !== ""]).toEqual(["t", true, true, true]);
+    }
+  });
+});
+
+/** One call of the tool `t`, as each provider answers with it. */
+const answers: Readonly<Record<string, (input: unknown) => object>> = {
+  "openai-chat": (input) => ({
+    object: "chat.completion",
+    choices: [
+      {
+        index: 0,
+        finish_reason: "tool_calls",
+        message: {
+          role: "assistant",
+          content: null,
+          tool_calls: [{ id: "call_1", type: "function", function: { name: "t", arguments: JSON.stringify(input) } }],
+        },
+      },
+    ],
+  }),
+  "openai-responses": (input) => ({
+    object: "response",
+    status: "completed",
+    output: [
+      {
+        type: "function_call",
+        id: "fc_1",
+        call_id: "call_1",
+        name: "t",
+        arguments: JSON.stringify(input),
+        status: "completed",
+      },
+    ],
+  }),
+  anthropic: (input) => ({
+    type: "message",
+    role: "assistant",
+    content: [{ type: "tool_use", id: "toolu_1", name: "t", input }],
+    stop_reason: "tool_use",
+  }),
+  google: (input) => ({
+    candidates: [
+      { content: { role: "model", parts: [{ functionCall: { name: "t", args: input } }] }, finishReason: "STOP" },
+    ],
+  }),
+  cohere: (input) => ({
+    finish_reason: "TOOL_CALL",
+    message: {
+      role: "assistant",
+      tool_calls: [{ id: "t_1", type: "function", function: { name: "t", arguments: JSON.stringify(input) } }],
+    },
+  }),
+};
+
+/** The input that a handler of this schema would get for what the model wrote, or why it gets none. */
+function received(adapter: Adapter, given: JsonSchema, written: unknown): unknown {
+  const tools = [toolOf(given)];
+  for (const event of adapter.parse(answers[adapter.name]!(written), { tools })) {
+    if (event.type === "tool-use") return event.use.input;
+    if (event.type === "tool-error") return event.error.message;
+  }
+  return undefined;
+}
+
+describe.each(adapters)("what strict mode forces is undone: $name", (adapter) => {
+  it("a null for what is optional is absent, at any depth", () => {
+    const filter = object({ field: text, value: { type: ["string", "null"] }, exact: { type: "boolean" } }, ["field"]);
+    const given = {
+      ...object(
+        {
+          query: text,
+          limit: { type: "integer", default: 10 },
+          filters: { type: "array", items: filter },
+          sort: { anyOf: [text, object({ by: text, order: { type: "string", enum: ["asc", "desc"] } }, ["by"])] },
+          tree: { $ref: "#/$defs/Node" },
+        },
+        ["query"],
+      ),
+      $defs: { Node: node },
+    };
+    const written = {
+      query: "x",
+      limit: null,
+      filters: [
+        { field: "a", value: null, exact: null },
+        { field: "b", value: "c", exact: true },
+      ],
+      sort: { by: "date", order: null },
+      tree: { value: "root", children: [{ value: "leaf", children: null }] },
+    };
+    expect(received(adapter, given, written)).toEqual({
+      query: "x",
+      // Of a plain JSON Schema `default` is an annotation: only libraries fill it in.
+      filters: [
+        { field: "a", value: null }, // it may be null: this null is the model's own
+        { field: "b", value: "c", exact: true },
+      ],
+      sort: { by: "date" },
+      tree: { value: "root", children: [{ value: "leaf" }] },
+    });
+  });
+
+  it("a default of a library stands for the null", () => {
+    const tools = [defineTool({ name: "t", inputSchema: z.object({ a: z.string(), n: z.number().default(5) }) })];
+    const events = adapter.parse(answers[adapter.name]!({ a: "x", n: null }), { tools });
+    expect(events.find(({ type }) => type === "tool-use")).toMatchObject({
+      use: { input: { a: "x", n: 5 }, repairs: [{ kind: "null_dropped", path: ["n"], before: null }] },
+    });
+  });
+});
+
+/** What a model may answer at the least: null wherever it may. */
+describe("whatever strict mode lets through with nothing lost, the tool takes", () => {
+  const strict: readonly [Adapter, Dialect][] = [
+    [openaiChat, "openai strict"],
+    [openaiResponses, "openai strict"],
+    [anthropic, "anthropic strict"],
+    [cohere, "cohere strict"],
+  ];
+  const cases = strict.flatMap(([adapter, dialect]) =>
+    Object.entries(rows)
+      .filter(([, { says }]) => says[dialect].losses.length === 0)
+      .map(([name, { given, says }]) => ({ name, given, adapter, wire: adapter.name, schema: says[dialect].schema! })),
+  );
+  it.each(cases)("$wire: $name", ({ given, adapter, schema }) => {
+    expect(received(adapter, given, least(schema, schema))).toBeTypeOf("object");
+  });
+});
+
+function least(schema: JsonSchema, root: JsonSchema): unknown {
+  const {
+    type,
+    anyOf,
+    enum: values,
+    $ref,
+    properties,
+    required,
+    items,
+    minItems,
+  } = schema as {
+    [keyword: string]: any;
+  };
+  const definitions = root["$defs"] as Record<string, JsonSchema>;
+  if ($ref !== undefined) return least(definitions[$ref.slice("#/$defs/".length)]!, root);
+  if ("const" in schema) return schema["const"];
+  if (values !== undefined) return values.includes(null) ? null : values[0];
+  const branches = anyOf as JsonSchema[] | undefined;
+  if (branches !== undefined) return branches.some((one) => one["type"] === "null") ? null : least(branches[0]!, root);
+  const types = [type].flat();
+  if (types.includes("null")) return null;
+  if (types.includes("object")) {
+    const names: string[] = required ?? [];
+    return Object.fromEntries(names.map((name) => [name, least(properties[name], root)]));
+  }
+  if (types.includes("array")) {
+    const length = minItems ?? (items?.$ref === undefined ? 1 : 0); // a recursion has to end
+    return Array.from({ length }, () => least(items ?? {}, root));
+  }
+  if (types.includes("integer") || types.includes("number")) {
+    const { minimum = 0, exclusiveMinimum } = schema as { minimum?: number; exclusiveMinimum?: number };
+    return exclusiveMinimum === undefined ? minimum : exclusiveMinimum + 1;
+  }
+  if (types.includes("boolean")) return true;
+  if (schema["pattern"] !== undefined) return "EUR";
+  const formats: Record<string, string> = {
+    "date-time": "2026-11-22T10:00:00Z",
+    uuid: "123e4567-e89b-42d3-a456-426614174000",
+    email: "a@example.com",
+  };
+  return formats[String(schema["format"])] ?? "text";
 }
 
 function toolOf(inputSchema: JsonSchema): Tool {
