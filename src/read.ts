@@ -154,13 +154,14 @@ async function* pump(
   try {
     for (let step = await steps.next(); step.done !== true; step = await steps.next()) {
       const item: unknown = step.value;
-      if (item instanceof Uint8Array) {
+      // By what it is, not by its class: under some test runners bytes are of another realm.
+      if (ArrayBuffer.isView(item)) {
         decoder ??= createDecoder({
           onEvent: push,
           onError: (error) => reader.fail(error),
           maxEventBytes: reader.maxEventBytes,
         });
-        decoder.feed(item);
+        decoder.feed(item as Uint8Array);
       } else push(item);
       if (reader.isOver) break;
       if (reader.hasEvents) yield reader.take();

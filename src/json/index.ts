@@ -1,4 +1,4 @@
 export { parseJson } from "./parse.ts";
-export { createJsonParser, type JsonChange, type JsonParser, type JsonState } from "./parser.ts";
-export { repairJson, type RepairLimits, type RepairOutcome } from "./repair.ts";
+export { createJsonParser, type JsonChange, type JsonParser } from "./parser.ts";
+export { repairJson } from "./repair.ts";
 export { closedByItself, exceedsDepth } from "./scan.ts";

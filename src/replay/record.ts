@@ -84,8 +84,8 @@ function recordEvents<Event>(source: AsyncIterable<Event>): Recorded<AsyncIterab
     let complete = false;
     try {
       for await (const event of source) {
-        if (event instanceof Uint8Array) sawBytes = true;
-        keeper.keep(event instanceof Uint8Array ? event.slice() : encoder.encode(`${JSON.stringify(event)}\n`));
+        if (isBytes(event)) sawBytes = true;
+        keeper.keep(isBytes(event) ? event.slice() : encoder.encode(`${JSON.stringify(event)}\n`));
         yield event;
       }
       complete = true;
@@ -125,4 +125,9 @@ function createKeeper(contentType: string | undefined): {
     },
     recording: promise,
   };
+}
+
+/** By what it is, not by its class: under some test runners bytes are of another realm. */
+function isBytes(event: unknown): event is Uint8Array {
+  return ArrayBuffer.isView(event);
 }

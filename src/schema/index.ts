@@ -5,7 +5,7 @@ import { isStandardSchema, standardSchema } from "./standard.ts";
 import type { JsonSchema, Schema } from "./types.ts";
 
 export type { JsonSchema, Schema, Validation } from "./types.ts";
-export { coerce, dropNulls, type Coerced, type Coercion } from "./coerce.ts";
+export { coerce, dropNulls, type Coercion } from "./coerce.ts";
 
 /**
  * What a tool takes as a schema: a schema of a library that speaks Standard Schema (zod 4, valibot, arktype, ...),

@@ -15,7 +15,7 @@ function lower(tools: Parameters<typeof lowerTools>[0], options?: LowerToolsOpti
     plain,
     ...(hasStrict && { strict }),
     options,
-    make: (tool, lowered) => ({ ...lowered, description: tool.description }),
+    make: ({ description }, lowered) => ({ ...lowered, description }),
   });
 }
 
