@@ -1,14 +1,14 @@
-import { parseArgs, styleText } from "node:util";
+import { styleText } from "node:util";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { ToolError } from "../errors.ts";
 import { loadRecording, serveReplay, type Recording } from "../replay/index.ts";
-import { jsonSchema } from "../schema/index.ts";
-import { defineTool, type Tool } from "../tool/tool.ts";
+import type { Tool } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
 import { clients, type Client } from "./clients.ts";
-import { loadTools } from "./tools-file.ts";
-import { createView } from "./view.ts";
+import { demoTools, executable } from "./demo-tools.ts";
+import { paced } from "./paced.ts";
+import { messageOf, parseOptions, CommandError, UsageError } from "./usage-error.ts";
+import { createView, isWatched } from "./view.ts";
 import { adapterNamed, adapters } from "./wires.ts";
 
 export const usage = `toolstream demo [--live PROVIDER --model MODEL] [--prompt TEXT]
@@ -23,21 +23,23 @@ official SDK clients and a local server. No key and no network.
 const PROMPT = "What is the weather in Oslo, which orders of ada are open, and what is 17 * 23? Use the tools.";
 
 export async function demoCommand(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
+  const { values } = parseOptions({
     args: [...args],
     options: { live: { type: "string" }, model: { type: "string" }, prompt: { type: "string" } },
   });
   const prompt = values.prompt ?? PROMPT;
   const dir = resolve(import.meta.dirname, "../../fixtures");
   if (values.live !== undefined) return live(values.live, values.model, prompt, demoTools());
+  if (values.model !== undefined || values.prompt !== undefined) {
+    throw new UsageError("--model and --prompt are for --live: without it recordings are shown.");
+  }
   if (!existsSync(dir))
-    throw new ToolError(
-      "invalid_recording",
-      `The recordings of the demo are not at ${dir}: it runs in a checkout of the repository.`,
+    throw new CommandError(
+      `The recordings of the demo are not at ${dir}: it runs in a checkout of the repository (npm start).`,
     );
 
   const tools = await executable(join(dir, "tools.json"));
-  const isLive = process.stdout.isTTY === true && !process.env["CI"];
+  const isLive = isWatched(process.stdout);
   const fixtures = new Map<string, { stream: Recording }>();
   for (const { name } of adapters) {
     const recording = await loadRecording(join(dir, name, "demo"));
@@ -101,9 +103,9 @@ async function show(client: Client, ask: Parameters<Client["open"]>[0]): Promise
   let firstCallMs: number | undefined;
   let events = 0;
   const running: Promise<void>[] = [];
-  const run = async (use: ToolUse) => view.result(use, await use.execute().catch((error: unknown) => String(error)));
+  const run = async (use: ToolUse) => view.result(use, await use.execute().catch((error: unknown) => error));
 
-  const stream = client.adapter.read(await client.open(ask), { tools: ask.tools });
+  const stream = client.adapter.read(await opened(client, ask), { tools: ask.tools });
   for await (const event of stream) {
     events++;
     view.event(event);
@@ -125,6 +127,18 @@ async function show(client: Client, ask: Parameters<Client["open"]>[0]): Promise
   };
 }
 
+/** @throws CommandError with what the provider, or the connection, has said */
+async function opened(client: Client, ask: Parameters<Client["open"]>[0]): Promise<AsyncIterable<unknown>> {
+  try {
+    return await client.open(ask);
+  } catch (error) {
+    const { cause, status } = error as { cause?: unknown; status?: unknown };
+    const why = cause instanceof Error ? ` (${messageOf(cause)})` : "";
+    const hint = status === 401 || status === 403 ? ` Is the key in ${client.keys.join(" or ")} right?` : "";
+    throw new CommandError(`${client.title} gave no stream: ${messageOf(error)}${why}.${hint}`, { cause: error });
+  }
+}
+
 function table(rows: readonly Row[]): string {
   const head = ["provider", "events", "calls", "executed", "repairs", "first call"];
   const body = rows.map((row) => [
@@ -141,64 +155,6 @@ function table(rows: readonly Row[]): string {
       .map((cell, column) => (column === 0 ? cell.padEnd(widths[column]!) : cell.padStart(widths[column]!)))
       .join("  ");
   return `\n${bold(line(head))}\n${body.map(line).join("\n")}`;
-}
-
-/** An event every few milliseconds, since a recording without timing would be over before it is seen. */
-function paced(recording: Recording): Recording {
-  const text = new TextDecoder("latin1").decode(recording.bytes);
-  const chunks = (text.match(/[^]*?(?:\r?\n){2}|[^]+$/g) ?? []).map((frame, at) => ({
-    atMs: at * 15,
-    length: frame.length,
-  }));
-  return { ...recording, chunks };
-}
-
-/** The tools of the fixtures, with handlers that answer as such tools would. */
-async function executable(path: string): Promise<readonly Tool[]> {
-  const answers = handlers();
-  return (await loadTools(path)).map((tool) => {
-    const { name, description, inputSchema, effect } = tool;
-    const execute = answers[name] ?? ((input: unknown) => ({ ok: true, input }));
-    return defineTool({ name, inputSchema, effect, execute, ...(description === undefined ? {} : { description }) });
-  });
-}
-
-function demoTools(): readonly Tool[] {
-  const answers = handlers();
-  const text = { type: "string" };
-  const tool = (name: string, description: string, property: string) =>
-    defineTool({
-      name,
-      description,
-      effect: "read",
-      inputSchema: jsonSchema({
-        type: "object",
-        properties: { [property]: text },
-        required: [property],
-        additionalProperties: false,
-      }),
-      execute: answers[name]!,
-    });
-  return [
-    tool("get_weather", "Current weather of a city.", "city"),
-    tool("find_orders", "Find orders of a customer.", "customer"),
-    tool("calculate", "Evaluate an arithmetic expression.", "expression"),
-  ];
-}
-
-function handlers(): Readonly<Record<string, (input: any) => unknown>> {
-  return {
-    get_weather: ({ city }) => ({ city, celsius: 4 + (String(city).length % 20), sky: "clear" }),
-    now: () => ({ utc: new Date().toISOString() }),
-    find_orders: async ({ customer, limit = 10 }) => ({ customer, orders: ["A-1001", "A-1002"].slice(0, limit) }),
-    calculate: ({ expression }) => ({ expression, note: "this demo does not calculate" }),
-    refund_order: async ({ order_id, amount }) => ({ order_id, refunded: amount }),
-    write_file: ({ path, content }) => ({
-      path,
-      characters: String(content).length,
-      note: "not written: this is a demo",
-    }),
-  };
 }
 
 function bold(text: string): string {

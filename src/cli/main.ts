@@ -5,6 +5,7 @@ import * as record from "./record.ts";
 import * as replay from "./replay.ts";
 import * as schema from "./schema.ts";
 import * as serve from "./serve.ts";
+import { CommandError } from "./usage-error.ts";
 
 interface Command {
   run(args: readonly string[]): Promise<number>;
@@ -54,8 +55,13 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  // What the user got wrong is said in words; anything else is ours and keeps its stack.
-  const isUsers = isToolError(error) || error instanceof TypeError;
-  process.stderr.write(`toolstream: ${isUsers ? error.message : ((error as Error).stack ?? String(error))}\n`);
-  process.exitCode = isUsers && error instanceof TypeError ? 2 : 1;
+  // What the user can mend is said in words; anything else is ours and keeps its stack.
+  if (error instanceof CommandError) fail(error.message, error.exitStatus);
+  else if (isToolError(error)) fail(error.message, 1);
+  else fail((error as Error)?.stack ?? String(error), 1);
+}
+
+function fail(message: string, status: number): void {
+  process.stderr.write(`toolstream: ${message}\n`);
+  process.exitCode = status;
 }

@@ -1,6 +1,6 @@
-import { parseArgs } from "node:util";
 import { recordingProxy } from "../replay/index.ts";
-import { fired, portOf, untilInterrupted } from "./serve.ts";
+import { fired, listening, untilInterrupted } from "./serve.ts";
+import { messageOf, parseOptions, portOf, UsageError } from "./usage-error.ts";
 import { adapterNamed } from "./wires.ts";
 
 export const usage = `toolstream record --wire NAME --url URL --out FILE [--port N]
@@ -15,30 +15,41 @@ Request headers, keys and cookies are passed on and never written.
 
 /** Records until it is interrupted. */
 export async function recordCommand(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
+  const { values } = parseOptions({
     args: [...args],
     options: { wire: { type: "string" }, url: { type: "string" }, out: { type: "string" }, port: { type: "string" } },
   });
   const { wire, url, out } = values;
   if (wire === undefined || url === undefined || out === undefined) {
-    throw new TypeError(`record needs --wire, --url and --out.\n\n${usage}`);
+    throw new UsageError(`record needs --wire, --url and --out.\n\n${usage}`);
   }
+  if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {
+    throw new UsageError(`--url is an http or https URL, like https://api.openai.com, got ${JSON.stringify(url)}.`);
+  }
+  const adapter = adapterNamed(wire);
+  const port = portOf(values.port);
   const stop = untilInterrupted();
-  const proxy = await recordingProxy({
-    url,
-    out,
-    wire: adapterNamed(wire),
-    port: portOf(values.port),
-    signal: stop,
-    onRecording: (recording, response) => {
-      const note = recording.complete ? "" : ", incomplete";
-      process.stdout.write(
-        `${response.file}: ${recording.bytes.length} bytes of ${response.method} ${response.path}${note}\n`,
-      );
-    },
-  });
+  let status = 0;
+  const proxy = await listening(
+    port,
+    recordingProxy({
+      url,
+      out,
+      wire: adapter,
+      port,
+      signal: stop,
+      onRecording: ({ bytes, complete }, { file, method, path }) => {
+        const note = complete ? "" : ", incomplete: it was cut";
+        process.stdout.write(`${file}: ${bytes.length} bytes of ${method} ${path}${note}\n`);
+      },
+      onError: (error) => {
+        status = 1;
+        process.stderr.write(`toolstream: the recording could not be saved: ${messageOf(error)}\n`);
+      },
+    }),
+  );
   process.stdout.write(`Recording ${url} at ${proxy.url}. Use it as the base URL. Press Ctrl+C to stop.\n`);
   await fired(stop);
   await proxy.close();
-  return 0;
+  return status;
 }

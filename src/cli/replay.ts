@@ -1,26 +1,39 @@
-import { parseArgs } from "node:util";
 import { isToolError } from "../errors.ts";
-import { loadRecording, replay, type Recording } from "../replay/index.ts";
-import { summarize } from "../testing/index.ts";
+import type { TurnStream } from "../read.ts";
+import type { Turn } from "../stream/events.ts";
+import { summarize, type TurnSummary } from "../testing/index.ts";
 import type { Tool } from "../tool/tool.ts";
+import { openInput, recordingsAt } from "./inputs.ts";
 import { loadTools } from "./tools-file.ts";
-import { createView } from "./view.ts";
-import { adapterNamed, recognise } from "./wires.ts";
+import { parseOptions, speedOf, UsageError } from "./usage-error.ts";
+import { printable } from "./text.ts";
+import { createView, isWatched } from "./view.ts";
+import { adapterNamed, checkWire } from "./wires.ts";
 
 export const usage = `toolstream replay FILE... [--wire NAME] [--tools FILE] [--speed N] [--json]
 
 Shows recordings as they happened.
 
-  FILE          a recorded body (.sse, .ndjson, .json), or the folder of a fixture
+  FILE          a recorded body (.sse, .ndjson, .json), the folder of a fixture, a folder of such,
+                or - for the standard input, which is shown as it comes
   --wire NAME   the wire format; recognised from the content when not given
   --tools FILE  a JSON array of { name, description, parameters }, or a module that exports tools;
                 without it every tool name is accepted and inputs are not validated
   --speed N     N times as fast as recorded; default: at once
-  --json        one line of JSON a file`;
+  --json        one line of JSON a file
+
+Exit status 1 when a file could not be read or recognised; the others are shown all the same.`;
+
+interface ReplayOptions {
+  readonly wire: string | undefined;
+  readonly tools: readonly Tool[] | undefined;
+  readonly speed: number | undefined;
+  readonly isJson: boolean;
+}
 
 /** @returns the exit status */
 export async function replayCommand(args: readonly string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = parseOptions({
     args: [...args],
     allowPositionals: true,
     options: {
@@ -30,50 +43,84 @@ export async function replayCommand(args: readonly string[]): Promise<number> {
       json: { type: "boolean" },
     },
   });
-  if (positionals.length === 0) throw new TypeError(`replay needs at least one file.\n\n${usage}`);
-  const speed = values.speed === undefined ? Infinity : Number(values.speed);
-  if (!(speed > 0)) throw new TypeError(`--speed is a positive number, got ${JSON.stringify(values.speed)}.`);
+  if (positionals.length === 0) throw new UsageError(`replay needs at least one file.\n\n${usage}`);
+  const speed = speedOf(values.speed);
+  const wire = values.wire === undefined ? undefined : adapterNamed(values.wire).name;
   const tools = values.tools === undefined ? undefined : await loadTools(values.tools);
-  if (values.wire !== undefined) adapterNamed(values.wire);
-  const show = values.json === true ? showJson : showLive;
+  const options: ReplayOptions = { wire, tools, speed, isJson: values.json === true };
+
   let status = 0;
-  for (const file of positionals) {
-    try {
-      const recording = await loadRecording(file);
-      await show(file, recording, { wire: values.wire, tools, speed });
-    } catch (error) {
-      if (!isToolError(error)) throw error;
-      status = 1;
-      if (values.json === true)
-        printLine({ ...NOTHING, file, wire: values.wire ?? null, error: { code: error.code, message: error.message } });
-      else process.stderr.write(`${error.message}\n`);
+  for (const path of positionals) {
+    for (const file of await recordingsAt(path)) {
+      if (!(await replayOne(file, options))) status = 1;
     }
   }
   return status;
 }
 
-interface ShowOptions {
-  readonly wire: string | undefined;
-  readonly tools: readonly Tool[] | undefined;
-  readonly speed: number;
+/** @returns whether the file could be read and recognised; how its turn ended is another matter */
+async function replayOne(file: string, { wire, tools, speed, isJson }: ReplayOptions): Promise<boolean> {
+  try {
+    const isPaced = !isJson && isWatched(process.stdout);
+    const { adapter, body, bytes } = await openInput(file, { wire, speed, isPaced });
+    const text = { isBroken: false };
+    const stream = adapter.read(watchText(body, text), { tools });
+    const turn = isJson ? await stream.done() : await show(`${file} (${adapter.name})`, stream);
+    const lost = saysNothing(turn) ? turn.error?.code : undefined;
+    if (lost === "connection_lost" && bytes !== undefined) checkWire(bytes, adapter);
+    if (isJson) printLine({ file, ...summarize(turn) });
+    return !text.isBroken && lost !== "invalid_event";
+  } catch (error) {
+    if (!isToolError(error)) throw error;
+    const { code, message } = error;
+    if (isJson) printLine({ ...NOTHING, file, wire: wire ?? null, error: { code, message } });
+    else process.stderr.write(`toolstream: ${message.startsWith(file) ? "" : `${file}: `}${message}\n`);
+    return false;
+  }
 }
 
-/** The fields of a line about a file that could not be read. */
-const NOTHING = { text: "", finishReason: null, providerFinishReason: null, toolCalls: [], providerToolCalls: [] };
-
-async function showJson(file: string, recording: Recording, { wire, tools, speed }: ShowOptions): Promise<void> {
-  const adapter = wire === undefined ? recognise(recording.bytes) : adapterNamed(wire);
-  const turn = await adapter.read(replay(recording, { speed }), { tools }).done();
-  printLine({ file, ...summarize(turn) });
-}
-
-async function showLive(file: string, recording: Recording, { wire, tools, speed }: ShowOptions): Promise<void> {
-  const adapter = wire === undefined ? recognise(recording.bytes) : adapterNamed(wire);
-  process.stdout.write(`${file} (${adapter.name})\n`);
+async function show(title: string, stream: TurnStream): Promise<Turn> {
+  process.stdout.write(`${printable(title)}\n`);
   const view = createView(process.stdout);
-  for await (const event of adapter.read(replay(recording, { speed }), { tools })) view.event(event);
+  for await (const event of stream) view.event(event);
   view.end();
+  return stream.turn;
 }
+
+/** The bytes as they are, and whether all of them were UTF-8; a character that the end cuts is no fault. */
+async function* watchText(body: AsyncIterable<Uint8Array>, text: { isBroken: boolean }): AsyncGenerator<Uint8Array> {
+  const utf8 = new TextDecoder("utf-8", { fatal: true });
+  for await (const bytes of body) {
+    try {
+      if (!text.isBroken) utf8.decode(bytes, { stream: true });
+    } catch {
+      text.isBroken = true;
+    }
+    yield bytes;
+  }
+}
+
+/** Whether nothing of a body was understood: it was cut or failed before its first word, or is of another wire. */
+function saysNothing(turn: Turn): boolean {
+  const { text, reasoning, refusal, calls, providerToolCalls, providerFinishReason } = turn;
+  return (
+    text + reasoning + refusal === "" && calls.length + providerToolCalls.length === 0 && providerFinishReason === null
+  );
+}
+
+/** The fields of a line about a file that could not be read; in the order of every line. */
+const NOTHING: TurnSummary & { file: string } = {
+  file: "",
+  wire: "",
+  text: "",
+  reasoning: "",
+  refusal: "",
+  finishReason: null,
+  providerFinishReason: null,
+  toolCalls: [],
+  providerToolCalls: [],
+  error: null,
+};
 
 function printLine(value: unknown): void {
   process.stdout.write(`${JSON.stringify(value)}\n`);

@@ -1,6 +1,6 @@
-import { parseArgs } from "node:util";
 import type { Loss } from "../schema/lower.ts";
 import { loadTools } from "./tools-file.ts";
+import { parseOptions, UsageError } from "./usage-error.ts";
 import { adapterNamed } from "./wires.ts";
 
 export const usage = `toolstream schema --tools FILE --provider NAME [--strict]
@@ -13,12 +13,12 @@ Prints the tools as the provider's request takes them, and what its schema diale
 
 /** @returns the exit status */
 export async function schemaCommand(args: readonly string[]): Promise<number> {
-  const { values } = parseArgs({
+  const { values } = parseOptions({
     args: [...args],
     options: { tools: { type: "string" }, provider: { type: "string" }, strict: { type: "boolean" } },
   });
   if (values.tools === undefined || values.provider === undefined) {
-    throw new TypeError(`schema needs --tools and --provider.\n\n${usage}`);
+    throw new UsageError(`schema needs --tools and --provider.\n\n${usage}`);
   }
   const adapter = adapterNamed(values.provider);
   const losses: Loss[] = [];

@@ -1,8 +1,8 @@
-import { parseArgs } from "node:util";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { ToolError } from "../errors.ts";
 import { serveReplay } from "../replay/index.ts";
+import { CommandError, parseOptions, portOf, speedOf, UsageError } from "./usage-error.ts";
 import { adapters } from "./wires.ts";
 
 export const usage = `toolstream serve [DIR] [--port N] [--speed N]
@@ -15,21 +15,27 @@ Answers as the providers do, from recordings in DIR/<wire>/<case>/. Point an SDK
 
 /** Serves until it is interrupted. */
 export async function serveCommand(args: readonly string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = parseOptions({
     args: [...args],
     allowPositionals: true,
     options: { port: { type: "string" }, speed: { type: "string" } },
   });
-  const [dir = "fixtures"] = positionals;
+  const [dir = "fixtures", ...others] = positionals;
+  if (others.length > 0) throw new UsageError(`serve takes one folder, got ${positionals.join(" and ")}.`);
+  const port = portOf(values.port);
+  const speed = speedOf(values.speed);
   const wires = await wiresIn(dir);
   const stop = untilInterrupted();
-  const server = await serveReplay({
-    adapters,
-    fixtures: dir,
-    port: portOf(values.port),
-    speed: values.speed === undefined ? Infinity : Number(values.speed),
-    signal: stop,
-  });
+  const server = await listening(
+    port,
+    serveReplay({
+      adapters,
+      fixtures: dir,
+      port,
+      speed,
+      signal: stop,
+    }),
+  );
   process.stdout.write(`Replaying ${dir} at ${server.url}. Base URLs:\n`);
   for (const [wire, cases] of wires) process.stdout.write(`  ${server.url}/${wire}/<case>  (${cases.join(", ")})\n`);
   process.stdout.write("Press Ctrl+C to stop.\n");
@@ -52,11 +58,21 @@ async function wiresIn(dir: string): Promise<[string, string[]][]> {
   );
 }
 
-/** @throws TypeError for what is no port */
-export function portOf(text: string | undefined): number {
-  const port = text === undefined ? 0 : Number(text);
-  if (Number.isInteger(port) && port >= 0 && port <= 65535) return port;
-  throw new TypeError(`--port is a number from 0 to 65535, got ${JSON.stringify(text)}.`);
+/**
+ * The server, once it listens.
+ *
+ * @throws CommandError that says why it can not, and what to do
+ */
+export async function listening<Server>(port: number, server: Promise<Server>): Promise<Server> {
+  try {
+    return await server;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const next = "Name another with --port, or leave it out for a free one.";
+    if (code === "EADDRINUSE") throw new CommandError(`Port ${port} is in use. ${next}`);
+    if (code === "EACCES") throw new CommandError(`Port ${port} may not be used by this user. ${next}`);
+    throw error;
+  }
 }
 
 /** Fires on Ctrl+C and when the process is asked to end. */

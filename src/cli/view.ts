@@ -3,6 +3,9 @@ import { ToolCallError } from "../errors.ts";
 import type { ToolCall } from "../stream/call.ts";
 import type { StreamEvent } from "../stream/events.ts";
 import type { ToolUse } from "../tool/use.ts";
+import { frame, repairLine, type FrameState, type Paint, type PanelState } from "./frame.ts";
+import { inlineValue } from "./render.ts";
+import { printable, short } from "./text.ts";
 
 /** Shows the events of one stream to a person. */
 export interface View {
@@ -17,142 +20,146 @@ export interface Screen {
   write(text: string): void;
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
+  readonly rows?: number | undefined;
 }
 
-type Style = Parameters<typeof styleText>[0];
+/** Whether someone watches: on a terminal, and not under CI. */
+export function isWatched(screen: Screen): boolean {
+  return screen.isTTY === true && !process.env["CI"] && process.env["TERM"] !== "dumb";
+}
 
 /** A live view on a terminal, plain lines under CI or into a pipe. */
 export function createView(screen: Screen): View {
-  return screen.isTTY === true && !process.env["CI"] ? liveView(screen) : plainView(screen);
+  return isWatched(screen) ? liveView(screen) : plainView(screen);
 }
 
 /** One line for what happened; text is printed when the next thing happens. */
-function plainView(screen: Screen): View {
+export function plainView(screen: Screen): View {
   let text = "";
-  const print = (line: string) => {
-    if (text.trim() !== "") screen.write(`  text      ${text.trim().replaceAll("\n", "\n            ")}\n`);
+  let textWord = "";
+  const print = (word: string, rest: string) =>
+    screen.write(`  ${word.padEnd(9)} ${printable(rest).replaceAll("\n", `\n${" ".repeat(12)}`)}\n`);
+  const flush = () => {
+    if (text.trim() !== "") print(textWord, text.trim());
     text = "";
-    screen.write(`${line}\n`);
   };
   return {
     event(event) {
-      if (event.type === "text-delta") text += event.delta;
-      else for (const [word, rest] of linesOf(event)) print(`  ${word.padEnd(9)} ${rest}`);
+      const word = TEXTS[event.type];
+      if (word !== undefined && "delta" in event) {
+        if (word !== textWord) flush();
+        textWord = word;
+        text += event.delta;
+        return;
+      }
+      const line = lineOf(event);
+      if (line === undefined) return;
+      flush();
+      print(...line);
     },
-    result: (use, output) => print(`  result    ${use.name} -> ${short(output, 160)}`),
-    end: () => {
-      if (text !== "") print("");
+    result(use, output) {
+      flush();
+      const said = output instanceof Error ? `failed: ${output.message}` : (JSON.stringify(output) ?? "nothing");
+      print("result", `${use.name} -> ${short(said, 160)}`);
     },
+    end: flush,
   };
 }
 
-function linesOf(event: StreamEvent): [string, string][] {
+/** The word for each kind of text. */
+const TEXTS: Partial<Record<StreamEvent["type"], string>> = {
+  "text-delta": "text",
+  "reasoning-delta": "thinking",
+  "refusal-delta": "refusal",
+};
+
+function lineOf(event: StreamEvent): [string, string] | undefined {
   switch (event.type) {
     case "tool-input-start":
-      return [["call", `${event.call.name} ${labelOf(event.call)}`]];
-    case "tool-use":
-      return [["use", `${event.use.name} ${short(event.use.input, 160)}${repairsOf(event.use.repairs.length)}`]];
+      return ["call", `${event.call.name} ${event.call.id ?? ""}`.trimEnd()];
+    case "tool-use": {
+      const repairs = event.use.repairs.map((repair) => ` [${repairLine(repair)}]`).join("");
+      return ["use", `${event.use.name} ${short(JSON.stringify(event.use.input) ?? "", 160)}${repairs}`];
+    }
     case "tool-error":
-      return [["error", `${event.error.call.name ?? "?"}: ${event.error.code}: ${event.error.message}`]];
+      return ["error", `${event.error.call.name ?? "?"}: ${event.error.code}: ${event.error.message}`];
     case "provider-tool":
-      return [["provider", `${event.call.name} ${event.call.status}`]];
+      return ["provider", `${event.call.name} ${event.call.status}`];
     case "finish":
-      return [["finish", `${event.reason} (${event.providerReason ?? "no reason given"})`]];
+      return ["finish", `${event.reason} (${event.providerReason ?? "no reason given"})`];
     case "error":
-      return [["failed", `${event.error.code}: ${event.error.message}`]];
+      return ["failed", `${event.error.code}: ${event.error.message}`];
     default:
-      return [];
+      return undefined;
   }
 }
 
-/** Lines of one panel. */
-const PANEL_HEIGHT = 9;
 const FRAME_MS = 30;
 
 /** Text above, and the calls as panels side by side, each with its partial input as it fills. */
-function liveView(screen: Screen): View {
-  const color = (style: Style, text: string) => styleText(style, text, { stream: process.stdout });
+export function liveView(screen: Screen): View {
+  const paint: Paint = (style, text) => styleText(style, text, { stream: process.stdout });
   const calls: ToolCall[] = [];
   const results = new Map<string, string>();
   const notes: string[] = [];
+  let reasoning = "";
   let text = "";
   let height = 0;
-  let drawnAt = 0;
+  let drawnAt = -Infinity;
+  let timer: NodeJS.Timeout | undefined;
 
-  function draw(): void {
+  function draw(isLast: boolean): void {
+    clearTimeout(timer);
+    timer = undefined;
     drawnAt = performance.now();
-    const width = Math.max(40, (screen.columns ?? 80) - 1);
-    const lines = [...wrap(text, width).slice(-4), ...panels(width), ...notes];
-    const up = height > 0 ? `\u001B[${height}A` : "";
-    screen.write(`${up}\u001B[0J${lines.map((line) => `${line}\n`).join("")}`);
+    const state: FrameState = { reasoning, text, notes, panels: calls.map((call) => panelOf(call, results)) };
+    const columns = Math.max(12, (screen.columns ?? 80) - 1);
+    const lines = frame(state, { columns, rows: isLast ? Infinity : Math.max(2, (screen.rows ?? 24) - 1) }, paint);
+    screen.write(redraw(lines, height));
     height = lines.length;
   }
-
-  function panels(width: number): string[] {
-    const perRow = Math.max(1, Math.min(calls.length, Math.floor(width / 36)));
-    const panelWidth = Math.floor(width / perRow) - 1;
-    const rows: string[] = [];
-    for (let at = 0; at < calls.length; at += perRow) {
-      const row = calls.slice(at, at + perRow).map((call) => panel(call, panelWidth));
-      for (let line = 0; line < PANEL_HEIGHT; line++) rows.push(row.map((lines) => lines[line]!).join(" "));
-    }
-    return rows;
-  }
-
-  function panel(call: ToolCall, width: number): string[] {
-    const { outcome } = call;
-    const [mark, style]: [string, Style] =
-      outcome === undefined ? ["…", "yellow"] : outcome instanceof ToolCallError ? ["✗", "red"] : ["✓", "green"];
-    const head = ` ${mark} ${call.name ?? "?"} ${labelOf(call)}`;
-    const foot = outcome instanceof ToolCallError ? outcome.code : (results.get(call.invocationId) ?? "");
-    const body = wrap(JSON.stringify(call.input, undefined, 2) ?? "", width - 2).slice(-(PANEL_HEIGHT - 3));
-    return [
-      color([style, "bold"], fit(head, width)),
-      ...Array.from({ length: PANEL_HEIGHT - 3 }, (_, line) => fit(`  ${body[line] ?? ""}`, width)),
-      color(outcome instanceof ToolCallError ? "red" : "cyan", fit(foot === "" ? "" : ` → ${foot}`, width)),
-      fit("", width),
-    ];
+  /** At most a frame every 30 ms, and always one for what came last. */
+  function drawSoon(): void {
+    if (performance.now() - drawnAt >= FRAME_MS) draw(false);
+    else timer ??= setTimeout(draw, FRAME_MS, false);
   }
 
   return {
     event(event) {
-      if (event.type === "text-delta") text += event.delta;
+      if (event.type === "reasoning-delta") reasoning += event.delta;
+      else if (event.type === "text-delta" || event.type === "refusal-delta") text += event.delta;
       else if (event.type === "tool-input-start") calls.push(event.call);
-      else if (event.type !== "tool-input-delta" && event.type !== "tool-use" && event.type !== "tool-error") {
-        notes.push(...linesOf(event).map(([word, rest]) => color("dim", `${word} ${rest}`)));
+      else if (event.type === "finish" || event.type === "error" || event.type === "provider-tool") {
+        notes.push(lineOf(event)!.join(" "));
       }
-      if (performance.now() - drawnAt > FRAME_MS) draw();
+      drawSoon();
     },
     result(use, output) {
-      results.set(use.invocationId, short(output, 60));
-      draw();
+      results.set(use.invocationId, output instanceof Error ? `failed: ${output.message}` : inlineValue(output, 200));
+      drawSoon();
     },
-    end: draw,
+    end: () => draw(true),
   };
 }
 
-/** A value on one line. */
-export function short(value: unknown, length: number): string {
-  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? String(value));
-  const line = text.replace(/\s+/g, " ");
-  return line.length > length ? `${line.slice(0, length - 1)}…` : line;
+function panelOf(call: ToolCall, results: ReadonlyMap<string, string>): PanelState {
+  const { outcome } = call;
+  const common = { name: call.name ?? "?", id: call.id ?? "", repairs: call.repairs };
+  if (outcome === undefined) return { ...common, repairs: [], input: call.input, status: "open", outcome: undefined };
+  if (outcome instanceof ToolCallError) {
+    const { code, message } = outcome;
+    return { ...common, input: outcome.call.input, status: "failed", outcome: `${code}: ${message}` };
+  }
+  const status = call.released ? "released" : "held";
+  return { ...common, input: outcome.input, status, outcome: results.get(call.invocationId) };
 }
 
-function labelOf(call: ToolCall): string {
-  return call.id === null || call.id === "" ? "" : `(${call.id})`;
-}
-
-function repairsOf(count: number): string {
-  return count === 0 ? "" : ` [${count} ${count === 1 ? "repair" : "repairs"}]`;
-}
-
-function wrap(text: string, width: number): string[] {
-  return text.split("\n").flatMap((line) => {
-    if (line.length <= width) return [line];
-    return Array.from({ length: Math.ceil(line.length / width) }, (_, at) => line.slice(at * width, (at + 1) * width));
-  });
-}
-
-function fit(text: string, width: number): string {
-  return text.length > width ? `${text.slice(0, width - 1)}…` : text.padEnd(width);
+/**
+ * Draws over the lines that are there, in one write: a terminal that knows how shows it at once (mode 2026), no line
+ * is empty in between, and a line that turns out too wide is cut (mode 7), so that the height stays what it is.
+ */
+function redraw(lines: readonly string[], heightBefore: number): string {
+  const up = heightBefore > 0 ? `\u001B[${heightBefore}A` : "";
+  const body = lines.map((line) => `${line}\u001B[K\n`).join("");
+  return `\u001B[?2026h\u001B[?7l${up}\r${body}\u001B[0J\u001B[?7h\u001B[?2026l`;
 }

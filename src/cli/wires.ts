@@ -6,6 +6,7 @@ import { openaiResponses } from "../../adapters/openai-responses/index.ts";
 import type { Adapter } from "../adapter.ts";
 import { ToolError } from "../errors.ts";
 import { createDecoder } from "../wire/index.ts";
+import { UsageError } from "./usage-error.ts";
 
 /** Every wire of the command line, by name. */
 export const adapters: readonly Adapter[] = [openaiChat, openaiResponses, anthropic, google, cohere];
@@ -21,19 +22,19 @@ const aliases: Readonly<Record<string, string>> = {
   gemini: "google",
 };
 
-/** @throws ToolError `unknown_wire` that names the ones there are */
+/** @throws UsageError that names the ones there are */
 export function adapterNamed(name: string): Adapter {
   const wanted = Object.hasOwn(aliases, name) ? aliases[name] : name;
   const adapter = adapters.find((candidate) => candidate.name === wanted);
   if (adapter !== undefined) return adapter;
-  throw new ToolError(
-    "unknown_wire",
-    `There is no wire ${JSON.stringify(name)}. The wires are: ${adapters.map((known) => known.name).join(", ")}.`,
-  );
+  const names = adapters.map((known) => known.name).join(", ");
+  throw new UsageError(`There is no wire ${JSON.stringify(name)}. The wires are: ${names}.`);
 }
 
 /** How many events are looked at: some streams begin with events that say nothing. */
 const EVENTS_TO_LOOK_AT = 50;
+/** A piece at a time, since the first few events of a long recording are enough. */
+const PIECE_BYTES = 4096;
 
 /**
  * Tells the wire of a body from its content.
@@ -41,26 +42,65 @@ const EVENTS_TO_LOOK_AT = 50;
  * @throws ToolError `unknown_wire`, `invalid_event` for a body that holds no events
  */
 export function recognise(bytes: Uint8Array): Adapter {
-  const events: unknown[] = [];
+  const look = createLook();
+  for (let at = 0; at < bytes.length && !look.isDecided; at += PIECE_BYTES) {
+    look.feed(bytes.subarray(at, at + PIECE_BYTES));
+  }
+  return look.end();
+}
+
+/**
+ * Of a body in which `adapter` has found nothing: whether it is of another wire.
+ *
+ * @throws ToolError `unknown_wire`
+ */
+export function checkWire(bytes: Uint8Array, adapter: Adapter): void {
+  let other: Adapter | undefined;
+  try {
+    other = recognise(bytes);
+  } catch {
+    other = undefined;
+  }
+  if (other === adapter) return;
+  const hint =
+    other === undefined ? "No other is recognised in it." : `It looks like ${other.name}: name that, or none.`;
+  throw new ToolError("unknown_wire", `Nothing in the body is of the wire ${adapter.name}. ${hint}`);
+}
+
+/** Looks at a body as it comes. */
+export interface Look {
+  feed(bytes: Uint8Array): void;
+  /** More bytes would change nothing. */
+  readonly isDecided: boolean;
+  /** @throws ToolError `unknown_wire`, `invalid_event` */
+  end(): Adapter;
+}
+
+export function createLook(): Look {
+  let adapter: Adapter | undefined;
   let failure: ToolError | undefined;
+  let seen = 0;
+  const isDecided = () => adapter !== undefined || failure !== undefined || seen >= EVENTS_TO_LOOK_AT;
   const decoder = createDecoder({
-    onEvent: (event) => {
-      if (events.length < EVENTS_TO_LOOK_AT) events.push(event);
+    onEvent(event) {
+      if (isDecided()) return;
+      seen++;
+      adapter = adapters.find((candidate) => candidate.recognises(event));
     },
-    onError: (error) => (failure = error),
+    onError: (error) => (failure ??= error),
   });
-  // A piece at a time, since the first few events of a long recording are enough.
-  for (let at = 0; at < bytes.length && events.length < EVENTS_TO_LOOK_AT && failure === undefined; at += 4096) {
-    decoder.feed(bytes.subarray(at, at + 4096));
-  }
-  if (failure === undefined && events.length < EVENTS_TO_LOOK_AT) decoder.end();
-  for (const event of events) {
-    const adapter = adapters.find((candidate) => candidate.recognises(event));
-    if (adapter !== undefined) return adapter;
-  }
-  if (failure !== undefined) throw failure;
-  throw new ToolError(
-    "unknown_wire",
-    `The content looks like none of the wires ${adapters.map((known) => known.name).join(", ")}. Name it with --wire.`,
-  );
+  return {
+    feed: (bytes) => decoder.feed(bytes),
+    get isDecided() {
+      return isDecided();
+    },
+    end() {
+      if (!isDecided()) decoder.end();
+      if (adapter !== undefined) return adapter;
+      if (failure !== undefined) throw failure;
+      const names = adapters.map((known) => known.name).join(", ");
+      const what = seen === 0 ? "The body holds no events" : `The content looks like none of the wires ${names}`;
+      throw new ToolError("unknown_wire", `${what}. If you know the wire, name it with --wire.`);
+    },
+  };
 }

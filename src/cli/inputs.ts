@@ -1,0 +1,96 @@
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Adapter } from "../adapter.ts";
+import { ToolError } from "../errors.ts";
+import { loadRecording, replay, type Recording } from "../replay/index.ts";
+import { paced } from "./paced.ts";
+import { adapterNamed, createLook, recognise } from "./wires.ts";
+
+/** A recorded body, and who reads it. */
+export interface Input {
+  readonly adapter: Adapter;
+  readonly body: AsyncIterable<Uint8Array>;
+  /** The whole of it, where it is known. */
+  readonly bytes?: Uint8Array;
+}
+
+export interface InputOptions {
+  /** Recognised from the content when not given. */
+  readonly wire: string | undefined;
+  /** Default: at once. */
+  readonly speed: number | undefined;
+  /** Whether a recording without timing is given one, where `speed` is given. */
+  readonly isPaced: boolean;
+}
+
+/**
+ * Opens a recording; `-` is the standard input, which is read as it comes.
+ *
+ * @throws ToolError `invalid_recording`, `unknown_wire`, `invalid_event`
+ */
+export async function openInput(file: string, { wire, speed, isPaced }: InputOptions): Promise<Input> {
+  if (file === "-") return openStandardInput(wire);
+  const loaded = await loadRecording(file);
+  const recording: Recording = isPaced && speed !== undefined ? paced(loaded) : loaded;
+  const adapter = wire === undefined ? recognise(recording.bytes) : adapterNamed(wire);
+  return { adapter, body: replay(recording, { speed }), bytes: recording.bytes };
+}
+
+async function openStandardInput(wire: string | undefined): Promise<Input> {
+  const source = process.stdin[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
+  const look = createLook();
+  const seen: Uint8Array[] = [];
+  for (;;) {
+    const step = await source.next();
+    if (step.done === true) break;
+    seen.push(step.value);
+    look.feed(step.value);
+    if (wire !== undefined || look.isDecided) break;
+  }
+  if (seen.length === 0) {
+    throw new ToolError("invalid_recording", "-: nothing came on the standard input. Pipe a response into it.");
+  }
+  const adapter = wire === undefined ? look.end() : adapterNamed(wire);
+  return { adapter, body: continued(seen, source) };
+}
+
+async function* continued(seen: readonly Uint8Array[], source: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* seen;
+    for (let step = await source.next(); step.done !== true; step = await source.next()) yield step.value;
+  } finally {
+    // The turn may be over while the pipe stays open: it must not hold up the end.
+    await source.return?.();
+  }
+}
+
+/** Folders may hold folders of wires, which hold folders of cases. */
+const MAX_DEPTH = 3;
+
+/**
+ * The recordings that are meant by a path: itself, or for a folder that is no fixture itself every fixture
+ * (a folder with a `stream.*`) and every `.sse` and `.ndjson` below it, in the order of their names.
+ */
+export async function recordingsAt(path: string): Promise<readonly string[]> {
+  const isFolder = await stat(path).then(
+    (stats) => stats.isDirectory(),
+    () => false,
+  );
+  if (!isFolder) return [path];
+  const found = await recordingsBelow(path, MAX_DEPTH);
+  // A folder with nothing in it is opened all the same: that says what is wrong with it.
+  return found.length === 0 ? [path] : found;
+}
+
+async function recordingsBelow(folder: string, depth: number): Promise<readonly string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  if (entries.some((entry) => /^stream\.(?:sse|ndjson|json)$/.test(entry.name))) return [folder];
+  const found: string[] = [];
+  for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    if (entry.name.startsWith(".") || entry.name === "node_modules") continue;
+    const path = join(folder, entry.name);
+    if (entry.isDirectory() && depth > 0) found.push(...(await recordingsBelow(path, depth - 1)));
+    else if (entry.isFile() && /\.(?:sse|ndjson)$/.test(entry.name)) found.push(path);
+  }
+  return found;
+}

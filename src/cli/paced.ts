@@ -1,0 +1,28 @@
+import type { RecordedChunk, Recording } from "../replay/index.ts";
+
+/** So long a paced recording takes: long enough to be watched, short enough to be waited for. */
+const TOTAL_MS = 2000;
+const MAX_FRAME_MS = 40;
+const PIECE_BYTES = 256;
+
+/** The recording with its timing; one that has none gets an event every few milliseconds, two seconds in all. */
+export function paced(recording: Recording): Recording {
+  if (recording.chunks.length > 0) return recording;
+  const ends = frameEnds(recording.bytes);
+  const step = Math.min(MAX_FRAME_MS, TOTAL_MS / ends.length);
+  const chunks: RecordedChunk[] = ends.map((end, at) => ({ atMs: at * step, length: end - (ends[at - 1] ?? 0) }));
+  return { ...recording, chunks };
+}
+
+/** Where each event ends: at a blank line, or at the end of a line of NDJSON; in pieces where there are no such. */
+function frameEnds(bytes: Uint8Array): number[] {
+  // one character a byte
+  const text = new TextDecoder("latin1").decode(bytes);
+  const ends = (separator: RegExp) => [...text.matchAll(separator)].map((match) => match.index + match[0].length);
+  let found = ends(/(?:\r?\n){2,}/g);
+  if (found.length === 0) found = ends(/\n/g);
+  if (found.length < 2)
+    found = Array.from({ length: Math.floor(bytes.length / PIECE_BYTES) }, (_, at) => (at + 1) * PIECE_BYTES);
+  if (found.at(-1) !== bytes.length) found.push(bytes.length);
+  return found;
+}

@@ -1,0 +1,47 @@
+import { parseArgs, type ParseArgsConfig } from "node:util";
+
+/** What the user can mend: told in words, without a stack, with exit status 1. */
+export class CommandError extends Error {
+  readonly exitStatus: 1 | 2 = 1;
+}
+
+/** The command was called in a way that it can not be: exit status 2. */
+export class UsageError extends CommandError {
+  override readonly exitStatus = 2;
+}
+
+/**
+ * `parseArgs()` of node:util, which names what it does not know.
+ *
+ * @throws UsageError
+ */
+export function parseOptions<const Config extends ParseArgsConfig>(
+  config: Config,
+): ReturnType<typeof parseArgs<Config>> {
+  try {
+    return parseArgs(config);
+  } catch (error) {
+    const isOurs = String((error as NodeJS.ErrnoException).code).startsWith("ERR_PARSE_ARGS_");
+    // Only the first sentence is about the mistake, the rest is on values that begin with a dash.
+    throw isOurs ? new UsageError(`${(error as Error).message.split(". ")[0]!}.`) : error;
+  }
+}
+
+/** @throws UsageError for what is no positive number */
+export function speedOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const speed = text.trim() === "" ? Number.NaN : Number(text);
+  if (speed > 0) return speed;
+  throw new UsageError(`--speed is a positive number (2 is twice as fast), got ${JSON.stringify(text)}.`);
+}
+
+/** @throws UsageError for what is no port */
+export function portOf(text: string | undefined): number {
+  const port = text === undefined ? 0 : text.trim() === "" ? Number.NaN : Number(text);
+  if (Number.isInteger(port) && port >= 0 && port <= 65535) return port;
+  throw new UsageError(`--port is a number from 0 to 65535, got ${JSON.stringify(text)}.`);
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
