@@ -1,5 +1,5 @@
 import type { FunctionCallingConfigMode, ToolConfig } from "@google/genai";
-import type { FunctionDeclarationsTool, ToolConfig as LegacyToolConfig } from "@google/generative-ai";
+import type { ToolConfig as LegacyToolConfig } from "@google/generative-ai";
 import { defineAdapter, type EventSource, type ToolChoice } from "../../src/adapter.ts";
 import { parseResponse, readTurn, type ReadOptions } from "../../src/read.ts";
 import type { ToolSource } from "../../src/tool/tool-set.ts";
@@ -8,7 +8,7 @@ import { endpoint } from "./endpoint.ts";
 import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
 import { createParser } from "./parser.ts";
 import { lowerGoogleTools, toolName, type GoogleToolsOptions } from "./schema.ts";
-import type { GoogleEvent, GoogleResponse, GoogleTool } from "./wire.ts";
+import type { GoogleEvent, GoogleResponse, GoogleSchemaTool, GoogleTool } from "./wire.ts";
 
 export type { GoogleNative } from "./parser.ts";
 export type { GoogleToolsOptions } from "./schema.ts";
@@ -60,12 +60,9 @@ export const google = defineAdapter({
 });
 
 /** The tools as one `Tool` with all declarations. `dialect: "schema"` gives the form of `@google/generative-ai`. */
-function tools(
-  source: ToolSource,
-  options: GoogleToolsOptions & { readonly dialect: "schema" },
-): FunctionDeclarationsTool[];
+function tools(source: ToolSource, options: GoogleToolsOptions & { readonly dialect: "schema" }): GoogleSchemaTool[];
 function tools(source: ToolSource, options?: GoogleToolsOptions): GoogleTool[];
-function tools(source: ToolSource, options?: GoogleToolsOptions): GoogleTool[] | FunctionDeclarationsTool[] {
+function tools(source: ToolSource, options?: GoogleToolsOptions): GoogleTool[] | GoogleSchemaTool[] {
   return lowerGoogleTools(source, options);
 }
 

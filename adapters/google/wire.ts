@@ -154,3 +154,15 @@ export interface GoogleFunctionDeclaration {
   /** JSON Schema. Missing for a function without parameters. */
   parametersJsonSchema?: unknown;
 }
+
+/** The same with `dialect: "schema"`. */
+export interface GoogleSchemaTool {
+  functionDeclarations: GoogleSchemaDeclaration[];
+}
+
+export interface GoogleSchemaDeclaration {
+  name: string;
+  description?: string;
+  /** A `Schema`. Both SDKs have a type for it, with enums that exclude each other's: `any` fits both. */
+  parameters?: any;
+}

@@ -68,6 +68,7 @@ export const anthropicCount: Anthropic.MessageCountTokensParams = {
 export const genaiTools: genai.ToolListUnion[] = [
   google.tools(tools),
   google.tools(tools, { dialect: "json-schema" }),
+  google.tools(tools, { dialect: "schema" }),
   google.tools(registry, { strict: "auto" }),
 ];
 export const genaiDeclarations: genai.FunctionDeclaration[] = google
