@@ -1,0 +1,84 @@
+/**
+ * The floor: the least that a program can do with the same bytes. It decodes UTF-8, splits lines, parses each event,
+ * concatenates the arguments, and parses them once at the end. It knows its provider to be without fault: no limits,
+ * no validation, no errors, no partial input.
+ *
+ * Each choice is the fastest of those tried: StringDecoder before TextDecoder (some 10 % of the whole with one event
+ * a network chunk), indexOf before split, a growing string before a list.
+ */
+import { StringDecoder } from "node:string_decoder";
+import type { Wire } from "./wires.ts";
+
+/** What every row has to come to. */
+export interface Outcome {
+  readonly text: string;
+  readonly calls: readonly { readonly id: string | null; readonly name: string; readonly input: unknown }[];
+}
+
+interface Found {
+  text: string;
+  /** By the provider's index, perhaps with holes. */
+  readonly calls: { id: string; name: string; args: string; input?: unknown }[];
+}
+
+export async function floor(wire: Wire, chunks: AsyncIterable<Uint8Array>): Promise<Outcome> {
+  const read = readers[wire];
+  const found: Found = { text: "", calls: [] };
+  const utf8 = new StringDecoder("utf8");
+  let rest = "";
+  for await (const chunk of chunks) {
+    const text = rest + utf8.write(chunk);
+    let from = 0;
+    for (let to = text.indexOf("\n"); to !== -1; to = text.indexOf("\n", from)) {
+      // `data: {`: neither an event's name nor [DONE]
+      if (text.startsWith("data: {", from)) read(found, JSON.parse(text.slice(from + 6, to)));
+      from = to + 1;
+    }
+    rest = from === text.length ? "" : text.slice(from);
+  }
+  return {
+    text: found.text,
+    calls: found.calls.flatMap(({ id, name, args, input }) => ({ id, name, input: input ?? JSON.parse(args) })),
+  };
+}
+
+/** What an event says, read as it is documented. */
+const readers: Record<Wire, (found: Found, event: any) => void> = {
+  "openai-chat"(found, { choices }) {
+    const { content, tool_calls: parts } = choices[0].delta;
+    if (content) found.text += content;
+    if (parts === undefined) return;
+    for (const { index, id, function: part } of parts) {
+      if (id === undefined) found.calls[index]!.args += part.arguments;
+      else found.calls[index] = { id, name: part.name, args: part.arguments };
+    }
+  },
+  "openai-responses"(found, { type, output_index: index, delta, item }) {
+    if (type === "response.function_call_arguments.delta") found.calls[index]!.args += delta;
+    else if (type === "response.output_text.delta") found.text += delta;
+    else if (type === "response.output_item.added" && item.type === "function_call")
+      found.calls[index] = { id: item.call_id, name: item.name, args: "" };
+  },
+  anthropic(found, { type, index, delta, content_block: block }) {
+    if (type === "content_block_delta") {
+      if (delta.type === "input_json_delta") found.calls[index]!.args += delta.partial_json;
+      else found.text += delta.text;
+    } else if (type === "content_block_start" && block.type === "tool_use") {
+      found.calls[index] = { id: block.id, name: block.name, args: "" };
+    }
+  },
+  google(found, { candidates }) {
+    for (const { text, functionCall: call } of candidates[0].content.parts) {
+      if (call === undefined) found.text += text;
+      else found.calls.push({ id: call.id, name: call.name, args: "", input: call.args });
+    }
+  },
+  cohere(found, { type, index, delta }) {
+    if (type === "tool-call-delta") found.calls[index]!.args += delta.message.tool_calls.function.arguments;
+    else if (type === "content-delta") found.text += delta.message.content.text;
+    else if (type === "tool-call-start") {
+      const { id, function: start } = delta.message.tool_calls;
+      found.calls[index] = { id, name: start.name, args: start.arguments };
+    }
+  },
+};
