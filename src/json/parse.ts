@@ -19,21 +19,20 @@ export function parseJson(text: string): unknown {
   return parser.state === "closed" ? parser.value : JSON.parse(text);
 }
 
-/** Whether a string with a backslash is followed by a colon. Strings without one are passed over by `indexOf`. */
+/**
+ * Whether a string with a backslash is followed by a colon. Everything else is passed over by `indexOf`; the closing
+ * quote found stays the one until it is passed, so that each character is searched once.
+ */
 function hasEscapedKey(text: string): boolean {
-  for (let at = text.indexOf("\\"); at !== -1; at = text.indexOf("\\", at)) {
-    // In JSON a backslash stands in a string only: go to that string's end.
-    for (;;) {
-      const quote = text.indexOf('"', at);
-      if (quote === -1) return false;
-      const next = text.indexOf("\\", at);
-      if (next === -1 || next > quote) {
-        at = quote + 1;
-        break;
-      }
-      at = next + 2; // the backslash and what it escapes
-    }
-    let after = at;
+  let quote = -1;
+  for (let escape = text.indexOf("\\"); escape !== -1;) {
+    // In JSON a backslash stands in a string only: go to that string's end, past what is escaped.
+    const from = escape + 2;
+    if (quote < from) quote = text.indexOf('"', from);
+    if (quote === -1) return false;
+    escape = text.indexOf("\\", from);
+    if (escape !== -1 && escape < quote) continue;
+    let after = quote + 1;
     while (text.charCodeAt(after) <= 32) after++;
     if (text.charCodeAt(after) === 58) return true; // `:`
   }

@@ -30,4 +30,10 @@ describe("parseJson", () => {
       expect(() => parseJson(text)).toThrow(SyntaxError);
     },
   );
+
+  // Minutes, not milliseconds, when the search for a key with an escape began at each escape anew.
+  it("takes time in proportion to the text, also where every character is escaped", () => {
+    const value = { content: "\n".repeat(4_000_000) };
+    expect(parseJson(JSON.stringify(value))).toStrictEqual(value);
+  });
 });
