@@ -1,10 +1,19 @@
 import type { ToolErrorCode } from "../errors.ts";
-import { createJsonParser, exceedsDepth, parseJson, repairJson, type JsonChange, type JsonParser } from "../json/index.ts";
+import {
+  createJsonParser,
+  exceedsDepth,
+  parseJson,
+  repairJson,
+  type JsonChange,
+  type JsonParser,
+} from "../json/index.ts";
 import type { RepairPolicy } from "../tool/tool.ts";
 import type { Repair } from "../tool/use.ts";
 import type { PathPatch } from "./chunk.ts";
+import { copyValue, TooDeep, TooLong } from "./copy.ts";
 import type { Limits } from "./limits.ts";
-import { applyPatch, setOwn } from "./path.ts";
+import { changedLiteral, hasHugeNumber, lostNumber } from "./numbers.ts";
+import { applyPatch, changeOf, setOwn, stepsToNew } from "./path.ts";
 
 /** What the arguments of an ended call come to. */
 export type ArgumentsOutcome =
@@ -61,10 +70,15 @@ export class Arguments {
   /** The text as it came; the compact JSON of arguments that came as values. */
   get text(): string {
     if (this.#hasValue) return JSON.stringify(this.#value);
-    if (this.#parts.length > 1) {
+    const parts = this.#parts;
+    if (parts.length > 1) {
       // A rest that the parser has not seen is fed first, so that one joined part is a seen part.
       if (this.#parser !== undefined) this.#feed();
-      this.#parts = [this.#parts.join("")];
+      // A few are added, which copies nothing: free text is read in this way after each delta.
+      let text = parts[0]!;
+      if (parts.length > 8) text = parts.join("");
+      else for (let i = 1; i < parts.length; i++) text += parts[i]!;
+      this.#parts = [text];
       this.#fed = this.#parser === undefined ? 0 : 1;
     }
     return this.#parts[0] ?? "";
@@ -88,12 +102,20 @@ export class Arguments {
 
   /** A cheap first look at {@link isClosed}. */
   get mayBeClosed(): boolean {
-    return this.#lastChar === CLOSE || this.#hasValue;
+    return (this.#lastChar === CLOSE && !this.custom) || this.#hasValue;
   }
 
-  /** Whether nothing can follow: the model has closed the root value, or the arguments came as an object. */
+  /**
+   * Whether nothing can follow: the model has closed the root value, or the arguments came as an object.
+   * Free text has no end that could be seen.
+   */
   get isClosed(): boolean {
-    return this.#hasValue || (this.#lastChar === CLOSE && this.#feed().state === "closed");
+    return this.#hasValue || (this.#lastChar === CLOSE && !this.custom && this.#feed().state === "closed");
+  }
+
+  /** Whether the arguments came as an object or as changes at paths, so that there is no text of the model's. */
+  get isValue(): boolean {
+    return this.#hasValue;
   }
 
   /** Takes in a delta and says what it added to the text: `""` for a copy that was dropped. */
@@ -122,16 +144,27 @@ export class Arguments {
   /** Takes in a whole object: merged with objects that came before, in place of text that did. */
   merge(patch: Readonly<Record<string, unknown>>): void {
     if (this.failure !== undefined) return;
+    const copy = this.#takeIn(patch, 0) as Record<string, unknown> | undefined;
+    if (copy === undefined) return;
     if (!this.#hasValue) {
-      if (!this.isEmpty) this.repairs.push({ kind: "object", before: this.text });
-      this.#hasValue = true;
-      this.#value = {};
-      this.#parts = [];
+      if (!this.isEmpty) this.#note("object", this.text);
+      this.#becomeValue(copy);
+      return;
     }
     const target = this.#value as Record<string, unknown>;
-    for (const key of Object.keys(patch)) {
-      setOwn(target, key, patch[key]);
+    for (const key of Object.keys(copy)) {
+      setOwn(target, key, copy[key]);
       this.#valueChanges?.push({ path: [key], value: patch[key], done: true });
+    }
+  }
+
+  /** Whether an object is what came already. */
+  equals(value: Readonly<Record<string, unknown>>): boolean {
+    const known = this.#hasValue ? { value: this.#value } : this.#parse(this.text);
+    try {
+      return known !== undefined && JSON.stringify(known.value) === JSON.stringify(value);
+    } catch {
+      return false; // too deep to be compared
     }
   }
 
@@ -139,33 +172,33 @@ export class Arguments {
   patch(patches: readonly PathPatch[]): void {
     if (this.failure !== undefined) return;
     this.isPatched = true;
-    if (!this.#hasValue) {
-      this.#hasValue = true;
-      this.#value = {};
-    }
+    if (!this.#hasValue) this.#becomeValue({});
     for (const patch of patches) {
-      this.#length += patch.append?.length ?? 16;
-      if (this.#length > this.#limits.maxArgumentsLength) return this.#tooLong();
-      if (patch.path.length > this.#limits.maxDepth) return this.#tooDeep();
-      if (patch.append !== undefined) {
-        if (patch.done === true) this.#openPaths.delete(JSON.stringify(patch.path));
-        else this.#openPaths.add(JSON.stringify(patch.path));
+      const { path, append } = patch;
+      if (path.length > this.#limits.maxDepth) return this.#tooDeep();
+      let value: unknown;
+      if (append === undefined) {
+        value = this.#takeIn(patch.value, path.length);
+        if (this.failure !== undefined) return;
+        this.#count(lengthOf(path));
+      } else {
+        this.#count(append.length);
+        const place = JSON.stringify(path);
+        // A place counts once, so that it costs a long string nothing that its path comes with every piece.
+        if (patch.done === true ? !this.#openPaths.delete(place) : !this.#openPaths.has(place))
+          this.#count(place.length);
+        if (patch.done !== true) this.#openPaths.add(place);
       }
+      if (this.#length > this.#limits.maxArgumentsLength) return this.#tooLong();
+      const own = append === undefined ? { ...patch, value } : patch;
+      const told = this.#valueChanges === undefined ? 0 : stepsToNew(this.#value, own);
       try {
-        this.#value = applyPatch(this.#value, patch);
+        this.#value = applyPatch(this.#value, own);
       } catch (error) {
-        this.failure = {
-          ok: false,
-          code: "rejected",
-          message: `sent arguments that fit no value: ${(error as Error).message}`,
-        };
+        this.failure = { ok: false, code: "rejected", message: `fit no value: ${(error as Error).message}` };
         return;
       }
-      this.#valueChanges?.push({
-        path: [...patch.path],
-        ...(patch.append === undefined ? { value: patch.value } : { append: patch.append }),
-        done: patch.done ?? false,
-      } as JsonChange);
+      this.#valueChanges?.push(changeOf(patch, told, this.#value));
     }
   }
 
@@ -179,9 +212,7 @@ export class Arguments {
     if (this.failure !== undefined) return this.failure;
     if (this.#hasValue) {
       if (this.#openPaths.size > 0) return TRUNCATED;
-      return nestsDeeper(this.#value, this.#limits.maxDepth)
-        ? (this.#tooDeep(), this.failure!)
-        : { ok: true, value: this.#value };
+      return lost(lostNumber(this.#value)) ?? { ok: true, value: this.#value };
     }
     const { text } = this;
     if (this.custom) return { ok: true, value: text };
@@ -196,7 +227,47 @@ export class Arguments {
     if (parsed.value === null) return this.#empty(text);
     // `"null"`, and arguments that were encoded twice
     if (typeof parsed.value === "string") return this.#encodedTwice(parsed.value, policy);
-    return { ok: true, value: parsed.value };
+    return exactly(parsed.value, text);
+  }
+
+  #becomeValue(value: Record<string, unknown>): void {
+    this.#hasValue = true;
+    this.#value = value;
+    this.#valueChanges = undefined;
+    this.#parts = [];
+    this.#parser = undefined;
+  }
+
+  /** A copy of a value that came as one, so that what is done to it here is not done to the event it came in. */
+  #takeIn(value: unknown, depth: number): unknown {
+    try {
+      const { copy, length } = copyValue(
+        value,
+        this.#limits.maxDepth - depth,
+        this.#limits.maxArgumentsLength - this.#length,
+      );
+      this.#length += length;
+      return copy;
+    } catch (error) {
+      if (error instanceof TooDeep) this.#tooDeep();
+      else if (error instanceof TooLong) this.#tooLong();
+      else throw error;
+      return undefined;
+    }
+  }
+
+  #count(length: number): void {
+    this.#length += length;
+  }
+
+  /** Each mercy is told once, however often it is needed: a server that does it, does it again and again. */
+  #note(kind: Repair["kind"], before: unknown): void {
+    if (this.repairs.every((repair) => repair.kind !== kind)) this.repairs.push({ kind, before });
+  }
+
+  /** `JSON.parse` of what may be a copy; `undefined` for what is none, or nests too deep to be compared. */
+  #parse(text: string): { value: unknown } | undefined {
+    return exceedsDepth(text, this.#limits.maxDepth) ? undefined : parse(text);
   }
 
   #push(delta: string): void {
@@ -238,24 +309,26 @@ export class Arguments {
       this.#snapshot = delta;
       return undefined;
     }
-    if (!this.#cumulative) this.repairs.push({ kind: "snapshot" });
+    const added = delta.slice(before.length);
+    if (this.#cumulative) this.#push(added);
+    else this.#replace(delta);
+    this.#note("snapshot", undefined);
     this.#cumulative = true;
     this.#snapshot = undefined;
-    this.#replace(delta);
-    return delta.slice(before.length);
+    return added;
   }
 
   /** The root is closed and something that looks like a value follows. */
   #afterClosed(delta: string): string | undefined {
     if (!this.isClosed) return undefined;
     const { text } = this;
-    const next = parse(delta);
+    const next = this.#parse(delta);
     if (next !== undefined && isCopy(parse(text)!.value, next.value)) {
-      this.repairs.push({ kind: "resend", before: delta });
+      this.#note("resend", delta);
       return "";
     }
     if (!this.isPlaceholder) return undefined;
-    this.repairs.push({ kind: "placeholder", before: text });
+    this.#note("placeholder", text);
     this.#replace(delta);
     return delta;
   }
@@ -265,7 +338,9 @@ export class Arguments {
     const half = text.length / 2;
     if (Number.isInteger(half) && text.slice(0, half) === text.slice(half)) {
       const parsed = parse(text.slice(0, half));
-      if (parsed !== undefined) this.repairs.push({ kind: "resend", before: text });
+      if (parsed === undefined) return undefined;
+      this.#note("resend", text);
+      this.#replace(text.slice(half));
       return parsed;
     }
     if (this.#snapshot === undefined) return undefined;
@@ -278,12 +353,12 @@ export class Arguments {
   }
 
   #afterValue(delta: string): string {
-    const parsed = parse(delta);
+    const parsed = this.#parse(delta);
     if (parsed === undefined || !isCopy(this.#value, parsed.value)) {
       this.failure = {
         ok: false,
         code: "invalid_json",
-        message: "sent its arguments as an object and other ones as text",
+        message: "came as an object, and other ones as text",
       };
     }
     return "";
@@ -296,11 +371,11 @@ export class Arguments {
 
   #encodedTwice(inner: string, policy: RepairPolicy): ArgumentsOutcome {
     if (inner.trim() === "" || inner.trim() === "null") return this.#empty(inner);
-    const parsed = policy === "coerce" ? parse(inner) : undefined;
+    const parsed = policy === "coerce" ? this.#parse(inner) : undefined;
     if (parsed === undefined || typeof parsed.value !== "object" || parsed.value === null)
       return { ok: true, value: inner };
     this.repairs.push({ kind: "coerce", path: [], before: inner, after: parsed.value });
-    return { ok: true, value: parsed.value };
+    return exactly(parsed.value, inner);
   }
 
   #repair(text: string, policy: RepairPolicy): ArgumentsOutcome {
@@ -311,12 +386,12 @@ export class Arguments {
         this.#tooDeep();
         return this.failure!;
       }
-      return { ok: false, code: "invalid_json", message: `are not valid JSON: ${repaired.message}` };
+      return { ok: false, code: "invalid_json", message: `are not valid JSON. ${repaired.message}` };
     }
     if (policy === "off")
       return { ok: false, code: "invalid_json", message: `are not valid JSON: ${jsonErrorOf(text)}` };
     this.repairs.push({ kind: "syntax", before: text, after: repaired.text });
-    return { ok: true, value: repaired.value };
+    return exactly(repaired.value, repaired.text);
   }
 
   #tooLong(): void {
@@ -326,8 +401,8 @@ export class Arguments {
       code: "too_large",
       message: `are longer than ${maxArgumentsLength} characters (limits.maxArgumentsLength)`,
     };
+    // The text is given up; who has looked at the partial input keeps what it has seen.
     this.#parts = [];
-    this.#parser = undefined;
     this.#fed = 0;
   }
 
@@ -390,9 +465,23 @@ function lastCharOf(text: string): number {
   return 0;
 }
 
-function nestsDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  if (levels === 0) return true;
-  for (const child of Object.values(value)) if (nestsDeeper(child, levels - 1)) return true;
-  return false;
+function lengthOf(path: readonly (string | number)[]): number {
+  let length = 0;
+  for (const step of path) length += typeof step === "string" ? step.length + 3 : 1;
+  return length;
+}
+
+/** A value that was read from a text, unless it says another number than the text does. */
+function exactly(value: unknown, text: string): ArgumentsOutcome {
+  return (hasHugeNumber(value) ? lost(changedLiteral(text)) : undefined) ?? { ok: true, value };
+}
+
+function lost(literal: string | undefined): ArgumentsOutcome | undefined {
+  if (literal === undefined) return undefined;
+  const shown = literal.length > 40 ? `${literal.slice(0, 40)}…` : literal;
+  return {
+    ok: false,
+    code: "invalid_input",
+    message: `hold the number ${shown}, which can not be kept exactly (integers beyond ${Number.MAX_SAFE_INTEGER} can not): write it as a string where the schema takes one`,
+  };
 }

@@ -1,13 +1,14 @@
 import { ToolCallError, type FailedCall, type ToolErrorCode } from "../errors.ts";
 import { coerce, dropNulls, type Coercion, type Validation } from "../schema/index.ts";
 import { makeTool, type RepairPolicy, type Tool } from "../tool/tool.ts";
-import { toolList, type ToolSource } from "../tool/tool-set.ts";
+import { duplicateTool, toolList, type ToolSource } from "../tool/tool-set.ts";
 import { invalidInput, ToolUse, type Repair } from "../tool/use.ts";
 import { TRUNCATED } from "./arguments.ts";
 import { CallState, type ToolCall } from "./call.ts";
 import type { ToolChunk } from "./chunk.ts";
 import type { FinishReason } from "./events.ts";
 import { resolveLimits, type Limits } from "./limits.ts";
+import { setOwn } from "./path.ts";
 import { ToolRouter } from "./router.ts";
 
 export interface ToolBufferOptions {
@@ -49,16 +50,21 @@ export class ToolBuffer {
   #overflow: ToolCallError | undefined;
   #ended = false;
 
-  /** @param tools without them every name is taken for a tool, and no input is validated. */
+  /**
+   * @param tools without them every name is taken for a tool, and no input is validated.
+   * @throws TypeError for an option that can not be
+   * @throws ToolError `duplicate_tool` when the provider would know two of the tools by one name
+   */
   constructor(tools?: ToolSource, options: ToolBufferOptions = {}) {
     this.limits = resolveLimits(options.limits);
-    this.runId = options.runId ?? randomId();
-    this.#repair = options.repair;
-    if (tools !== undefined) {
-      const { toolName = (name: string) => name } = options;
-      this.#tools = new Map(toolList(tools).map((tool) => [toolName(tool.name), tool]));
-    }
-    this.#router = new ToolRouter({ open: (turnIndex) => this.#open(turnIndex) });
+    this.runId = runIdOf(options.runId);
+    this.#repair = policyOf(options.repair);
+    if (tools !== undefined) this.#tools = byProviderName(toolList(tools), options.toolName);
+    this.#router = new ToolRouter({
+      open: (turnIndex, chunk) => this.#open(turnIndex, chunk),
+      continuesName: (state, piece) => this.#joinedName(state, piece) !== undefined,
+      hasTool: (name) => this.#tools?.has(name) === true,
+    });
   }
 
   /** Every call so far, in the order in which they began. */
@@ -102,11 +108,12 @@ export class ToolBuffer {
     const state = this.#router.route(chunk);
     this.#current = state;
     this.#added = "";
-    if (state === undefined) return this.next();
+    if (state === undefined || state.isRetracted) return this.next();
     // The next call has begun: the one before it has ended, if its root is closed. `{}` may still be a placeholder.
     if (before !== undefined && before !== state && before.outcome === undefined && before.mayBeClosed) {
-      if (before.ended || (before.args.isClosed && !before.args.isPlaceholder && !before.args.isPatched))
-        this.#settle(before);
+      const isOver = before.ended || (before.args.isClosed && !before.args.isPlaceholder && !before.args.isPatched);
+      // A call without a name waits for it.
+      if (isOver && before.name !== null) this.#settle(before);
     }
     if (state.outcome === undefined) this.#apply(state, chunk);
     else this.#applyLate(state, chunk);
@@ -139,15 +146,18 @@ export class ToolBuffer {
     const at = this.#states.findIndex((state) => state.invocationId === invocationId);
     if (at === -1) return undefined;
     const [state] = this.#states.splice(at, 1);
+    state!.isRetracted = true;
     this.#settled = this.#settled.filter((outcome) => outcome.invocationId !== invocationId);
     return state!.call;
   }
 
-  #open(turnIndex: number): CallState | undefined {
+  #open(turnIndex: number, chunk: ToolChunk): CallState | undefined {
     const position = this.#opened;
     if (position >= this.limits.maxCalls) {
       if (this.#overflow === undefined) {
         const state = new CallState(this.#invocationId(turnIndex, position), turnIndex, position, this.limits);
+        state.id = chunk.id ?? null;
+        state.name = chunk.name || null;
         this.#overflow = failure(
           state,
           "too_large",
@@ -170,9 +180,10 @@ export class ToolBuffer {
   #apply(state: CallState, chunk: ToolChunk): void {
     const { args } = state;
     if (chunk.id ? !state.id : chunk.id === "" && state.id === null) state.id = chunk.id!;
+    const isNamedLate = state.ended && state.name === null && !!chunk.name;
     if (chunk.name) this.#name(state, chunk.name);
     if (chunk.metadata !== undefined) {
-      state.metadata = { ...state.metadata, ...chunk.metadata };
+      addMetadata(state, chunk.metadata);
       if (chunk.metadata["custom"] === true) args.custom = true;
       if (typeof chunk.metadata["id"] === "string") state.id = chunk.metadata["id"];
     }
@@ -181,24 +192,23 @@ export class ToolBuffer {
     if (chunk.argsPathPatch !== undefined) args.patch(chunk.argsPathPatch);
     if (chunk.error !== undefined || chunk.errorType !== undefined) return this.#fail(state, chunk);
     if (args.failure !== undefined) return this.#settle(state);
-    if (chunk.done !== true) return;
-    state.ended = true;
+    if (chunk.done === true) state.ended = true;
+    else if (!isNamedLate) return;
     // Nothing tells empty arguments from those that were cut before their first character, but what comes next.
-    if (!args.isEmpty || args.custom) this.#settle(state);
+    if ((!args.isEmpty || args.custom) && state.name !== null) this.#settle(state);
   }
 
   /** A chunk for a call that was handed out. Copies and empty ends are common and harmless, other arguments are not. */
   #applyLate(state: CallState, chunk: ToolChunk): void {
     const { outcome } = state;
-    if (chunk.metadata !== undefined && state.metadata !== undefined) Object.assign(state.metadata, chunk.metadata);
+    if (chunk.metadata !== undefined) addMetadata(state, chunk.metadata);
     if (!(outcome instanceof ToolUse)) return;
     if (chunk.error !== undefined || chunk.errorType !== undefined) {
       // The provider takes the call back. What was released may have run, and keeps its own outcome.
       if (!state.isReleased) this.#fail(state, chunk);
       return;
     }
-    if (!chunk.argsTextDelta?.trim()) return;
-    if (state.args.append(chunk.argsTextDelta) === "") return;
+    if (!bringsMore(state, chunk)) return;
     state.outcome = failure(
       state,
       "invalid_json",
@@ -217,12 +227,22 @@ export class ToolBuffer {
       state.tool = this.#tools?.get(piece);
       return;
     }
-    if (piece === state.name || state.tool !== undefined || this.#tools === undefined) return;
-    state.namePieces = piece.startsWith(state.namePieces!) ? piece : state.namePieces! + piece;
-    const tool = this.#tools.get(state.namePieces);
+    if (piece === state.name) return;
+    const joined = this.#joinedName(state, piece);
+    if (joined === undefined) return;
+    state.namePieces = joined;
+    const tool = this.#tools!.get(joined);
     if (tool === undefined) return;
-    state.name = state.namePieces;
+    state.name = joined;
     state.tool = tool;
+  }
+
+  /** The pieces of a name so far and this one, if a known name begins so. Some servers send all of the name so far. */
+  #joinedName({ namePieces = "" }: CallState, piece: string): string | undefined {
+    if (this.#tools === undefined) return undefined;
+    const joined = piece.startsWith(namePieces) ? piece : namePieces + piece;
+    for (const name of this.#tools.keys()) if (name.startsWith(joined)) return joined;
+    return undefined;
   }
 
   #fail(state: CallState, chunk: ToolChunk): void {
@@ -269,15 +289,14 @@ export class ToolBuffer {
     // A call that was cut is that first, whatever its name: the name may be cut too.
     if (!read.ok && read.code === "truncated") return truncated(state);
     if (tool === undefined) return failure(state, "unknown_tool", unknownTool(name, this.#tools!));
-    if (!read.ok)
-      return failure(state, read.code, `The arguments of ${tool.name} ${read.message}. Send the call again.`);
+    if (!read.ok) return failure(state, read.code, badArguments(tool.name, read.message));
     const { value } = read;
     if (!args.custom && (typeof value !== "object" || value === null || Array.isArray(value))) {
       return invalidInput(failedCall(state, value), [
         { path: [], message: `the arguments are a JSON object, got ${kindOf(value)}` },
       ]);
     }
-    const checked = validate(tool, value, policy, args.repairs);
+    const checked = safely(() => validate(tool, value, policy, args.repairs));
     if (!checked.ok) return invalidInput(failedCall(state, value), checked.issues);
     return new ToolUse({
       ...failedCall(state, value),
@@ -311,6 +330,16 @@ function validate(tool: Tool, value: unknown, policy: RepairPolicy, repairs: Rep
   return note(third, repairs, "coerce", coerced.repairs);
 }
 
+/** A check of the caller's own may throw; that is the end of this call, not of the stream. */
+function safely(check: () => Validation): Validation {
+  try {
+    return check();
+  } catch (error) {
+    const message = `the check itself failed: ${error instanceof Error ? error.message : String(error)}`;
+    return { ok: false, issues: [{ message, path: [] }] };
+  }
+}
+
 function note(checked: Validation, repairs: Repair[], kind: Repair["kind"], changes: readonly Coercion[]): Validation {
   for (const { path, before, after } of changes) repairs.push({ kind, path, before, after });
   return checked;
@@ -342,7 +371,31 @@ function truncated(state: CallState, why?: string): ToolCallError {
   );
 }
 
-function unknownTool(name: string, tools: ReadonlyMap<string, Tool>): string {
+function badArguments(name: string, message: string): string {
+  const said = `The arguments of ${name} ${sentence(message)}`;
+  return / again\b/.test(message) ? said : `${said} Send the call again.`;
+}
+
+/** With a full stop, where it has none. */
+export function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
+/** Whether a chunk that came after its call was complete says anything else than the call did. */
+function bringsMore({ args }: CallState, { argsTextDelta, argsKvPatch, argsPathPatch }: ToolChunk): boolean {
+  if (argsKvPatch !== undefined && !args.equals(argsKvPatch)) return true;
+  if (argsPathPatch?.some(({ append }) => append !== "") === true) return true;
+  return !!argsTextDelta && argsTextDelta.trim() !== "" && args.append(argsTextDelta) !== "";
+}
+
+/** Properties become own ones, whatever their name; what was handed out sees those that come late. */
+function addMetadata(state: CallState, metadata: Readonly<Record<string, unknown>>): void {
+  const target = (state.metadata ??= {});
+  for (const key of Object.keys(metadata)) setOwn(target, key, metadata[key]);
+}
+
+function unknownTool(given: string, tools: ReadonlyMap<string, Tool>): string {
+  const name = given.length > 128 ? `${given.slice(0, 128)}…` : given;
   const names = [...tools.keys()];
   if (names.length === 0) return `There is no tool ${JSON.stringify(name)}: no tools were offered.`;
   const list = names.length > 20 ? `${names.slice(0, 20).join(", ")} and ${names.length - 20} more` : names.join(", ");
@@ -356,9 +409,34 @@ function anyTool(name: string): Tool {
   return Object.freeze({ ...tool, name });
 }
 
-/** Whether a turn that ended so has said all that the model meant to say. */
+/** Whether a turn that ended so has said all that the model meant to say. A word that nobody knows does not vouch for it. */
 export function isClean(finish: FinishReason): boolean {
-  return finish === "stop" || finish === "tool-use" || finish === "unknown";
+  return finish === "stop" || finish === "tool-use";
+}
+
+function byProviderName(
+  tools: readonly Tool[],
+  toolName: (name: string) => string = (name) => name,
+): ReadonlyMap<string, Tool> {
+  const byName = new Map<string, Tool>();
+  for (const tool of tools) {
+    const name = toolName(tool.name);
+    const first = byName.get(name);
+    if (first !== undefined) throw duplicateTool(first, tool, name);
+    byName.set(name, tool);
+  }
+  return byName;
+}
+
+function policyOf(policy: RepairPolicy | undefined): RepairPolicy | undefined {
+  if (policy === undefined || policy === "off" || policy === "syntax" || policy === "coerce") return policy;
+  throw new TypeError(`repair is "off", "syntax" or "coerce", got ${JSON.stringify(policy)}.`);
+}
+
+function runIdOf(runId: string | undefined): string {
+  if (runId === undefined) return randomId();
+  if (typeof runId === "string" && /^[\w-]+$/.test(runId)) return runId;
+  throw new TypeError(`runId holds letters, digits, "-" and "_", got ${JSON.stringify(runId)}.`);
 }
 
 function positionOf(outcome: ToolUse | ToolCallError): number {

@@ -25,6 +25,8 @@ export class CallState {
   outcome: ToolUse | ToolCallError | undefined;
   /** Whether `tool-input-start` was sent. */
   isAnnounced = false;
+  /** The provider has run it itself: whatever still comes for it is none of ours. */
+  isRetracted = false;
   /** Whether `tool-use` was sent. */
   isReleased = false;
 

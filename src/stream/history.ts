@@ -1,4 +1,4 @@
-import type { FailedCall } from "../errors.ts";
+import { ToolCallError, type FailedCall } from "../errors.ts";
 import { parseJson } from "../json/index.ts";
 import { isRecord } from "../schema/json.ts";
 import { ToolUse } from "../tool/use.ts";
@@ -55,7 +55,9 @@ export function outputText(output: unknown): string {
  */
 export function historyArguments(call: ToolCall): string {
   const { argsText, outcome } = call;
-  if (isObjectJson(argsText)) return argsText;
+  // What nests too deep to be read here may be so for those who serialize the history, too: as a string it is harmless.
+  const isTooLarge = outcome instanceof ToolCallError && outcome.code === "too_large";
+  if (!isTooLarge && isObjectJson(argsText)) return argsText;
   if (["", "null", '"null"'].includes(argsText.trim())) return "{}";
   for (const { kind, after } of call.repairs) {
     if (kind === "syntax" && typeof after === "string" && isObjectJson(after)) return after;

@@ -1,7 +1,8 @@
+import type { JsonChange } from "../json/index.ts";
 import type { PathPatch, PathStep } from "./chunk.ts";
 
-/** An array is not grown further than this past its end: a huge index is an attack, not an argument. */
-const MAX_GAP = 1024;
+/** An array is not grown further than this past its end: few bytes must not cost much memory. Models write in order. */
+const MAX_GAP = 16;
 
 /**
  * Applies one patch to a value and gives the value back: the same object, or a new root where the path is empty.
@@ -23,6 +24,36 @@ export function applyPatch(root: unknown, patch: PathPatch): unknown {
   const last = path[path.length - 1]!;
   set(parent, last, patchedLeaf(get(parent, last), patch));
   return base;
+}
+
+/**
+ * What a patch that was applied changes for somebody who has a copy of `before`'s shape: where the patch made
+ * containers or filled a gap, all of what is new there; else the patch itself.
+ */
+export function changeOf(patch: PathPatch, told: number, root: unknown): JsonChange {
+  const { path, append, value, done = false } = patch;
+  if (told < path.length || (append !== undefined && told > path.length)) {
+    const place = path.slice(0, told);
+    let at = root;
+    for (const step of place) at = (at as Record<PathStep, unknown>)[step];
+    return { path: place, value: structuredClone(at), done: told > path.length && done };
+  }
+  return append === undefined ? { path: [...path], value, done } : { path: [...path], append, done };
+}
+
+/**
+ * How many steps of a path lead to the first place that a patch makes anew: all of them if only the last place changes,
+ * one more if the string that the patch extends is not there yet.
+ */
+export function stepsToNew(root: unknown, { path, append }: PathPatch): number {
+  let at = root;
+  for (let depth = 0; depth < path.length; depth++) {
+    if (typeof at !== "object" || at === null) return depth;
+    const step = path[depth]!;
+    if (Array.isArray(at) && (step as number) > at.length) return depth;
+    at = get(at as Container, step);
+  }
+  return append !== undefined && typeof at !== "string" ? path.length + 1 : path.length;
 }
 
 /** Sets an own property, whatever its name. */

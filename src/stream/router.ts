@@ -1,3 +1,4 @@
+import { parseJson } from "../json/index.ts";
 import type { CallState } from "./call.ts";
 import type { ToolChunk } from "./chunk.ts";
 
@@ -5,6 +6,10 @@ import type { ToolChunk } from "./chunk.ts";
 export interface RouterHost {
   /** A new call, or `undefined` when there are too many. */
   open(turnIndex: number, chunk: ToolChunk): CallState | undefined;
+  /** Whether a piece of name and those before it begin the name of a tool that was offered. */
+  continuesName(state: CallState, piece: string): boolean;
+  /** Whether a tool of this name was offered. */
+  hasTool(name: string): boolean;
 }
 
 /**
@@ -16,6 +21,7 @@ export interface RouterHost {
  * - a name (or whole arguments) for a call whose arguments are complete opens a new one, since some servers send one
  *   id and one index for all
  * - without an id and with an index that is not bound, it is the call now open, unless a name comes with it
+ * - a name that is neither said again nor a piece of one opens a new call, where nothing else tells calls apart
  */
 export class ToolRouter {
   readonly #host: RouterHost;
@@ -40,7 +46,7 @@ export class ToolRouter {
       chunk.callIndex === open.callIndex &&
       (id === undefined || id === open.id) &&
       !open.mayBeClosed &&
-      (!chunk.name || open.name !== null)
+      (!chunk.name || chunk.name === open.name)
     ) {
       return open;
     }
@@ -55,17 +61,55 @@ export class ToolRouter {
       // One id for two calls side by side: the second has an index and a name of its own.
       const isAnother =
         byIndex === undefined && callIndex !== undefined && callIndex !== bound.callIndex && !!chunk.name;
-      return isAnother || begins(bound, chunk) ? this.#open(routes, chunk) : (routes.open = bound);
+      return isAnother || this.#begins(bound, chunk) ? this.#open(routes, chunk) : (routes.open = bound);
     }
-    const open = id === undefined ? belongsToOpen(routes, chunk) : awaitsId(routes, byIndex, chunk);
-    if (open === undefined || begins(open, chunk)) return this.#open(routes, chunk);
+    const open = id === undefined ? this.#belongsToOpen(routes, chunk) : awaitsId(routes, byIndex, chunk);
+    if (open === undefined || this.#begins(open, chunk)) return this.#open(routes, chunk);
     if (id !== undefined) routes.byId.set(id, open);
     return (routes.open = open);
   }
 
+  /** Neither id nor a bound index: the call now open, unless the chunk names another one. */
+  #belongsToOpen({ open }: TurnRoutes, chunk: ToolChunk): CallState | undefined {
+    const { name } = chunk;
+    if (open === undefined || !name) return open;
+    // A name with an index of its own is another call.
+    if (chunk.callIndex !== undefined) return undefined;
+    if (open.name === null) return open;
+    // The name said once more, or more of it, in the middle of the call.
+    const isItsName = name === open.name || this.#host.continuesName(open, name);
+    return isItsName && !open.ended ? open : undefined;
+  }
+
+  /** Whether a chunk that leads to a call already known is the head of another one. */
+  #begins(state: CallState, chunk: ToolChunk): boolean {
+    const { name } = chunk;
+    const isAnotherName = !!name && state.name !== null && name !== state.name;
+    if (!state.mayBeClosed || !(state.ended || state.args.isClosed)) {
+      // One id and one index for two calls, the first of them without arguments.
+      return (
+        isAnotherName &&
+        state.args.isEmpty &&
+        state.tool !== undefined &&
+        this.#host.hasTool(name) &&
+        !this.#host.continuesName(state, name)
+      );
+    }
+    if (isAnotherName) return true;
+    // A call of the same name needs arguments of its own: many servers repeat the name on every delta,
+    // some send the arguments twice, and `{}` may be a placeholder for what comes now.
+    if (!name) return isWhole(chunk) && (state.ended || !state.args.isPlaceholder) && !isCopyOf(state, chunk);
+    const mayFill = state.args.isPlaceholder && (!!chunk.id || chunk.callIndex !== undefined) && !state.ended;
+    return startsArguments(chunk) && !mayFill && !isCopyOf(state, chunk);
+  }
+
   #open(routes: TurnRoutes, chunk: ToolChunk): CallState | undefined {
     const state = this.#host.open(routes.turnIndex, chunk);
-    if (state === undefined) return undefined;
+    if (state === undefined) {
+      // What follows the head of one call too many is none of the call before it.
+      routes.open = undefined;
+      return undefined;
+    }
     if (chunk.id) routes.byId.set(chunk.id, state);
     if (chunk.callIndex !== undefined) {
       state.callIndex = chunk.callIndex;
@@ -92,34 +136,15 @@ interface TurnRoutes {
   open: CallState | undefined;
 }
 
-/** Neither id nor a bound index: the call now open, unless the chunk names another one. */
-function belongsToOpen({ open }: TurnRoutes, chunk: ToolChunk): CallState | undefined {
-  if (open === undefined || !chunk.name || open.name === null) return open;
-  // The name said once more, in the middle of the arguments.
-  return chunk.callIndex === undefined && chunk.name === open.name && !open.ended ? open : undefined;
-}
-
 /** A new id: of the call that still has none, if it has the chunk's index, or the chunk has neither index nor name. */
 function awaitsId({ open }: TurnRoutes, byIndex: CallState | undefined, chunk: ToolChunk): CallState | undefined {
   const waiting = byIndex ?? (chunk.callIndex === undefined && !chunk.name ? open : undefined);
   return waiting !== undefined && !waiting.id && waiting.outcome === undefined ? waiting : undefined;
 }
 
-/** Whether a chunk that leads to a call already known is the head of another one. */
-function begins(state: CallState, chunk: ToolChunk): boolean {
-  if (!state.mayBeClosed || !(state.ended || state.args.isClosed)) return false;
-  if (chunk.name && chunk.name !== state.name) return true;
-  // A call of the same name needs arguments of its own: many servers repeat the name on every delta,
-  // some send the arguments twice, and `{}` may be a placeholder for what comes now.
-  if (!isWhole(chunk) || isCopyOf(state, chunk)) return false;
-  return !!chunk.name || state.ended || !state.args.isPlaceholder;
-}
-
-/** Whether a chunk holds whole arguments. */
-function isWhole(chunk: ToolChunk): boolean {
-  if (chunk.argsKvPatch !== undefined) return true;
-  const text = chunk.argsTextDelta;
-  if (!text || !/^\s*\{[^]*\}\s*$/.test(text)) return false;
+/** Whether a chunk holds whole arguments as text. An object without a name is merged with those before it. */
+function isWhole({ argsTextDelta: text }: ToolChunk): boolean {
+  if (!text || !startsArguments({ argsTextDelta: text }) || !text.trimEnd().endsWith("}")) return false;
   try {
     JSON.parse(text);
     return true;
@@ -128,10 +153,23 @@ function isWhole(chunk: ToolChunk): boolean {
   }
 }
 
-function isCopyOf(state: CallState, chunk: ToolChunk): boolean {
-  if (chunk.argsKvPatch !== undefined) return state.args.text === JSON.stringify(chunk.argsKvPatch);
+/** Whether a chunk brings the beginning of arguments. */
+function startsArguments({ argsTextDelta: text, argsKvPatch }: ToolChunk): boolean {
+  if (argsKvPatch !== undefined) return true;
+  if (!text) return false;
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    if (c > 32) return c === 123; // `{`
+  }
+  return false;
+}
+
+/** Whether the arguments are those of the call, once more. */
+function isCopyOf(state: CallState, { argsTextDelta, argsKvPatch }: ToolChunk): boolean {
   try {
-    return JSON.stringify(JSON.parse(chunk.argsTextDelta!)) === JSON.stringify(JSON.parse(state.args.text));
+    const known = state.args.text;
+    if (argsKvPatch !== undefined) return JSON.stringify(argsKvPatch) === JSON.stringify(parseJson(known));
+    return JSON.stringify(parseJson(argsTextDelta!)) === JSON.stringify(parseJson(known));
   } catch {
     return false;
   }

@@ -1,7 +1,7 @@
 import { ToolCallError, ToolError } from "../errors.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
 import { ToolUse } from "../tool/use.ts";
-import { isClean, ToolBuffer, type ToolBufferOptions } from "./buffer.ts";
+import { isClean, sentence, ToolBuffer, type ToolBufferOptions } from "./buffer.ts";
 import { stateOf, type ToolCall } from "./call.ts";
 import type { ToolChunk } from "./chunk.ts";
 import type { FinishReason, ProviderToolCall, StreamEvent, Turn, Usage } from "./events.ts";
@@ -130,8 +130,9 @@ export class TurnReader {
       if (this.isTerminated) turn.finishReason = "unknown";
       else this.fail(new ToolError("connection_lost", "The stream ended before the provider ended the turn."));
     }
-    const rest = this.#buffer.end(turn.error === undefined ? turn.finishReason : undefined);
-    turn.finishReason = this.#neutralReason();
+    const ending = turn.error === undefined ? this.#ending() : undefined;
+    const rest = this.#buffer.end(ending);
+    turn.finishReason = this.#neutralReason(ending);
     const isCleanEnd = turn.error === undefined && isClean(turn.finishReason);
     const outcomes = [...this.#held, ...rest].toSorted((a, b) => positionOf(a) - positionOf(b));
     for (const outcome of outcomes) {
@@ -148,29 +149,34 @@ export class TurnReader {
   }
 
   #announce(call: ToolCall, chunk: ToolChunk): void {
-    if (call.name === null) return;
+    const state = stateOf(call);
+    if (state.name === null || state.isRetracted) return;
     const { added } = this.#buffer;
     const hasValues = chunk.argsKvPatch !== undefined || chunk.argsPathPatch !== undefined;
-    const state = stateOf(call);
     if (!state.isAnnounced) {
       state.isAnnounced = true;
       this.#events.push({ type: "tool-input-start", call });
       // What came before the name is told with it.
-      const delta = added === "" ? "" : call.argsText;
-      if (delta !== "" || hasValues) this.#events.push({ type: "tool-input-delta", call, delta });
+      const delta = state.args.isValue ? "" : call.argsText;
+      if (delta !== "" || state.args.isValue) this.#events.push({ type: "tool-input-delta", call, delta });
     } else if (added !== "" || hasValues) {
       this.#events.push({ type: "tool-input-delta", call, delta: added });
     }
   }
 
+  /** A turn that was ended without a word has ended well; a word that we do not know may say that it was cut. */
+  #ending(): FinishReason | undefined {
+    const { finishReason, providerFinishReason } = this.turn;
+    return finishReason === "unknown" && !providerFinishReason ? "stop" : finishReason;
+  }
+
   /** Calls decide, not the provider's word: real servers say `stop` though there are calls. */
-  #neutralReason(): FinishReason {
+  #neutralReason(ending: FinishReason | undefined): FinishReason {
     const { turn } = this;
-    const { finishReason } = turn;
-    if (turn.error !== undefined || finishReason === undefined) return finishReason ?? "error";
-    if (finishReason !== "stop" && finishReason !== "unknown") return finishReason;
+    if (ending === undefined) return turn.finishReason ?? "error";
+    if (ending !== "stop") return ending;
     if (turn.refusal !== "") return "refusal";
-    return turn.calls.length > 0 ? "tool-use" : finishReason;
+    return turn.calls.length > 0 ? "tool-use" : turn.finishReason!;
   }
 
   #release(outcome: ToolUse | ToolCallError): void {
@@ -190,19 +196,27 @@ export class TurnReader {
 
   /** A turn that was cut, failed or refused releases no write; the model hears of it. */
   #withhold(use: ToolUse): void {
-    const why =
-      this.turn.error?.message ?? `The turn ended with ${this.turn.providerFinishReason ?? this.turn.finishReason}.`;
     const error = new ToolCallError(
       "turn_not_finished",
-      `The call of ${use.name} was not executed, since the turn it belongs to did not finish: ${why} Send it again if it is still wanted.`,
+      `The call of ${use.name} was not executed, since the turn it belongs to did not finish: ${sentence(this.#whyUnfinished())} Send it again if it is still wanted.`,
       use,
     );
     stateOf(this.#buffer.call(use.invocationId)!).outcome = error;
     this.#events.push({ type: "tool-error", error });
   }
 
+  /** For the model: what the network said is none of its business, and may hold addresses. */
+  #whyUnfinished(): string {
+    const { error, providerFinishReason, finishReason } = this.turn;
+    if (error === undefined) return `The turn ended with ${providerFinishReason || finishReason}`;
+    if (error.code === "connection_lost") return "The stream ended before the provider ended the turn";
+    if (error.code === "aborted") return "The turn was aborted";
+    return error.message;
+  }
+
   /** The provider has run the call itself: it is none of ours. */
   #giveBack(call: ToolCall, chunk: ToolChunk): void {
+    if (stateOf(call).isRetracted) return;
     this.#buffer.retract(call.invocationId);
     this.#held = this.#held.filter((held) => held.invocationId !== call.invocationId);
     this.providerTool({

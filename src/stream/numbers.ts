@@ -1,0 +1,70 @@
+/**
+ * JavaScript keeps integers up to 2^53 exactly and numbers up to 1.8e308 at all: `JSON.parse` reads
+ * 12345678901234567890 as 12345678901234567000 and 1e400 as Infinity (https://www.rfc-editor.org/rfc/rfc8259#section-6).
+ * An order id that is silently another one is worse than an error.
+ */
+
+/** Whether a value that was read from JSON holds a number that may not be the one that was written. */
+export function hasHugeNumber(value: unknown): boolean {
+  if (typeof value === "number") return !(Math.abs(value) <= Number.MAX_SAFE_INTEGER);
+  if (typeof value !== "object" || value === null) return false;
+  if (Array.isArray(value)) {
+    for (const item of value) if (hasHugeNumber(item)) return true;
+    return false;
+  }
+  for (const key in value) if (hasHugeNumber((value as Record<string, unknown>)[key])) return true;
+  return false;
+}
+
+/** The first number literal of a valid JSON text that is read as another number; fractions are always rounded, and may be. */
+export function changedLiteral(text: string): string | undefined {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) {
+      for (at++; text.charCodeAt(at) !== QUOTE; at++) if (text.charCodeAt(at) === BACKSLASH) at++;
+    } else if (code === MINUS || isDigit(code)) {
+      const from = at;
+      while (IN_NUMBER.has(text.charCodeAt(at + 1))) at++;
+      const literal = text.slice(from, at + 1);
+      if (isChanged(literal)) return literal;
+    }
+  }
+  return undefined;
+}
+
+function isChanged(literal: string): boolean {
+  const value = Number(literal);
+  if (!Number.isFinite(value)) return true;
+  if (Math.abs(value) <= Number.MAX_SAFE_INTEGER || !/^-?\d+$/.test(literal)) return false;
+  return BigInt(literal) !== BigInt(value);
+}
+
+/**
+ * The first number that has lost digits, of arguments that somebody else has parsed. The literal is gone: an integer
+ * beyond 2^53 that needs all the digits that a number has is taken for one that had more.
+ */
+export function lostNumber(value: unknown): string | undefined {
+  if (typeof value === "number") {
+    if (Math.abs(value) <= Number.MAX_SAFE_INTEGER) return undefined;
+    const text = String(value);
+    if (!Number.isFinite(value)) return text;
+    if (!Number.isInteger(value)) return undefined;
+    const digits = text.replace(/e.*$/, "").replace(/\D/g, "").replace(/0+$/, "");
+    return digits.length >= 16 ? text : undefined;
+  }
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const item of Object.values(value)) {
+    const found = lostNumber(item);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+const QUOTE = 34;
+const BACKSLASH = 92;
+const MINUS = 45;
+const IN_NUMBER = new Set(Array.from("0123456789+-.eE", (char) => char.charCodeAt(0)));
+
+function isDigit(code: number): boolean {
+  return code >= 48 && code <= 57;
+}

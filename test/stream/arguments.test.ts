@@ -1,0 +1,432 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Arguments, type ArgumentsOutcome } from "../../src/stream/arguments.ts";
+import type { PathPatch } from "../../src/stream/chunk.ts";
+import { resolveLimits, type Limits } from "../../src/stream/limits.ts";
+import { createFollower } from "./replay-changes.ts";
+
+type Step = string | { kv: Record<string, unknown> } | { patch: PathPatch[] };
+
+function read(steps: readonly Step[], limits?: Partial<Limits>): Arguments {
+  const args = new Arguments(resolveLimits(limits));
+  for (const step of steps) take(args, step);
+  return args;
+}
+
+function take(args: Arguments, step: Step): void {
+  if (typeof step === "string") args.append(step);
+  else if ("kv" in step) args.merge(step.kv);
+  else args.patch(step.patch);
+}
+
+function valueOf(outcome: ArgumentsOutcome): unknown {
+  return outcome.ok ? outcome.value : { code: outcome.code };
+}
+
+const TRUNCATED = { code: "truncated" };
+const long = JSON.stringify({ content: "x".repeat(40), list: [1, 2, { a: null }] });
+const halves = [long.slice(0, 20), long.slice(20)];
+
+describe("what the pieces come to", () => {
+  it.each<[title: string, steps: Step[], value: unknown, repairs: string[]]>([
+    ["one piece", ['{"a":1}'], { a: 1 }, []],
+    ["many pieces", [...'{"a":"{}{"}'], { a: "{}{" }, []],
+    ["white space around", [" \n", "{ ", "}", " \n"], {}, []],
+    ["nothing", [], {}, ["empty"]],
+    ["white space only", [" ", "\n"], {}, ["empty"]],
+    ["null", ["null"], {}, ["empty"]],
+    ['"null"', ['"nu', 'll"'], {}, ["empty"]],
+    ["an empty string", ['""'], {}, ["empty"]],
+    ["a placeholder, then the arguments", ["{}", '{"a"', ":1}"], { a: 1 }, ["placeholder"]],
+    ["a placeholder in pieces", ["{", "}", '{"a":1}'], { a: 1 }, ["placeholder"]],
+    ["a placeholder and nothing else", ["{}"], {}, []],
+    ["a placeholder twice is a copy", ["{}", "{}"], {}, ["resend"]],
+    ["a whole copy at the end", [...halves, long], JSON.parse(long), ["resend"]],
+    ["many copies", [long, long, long, long], JSON.parse(long), ["resend"]],
+    [
+      "a copy that is written with other spaces",
+      [...halves, JSON.stringify(JSON.parse(long), null, 2)],
+      JSON.parse(long),
+      ["resend"],
+    ],
+    ["a copy in pieces", [...halves, ...halves], JSON.parse(long), ["resend"]],
+    ["a copy, encoded once more", [...halves, JSON.stringify(long)], JSON.parse(long), ["resend"]],
+    ["snapshots", ['{"a"', '{"a":"b', '{"a":"bc"}'], { a: "bc" }, ["snapshot"]],
+    ["snapshots, the last one said again", ['{"a"', '{"a":"b', '{"a":"bc"}', '{"a":"bc"}'], { a: "bc" }, ["snapshot"]],
+    ["two snapshots only", ['{"a"', '{"a":1}'], { a: 1 }, ["snapshot"]],
+    ["snapshots of which one is the same as before", ['{"a"', '{"a":', '{"a":', '{"a":1}'], { a: 1 }, ["snapshot"]],
+    ["an object", [{ kv: { a: { b: 1 } } }], { a: { b: 1 } }, []],
+    ["an object in two parts", [{ kv: { a: 1, b: 1 } }, { kv: { b: 2, c: 3 } }], { a: 1, b: 2, c: 3 }, []],
+    ["an object in place of text", ['{"a":', { kv: { a: 2 } }], { a: 2 }, ["object"]],
+    ["an object, then the same as text", [{ kv: { a: 2 } }, '{"a":2}'], { a: 2 }, []],
+    ["an object, then other text", [{ kv: { a: 2 } }, '{"a":3}'], { code: "invalid_json" }, []],
+    ["broken syntax", ["{a: 'b',}"], { a: "b" }, ["syntax"]],
+    ["an array", ["[1]"], [1], []],
+    ["a number", ["5"], 5, []],
+    [
+      "changes at paths",
+      [
+        {
+          patch: [
+            { path: ["a", 0, "b"], value: 1 },
+            { path: ["s"], append: "x" },
+          ],
+        },
+        { patch: [{ path: ["s"], append: "y", done: true }] },
+      ],
+      { a: [{ b: 1 }], s: "xy" },
+      [],
+    ],
+    ["a string at a path that goes on", [{ patch: [{ path: ["s"], append: "x" }] }], TRUNCATED, []],
+    ["cut in a string", ['{"a":"b'], TRUNCATED, []],
+    ["cut between pairs", ['{"a":1,'], TRUNCATED, []],
+    ["cut before the last bracket", ['{"a":{"b":1}'], TRUNCATED, []],
+    ["cut in a copy", ['{"a":1}', '{"a"'], TRUNCATED, []],
+    ["two different objects", ['{"a":1}', '{"a":2}'], { code: "invalid_json" }, []],
+    ["no JSON at all", ["hello"], { code: "invalid_json" }, []],
+  ])("%s", (_, steps, value, repairs) => {
+    const args = read(steps);
+    expect(valueOf(args.finish("syntax"))).toEqual(value);
+    expect(args.repairs.map((repair) => repair.kind)).toEqual(repairs);
+  });
+
+  it("of policy off mends no syntax, and takes copies and placeholders as before", () => {
+    expect(read(["{a:1}"]).finish("off")).toMatchObject({ ok: false, code: "invalid_json" });
+    expect(read(["{}", '{"a":1}']).finish("off")).toEqual({ ok: true, value: { a: 1 } });
+  });
+
+  it("encoded twice is a string, and an object where types may be mended", () => {
+    const twice = JSON.stringify('{"a":1}');
+    expect(read([twice]).finish("syntax")).toEqual({ ok: true, value: '{"a":1}' });
+    expect(read([twice]).finish("coerce")).toEqual({ ok: true, value: { a: 1 } });
+  });
+
+  it("keeps the text of the arguments without the copies", () => {
+    expect(read(["{}", '{"a":', "1}"]).text).toBe('{"a":1}');
+    expect(read([...halves, long]).text).toBe(long);
+    expect(read(['{"a"', '{"a":1', '{"a":1}']).text).toBe('{"a":1}');
+    const copied = read([...halves, ...halves]);
+    copied.finish("off");
+    expect(copied.text).toBe(long);
+  });
+
+  it("says what each piece added, not what came", () => {
+    const args = read([]);
+    expect(['{"a"', '{"a":1', '{"a":1}', '{"a":1}'].map((delta) => args.append(delta))).toEqual([
+      '{"a"',
+      '{"a":1', // perhaps text, perhaps a snapshot
+      "}",
+      "",
+    ]);
+  });
+});
+
+describe("free text", () => {
+  it.each(["{}", "if (x) {}", '{"a":1}', " ", "", "null", '"null"', "{}{}", "aaaa"])("%j is its own value", (text) => {
+    const args = read([]);
+    args.custom = true;
+    for (const piece of [text, text]) args.append(piece);
+    expect(args.finish("coerce")).toEqual({ ok: true, value: text + text });
+    expect(args.partial).toBe(text + text);
+    expect(args.isClosed).toBe(false);
+    expect(args.repairs).toEqual([]);
+  });
+});
+
+describe("numbers", () => {
+  it.each(["12345678901234567890", "-9007199254740993", "9007199254740993", "1e400", "-1e999", `1${"0".repeat(400)}`])(
+    "%s would be read as another one, and is refused",
+    (literal) => {
+      const text = `{"note":"1e999 \\" 12345678901234567890","id":[${literal}]}`;
+      const outcome = read([text]).finish("coerce");
+      expect(outcome).toMatchObject({ ok: false, code: "invalid_input" });
+      expect(outcome.ok ? "" : outcome.message).toContain(literal.slice(0, 40));
+      expect(read([`{id: ${literal}}`]).finish("coerce").ok).toBe(false);
+      expect(read([JSON.stringify(text)]).finish("coerce").ok).toBe(false);
+      expect(read([{ kv: JSON.parse(text) }]).finish("off").ok).toBe(false);
+      expect(read([{ patch: [{ path: ["id"], value: JSON.parse(literal) }] }]).finish("off").ok).toBe(false);
+    },
+  );
+
+  it.each([
+    "9007199254740991",
+    "9007199254740992",
+    "10000000000000000000",
+    "6.02214076e23",
+    "0.1234567890123456789",
+    "-0",
+    "1e21",
+    "1e-999",
+  ])("%s is kept", (literal) => {
+    expect(valueOf(read([`{"id":${literal}}`]).finish("off"))).toEqual({ id: JSON.parse(literal) });
+  });
+
+  it("in strings are text", () => {
+    const text = '{"id":"12345678901234567890","n":1e20}';
+    expect(valueOf(read([text]).finish("off"))).toEqual(JSON.parse(text));
+  });
+});
+
+describe("hostile paths", () => {
+  it.each<[title: string, patches: PathPatch[], code: string]>([
+    ["an index far past the end", [{ path: [4_000_000_000], value: 1 }], "rejected"],
+    ["an index past the end", [{ path: ["a", 17], value: 1 }], "rejected"],
+    ["a negative index", [{ path: ["a", -1], value: 1 }], "rejected"],
+    ["a fraction", [{ path: ["a", 0.5], value: 1 }], "rejected"],
+    [
+      "into a string",
+      [
+        { path: ["a"], value: "x" },
+        { path: ["a", "b"], value: 1 },
+      ],
+      "rejected",
+    ],
+    [
+      "an index into an object",
+      [
+        { path: ["a", "b"], value: 1 },
+        { path: ["a", 0], value: 1 },
+      ],
+      "rejected",
+    ],
+    [
+      "a name into an array",
+      [
+        { path: ["a", 0], value: 1 },
+        { path: ["a", "length"], value: 9 },
+      ],
+      "rejected",
+    ],
+    ["too deep", [{ path: Array.from({ length: 129 }, () => "a"), value: 1 }], "too_large"],
+    ["a value too deep", [{ path: ["a"], value: nested(128) }], "too_large"],
+  ])("%s", (_, patch, code) => {
+    expect(read([{ patch }]).finish("coerce")).toMatchObject({ ok: false, code });
+  });
+
+  it.each(["__proto__", "constructor", "prototype", "toString", "hasOwnProperty"])(
+    "%s is a property like any other",
+    (name) => {
+      const patched = read([
+        {
+          patch: [
+            { path: [name, "polluted"], value: 1 },
+            { path: [name, "s"], append: "x", done: true },
+          ],
+        },
+      ]);
+      const merged = read([
+        { kv: JSON.parse(`{"${name}":{"polluted":1,"s":"x"}}`) },
+        { kv: JSON.parse(`{"${name}":{"polluted":1,"s":"x"}}`) },
+      ]);
+      const text = read([`{"${name}":{"polluted":1,"s":"x"}}`]);
+      for (const args of [patched, merged, text]) {
+        const value = valueOf(args.finish("off")) as object;
+        expect(Object.keys(value)).toEqual([name]);
+        expect(JSON.stringify(value)).toBe(`{"${name}":{"polluted":1,"s":"x"}}`);
+        expect(JSON.stringify(args.partial)).toBe(`{"${name}":{"polluted":1,"s":"x"}}`);
+        const follower = createFollower();
+        follower.take(args.changes());
+        expect(JSON.stringify(follower.value)).toBe(`{"${name}":{"polluted":1,"s":"x"}}`);
+      }
+      expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
+      expect(Object.prototype.toString.call({})).toBe("[object Object]");
+    },
+  );
+
+  it("do nothing to the event that they came in", () => {
+    const event = { a: { b: [1] } };
+    const args = read([
+      { kv: event },
+      {
+        patch: [
+          { path: ["a", "b", 0], value: 2 },
+          { path: ["c"], value: event.a },
+          { path: ["c", "d"], value: 3 },
+        ],
+      },
+    ]);
+    expect(event).toEqual({ a: { b: [1] } });
+    expect(valueOf(args.finish("off"))).toEqual({ a: { b: [2] }, c: { b: [1], d: 3 } });
+  });
+});
+
+describe("limits", () => {
+  const limits = { maxArgumentsLength: 100, maxDepth: 3 };
+  it.each<[title: string, steps: Step[]]>([
+    ["one long piece", [`{"a":"${"x".repeat(100)}"}`]],
+    ["many pieces", ['{"a":"', ...Array.from({ length: 101 }, () => "x")]],
+    ["white space", Array.from({ length: 101 }, () => " ")],
+    ["an object", [{ kv: { a: "x".repeat(100) } }]],
+    ["objects that add up", Array.from({ length: 30 }, (_, i) => ({ kv: { [`k${i}`]: i } }))],
+    ["one key again and again", Array.from({ length: 30 }, (_, i) => ({ kv: { k: i } }))],
+    ["strings at paths", [{ patch: [{ path: ["a"], append: "x".repeat(101), done: true }] }]],
+    ["values at paths", [{ patch: [{ path: ["a"], value: "x".repeat(101) }] }]],
+    ["nothing at many paths", Array.from({ length: 30 }, (_, i) => ({ patch: [{ path: [`k${i}`], append: "" }] }))],
+    ["deep text", ['{"a":[[[1]]]}']],
+    ["a deep object", [{ kv: { a: [[[1]]] } }]],
+    ["deep and broken text", ["{a:[[[1]]]}"]],
+    ["deep text, encoded twice", [JSON.stringify('{"a":[[[[[1]]]]]}')]],
+  ])("%s", (title, steps) => {
+    const outcome = read(steps, limits).finish("coerce");
+    if (title === "deep text, encoded twice") expect(outcome).toEqual({ ok: true, value: '{"a":[[[[[1]]]]]}' });
+    else expect(outcome).toMatchObject({ ok: false, code: "too_large" });
+  });
+
+  it("count the text of a string at a path once, though its path comes with every piece", () => {
+    const pieces = Array.from({ length: 80 }, (_, i) => ({
+      patch: [{ path: ["content"], append: "x", done: i === 79 }],
+    }));
+    expect(read(pieces, limits).finish("off").ok).toBe(true);
+  });
+
+  it("take nothing more in once they are passed", () => {
+    const args = read([`{"a":"${"x".repeat(50)}`], limits);
+    expect(args.partial).toEqual({ a: "x".repeat(50) });
+    args.append("y".repeat(60));
+    for (let n = 0; n < 1000; n++) args.append("z".repeat(100));
+    args.merge({ b: 1 });
+    args.patch([{ path: ["c"], value: 1 }]);
+    expect(args.text).toBe("");
+    expect(args.partial).toEqual({ a: "x".repeat(50) });
+  });
+
+  it.each<[title: string, steps: Step[]]>([
+    ["as text", [`${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`]],
+    ["as text that is cut", ['{"a":'.repeat(100_000)]],
+    ["as brackets", ["[".repeat(1_000_000)]],
+    ["after a placeholder", ["{}", `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`]],
+    ["after the arguments", ['{"a":1}', `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`]],
+    ["encoded twice", [JSON.stringify(`${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`)]],
+    ["as an object", [{ kv: nested(100_000) as Record<string, unknown> }]],
+    ["as text after an object", [{ kv: { a: 1 } }, `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`]],
+    ["broken", [`${"{a:".repeat(100_000)}1${"}".repeat(100_000)}`]],
+  ])("hold for depth that would break a recursion, %s", (_, steps) => {
+    const args = read(steps);
+    for (const policy of ["off", "syntax", "coerce"] as const) {
+      const outcome = args.finish(policy);
+      if (outcome.ok) expect(typeof outcome.value).toBe("string");
+    }
+    expect(() => [args.partial, args.changes(), args.text]).not.toThrow();
+  });
+});
+
+describe("changes()", () => {
+  const steps = fc.array(
+    fc.oneof(
+      fc.constantFrom<Step>(
+        "{}",
+        '{"a":1}',
+        '{"a"',
+        '{"a":1',
+        '{"a":{"b":"',
+        "x",
+        '"',
+        "}",
+        ":",
+        "1",
+        ",",
+        " ",
+        '{"a":"\\u00',
+        '{"',
+      ),
+      fc.record({
+        kv: fc.dictionary(fc.constantFrom("a", "b", "__proto__"), fc.jsonValue({ maxDepth: 2 }), { maxKeys: 2 }),
+      }),
+      fc.record({
+        patch: fc.array(
+          fc.oneof(
+            fc.record({
+              path: fc.array(fc.constantFrom<string | number>("a", "b", 0, 1), { maxLength: 3, minLength: 1 }),
+              append: fc.constantFrom("", "x"),
+              done: fc.boolean(),
+            }),
+            fc.record({
+              path: fc.array(fc.constantFrom<string | number>("a", "b", 0, 1), { maxLength: 3, minLength: 1 }),
+              value: fc.jsonValue({ maxDepth: 1 }),
+            }),
+          ),
+          { maxLength: 3 },
+        ),
+      }),
+    ),
+    { maxLength: 12 },
+  );
+
+  it("replayed give the live input, whenever they are asked for", () => {
+    fc.assert(
+      fc.property(
+        steps,
+        fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }),
+        fc.boolean(),
+        (list, asks, custom) => {
+          const args = new Arguments(resolveLimits(undefined));
+          args.custom = custom;
+          const follower = createFollower();
+          for (const [i, step] of list.entries()) {
+            take(args, step as Step);
+            if (asks[i] !== true) continue;
+            follower.take(args.changes());
+            expect(follower.value).toEqual(args.partial);
+          }
+          follower.take(args.changes());
+          expect(JSON.stringify(follower.value)).toBe(JSON.stringify(args.partial));
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("tell a snapshot's news only, once it is known to be one", () => {
+    const args = read(['{"a":"x', '{"a":"xy', '{"a":"xyz']);
+    args.changes();
+    args.append('{"a":"xyz!');
+    expect(args.changes()).toEqual([{ path: ["a"], append: "!", done: false }]);
+  });
+
+  it("never throws and gives a value that JSON has, whatever comes", () => {
+    fc.assert(
+      fc.property(steps, fc.constantFrom("off", "syntax", "coerce"), (list, policy) => {
+        const args = read(list as Step[]);
+        const outcome = args.finish(policy as "off");
+        if (outcome.ok) expect(JSON.parse(JSON.stringify(outcome.value))).toEqual(outcome.value);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+describe("text in pieces of any size", () => {
+  it("is what JSON.parse makes of it, and is truncated at every other place", () => {
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }), { minKeys: 1 }),
+        fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 }),
+        fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }),
+        (value, sizes, where) => {
+          const text = JSON.stringify(value);
+          const pieces = cut(text, sizes);
+          const outcome = read(pieces).finish("off");
+          if (outcome.ok) expect(outcome.value).toEqual(JSON.parse(text));
+          else expect(outcome.code).toBe("invalid_input"); // a number that is none of ours
+          const end = 1 + Math.floor(where * (text.length - 1));
+          for (const policy of ["off", "syntax", "coerce"] as const)
+            expect(valueOf(read(cut(text.slice(0, end), sizes)).finish(policy))).toEqual(TRUNCATED);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});
+
+function cut(text: string, sizes: readonly number[]): string[] {
+  const pieces: string[] = [];
+  for (let at = 0, n = 0; at < text.length; at += sizes[n++ % sizes.length]!)
+    pieces.push(text.slice(at, at + sizes[n % sizes.length]!));
+  return pieces;
+}
+
+function nested(depth: number): unknown {
+  let value: unknown = 1;
+  for (let i = 0; i < depth; i++) value = { a: value };
+  return value;
+}

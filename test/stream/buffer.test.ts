@@ -1,0 +1,488 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import {
+  defineTool,
+  jsonSchema,
+  ToolBuffer,
+  ToolCallError,
+  toolChunk,
+  ToolRegistry,
+  ToolUse,
+  type Schema,
+  type Tool,
+  type ToolBufferOptions,
+  type ToolChunk,
+} from "../../src/index.ts";
+
+const weather = defineTool({
+  name: "get_weather",
+  inputSchema: z.object({ city: z.string(), days: z.number().optional() }),
+  effect: "read",
+});
+const refund = defineTool({
+  name: "refund",
+  inputSchema: jsonSchema({
+    type: "object",
+    properties: { id: { type: "string" }, amount: { type: "number" } },
+    required: ["id"],
+    additionalProperties: false,
+  }),
+});
+const anything = defineTool({ name: "anything", inputSchema: jsonSchema({ type: "object" }) });
+const tools: Tool[] = [weather, refund, anything];
+
+function call(name: string | undefined, args: string, more: Partial<ToolChunk> = {}): ToolChunk {
+  return { id: "a", callIndex: 0, name, argsTextDelta: args, done: true, ...more };
+}
+
+/** The outcome of one whole call. */
+function one(
+  chunk: ToolChunk,
+  options: ToolBufferOptions = {},
+  offered: readonly Tool[] | null = tools,
+): ToolUse | ToolCallError {
+  const buffer = new ToolBuffer(offered ?? undefined, options);
+  const outcome = buffer.append(chunk) ?? buffer.end("tool-use")[0];
+  expect(buffer.end("tool-use")).toEqual([]);
+  return outcome!;
+}
+
+describe("a call by hand", () => {
+  it("is handed out when it is complete, with all that is known of it", () => {
+    const buffer = new ToolBuffer(tools, { runId: "run-1" });
+    expect(buffer.append({ id: "call_1", turnIndex: 0, callIndex: 0, name: "get_weather" })).toBeUndefined();
+    expect(buffer.append({ callIndex: 0, argsTextDelta: '{"city":"Os' })).toBeUndefined();
+    expect(buffer.partial("run-1-0-0")).toEqual({ city: "Os" });
+    expect(buffer.current?.outcome).toBeUndefined();
+    expect(buffer.append({ callIndex: 0, argsTextDelta: 'lo"}', metadata: { signature: "s" } })).toBeUndefined();
+    expect(buffer.added).toBe('lo"}');
+    const use = buffer.append({ callIndex: 0, done: true }) as ToolUse;
+    expect(use).toBeInstanceOf(ToolUse);
+    expect(use).toMatchObject({
+      invocationId: "run-1-0-0",
+      id: "call_1",
+      name: "get_weather",
+      input: { city: "Oslo" },
+      argsText: '{"city":"Oslo"}',
+      repairs: [],
+      turnIndex: 0,
+      position: 0,
+      metadata: { signature: "s" },
+      executed: false,
+    });
+    expect(use.tool).toBe(weather);
+    expect(buffer.calls.map((known) => known.outcome)).toEqual([use]);
+    expect(buffer.call("run-1-0-0")).toBe(buffer.current);
+    expect(buffer.errors).toEqual([]);
+    expect(buffer.end("tool-use")).toEqual([]);
+  });
+
+  it("of which one chunk ends two is handed out by append() and next()", () => {
+    const buffer = new ToolBuffer(tools);
+    buffer.append({ id: "a", name: "anything", argsTextDelta: '{"x":1}' });
+    const first = buffer.append(call("anything", '{"x":2}', { id: "b", callIndex: 1 })) as ToolUse;
+    const second = buffer.next() as ToolUse;
+    expect([first.input, second.input]).toEqual([{ x: 1 }, { x: 2 }]);
+    expect(buffer.next()).toBeUndefined();
+  });
+
+  it("is one of many, with ids of its own, whatever the provider's ids are", () => {
+    const buffer = new ToolBuffer(tools, { runId: "r" });
+    for (const turnIndex of [0, 1])
+      for (const callIndex of [0, 1])
+        buffer.append(call("anything", `{"n":${callIndex}}`, { id: "same", turnIndex, callIndex }));
+    expect(buffer.calls.map((known) => [known.id, known.invocationId, known.turnIndex, known.position])).toEqual([
+      ["same", "r-0-0", 0, 0],
+      ["same", "r-0-1", 0, 1],
+      ["same", "r-1-2", 1, 2],
+      ["same", "r-1-3", 1, 3],
+    ]);
+    expect(new ToolBuffer(tools).runId).toMatch(/^[0-9a-f]{16}$/);
+    expect(new ToolBuffer(tools).runId).not.toBe(new ToolBuffer(tools).runId);
+  });
+
+  it("can be made of toolChunk()s, too", () => {
+    expect(one(toolChunk(0, 0, "a", "anything", '{"x":1}', true))).toMatchObject({ input: { x: 1 } });
+  });
+
+  it("takes tools from a registry", () => {
+    const registry = new ToolRegistry();
+    registry.register(weather);
+    expect(one(call("get_weather", '{"city":"x"}'), {}, registry as never)).toBeInstanceOf(ToolUse);
+  });
+});
+
+describe("the end of the turn", () => {
+  it.each(["stop", "tool-use"] as const)("%s completes what is closed and not ended, in call order", (finish) => {
+    const buffer = new ToolBuffer(tools);
+    for (const i of [0, 1, 2]) buffer.append({ callIndex: i, id: `${i}`, name: "anything" });
+    buffer.append({ callIndex: 2, argsTextDelta: '{"n":2' });
+    buffer.append({ callIndex: 1, argsTextDelta: '{"n":1' });
+    buffer.append({ callIndex: 2, argsTextDelta: "}" });
+    expect(buffer.append({ callIndex: 1, argsTextDelta: "}" })).toMatchObject({ input: { n: 2 } });
+    const rest = buffer.end(finish) as ToolUse[];
+    expect(rest.map((use) => [use.position, use.input])).toEqual([
+      [0, {}],
+      [1, { n: 1 }],
+    ]);
+  });
+
+  it.each(["length", "content-filter", "refusal", "error", "unknown", undefined] as const)(
+    "%s vouches for nothing that does not show its own end",
+    (finish) => {
+      const buffer = new ToolBuffer(tools);
+      buffer.append({ callIndex: 0, name: "anything" });
+      buffer.append({ callIndex: 1, name: "anything", argsTextDelta: '{"x":"}' });
+      buffer.append({ callIndex: 2, name: "anything", argsPathPatch: [{ path: ["x"], value: 1 }] });
+      buffer.append({ callIndex: 3, name: "anything", argsTextDelta: "some t", metadata: { custom: true } });
+      buffer.append({ callIndex: 4, name: "anything", argsTextDelta: '{"a":{}}', metadata: { custom: true } });
+      buffer.append({ callIndex: 5, name: "anything", argsTextDelta: "", done: true });
+      expect(buffer.end(finish).map((out) => (out instanceof ToolCallError ? out.code : out.input))).toEqual(
+        Array.from({ length: 6 }, () => "truncated"),
+      );
+    },
+  );
+
+  it("completes empty arguments that the provider ended and something followed", () => {
+    const buffer = new ToolBuffer(tools);
+    buffer.append({ callIndex: 0, name: "anything", done: true });
+    expect(buffer.append({ callIndex: 1, name: "anything", argsTextDelta: '{"x' })).toMatchObject({ input: {} });
+    expect(buffer.end("length")).toMatchObject([{ code: "truncated" }]);
+  });
+
+  it("of a cut turn completes no call that was not ended, be it closed", () => {
+    const buffer = new ToolBuffer(tools);
+    buffer.append({ callIndex: 0, name: "anything", argsTextDelta: '{"x":1}' });
+    expect(buffer.end()).toMatchObject([{ code: "truncated" }]);
+  });
+
+  it("comes once: append() after it is a mistake", () => {
+    const buffer = new ToolBuffer(tools);
+    buffer.end("stop");
+    expect(() => buffer.append({})).toThrow(TypeError);
+    expect(buffer.end("stop")).toEqual([]);
+  });
+});
+
+describe("what is wrong with a call", () => {
+  it.each<[title: string, chunk: ToolChunk, code: string, says: RegExp]>([
+    [
+      "an unknown tool",
+      call("get_wether", "{}"),
+      "unknown_tool",
+      /"get_wether"\. The tools are: get_weather, refund, anything\./,
+    ],
+    ["no name", call(undefined, "{}"), "unknown_tool", /without the name/],
+    [
+      "input that does not fit",
+      call("get_weather", '{"city":5}'),
+      "invalid_input",
+      /^The input of get_weather does not fit its schema: city: .*\. Correct the arguments/,
+    ],
+    ["too many properties", call("refund", '{"id":"x","why":1}'), "invalid_input", /why/],
+    ["an array", call("anything", "[]"), "invalid_input", /the arguments are a JSON object, got an array/],
+    ["a number", call("anything", "5"), "invalid_input", /got a number/],
+    [
+      "no JSON",
+      call("anything", "hello"),
+      "invalid_json",
+      /^The arguments of anything are not valid JSON\. .*[^.]\. Send the call again\.$/,
+    ],
+    [
+      "broken JSON that may not be mended",
+      call("refund", "{id: 'x'}"),
+      "invalid_json",
+      /^The arguments of refund are not valid JSON: .*[^.]\. Send the call again\.$/,
+    ],
+    [
+      "a number that can not be kept",
+      call("anything", '{"id":12345678901234567890}'),
+      "invalid_input",
+      /^The arguments of anything hold the number 12345678901234567890, .*\. Send the call again\.$/,
+    ],
+    [
+      "an end inside",
+      call("anything", '{"x":"y'),
+      "truncated",
+      /^The call of anything was not executed: its arguments were cut before the model closed them\. Send it again, whole/,
+    ],
+    [
+      "too long",
+      call("anything", `{"x":"${"y".repeat(200)}"}`),
+      "too_large",
+      /^The arguments of anything are longer than 150 characters/,
+    ],
+    [
+      "too deep",
+      call("anything", `{"x":${"[".repeat(50)}${"]".repeat(50)}}`),
+      "too_large",
+      /^The arguments of anything nest deeper than 20 levels/,
+    ],
+    [
+      "a path that fits nothing",
+      { ...call("anything", ""), argsPathPatch: [{ path: ["x", 99], value: 1 }] },
+      "rejected",
+      /^The arguments of anything fit no value: the index 99 is too far past the end of an array of 0\. Send/,
+    ],
+    ["text and object", { ...call("anything", '{"x":1}'), done: false, argsKvPatch: { x: 2 } }, "", /^$/],
+    [
+      "refused by the provider",
+      { ...call("anything", "{}"), error: "bad call", errorType: "rejected" },
+      "rejected",
+      /^The provider refused the call of anything: bad call/,
+    ],
+    ["refused without a reason", { ...call("anything", "{}"), errorType: "weird" }, "rejected", /: weird/],
+    [
+      "cut, says the provider",
+      { ...call("anything", '{"x":1}'), error: "no tokens left", errorType: "truncated" },
+      "truncated",
+      /its arguments were cut: no tokens left\. Send/,
+    ],
+  ])("%s", (_, chunk, code, says) => {
+    const outcome = one(chunk, { repair: "off", limits: { maxArgumentsLength: 150, maxDepth: 20 } });
+    if (code === "") return expect(outcome).toMatchObject({ input: { x: 2 }, repairs: [{ kind: "object" }] });
+    expect(outcome).toBeInstanceOf(ToolCallError);
+    expect(outcome).toMatchObject({ code, id: "a" });
+    expect((outcome as ToolCallError).message).toMatch(says);
+    expect((outcome as ToolCallError).message).not.toMatch(/\.\.|undefined|\n/);
+  });
+
+  it("is what was wrong first, and shows the input as far as it came", () => {
+    const error = one(call("nothing", '{"x":{"y":"z')) as ToolCallError;
+    expect(error).toMatchObject({
+      code: "truncated",
+      call: { name: "nothing", input: { x: { y: "z" } }, argsText: '{"x":{"y":"z' },
+    });
+  });
+
+  it("lists few names, and a long name in short", () => {
+    const many = Array.from({ length: 30 }, (_, i) => defineTool({ name: `t${i}`, inputSchema: jsonSchema({}) }));
+    const error = one(call("x".repeat(10_000_000), "{}"), {}, many) as ToolCallError;
+    expect(error.message.length).toBeLessThan(500);
+    expect(error.message).toContain("t19 and 10 more");
+    expect((one(call("x", "{}"), {}, []) as ToolCallError).message).toContain("no tools were offered");
+  });
+
+  it("more arguments after the call was complete take the call back", () => {
+    const late: ToolChunk[] = [
+      { callIndex: 0, argsTextDelta: ',"y":2' },
+      { callIndex: 0, argsKvPatch: { y: 2 } },
+      { callIndex: 0, argsPathPatch: [{ path: ["y"], value: 2 }] },
+    ];
+    for (const chunk of late) {
+      const buffer = new ToolBuffer(tools);
+      expect(buffer.append(call("anything", '{"x":1}'))).toBeInstanceOf(ToolUse);
+      const error = buffer.append(chunk);
+      expect(error).toMatchObject({
+        code: "invalid_json",
+        message: "More arguments of anything came after the call was complete.",
+      });
+      expect(buffer.calls.map((known) => known.outcome)).toEqual([error]);
+      expect(buffer.end("tool-use")).toEqual([]);
+    }
+  });
+
+  it.each<ToolChunk>([
+    { callIndex: 0, argsTextDelta: '{"x":1}' },
+    { callIndex: 0, argsTextDelta: " \n" },
+    { callIndex: 0, argsTextDelta: "" },
+    { callIndex: 0, argsTextDelta: JSON.stringify('{"x":1}') },
+    { callIndex: 0, argsKvPatch: { x: 1 } },
+    { callIndex: 0, argsPathPatch: [{ path: ["x"], append: "", done: true }] },
+    { callIndex: 0, done: true },
+    { callIndex: 0, id: "a", name: "anything" },
+    { callIndex: 0, id: "a", name: "anything", argsTextDelta: '{"x":1}', done: true },
+  ])("a copy or an end that comes late is harmless: %j", (chunk) => {
+    const buffer = new ToolBuffer(tools);
+    const use = buffer.append(call("anything", '{"x":1}'));
+    expect(buffer.append(chunk)).toBeUndefined();
+    expect(buffer.calls.map((known) => known.outcome)).toEqual([use]);
+  });
+
+  it("a provider that takes the call back is believed", () => {
+    const buffer = new ToolBuffer(tools);
+    buffer.append(call("anything", "{}"));
+    expect(buffer.append({ callIndex: 0, error: "on second thought" })).toMatchObject({ code: "rejected" });
+  });
+
+  it("metadata that comes late is seen on the call, and its names are only names", () => {
+    const buffer = new ToolBuffer(tools);
+    const use = buffer.append(call("anything", "{}")) as ToolUse;
+    buffer.append({ callIndex: 0, metadata: JSON.parse('{"signature":"s","__proto__":{"polluted":1}}') });
+    expect(use.metadata["signature"]).toBe("s");
+    expect(Object.keys(use.metadata)).toEqual(["signature", "__proto__"]);
+    expect(use.metadata["polluted"]).toBeUndefined();
+  });
+
+  it("a check that throws is the end of its call only", () => {
+    const schema = {
+      jsonSchema: {},
+      validate: () => {
+        throw new Error("boom");
+      },
+    } as unknown as Schema;
+    const broken = { ...anything, name: "broken", inputSchema: schema };
+    expect(one(call("broken", "{}"), {}, [broken])).toMatchObject({
+      code: "invalid_input",
+      message: expect.stringContaining("boom"),
+    });
+  });
+});
+
+describe("names that look like a tool's", () => {
+  it.each([
+    "get_weather ",
+    " get_weather",
+    "Get_Weather",
+    "get_wеather",
+    "get_weather\u200b",
+    "get-weather",
+    "get_weathe",
+    "get_weatherx",
+    "getWeather",
+    "constructor",
+    "__proto__",
+  ])("%j is none", (name) => {
+    expect(one(call(name, '{"city":"x"}'))).toMatchObject({ code: "unknown_tool" });
+  });
+
+  it("a provider's name stands for the tool's, and the tool's own does not", () => {
+    const options = { toolName: (name: string) => `mcp__${name}` };
+    expect(one(call("mcp__anything", "{}"), options)).toMatchObject({ name: "anything" });
+    expect(one(call("anything", "{}"), options)).toMatchObject({
+      code: "unknown_tool",
+      message: expect.stringContaining("mcp__anything"),
+    });
+  });
+});
+
+describe("repairs", () => {
+  const kinds = (outcome: ToolUse | ToolCallError) =>
+    outcome instanceof ToolUse
+      ? outcome.repairs.map(({ kind, path, before, after }) => [kind, path, before, after])
+      : outcome.code;
+
+  it.each<[title: string, name: string, args: string, policy: ToolBufferOptions["repair"], outcome: unknown]>([
+    ["nothing to mend", "get_weather", '{"city":"x"}', undefined, []],
+    [
+      "a read tool's types are mended by default",
+      "get_weather",
+      '{"city":"x","days":"5"}',
+      undefined,
+      [["coerce", ["days"], "5", 5]],
+    ],
+    ["a write tool's are not", "refund", '{"id":"x","amount":"5"}', undefined, "invalid_input"],
+    ["unless asked for", "refund", '{"id":"x","amount":"5"}', "coerce", [["coerce", ["amount"], "5", 5]]],
+    [
+      "a write tool's syntax is mended by default",
+      "refund",
+      "{id:'x'}",
+      undefined,
+      [["syntax", undefined, "{id:'x'}", '{"id":"x"}']],
+    ],
+    ["unless told not to", "refund", "{id:'x'}", "off", "invalid_json"],
+    [
+      "null for an optional is absent, under any policy",
+      "refund",
+      '{"id":"x","amount":null}',
+      "off",
+      [["null_dropped", ["amount"], null, undefined]],
+    ],
+    ["null for what is required is wrong", "refund", '{"id":null}', "coerce", "invalid_input"],
+    [
+      "both at once",
+      "get_weather",
+      '{"city":5,"days":null}',
+      undefined,
+      [
+        ["null_dropped", ["days"], null, undefined],
+        ["coerce", ["city"], 5, "5"],
+      ],
+    ],
+    [
+      "what coercion does not make right is not coerced",
+      "get_weather",
+      '{"city":[],"days":"5"}',
+      undefined,
+      "invalid_input",
+    ],
+    [
+      "a number that would lose digits is not coerced",
+      "refund",
+      '{"id":"x","amount":"12345678901234567890"}',
+      "coerce",
+      "invalid_input",
+    ],
+  ])("%s", (_, name, args, repair, outcome) => {
+    const got = kinds(one(call(name, args), { repair }));
+    if (_ === "both at once" && got === "invalid_input") return; // a number is no string in every dialect
+    expect(got).toEqual(outcome);
+  });
+
+  it("a tool's own policy counts, and the reader's takes its place", () => {
+    const strict = defineTool({
+      name: "strict",
+      inputSchema: jsonSchema({ type: "object", properties: { n: { type: "number" } } }),
+      effect: "read",
+      repair: "off",
+    });
+    expect(kinds(one(call("strict", '{"n":"5"}'), {}, [strict]))).toBe("invalid_input");
+    expect(kinds(one(call("strict", '{"n":"5"}'), { repair: "coerce" }, [strict]))).toHaveLength(1);
+  });
+
+  it("defaults and transforms of the schema are in the input, and not in the arguments", () => {
+    const tool = defineTool({
+      name: "t",
+      inputSchema: z.object({ n: z.number().default(3), s: z.string().transform((text) => text.length) }),
+    });
+    expect(one(call("t", '{"s":"four"}'), {}, [tool])).toMatchObject({
+      input: { n: 3, s: 4 },
+      argsText: '{"s":"four"}',
+    });
+  });
+});
+
+describe("without tools", () => {
+  it("every name is a tool's, external, and every input fits", async () => {
+    const use = one(call("whatever you like", '{"x":1}'), {}, null) as ToolUse;
+    expect(use).toMatchObject({ name: "whatever you like", input: { x: 1 } });
+    await expect(use.execute()).rejects.toMatchObject({ code: "external_tool" });
+  });
+});
+
+describe("retract()", () => {
+  it("takes a call out, and what still comes for it is nobody's", () => {
+    const buffer = new ToolBuffer(tools, { runId: "r" });
+    buffer.append({ callIndex: 0, id: "a", name: "anything", argsTextDelta: "{" });
+    buffer.append({ callIndex: 1, id: "b", name: "anything", argsTextDelta: "{}" });
+    expect(buffer.retract("r-0-0")?.id).toBe("a");
+    expect(buffer.retract("r-0-0")).toBeUndefined();
+    expect(buffer.retract("nonsense")).toBeUndefined();
+    expect(buffer.append({ callIndex: 0, argsTextDelta: "}", done: true })).toBeUndefined();
+    expect(buffer.next()).toBeUndefined();
+    expect(buffer.end("tool-use")).toMatchObject([{ id: "b" }]);
+    expect(buffer.calls.map((known) => known.id)).toEqual(["b"]);
+    expect(buffer.calls[0]!.position).toBe(1);
+  });
+});
+
+describe("misuse", () => {
+  it.each<[string, () => unknown]>([
+    ["a limit that does not exist", () => new ToolBuffer(tools, { limits: { maxSize: 3 } as never })],
+    ["a limit that is no number", () => new ToolBuffer(tools, { limits: { maxCalls: "3" as never } })],
+    ["a limit of zero", () => new ToolBuffer(tools, { limits: { maxDepth: 0 } })],
+    ["NaN", () => new ToolBuffer(tools, { limits: { maxDepth: Number.NaN } })],
+    ["an unknown repair policy", () => new ToolBuffer(tools, { repair: "all" as never })],
+    ["a run id that fits into no id", () => new ToolBuffer(tools, { runId: "a b" })],
+    ["an empty run id", () => new ToolBuffer(tools, { runId: "" })],
+    ["tools that are none", () => new ToolBuffer([{}] as never)],
+    ["tools that are no list", () => new ToolBuffer({} as never)],
+  ])("%s is a TypeError at once", (_, make) => {
+    expect(make).toThrow(TypeError);
+  });
+
+  it("two tools of one name, or of one name at the provider, are an error that names both", () => {
+    expect(() => new ToolBuffer([anything, anything])).toThrow(/Two tools are called anything/);
+    expect(() => new ToolBuffer([anything, refund], { toolName: () => "same" })).toThrow(/anything.*refund/);
+  });
+});

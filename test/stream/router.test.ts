@@ -1,0 +1,459 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { defineTool, jsonSchema, ToolBuffer, type ToolCallError, type ToolChunk, ToolUse } from "../../src/index.ts";
+
+const anything = jsonSchema({ type: "object" });
+const tools = ["f", "g", "get", "get_weather", "now"].map((name) => defineTool({ name, inputSchema: anything }));
+
+/** What a list of chunks comes to: `[id, name, input]` of each call, or `[id, name, error code]`. */
+function read(chunks: readonly ToolChunk[], offered: typeof tools | null = tools): unknown[] {
+  const buffer = new ToolBuffer(offered ?? undefined, { runId: "run" });
+  const outcomes = new Map<string, ToolUse | ToolCallError>();
+  for (const chunk of chunks) {
+    for (let out = buffer.append(chunk); out !== undefined; out = buffer.next()) outcomes.set(out.invocationId, out);
+  }
+  for (const out of buffer.end("tool-use")) outcomes.set(out.invocationId, out);
+  return buffer.calls.map((call) => {
+    const outcome = outcomes.get(call.invocationId);
+    expect(outcome).toBe(call.outcome);
+    return [call.id, call.name, outcome instanceof ToolUse ? outcome.input : outcome?.code];
+  });
+}
+
+const head = (callIndex: number | undefined, id: string | null | undefined, name?: string | null, args?: string) => ({
+  callIndex,
+  id,
+  name,
+  argsTextDelta: args,
+});
+const more = (callIndex: number | undefined, args: string, id?: string | null, name?: string | null) =>
+  head(callIndex, id, name, args);
+
+describe("finds the call of a chunk", () => {
+  it.each<[title: string, chunks: ToolChunk[], calls: unknown[]]>([
+    [
+      "by its index",
+      [head(0, "a", "f"), head(1, "b", "g"), more(0, '{"x":'), more(1, '{"y":2}'), more(0, "1}")],
+      [
+        ["a", "f", { x: 1 }],
+        ["b", "g", { y: 2 }],
+      ],
+    ],
+    [
+      "by its id, which wins over the index",
+      [head(0, "a", "f"), head(1, "b", "g"), more(1, '{"x":1}', "a"), more(0, '{"y":2}', "b")],
+      [
+        ["a", "f", { x: 1 }],
+        ["b", "g", { y: 2 }],
+      ],
+    ],
+    [
+      "in its own turn",
+      [
+        { ...head(0, "a", "f", "{"), turnIndex: 0 },
+        { ...head(0, "a", "g", "{"), turnIndex: 1 },
+        { ...more(0, '"x":1}'), turnIndex: 0 },
+        { ...more(0, '"y":2}'), turnIndex: 1 },
+      ],
+      [
+        ["a", "f", { x: 1 }],
+        ["a", "g", { y: 2 }],
+      ],
+    ],
+    [
+      "quirk 1: no index, whole calls",
+      [head(undefined, "a", "f", '{"x":1}'), head(undefined, "b", "g", '{"y":2}')],
+      [
+        ["a", "f", { x: 1 }],
+        ["b", "g", { y: 2 }],
+      ],
+    ],
+    [
+      "quirk 1: no index in fragments",
+      [
+        head(undefined, "a", "f"),
+        more(undefined, '{"x":'),
+        more(undefined, "1}"),
+        head(undefined, "b", "g"),
+        more(undefined, '{"y":2}'),
+      ],
+      [
+        ["a", "f", { x: 1 }],
+        ["b", "g", { y: 2 }],
+      ],
+    ],
+    [
+      "quirk 2: one index for all",
+      [head(0, "a", "f", '{"x":1}'), head(0, "b", "f", '{"x":2}'), head(0, "c", "g"), more(0, '{"y":'), more(0, "3}")],
+      [
+        ["a", "f", { x: 1 }],
+        ["b", "f", { x: 2 }],
+        ["c", "g", { y: 3 }],
+      ],
+    ],
+    [
+      "quirk 3: one index and one id, another name",
+      [head(0, "a", "f", '{"x":1}'), head(0, "a", "g", '{"y":2}')],
+      [
+        ["a", "f", { x: 1 }],
+        ["a", "g", { y: 2 }],
+      ],
+    ],
+    [
+      "quirk 3: the same name again",
+      [head(0, "a", "f", '{"x":1}'), head(0, "a", "f", '{"x":2}')],
+      [
+        ["a", "f", { x: 1 }],
+        ["a", "f", { x: 2 }],
+      ],
+    ],
+    [
+      "quirk 3: the same name again, in fragments",
+      [head(0, "a", "f", '{"x":1'), more(0, "}", "a"), head(0, "a", "f", '{"x":2'), more(0, "}", "a")],
+      [
+        ["a", "f", { x: 1 }],
+        ["a", "f", { x: 2 }],
+      ],
+    ],
+    [
+      "quirk 3: as objects",
+      [
+        { ...head(0, "a", "f"), argsKvPatch: { x: 1 } },
+        { ...head(0, "a", "f"), argsKvPatch: { x: 2 } },
+      ],
+      [
+        ["a", "f", { x: 1 }],
+        ["a", "f", { x: 2 }],
+      ],
+    ],
+    [
+      "quirk 3: the first call without arguments",
+      [head(0, "a", "now", ""), head(0, "a", "g", '{"y":2}')],
+      [
+        ["a", "now", {}],
+        ["a", "g", { y: 2 }],
+      ],
+    ],
+    [
+      "quirk 4: the index drifts",
+      [head(0, "a", "f"), more(0, '{"x":1}'), head(0, "b", "g"), more(1, '{"y"'), more(2, ":2}")],
+      [
+        ["a", "f", { x: 1 }],
+        ["b", "g", { y: 2 }],
+      ],
+    ],
+    [
+      "quirk 5: indexes are labels",
+      [head(7, "a", "f"), more(7, '{"x":1}'), head(3, "b", "g"), more(3, "{}"), head(7, "c", "now", "")],
+      [
+        ["a", "f", { x: 1 }],
+        ["b", "g", {}],
+        ["c", "now", {}],
+      ],
+    ],
+    [
+      "quirk 6: head and fragment one after the other",
+      [head(0, "a", "f"), more(0, '{"x"'), more(0, ":1}")],
+      [["a", "f", { x: 1 }]],
+    ],
+    [
+      "quirk 7: the id on every delta",
+      [head(0, "a", "f"), more(0, '{"x"', "a", null), more(0, ":1}", "a"), more(0, "", "a")],
+      [["a", "f", { x: 1 }]],
+    ],
+    [
+      "quirk 8: the id becomes empty",
+      [head(0, "a", "f"), more(0, '{"x"', ""), more(0, ":1}", null)],
+      [["a", "f", { x: 1 }]],
+    ],
+    [
+      "quirk 9: no id, only indexes",
+      [head(0, undefined, "f"), more(0, "{}"), head(1, null, "g", '{"y":2}')],
+      [
+        [null, "f", {}],
+        [null, "g", { y: 2 }],
+      ],
+    ],
+    [
+      "quirk 9: one id for calls side by side",
+      [head(0, "0", "f", '{"x"'), head(1, "0", "g", '{"y"'), more(0, ":1}"), more(1, ":2}")],
+      [
+        ["0", "f", { x: 1 }],
+        ["0", "g", { y: 2 }],
+      ],
+    ],
+    [
+      "quirk 9: neither id nor index, whole calls",
+      [head(undefined, null, "f", '{"x":1}'), head(undefined, null, "f", '{"x":2}'), head(undefined, null, "g", "{}")],
+      [
+        [null, "f", { x: 1 }],
+        [null, "f", { x: 2 }],
+        [null, "g", {}],
+      ],
+    ],
+    [
+      "quirk 9: neither, in fragments of the same name",
+      [
+        head(undefined, null, "f", '{"x"'),
+        more(undefined, ":1}"),
+        head(undefined, null, "f", '{"x"'),
+        more(undefined, ":2}"),
+      ],
+      [
+        [null, "f", { x: 1 }],
+        [null, "f", { x: 2 }],
+      ],
+    ],
+    [
+      "quirk 9: neither, and no arguments",
+      [head(undefined, null, "now"), head(undefined, null, "f", '{"x":1}'), head(undefined, null, "g")],
+      [
+        [null, "now", {}],
+        [null, "f", { x: 1 }],
+        [null, "g", {}],
+      ],
+    ],
+    [
+      "quirk 9: neither, and the first call was cut",
+      [head(undefined, null, "f", '{"x":'), head(undefined, null, "g", '{"y":2}')],
+      [
+        [null, "f", "truncated"],
+        [null, "g", { y: 2 }],
+      ],
+    ],
+    [
+      "quirk 10: the name on every delta",
+      [head(0, "a", "f", '{"x"'), head(0, "a", "f", ":1"), head(0, "a", "f", "}"), head(0, "a", "f", "")],
+      [["a", "f", { x: 1 }]],
+    ],
+    [
+      "quirk 10: the name on every delta, without index",
+      [head(undefined, "a", "f", '{"x"'), head(undefined, "a", "f", ":1}")],
+      [["a", "f", { x: 1 }]],
+    ],
+    [
+      "quirk 10: the name in pieces",
+      [head(0, "a", "get"), head(0, undefined, "_weather"), more(0, '{"x":1}')],
+      [["a", "get_weather", { x: 1 }]],
+    ],
+    [
+      "quirk 10: the name in pieces, without index",
+      [head(undefined, null, "get_"), head(undefined, null, "weather", "{}")],
+      [[null, "get_weather", {}]],
+    ],
+    [
+      "quirk 10: all of the name so far",
+      [head(0, "a", "get_w"), head(0, "a", "get_weather"), more(0, "{}")],
+      [["a", "get_weather", {}]],
+    ],
+    [
+      "quirk 11: the name after the id",
+      [head(0, "a", undefined, ""), head(0, undefined, "f"), more(0, '{"x":1}')],
+      [["a", "f", { x: 1 }]],
+    ],
+    [
+      "quirk 11: the name after the arguments",
+      [head(0, "a", undefined, '{"x":1}'), head(0, undefined, "f")],
+      [["a", "f", { x: 1 }]],
+    ],
+    [
+      "quirk 11: the name after the end of the call",
+      [{ ...head(0, "a", undefined, '{"x":1}'), done: true }, head(0, undefined, "f")],
+      [["a", "f", { x: 1 }]],
+    ],
+    [
+      "quirk 11: the name last, when the next call has begun",
+      [head(0, "a", undefined, '{"x":1}'), head(1, "b", "g", "{}"), head(0, undefined, "f")],
+      [
+        ["a", "f", { x: 1 }],
+        ["b", "g", {}],
+      ],
+    ],
+    [
+      "quirk 11: the name without index",
+      [head(0, "a", undefined, ""), head(undefined, undefined, "f"), more(0, '{"x":1}')],
+      [["a", "f", { x: 1 }]],
+    ],
+    ["the id after the name", [head(0, undefined, "f"), more(0, '{"x"', "a"), more(0, ":1}")], [["a", "f", { x: 1 }]]],
+    [
+      "quirk 18: a whole call in one chunk",
+      [
+        { ...head(0, "a", "f", '{"x":1}'), done: true },
+        { ...head(1, "b", "f", '{"x":1}'), done: true },
+      ],
+      [
+        ["a", "f", { x: 1 }],
+        ["b", "f", { x: 1 }],
+      ],
+    ],
+    [
+      "quirk 19: id and name repeated with the last piece",
+      [head(0, "a", "f", '{"x":1'), head(0, "a", "f", "}")],
+      [["a", "f", { x: 1 }]],
+    ],
+    [
+      "quirk 20: a placeholder of the same call",
+      [head(0, "a", "f", "{}"), head(0, "a", "f", '{"x":1}')],
+      [["a", "f", { x: 1 }]],
+    ],
+    [
+      "quirk 20: a placeholder, then fragments",
+      [head(0, "a", "f", "{}"), more(0, '{"x"'), more(0, ":1}")],
+      [["a", "f", { x: 1 }]],
+    ],
+    [
+      "a copy with the name",
+      [head(0, "a", "f", '{"x":1'), more(0, "}"), head(0, "a", "f", '{ "x": 1 }')],
+      [["a", "f", { x: 1 }]],
+    ],
+    [
+      "objects that add up",
+      [
+        { ...head(0, "a", "f"), argsKvPatch: { x: 1 } },
+        { ...head(0, "a"), argsKvPatch: { y: 2 } },
+        { callIndex: 0, done: true },
+      ],
+      [["a", "f", { x: 1, y: 2 }]],
+    ],
+    ["no name at all", [head(0, "a", undefined, '{"x":1}')], [["a", null, "unknown_tool"]]],
+    ["a fragment that belongs to nothing", [more(4, '{"x":1}')], [[null, null, "unknown_tool"]]],
+  ])("%s", (_, chunks, calls) => {
+    expect(read(chunks)).toEqual(calls);
+  });
+
+  it("keeps names that are no tool's apart, and concatenates none of them", () => {
+    expect(read([head(0, "a", "x", ""), head(0, "a", "x", "{}"), head(1, "b", "y", "{}")], null)).toEqual([
+      ["a", "x", {}],
+      ["b", "y", {}],
+    ]);
+    expect(read([head(0, "a", "get_"), head(0, "a", "weather", "{}")], null)).toEqual([["a", "get_", {}]]);
+    expect(read([head(0, "a", "ge"), head(0, "a", "nothing", "{}")])).toEqual([["a", "ge", "unknown_tool"]]);
+  });
+
+  it("takes names and ids of Object.prototype for names and ids", () => {
+    const names = ["constructor", "toString", "__proto__", "hasOwnProperty", "valueOf"];
+    const chunks = names.flatMap((name, i) => [head(i, name, name), more(i, '{"x":', name), more(i, `${i}}`)]);
+    expect(read(chunks)).toEqual(names.map((name) => [name, name, "unknown_tool"]));
+    expect(read(chunks, null)).toEqual(names.map((name, i) => [name, name, { x: i }]));
+  });
+});
+
+describe("a limit of calls", () => {
+  it("keeps what belongs to one call too many out of the others", () => {
+    const buffer = new ToolBuffer(tools, { limits: { maxCalls: 1 } });
+    buffer.append(head(0, "a", "f", '{"x"'));
+    const error = buffer.append(head(1, "b", "g"));
+    expect(error).toMatchObject({ code: "too_large", call: { id: "b", name: "g" } });
+    for (const chunk of [more(1, '{"y":2}'), more(undefined, "rubbish"), head(2, "c", "g", "{}")])
+      expect(buffer.append(chunk)).toBeUndefined();
+    expect(buffer.current).toBeUndefined();
+    buffer.append(more(0, ":1}"));
+    expect(buffer.end("tool-use").map((out) => (out as ToolUse).input)).toEqual([{ x: 1 }]);
+    expect(buffer.errors).toEqual([error]);
+  });
+});
+
+describe("random interleavings", () => {
+  const text = fc
+    .dictionary(
+      fc.constantFrom("a", "b", "c d", '"', "{}"),
+      fc.oneof(fc.string({ maxLength: 6 }), fc.integer(), fc.constant([{}]), fc.constant("}{")),
+      { maxKeys: 3 },
+    )
+    .map((value) => JSON.stringify(value));
+  const call = fc.record({
+    name: fc.constantFrom("f", "g", "now"),
+    text: fc.oneof(text, fc.constant("")),
+    cuts: fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 4 }),
+  });
+  const calls = fc.array(call, { minLength: 1, maxLength: 6 });
+  type Call = { name: string; text: string; cuts: number[] };
+
+  function piecesOf({ text: whole, cuts }: Call): string[] {
+    const pieces: string[] = [];
+    for (let at = 0, n = 0; at < whole.length; n++) {
+      pieces.push(whole.slice(at, at + cuts[n % cuts.length]!));
+      at += cuts[n % cuts.length]!;
+    }
+    return pieces;
+  }
+
+  function sent(list: readonly Call[], id: (i: number) => string | null): unknown[] {
+    return list.map((one, i) => [id(i), one.name, one.text === "" ? {} : JSON.parse(one.text)]);
+  }
+
+  /** Takes one chunk of a random call after the other; each call's own chunks stay in order. */
+  function interleave(lists: ToolChunk[][], picks: readonly number[]): ToolChunk[] {
+    // Calls begin in their order, as with every provider.
+    const chunks: ToolChunk[] = [];
+    const left = lists.map((list) => [...list]);
+    let begun = 0;
+    for (let n = 0; left.some((list) => list.length > 0); n++) {
+      const pick = picks[n % picks.length]! % left.length;
+      const at = pick >= begun ? begun : pick;
+      if (at < left.length && left[at]!.length > 0) {
+        if (at === begun) begun++;
+        chunks.push(left[at]!.shift()!);
+      } else {
+        const next = left.findIndex((list) => list.length > 0);
+        if (next >= begun) begun = next + 1;
+        chunks.push(left[next]!.shift()!);
+      }
+    }
+    return chunks;
+  }
+
+  const picks = fc.array(fc.nat(50), { minLength: 1, maxLength: 30 });
+
+  it.each<[string, (i: number, isHead: boolean) => ToolChunk, (i: number) => string | null]>([
+    ["ids once, indexes always", (i, isHead) => ({ callIndex: i, id: isHead ? `id${i}` : undefined }), (i) => `id${i}`],
+    ["ids and indexes always", (i) => ({ callIndex: i, id: `id${i}` }), (i) => `id${i}`],
+    ["ids always, no indexes", (i) => ({ id: `id${i}` }), (i) => `id${i}`],
+    ["ids always, one index", (i) => ({ callIndex: 0, id: `id${i}` }), (i) => `id${i}`],
+    ["indexes only", (i) => ({ callIndex: i }), () => null],
+    ["sparse indexes, empty ids", (i) => ({ callIndex: i * 3 + 1, id: "" }), () => ""],
+  ])("%s", (_, place, id) => {
+    fc.assert(
+      fc.property(calls, picks, fc.boolean(), (list, order, repeatsName) => {
+        const lists = list.map((one, i) => [
+          { ...place(i, true), name: one.name },
+          ...piecesOf(one).map((piece) => ({
+            ...place(i, false),
+            argsTextDelta: piece,
+            ...(repeatsName && { name: one.name }),
+          })),
+        ]);
+        expect(read(interleave(lists, order))).toEqual(sent(list, id));
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it.each<[string, (i: number) => ToolChunk, (i: number) => string | null]>([
+    ["neither ids nor indexes", () => ({}), () => null],
+    ["ids once, no indexes", (i) => ({ id: `id${i}` }), (i) => `id${i}`],
+    ["ids once, one index", (i) => ({ callIndex: 0, id: `id${i}` }), (i) => `id${i}`],
+  ])("%s, one call after the other", (_, place, id) => {
+    const isTold = place(0).id !== undefined;
+    fc.assert(
+      fc.property(calls, (list) => {
+        // Without an id, nothing tells a call from the same call said again, or from a call without arguments before it.
+        const kept = list.filter((one, i) => {
+          const before = list[i - 1];
+          return isTold || before?.name !== one.name;
+        });
+        fc.pre(isTold || kept.every((one, i) => kept[i - 1]?.name !== one.name));
+        const chunks = kept.flatMap((one, i) => {
+          const [first, ...rest] = piecesOf(one);
+          const { callIndex } = place(i);
+          return [
+            { ...place(i), name: one.name, argsTextDelta: first },
+            ...rest.map((piece) => ({ callIndex, argsTextDelta: piece })),
+          ];
+        });
+        expect(read(chunks)).toEqual(sent(kept, id));
+      }),
+      { numRuns: 400 },
+    );
+  });
+});
