@@ -20,6 +20,8 @@ export interface Client {
   /** The environment variables that may hold the key. */
   readonly keys: readonly string[];
   readonly exampleModel: string;
+  /** What its base URL has after that of the endpoint. */
+  readonly basePath: string;
   /** Loads the SDK, so that it does not count as time of the stream. */
   load(): Promise<unknown>;
   open(ask: Ask): Promise<AsyncIterable<unknown>>;
@@ -37,10 +39,14 @@ export const clients: readonly Client[] = [
     title: "OpenAI Chat Completions",
     keys: ["OPENAI_API_KEY"],
     exampleModel: "gpt-5-mini",
+    basePath: "/v1",
     load: openai,
     async open({ baseUrl, apiKey, model, prompt, tools }) {
       const { OpenAI } = await openai();
-      const client = new OpenAI({ apiKey, ...(baseUrl === undefined ? {} : { baseURL: `${baseUrl}/v1` }) });
+      const client = new OpenAI({
+        apiKey,
+        ...(baseUrl === undefined ? {} : { baseURL: `${baseUrl}${this.basePath}` }),
+      });
       return client.chat.completions.create({
         model,
         messages: [{ role: "user", content: prompt }],
@@ -54,10 +60,14 @@ export const clients: readonly Client[] = [
     title: "OpenAI Responses",
     keys: ["OPENAI_API_KEY"],
     exampleModel: "gpt-5-mini",
+    basePath: "/v1",
     load: openai,
     async open({ baseUrl, apiKey, model, prompt, tools }) {
       const { OpenAI } = await openai();
-      const client = new OpenAI({ apiKey, ...(baseUrl === undefined ? {} : { baseURL: `${baseUrl}/v1` }) });
+      const client = new OpenAI({
+        apiKey,
+        ...(baseUrl === undefined ? {} : { baseURL: `${baseUrl}${this.basePath}` }),
+      });
       return client.responses.create({ model, input: prompt, tools: this.adapter.tools(tools), stream: true });
     },
   },
@@ -66,6 +76,7 @@ export const clients: readonly Client[] = [
     title: "Anthropic Messages",
     keys: ["ANTHROPIC_API_KEY"],
     exampleModel: "claude-haiku-4-5",
+    basePath: "",
     load: anthropic,
     async open({ baseUrl, apiKey, model, prompt, tools }) {
       const { Anthropic } = await anthropic();
@@ -84,6 +95,7 @@ export const clients: readonly Client[] = [
     title: "Google Gemini",
     keys: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
     exampleModel: "gemini-2.5-flash",
+    basePath: "",
     load: genai,
     async open({ baseUrl, apiKey, model, prompt, tools }) {
       const { GoogleGenAI } = await genai();
@@ -100,6 +112,7 @@ export const clients: readonly Client[] = [
     title: "Cohere v2 chat",
     keys: ["CO_API_KEY", "COHERE_API_KEY"],
     exampleModel: "command-a-03-2025",
+    basePath: "",
     load: cohere,
     async open({ baseUrl, apiKey, model, prompt, tools }) {
       const { CohereClientV2 } = await cohere();

@@ -1,7 +1,8 @@
-import { readdir } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { ToolError } from "../errors.ts";
 import { serveReplay } from "../replay/index.ts";
+import { clients } from "./clients.ts";
+import { wrap } from "./text.ts";
 import { CommandError, parseOptions, portOf, speedOf, UsageError } from "./usage-error.ts";
 import { adapters } from "./wires.ts";
 
@@ -36,15 +37,18 @@ export async function serveCommand(args: readonly string[]): Promise<number> {
       signal: stop,
     }),
   );
-  process.stdout.write(`Replaying ${dir} at ${server.url}. Base URLs:\n`);
-  for (const [wire, cases] of wires) process.stdout.write(`  ${server.url}/${wire}/<case>  (${cases.join(", ")})\n`);
-  process.stdout.write("Press Ctrl+C to stop.\n");
+  process.stdout.write(`Replaying ${dir} at ${server.url}. Press Ctrl+C to stop.\n`);
+  for (const [wire, cases] of wires) {
+    const client = clients.find(({ adapter }) => adapter.name === wire)!;
+    process.stdout.write(`\n${client.title}, base URL ${server.url}/${wire}/<case>${client.basePath}\n`);
+    for (const line of wrap(cases.join(", "), 108)) process.stdout.write(`  ${line}\n`);
+  }
   await fired(stop);
   await server.close();
   return 0;
 }
 
-/** @throws ToolError `invalid_recording` for a folder that holds no recordings */
+/** @throws CommandError for a folder that holds no recordings */
 async function wiresIn(dir: string): Promise<[string, string[]][]> {
   const found: [string, string[]][] = [];
   for (const { name } of adapters) {
@@ -52,10 +56,12 @@ async function wiresIn(dir: string): Promise<[string, string[]][]> {
     if (cases.length > 0) found.push([name, cases.toSorted()]);
   }
   if (found.length > 0) return found;
-  throw new ToolError(
-    "invalid_recording",
-    `${dir} holds no recordings: they are looked for in ${dir}/<wire>/<case>/stream.sse, with a wire of ${adapters.map((adapter) => adapter.name).join(", ")}.`,
+  const names = adapters.map((adapter) => adapter.name).join(", ");
+  const is = await stat(dir).then(
+    (stats) => (stats.isDirectory() ? "holds no recordings" : "is no folder"),
+    () => "is not there",
   );
+  throw new CommandError(`${dir} ${is}. Give a folder with <wire>/<case>/stream.sse in it; the wires are ${names}.`);
 }
 
 /**

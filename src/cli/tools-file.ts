@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { ToolError } from "../errors.ts";
+import { isToolError, ToolError } from "../errors.ts";
 import { jsonSchema } from "../schema/index.ts";
 import { defineTool, type Tool } from "../tool/tool.ts";
 import { toolList } from "../tool/tool-set.ts";
@@ -13,7 +13,13 @@ import { toolList } from "../tool/tool-set.ts";
  * @throws ToolError `invalid_tool` that says what the file holds instead
  */
 export async function loadTools(path: string): Promise<readonly Tool[]> {
-  return /\.json$/i.test(path) ? fromJson(path, await read(path)) : fromModule(path);
+  try {
+    return await (/\.[cm]?[jt]s$/i.test(path) ? fromModule(path) : fromJson(path, await read(path)));
+  } catch (error) {
+    if (!isToolError(error) || error.message.includes(path)) throw error;
+    const { code, message, issues } = error;
+    throw new ToolError(code, `The tool file ${path}: ${message}`, { issues, cause: error });
+  }
 }
 
 async function read(path: string): Promise<string> {
@@ -29,9 +35,13 @@ async function read(path: string): Promise<string> {
 function fromJson(path: string, text: string): readonly Tool[] {
   let entries: unknown;
   try {
-    entries = JSON.parse(text);
+    entries = JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch (cause) {
-    throw new ToolError("invalid_tool", `The tool file ${path} is no JSON: ${(cause as Error).message}`, { cause });
+    throw new ToolError(
+      "invalid_tool",
+      `The tool file ${path} is no JSON: ${(cause as Error).message.replaceAll("\n", " ")}`,
+      { cause },
+    );
   }
   if (!Array.isArray(entries))
     throw new ToolError("invalid_tool", `The tool file ${path} holds ${kindOf(entries)}. ${SHAPE}`);
@@ -39,22 +49,33 @@ function fromJson(path: string, text: string): readonly Tool[] {
 }
 
 const SHAPE = "It has to be a JSON array of { name, description, parameters }, or a module that exports tools.";
+const EFFECTS = ["read", "idempotent", "write"] as const;
 
 function fromEntry(path: string, entry: unknown, at: number): Tool {
-  const { name, description, parameters, effect } = (entry ?? {}) as Record<string, unknown>;
-  if (typeof name !== "string")
-    throw new ToolError("invalid_tool", `Entry ${at} of the tool file ${path} has no name. ${SHAPE}`);
-  if (typeof parameters !== "object" || parameters === null) {
+  if (typeof entry !== "object" || entry === null || Array.isArray(entry)) {
+    throw new ToolError("invalid_tool", `Entry ${at} of the tool file ${path} is ${kindOf(entry)}. ${SHAPE}`);
+  }
+  const { name, description, parameters, effect } = entry as Record<string, unknown>;
+  if (typeof name !== "string") {
+    const keys = Object.keys(entry).join(", ") || "nothing";
+    throw new ToolError("invalid_tool", `Entry ${at} of the tool file ${path} has no name, but ${keys}. ${SHAPE}`);
+  }
+  const tool = `The tool ${JSON.stringify(name)} of the tool file ${path}`;
+  if (typeof parameters !== "object" || parameters === null || Array.isArray(parameters)) {
+    throw new ToolError("invalid_tool", `${tool} has no parameters, which are a JSON Schema. ${SHAPE}`);
+  }
+  const known = EFFECTS.find((candidate) => candidate === effect);
+  if (effect !== undefined && known === undefined) {
     throw new ToolError(
       "invalid_tool",
-      `The tool ${name} of the tool file ${path} has no parameters, a JSON Schema. ${SHAPE}`,
+      `${tool} has the effect ${JSON.stringify(effect)}; it is ${EFFECTS.join(", ")}.`,
     );
   }
   return defineTool({
     name,
     inputSchema: jsonSchema(parameters as Record<string, unknown>),
     ...(typeof description === "string" ? { description } : {}),
-    ...(effect === "read" || effect === "idempotent" || effect === "write" ? { effect } : {}),
+    ...(known === undefined ? {} : { effect: known }),
   });
 }
 
@@ -67,21 +88,28 @@ async function fromModule(path: string): Promise<readonly Tool[]> {
       cause,
     });
   }
+  const names = Object.keys(exports);
   const tools = new Set(Object.values(exports).flatMap(toolsIn));
-  if (tools.size === 0) throw new ToolError("invalid_tool", `The module ${path} exports no tools. ${SHAPE}`);
-  return toolList([...tools]);
+  if (tools.size > 0) return toolList([...tools]);
+  const what = names.length === 0 ? "exports nothing" : `exports no tools, but ${names.join(", ")}`;
+  throw new ToolError("invalid_tool", `The tool module ${path} ${what}. ${SHAPE}`);
 }
 
+/** A tool, a list of tools or a registry; by shape, since the module may have its own copy of the library. */
 function toolsIn(value: unknown): readonly Tool[] {
   if (typeof value !== "object" || value === null) return [];
   if (Array.isArray(value)) return value.flatMap(toolsIn);
-  if (typeof (value as { tools?: unknown }).tools === "function")
-    return (value as { tools(): readonly Tool[] }).tools();
-  return "inputSchema" in value && "effect" in value && typeof (value as Tool).use === "function"
-    ? [value as Tool]
-    : [];
+  const { tools, isExternal, inputSchema, effect, use } = value as Record<string, unknown>;
+  if (typeof tools === "function" && typeof isExternal === "function") return toolsIn(tools.call(value));
+  return inputSchema !== undefined && effect !== undefined && typeof use === "function" ? [value as Tool] : [];
 }
 
 function kindOf(value: unknown): string {
-  return value === null ? "null" : typeof value === "object" ? "an object" : `a ${typeof value}`;
+  return value === null
+    ? "null"
+    : Array.isArray(value)
+      ? "a list"
+      : typeof value === "object"
+        ? "an object"
+        : `a ${typeof value}`;
 }
