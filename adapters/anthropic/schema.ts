@@ -59,6 +59,8 @@ export const strict: readonly Rewrite[] = [
   tuplesToArrays(),
   withoutBooleanSchemas(),
   foldAllOf(),
+  // Told as they were given: closing the objects in a condition would say something else.
+  dropKeywords(["not", "if", "then", "else", "dependentSchemas"], { toDescription: true }),
   oneOfToAnyOf(),
   typeArrayToAnyOf(),
   // Before the keywords are dropped that may tell the type, and after, for what lost all of its keywords.
@@ -97,12 +99,7 @@ export const strict: readonly Rewrite[] = [
       "propertyNames",
       "unevaluatedProperties",
       "dependentRequired",
-      "dependentSchemas",
       "dependencies",
-      "not",
-      "if",
-      "then",
-      "else",
     ],
     { toDescription: true },
   ),
