@@ -26,7 +26,7 @@ export interface CohereRequestFields {
  * Cohere's v2 chat, through `cohere-ai` or by hand.
  *
  * @example
- * const stream = await new CohereClientV2().chatStream({ model, messages, ...cohere.request(tools) });
+ * const stream = await new CohereClientV2({ token }).chatStream({ model, messages, ...cohere.request(tools) });
  * for await (const event of cohere.read(stream, { tools })) {
  *   if (event.type === "tool-use") messages.push(cohere.toolResult(event.use, await event.use.execute()));
  * }

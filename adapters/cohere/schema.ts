@@ -44,6 +44,8 @@ export const strict: readonly Rewrite[] = [
   tuplesToArrays(),
   typeArrayToAnyOf(),
   ensureObjectRoot(),
+  // First, so that they are told as they were given.
+  dropKeywords(["not", "if", "then", "else", "dependencies", "dependentRequired", "dependentSchemas"], toDescription),
   keepFormats(["date-time", "uuid", "date", "time"], toDescription),
   plainPatterns(),
   dropKeywords(["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"], toDescription),
@@ -51,7 +53,6 @@ export const strict: readonly Rewrite[] = [
     ["minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "contains", "minContains", "maxContains"],
     toDescription,
   ),
-  dropKeywords(["not", "if", "then", "else", "dependencies", "dependentRequired", "dependentSchemas"], toDescription),
   dropKeywords(
     [
       "patternProperties",
