@@ -152,6 +152,7 @@ export const schemaDialect: readonly Rewrite[] = [
   dropKeywords(UNKNOWN, { toDescription: true }),
   dropAnnotations(SILENT),
   itemsOfArrays(),
+  anythingElse(),
   ensureType(),
   nullableKeyword(),
   typeArrayToAnyOf(),
@@ -197,14 +198,12 @@ function listedValues(): Rewrite {
       const { enum: values, type, title, description, ...rest } = node;
       if (!Array.isArray(values) || values.every(isListed)) return node;
       const others = values.filter((value) => value !== null);
-      if (others.length === 0 || !others.every(isListed)) return tell.apply(node, context);
+      const describing = { ...(title !== undefined && { title }), ...(description !== undefined && { description }) };
+      if (values.length > 0 && others.length === 0) return { ...rest, ...describing, type: "null" };
+      if (!others.every(isListed)) return tell.apply(node, context);
       const types = [type].flat().filter((one) => one !== undefined && one !== "null");
       const listed = { ...(types.length > 0 && { type: types.length === 1 ? types[0] : types }), ...rest };
-      return {
-        ...(title !== undefined && { title }),
-        ...(description !== undefined && { description }),
-        anyOf: [{ ...listed, enum: others }, { type: "null" }],
-      };
+      return { ...describing, anyOf: [{ ...listed, enum: others }, { type: "null" }] };
     },
   };
 }
@@ -269,6 +268,17 @@ function inclusiveBounds(): Rewrite {
         }),
         ...(hasBelow && { maximum: Math.min(Math.ceil(below) - 1, typeof maximum === "number" ? maximum : Infinity) }),
       };
+    },
+  };
+}
+
+/** `additionalProperties: {}` says no more than `true`, which is what objects here are anyway. */
+function anythingElse(): Rewrite {
+  return {
+    name: "anythingElse",
+    apply(node) {
+      const { additionalProperties: other } = node;
+      return isObject(other) && Object.keys(other).length === 0 ? { ...node, additionalProperties: true } : node;
     },
   };
 }

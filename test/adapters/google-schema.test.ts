@@ -203,6 +203,7 @@ describe("tools", () => {
       { type: "object", description: '(additionalProperties: {"type":"number"})' },
       ["/properties/p unsupported:additionalProperties"],
     ],
+    ["a record of anything is an object", { type: "object", additionalProperties: {} }, { type: "object" }, []],
     ["an object without properties has no list of them", { type: "object", properties: {} }, { type: "object" }, []],
     ["known formats stay", { type: "string", format: "date-time" }, { type: "string", format: "date-time" }, []],
     [
