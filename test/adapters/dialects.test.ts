@@ -117,6 +117,10 @@ const square = object({ kind: { const: "square" }, side: number });
 const node = object({ value: text, children: { type: "array", items: { $ref: "#/$defs/Node" } } }, ["value"]);
 const address = object({ street: text, zip: { type: "string", minLength: 5 } }, ["street"]);
 
+/** Told as it was given. */
+const CONDITION =
+  '(if: {"properties":{"kind":{"type":"string","enum":["other"]}}}, then: {"properties":{"reason":{"type":"string","minLength":1}}})';
+
 const rows: Readonly<Record<string, Row>> = {
   // Objects
 
@@ -145,6 +149,37 @@ const rows: Readonly<Record<string, Row>> = {
       "google schema": lossy(
         { type: "object", description: '(additionalProperties: {"type":"integer"})' },
         "unsupported:additionalProperties",
+      ),
+    },
+  ),
+
+  "an object of any content": property(
+    { type: "object" },
+    each(CLOSED, lossy({ type: "object", additionalProperties: false }, "closeObjects")),
+  ),
+
+  "a condition between properties": property(
+    {
+      ...object({ kind: text, reason: text }),
+      if: { properties: { kind: { type: "string", enum: ["other"] } } },
+      then: { properties: { reason: { type: "string", minLength: 1 } } },
+    },
+    {
+      ...each(
+        CLOSED,
+        lossy(
+          { ...closed({ kind: text, reason: text }), description: CONDITION },
+          "unsupported:if",
+          "unsupported:then",
+        ),
+      ),
+      ...each(
+        ["google json-schema", "google schema", "cohere strict"],
+        lossy(
+          { ...object({ kind: text, reason: text }), description: CONDITION },
+          "unsupported:if",
+          "unsupported:then",
+        ),
       ),
     },
   ),
@@ -455,6 +490,16 @@ const rows: Readonly<Record<string, Row>> = {
       ...each(["openai strict", "google json-schema"], { type: "string", enum: ["x"] }),
       "anthropic strict": { type: "string", const: "x" },
       "google schema": { type: "string", format: "enum", enum: ["x"] },
+    },
+  ),
+
+  "nothing but null": property(
+    { const: null },
+    {
+      "openai strict": { type: "null", enum: [null] },
+      "anthropic strict": { type: "null", const: null },
+      "google json-schema": { type: "null" },
+      "google schema": lossy({ type: "null", description: "(one of: [null])" }, "unsupported:enum"),
     },
   ),
 
@@ -801,6 +846,8 @@ describe("strict: auto", () => {
   /** Which of the schemas stay plain, since strict mode would lose what the plain form says. */
   const plain: Readonly<Record<"openai" | "anthropic" | "cohere", readonly (keyof typeof rows)[]>> = {
     openai: [
+      "an object of any content",
+      "a condition between properties",
       "an object that says it is open",
       "a record",
       "an array of anything",
@@ -814,6 +861,8 @@ describe("strict: auto", () => {
       "a reference", // for the minLength in it
     ],
     anthropic: [
+      "an object of any content",
+      "a condition between properties",
       "an object that says it is open",
       "a record",
       "the length of an array",
@@ -833,6 +882,7 @@ describe("strict: auto", () => {
       "a recursive reference in a required property",
     ],
     cohere: [
+      "a condition between properties",
       "the length of an array",
       "a closed tuple",
       "a tuple with more of one kind",
