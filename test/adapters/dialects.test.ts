@@ -162,6 +162,7 @@ const rows: Readonly<Record<string, Row>> = {
     {
       ...object({ kind: text, reason: text }),
       if: { properties: { kind: { type: "string", enum: ["other"] } } },
+      // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
       then: { properties: { reason: { type: "string", minLength: 1 } } },
     },
     {
