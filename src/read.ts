@@ -52,10 +52,10 @@ export function readTurn<Event>(
   source: EventSource<Event>,
   options: ReadOptions = {},
 ): TurnStream {
-  const input = open(adapter.name, source);
-  const reader = new TurnReader({ ...options, wire: adapter.name, toolName: (name) => adapter.toolName(name) });
+  // First what the caller may have got wrong in the options, so that the source can still be read after that.
+  const reader = readerOf(adapter, options);
   const parser = adapter.parser(reader);
-  return new Events(reader, pump(input, reader, parser, options.signal));
+  return new Events(new Pump(open(adapter.name, source), reader, parser, options.signal));
 }
 
 /** The `parse()` of every adapter: a whole response, as the events of a stream that came all at once. */
@@ -69,14 +69,27 @@ export function parseResponse<Event>(
       `${adapter.name}.parse() takes a response object, got ${response === null ? "null" : typeof response}.`,
     );
   }
-  const reader = new TurnReader({ ...options, wire: adapter.name, toolName: (name) => adapter.toolName(name) });
+  if (isPromise(response))
+    throw new TypeError(`${adapter.name}.parse() takes a response, got a promise. Await it first.`);
+  if (isResponse(response) || Symbol.asyncIterator in response) {
+    throw new TypeError(`${adapter.name}.parse() takes a parsed response. For a Response or a stream use read().`);
+  }
+  const reader = readerOf(adapter, options);
   const parser = adapter.parser(reader);
-  parser.push(response);
+  push(reader, parser, response);
   finish(reader, parser);
   return reader.take();
 }
 
-type Input = AsyncIterable<unknown> | { readonly status: number; readonly body: AsyncIterable<unknown> };
+function readerOf(adapter: Reading<any>, options: ReadOptions): TurnReader {
+  return new TurnReader({ ...options, wire: adapter.name, toolName: (name) => adapter.toolName(name) });
+}
+
+/** Where the events come from; `status` if it is the body of an answer with an error status. */
+interface Input {
+  readonly items: AsyncIterable<unknown>;
+  readonly status?: number;
+}
 
 function open(name: string, source: unknown): Input {
   if (typeof source !== "object" || source === null) {
@@ -86,30 +99,30 @@ function open(name: string, source: unknown): Input {
   }
   if (readOnce.has(source)) throw new TypeError(`${name}.read(): this stream was read already; a stream is read once.`);
   if (isResponse(source)) {
-    if (source.body === null) throw new TypeError(`${name}.read(): the response has no body.`);
-    if (source.bodyUsed || source.body.locked)
+    if (source.bodyUsed || source.body?.locked === true)
       throw new TypeError(`${name}.read(): the body of the response was read already.`);
     readOnce.add(source);
-    const body = iterate(source.body);
-    return source.ok ? body : { status: source.status, body };
+    const items = source.body === null ? NOTHING : iterate(source.body);
+    return source.ok ? { items } : { items, status: source.status };
   }
   if (typeof (source as ReadableStream).getReader === "function") {
     if ((source as ReadableStream).locked)
       throw new TypeError(`${name}.read(): the stream is locked, somebody else reads it.`);
     readOnce.add(source);
-    return iterate(source as ReadableStream<Uint8Array>);
+    return { items: iterate(source as ReadableStream<Uint8Array>) };
   }
   if (typeof (source as AsyncIterable<unknown>)[Symbol.asyncIterator] !== "function") {
-    const hint =
-      typeof (source as { then?: unknown }).then === "function"
-        ? " Await it first."
-        : " For a whole response use parse().";
+    const hint = isPromise(source) ? " Await it first." : " For a whole response use parse().";
     throw new TypeError(
       `${name}.read() takes an SDK stream, a ReadableStream or a Response, got an object that is none.${hint}`,
     );
   }
   readOnce.add(source);
-  return source as AsyncIterable<unknown>;
+  return { items: source as AsyncIterable<unknown> };
+}
+
+function isPromise(value: object): boolean {
+  return typeof (value as { then?: unknown }).then === "function";
 }
 
 /** By shape, since responses of another realm or of an SDK's own fetch are no instances of ours. */
@@ -117,123 +130,201 @@ function isResponse(source: object): source is Response {
   return "body" in source && "bodyUsed" in source && "status" in source;
 }
 
-/** `ReadableStream[Symbol.asyncIterator]` is missing in some browsers. */
-async function* iterate(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+/**
+ * `ReadableStream[Symbol.asyncIterator]` is missing in some browsers. No generator: that could not cancel a stream
+ * whose next piece it waits for.
+ */
+function iterate(stream: ReadableStream<Uint8Array>): AsyncIterable<unknown> {
   const reader = stream.getReader();
-  let isDone = false;
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if ((isDone = done)) return;
-      yield value!;
-    }
-  } finally {
-    if (!isDone) reader.cancel().catch(() => {});
-    reader.releaseLock();
-  }
-}
-
-/** Reads the source to the provider's own end, and gives the events of each piece together. Never throws. */
-async function* pump(
-  input: Input,
-  reader: TurnReader,
-  parser: Parser<any>,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<StreamEvent[], void, undefined> {
-  if ("status" in input) {
-    await readRefusal(input, reader, parser);
-    finish(reader, parser);
-    return yield reader.take();
-  }
-  const steps = stepper(input, signal);
-  let decoder: Decoder | undefined;
-  // The provider's terminal event or a failure ends the turn, not the end of the connection: some proxies keep it open.
-  const push = (event: unknown) => {
-    if (!reader.isOver) parser.push(event);
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: () => reader.read() as Promise<IteratorResult<unknown>>,
+      async return() {
+        await reader.cancel();
+        return { done: true, value: undefined };
+      },
+    }),
   };
-  try {
-    for (let step = await steps.next(); step.done !== true; step = await steps.next()) {
-      const item: unknown = step.value;
-      // By what it is, not by its class: under some test runners bytes are of another realm.
-      if (ArrayBuffer.isView(item)) {
-        decoder ??= createDecoder({
-          onEvent: push,
-          onError: (error) => reader.fail(error),
-          maxEventBytes: reader.maxEventBytes,
-        });
-        decoder.feed(item as Uint8Array);
-      } else push(item);
-      if (reader.isOver) break;
-      if (reader.hasEvents) yield reader.take();
-    }
-    if (!reader.isOver) decoder?.end();
-  } catch (error) {
-    reader.fail(
-      signal?.aborted === true ? new ToolError("aborted", "Reading was aborted.", { cause: error }) : lost(error),
-    );
-  } finally {
-    steps.close();
-  }
-  finish(reader, parser);
-  yield reader.take();
 }
 
-/** An answer with an error status: the provider's own error if its body is one, else the status and how the body begins. */
-async function readRefusal(
-  input: { status: number; body: AsyncIterable<unknown> },
-  reader: TurnReader,
-  parser: Parser<any>,
-) {
-  const utf8 = new TextDecoder();
-  let text = "";
-  try {
-    for await (const bytes of input.body) {
-      text += utf8.decode(bytes as Uint8Array, { stream: true });
-      if (text.length > 64 * 1024) break;
-    }
-    parser.push(JSON.parse(text));
-  } catch {
-    // told below
+/** The body of a response that has none. */
+const NOTHING: AsyncIterable<unknown> = {
+  [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
+};
+
+/** Reads the source to the provider's own end, piece by piece. Never throws: what fails is said by the last event. */
+class Pump {
+  readonly reader: TurnReader;
+  readonly #parser: Parser<any>;
+  readonly #signal: AbortSignal | undefined;
+  readonly #status: number | undefined;
+  readonly #source: AsyncIterable<unknown>;
+  #iterator: AsyncIterator<unknown> | undefined;
+  #decoder: Decoder | undefined;
+  /** How the body of an error answer begins. */
+  #refusal = "";
+  #utf8: TextDecoder | undefined;
+  #rejectStep: ((reason: unknown) => void) | undefined;
+  #isExhausted = false;
+  #isOver = false;
+
+  constructor({ items, status }: Input, reader: TurnReader, parser: Parser<any>, signal: AbortSignal | undefined) {
+    this.#source = items;
+    this.#status = status;
+    this.reader = reader;
+    this.#parser = parser;
+    this.#signal = signal;
   }
-  if (reader.turn.error !== undefined) return;
-  reader.fail(
-    new ToolError(
-      "provider_error",
-      `The provider answered with HTTP status ${input.status}: ${text.trim().slice(0, 200)}`,
-    ),
+
+  /** The events that the next piece brings, never none; `undefined` after the last. */
+  async next(): Promise<StreamEvent[] | undefined> {
+    const { reader } = this;
+    while (!this.#isOver) {
+      try {
+        const step = await this.#step();
+        if (this.#isOver) break; // stopped while it waited
+        if (step.done === true) {
+          this.#isExhausted = true;
+          this.#decoder?.end();
+          this.stop();
+        } else this.#take(step.value);
+      } catch (error) {
+        this.stop(
+          this.#signal?.aborted === true ? aborted(error) : this.#status === undefined ? lost(error) : undefined,
+        );
+      }
+      if (reader.isOver) this.stop();
+      if (reader.hasEvents) break;
+    }
+    return reader.hasEvents ? reader.take() : undefined;
+  }
+
+  /** Ends the turn as far as it was read, and lets go of the source. */
+  stop(error?: ToolError): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const { reader } = this;
+    if (error !== undefined) reader.fail(error);
+    this.#signal?.removeEventListener("abort", this.#onAbort);
+    if (!this.#isExhausted) {
+      if (reader.isTerminated && reader.turn.error === undefined) void this.#letEnd();
+      else this.#cancel();
+    }
+    if (this.#status !== undefined && reader.turn.error === undefined)
+      reader.fail(refused(this.#status, this.#refusal));
+    finish(reader, this.#parser);
+  }
+
+  readonly #onAbort = (): void => this.#rejectStep?.(this.#signal!.reason);
+
+  #step(): Promise<IteratorResult<unknown>> {
+    if (this.#signal === undefined) {
+      this.#iterator ??= this.#source[Symbol.asyncIterator]();
+      return this.#iterator.next();
+    }
+    return new Promise((resolve, reject) => {
+      this.#rejectStep = reject;
+      if (this.#signal!.aborted) return this.#onAbort();
+      if (this.#iterator === undefined) {
+        this.#iterator = this.#source[Symbol.asyncIterator]();
+        this.#signal!.addEventListener("abort", this.#onAbort, { once: true });
+      }
+      Promise.resolve(this.#iterator.next()).then(resolve, reject);
+    });
+  }
+
+  #take(item: unknown): void {
+    const { reader } = this;
+    if (!(item instanceof Uint8Array)) return this.#push(item);
+    if (this.#status !== undefined && this.#refusal.length < MAX_REFUSAL) {
+      this.#refusal += (this.#utf8 ??= new TextDecoder()).decode(item, { stream: true });
+      if (this.#refusal.length >= MAX_REFUSAL) return this.stop();
+    }
+    this.#decoder ??= createDecoder({
+      onEvent: (event) => this.#push(event),
+      // An error answer that is none of the provider's own (a page of HTML, say) is told by its status.
+      onError: (error) => this.#status === undefined && reader.fail(error),
+      maxEventBytes: reader.maxEventBytes,
+    });
+    this.#decoder.feed(item);
+  }
+
+  /** The provider's terminal event or a failure ends the turn, not the end of the connection: some proxies keep it open. */
+  #push(event: unknown): void {
+    if (!this.reader.isOver) push(this.reader, this.#parser, event);
+  }
+
+  /**
+   * After the provider's terminal event the source has nothing to say but its end, and a connection that is read to its
+   * end is used again. Nobody waits for it, and one that is kept open (proxies do that) is cancelled.
+   */
+  async #letEnd(): Promise<void> {
+    const timer = setTimeout(() => this.#cancel(), END_WITHIN_MS);
+    (timer as { unref?: () => void }).unref?.();
+    try {
+      let isDone = false;
+      for (let left = END_WITHIN_STEPS; !isDone && left > 0; left--)
+        isDone = (await this.#iterator!.next()).done === true;
+      if (!isDone) this.#cancel();
+    } catch {
+      // It is over in any case.
+    }
+    clearTimeout(timer);
+  }
+
+  #cancel(): void {
+    try {
+      this.#iterator ??= this.#source[Symbol.asyncIterator]();
+      // Not awaited: a source that hangs must not hold up the end.
+      Promise.resolve(this.#iterator.return?.()).catch(() => {});
+      // A generator that waits for its next piece can not return: the streams of the SDKs are ended by their controller.
+      const { controller } = this.#source as { controller?: unknown };
+      if (controller instanceof AbortController) controller.abort();
+    } catch {
+      // It has failed before.
+    }
+  }
+}
+
+/** How long a source may take to end after the provider's terminal event. */
+const END_WITHIN_MS = 1000;
+const END_WITHIN_STEPS = 100;
+
+/** Characters of an error answer that are read. */
+const MAX_REFUSAL = 64 * 1024;
+
+/** An answer with an error status that holds no error of the provider's own. */
+function refused(status: number, body: string): ToolError {
+  const text = body.trim().slice(0, 200);
+  return new ToolError(
+    "provider_error",
+    `The provider answered with HTTP status ${status}${text === "" ? "." : `: ${text}`}`,
   );
 }
 
-/** The steps of an iterator, each of which ends early when the signal fires. */
-function stepper(source: AsyncIterable<unknown>, signal: AbortSignal | undefined) {
-  const iterator = source[Symbol.asyncIterator]();
-  let reject: ((reason: unknown) => void) | undefined;
-  let isDone = false;
-  const onAbort = () => reject?.(signal!.reason);
-  signal?.addEventListener("abort", onAbort, { once: true });
+function aborted(cause: unknown): ToolError {
+  return new ToolError("aborted", "Reading was aborted.", { cause });
+}
 
-  async function next(): Promise<IteratorResult<unknown>> {
-    const step = await (signal === undefined ? iterator.next() : unlessAborted());
-    isDone = step.done === true;
-    return step;
+/** An event that has not the form it should have must not throw, and has no meaning that could be trusted. */
+function push(reader: TurnReader, parser: Parser<any>, event: unknown): void {
+  try {
+    parser.push(event);
+  } catch (cause) {
+    reader.fail(unreadable(cause));
   }
-  function unlessAborted(): Promise<IteratorResult<unknown>> {
-    return new Promise((resolve, rejectStep) => {
-      reject = rejectStep;
-      if (signal!.aborted) onAbort();
-      else iterator.next().then(resolve, rejectStep);
-    });
-  }
-  function close(): void {
-    signal?.removeEventListener("abort", onAbort);
-    // Not awaited: a source that hangs must not hold up the end.
-    if (!isDone) void Promise.resolve(iterator.return?.()).catch(() => {});
-  }
-  return { next, close };
+}
+
+function unreadable(cause: unknown): ToolError {
+  return new ToolError("invalid_event", `An event of the stream can not be read: ${messageOf(cause)}`, { cause });
 }
 
 function finish(reader: TurnReader, parser: Parser<any>): void {
-  parser.end();
+  try {
+    parser.end();
+  } catch (cause) {
+    reader.fail(unreadable(cause));
+  }
   reader.turn.native = parser.native;
   reader.end();
 }
@@ -242,7 +333,7 @@ function finish(reader: TurnReader, parser: Parser<any>): void {
 function lost(error: unknown): ToolError {
   if (isToolError(error)) return error;
   const said = error as { status?: unknown; error?: unknown; message?: unknown } | null | undefined;
-  const message = typeof said?.message === "string" ? said.message : String(error);
+  const message = messageOf(error);
   const isProviders = typeof said?.status === "number" || (said?.error !== undefined && said.error !== null);
   return isProviders
     ? new ToolError("provider_error", message, { cause: error })
@@ -251,18 +342,25 @@ function lost(error: unknown): ToolError {
       });
 }
 
+function messageOf(error: unknown): string {
+  const message = (error as { message?: unknown } | null | undefined)?.message;
+  return typeof message === "string" ? message : String(error);
+}
+
 /** The events one by one, without an await for those that came together. */
 class Events implements TurnStream, AsyncIterator<StreamEvent, void, undefined> {
   readonly turn: Turn;
-  readonly #batches: AsyncGenerator<StreamEvent[], void, undefined>;
-  #batch: StreamEvent[] = [];
+  readonly #pump: Pump;
+  #batch: readonly StreamEvent[] = [];
   #next = 0;
   #isTaken = false;
+  /** Whoever asked before the events were there is served first, in turn. */
+  #waiting = 0;
   #pulling: Promise<unknown> = Promise.resolve();
 
-  constructor(reader: TurnReader, batches: AsyncGenerator<StreamEvent[], void, undefined>) {
-    this.turn = reader.turn;
-    this.#batches = batches;
+  constructor(pump: Pump) {
+    this.turn = pump.reader.turn;
+    this.#pump = pump;
   }
 
   [Symbol.asyncIterator](): AsyncIterator<StreamEvent, void, undefined> {
@@ -272,32 +370,36 @@ class Events implements TurnStream, AsyncIterator<StreamEvent, void, undefined> 
   }
 
   next(): Promise<IteratorResult<StreamEvent, void>> {
-    if (this.#next < this.#batch.length) return Promise.resolve({ value: this.#batch[this.#next++]!, done: false });
-    // Asked twice before the first answer: in turn.
+    if (this.#waiting === 0 && this.#next < this.#batch.length) {
+      return Promise.resolve({ value: this.#batch[this.#next++]!, done: false });
+    }
+    this.#waiting++;
     const pulled = this.#pulling.then(() => this.#pull());
     this.#pulling = pulled;
     return pulled;
   }
 
+  /** The consumer has enough: the turn ends here, as one that was aborted. */
   async return(): Promise<IteratorResult<StreamEvent, void>> {
     this.#batch = [];
-    await this.#batches.return();
+    this.#pump.stop(new ToolError("aborted", "Reading was stopped before the turn ended."));
+    this.#pump.reader.take();
     return { value: undefined, done: true };
   }
 
   async done(): Promise<Turn> {
     this.#isTaken = true;
-    while ((await this.next()).done !== true);
+    while ((await this.next()).done !== true) this.#next = this.#batch.length;
     return this.turn;
   }
 
   async #pull(): Promise<IteratorResult<StreamEvent, void>> {
-    for (;;) {
-      if (this.#next < this.#batch.length) return { value: this.#batch[this.#next++]!, done: false };
-      const batch = await this.#batches.next();
-      if (batch.done === true) return { value: undefined, done: true };
-      this.#batch = batch.value;
+    if (this.#next >= this.#batch.length) {
+      this.#batch = (await this.#pump.next()) ?? [];
       this.#next = 0;
     }
+    this.#waiting--;
+    if (this.#next < this.#batch.length) return { value: this.#batch[this.#next++]!, done: false };
+    return { value: undefined, done: true };
   }
 }

@@ -110,7 +110,7 @@ export class ToolBuffer {
     this.#added = "";
     if (state === undefined || state.isRetracted) return this.next();
     // The next call has begun: the one before it has ended, if its root is closed. `{}` may still be a placeholder.
-    if (before !== undefined && before !== state && before.outcome === undefined && before.mayBeClosed) {
+    if (before !== undefined && before !== state && isOpen(before) && before.mayBeClosed) {
       const isOver = before.ended || (before.args.isClosed && !before.args.isPlaceholder && !before.args.isPatched);
       // A call without a name waits for it.
       if (isOver && before.name !== null) this.#settle(before);
@@ -379,6 +379,10 @@ function badArguments(name: string, message: string): string {
 /** With a full stop, where it has none. */
 export function sentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
+function isOpen({ outcome, isRetracted }: CallState): boolean {
+  return outcome === undefined && !isRetracted;
 }
 
 /** Whether a chunk that came after its call was complete says anything else than the call did. */

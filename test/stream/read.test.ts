@@ -1,0 +1,533 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import Anthropic from "@anthropic-ai/sdk";
+import { describe, expect, it } from "vitest";
+import { anthropic } from "../../adapters/anthropic/index.ts";
+import { google } from "../../adapters/google/index.ts";
+import { openaiChat } from "../../adapters/openai-chat/index.ts";
+import { parseResponse, readTurn, type Reading, type StreamEvent, type TurnStream } from "../../src/index.ts";
+import { summarize } from "../../src/testing/index.ts";
+import { loadFixture } from "../fixtures.ts";
+
+const fixture = loadFixture("openai-chat", "parallel");
+const options = { tools: fixture.tools, runId: "run" };
+const encode = (text: string) => new TextEncoder().encode(text);
+
+/** The fixture's events, as an SDK would give them. */
+const sdkEvents = new TextDecoder()
+  .decode(fixture.bytes)
+  .split("\n\n")
+  .flatMap((frame) => (frame.startsWith("data: {") ? [JSON.parse(frame.slice(6))] : []));
+
+async function* items<T>(list: readonly T[], then?: () => void): AsyncGenerator<T> {
+  try {
+    yield* list;
+  } finally {
+    then?.();
+  }
+}
+
+function byteStream(
+  list: readonly Uint8Array[],
+  source: Partial<UnderlyingDefaultSource<Uint8Array>> = {},
+  isClosed = true,
+) {
+  return new ReadableStream<Uint8Array>({
+    ...source,
+    start(controller) {
+      for (const bytes of list) controller.enqueue(bytes);
+      if (isClosed) controller.close();
+    },
+  });
+}
+
+const never = () => new Promise<never>(() => {});
+
+async function last(stream: TurnStream): Promise<StreamEvent> {
+  let event: StreamEvent | undefined;
+  for await (event of stream);
+  return event!;
+}
+
+describe("every kind of source", () => {
+  it.each<[string, () => any]>([
+    ["an SDK's async iterable", () => items(sdkEvents)],
+    [
+      "an async iterable that is no generator",
+      () => ({
+        [Symbol.asyncIterator]: () => {
+          let i = 0;
+          return {
+            next: async () =>
+              i < sdkEvents.length ? { done: false, value: sdkEvents[i++] } : { done: true, value: undefined },
+          };
+        },
+      }),
+    ],
+    ["an async iterable of bytes", () => items([fixture.bytes.subarray(0, 100), fixture.bytes.subarray(100)])],
+    ["a Buffer", () => items([Buffer.from(fixture.bytes)])],
+    ["a ReadableStream", () => byteStream([fixture.bytes])],
+    ["a Response", () => new Response(fixture.bytes as Uint8Array<ArrayBuffer>)],
+    [
+      "a Response of another realm, by its shape",
+      () => ({ ok: true, status: 200, bodyUsed: false, body: byteStream([fixture.bytes]) }),
+    ],
+  ])("%s", async (_, source) => {
+    const turn = await openaiChat.read(source(), options).done();
+    expect(JSON.parse(JSON.stringify(summarize(turn)))).toEqual(fixture.expected);
+    const withSignal = await openaiChat.read(source(), { ...options, signal: new AbortController().signal }).done();
+    expect(summarize(withSignal)).toEqual(summarize(turn));
+  });
+
+  it("an empty one is a lost connection", async () => {
+    for (const source of [items([]), byteStream([]), new Response(null), new Response("")]) {
+      expect(await last(openaiChat.read(source as never))).toMatchObject({
+        type: "error",
+        error: { code: "connection_lost" },
+      });
+    }
+  });
+});
+
+describe("an answer with an error status", () => {
+  it.each<[string, BodyInit | null, number, RegExp]>([
+    [
+      "the provider's own error",
+      '{"error":{"message":"Incorrect API key","type":"invalid_request_error"}}',
+      401,
+      /^Incorrect API key/,
+    ],
+    [
+      "the provider's own error as an event",
+      'data: {"error":{"message":"Too many requests"}}\n\n',
+      429,
+      /^Too many requests/,
+    ],
+    ["HTML", "<html><title>Bad gateway</title></html>", 502, /^The provider answered with HTTP status 502: <html>/],
+    ["other JSON", '{"detail":"Not Found"}', 404, /HTTP status 404: \{"detail"/],
+    ["nothing", "", 500, /^The provider answered with HTTP status 500\.$/],
+    ["no body", null, 500, /^The provider answered with HTTP status 500\.$/],
+    ["a long page", "x".repeat(200_000), 500, /^.{0,300}$/],
+    ["bytes that are no text", new Uint8Array([255, 254, 0]), 500, /HTTP status 500/],
+  ])("%s", async (_, body, status, message) => {
+    const stream = openaiChat.read(new Response(body, { status }));
+    const event = await last(stream);
+    expect(event).toMatchObject({
+      type: "error",
+      error: { code: "provider_error", message: expect.stringMatching(message) },
+    });
+    expect(stream.turn.calls).toEqual([]);
+  });
+
+  it("in a list, as Gemini has it", async () => {
+    const body = '[{"error":{"code":429,"message":"Quota exceeded","status":"RESOURCE_EXHAUSTED"}}]';
+    expect(await last(google.read(new Response(body, { status: 429 })))).toMatchObject({
+      error: { message: expect.stringMatching(/^Quota exceeded/) },
+    });
+  });
+
+  it("whose body hangs ends with the caller's signal", async () => {
+    const abort = new AbortController();
+    const response = new Response(byteStream([encode("{")], {}, false), { status: 500 });
+    const done = openaiChat.read(response, { signal: abort.signal }).done();
+    setTimeout(() => abort.abort(), 5);
+    expect((await done).error?.code).toBe("aborted");
+  });
+
+  it("whose body breaks off is told by its status", async () => {
+    const body = new ReadableStream({ start: (controller) => controller.error(new Error("reset")) });
+    expect((await openaiChat.read(new Response(body, { status: 503 })).done()).error?.message).toBe(
+      "The provider answered with HTTP status 503.",
+    );
+  });
+});
+
+describe("misuse is a TypeError at once", () => {
+  it.each<[string, () => any]>([
+    ["nothing", () => undefined],
+    ["null", () => null],
+    ["text", () => "data: {}"],
+    ["a promise", () => Promise.resolve(items(sdkEvents))],
+    ["a whole response", () => ({ choices: [] })],
+    ["a list", () => sdkEvents],
+    [
+      "a locked stream",
+      () => {
+        const stream = byteStream([]);
+        stream.getReader();
+        return stream;
+      },
+    ],
+    [
+      "a used body",
+      () => {
+        const response = new Response("x");
+        void response.text();
+        return response;
+      },
+    ],
+    [
+      "a locked body",
+      () => {
+        const response = new Response("x");
+        response.body!.getReader();
+        return response;
+      },
+    ],
+    [
+      "a stream that is being read",
+      () => {
+        const stream = items(sdkEvents);
+        openaiChat.read(stream);
+        return stream;
+      },
+    ],
+    [
+      "bytes that are being read",
+      () => {
+        const stream = byteStream([]);
+        openaiChat.read(stream);
+        return stream;
+      },
+    ],
+    [
+      "a response that is being read",
+      () => {
+        const response = new Response("x");
+        openaiChat.read(response);
+        return response;
+      },
+    ],
+  ])("%s", (_, source) => {
+    const given = source();
+    expect(() => openaiChat.read(given)).toThrow(TypeError);
+    expect(() => openaiChat.read(given)).toThrow(/openai-chat\.read\(\)/);
+  });
+
+  it("says what to do with a promise and with a whole response", () => {
+    expect(() => openaiChat.read(Promise.resolve() as never)).toThrow("Await it first.");
+    expect(() => openaiChat.read({} as never)).toThrow("use parse()");
+    expect(() => openaiChat.parse(Promise.resolve() as never)).toThrow("Await it first.");
+    expect(() => openaiChat.parse(new Response("{}") as never)).toThrow("use read()");
+    expect(() => openaiChat.parse(null as never)).toThrow(TypeError);
+  });
+
+  it("a stream that is iterated twice", async () => {
+    const stream = openaiChat.read(items(sdkEvents), options);
+    for await (const _ of stream) break;
+    expect(() => stream[Symbol.asyncIterator]()).toThrow(TypeError);
+    const done = openaiChat.read(items(sdkEvents), options);
+    await done.done();
+    expect(() => done[Symbol.asyncIterator]()).toThrow(TypeError);
+  });
+
+  it("options that can not be leave the source to be read", async () => {
+    const source = items(sdkEvents);
+    expect(() => openaiChat.read(source, { limits: { maxDept: 3 } as never })).toThrow(TypeError);
+    expect(() => openaiChat.read(source, { tools: 5 as never })).toThrow(TypeError);
+    expect((await openaiChat.read(source, options).done()).error).toBeUndefined();
+  });
+});
+
+describe("the signal", () => {
+  it("that has fired before asks the source for nothing", async () => {
+    let asked = 0;
+    const source = { [Symbol.asyncIterator]: () => ({ next: () => (asked++, never()) }) };
+    const turn = await openaiChat.read(source, { signal: AbortSignal.abort(new Error("no")) }).done();
+    expect(turn.error).toMatchObject({ code: "aborted", cause: new Error("no") });
+    expect(asked).toBe(0);
+  });
+
+  it("ends a source that hangs, and lets go of it", async () => {
+    const abort = new AbortController();
+    const cancelled = Promise.withResolvers<void>();
+    const body = byteStream([fixture.bytes.subarray(0, 900)], { cancel: () => cancelled.resolve() }, false);
+    const stream = openaiChat.read(body, { ...options, signal: abort.signal });
+    const events: StreamEvent[] = [];
+    setTimeout(() => abort.abort(), 5);
+    for await (const event of stream) events.push(event);
+    expect(events.at(-1)).toMatchObject({ type: "error", error: { code: "aborted" } });
+    expect(events.filter((event) => event.type === "tool-use" && !event.use.tool.eager)).toEqual([]);
+    expect(stream.turn.calls.every((call) => call.outcome !== undefined)).toBe(true);
+    await cancelled.promise;
+  });
+
+  it("leaves no listener behind", async () => {
+    const { signal } = new AbortController();
+    let listeners = 0;
+    const add = signal.addEventListener.bind(signal);
+    const remove = signal.removeEventListener.bind(signal);
+    signal.addEventListener = ((...args: Parameters<typeof add>) => (listeners++, add(...args))) as typeof add;
+    signal.removeEventListener = ((...args: Parameters<typeof remove>) => (
+      listeners--,
+      remove(...args)
+    )) as typeof remove;
+    await openaiChat.read(items(sdkEvents), { ...options, signal }).done();
+    openaiChat.read(items(sdkEvents), { ...options, signal });
+    expect(listeners).toBe(0);
+  });
+
+  it("of the caller closes the connection of an SDK's stream that hangs", async () => {
+    const closed = Promise.withResolvers<void>();
+    const server = createServer((request, response) => {
+      response.on("close", () => closed.resolve());
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write('event: message_start\ndata: {"type":"message_start","message":{"id":"m","content":[]}}\n\n');
+      request.resume();
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const client = new Anthropic({
+      apiKey: "none",
+      baseURL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      maxRetries: 0,
+    });
+    const sdk = await client.messages.create({
+      model: "m",
+      max_tokens: 9,
+      messages: [{ role: "user", content: "x" }],
+      stream: true,
+    });
+    const abort = new AbortController();
+    const stream = anthropic.read(sdk, { signal: abort.signal });
+    for await (const event of stream) if (event.type === "start") setTimeout(() => abort.abort(), 5);
+    expect(stream.turn.error?.code).toBe("aborted");
+    await closed.promise;
+    server.close();
+  });
+});
+
+describe("a source that fails", () => {
+  it.each<[string, () => any, string]>([
+    [
+      "in the middle",
+      async function* () {
+        yield* sdkEvents.slice(0, 3);
+        throw new Error("socket hang up");
+      },
+      "connection_lost",
+    ],
+    [
+      "at once",
+      () => ({
+        [Symbol.asyncIterator]: () => {
+          throw new Error("consumed");
+        },
+      }),
+      "connection_lost",
+    ],
+    [
+      "in next(), without a promise",
+      () => ({
+        [Symbol.asyncIterator]: () => ({
+          next: () => {
+            throw new Error("x");
+          },
+        }),
+      }),
+      "connection_lost",
+    ],
+    [
+      "with what is no error",
+      async function* () {
+        yield* [];
+        throw "text";
+      },
+      "connection_lost",
+    ],
+    [
+      "with the provider's own error",
+      async function* () {
+        yield* [];
+        throw Object.assign(new Error("429 rate limit"), { status: 429 });
+      },
+      "provider_error",
+    ],
+  ])("%s", async (_, source, code) => {
+    const given = source as () => AsyncIterable<any>;
+    for (const signal of [undefined, new AbortController().signal]) {
+      const stream = openaiChat.read(given(), { ...options, signal });
+      const event = await last(stream);
+      expect(event).toMatchObject({ type: "error", error: { code } });
+      expect(stream.turn.calls.filter((call) => call.released && !call.tool!.eager)).toEqual([]);
+    }
+  });
+
+  it("gives events of no form that an adapter would throw for", async () => {
+    for (const adapter of [openaiChat, anthropic, google]) {
+      for (const event of [
+        null,
+        5,
+        "x",
+        [],
+        [null],
+        { choices: 5 },
+        { choices: [5] },
+        { candidates: [{ content: 5 }] },
+        { type: "content_block_delta" },
+        { type: 5 },
+      ]) {
+        const turn = await adapter.read(items([event]) as never).done();
+        expect(turn.error).toBeDefined();
+      }
+    }
+  });
+
+  const throwing: Reading<unknown> = {
+    name: "throwing",
+    toolName: (name) => name,
+    parser: () => ({
+      push: () => {
+        throw new Error("boom");
+      },
+      end: () => {
+        throw new Error("bang");
+      },
+      native: 1,
+    }),
+  };
+
+  it("and a parser that fails end the turn with an event, too", async () => {
+    const turn = await readTurn(throwing, items([1, 2])).done();
+    expect(turn.error).toMatchObject({ code: "invalid_event", message: expect.stringContaining("boom") });
+    expect(parseResponse(throwing, {}).at(-1)).toMatchObject({ type: "error", error: { code: "invalid_event" } });
+  });
+});
+
+describe("a consumer that breaks out", () => {
+  it("lets go of the source and ends the turn", async () => {
+    for (const at of ["start", "tool-input-start", "tool-use"]) {
+      let isClosed = false;
+      const stream = openaiChat.read(
+        items(sdkEvents, () => (isClosed = true)),
+        options,
+      );
+      for await (const event of stream) if (event.type === at) break;
+      await new Promise(setImmediate);
+      expect(isClosed).toBe(true);
+      expect(stream.turn.error).toMatchObject({ code: "aborted" });
+      expect(stream.turn.calls.every((call) => call.outcome !== undefined)).toBe(true);
+      expect(openaiChat.toolResults(stream.turn)).toHaveLength(stream.turn.calls.length);
+      expect(await stream.done()).toBe(stream.turn);
+    }
+  });
+
+  it("cancels bytes, also when nothing was asked for yet, or something is", async () => {
+    for (const ask of [0, 1, 2]) {
+      const cancelled = Promise.withResolvers<void>();
+      const body = byteStream([fixture.bytes.subarray(0, 400)], { cancel: () => cancelled.resolve() }, false);
+      const iterator = openaiChat.read(body, options)[Symbol.asyncIterator]();
+      if (ask === 1) await iterator.next();
+      const pending = Array.from({ length: ask === 2 ? 8 : 0 }, () => iterator.next());
+      expect(await iterator.return!()).toEqual({ done: true, value: undefined });
+      await cancelled.promise;
+      expect(await iterator.next()).toEqual({ done: true, value: undefined });
+      await Promise.all(pending);
+    }
+  });
+
+  it("after the last event has broken out of nothing", async () => {
+    const stream = openaiChat.read(items(sdkEvents), options);
+    for await (const event of stream) if (event.type === "finish") break;
+    expect(stream.turn.error).toBeUndefined();
+  });
+});
+
+describe("after the provider's terminal event", () => {
+  it("nobody waits for a source that hangs", async () => {
+    const stream = openaiChat.read(byteStream([fixture.bytes], {}, false), options);
+    expect(JSON.parse(JSON.stringify(summarize(await stream.done())))).toEqual(fixture.expected);
+  });
+
+  it("a source that ends is not cancelled, so that its connection can be used again", async () => {
+    let isCancelled = false;
+    let isEnded = false;
+    const body = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => controller.enqueue(fixture.bytes),
+        pull: (controller) => {
+          isEnded = true;
+          controller.close();
+        },
+        cancel: () => {
+          isCancelled = true;
+        },
+      },
+      { highWaterMark: 1 },
+    );
+    await openaiChat.read(body, options).done();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect([isEnded, isCancelled]).toEqual([true, false]);
+  });
+
+  it("a source that goes on for ever is let go of, and says nothing more", async () => {
+    const let_go = Promise.withResolvers<void>();
+    const source = async function* () {
+      try {
+        yield fixture.bytes;
+        for (;;) yield encode('data: {"choices":[{"index":0,"delta":{"content":"more"}}]}\n\n');
+      } finally {
+        let_go.resolve();
+      }
+    };
+    const turn = await openaiChat.read(source(), options).done();
+    expect(turn.text).toBe(fixture.expected.text);
+    await let_go.promise;
+  });
+});
+
+describe("the events", () => {
+  it("come in order, whoever asks how", async () => {
+    const order: string[] = [];
+    for await (const event of openaiChat.read(items(sdkEvents), options)) order.push(event.type);
+    for (const source of [() => items(sdkEvents), () => byteStream([fixture.bytes])] as const) {
+      // Several at once, more of them while they are answered, each noting its place.
+      const iterator = openaiChat.read(source() as never, options)[Symbol.asyncIterator]();
+      const got: (string | undefined)[] = [];
+      const asks: Promise<unknown>[] = [];
+      let asked = 0;
+      const ask = () => {
+        const place = asked++;
+        asks.push(
+          iterator.next().then((step) => {
+            got[place] = step.done === true ? undefined : step.value.type;
+            if (asked < order.length + 4) ask();
+          }),
+        );
+      };
+      for (let n = 0; n < 4; n++) ask();
+      for (let n = 0; n < asks.length; n++) await asks[n];
+      expect(got.slice(0, order.length)).toEqual(order);
+      expect(got.slice(order.length).every((type) => type === undefined)).toBe(true);
+    }
+  });
+
+  it("that came together cost no more than a promise each", async () => {
+    const iterator = openaiChat.read(byteStream([fixture.bytes]), options)[Symbol.asyncIterator]();
+    await iterator.next();
+    let ticks = 0;
+    const second = iterator.next().then(() => ticks);
+    await Promise.resolve().then(() => ticks++);
+    expect(await second).toBeLessThanOrEqual(1);
+  });
+
+  it("that are left are read by done(), which can be asked twice", async () => {
+    const stream = openaiChat.read(items(sdkEvents), options);
+    const iterator = stream[Symbol.asyncIterator]();
+    await iterator.next();
+    const turn = await stream.done();
+    expect(await stream.done()).toBe(turn);
+    expect(JSON.parse(JSON.stringify(summarize(turn)))).toEqual(fixture.expected);
+    expect(await iterator.next()).toEqual({ done: true, value: undefined });
+  });
+
+  it("start with the first that is asked for", async () => {
+    let isAsked = false;
+    const stream = openaiChat.read({ [Symbol.asyncIterator]: () => ((isAsked = true), items(sdkEvents)) }, options);
+    await Promise.resolve();
+    expect(isAsked).toBe(false);
+    await stream.done();
+    expect(isAsked).toBe(true);
+  });
+});

@@ -1,0 +1,352 @@
+import { describe, expect, it } from "vitest";
+import {
+  defineTool,
+  jsonSchema,
+  ToolError,
+  ToolUse,
+  type FinishReason,
+  type StreamEvent,
+  type ToolChunk,
+} from "../../src/index.ts";
+import { TurnReader } from "../../src/stream/turn.ts";
+
+const inputSchema = jsonSchema({ type: "object", properties: { n: { type: "number" } } });
+const read = defineTool({ name: "read", inputSchema, effect: "read", execute: () => 1 });
+const write = defineTool({ name: "write", inputSchema, execute: () => 1 });
+const repeat = defineTool({ name: "repeat", inputSchema, effect: "idempotent", execute: () => 1 });
+const eager = defineTool({ name: "eager", inputSchema, effect: "write", eager: true, execute: () => 1 });
+const patient = defineTool({ name: "patient", inputSchema, effect: "read", eager: false, execute: () => 1 });
+const tools = [read, write, repeat, eager, patient];
+
+const call = (callIndex: number, name: string, more: Partial<ToolChunk> = {}): ToolChunk => ({
+  callIndex,
+  id: `id${callIndex}`,
+  name,
+  argsTextDelta: `{"n":${callIndex}}`,
+  done: true,
+  ...more,
+});
+
+function reader(limits?: object): TurnReader {
+  return new TurnReader({ wire: "test", tools, runId: "r", limits });
+}
+
+/** The events that speak of calls, in short, and the last one. */
+function told(events: readonly StreamEvent[]): string[] {
+  return events.flatMap((event) => {
+    switch (event.type) {
+      case "tool-use":
+        return [`use ${event.use.name}`];
+      case "tool-error":
+        return [`${event.error.code} ${event.error.call.name}`];
+      case "finish":
+        return [`finish ${event.reason}`];
+      case "error":
+        return [`error ${event.error.code}`];
+      default:
+        return [];
+    }
+  });
+}
+
+function end(turn: TurnReader, finish?: [FinishReason, string | null], isTerminated = true): string[] {
+  if (finish !== undefined) turn.finish(...finish);
+  if (isTerminated) turn.terminal();
+  turn.end();
+  return told(turn.take());
+}
+
+describe("release", () => {
+  it("of what only reads, or is eager, is at once; of the others at the clean end, in call order", () => {
+    const turn = reader();
+    for (const [i, name] of ["write", "read", "patient", "eager", "repeat"].entries()) turn.tool(call(i, name));
+    expect(told(turn.take())).toEqual(["use read", "use eager"]);
+    expect(turn.turn.calls.map((known) => known.released)).toEqual([false, true, false, true, false]);
+    expect(end(turn, ["tool-use", "tool_calls"])).toEqual([
+      "use write",
+      "use patient",
+      "use repeat",
+      "finish tool-use",
+    ]);
+    expect(turn.turn.calls.every((known) => known.released)).toBe(true);
+  });
+
+  it("at the end keeps to call order, though the calls ended in another", () => {
+    const turn = reader();
+    for (const i of [0, 1, 2]) turn.tool({ callIndex: i, name: "write" });
+    for (const i of [2, 0, 1]) turn.tool({ callIndex: i, argsTextDelta: `{"n":${i}}`, done: true });
+    turn.finish("tool-use", "tool_use");
+    turn.end();
+    expect(turn.take().flatMap((event) => (event.type === "tool-use" ? [event.use.position] : []))).toEqual([0, 1, 2]);
+  });
+
+  it.each<[string, FinishReason, string | null]>([
+    ["the word for calls", "tool-use", "tool_calls"],
+    ["stop, though there are calls", "stop", "stop"],
+    ["no word but the terminal event", "unknown", null],
+    ["an empty word", "unknown", ""],
+  ])("comes with %s", (_, reason, word) => {
+    const turn = reader();
+    turn.tool(call(0, "write"));
+    expect(end(turn, [reason, word])).toEqual(["use write", "finish tool-use"]);
+  });
+
+  it("comes with the terminal event alone, and with a finish alone", () => {
+    for (const [finish, isTerminated] of [
+      [undefined, true],
+      [["tool-use", "x"], false],
+    ] as const) {
+      const turn = reader();
+      turn.tool(call(0, "write"));
+      expect(end(turn, finish === undefined ? undefined : [...finish], isTerminated)).toEqual([
+        "use write",
+        "finish tool-use",
+      ]);
+    }
+  });
+
+  it.each<[string, (turn: TurnReader) => void, last: string, says: RegExp]>([
+    ["length", (turn) => turn.finish("length", "max_tokens"), "finish length", /The turn ended with max_tokens\. Send/],
+    ["a filter", (turn) => turn.finish("content-filter", "SAFETY"), "finish content-filter", /with SAFETY\./],
+    ["a refusal", (turn) => turn.finish("refusal", null), "finish refusal", /with refusal\./],
+    [
+      "refusing words and a stop",
+      (turn) => (turn.refusal("I will not"), turn.finish("stop", "stop")),
+      "finish refusal",
+      /with stop\./,
+    ],
+    ["an error as the reason", (turn) => turn.finish("error", "MALFORMED"), "finish error", /with MALFORMED\./],
+    ["a word that nobody knows", (turn) => turn.finish("unknown", "OTHER"), "finish unknown", /with OTHER\./],
+    [
+      "a failure",
+      (turn) => turn.fail(new ToolError("provider_error", "Overloaded")),
+      "error provider_error",
+      /: Overloaded\. Send/,
+    ],
+    [
+      "a failure after a good word",
+      (turn) => (turn.finish("stop", "stop"), turn.fail(new ToolError("provider_error", "Overloaded!"))),
+      "error provider_error",
+      /: Overloaded! Send/,
+    ],
+    [
+      "a lost connection",
+      (turn) => turn.fail(new ToolError("connection_lost", "read ECONNRESET 10.0.0.1:443 /home/me")),
+      "error connection_lost",
+      /: The stream ended before the provider ended the turn\. Send/,
+    ],
+    [
+      "the caller's abort",
+      (turn) => turn.fail(new ToolError("aborted", "x")),
+      "error aborted",
+      /: The turn was aborted\. Send/,
+    ],
+    ["nothing", () => {}, "error connection_lost", /The stream ended before/],
+  ])("does not come with %s, and the model hears why", (_, finish, last, says) => {
+    const turn = reader();
+    turn.tool(call(0, "write"));
+    turn.tool(call(1, "read"));
+    turn.tool(call(2, "repeat"));
+    turn.tool({ callIndex: 3, name: "eager", argsTextDelta: '{"n"' });
+    finish(turn);
+    turn.end();
+    const events = turn.take();
+    expect(told(events)).toEqual([
+      "use read",
+      "turn_not_finished write",
+      "turn_not_finished repeat",
+      "truncated eager",
+      last,
+    ]);
+    for (const event of events)
+      if (event.type === "tool-error" && event.error.code === "turn_not_finished")
+        expect(event.error.message).toMatch(says);
+    expect(turn.turn.calls.map((known) => known.outcome instanceof ToolUse)).toEqual([false, true, false, false]);
+  });
+
+  it("is taken back from nothing: what was released keeps its outcome", () => {
+    const turn = reader();
+    turn.tool(call(0, "read"));
+    turn.tool({ callIndex: 0, error: "refused" });
+    expect(end(turn, ["stop", null])).toEqual(["use read", "finish tool-use"]);
+  });
+
+  it("does not come for a call that got more arguments, or was refused, after it was complete", () => {
+    for (const late of [{ argsTextDelta: ',"x":1' }, { error: "refused" }]) {
+      const turn = reader();
+      turn.tool(call(0, "write"));
+      turn.tool({ callIndex: 0, ...late });
+      expect(end(turn, ["tool-use", null])).toEqual([
+        `${"error" in late ? "rejected" : "invalid_json"} write`,
+        "finish tool-use",
+      ]);
+    }
+  });
+
+  it("happens once, though the provider says twice that it is over", () => {
+    const turn = reader();
+    turn.tool(call(0, "write"));
+    turn.finish("tool-use", "tool_calls");
+    turn.finish("tool-use", "tool_calls");
+    turn.end();
+    turn.end();
+    expect(told(turn.take())).toEqual(["use write", "finish tool-use"]);
+  });
+});
+
+describe("the last word", () => {
+  it("counts, unless it says nothing", () => {
+    const turn = reader();
+    turn.finish("stop", "stop");
+    turn.finish("length", "length");
+    turn.finish("unknown", "");
+    expect(end(turn)).toEqual(["finish length"]);
+    expect(turn.turn.providerFinishReason).toBe("length");
+  });
+
+  it("of failures is the first", () => {
+    const turn = reader();
+    turn.fail(new ToolError("provider_error", "first"));
+    turn.fail(new ToolError("connection_lost", "second"));
+    expect(end(turn, undefined, false)).toEqual(["error provider_error"]);
+    expect(turn.turn.error?.message).toBe("first");
+  });
+
+  it("ends the events: text and calls after a failure are dropped", () => {
+    const turn = reader();
+    turn.fail(new ToolError("provider_error", "first"));
+    turn.text("x");
+    turn.reasoning("x");
+    turn.refusal("x");
+    turn.tool(call(0, "read"));
+    turn.end();
+    expect(turn.take().map((event) => event.type)).toEqual(["error"]);
+    expect(turn.turn).toMatchObject({ text: "", reasoning: "", refusal: "" });
+  });
+});
+
+describe("calls that are none of ours", () => {
+  it("with unknown names are told at the end, in their place", () => {
+    const turn = reader();
+    turn.tool(call(0, "nobody"));
+    turn.tool(call(1, "write"));
+    expect(told(turn.take())).toEqual([]);
+    expect(end(turn, ["tool-use", null])).toEqual(["unknown_tool nobody", "use write", "finish tool-use"]);
+  });
+
+  it("that the provider has run become provider-tool events, and leave the calls", () => {
+    for (const chunks of [
+      [call(0, "nobody"), { callIndex: 0, metadata: { providerExecuted: true, type: "mcp", output: 5 } }],
+      [call(0, "write", { metadata: { providerExecuted: true, type: "mcp", output: 5 } })],
+      [
+        {
+          callIndex: 0,
+          id: "id0",
+          name: "write",
+          argsTextDelta: '{"n":0}',
+          metadata: { providerExecuted: true, type: "mcp", output: 5 },
+        },
+        { callIndex: 0, done: true },
+      ],
+    ]) {
+      const turn = reader();
+      for (const chunk of chunks) turn.tool(chunk);
+      turn.tool(call(1, "write"));
+      turn.finish("stop", null);
+      turn.end();
+      const events = turn.take();
+      expect(told(events)).toEqual(["use write", "finish tool-use"]);
+      expect(events.filter((event) => event.type === "provider-tool")).toHaveLength(1);
+      expect(turn.turn.calls.map((known) => known.id)).toEqual(["id1"]);
+      expect(turn.turn.providerToolCalls).toMatchObject([
+        { id: "id0", type: "mcp", executedBy: "provider", input: { n: 0 }, output: 5 },
+      ]);
+    }
+  });
+
+  it("are told twice, and kept once", () => {
+    const turn = reader();
+    const one = { id: "s", name: "web_search", type: "web", executedBy: "provider" } as const;
+    turn.providerTool({ ...one, status: "started", input: 1 });
+    turn.providerTool({ ...one, status: "completed", output: 2 });
+    turn.providerTool({ ...one, id: null, status: "started" });
+    turn.providerTool({ ...one, id: null, status: "completed" });
+    turn.providerTool({ ...one, id: null, status: "started" });
+    expect(turn.turn.providerToolCalls).toEqual([
+      { ...one, status: "completed", input: 1, output: 2 },
+      { ...one, id: null, status: "completed" },
+      { ...one, id: null, status: "started" },
+    ]);
+  });
+});
+
+describe("one call too many", () => {
+  it("fails the turn, and releases no write", () => {
+    const turn = reader({ maxCalls: 2 });
+    turn.tool(call(0, "write"));
+    turn.tool({ callIndex: 1, name: "read", argsTextDelta: '{"n":' });
+    turn.tool(call(2, "read"));
+    expect(turn.isOver).toBe(true);
+    turn.tool({ callIndex: 1, argsTextDelta: "1}", done: true });
+    expect(end(turn, ["tool-use", null])).toEqual([
+      "too_large read",
+      "turn_not_finished write",
+      "truncated read",
+      "error too_large",
+    ]);
+    expect(turn.turn.error?.message).toBe("There are more than 2 calls in one turn (limits.maxCalls).");
+    expect(turn.turn.calls).toHaveLength(2);
+  });
+});
+
+describe("input events", () => {
+  const inputs = (turn: TurnReader) =>
+    turn
+      .take()
+      .flatMap((event) =>
+        event.type === "tool-input-start" ? ["start"] : event.type === "tool-input-delta" ? [event.delta] : [],
+      );
+
+  it.each<[string, ToolChunk[], string[]]>([
+    [
+      "a head and deltas",
+      [{ name: "read" }, { argsTextDelta: '{"n"' }, { argsTextDelta: ":1}" }],
+      ["start", '{"n"', ":1}"],
+    ],
+    ["a whole call", [{ name: "read", argsTextDelta: "{}" }], ["start", "{}"]],
+    [
+      "a name that comes later, without arguments",
+      [{ argsTextDelta: '{"n"' }, { argsTextDelta: ":" }, { name: "read" }, { argsTextDelta: "1}" }],
+      ["start", '{"n":', "1}"],
+    ],
+    [
+      "a name that comes later, with more arguments",
+      [{ argsTextDelta: '{"n"' }, { name: "read", argsTextDelta: ":1}" }],
+      ["start", '{"n":1}'],
+    ],
+    ["a copy", [{ name: "read", argsTextDelta: '{"n":1}' }, { argsTextDelta: '{"n":1}' }], ["start", '{"n":1}']],
+    ["an object", [{ name: "read" }, { argsKvPatch: { n: 1 } }], ["start", ""]],
+    ["an object with the name", [{ name: "read", argsKvPatch: { n: 1 } }], ["start", ""]],
+    ["an object before the name", [{ argsKvPatch: { n: 1 } }, { name: "read" }], ["start", ""]],
+    [
+      "changes at paths",
+      [{ name: "read", argsPathPatch: [{ path: ["n"], value: 1 }] }, { argsPathPatch: [{ path: ["n"], value: 2 }] }],
+      ["start", "", ""],
+    ],
+    ["no name", [{ argsTextDelta: "{}" }], []],
+  ])("tell %s", (_, chunks, events) => {
+    const turn = reader();
+    for (const chunk of chunks) turn.tool({ callIndex: 0, ...chunk });
+    expect(inputs(turn)).toEqual(events);
+  });
+});
+
+describe("the start", () => {
+  it("is told once, and the last id and model are kept", () => {
+    const turn = reader();
+    turn.start("r1", "m1");
+    turn.start("r2", undefined);
+    expect(turn.take()).toEqual([{ type: "start", responseId: "r1", model: "m1" }]);
+    expect(turn.turn).toMatchObject({ responseId: "r2", model: "m1", wire: "test", runId: "r" });
+  });
+});
