@@ -152,6 +152,28 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
     return this.#finish(output as Awaited<Output>);
   }
 
+  /**
+   * Hands in what somebody else's execution of the call came to: the outcome of an external tool.
+   *
+   * @throws ToolError `already_executed` when there is an outcome, or the handler runs
+   * @example use.provideResult(await askTheUser(use.input));
+   */
+  provideResult(output: Awaited<Output>): void {
+    this.#claim();
+    this.#finish(output);
+  }
+
+  /**
+   * Like {@link provideResult}, for an execution that failed.
+   *
+   * @param reason for the model to read; an error's message
+   * @throws ToolError `already_executed`
+   */
+  provideError(reason: unknown): void {
+    this.#claim();
+    this.#fail(reason);
+  }
+
   async #run(context: Partial<ToolContext> | undefined): Promise<Awaited<Output>> {
     const handler = this.#start();
     try {
@@ -166,17 +188,22 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
     if (execute === undefined) {
       throw new ToolError(
         "external_tool",
-        `Tool ${this.name} is external: its caller executes it and hands the result back. Give defineTool() an execute function to run it here.`,
+        `Tool ${this.name} is external: its caller executes it and hands the result back with provideResult(). Give defineTool() an execute function to run it here.`,
       );
     }
+    this.#claim();
+    this.#state = "running";
+    return execute;
+  }
+
+  /** An outcome is accepted once. */
+  #claim(): void {
     if (this.#state !== "new") {
       throw new ToolError(
         "already_executed",
         `Call ${this.#label()} was executed already; its outcome is in .result or .error.`,
       );
     }
-    this.#state = "running";
-    return execute;
   }
 
   #context(context: Partial<ToolContext> | undefined): ToolContext {
@@ -197,8 +224,7 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
 
   #fail(cause: unknown): ToolCallError {
     this.#state = "failed";
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    return (this.#error = new ToolCallError("execution_failed", `Tool ${this.name} failed: ${reason}`, this, {
+    return (this.#error = new ToolCallError("execution_failed", `Tool ${this.name} failed: ${reasonOf(cause)}`, this, {
       cause,
     }));
   }
@@ -228,6 +254,15 @@ export function invalidInput(
     call,
     { issues },
   );
+}
+
+/** Anything can be thrown, also what has no text. */
+function reasonOf(cause: unknown): string {
+  try {
+    return cause instanceof Error ? cause.message : String(cause);
+  } catch {
+    return "it threw a value that can not be shown";
+  }
 }
 
 function isPromise(value: unknown): value is PromiseLike<unknown> {

@@ -185,6 +185,24 @@ describe("a ToolUse made by hand", () => {
     expect(use.executed).toBe(false);
   });
 
+  it("takes the outcome of an external tool from its caller, once", async () => {
+    const ask = defineTool({ name: "ask_user", inputSchema: z.object({ question: z.string() }) });
+    const use = ask.use({ question: "?" });
+    use.provideResult("yes");
+    expect(use).toMatchObject({ executed: true, state: "done", result: "yes" });
+    const twice = expect.objectContaining({ code: "already_executed" });
+    expect(() => use.provideResult("no")).toThrow(twice);
+    expect(() => use.provideError("no")).toThrow(twice);
+    expect(use.result).toBe("yes");
+
+    const failed = ask.use({ question: "?" }, { id: "call_1" });
+    failed.provideError(new Error("the user has left"));
+    expect(failed).toMatchObject({
+      state: "failed",
+      error: { code: "execution_failed", id: "call_1", message: "Tool ask_user failed: the user has left" },
+    });
+  });
+
   it.each(["execute", "executeSync"] as const)(
     "%s() of a handler that throws says which call and why, without the stack",
     async (how) => {
