@@ -470,22 +470,18 @@ export function createJsonParser({ maxDepth = 128 }: { maxDepth?: number } = {})
     return copy;
   }
 
-  return {
-    feed,
-    end() {
-      if (mode === NUMBER && stack.length === 1 && state === "open") endNumber();
-      if (mode === DONE && state === "open") state = "closed";
-      ended = true;
-    },
-    get state() {
-      return state;
-    },
-    get value() {
-      show();
-      return holder[0];
-    },
-    changes,
-  };
+  function end(): void {
+    if (mode === NUMBER && stack.length === 1 && state === "open") endNumber();
+    if (mode === DONE && state === "open") state = "closed";
+    ended = true;
+  }
+
+  function liveValue(): unknown {
+    show();
+    return holder[0];
+  }
+
+  return new Live(feed, end, changes, () => state, liveValue);
 }
 
 /** Always an own property, as `JSON.parse` makes it: `__proto__` and whatever else Object.prototype has included. */
@@ -546,3 +542,37 @@ function isHighSurrogate(unit: number): boolean {
 }
 
 const text1 = String.fromCharCode;
+
+/**
+ * The getters of a parser, on a prototype. In an object literal each getter is a new function every time, for which V8
+ * makes a hidden class of its own: slow to make, and it keeps the whole parser until the next full garbage collection.
+ */
+class Live implements JsonParser {
+  readonly feed: (text: string) => void;
+  readonly end: () => void;
+  readonly changes: () => JsonChange[];
+  readonly #state: () => JsonState;
+  readonly #value: () => unknown;
+
+  constructor(
+    feed: (text: string) => void,
+    end: () => void,
+    changes: () => JsonChange[],
+    state: () => JsonState,
+    value: () => unknown,
+  ) {
+    this.feed = feed;
+    this.end = end;
+    this.changes = changes;
+    this.#state = state;
+    this.#value = value;
+  }
+
+  get state(): JsonState {
+    return this.#state();
+  }
+
+  get value(): unknown {
+    return this.#value();
+  }
+}

@@ -12,25 +12,25 @@ export interface ByteBuffer {
 
 export function createByteBuffer(): ByteBuffer {
   let bytes: Uint8Array = EMPTY;
-  let length = 0;
-  return {
-    get length() {
-      return length;
-    },
-    append(more) {
-      if (length + more.length > bytes.length) {
-        const grown = new Uint8Array(Math.max(256, 2 * bytes.length, length + more.length));
-        grown.set(bytes.subarray(0, length));
-        bytes = grown;
-      }
-      bytes.set(more, length);
-      length += more.length;
-    },
-    take() {
-      const taken = bytes.subarray(0, length);
-      length = 0;
-      if (bytes.length > KEPT_BYTES) bytes = EMPTY; // one huge event must not weigh on the rest of the stream
-      return taken;
-    },
-  };
+  const buffer = { length: 0, append, take }; // a field, not a getter: see the end of src/json/parser.ts
+
+  function append(more: Uint8Array): void {
+    const length = buffer.length + more.length;
+    if (length > bytes.length) {
+      const grown = new Uint8Array(Math.max(256, 2 * bytes.length, length));
+      grown.set(bytes.subarray(0, buffer.length));
+      bytes = grown;
+    }
+    bytes.set(more, buffer.length);
+    buffer.length = length;
+  }
+
+  function take(): Uint8Array {
+    const taken = bytes.subarray(0, buffer.length);
+    buffer.length = 0;
+    if (bytes.length > KEPT_BYTES) bytes = EMPTY; // one huge event must not weigh on the rest of the stream
+    return taken;
+  }
+
+  return buffer;
 }

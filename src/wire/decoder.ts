@@ -42,13 +42,14 @@ const JSON_STARTS = [0x7b, 0x5b, 0x22]; // { [ "
 export function createDecoder(options: DecoderOptions): Decoder {
   const { onEvent, onError, maxEventBytes = 32 * 1024 * 1024 } = options;
   if (!(maxEventBytes > 0)) throw new TypeError(`maxEventBytes has to be a positive number, not ${maxEventBytes}`);
-  let format: "sse" | "json" | undefined;
   let body: { feed(bytes: Uint8Array): void; end(): void } | undefined;
   let start = new Uint8Array(0); // bytes that may turn out to be a byte order mark
   let bomPassed = false;
   let offset = 0; // of what has been passed over before the first event
   let failed = false;
   let ended = false;
+  // A field, not a getter: see the end of src/json/parser.ts.
+  const decoder = { feed, end, format: undefined as "sse" | "json" | undefined };
 
   function feed(bytes: Uint8Array): void {
     if (ended) throw new TypeError("this decoder has ended: create one for each stream");
@@ -77,7 +78,7 @@ export function createDecoder(options: DecoderOptions): Decoder {
     offset += first === -1 ? bytes.length : first;
     if (first === -1) return;
     const isJson = JSON_STARTS.includes(bytes[first]!);
-    format = isJson ? "json" : "sse";
+    decoder.format = isJson ? "json" : "sse";
     body = isJson ? openJson() : openSse();
     body.feed(first === 0 ? bytes : bytes.subarray(first));
   }
@@ -108,7 +109,9 @@ export function createDecoder(options: DecoderOptions): Decoder {
       feed: lines.feed,
       end() {
         lines.end();
-        if (!failed && stray.only !== undefined) fail(noEventsError(stray.only));
+        if (failed) return;
+        const only = stray.only();
+        if (only !== undefined) fail(noEventsError(only));
       },
     };
   }
@@ -182,13 +185,7 @@ export function createDecoder(options: DecoderOptions): Decoder {
     if (!failed) body?.end();
   }
 
-  return {
-    feed,
-    end,
-    get format() {
-      return format;
-    },
-  };
+  return decoder;
 }
 
 /** The parser's complaint without the quotation that it adds: the message has its own. */

@@ -16,7 +16,7 @@ export function createStrayErrors(onEvent: (value: unknown) => void): {
   /** An event came. */
   passed(): void;
   /** The lines, if the body had nothing else in it. */
-  readonly only: string | undefined;
+  only(): string | undefined;
 } {
   let block = ""; // a bare JSON object, as far as it came
   let attempts = 0; // to parse it
@@ -66,7 +66,7 @@ export function createStrayErrors(onEvent: (value: unknown) => void): {
   return {
     line: onLine,
     passed,
-    get only() {
+    only() {
       return sawEvent ? undefined : kept;
     },
   };

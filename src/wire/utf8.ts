@@ -72,8 +72,8 @@ export interface Utf8Stream {
 export function createUtf8Stream(): Utf8Stream {
   let cut: Uint8Array = EMPTY; // the bytes of a character that is not whole
   let offset = 0; // of the first byte that is not decoded
-  let decodedBytes = 0;
-  let invalidAt = -1;
+  // Fields, not getters: see the end of src/json/parser.ts.
+  const stream = { decode, end, decodedBytes: 0, invalidAt: -1 };
 
   function decode(piece: Uint8Array): string {
     const bytes = cut.length === 0 ? piece : concat(cut, piece);
@@ -82,32 +82,23 @@ export function createUtf8Stream(): Utf8Stream {
     const text = decodeUtf8(length === bytes.length ? bytes : bytes.subarray(0, length));
     if (text === undefined) return valid(bytes);
     offset += length;
-    decodedBytes = length;
+    stream.decodedBytes = length;
     return text;
   }
 
   function valid(bytes: Uint8Array): string {
     const at = invalidUtf8At(bytes);
-    invalidAt = offset + at;
+    stream.invalidAt = offset + at;
     const text = decodeCutUtf8(bytes.subarray(0, at)) ?? "";
-    decodedBytes = utf8Length(text);
+    stream.decodedBytes = utf8Length(text);
     return text;
   }
 
   function end(): void {
-    if (invalidAt === -1 && decodeCutUtf8(cut) === undefined) invalidAt = offset + invalidUtf8At(cut);
+    if (stream.invalidAt === -1 && decodeCutUtf8(cut) === undefined) stream.invalidAt = offset + invalidUtf8At(cut);
   }
 
-  return {
-    decode,
-    end,
-    get decodedBytes() {
-      return decodedBytes;
-    },
-    get invalidAt() {
-      return invalidAt;
-    },
-  };
+  return stream;
 }
 
 /** How many bytes at the end are the start of a longer character. */
