@@ -27,14 +27,19 @@ export async function floor(wire: Wire, chunks: AsyncIterable<Uint8Array>): Prom
   const utf8 = new StringDecoder("utf8");
   let rest = "";
   for await (const chunk of chunks) {
-    const text = rest + utf8.write(chunk);
+    const text = utf8.write(chunk);
     let from = 0;
     for (let to = text.indexOf("\n"); to !== -1; to = text.indexOf("\n", from)) {
       // `data: {`: neither an event's name nor [DONE]
-      if (text.startsWith("data: {", from)) read(found, JSON.parse(text.slice(from + 6, to)));
+      if (rest !== "") {
+        const line = rest + text.slice(0, to);
+        rest = "";
+        if (line.startsWith("data: {")) read(found, JSON.parse(line.slice(6)));
+      } else if (text.startsWith("data: {", from)) read(found, JSON.parse(text.slice(from + 6, to)));
       from = to + 1;
     }
-    rest = from === text.length ? "" : text.slice(from);
+    // A line that is cut is not searched again: an event of many chunks would take quadratic time.
+    if (from < text.length) rest += from === 0 ? text : text.slice(from);
   }
   return {
     text: found.text,
