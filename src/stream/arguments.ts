@@ -297,21 +297,29 @@ export class Arguments {
     if (asked !== undefined) this.#feed();
   }
 
-  /** Cumulative deltas: each begins with all that came before. One may be chance, two are not. */
+  /**
+   * Cumulative deltas: each begins with all that came before. That may be chance (`{"a":` twice is how `{"a":{"a":1}}`
+   * begins), so it counts only where what came could be JSON, and all of it with this delta can not.
+   */
   #asSnapshot(delta: string): string | undefined {
     const before = this.#snapshot ?? this.text;
-    if (delta.slice(0, before.length) !== before || this.#lastChar === 0) {
+    if (this.#lastChar === 0 || delta.slice(0, before.length) !== before) {
       this.#snapshot = undefined;
       return undefined;
     }
-    if (this.#snapshot === undefined && !this.#cumulative) {
-      if (this.isClosed) return undefined; // a copy of the whole: see #afterClosed
-      this.#snapshot = delta;
-      return undefined;
-    }
     const added = delta.slice(before.length);
-    if (this.#cumulative) this.#push(added);
-    else this.#replace(delta);
+    if (this.#cumulative) {
+      this.#push(added);
+      return added;
+    }
+    if (this.isClosed) return undefined; // a copy of the whole: see #afterClosed
+    const couldBeJson = this.#feed().state === "open";
+    this.#push(delta);
+    if (!couldBeJson || this.failure !== undefined || this.#feed().state !== "invalid") {
+      this.#snapshot = delta;
+      return delta;
+    }
+    this.#replace(delta);
     this.#note("snapshot", undefined);
     this.#cumulative = true;
     this.#snapshot = undefined;
@@ -333,22 +341,14 @@ export class Arguments {
     return delta;
   }
 
-  /** A copy that came in pieces, or cumulative deltas that were too few to be sure of. */
+  /** A copy that came in pieces. */
   #parseCopies(text: string): { value: unknown } | undefined {
     const half = text.length / 2;
-    if (Number.isInteger(half) && text.slice(0, half) === text.slice(half)) {
-      const parsed = parse(text.slice(0, half));
-      if (parsed === undefined) return undefined;
-      this.#note("resend", text);
-      this.#replace(text.slice(half));
-      return parsed;
-    }
-    if (this.#snapshot === undefined) return undefined;
-    const parsed = parse(this.#snapshot);
-    if (parsed !== undefined) {
-      this.repairs.push({ kind: "snapshot", before: text });
-      this.#replace(this.#snapshot);
-    }
+    if (!Number.isInteger(half) || text.slice(0, half) !== text.slice(half)) return undefined;
+    const parsed = parse(text.slice(0, half));
+    if (parsed === undefined) return undefined;
+    this.#note("resend", text);
+    this.#replace(text.slice(half));
     return parsed;
   }
 

@@ -105,13 +105,16 @@ export class ToolBuffer {
   append(chunk: ToolChunk): ToolUse | ToolCallError | undefined {
     if (this.#ended) throw new TypeError("append() after end(): use a new ToolBuffer for the next turn.");
     const before = this.#current;
+    const opened = this.#opened;
     const state = this.#router.route(chunk);
     this.#current = state;
     this.#added = "";
     if (state === undefined || state.isRetracted) return this.next();
     // The next call has begun: the one before it has ended, if its root is closed. `{}` may still be a placeholder.
+    // That a call goes on which had begun before says nothing: calls may come side by side.
     if (before !== undefined && before !== state && isOpen(before) && before.mayBeClosed) {
-      const isOver = before.ended || (before.args.isClosed && !before.args.isPlaceholder && !before.args.isPatched);
+      const { args, ended } = before;
+      const isOver = ended || (this.#opened > opened && args.isClosed && !args.isPlaceholder && !args.isPatched);
       // A call without a name waits for it.
       if (isOver && before.name !== null) this.#settle(before);
     }

@@ -96,9 +96,10 @@ export class ToolRouter {
       );
     }
     if (isAnotherName) return true;
+    // A second object without a name is no call of its own: nobody could say what of.
+    if (!name) return false;
     // A call of the same name needs arguments of its own: many servers repeat the name on every delta,
     // some send the arguments twice, and `{}` may be a placeholder for what comes now.
-    if (!name) return isWhole(chunk) && (state.ended || !state.args.isPlaceholder) && !isCopyOf(state, chunk);
     const mayFill = state.args.isPlaceholder && (!!chunk.id || chunk.callIndex !== undefined) && !state.ended;
     return startsArguments(chunk) && !mayFill && !isCopyOf(state, chunk);
   }
@@ -140,17 +141,6 @@ interface TurnRoutes {
 function awaitsId({ open }: TurnRoutes, byIndex: CallState | undefined, chunk: ToolChunk): CallState | undefined {
   const waiting = byIndex ?? (chunk.callIndex === undefined && !chunk.name ? open : undefined);
   return waiting !== undefined && !waiting.id && waiting.outcome === undefined ? waiting : undefined;
-}
-
-/** Whether a chunk holds whole arguments as text. An object without a name is merged with those before it. */
-function isWhole({ argsTextDelta: text }: ToolChunk): boolean {
-  if (!text || !startsArguments({ argsTextDelta: text }) || !text.trimEnd().endsWith("}")) return false;
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Whether a chunk brings the beginning of arguments. */

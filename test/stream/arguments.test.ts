@@ -55,6 +55,9 @@ describe("what the pieces come to", () => {
     ["snapshots, the last one said again", ['{"a"', '{"a":"b', '{"a":"bc"}', '{"a":"bc"}'], { a: "bc" }, ["snapshot"]],
     ["two snapshots only", ['{"a"', '{"a":1}'], { a: 1 }, ["snapshot"]],
     ["snapshots of which one is the same as before", ['{"a"', '{"a":', '{"a":', '{"a":1}'], { a: 1 }, ["snapshot"]],
+    ["what looks like a snapshot and is not", ['{"a":', '{"a":', '{"a":', "1}}}"], { a: { a: { a: 1 } } }, []],
+    ["the same, cut: not what the last piece would be", ['{"a":', '{"a":', '{"a":1}'], TRUNCATED, []],
+    ["the same, cut after two", ['{"a":', '{"a":1}'], TRUNCATED, []],
     ["an object", [{ kv: { a: { b: 1 } } }], { a: { b: 1 } }, []],
     ["an object in two parts", [{ kv: { a: 1, b: 1 } }, { kv: { b: 2, c: 3 } }], { a: 1, b: 2, c: 3 }, []],
     ["an object in place of text", ['{"a":', { kv: { a: 2 } }], { a: 2 }, ["object"]],
@@ -114,7 +117,7 @@ describe("what the pieces come to", () => {
     const args = read([]);
     expect(['{"a"', '{"a":1', '{"a":1}', '{"a":1}'].map((delta) => args.append(delta))).toEqual([
       '{"a"',
-      '{"a":1', // perhaps text, perhaps a snapshot
+      ":1",
       "}",
       "",
     ]);

@@ -315,6 +315,14 @@ describe("finds the call of a chunk", () => {
       ],
       [["a", "f", { x: 1, y: 2 }]],
     ],
+    [
+      "a second object without a name spoils its call",
+      [head(0, "a", "f", '{"x":1}'), more(0, '{"y":2}'), head(1, "b", "g", "{}")],
+      [
+        ["a", "f", "invalid_json"],
+        ["b", "g", {}],
+      ],
+    ],
     ["no name at all", [head(0, "a", undefined, '{"x":1}')], [["a", null, "unknown_tool"]]],
     ["a fragment that belongs to nothing", [more(4, '{"x":1}')], [[null, null, "unknown_tool"]]],
   ])("%s", (_, chunks, calls) => {

@@ -1,0 +1,73 @@
+/** Promise 5: what the provider sent and wants back goes back unchanged (ids, signatures, reasoning). */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createDecoder } from "../../src/wire/index.ts";
+import { fixtureNames, loadFixture } from "../fixtures.ts";
+import { bytesOf, callsIn, inPieces, input, makeTools, resultsIn, rows, run } from "./support.ts";
+
+/** Fields in which providers send what nobody else can read, and want back. */
+const OPAQUE = new Set(["signature", "thoughtSignature", "thought_signature", "encrypted_content"]);
+
+/** All the opaque values of a stream; a signature that comes in pieces is the sum of them. */
+function opaqueIn(bytes: Uint8Array): string[] {
+  const values: string[] = [];
+  const visit = (value: unknown) => {
+    if (typeof value !== "object" || value === null) return;
+    // An item that is announced may hold another value than the finished one.
+    if ((value as { type?: unknown }).type === "response.output_item.added") return;
+    for (const [key, item] of Object.entries(value)) {
+      if (OPAQUE.has(key) && typeof item === "string" && item !== "") values.push(item);
+      else visit(item);
+    }
+  };
+  const decoder = createDecoder({ onEvent: visit, onError: () => {} });
+  decoder.feed(bytes);
+  decoder.end();
+  return values;
+}
+
+describe.each(rows)("$name", ({ name: wire, adapter, encode }) => {
+  it("ids of any kind go back byte for byte, with the call and with its result", async () => {
+    const id = fc.oneof(
+      fc.string({ minLength: 1 }),
+      fc.constantFrom("functions.f:3", "__proto__", "call_1", " ", "\u{1f642}", "\ud800", '"', "0"),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.uniqueArray(id, { minLength: 1, maxLength: 4 }), input, async (ids, value) => {
+        const { tools, ran } = makeTools();
+        const calls = ids.map((one) => ({ id: one, name: "write", argsText: JSON.stringify(value) }));
+        const { turn } = await run(adapter, inPieces([bytesOf({ calls }, encode)]), { tools });
+        expect(ran.map((call) => call.id)).toEqual(ids);
+        expect(callsIn(adapter.assistantMessage(turn))).toEqual(ids);
+        expect(resultsIn(adapter.toolResults(turn))).toEqual(ids);
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it("arguments go back as the model wrote them, whatever the handler does to its input", async () => {
+    const calls = [{ id: "a", name: "write", argsText: '{ "list": [3, 1, 2],"deep":{"x":{"y":1}} }' }];
+    const { tools } = makeTools();
+    const execute = (value: { list: number[]; deep: { x: object } }) => {
+      value.list.sort();
+      Object.assign(value.deep.x, { y: 2 });
+      return value;
+    };
+    const { turn } = await run(adapter, inPieces([bytesOf({ calls }, encode)]), { tools: [{ ...tools[1]!, execute }] });
+    const back = JSON.stringify(adapter.assistantMessage(turn));
+    const isText = back.includes(JSON.stringify(calls[0]!.argsText).slice(1, -1));
+    expect(isText || back.includes('{"list":[3,1,2],"deep":{"x":{"y":1}}}')).toBe(true);
+  });
+
+  // Of a message that a gateway began again only the second attempt goes back.
+  it.each(fixtureNames(wire).filter((name) => name !== "overlapping-messages"))(
+    "signatures of %s go back",
+    async (name) => {
+      const { bytes, tools, expected } = loadFixture(wire, name);
+      const { turn } = await run(adapter, inPieces([bytes]), { tools });
+      const back = JSON.stringify(adapter.assistantMessage(turn));
+      if (expected.error !== null) return; // an answer that failed is not sent back as one that did not
+      for (const value of opaqueIn(bytes)) expect(back).toContain(JSON.stringify(value).slice(1, -1));
+    },
+  );
+});
