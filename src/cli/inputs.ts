@@ -55,13 +55,8 @@ async function openStandardInput(wire: string | undefined): Promise<Input> {
 }
 
 async function* continued(seen: readonly Uint8Array[], source: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
-  try {
-    yield* seen;
-    for (let step = await source.next(); step.done !== true; step = await source.next()) yield step.value;
-  } finally {
-    // The turn may be over while the pipe stays open: it must not hold up the end.
-    await source.return?.();
-  }
+  yield* seen;
+  for (let step = await source.next(); step.done !== true; step = await source.next()) yield step.value;
 }
 
 /** Folders may hold folders of wires, which hold folders of cases. */

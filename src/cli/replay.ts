@@ -55,6 +55,8 @@ export async function replayCommand(args: readonly string[]): Promise<number> {
       if (!(await replayOne(file, options))) status = 1;
     }
   }
+  // A turn may be over while the pipe stays open: it must not hold up the end.
+  if (positionals.includes("-")) process.stdin.destroy();
   return status;
 }
 

@@ -97,8 +97,7 @@ function lineOf(event: StreamEvent): [string, string] | undefined {
 const FRAME_MS = 30;
 
 /** Text above, and the calls as panels side by side, each with its partial input as it fills. */
-export function liveView(screen: Screen): View {
-  const paint: Paint = (style, text) => styleText(style, text, { stream: process.stdout });
+export function liveView(screen: Screen, paint: Paint = inColor): View {
   const calls: ToolCall[] = [];
   const results = new Map<string, string>();
   const notes: string[] = [];
@@ -141,6 +140,8 @@ export function liveView(screen: Screen): View {
     end: () => draw(true),
   };
 }
+
+const inColor: Paint = (style, text) => styleText(style, text, { stream: process.stdout });
 
 function panelOf(call: ToolCall, results: ReadonlyMap<string, string>): PanelState {
   const { outcome } = call;
