@@ -1,0 +1,108 @@
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { onTestFinished, vi } from "vitest";
+
+// Each of them starts processes, on machines that may have much else to do.
+vi.setConfig({ testTimeout: 60_000 });
+
+const root = resolve(import.meta.dirname, "../..");
+const main = join(root, "src/cli/main.ts");
+
+export interface Outcome {
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+interface RunOptions {
+  /** What comes on the standard input; nothing when not given. */
+  readonly input?: string | Uint8Array;
+  /** Leaves the standard input open after that. */
+  readonly keepOpen?: boolean;
+  readonly env?: Record<string, string>;
+}
+
+/** No keys and no colors: what the machine has set must not decide a test. */
+const environment = (env: Record<string, string> = {}) => ({
+  PATH: process.env["PATH"],
+  HOME: process.env["HOME"],
+  NODE_NO_WARNINGS: "1",
+  ...env,
+});
+
+/** Runs the command in a process of its own, from the root of the repository. */
+export function run(args: readonly string[], { input = "", keepOpen = false, env }: RunOptions = {}): Promise<Outcome> {
+  return new Promise((settle, reject) => {
+    const child = spawn(process.execPath, [main, ...args], { cwd: root, env: environment(env) });
+    let stdout = "";
+    let stderr = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+    child.stdin.on("error", () => {}); // it may end without reading
+    child.stdin.write(input);
+    if (!keepOpen) child.stdin.end();
+    child.once("error", reject);
+    child.once("exit", () => child.stdin.destroy());
+    child.once("close", (status) => settle({ status, stdout, stderr }));
+  });
+}
+
+/** The lines of JSON that it printed. */
+export function jsonLines({ stdout }: Outcome): Record<string, unknown>[] {
+  return stdout
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+}
+
+export interface Running {
+  readonly stdout: string;
+  readonly stderr: string;
+  /** The first match in what it has printed, as soon as it is there. */
+  printed(pattern: RegExp): Promise<string>;
+  stop(signal: "SIGTERM" | "SIGINT"): Promise<number | null>;
+}
+
+/** Starts a command that goes on until it is stopped; at the latest with the test. */
+export function start(args: readonly string[]): Running {
+  const child = spawn(process.execPath, [main, ...args], { cwd: root, env: environment() });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let stdout = "";
+  let stderr = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+  const closed = new Promise<number | null>((settle) => child.once("close", settle));
+  return {
+    get stdout() {
+      return stdout;
+    },
+    get stderr() {
+      return stderr;
+    },
+    printed(pattern) {
+      return new Promise((settle, reject) => {
+        const look = () => {
+          const match = pattern.exec(stdout);
+          if (match !== null) settle(match[1] ?? match[0]);
+        };
+        child.stdout.on("data", look);
+        void closed.then(() => reject(new Error(`It ended without ${pattern}:\n${stdout}${stderr}`)));
+        look();
+      });
+    },
+    stop(signal) {
+      child.kill(signal);
+      return closed;
+    },
+  };
+}
+
+/** A folder that is gone after the test, with these files in it. */
+export function folderWith(files: Readonly<Record<string, string | Uint8Array>>): string {
+  const folder = mkdtempSync(join(tmpdir(), "toolstream-cli-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content);
+  return folder;
+}

@@ -1,0 +1,62 @@
+import { describe, expect, it } from "vitest";
+import { calculate } from "../../src/cli/demo-tools.ts";
+import { adapters } from "../adapters.ts";
+import { run } from "./command.ts";
+
+describe("toolstream demo", () => {
+  it("shows every provider through its official client, executes the calls, and ends with a table", async () => {
+    const { status, stdout, stderr } = await run(["demo"], { env: { CI: "true" } });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    // oxlint-disable-next-line no-control-regex -- no colors and no cursor movements
+    expect(stdout).not.toMatch(/\u001B/);
+    const rows = stdout.slice(stdout.indexOf("\nprovider")).trim().split("\n");
+    const [head, ...cells] = rows.map((row) => row.split(/ {2,}/));
+    expect(head).toEqual(["provider", "events", "calls", "executed", "repairs", "first call"]);
+    expect(cells.map(([provider, , calls, executed, repairs]) => [provider, calls, executed, repairs])).toEqual(
+      adapters.map(({ adapter }) => [adapter.name, "3", "3", "1"]),
+    );
+    for (const [, events, , , , firstCall] of cells) {
+      expect(Number(events)).toBeGreaterThan(10);
+      expect(firstCall).toMatch(/^\d+ ms$/);
+    }
+    expect(stdout.match(/ {2}result {4}get_weather -> \{"city":"Oslo"/g)).toHaveLength(adapters.length);
+    expect(stdout.match(/\[repaired limit: "5" → 5\]/g)).toHaveLength(adapters.length);
+  });
+
+  it.each([
+    ["openai", "OPENAI_API_KEY"],
+    ["responses", "OPENAI_API_KEY"],
+    ["anthropic", "ANTHROPIC_API_KEY"],
+    ["gemini", "GEMINI_API_KEY or GOOGLE_API_KEY"],
+    ["cohere", "CO_API_KEY or COHERE_API_KEY"],
+  ])("says how to ask %s itself when its key is not set", async (provider, keys) => {
+    const { status, stdout, stderr } = await run(["demo", "--live", provider]);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+    expect(stderr).toContain(`set the key in ${keys} and --model, for example:\n`);
+    expect(stderr).toMatch(
+      new RegExp(`\\n {2}${keys.split(" ")[0]!}=\\.\\.\\. npm start -- --live ${provider} --model \\S+\\n$`),
+    );
+  });
+
+  it("asks for a model when only the key is set", async () => {
+    const { status, stderr } = await run(["demo", "--live", "openai"], { env: { OPENAI_API_KEY: "none" } });
+    expect(status).toBe(2);
+    expect(stderr).toContain("To ask OpenAI Chat Completions itself, set --model, for example:");
+  });
+});
+
+describe("the demo's calculator", () => {
+  it.each([
+    ["17 * 23", 391],
+    ["2 + 3 * 4 - 1", 13],
+    ["-2^2", -4],
+    ["2^3^2", 512],
+    ["(1.5 + 2.5) / -4", -1],
+  ])("%s = %d", (expression, value) => {
+    expect(calculate(expression)).toBe(value);
+  });
+
+  it.each(["", "1 +", "(1", "1 2", "process.exit()"])("refuses %j", (expression) => {
+    expect(() => calculate(expression)).toThrow("can not be calculated");
+  });
+});

@@ -1,0 +1,121 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { OpenAI } from "openai";
+import { describe, expect, it } from "vitest";
+import { openaiChat } from "../../adapters/openai-chat/index.ts";
+import { summarize } from "../../src/testing/index.ts";
+import { loadFixture } from "../fixtures.ts";
+import { folderWith, run, start } from "./command.ts";
+
+const serve = async (...args: string[]) => {
+  const server = start(["serve", ...args]);
+  const url = await server.printed(/at (http:\S+)\./);
+  return { server, url };
+};
+
+describe("toolstream serve", () => {
+  it("answers fetch with a fixture's exact bytes, and ends when it is asked to", async () => {
+    const { server, url } = await serve("fixtures");
+    const response = await fetch(`${url}/anthropic/parallel/v1/messages`, {
+      method: "POST",
+      body: JSON.stringify({ model: "any", max_tokens: 10, stream: true, messages: [] }),
+    });
+    expect(response.headers.get("content-type")).toBe("text/event-stream");
+    const bytes = new Uint8Array(await response.arrayBuffer());
+    expect(bytes).toEqual(loadFixture("anthropic", "parallel").bytes);
+
+    const missing = await fetch(`${url}/anthropic/nothing/v1/messages`, { method: "POST", body: "{}" });
+    expect(missing.status).toBe(404);
+    expect(await missing.text()).toContain("There is no case");
+    expect(await server.stop("SIGTERM")).toBe(0);
+    await expect(fetch(url)).rejects.toThrow();
+  });
+
+  it("prints the base URL with which the official client reads a fixture", async () => {
+    const { server } = await serve();
+    const baseURL = (await server.printed(/OpenAI Chat Completions, base URL (\S+)/)).replace("<case>", "parallel");
+    const client = new OpenAI({ apiKey: "none", baseURL });
+    const stream = await client.chat.completions.create({ model: "any", messages: [], stream: true });
+    const { expected, tools } = loadFixture("openai-chat", "parallel");
+    const turn = await openaiChat.read(stream, { tools }).done();
+    expect(summarize(turn)).toEqual(expected);
+    expect(await server.stop("SIGINT")).toBe(0);
+  });
+
+  it("says when the port is in use", async () => {
+    const { url } = await serve("fixtures");
+    const { status, stdout, stderr } = await run(["serve", "fixtures", "--port", new URL(url).port]);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+    expect(stderr).toBe(
+      `toolstream: Port ${new URL(url).port} is in use. Name another with --port, or leave it out for a free one.\n`,
+    );
+  });
+
+  it.each([
+    ["nowhere", "nowhere is not there."],
+    ["package.json", "package.json is no folder."],
+    ["src", "src holds no recordings."],
+  ])("says what is wrong with %s", async (dir, words) => {
+    const { status, stderr } = await run(["serve", dir]);
+    expect(status).toBe(1);
+    expect(stderr).toContain(`toolstream: ${words} Give a folder with <wire>/<case>/stream.sse in it`);
+  });
+});
+
+describe("toolstream record", () => {
+  it("records what the endpoint answers, byte for byte, and nothing of the request", async () => {
+    const { url } = await serve("fixtures");
+    const folder = folderWith({});
+    const out = join(folder, "call.sse");
+    const recorder = start(["record", "--wire", "openai", "--url", `${url}/openai-chat/parallel`, "--out", out]);
+    const proxy = await recorder.printed(/at (http:\S+)\./);
+    const secret = "sk-very-secret-0123456789";
+    const client = new OpenAI({
+      apiKey: secret,
+      baseURL: `${proxy}/v1`,
+      defaultHeaders: { cookie: `session=${secret}` },
+    });
+    const ask = async () => {
+      const stream = await client.chat.completions.create({ model: "any", messages: [], stream: true });
+      return openaiChat.read(stream).done();
+    };
+    expect((await ask()).calls).toHaveLength(3);
+    await recorder.printed(/call\.sse: \d+ bytes of POST \/v1\/chat\/completions\n/);
+    await ask();
+    await recorder.printed(/call-2\.sse: \d+ bytes/);
+    expect(await recorder.stop("SIGTERM")).toBe(0);
+
+    const { bytes } = loadFixture("openai-chat", "parallel");
+    expect(new Uint8Array(readFileSync(out))).toEqual(bytes);
+    expect(new Uint8Array(readFileSync(join(folder, "call-2.sse")))).toEqual(bytes);
+    const written = readdirSync(folder).map((name) => readFileSync(join(folder, name), "latin1"));
+    expect(written).toHaveLength(4); // two bodies and their timing
+    expect(`${written.join()}${recorder.stdout}`).not.toMatch(/secret|cookie|authorization/i);
+
+    const replayed = await run(["replay", "--json", out]);
+    expect(JSON.parse(replayed.stdout)).toMatchObject({ wire: "openai-chat", toolCalls: [{}, {}, {}] });
+  });
+
+  it("passes on what is of another wire, and does not record it", async () => {
+    const { url } = await serve("fixtures");
+    const out = join(folderWith({}), "call.sse");
+    const recorder = start(["record", "--wire", "cohere", "--url", `${url}/anthropic/parallel`, "--out", out]);
+    const proxy = await recorder.printed(/at (http:\S+)\./);
+    const body = JSON.stringify({ model: "any", max_tokens: 10, stream: true, messages: [] });
+    const response = await fetch(`${proxy}/v1/messages`, { method: "POST", body });
+    expect(new Uint8Array(await response.arrayBuffer())).toEqual(loadFixture("anthropic", "parallel").bytes);
+    expect(await recorder.stop("SIGTERM")).toBe(0);
+    expect(existsSync(out)).toBe(false);
+  });
+
+  it("says when it can not write, at once", async () => {
+    const { url } = await serve("fixtures");
+    const file = join(folderWith({ file: "x" }), "file/call.sse");
+    const recorder = start(["record", "--wire", "anthropic", "--url", `${url}/anthropic/parallel`, "--out", file]);
+    const proxy = await recorder.printed(/at (http:\S+)\./);
+    const body = JSON.stringify({ model: "any", max_tokens: 10, stream: true, messages: [] });
+    await (await fetch(`${proxy}/v1/messages`, { method: "POST", body })).arrayBuffer();
+    expect(await recorder.stop("SIGTERM")).toBe(1);
+    expect(recorder.stderr).toContain("the recording could not be saved: ");
+  });
+});

@@ -1,0 +1,115 @@
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, it } from "vitest";
+import { loadTools } from "../../src/cli/tools-file.ts";
+import { isToolError, type Loss } from "../../src/index.ts";
+import { adapters } from "../adapters.ts";
+import { fixturesDir } from "../fixtures.ts";
+import { folderWith, jsonLines, run } from "./command.ts";
+
+const index = pathToFileURL(resolve(import.meta.dirname, "../../src/index.ts")).href;
+const defineWeather = `
+  import { defineTool, jsonSchema, ToolRegistry } from ${JSON.stringify(index)};
+  const weather = defineTool({
+    name: "get_weather",
+    inputSchema: jsonSchema({ type: "object", properties: { city: { type: "integer" } }, required: ["city"] }),
+  });
+  const other = defineTool({ name: "other", inputSchema: jsonSchema({ type: "object" }) });`;
+const call = join(fixturesDir, "anthropic/one-call");
+
+describe("a tools file", () => {
+  it("as JSON, decides on names and inputs", async () => {
+    const files = ["one-call", "unknown-tool", "invalid-input"].map((name) => join(fixturesDir, "anthropic", name));
+    const outcome = await run(["replay", "--json", "--tools", join(fixturesDir, "tools.json"), ...files]);
+    const statuses = jsonLines(outcome).map(({ toolCalls }) => (toolCalls as { status: string }[])[0]!.status);
+    expect(statuses).toEqual(["complete", "unknown-tool", "invalid"]);
+  });
+
+  it.each([
+    ["exports a tool", "tools.ts", "export const tool: unknown = weather;"],
+    ["exports a list", "tools.mjs", "export default [weather, other];"],
+    ["exports a registry", "tools.mjs", "export const registry = new ToolRegistry([weather, other]);"],
+    ["exports all of these", "tools.ts", "export { weather }; export const list = [weather, other];"],
+  ])("as a module that %s", async (_, name, text) => {
+    const folder = folderWith({ [name]: `${defineWeather}\n${text}` });
+    const outcome = await run(["replay", "--json", "--tools", join(folder, name), call]);
+    expect(outcome).toMatchObject({ status: 0, stderr: "" });
+    expect(jsonLines(outcome)[0]).toMatchObject({
+      toolCalls: [{ status: "invalid", error: { code: "invalid_input" } }],
+    });
+  });
+
+  const object = '{"type":"object"}';
+  it.each([
+    ["an object", "tools.json", "{}", "holds an object"],
+    ["no JSON", "tools.json", "[{", "is no JSON"],
+    ["a list of numbers", "tools.json", "[1]", "Entry 0 of the tool file"],
+    ["a provider's form", "tools.json", '[{"type":"function","function":{}}]', "has no name, but type, function"],
+    ["a tool without parameters", "tools.json", '[{"name":"a"}]', "has no parameters, which are a JSON Schema"],
+    ["a schema that is none", "tools.json", '[{"name":"a","parameters":{"type":"text"}}]', '"text" is no type'],
+    ["a name that is none", "tools.json", `[{"name":"a b","parameters":${object}}]`, "a name has 1 to 128 characters"],
+    ["an unknown effect", "tools.json", `[{"name":"a","effect":"x","parameters":${object}}]`, "it is read, idempotent"],
+    [
+      "one name twice",
+      "tools.json",
+      `[{"name":"a","parameters":${object}},{"name":"a","parameters":${object}}]`,
+      "Two tools are called a",
+    ],
+    ["text", "tools.txt", "get_weather", "is no JSON"],
+    ["a module without tools", "tools.mjs", "export const answer = 42;", "exports no tools, but answer"],
+    ["a module without exports", "tools.mjs", "", "exports nothing"],
+    ["a module that can not be read", "tools.mjs", "export const = 1", "can not be loaded"],
+    ["a module that throws", "tools.mjs", "throw new Error('no database')", "can not be loaded: no database"],
+  ])("may not be %s", async (_, name, text, words) => {
+    const path = join(folderWith({ [name]: text }), name);
+    const error = await loadTools(path).catch((reason: unknown) => reason);
+    if (!isToolError(error)) throw new Error("it was taken, or failed otherwise", { cause: error });
+    expect(["invalid_tool", "duplicate_tool"]).toContain(error.code);
+    expect(error.message).toContain(path);
+    expect(error.message).toContain(words);
+  });
+
+  it("that is none is told in words, before any file is read", async () => {
+    const path = join(folderWith({ "tools.json": "{}" }), "tools.json");
+    const { status, stdout, stderr } = await run(["replay", "--json", "--tools", path, call]);
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
+    expect(stderr).toBe(
+      `toolstream: The tool file ${path} holds an object. It has to be a JSON array of { name, description, parameters }, or a module that exports tools.\n`,
+    );
+  });
+
+  it("has to be there", async () => {
+    const { status, stderr } = await run(["schema", "--tools", "nowhere.json", "--provider", "cohere"]);
+    expect(status).toBe(1);
+    expect(stderr).toContain("The tool file nowhere.json can not be read: ENOENT");
+  });
+});
+
+describe("toolstream schema", () => {
+  const lossy = {
+    name: "find",
+    description: "Find things.",
+    parameters: {
+      type: "object",
+      properties: { query: { type: "string", minLength: 3 }, limit: { type: "integer", default: 5 } },
+      required: ["query"],
+      patternProperties: { "^x-": { type: "string" } },
+    },
+  };
+  const shared = JSON.parse(readFileSync(join(fixturesDir, "tools.json"), "utf8")) as object[];
+
+  for (const { adapter } of adapters) {
+    it.each([false, true])(`prints what ${adapter.name}.tools() gives, and its losses (strict: %s)`, async (strict) => {
+      const path = join(folderWith({ "tools.json": JSON.stringify([...shared, lossy]) }), "tools.json");
+      const args = ["schema", "--tools", path, "--provider", adapter.name, ...(strict ? ["--strict"] : [])];
+      const { status, stdout, stderr } = await run(args);
+      expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+
+      const losses: Loss[] = [];
+      const tools = adapter.tools(await loadTools(path), { strict, onLoss: (loss) => losses.push(loss) });
+      expect(JSON.parse(stdout)).toEqual(JSON.parse(JSON.stringify({ provider: adapter.name, strict, tools, losses })));
+      if (strict) expect(losses.filter(({ tool }) => tool === "find")).not.toEqual([]);
+    });
+  }
+});

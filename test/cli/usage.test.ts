@@ -1,0 +1,54 @@
+import { spawn } from "node:child_process";
+import { join, resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+import { run } from "./command.ts";
+
+const commands = ["replay", "serve", "record", "schema", "demo"];
+
+describe("toolstream", () => {
+  it("lists its commands", async () => {
+    const [asked, bare] = await Promise.all([run(["--help"]), run([])]);
+    for (const command of commands) expect(asked.stdout).toContain(`  toolstream ${command}`);
+    expect(asked.status).toBe(0);
+    expect(bare).toEqual({ ...asked, status: 2 });
+  });
+
+  it.each(commands)("%s --help says how it is called", async (command) => {
+    const { status, stdout, stderr } = await run([command, "--help"]);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(stdout).toMatch(new RegExp(`^toolstream ${command} `));
+  });
+
+  it.each([
+    [["frobnicate"], 'there is no command "frobnicate"'],
+    [["replay"], "replay needs at least one file"],
+    [["replay", "--frobnicate", "x"], "Unknown option '--frobnicate'"],
+    [["replay", "x", "--wire"], "Option '--wire <value>' argument missing"],
+    [["schema", "--tools", "fixtures/tools.json"], "schema needs --tools and --provider"],
+    [["schema", "--tools", "fixtures/tools.json", "--provider", "bedrock"], 'There is no wire "bedrock"'],
+    [["schema", "x"], "Unexpected argument 'x'"],
+    [["record", "--wire", "openai"], "record needs --wire, --url and --out"],
+    [["record", "--wire", "openai", "--url", "ftp://x", "--out", "x"], "--url is an http or https URL"],
+    [["serve", "a", "b"], "serve takes one folder"],
+    [["serve", "--port", "70000"], "--port is a number from 0 to 65535"],
+    [["demo", "--live", "bedrock"], 'There is no wire "bedrock"'],
+    [["demo", "--model", "x"], "are for --live"],
+  ])("refuses %j with status 2, in words", async (args, words) => {
+    const { status, stdout, stderr } = await run(args);
+    expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
+    expect(stderr).toMatch(/^toolstream: /);
+    expect(stderr).toContain(words);
+    expect(stderr).not.toMatch(/\n\s+at /);
+  });
+
+  it("does not mind a reader who has seen enough", async () => {
+    const main = resolve(import.meta.dirname, "../../src/cli/main.ts");
+    const fixtures = join(import.meta.dirname, "../../fixtures");
+    const child = spawn(process.execPath, [main, "replay", "--json", fixtures], { stdio: ["ignore", "pipe", "pipe"] });
+    let stderr = "";
+    child.stderr.on("data", (text) => (stderr += text));
+    child.stdout.once("data", () => child.stdout.destroy());
+    const status = await new Promise((settle) => child.once("close", settle));
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  });
+});

@@ -1,0 +1,290 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, vi } from "vitest";
+import { frame, type FrameState, type PanelState } from "../../src/cli/frame.ts";
+import { paced } from "../../src/cli/paced.ts";
+import { inlineValue, renderValue } from "../../src/cli/render.ts";
+import { fit, printable, short, widthOf, wrap } from "../../src/cli/text.ts";
+import { liveView, plainView } from "../../src/cli/view.ts";
+import { adapters } from "../adapters.ts";
+import { fixturesDir, loadFixture, readPieces } from "../fixtures.ts";
+
+const plain = (_: unknown, text: string) => text;
+const size = { columns: 80, rows: 40 };
+const panel = (state: Partial<PanelState> = {}): PanelState => ({
+  name: "get_weather",
+  id: "call_1",
+  input: { city: "Oslo" },
+  status: "released",
+  repairs: [],
+  outcome: undefined,
+  ...state,
+});
+const state = (some: Partial<FrameState> = {}): FrameState => ({
+  reasoning: "",
+  text: "",
+  panels: [],
+  notes: [],
+  ...some,
+});
+
+describe("frame()", () => {
+  it("shows calls side by side, each with its state", () => {
+    const panels = [
+      panel({ outcome: "celsius: 8" }),
+      panel({ name: "write_file", id: "call_2", status: "open", input: { path: "a.md", content: "# Pack" } }),
+    ];
+    expect(frame(state({ text: "I will look.", panels, notes: ["finish tool-use (stop)"] }), size, plain)).toEqual([
+      "I will look.",
+      "✓ get_weather call_1                    … write_file call_2",
+      "│ city: Oslo                            │ path: a.md",
+      "│ → celsius: 8                          │ content: # Pack▌",
+      "finish tool-use (stop)",
+    ]);
+  });
+
+  it("says of a complete write that it waits, of a failed call why, of a mended one what", () => {
+    const repairs = [{ kind: "coerce", path: ["limit"], before: "5", after: 5 }] as const;
+    const lines = (one: PanelState) => frame(state({ panels: [one] }), size, plain).slice(2);
+    expect(lines(panel({ status: "held" }))).toEqual(["│ a write: held until the turn has ended well"]);
+    expect(lines(panel({ status: "failed", outcome: "truncated: Send it again." }))).toEqual([
+      "│ truncated: Send it again.",
+    ]);
+    expect(lines(panel({ repairs }))).toEqual(['│ repaired limit: "5" → 5']);
+  });
+
+  it("follows what grows, and shows the beginning of what is complete", () => {
+    const content = Array.from({ length: 50 }, (_, line) => `line ${line}`).join("\n");
+    const open = frame(state({ panels: [panel({ status: "open", input: { content } })] }), size, plain);
+    expect(open).toHaveLength(9);
+    expect(open.at(-1)).toBe("│   line 49▌");
+    const done = frame(state({ panels: [panel({ input: { content } })] }), size, plain);
+    expect(done.slice(1, 3)).toEqual(["│ content:", "│   line 0"]);
+    expect(done.at(-1)).toBe("│ ⋮ 44 more lines");
+  });
+
+  const texts = [
+    "short",
+    "word ".repeat(400),
+    "x".repeat(3000),
+    "日本語のとても長い文章です。".repeat(80),
+    "👩‍👩‍👧 🚢 ❤️ ".repeat(90),
+  ];
+  const sizes = [
+    { columns: 12, rows: 2 },
+    { columns: 30, rows: 8 },
+    { columns: 79, rows: 23 },
+    { columns: 200, rows: 60 },
+  ];
+  it.each(sizes)("is never larger than a screen of $columns x $rows", (screen) => {
+    for (const text of texts) {
+      for (const count of [0, 1, 3, 40]) {
+        const panels = Array.from({ length: count }, (_, at) =>
+          panel({
+            id: text,
+            input: { [text]: text, list: [[text]], at },
+            status: at % 2 === 0 ? "open" : "released",
+            outcome: text,
+          }),
+        );
+        const lines = frame(state({ text, reasoning: text, panels, notes: [text] }), screen, plain);
+        expect(lines.length).toBeLessThanOrEqual(screen.rows);
+        for (const line of lines) {
+          expect(line).not.toContain("\n");
+          expect(widthOf(line)).toBeLessThanOrEqual(screen.columns);
+        }
+      }
+    }
+  });
+
+  it("keeps the newest lines where not all fit", () => {
+    const panels = Array.from({ length: 20 }, (_, at) => panel({ id: `call_${at}` }));
+    const lines = frame(state({ panels, notes: ["finish"] }), { columns: 40, rows: 5 }, plain);
+    expect(lines[0]).toBe("⋮");
+    expect(lines.slice(-3)).toEqual(["✓ get_weather call_19", "│ city: Oslo", "finish"]);
+  });
+});
+
+describe("renderValue()", () => {
+  it("is read at a glance", () => {
+    const value = {
+      city: "Oslo",
+      nights: 2,
+      hotel: { name: "Sentrum", stars: null },
+      tags: ["a", "b"],
+      stops: [{ x: 1, y: 2 }],
+    };
+    expect(renderValue({ ...value, note: "one\ntwo", none: [] }, "start")).toEqual([
+      "city: Oslo",
+      "nights: 2",
+      "hotel:",
+      "  name: Sentrum",
+      "  stars: null",
+      "tags:",
+      "  - a",
+      "  - b",
+      "stops:",
+      "  - x: 1",
+      "    y: 2",
+      "note:",
+      "  one",
+      "  two",
+      "none: (empty list)",
+    ]);
+  });
+
+  it("tells text from numbers, literals and nothing", () => {
+    expect(renderValue({ a: "5", b: 5, c: "true", d: "" }, "start")).toEqual(['a: "5"', "b: 5", 'c: "true"', 'd: ""']);
+    expect(renderValue({}, "start")).toEqual(["(no arguments)"]);
+  });
+
+  it("draws a small part of what is large, in no time", () => {
+    const deep = JSON.parse(`${"[".repeat(2000)}${"]".repeat(2000)}`) as unknown;
+    const huge = { text: "x".repeat(16 * 1024 * 1024), list: Array.from({ length: 100_000 }, (_, at) => at), deep };
+    const startedAt = performance.now();
+    for (const keep of ["start", "end"] as const) {
+      const lines = renderValue(huge, keep);
+      expect(lines.length).toBeLessThan(40);
+      expect(lines.join("").length).toBeLessThan(3000);
+    }
+    expect(inlineValue(huge, 100)).toHaveLength(100);
+    expect(performance.now() - startedAt).toBeLessThan(500);
+  });
+
+  it("writes a result on one line", () => {
+    expect(inlineValue({ city: "Oslo", days: [{ c: 8 }, { c: 9 }], nested: { a: 1 } }, 80)).toBe(
+      "city: Oslo, days: [{c: 8}, {c: 9}], nested: {a: 1}",
+    );
+    expect(inlineValue("a\n  b", 80)).toBe("a b");
+    expect(inlineValue(undefined, 80)).toBe("undefined");
+    expect(inlineValue([1, 2], 80)).toBe("1, 2");
+  });
+});
+
+describe("text for a terminal", () => {
+  it.each([
+    ["abc", 3],
+    ["日本", 4],
+    ["한국", 4],
+    ["ｆｕｌｌ", 8],
+    ["é", 1],
+    ["e\u0301", 1],
+    ["🚢", 2],
+    ["👩‍👩‍👧", 2],
+    ["🇳🇴", 2],
+    ["—…▌│", 4],
+    ["\u200D", 0],
+  ])("%s takes %d columns", (text, width) => {
+    expect(widthOf(text)).toBe(width);
+  });
+
+  it("is filled or cut to a width, never inside of a character", () => {
+    expect(fit("日本語", 8)).toBe("日本語  ");
+    expect(fit("日本語", 6)).toBe("日本語");
+    expect(fit("日本語", 5)).toBe("日本…");
+    expect(fit("日本語", 4)).toBe("日… ");
+  });
+
+  it("is broken between words, or where it has to be", () => {
+    expect(wrap("the quick brown fox", 10)).toEqual(["the quick", "brown fox"]);
+    expect(wrap("abcdefgh", 3)).toEqual(["abc", "def", "gh"]);
+    expect(wrap("日本語", 4)).toEqual(["日本", "語"]);
+    expect(wrap("a\n\nb", 4)).toEqual(["a", "", "b"]);
+  });
+
+  it("steers nothing", () => {
+    expect(printable("a\tb\r\nc\rd\u001B[31m\u009B1m\u202E")).toBe("a  b\nc\uFFFDd\uFFFD[31m\uFFFD1m\uFFFD");
+    expect(short(`${"x".repeat(7)}\u{1F600}y`, 9)).toBe("xxxxxxx\uFFFD…");
+  });
+});
+
+describe("liveView()", () => {
+  /** What a terminal does with the little that the view asks of it. */
+  function terminal(columns: number, rows: number) {
+    const lines: string[] = [];
+    let at = 0;
+    let highest = 0;
+    return {
+      isTTY: true,
+      columns,
+      rows,
+      lines,
+      get highest() {
+        return highest;
+      },
+      write(text: string) {
+        // oxlint-disable-next-line no-control-regex -- a terminal's language
+        for (const part of text.split(/(\u001B\[\??\d*[A-Za-z]|\n|\r)/)) {
+          if (part === "\n") at++;
+          else if (/\[\d+A$/.test(part)) {
+            const up = Number.parseInt(part.slice(2), 10);
+            highest = Math.max(highest, up);
+            at -= up;
+          } else if (part.endsWith("[0J")) lines.length = at;
+          else if (part.endsWith("[K")) lines[at] ??= "";
+          // oxlint-disable-next-line no-control-regex -- a terminal's language
+          else if (part !== "" && !/^[\u001B\r]/.test(part)) lines[at] = part;
+        }
+      },
+    };
+  }
+
+  it.each(adapters.map(({ adapter }) => adapter))(
+    "of $name ends with the same picture, on any screen",
+    async (adapter) => {
+      const { bytes, tools } = loadFixture(adapter.name, "demo");
+      const { events } = await readPieces(adapter, [bytes], tools);
+      const screen = terminal(110, 10);
+      let now = 0;
+      // a frame for every event
+      const clock = vi.spyOn(performance, "now").mockImplementation(() => (now += 100));
+      const view = liveView(screen, plain);
+      for (const event of events) {
+        view.event(event);
+        if (event.type === "tool-use") view.result(event.use, await event.use.execute());
+      }
+      view.end();
+      clock.mockRestore();
+      const picture = screen.lines.map((line) => line.trimEnd());
+      expect(picture[0]).toBe("I will look at the weather and at the orders, and write the list.");
+      expect(picture[1]).toMatch(/^✓ get_weather \S+ +✓ find_orders \S+ +✓ write_file \S+$/);
+      expect(picture[2]).toMatch(/^│ city: Oslo +│ customer: ada +│ path: trip\/packing\.md$/);
+      expect(picture.at(-1)).toMatch(/^finish tool-use/);
+      expect(screen.highest).toBe(9); // the last line is the cursor's
+    },
+  );
+
+  it("of a reader who is not watching is a line for what happened", async () => {
+    const { bytes } = loadFixture("anthropic", "truncated-by-length");
+    const { events } = await readPieces(adapters[2]!.adapter, [bytes], undefined);
+    let printed = "";
+    const view = plainView({ write: (text) => (printed += text) });
+    for (const event of events) view.event(event);
+    view.end();
+    expect(printed).toMatch(/ {2}error {5}\w+: truncated: /);
+    expect(printed).toMatch(/ {2}finish {4}length \(max_tokens\)\n$/);
+  });
+});
+
+describe("paced()", () => {
+  const recording = (bytes: Uint8Array) => ({ bytes, chunks: [], complete: true });
+
+  it("gives a recording without timing an event every few milliseconds, in two seconds at most", () => {
+    for (const { adapter } of adapters) {
+      for (const name of ["demo", "long", "non-streamed"]) {
+        const { bytes } = loadFixture(adapter.name, name);
+        const { chunks } = paced(recording(bytes));
+        expect(chunks.reduce((sum, { length }) => sum + length, 0)).toBe(bytes.length);
+        expect(chunks.every(({ length }) => length > 0)).toBe(true);
+        expect(chunks.at(-1)!.atMs).toBeLessThan(2000);
+      }
+    }
+    const text = readFileSync(join(fixturesDir, "anthropic/demo/stream.sse"), "utf8");
+    expect(paced(recording(new TextEncoder().encode(text))).chunks).toHaveLength(text.trim().split("\n\n").length);
+  });
+
+  it("leaves a timing as it is", () => {
+    const timed = { ...recording(new Uint8Array(2)), chunks: [{ atMs: 9, length: 2 }] };
+    expect(paced(timed)).toBe(timed);
+  });
+});
