@@ -247,6 +247,8 @@ export class TurnState implements Turn {
   error: ToolError | undefined;
   native: unknown;
   readonly providerToolCalls: ProviderToolCall[] = [];
+  /** Where in that list a call is. */
+  readonly #providerCalls = new Map<string, number>();
   readonly #buffer: ToolBuffer;
 
   constructor(wire: string, buffer: ToolBuffer) {
@@ -261,13 +263,13 @@ export class TurnState implements Turn {
 
   /** A provider's call is told when it starts and when it is done: the later word takes the earlier one's place. */
   noteProviderCall(call: ProviderToolCall): void {
-    const at = this.providerToolCalls.findIndex((known) =>
-      call.id === null
-        ? known.id === null && known.name === call.name && known.status === "started"
-        : known.id === call.id,
-    );
-    if (at === -1) this.providerToolCalls.push(call);
-    else this.providerToolCalls[at] = { ...this.providerToolCalls[at]!, ...call };
+    const list = this.providerToolCalls;
+    // One without an id is the last of its name that has started and not ended.
+    const key = call.id === null ? `name ${call.name}` : `id ${call.id}`;
+    const at = this.#providerCalls.get(key);
+    if (at === undefined) this.#providerCalls.set(key, list.push(call) - 1);
+    else list[at] = { ...list[at]!, ...call };
+    if (call.id === null && call.status !== "started") this.#providerCalls.delete(key);
   }
 }
 
