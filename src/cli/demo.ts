@@ -7,6 +7,7 @@ import type { ToolUse } from "../tool/use.ts";
 import { clients, type Client } from "./clients.ts";
 import { demoTools, executable } from "./demo-tools.ts";
 import { paced } from "./paced.ts";
+import { LEGEND } from "./timeline.ts";
 import { messageOf, parseOptions, CommandError, UsageError } from "./usage-error.ts";
 import { createView, isWatched } from "./view.ts";
 import { adapterNamed, adapters } from "./wires.ts";
@@ -47,6 +48,7 @@ export async function demoCommand(args: readonly string[]): Promise<number> {
   }
   const server = await serveReplay({ adapters, fixtures, speed: isLive ? 1 : Infinity });
   const rows: Row[] = [];
+  if (isLive) process.stdout.write(`\n${styleText("dim", LEGEND, { stream: process.stdout })}\n`);
   try {
     for (const client of clients) {
       const baseUrl = `${server.url}/${client.adapter.name}/demo`;

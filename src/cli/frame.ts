@@ -22,6 +22,8 @@ export interface FrameState {
   readonly text: string;
   readonly panels: readonly PanelState[];
   readonly notes: readonly string[];
+  /** When the calls came, in lines: see `timeline()`. */
+  readonly timeline: readonly string[];
 }
 
 export interface FrameSize {
@@ -33,13 +35,13 @@ export interface FrameSize {
 export type Style = Parameters<typeof styleText>[0];
 export type Paint = (style: Style, text: string) => string;
 
-const PANEL_WIDTH = 36;
+const PANEL_WIDTH = 26;
 const BODY_LINES = 8;
 const TEXT_LINES = 4;
 
 const LOOKS = {
   open: { mark: "…", style: "yellow", note: "" },
-  held: { mark: "✓", style: "yellow", note: "a write: held until the turn has ended well" },
+  held: { mark: "✓", style: "yellow", note: "waits for the end of the turn" },
   released: { mark: "✓", style: "green", note: "" },
   failed: { mark: "✗", style: "red", note: "" },
 } as const satisfies Record<PanelState["status"], { mark: string; style: Style; note: string }>;
@@ -63,6 +65,7 @@ export function frame(state: FrameState, { columns, rows }: FrameSize, paint: Pa
     ...tail(state.reasoning).map((line) => paint("dim", line)),
     ...tail(state.text),
     ...panels(state.panels, columns, paint),
+    ...state.timeline.map((line) => paint("cyan", line)),
     ...state.notes.flatMap((note) => wrap(printable(note), columns)).map((line) => paint("dim", line)),
   ];
   // The cursor can not go above the top of the screen: what does not fit is left out, the oldest first.
@@ -110,13 +113,18 @@ function panel(state: PanelState, width: number, paint: Paint): string[] {
 /** The input: its newest lines while it grows, its first ones when it is complete. */
 function body({ input, status }: PanelState, width: number): string[] {
   if (status === "open") {
-    const lines = input === undefined ? [""] : renderValue(input, "end").flatMap((line) => hang(line, width - 1));
+    const lines = isNothing(input) ? [] : renderValue(input, "end").flatMap((line) => hang(line, width - 1));
     lines.push(`${lines.pop() ?? ""}▌`);
     return lines.length <= BODY_LINES ? lines : ["⋮", ...lines.slice(-(BODY_LINES - 1))];
   }
   const lines = renderValue(input, "start").flatMap((line) => hang(line, width));
   if (lines.length <= BODY_LINES) return lines;
   return [...lines.slice(0, BODY_LINES - 1), `⋮ ${lines.length - BODY_LINES + 1} more lines`];
+}
+
+/** Nothing has come of it; `{` has. */
+function isNothing(input: unknown): boolean {
+  return input === undefined || (typeof input === "object" && input !== null && Object.keys(input).length === 0);
 }
 
 /** Wrapped, with the indent of its first line. */

@@ -7,6 +7,7 @@ import { openInput, recordingsAt } from "./inputs.ts";
 import { loadTools } from "./tools-file.ts";
 import { parseOptions, speedOf, UsageError } from "./usage-error.ts";
 import { printable } from "./text.ts";
+import { LEGEND } from "./timeline.ts";
 import { createView, isWatched } from "./view.ts";
 import { adapterNamed, checkWire } from "./wires.ts";
 
@@ -19,8 +20,12 @@ Shows recordings as they happened.
   --wire NAME   the wire format; recognised from the content when not given
   --tools FILE  a JSON array of { name, description, parameters }, or a module that exports tools;
                 without it every tool name is accepted and inputs are not validated
-  --speed N     N times as fast as recorded; default: at once
+  --speed N     N times as fast as recorded; default: at once. On a terminal a recording without timing
+                is given one of two seconds.
   --json        one line of JSON a file
+
+On a terminal the calls fill live, and end with their times:
+  ${LEGEND}
 
 Exit status 1 when a file could not be read or recognised; the others are shown all the same.`;
 

@@ -6,6 +6,7 @@ import type { ToolUse } from "../tool/use.ts";
 import { frame, repairLine, type FrameState, type Paint, type PanelState } from "./frame.ts";
 import { inlineValue } from "./render.ts";
 import { printable, short } from "./text.ts";
+import { timeline, type Span } from "./timeline.ts";
 
 /** Shows the events of one stream to a person. */
 export interface View {
@@ -95,27 +96,57 @@ function lineOf(event: StreamEvent): [string, string] | undefined {
 }
 
 const FRAME_MS = 30;
+const TIMELINE_FROM_MS = 100;
 
 /** Text above, and the calls as panels side by side, each with its partial input as it fills. */
 export function liveView(screen: Screen, paint: Paint = inColor): View {
   const calls: ToolCall[] = [];
   const results = new Map<string, string>();
+  const spans = new Map<string, Span>();
+  const startedAt = performance.now();
   const notes: string[] = [];
   let reasoning = "";
   let text = "";
   let height = 0;
   let drawnAt = -Infinity;
+  let endedMs = 0;
   let timer: NodeJS.Timeout | undefined;
 
   function draw(isLast: boolean): void {
     clearTimeout(timer);
     timer = undefined;
     drawnAt = performance.now();
-    const state: FrameState = { reasoning, text, notes, panels: calls.map((call) => panelOf(call, results)) };
     const columns = Math.max(12, (screen.columns ?? 80) - 1);
+    const state: FrameState = {
+      reasoning,
+      text,
+      notes,
+      panels: calls.map((call) => panelOf(call, results)),
+      timeline: isLast && isWorthATimeline() ? timeline([...spans.values()], endedMs, columns) : [],
+    };
     const lines = frame(state, { columns, rows: isLast ? Infinity : Math.max(2, (screen.rows ?? 24) - 1) }, paint);
     screen.write(redraw(lines, height));
     height = lines.length;
+  }
+  /** Only where there was time between the calls. */
+  function isWorthATimeline(): boolean {
+    return spans.size > 1 && endedMs >= TIMELINE_FROM_MS;
+  }
+  function noteTime(event: StreamEvent): void {
+    endedMs = performance.now() - startedAt;
+    if (event.type === "tool-input-start") {
+      const { invocationId, name } = event.call;
+      const now = { startMs: endedMs, inputMs: endedMs, outcomeMs: undefined };
+      spans.set(invocationId, { name: name ?? "?", isFailed: false, ...now });
+    } else if (event.type === "tool-input-delta") changeSpan(event.call.invocationId, { inputMs: endedMs });
+    else if (event.type === "tool-use") changeSpan(event.use.invocationId, { outcomeMs: endedMs });
+    else if (event.type === "tool-error") {
+      changeSpan(event.error.invocationId, { outcomeMs: endedMs, isFailed: true });
+    }
+  }
+  function changeSpan(invocationId: string, change: Partial<Span>): void {
+    const span = spans.get(invocationId);
+    if (span !== undefined) spans.set(invocationId, { ...span, ...change });
   }
   /** At most a frame every 30 ms, and always one for what came last. */
   function drawSoon(): void {
@@ -125,6 +156,7 @@ export function liveView(screen: Screen, paint: Paint = inColor): View {
 
   return {
     event(event) {
+      noteTime(event);
       if (event.type === "reasoning-delta") reasoning += event.delta;
       else if (event.type === "text-delta" || event.type === "refusal-delta") text += event.delta;
       else if (event.type === "tool-input-start") calls.push(event.call);

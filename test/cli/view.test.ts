@@ -5,6 +5,7 @@ import { frame, type FrameState, type PanelState } from "../../src/cli/frame.ts"
 import { paced } from "../../src/cli/paced.ts";
 import { inlineValue, renderValue } from "../../src/cli/render.ts";
 import { fit, printable, short, widthOf, wrap } from "../../src/cli/text.ts";
+import { timeline, type Span } from "../../src/cli/timeline.ts";
 import { liveView, plainView } from "../../src/cli/view.ts";
 import { adapters } from "../adapters.ts";
 import { fixturesDir, loadFixture, readPieces } from "../fixtures.ts";
@@ -25,6 +26,7 @@ const state = (some: Partial<FrameState> = {}): FrameState => ({
   text: "",
   panels: [],
   notes: [],
+  timeline: [],
   ...some,
 });
 
@@ -46,7 +48,7 @@ describe("frame()", () => {
   it("says of a complete write that it waits, of a failed call why, of a mended one what", () => {
     const repairs = [{ kind: "coerce", path: ["limit"], before: "5", after: 5 }] as const;
     const lines = (one: PanelState) => frame(state({ panels: [one] }), size, plain).slice(2);
-    expect(lines(panel({ status: "held" }))).toEqual(["│ a write: held until the turn has ended well"]);
+    expect(lines(panel({ status: "held" }))).toEqual(["│ waits for the end of the turn"]);
     expect(lines(panel({ status: "failed", outcome: "truncated: Send it again." }))).toEqual([
       "│ truncated: Send it again.",
     ]);
@@ -249,6 +251,7 @@ describe("liveView()", () => {
       expect(picture[0]).toBe("I will look at the weather and at the orders, and write the list.");
       expect(picture[1]).toMatch(/^✓ get_weather \S+ +✓ find_orders \S+ +✓ write_file \S+$/);
       expect(picture[2]).toMatch(/^│ city: Oslo +│ customer: ada +│ path: trip\/packing\.md$/);
+      expect(picture.at(-4)).toMatch(/^get_weather +━+·*●$/);
       expect(picture.at(-1)).toMatch(/^finish tool-use/);
       expect(screen.highest).toBe(9); // the last line is the cursor's
     },
@@ -263,6 +266,37 @@ describe("liveView()", () => {
     view.end();
     expect(printed).toMatch(/ {2}error {5}\w+: truncated: /);
     expect(printed).toMatch(/ {2}finish {4}length \(max_tokens\)\n$/);
+  });
+});
+
+describe("timeline()", () => {
+  const span = (some: Partial<Span>): Span => ({
+    name: "f",
+    startMs: 0,
+    inputMs: 0,
+    outcomeMs: 0,
+    isFailed: false,
+    ...some,
+  });
+
+  it("shows what ran while another was still written", () => {
+    const spans = [
+      span({ name: "get_weather", startMs: 100, inputMs: 400, outcomeMs: 400 }),
+      span({ name: "a_name_that_is_too_long", startMs: 200, inputMs: 800, outcomeMs: 1000 }),
+      span({ name: "cut", startMs: 300, inputMs: 300, outcomeMs: 1000, isFailed: true }),
+    ];
+    expect(timeline(spans, 1000, 38)).toEqual([
+      "get_weather         ━━━━━━●",
+      "a_name_that_is_…      ━━━━━━━━━━━━···●",
+      "cut                     ·············✗",
+    ]);
+  });
+
+  it("is never wider than the screen, and left out where there is no room or no time", () => {
+    const spans = [span({ startMs: 0, inputMs: 5000, outcomeMs: 5000 }), span({ startMs: 7, outcomeMs: undefined })];
+    for (const line of timeline(spans, 10, 60)) expect(widthOf(line)).toBeLessThanOrEqual(60);
+    expect(timeline(spans, 0, 60)).toEqual([]);
+    expect(timeline(spans, 10, 20)).toEqual([]);
   });
 });
 
