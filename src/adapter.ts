@@ -68,6 +68,11 @@ export interface Parser<Event> {
   push(event: Event): void;
   /** The stream is over. */
   end(): void;
+  /**
+   * SDKs throw when the provider sends an error. The event that their error was made of, so that it is read as any
+   * other; `undefined` for an error that was made of none.
+   */
+  thrown?(error: unknown): Event | undefined;
   /** The record from which `assistantMessage()` rebuilds the message: plain JSON, complete after `end()`. */
   readonly native: unknown;
 }

@@ -189,14 +189,21 @@ class Pump {
           this.stop();
         } else this.#take(step.value);
       } catch (error) {
-        this.stop(
-          this.#signal?.aborted === true ? aborted(error) : this.#status === undefined ? lost(error) : undefined,
-        );
+        this.#thrown(error);
       }
       if (reader.isOver) this.stop();
       if (reader.hasEvents) break;
     }
     return reader.hasEvents ? reader.take() : undefined;
+  }
+
+  /** The source has failed: the caller has given up, the SDK has made an error of an event, or the connection is lost. */
+  #thrown(error: unknown): void {
+    if (this.#signal?.aborted === true) return this.stop(aborted(error));
+    if (this.#status !== undefined) return this.stop();
+    const event = this.#parser.thrown?.(error);
+    if (event !== undefined) this.#push(event);
+    this.stop(lost(error));
   }
 
   /** Ends the turn as far as it was read, and lets go of the source. */

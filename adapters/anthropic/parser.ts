@@ -316,7 +316,13 @@ export function createParser(sink: ParserSink): Parser<ParserInput> {
     sink.fail(new ToolError("provider_error", error.type ? `${error.type}: ${said}` : said, { cause: event }));
   }
 
-  return { push, end: tellUsage, native };
+  return { push, end: tellUsage, thrown, native };
+}
+
+/** The client throws an `APIError` with the whole event as its `error`. */
+function thrown(error: unknown): ParserInput | undefined {
+  const event = isRecord(error) || error instanceof Error ? (error as { error?: unknown }).error : undefined;
+  return isRecord(event) && event["type"] === "error" ? (event as ParserInput) : undefined;
 }
 
 /** https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons */

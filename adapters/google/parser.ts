@@ -1,5 +1,6 @@
 import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
+import { parseJson } from "../../src/json/index.ts";
 import { toolChunk, type PathPatch, type PathStep } from "../../src/stream/chunk.ts";
 import type { FinishReason, ProviderToolCall } from "../../src/stream/events.ts";
 import { parseJsonPath } from "./json-path.ts";
@@ -330,7 +331,18 @@ export function createParser(sink: ParserSink): Parser<GoogleEvent> {
     if (finishReason !== undefined || blocked || sawDone) sink.terminal();
   }
 
-  return { push, end, native };
+  return { push, end, thrown, native };
+}
+
+/** `@google/genai` throws an `ApiError` whose message holds the JSON of the chunk. */
+function thrown(error: unknown): GoogleEvent | undefined {
+  const json = error instanceof Error ? /\{.*\}/s.exec(error.message)?.[0] : undefined;
+  if (json === undefined) return undefined;
+  try {
+    return parseJson(json) as GoogleEvent;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The provider's words for the end. https://ai.google.dev/api/generate-content#FinishReason, and those only seen on the wire. */

@@ -58,6 +58,12 @@ export class ChatParser implements Parser<WireEvent | string> {
     this.#over = true;
   }
 
+  /** The client throws an `APIError` with the error object of the chunk. */
+  thrown(error: unknown): WireEvent | undefined {
+    const said = isRecord(error) ? (error as { error?: unknown }).error : undefined;
+    return isRecord(said) ? { error: said } : undefined;
+  }
+
   #end(): void {
     this.#over = true;
     this.#sink.terminal();

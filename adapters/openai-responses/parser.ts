@@ -53,6 +53,7 @@ export function createParser(sink: ParserSink): Parser<unknown> {
     },
     // A stream that ends before its terminal event was cut: nothing is known that is not said yet.
     end() {},
+    thrown,
     get native(): NativeTurn {
       return {
         items: items
@@ -392,6 +393,12 @@ function describe(error: WireError | string | null | undefined): string {
   const message = error?.message;
   if (!message) return code ? `The provider reported ${code}.` : "The provider reported an error without a message.";
   return code && code !== "error" ? `${code}: ${message}` : message;
+}
+
+/** The client throws an `APIError` with the event, or the error in it, as its `error`. */
+function thrown(error: unknown): unknown {
+  const said = isRecord(error) ? error["error"] : undefined;
+  return isRecord(said) ? { type: "error", error: said } : undefined;
 }
 
 function byOutput(a: Item, b: Item): number {

@@ -1,0 +1,31 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { clients } from "../../src/cli/clients.ts";
+import { serveReplay, type ReplayServer } from "../../src/replay/index.ts";
+import { summarize } from "../../src/testing/index.ts";
+import { adapters } from "../adapters.ts";
+import { fixturesDir, loadFixture } from "../fixtures.ts";
+
+describe("an error in the middle of a stream, which the official clients throw", () => {
+  let server: ReplayServer;
+  beforeAll(async () => {
+    server = await serveReplay({ adapters: adapters.map(({ adapter }) => adapter), fixtures: fixturesDir });
+  });
+  afterAll(() => server.close());
+
+  const cases = clients.map((client) => [client.adapter.name, "error-mid-stream", client] as const);
+  const [chat] = clients;
+  it.each([...cases, [chat!.adapter.name, "quirk-32-groq-tool-use-failed", chat!] as const])(
+    "is told as it is from the bytes: %s %s",
+    async (wire, name, client) => {
+      const { expected, tools = [] } = loadFixture(wire, name);
+      const baseUrl = `${server.url}/${wire}/${name}`;
+      const stream = await client.open({ baseUrl, apiKey: "none", model: "replayed", prompt: "?", tools });
+      const turn = await client.adapter.read(stream, { tools }).done();
+      const { error, toolCalls } = summarize(turn);
+      expect(error).toEqual(expected.error);
+      expect(toolCalls.map(({ status, released }) => ({ status, released }))).toEqual(
+        expected.toolCalls.map(({ status, released }) => ({ status, released })),
+      );
+    },
+  );
+});
