@@ -1,4 +1,4 @@
-import type { FailedCall, ToolCallError } from "../../src/errors.ts";
+import { ToolCallError, type FailedCall } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { isRecord } from "../../src/schema/json.ts";
@@ -79,7 +79,8 @@ function responsePart(call: FailedCall, response: Record<string, unknown>): Goog
 function callPart(call: ToolCall, part: WirePart): GoogleFunctionCallPart {
   // The record has arguments that came whole; the API takes back nothing but an object.
   const whole = part.functionCall?.args;
-  const args = isRecord(whole) ? whole : call.input;
+  const isTooLarge = call.outcome instanceof ToolCallError && call.outcome.code === "too_large";
+  const args = isTooLarge ? {} : isRecord(whole) ? whole : call.input;
   const signature = part.thoughtSignature ?? call.metadata["thoughtSignature"];
   return {
     functionCall: { ...(call.id && { id: call.id }), name: nameOf(call), args: isRecord(args) ? args : {} },

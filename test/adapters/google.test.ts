@@ -462,6 +462,14 @@ describe("tools that the server runs", () => {
 });
 
 describe("assistantMessage", () => {
+  it("sends nothing back of arguments that were too large to read", async () => {
+    let args: object = {};
+    for (let depth = 0; depth < 100_000; depth++) args = { args };
+    const { turn } = await readChunks([chunk([odd(args)]), stop]);
+    expect(turn.calls[0]!.outcome).toMatchObject({ code: "too_large" });
+    expect(JSON.stringify(google.assistantMessage(turn))).toContain('"args":{}');
+  });
+
   it("joins text, and keeps every signature on its part, also on an empty one", async () => {
     const { turn } = await readChunks([
       chunk([{ text: "Th", thought: true }]),
