@@ -21,12 +21,7 @@ export function demoTools(): readonly Tool[] {
       name,
       description,
       effect: "read",
-      inputSchema: jsonSchema({
-        type: "object",
-        properties: { [property]: text },
-        required: [property],
-        additionalProperties: false,
-      }),
+      inputSchema: jsonSchema({ type: "object", properties: { [property]: text }, required: [property] }),
       execute: answers[name]!,
     });
   return [

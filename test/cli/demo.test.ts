@@ -1,6 +1,8 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { calculate } from "../../src/cli/demo-tools.ts";
+import { serveReplay } from "../../src/replay/index.ts";
 import { adapters } from "../adapters.ts";
+import { fixturesDir } from "../fixtures.ts";
 import { run } from "./command.ts";
 
 describe("toolstream demo", () => {
@@ -42,6 +44,37 @@ describe("toolstream demo", () => {
     const { status, stderr } = await run(["demo", "--live", "openai"], { env: { OPENAI_API_KEY: "none" } });
     expect(status).toBe(2);
     expect(stderr).toContain("To ask OpenAI Chat Completions itself, set --model, for example:");
+  });
+});
+
+describe("toolstream demo --live", () => {
+  // The clients take their provider's address from the environment: here it is the replay server's.
+  it.each([
+    ["openai", "OPENAI", "openai-chat/one-call/v1"],
+    ["responses", "OPENAI", "openai-responses/one-call/v1"],
+    ["anthropic", "ANTHROPIC", "anthropic/one-call"],
+  ])("asks %s at its own address, and executes what it calls", async (provider, prefix, path) => {
+    const server = await serveReplay({ adapters: adapters.map(({ adapter }) => adapter), fixtures: fixturesDir });
+    onTestFinished(() => server.close());
+    const env = { CI: "true", [`${prefix}_API_KEY`]: "none", [`${prefix}_BASE_URL`]: `${server.url}/${path}` };
+    const { status, stdout, stderr } = await run(["demo", "--live", provider, "--model", "a-model"], { env });
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(stdout).toMatch(/ {2}result {4}get_weather -> \{"city":/);
+    expect(server.requests.map(({ body }) => (body as { model: string }).model)).toEqual(["a-model"]);
+  });
+
+  it("tells what the provider refused, without a stack", async () => {
+    const server = await serveReplay({
+      adapters: adapters.map(({ adapter }) => adapter),
+      fixtures: fixturesDir,
+      behaviour: { "openai-chat/one-call": { status: 401, message: "No such key." } },
+    });
+    onTestFinished(() => server.close());
+    const env = { OPENAI_API_KEY: "none", OPENAI_BASE_URL: `${server.url}/openai-chat/one-call/v1` };
+    const { status, stderr } = await run(["demo", "--live", "openai", "--model", "a-model"], { env });
+    expect(status).toBe(1);
+    expect(stderr).toContain("No such key.");
+    expect(stderr).not.toMatch(/\n\s+at /);
   });
 });
 
