@@ -5,6 +5,7 @@ import { createJsonValues } from "./json-values.ts";
 import { createLines } from "./lines.ts";
 import { createSse } from "./sse.ts";
 import { createStrayErrors } from "./stray.ts";
+import { createTemplates } from "./templates.ts";
 import { concat } from "./utf8.ts";
 
 export interface DecoderOptions {
@@ -89,10 +90,19 @@ export function createDecoder(options: DecoderOptions): Decoder {
 
   function openSse(): { feed(bytes: Uint8Array): void; end(): void } {
     const stray = createStrayErrors(onValue);
+    const templates = createTemplates();
     const sse = createSse({
-      onData(data, cut) {
+      onData(data, cut, head) {
         stray.passed();
-        onData(data, cut);
+        const value = onData(data, cut);
+        if (head !== undefined) templates.learn(head, data, value);
+      },
+      takeKnown(text, at) {
+        const next = failed ? -1 : templates.match(text, at);
+        if (next === -1) return -1;
+        stray.passed();
+        onEvent(templates.value);
+        return next;
       },
       onStray: stray.line,
       onError: fail,
@@ -116,8 +126,9 @@ export function createDecoder(options: DecoderOptions): Decoder {
     };
   }
 
-  function onData(data: string, cut: boolean): void {
-    if (failed) return;
+  /** @returns the value of the data, if it is JSON */
+  function onData(data: string, cut: boolean): unknown {
+    if (failed) return undefined;
     let value: unknown;
     try {
       value = parseJson(data);
@@ -125,6 +136,7 @@ export function createDecoder(options: DecoderOptions): Decoder {
       return onUnusualData(data, cut, cause);
     }
     onEvent(value);
+    return value;
   }
 
   /** `[DONE]`, a keep-alive without data, or lines that should have been events of their own. */

@@ -1,52 +1,129 @@
-import { createParser } from "eventsource-parser";
 import type { ToolError } from "../errors.ts";
 import { tooLargeError } from "./errors.ts";
 
 export interface SseOptions {
   /**
    * The `data` of one event: its data lines, joined by LF. `cut` when the stream ended before the blank line.
+   * `head` is what stands before the data of an event that came as it mostly does: whole in one text, with LF ends,
+   * one data line just before the blank line, and nothing in it that is stray; `undefined` for all others.
    * Event names and ids are not passed on: every wire says in its data what an event is.
    */
-  onData(data: string, cut: boolean): void;
+  onData(data: string, cut: boolean, head: string | undefined): void;
   /** A line that the standard ignores: an unknown field or no field at all. */
   onStray(line: string, cut: boolean): void;
   /** The data lines of one event together are too large; reading has stopped. */
   onError(error: ToolError): void;
   /** Of one event with several data lines, in characters; a single line is bounded where lines are made. */
   readonly maxEventLength: number;
+  /**
+   * Asked where an event may begin: takes the event if it knows it, and says where the next one begins; -1 otherwise.
+   * It may take only what `head`, data and a blank line make.
+   */
+  takeKnown?(text: string, at: number): number;
 }
 
+const LF = 10;
+const SPACE = 32;
+const COLON = 58;
+/** Before every place in a text, and not -1. */
+const NOT_YET = -2;
+/** Fields of the standard that are of no use here. */
+const IGNORED = new Set(["event", "id", "retry"]);
+
 /**
- * Server-Sent Events, from whole lines: `push(text)` takes what ends in a line end, `end(tail)` the rest.
- * Whole lines, since eventsource-parser drops an unknown field unsaid when a chunk ends inside of it.
+ * Server-Sent Events (https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation), from
+ * whole lines: `push(text)` takes what ends in a line end, `end(tail)` the rest.
  */
 export function createSse(options: SseOptions): { push(text: string): void; end(tail: string): void } {
-  const { onData, onStray, onError, maxEventLength } = options;
+  const { onData, onStray, onError, maxEventLength, takeKnown } = options;
+  let data = "";
+  let dataLines = 0; // of the open event
+  let isFresh = true; // no line of the next event was seen
+  let isAfterCr = false; // of a CRLF whose LF may come with the next text
+  let hasStray = false; // in the open event
   let ending = false;
   let failed = false;
 
-  const parser = createParser({
-    maxBufferSize: maxEventLength,
-    onEvent(event) {
-      onData(event.data, ending);
-    },
-    onError(error) {
-      if (error.type === "unknown-field") {
-        onStray(error.line ?? "", ending);
-      } else if (error.type === "max-buffer-size-exceeded") {
-        failed = true;
-        onError(tooLargeError(maxEventLength));
+  function push(text: string): void {
+    let at = 0;
+    if (isAfterCr) {
+      if (text === "") return;
+      isAfterCr = false;
+      if (text.charCodeAt(0) === LF) at = 1;
+    }
+    let start = isFresh ? at : -1; // of the open event, if it began in this text
+    let dataStart = 0; // of the last data line
+    let dataEnd = -1;
+    // Each is searched again only when it is passed, so that each character is searched once.
+    let lf = NOT_YET;
+    let cr = text.indexOf("\r", at);
+    while (at < text.length && !failed) {
+      if (isFresh) {
+        start = at;
+        const next = cr === -1 && takeKnown !== undefined ? takeKnown(text, at) : -1;
+        if (next !== -1) {
+          at = next;
+          continue;
+        }
+        isFresh = false;
       }
-    },
-  });
+      if (lf < at && lf !== -1) lf = text.indexOf("\n", at);
+      const isLf = cr === -1 || (lf !== -1 && lf < cr);
+      const to = isLf ? lf : cr;
+      if (to === at) {
+        const isPlain = start !== -1 && isLf && dataLines === 1 && dataEnd === at - 1 && !hasStray;
+        const ended = data;
+        const hasData = dataLines > 0;
+        data = "";
+        dataLines = 0;
+        isFresh = true;
+        hasStray = false;
+        if (hasData) onData(ended, ending, isPlain ? text.slice(start, dataStart) : undefined);
+      } else if (isData(text, at, to)) {
+        dataStart = Math.min(at + 5, to);
+        if (dataStart < to && text.charCodeAt(dataStart) === SPACE) dataStart++;
+        dataEnd = to;
+        addData(text.slice(dataStart, to));
+      } else if (text.charCodeAt(at) !== COLON) field(text.slice(at, to));
+      at = to + 1;
+      if (isLf) continue;
+      start = -1;
+      if (at === text.length) isAfterCr = true;
+      else if (text.charCodeAt(at) === LF) at++;
+      cr = text.indexOf("\r", at);
+    }
+  }
+
+  function addData(line: string): void {
+    data = ++dataLines === 1 ? line : `${data}\n${line}`;
+    if (dataLines === 1 || data.length <= maxEventLength) return;
+    failed = true;
+    onError(tooLargeError(maxEventLength));
+  }
+
+  function field(line: string): void {
+    const colon = line.indexOf(":");
+    if (IGNORED.has(colon === -1 ? line : line.slice(0, colon))) return;
+    hasStray = true;
+    onStray(line, ending);
+  }
 
   return {
-    push(text) {
-      if (!failed) parser.feed(text);
-    },
+    push,
     end(tail) {
       ending = true;
-      if (!failed) parser.feed(`${tail}\n\n`);
+      push(`${tail}\n\n`);
     },
   };
+}
+
+/** Whether the line from `at` to `to` is one of the field `data`. */
+function isData(text: string, at: number, to: number): boolean {
+  return (
+    text.charCodeAt(at) === 100 &&
+    text.charCodeAt(at + 1) === 97 &&
+    text.charCodeAt(at + 2) === 116 &&
+    text.charCodeAt(at + 3) === 97 &&
+    (at + 4 === to || text.charCodeAt(at + 4) === COLON)
+  );
 }

@@ -1,0 +1,181 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { STREAMING_WIRES, makeStream } from "../../bench/workloads.ts";
+import { parseJson } from "../../src/json/index.ts";
+import { createDecoder } from "../../src/wire/index.ts";
+import { createTemplates } from "../../src/wire/templates.ts";
+
+/** JSON texts of events that are alike: one shape, in which some values, and now and then a character, change. */
+const text = fc.oneof(
+  { weight: 4, arbitrary: fc.string({ maxLength: 20 }) },
+  { weight: 2, arbitrary: fc.string({ unit: "binary", maxLength: 6 }) },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom(
+      "",
+      '"',
+      "\\",
+      '\\"',
+      "\n",
+      '","b":"',
+      "a".repeat(60),
+      `${"a".repeat(50)}\n${"b".repeat(70)}\t"c`,
+      "é€😀",
+      "\ud800",
+      "}",
+    ),
+  },
+  { weight: 1, arbitrary: fc.constant("x".repeat(300)) },
+);
+const leaf = fc.oneof(
+  { weight: 4, arbitrary: text },
+  { weight: 2, arbitrary: fc.nat() },
+  { weight: 1, arbitrary: fc.constantFrom(0, -1, 1.5, 1e21, 123456789012345, 1234567890123456, true, false, null) },
+);
+const key = fc.constantFrom("a", "b", "delta", "0", "1", "__proto__", "constructor", "a b", '"', "\\", "é");
+
+type Shape =
+  | { kind: "leaf"; fixed: boolean }
+  | { kind: "object"; entries: [string, Shape][] }
+  | { kind: "array"; items: Shape[] };
+const { shape } = fc.letrec<{ shape: Shape }>((tie) => ({
+  shape: fc.oneof(
+    { maxDepth: 4, withCrossShrink: true },
+    { weight: 3, arbitrary: fc.record({ kind: fc.constant("leaf" as const), fixed: fc.boolean() }) },
+    // Keys may come twice.
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        kind: fc.constant("object" as const),
+        entries: fc.array(fc.tuple(key, tie("shape")), { maxLength: 4 }),
+      }),
+    },
+    {
+      weight: 1,
+      arbitrary: fc.record({ kind: fc.constant("array" as const), items: fc.array(tie("shape"), { maxLength: 3 }) }),
+    },
+  ),
+}));
+
+/** The text of a shape: values in turn from `values`, the fixed ones always the same, white space as told. */
+function write(of: Shape, values: readonly unknown[], space: string): string {
+  let next = 0;
+  const json = (one: Shape): string => {
+    if (one.kind === "array") return `[${one.items.map(json).join(`,${space}`)}]`;
+    if (one.kind === "object") {
+      return `{${one.entries.map(([name, value]) => `${JSON.stringify(name)}:${space}${json(value)}`).join(`,${space}`)}}`;
+    }
+    return JSON.stringify(one.fixed ? "fixed" : (values[next++ % values.length] ?? null));
+  };
+  return json(of);
+}
+
+const damage = fc.option(
+  fc.record({
+    at: fc.nat(),
+    remove: fc.nat({ max: 3 }),
+    put: fc.constantFrom("", " ", "0", '"', "\\", ",", "\t", "}", "-", ".5", "\\u0041"),
+  }),
+  { freq: 6, nil: undefined },
+);
+const event = fc.record({
+  values: fc.array(leaf, { minLength: 1, maxLength: 6 }),
+  space: fc.constantFrom("", "", "", " ", "   "),
+  padding: fc.constantFrom("", "", " ", "      "),
+  damage,
+});
+const body = fc.record({
+  shapes: fc.array(shape, { minLength: 1, maxLength: 2 }),
+  events: fc.array(event, { minLength: 3, maxLength: 12 }),
+});
+
+/** The data of every event; nothing in it ends a line. */
+function datas({
+  shapes,
+  events,
+}: {
+  shapes: Shape[];
+  events: (typeof event extends fc.Arbitrary<infer T> ? T : never)[];
+}): string[] {
+  return events.map(({ values, space, padding, damage: damaged }, index) => {
+    const json = write(shapes[index % shapes.length]!, values, space) + padding;
+    if (damaged === undefined) return json;
+    const at = damaged.at % (json.length + 1);
+    // half a character is none in UTF-8
+    return (json.slice(0, at) + damaged.put + json.slice(at + damaged.remove)).toWellFormed();
+  });
+}
+
+/** What the decoder makes of it; each event is spoiled after it was noted, as a parser may do that keeps it. */
+function decoded(frames: readonly string[]): unknown[] {
+  const seen: unknown[] = [];
+  const decoder = createDecoder({
+    onEvent(value) {
+      seen.push(JSON.stringify(value));
+      spoil(value);
+    },
+    onError: ({ code }) => seen.push({ code }),
+  });
+  for (const frame of frames) decoder.feed(new TextEncoder().encode(frame));
+  decoder.end();
+  return seen;
+}
+
+function spoil(value: unknown): void {
+  if (typeof value !== "object" || value === null) return;
+  for (const inner of Object.values(value)) spoil(inner);
+  if (Array.isArray(value)) value.push("spoiled");
+  else Object.assign(value, { spoiled: true, a: "spoiled", delta: 1 });
+}
+
+/** What JSON.parse makes of each event, up to the first that is none. */
+function plain(texts: readonly string[]): unknown[] {
+  const seen: unknown[] = [];
+  for (const one of texts) {
+    if (one.trim() === "") continue;
+    try {
+      seen.push(JSON.stringify(parseJson(one)));
+    } catch {
+      seen.push({ code: "invalid_event" });
+      break;
+    }
+  }
+  return seen;
+}
+
+describe("an event that is like one before it", () => {
+  it("has the value that JSON.parse gives it, or is the same error", () => {
+    fc.assert(
+      fc.property(body, fc.constantFrom("data: ", "event: x\ndata: ", ": y\ndata:"), (given, head) => {
+        const texts = datas(given);
+        const frames = texts.map((one) => `${head}${one}\n\n`);
+        expect(decoded([": start\n\n", ...frames])).toEqual(plain(texts));
+        expect(decoded([": start\n\n", frames.join("")])).toEqual(plain(texts));
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it("has own properties only, whatever their names", () => {
+    const frames = [1, 2, 3, 4].map((n) => `data: {"delta":"${n}","__proto__":{"a":"${n}"},"constructor":"${n}"}\n\n`);
+    expect(decoded(frames)).toEqual(plain(frames.map((frame) => frame.slice(6))));
+  });
+
+  it.each(STREAMING_WIRES)("is known in nearly all events of a stream of %s", (wire) => {
+    const argsText = JSON.stringify({ path: "a", content: 'const x = "é";\n'.repeat(100) });
+    const { chunks } = makeStream(wire, { calls: [{ id: "1", name: "f", argsText }] }, "event");
+    const templates = createTemplates();
+    let known = 0;
+    for (const chunk of chunks) {
+      const frame = new TextDecoder().decode(chunk);
+      const at = frame.indexOf("data: ") + 6;
+      const data = frame.slice(at).trimEnd();
+      if (data === "[DONE]") continue;
+      if (templates.match(frame, 0) === frame.length) {
+        known++;
+        expect(templates.value).toEqual(JSON.parse(data));
+      } else templates.learn(frame.slice(0, at), data, JSON.parse(data));
+    }
+    expect(known).toBeGreaterThan(0.9 * chunks.length);
+  });
+});
