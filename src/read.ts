@@ -36,6 +36,11 @@ export interface Reading<Event> {
 export interface TurnStream extends AsyncIterable<StreamEvent> {
   /** What has been read so far; complete after the last event. */
   readonly turn: Turn;
+  /**
+   * The same events in lists, one for each piece of the source that brought any: fewer promises, where a network chunk
+   * holds many events. In place of iterating the stream itself.
+   */
+  readBatches(): AsyncIterable<readonly StreamEvent[]>;
   /** Reads what is left, and gives the turn. Never rejects: a failure is `turn.error`. */
   done(): Promise<Turn>;
 }
@@ -55,7 +60,7 @@ export function readTurn<Event>(
   // First what the caller may have got wrong in the options, so that the source can still be read after that.
   const reader = readerOf(adapter, options);
   const parser = adapter.parser(reader);
-  return new Events(new Pump(open(adapter.name, source), reader, parser, options.signal));
+  return new Events(open(adapter.name, source), reader, parser, options.signal);
 }
 
 /** The `parse()` of every adapter: a whole response, as the events of a stream that came all at once. */
@@ -152,6 +157,10 @@ const NOTHING: AsyncIterable<unknown> = {
   [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
 };
 
+/** What somebody who asked for an event, or for all there are, gets. */
+type Received = IteratorResult<any, void>;
+type Receive = (batch: readonly StreamEvent[] | undefined) => Received;
+
 /** Reads the source to the provider's own end, piece by piece. Never throws: what fails is said by the last event. */
 class Pump {
   readonly reader: TurnReader;
@@ -160,6 +169,7 @@ class Pump {
   readonly #status: number | undefined;
   readonly #source: AsyncIterable<unknown>;
   #iterator: AsyncIterator<unknown> | undefined;
+  readonly #receive: Receive;
   #decoder: Decoder | undefined;
   /** How the body of an error answer begins. */
   #refusal = "";
@@ -168,33 +178,80 @@ class Pump {
   #isExhausted = false;
   #isOver = false;
 
-  constructor({ items, status }: Input, reader: TurnReader, parser: Parser<any>, signal: AbortSignal | undefined) {
+  constructor(
+    { items, status }: Input,
+    reader: TurnReader,
+    parser: Parser<any>,
+    signal: AbortSignal | undefined,
+    receive: Receive,
+  ) {
     this.#source = items;
     this.#status = status;
     this.reader = reader;
     this.#parser = parser;
     this.#signal = signal;
+    this.#receive = receive;
   }
 
-  /** The events that the next piece brings, never none; `undefined` after the last. */
-  async next(): Promise<StreamEvent[] | undefined> {
-    const { reader } = this;
-    while (!this.#isOver) {
+  /**
+   * Reads until a piece of the source brings events, and comes to what `receive` makes of them: of `undefined` after the
+   * last ones. No async function, since with one event a network chunk each promise counts.
+   */
+  pull(): Promise<Received> {
+    if (this.#isOver) return Promise.resolve(this.#receive(undefined));
+    return this.#step().then(this.#onStep, this.#onThrown);
+  }
+
+  readonly #onStep = (step: IteratorResult<unknown>): Received | Promise<Received> => {
+    if (!this.#isOver) {
       try {
-        const step = await this.#step();
-        if (this.#isOver) break; // stopped while it waited
-        if (step.done === true) {
-          this.#isExhausted = true;
-          this.#decoder?.end();
-          this.stop();
-        } else this.#take(step.value);
+        this.#takeStep(step);
       } catch (error) {
         this.#thrown(error);
       }
-      if (reader.isOver) this.stop();
-      if (reader.hasEvents) break;
-    }
-    return reader.hasEvents ? reader.take() : undefined;
+    } // else it was stopped while it waited
+    return this.#goOn();
+  };
+
+  readonly #onThrown = (error: unknown): Received | Promise<Received> => {
+    this.#thrown(error);
+    return this.#goOn();
+  };
+
+  #goOn(): Received | Promise<Received> {
+    return this.#isReady() ? this.#deliver() : this.#untilReady();
+  }
+
+  /** A loop, so that a thousand pieces without an event do not make a chain of promises. */
+  async #untilReady(): Promise<Received> {
+    do {
+      try {
+        const step = await this.#step();
+        if (this.#isOver) break;
+        this.#takeStep(step);
+      } catch (error) {
+        this.#thrown(error);
+      }
+    } while (!this.#isReady());
+    return this.#deliver();
+  }
+
+  #takeStep(step: IteratorResult<unknown>): void {
+    if (step.done !== true) return this.#take(step.value);
+    this.#isExhausted = true;
+    this.#decoder?.end();
+    this.stop();
+  }
+
+  #isReady(): boolean {
+    const { reader } = this;
+    if (reader.isOver) this.stop();
+    return reader.hasEvents || this.#isOver;
+  }
+
+  #deliver(): Received {
+    const { reader } = this;
+    return this.#receive(reader.hasEvents ? reader.take() : undefined);
   }
 
   /** The source has failed: the caller has given up, the SDK has made an error of an event, or the connection is lost. */
@@ -226,8 +283,14 @@ class Pump {
 
   #step(): Promise<IteratorResult<unknown>> {
     if (this.#signal === undefined) {
-      this.#iterator ??= this.#source[Symbol.asyncIterator]();
-      return this.#iterator.next();
+      try {
+        this.#iterator ??= this.#source[Symbol.asyncIterator]();
+        const step = this.#iterator.next();
+        // By hand-made iterators it may be none.
+        return step instanceof Promise ? step : Promise.resolve(step);
+      } catch (error) {
+        return Promise.reject(error);
+      }
     }
     return new Promise((resolve, reject) => {
       this.#rejectStep = reject;
@@ -355,41 +418,45 @@ function messageOf(error: unknown): string {
   return typeof message === "string" ? message : String(error);
 }
 
-/** The events one by one, without an await for those that came together. */
+/** The events in batches or one by one, without waiting for those that came together. */
 class Events implements TurnStream, AsyncIterator<StreamEvent, void, undefined> {
   readonly turn: Turn;
   readonly #pump: Pump;
-  #batch: readonly StreamEvent[] = [];
+  #batch: readonly StreamEvent[] = NO_EVENTS;
   #next = 0;
   #isTaken = false;
   /** Whoever asked before the events were there is served first, in turn. */
   #waiting = 0;
-  #pulling: Promise<unknown> = Promise.resolve();
+  #last: Promise<unknown> = Promise.resolve();
+  /** Whether the one who waits for the source wants all that it brings. */
+  #wantsAll = false;
 
-  constructor(pump: Pump) {
-    this.turn = pump.reader.turn;
-    this.#pump = pump;
+  constructor(input: Input, reader: TurnReader, parser: Parser<any>, signal: AbortSignal | undefined) {
+    this.turn = reader.turn;
+    this.#pump = new Pump(input, reader, parser, signal, (batch) => this.#received(batch));
   }
 
   [Symbol.asyncIterator](): AsyncIterator<StreamEvent, void, undefined> {
-    if (this.#isTaken) throw new TypeError("This stream was read already; a stream is read once.");
-    this.#isTaken = true;
+    this.#claim();
     return this;
   }
 
+  readBatches(): AsyncIterable<readonly StreamEvent[]> {
+    return {
+      [Symbol.asyncIterator]: () => {
+        this.#claim();
+        return { next: () => this.#ask(true), return: () => this.return() };
+      },
+    };
+  }
+
   next(): Promise<IteratorResult<StreamEvent, void>> {
-    if (this.#waiting === 0 && this.#next < this.#batch.length) {
-      return Promise.resolve({ value: this.#batch[this.#next++]!, done: false });
-    }
-    this.#waiting++;
-    const pulled = this.#pulling.then(() => this.#pull());
-    this.#pulling = pulled;
-    return pulled;
+    return this.#ask(false);
   }
 
   /** The consumer has enough: the turn ends here, as one that was aborted. */
-  async return(): Promise<IteratorResult<StreamEvent, void>> {
-    this.#batch = [];
+  async return(): Promise<Received> {
+    this.#batch = NO_EVENTS;
     this.#pump.stop(new ToolError("aborted", "Reading was stopped before the turn ended."));
     this.#pump.reader.take();
     return { value: undefined, done: true };
@@ -397,17 +464,52 @@ class Events implements TurnStream, AsyncIterator<StreamEvent, void, undefined> 
 
   async done(): Promise<Turn> {
     this.#isTaken = true;
-    while ((await this.next()).done !== true) this.#next = this.#batch.length;
+    while ((await this.#ask(true)).done !== true);
     return this.turn;
   }
 
-  async #pull(): Promise<IteratorResult<StreamEvent, void>> {
-    if (this.#next >= this.#batch.length) {
-      this.#batch = (await this.#pump.next()) ?? [];
-      this.#next = 0;
+  #claim(): void {
+    if (this.#isTaken) throw new TypeError("This stream was read already; a stream is read once.");
+    this.#isTaken = true;
+  }
+
+  #ask(all: boolean): Promise<Received> {
+    if (this.#waiting === 0) {
+      const asked = this.#now(all);
+      this.#last = asked;
+      return asked;
     }
+    this.#waiting++;
+    const now = () => {
+      this.#waiting--;
+      return this.#now(all);
+    };
+    const asked = this.#last.then(now, now);
+    this.#last = asked;
+    return asked;
+  }
+
+  #now(all: boolean): Promise<Received> {
+    if (this.#next < this.#batch.length) return Promise.resolve(this.#result(all));
+    this.#waiting++;
+    this.#wantsAll = all;
+    return this.#pump.pull();
+  }
+
+  #received(batch: readonly StreamEvent[] = NO_EVENTS): Received {
     this.#waiting--;
-    if (this.#next < this.#batch.length) return { value: this.#batch[this.#next++]!, done: false };
-    return { value: undefined, done: true };
+    this.#batch = batch;
+    this.#next = 0;
+    return batch.length === 0 ? { value: undefined, done: true } : this.#result(this.#wantsAll);
+  }
+
+  #result(all: boolean): Received {
+    const batch = this.#batch;
+    const from = this.#next;
+    if (!all) return { value: batch[this.#next++]!, done: false };
+    this.#next = batch.length;
+    return { value: from === 0 ? batch : batch.slice(from), done: false };
   }
 }
+
+const NO_EVENTS: readonly StreamEvent[] = [];

@@ -531,3 +531,37 @@ describe("the events", () => {
     expect(isAsked).toBe(true);
   });
 });
+
+describe("readBatches()", () => {
+  it("gives the same events, in one list for each piece of the source that brought any", async () => {
+    const single: StreamEvent[] = [];
+    for await (const event of openaiChat.read(byteStream([fixture.bytes]), options)) single.push(event);
+    const batches: (readonly StreamEvent[])[] = [];
+    for await (const batch of openaiChat.read(byteStream([fixture.bytes]), options).readBatches()) batches.push(batch);
+    expect(batches).toHaveLength(1);
+    expect(batches.flat().map(({ type }) => type)).toEqual(single.map(({ type }) => type));
+
+    const pieces: (readonly StreamEvent[])[] = [];
+    for await (const batch of openaiChat.read(items(sdkEvents), options).readBatches()) pieces.push(batch);
+    expect(pieces.every(({ length }) => length > 0)).toBe(true);
+    expect(pieces.flat().map(({ type }) => type)).toEqual(single.map(({ type }) => type));
+  });
+
+  it("ends the turn when it is left, and is in place of iterating the stream", async () => {
+    const stream = openaiChat.read(items(sdkEvents), options);
+    for await (const _ of stream.readBatches()) break;
+    expect(stream.turn.error?.code).toBe("aborted");
+    expect(() => stream[Symbol.asyncIterator]()).toThrow(TypeError);
+  });
+
+  it("serves in turn those who ask before there is anything", async () => {
+    const stream = openaiChat.read(byteStream([fixture.bytes]), options);
+    const events = stream[Symbol.asyncIterator]();
+    const [first, second, third] = await Promise.all([events.next(), events.next(), events.next()]);
+    expect(first.value.type).toBe("start");
+    expect([second.done, third.done]).toEqual([false, false]);
+    const { turn } = stream;
+    await stream.done();
+    expect(turn.finishReason).toBe("tool-use");
+  });
+});
