@@ -7,6 +7,7 @@ import { openaiChat } from "../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../adapters/openai-responses/index.ts";
 import { defineTool, type Adapter, type EventSource, type ToolCall } from "../src/index.ts";
 import { floor, type Outcome } from "./floor.ts";
+import { responseOf } from "./response.ts";
 import type { Wire } from "./wires.ts";
 import { TOOL_NAME, type Stream } from "./workloads.ts";
 
@@ -27,7 +28,9 @@ export type RowName =
   | "toolstream bytes + input, flat"
   | "toolstream bytes + changes"
   | "events raw"
-  | "toolstream sdk";
+  | "toolstream sdk"
+  | "response raw"
+  | "toolstream response + input";
 
 /** Touched by whoever looks at the partial input, so that the looking can not be optimised away. */
 export const seen = { characters: 0 };
@@ -41,6 +44,12 @@ export const rows: readonly Row[] = [
   bytes("toolstream bytes + changes", (wire, { chunks }) => read(wire, each(chunks), changesReader)),
   events("events raw", (_wire, { events: list }) => iterate(each(list))),
   events("toolstream sdk", (wire, { events: list }) => read(wire, each(list))),
+];
+
+/** What the peers get is a `Response`: what that costs with no work done, and this library from one. */
+export const responseRows: readonly Row[] = [
+  bytes("response raw", (_wire, stream) => iterate(responseOf(stream).body!)),
+  bytes("toolstream response + input", (wire, stream) => read(wire, responseOf(stream), inputReader())),
 ];
 
 function bytes(name: RowName, run: Row["run"], maxSize = Infinity): Row {

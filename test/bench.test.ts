@@ -1,7 +1,9 @@
+import { readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { floor, type Outcome } from "../bench/floor.ts";
 import { ratios, spread } from "../bench/measure.ts";
-import { rows, seen } from "../bench/rows.ts";
+import { files, versions } from "../bench/load-peers.ts";
+import { responseRows, rows, seen } from "../bench/rows.ts";
 import { codeLike, type SyntheticTurn } from "../bench/wires.ts";
 import {
   argsOf,
@@ -12,6 +14,7 @@ import {
   type Packing,
   type Stream,
 } from "../bench/workloads.ts";
+import manifest from "../package.json" with { type: "json" };
 import type { Turn } from "../src/index.ts";
 import { adapters } from "./adapters.ts";
 
@@ -74,11 +77,11 @@ describe("the rows of the benchmark", () => {
     const stream = makeStream(wire, turn, packing);
     const expected = outcomeOf(turn);
     expect(await floor(wire, from(stream.chunks))).toEqual(expected);
-    for (const row of rows) {
+    for (const row of [...rows, ...responseRows]) {
       // Twice: a row leaves its input as it was.
       for (let run = 0; run < 2; run++) {
         const outcome = await row.run(wire, stream);
-        if (row.name !== "events raw") expect(outcome, row.name).toEqual(expected);
+        if (!row.name.endsWith(" raw")) expect(outcome, row.name).toEqual(expected);
       }
     }
   });
@@ -100,6 +103,20 @@ describe("the rows of the benchmark", () => {
       "events raw": false,
       "toolstream sdk": false,
     });
+  });
+});
+
+describe("the peers of the benchmark", () => {
+  it("are every file of bench/peers", () => {
+    const found = readdirSync(new URL("../bench/peers/", import.meta.url)).filter((name) => name !== "fetch.ts");
+    expect(files.map((name) => `${name}.ts`).toSorted()).toEqual(found.toSorted());
+  });
+
+  it("have exact versions, those of the root's SDKs among them", () => {
+    for (const version of Object.values(versions)) expect(version).toMatch(/^\d+\.\d+\.\d+$/);
+    for (const name of ["openai", "@anthropic-ai/sdk"] as const) {
+      expect(versions[name]).toBe(manifest.devDependencies[name]);
+    }
   });
 });
 

@@ -1,0 +1,60 @@
+/** The packages compared with: their own package.json and lockfile, so that nobody who uses the library installs them. */
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import type { Peer } from "./peer.ts";
+
+/** Of `peers/`. By name at run time, because the types there are only known once the packages are installed. */
+export const files: readonly string[] = [
+  "openai",
+  "anthropic",
+  "ai",
+  "langchain",
+  "tanstack",
+  "pi-ai",
+  "assistant-stream",
+  "partial-json",
+];
+
+/** Package to version, as package.json pins them. */
+export const versions: Readonly<Record<string, string>> = manifest("package.json").dependencies;
+
+/** Whether every package is there in the version that is asked for. */
+export function isInstalled(): boolean {
+  return Object.entries(versions).every(([name, version]) => {
+    try {
+      return manifest(`node_modules/${name}/package.json`).version === version;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** @throws Error when npm fails */
+export function install(): void {
+  const { status } = spawnSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], {
+    cwd: import.meta.dirname,
+    // What npm says must not get into what `--json` prints.
+    stdio: ["ignore", 2, 2],
+    shell: process.platform === "win32",
+  });
+  if (status !== 0) throw new Error("npm ci failed in bench/: --no-peers runs without the peers");
+}
+
+/** Those that can be loaded, and why the others can not. */
+export async function loadPeers(): Promise<{ peers: Peer[]; failures: string[] }> {
+  const peers: Peer[] = [];
+  const failures: string[] = [];
+  for (const file of files) {
+    try {
+      const loaded = (await import(new URL(`peers/${file}.ts`, import.meta.url).href)) as { peers: Peer[] };
+      peers.push(...loaded.peers);
+    } catch (error) {
+      failures.push(`${file}: ${String(error)}`);
+    }
+  }
+  return { peers, failures };
+}
+
+function manifest(path: string): { version: string; dependencies: Record<string, string> } {
+  return JSON.parse(readFileSync(new URL(path, import.meta.url), "utf8"));
+}

@@ -1,0 +1,22 @@
+import type { Outcome } from "../floor.ts";
+import { responseOf } from "../response.ts";
+import type { Stream } from "../workloads.ts";
+
+/** A server in this process: a fetch function that answers at once with the stream given last. */
+export function localFetch(): { readonly fetch: typeof fetch; answer(stream: Stream): void } {
+  let current: Stream | undefined;
+  return {
+    fetch: async () => responseOf(current!),
+    answer(stream) {
+      current = stream;
+    },
+  };
+}
+
+export const BASE_URL = "http://localhost/v1";
+
+export const PROMPT = "Write the file.";
+
+export function outcome(calls: Outcome["calls"]): Outcome {
+  return { text: "", calls };
+}

@@ -1,0 +1,48 @@
+import OpenAI from "openai";
+import type { Peer } from "../peer.ts";
+import { BASE_URL, localFetch, outcome, PROMPT } from "./fetch.ts";
+
+const { fetch, answer } = localFetch();
+const client = new OpenAI({ apiKey: "none", baseURL: BASE_URL, fetch });
+const request = { model: "gpt-5.2", messages: [{ role: "user" as const, content: PROMPT }] };
+
+export const peers: Peer[] = [
+  {
+    name: "openai, raw",
+    package: "openai",
+    quadratic: false,
+    wires: {
+      async "openai-chat"(stream) {
+        answer(stream);
+        const calls: { id: string; name: string; args: string }[] = [];
+        for await (const chunk of await client.chat.completions.create({ ...request, stream: true })) {
+          for (const { index, id, function: part } of chunk.choices[0]?.delta.tool_calls ?? []) {
+            const call = (calls[index] ??= { id: "", name: "", args: "" });
+            if (id) call.id = id;
+            if (part?.name) call.name = part.name;
+            if (part?.arguments) call.args += part.arguments;
+          }
+        }
+        return outcome(calls.map(({ id, name, args }) => ({ id, name, input: JSON.parse(args) })));
+      },
+    },
+  },
+  {
+    name: "openai, helper",
+    package: "openai",
+    quadratic: false,
+    wires: {
+      async "openai-chat"(stream) {
+        answer(stream);
+        const { choices } = await client.chat.completions.stream(request).finalChatCompletion();
+        return outcome(
+          (choices[0]?.message.tool_calls ?? []).flatMap((call) =>
+            call.type === "function"
+              ? [{ id: call.id, name: call.function.name, input: JSON.parse(call.function.arguments) }]
+              : [],
+          ),
+        );
+      },
+    },
+  },
+];

@@ -1,0 +1,140 @@
+/** The floor's way through the bytes, with the arguments of the call parsed at every delta instead of once. */
+import { StringDecoder } from "node:string_decoder";
+import { JSONParser } from "@streamparser/json";
+import { parsePartialJson } from "ai";
+import { parse as bestEffort } from "best-effort-json-parser";
+import { jsonrepair } from "jsonrepair";
+import { parse as partialJson } from "partial-json";
+import type { Outcome } from "../floor.ts";
+import type { Peer } from "../peer.ts";
+import type { Wire } from "../wires.ts";
+import type { Stream } from "../workloads.ts";
+import { outcome } from "./fetch.ts";
+
+interface Reader {
+  /** What there is of the input after one more delta. */
+  read(delta: string): unknown;
+  /** Called once, at the end. */
+  input(): unknown;
+}
+
+export const peers: Peer[] = [
+  {
+    name: "partial-json at each delta",
+    package: "partial-json",
+    quadratic: true,
+    wires: over(() => again(partialJson)),
+  },
+  {
+    name: "best-effort-json-parser at each delta",
+    package: "best-effort-json-parser",
+    quadratic: true,
+    wires: over(() => again(bestEffort)),
+  },
+  {
+    name: "jsonrepair at each delta",
+    package: "jsonrepair",
+    quadratic: true,
+    wires: over(() => again((text) => JSON.parse(jsonrepair(text)))),
+  },
+  {
+    name: "ai, parsePartialJson at each delta",
+    package: "ai",
+    quadratic: true,
+    wires: over(() => again(async (text) => (await parsePartialJson(text)).value)),
+  },
+  {
+    name: "@streamparser/json, no partial values",
+    package: "@streamparser/json",
+    quadratic: false,
+    wires: over(() => incremental(false)),
+  },
+  {
+    name: "@streamparser/json, partial values",
+    package: "@streamparser/json",
+    quadratic: false,
+    wires: over(() => incremental(true)),
+  },
+];
+
+/** A parser that takes all of the text so far. What it can not read yet, it throws on: the input stays as it was. */
+function again(parse: (text: string) => unknown): Reader {
+  let text = "";
+  let partial: unknown;
+  return {
+    read(delta) {
+      text += delta;
+      try {
+        partial = parse(text);
+      } catch {}
+      return partial;
+    },
+    input: () => JSON.parse(text),
+  };
+}
+
+/** A parser that goes on where it stopped. */
+function incremental(partials: boolean): Reader {
+  const parser = new JSONParser({ emitPartialTokens: partials, emitPartialValues: partials });
+  let last: unknown;
+  parser.onValue = ({ value }) => {
+    last = value;
+  };
+  return {
+    read(delta) {
+      parser.write(delta);
+      return last;
+    },
+    input: () => last,
+  };
+}
+
+function over(create: () => Reader): Peer["wires"] {
+  return {
+    "openai-chat": (stream) => walk("openai-chat", stream, create),
+    anthropic: (stream) => walk("anthropic", stream, create),
+  };
+}
+
+async function walk(wire: Wire, { chunks }: Stream, create: () => Reader): Promise<Outcome> {
+  const utf8 = new StringDecoder("utf8");
+  const calls: { id: string; name: string; reader: Reader }[] = [];
+  let rest = "";
+  for (const chunk of chunks) {
+    const text = rest + utf8.write(chunk);
+    let from = 0;
+    for (let to = text.indexOf("\n"); to !== -1; to = text.indexOf("\n", from)) {
+      if (text.startsWith("data: {", from)) {
+        for (const { index, begin, delta } of partsOf(wire, JSON.parse(text.slice(from + 6, to)))) {
+          if (begin !== undefined) calls[index] = { ...begin, reader: create() };
+          if (delta === "") continue;
+          const partial = calls[index]!.reader.read(delta);
+          if (partial instanceof Promise) await partial;
+        }
+      }
+      from = to + 1;
+    }
+    rest = text.slice(from);
+  }
+  return outcome(calls.map(({ id, name, reader }) => ({ id, name, input: reader.input() })));
+}
+
+interface Part {
+  readonly index: number;
+  readonly begin?: { readonly id: string; readonly name: string };
+  readonly delta: string;
+}
+
+function partsOf(wire: Wire, event: any): Part[] {
+  if (wire === "anthropic") {
+    const { type, index, delta, content_block: block } = event;
+    if (type === "content_block_start") return [{ index, begin: { id: block.id, name: block.name }, delta: "" }];
+    return type === "content_block_delta" ? [{ index, delta: delta.partial_json }] : [];
+  }
+  const calls: any[] = event.choices[0].delta.tool_calls ?? [];
+  return calls.map(({ index, id, function: part }) => ({
+    index,
+    delta: part.arguments,
+    ...(id !== undefined && { begin: { id, name: part.name } }),
+  }));
+}

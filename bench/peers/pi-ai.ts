@@ -1,0 +1,58 @@
+import { normalizeContext, type AssistantMessageEvent, type Model } from "@earendil-works/pi-ai";
+import { stream as anthropic } from "@earendil-works/pi-ai/api/anthropic-messages";
+import { stream as openai } from "@earendil-works/pi-ai/api/openai-completions";
+import type { Outcome } from "../floor.ts";
+import type { Peer } from "../peer.ts";
+import { BASE_URL, localFetch, outcome, PROMPT } from "./fetch.ts";
+
+const { fetch, answer } = localFetch();
+const options = { apiKey: "none", fetch };
+const context = normalizeContext({ messages: [{ role: "user", content: PROMPT, timestamp: 0 }] });
+
+function model<A extends "openai-completions" | "anthropic-messages">(api: A, id: string): Model<A> {
+  return {
+    id,
+    name: id,
+    api,
+    provider: "local",
+    baseUrl: BASE_URL,
+    reasoning: false,
+    input: ["text"],
+    cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 },
+    contextWindow: 131_072,
+    maxTokens: 32_000,
+  };
+}
+
+const gpt = model("openai-completions", "gpt-5.2");
+const claude = model("anthropic-messages", "claude-sonnet-4-6");
+
+async function read(events: AsyncIterable<AssistantMessageEvent>): Promise<Outcome> {
+  const calls: Outcome["calls"][number][] = [];
+  for await (const event of events) {
+    if (event.type === "toolcall_end") {
+      const { id, name, arguments: input } = event.toolCall;
+      calls.push({ id, name, input });
+    } else if (event.type === "error") throw new Error(event.error.errorMessage);
+  }
+  return outcome(calls);
+}
+
+export const peers: Peer[] = [
+  {
+    name: "pi-ai, stream",
+    package: "@earendil-works/pi-ai",
+    quadratic: true,
+    note: "the newest that can be installed: later ones need packages that are not published. 1.5.2 has an incremental parser, which is not measured here.",
+    wires: {
+      "openai-chat"(stream) {
+        answer(stream);
+        return read(openai(gpt, context, options));
+      },
+      anthropic(stream) {
+        answer(stream);
+        return read(anthropic(claude, context, options));
+      },
+    },
+  },
+];

@@ -1,0 +1,64 @@
+import { chat, StreamProcessor, toolDefinition } from "@tanstack/ai";
+import { createAnthropicChat } from "@tanstack/ai-anthropic";
+import { createOpenaiChatCompletions } from "@tanstack/ai-openai";
+import { z } from "zod";
+import type { Outcome } from "../floor.ts";
+import type { Peer } from "../peer.ts";
+import { TOOL_NAME, type Stream } from "../workloads.ts";
+import { BASE_URL, localFetch, outcome, PROMPT } from "./fetch.ts";
+
+const { fetch, answer } = localFetch();
+const openai = createOpenaiChatCompletions("gpt-5.2", "none", { baseURL: BASE_URL, fetch });
+const anthropic = createAnthropicChat("claude-sonnet-4-6", "none", { baseURL: "http://localhost", fetch });
+
+type Adapter = typeof openai | typeof anthropic;
+
+// Without an implementation, so that the stream ends with the calls.
+const tools = [
+  toolDefinition({
+    name: TOOL_NAME,
+    description: "Writes a file.",
+    inputSchema: z.object({ path: z.string(), content: z.string() }),
+  }),
+];
+
+function start(adapter: Adapter, stream: Stream) {
+  answer(stream);
+  return chat({ adapter: adapter as typeof openai, messages: [{ role: "user", content: PROMPT }], tools });
+}
+
+const chunks = (adapter: Adapter) => async (stream: Stream) => {
+  const names = new Map<string, string>();
+  const calls: Outcome["calls"][number][] = [];
+  for await (const chunk of start(adapter, stream)) {
+    if (chunk.type === "TOOL_CALL_START") names.set(chunk.toolCallId, chunk.toolCallName);
+    else if (chunk.type === "TOOL_CALL_END") {
+      calls.push({ id: chunk.toolCallId, name: names.get(chunk.toolCallId)!, input: chunk.input });
+    } else if (chunk.type === "RUN_ERROR") throw new Error(chunk.message);
+  }
+  return outcome(calls);
+};
+
+const processed = (adapter: Adapter) => async (stream: Stream) => {
+  const processor = new StreamProcessor();
+  await processor.process(start(adapter, stream));
+  const calls = (processor.getMessages().at(-1)?.parts ?? []).flatMap((part) =>
+    part.type === "tool-call" ? [{ id: part.id, name: part.name, input: part.input as unknown }] : [],
+  );
+  return outcome(calls);
+};
+
+export const peers: Peer[] = [
+  {
+    name: "tanstack, chat",
+    package: "@tanstack/ai",
+    quadratic: false,
+    wires: { "openai-chat": chunks(openai), anthropic: chunks(anthropic) },
+  },
+  {
+    name: "tanstack, StreamProcessor",
+    package: "@tanstack/ai",
+    quadratic: true,
+    wires: { "openai-chat": processed(openai), anthropic: processed(anthropic) },
+  },
+];
