@@ -71,7 +71,7 @@ const E = 6;
 const E_SIGN = 7;
 const EXPONENT = 8;
 
-/** Pieces of a string are joined when they add up to this many characters: a rope of few, flat, large leaves. */
+/** Pieces of a string are made one when they add up to this many characters: a rope of few, flat, large leaves. */
 const BLOCK = 4096;
 
 /** Returned by the readers when the rest of the text is not to be read. */
@@ -113,13 +113,9 @@ export function createJsonParser({ maxDepth = 128 }: { maxDepth?: number } = {})
   let container: Container = holder;
   let inArray = true;
 
-  // The string or number being read: `head`, then `parts`. Live reads extend `tail`, the first `shown` of `parts`,
-  // so that a read costs as much as there is new text, and `tail` is forgotten with each full block.
+  // The string or number being read: `head`, made of full blocks, then the open `block`.
   let head = "";
-  let parts: string[] = [];
-  let partsLength = 0;
-  let tail = "";
-  let shown = 0;
+  let block = "";
   let isKey = false;
   let escape = 0; // 1 after a backslash, 2 to 5 while 0 to 3 digits of \uXXXX have been read
   let unit = 0;
@@ -340,27 +336,25 @@ export function createJsonParser({ maxDepth = 128 }: { maxDepth?: number } = {})
       text = held + text;
       held = "";
     }
-    parts.push(text);
-    partsLength += text.length;
+    block += text;
     stale = true;
     if (stringKnown) grown += text;
-    if (partsLength >= BLOCK) pack();
+    if (block.length >= BLOCK) pack();
   }
 
   function pack(): void {
-    head += parts.length === 1 ? parts[0]! : parts.join("");
-    parts.length = 0;
-    partsLength = 0;
-    tail = "";
-    shown = 0;
+    // V8 makes a string flat when a character of it is touched, and the optimizer drops a touch that nobody needs;
+    // `unit` is free when no escape is being read.
+    unit = block.charCodeAt(0);
+    head += block;
+    block = "";
   }
 
   /** All of the string or number that was read; there is none being read after that. */
   function take(): string {
     if (held !== "") append("");
-    pack();
-    const whole = head;
-    head = "";
+    const whole = head + block;
+    head = block = "";
     return whole;
   }
 
@@ -384,8 +378,7 @@ export function createJsonParser({ maxDepth = 128 }: { maxDepth?: number } = {})
   /** Writes the growing string into its container. */
   function show(): void {
     if (mode !== STRING || isKey || !stale) return;
-    for (; shown < parts.length; shown++) tail += parts[shown]!;
-    put(container, keys[keys.length - 1]!, head + tail);
+    put(container, keys[keys.length - 1]!, head + block);
     stale = false;
   }
 

@@ -172,7 +172,7 @@ export function createTemplates(): Templates {
 function isAt(text: string, at: number, part: string): boolean {
   const { length } = part;
   // Not startsWith(), which is many times slower for a long part.
-  if (length > 16) return text.slice(at, at + length) === part;
+  if (length > 24) return text.slice(at, at + length) === part;
   for (let i = 0; i < length; i++) if (text.charCodeAt(at + i) !== part.charCodeAt(i)) return false;
   return true;
 }
