@@ -1,13 +1,16 @@
 /**
  * This library against the floor and against its peers, on the same bytes in one process.
  *
- *     node bench/main.ts [--quick] [--only TEXT] [--json] [--no-peers]
+ *     node bench/main.ts [--quick] [--only TEXT] [--json] [--no-peers] [--write]
  *
- * The peers are installed in bench/node_modules when they are missing; `--quick` then goes without them. Guards: the ratios to the floor, and linear growth. `--quick` takes under a minute and is too short to be exact;
- * `--only` measures what has TEXT in its label (`W2 64 KiB anthropic event`, `growth cohere`, `peers`) or, where no label has
- * it, the rows that have it in their name. Before it is measured, each row has to come to the floor's calls; a row
- * that does not ends the program with status 1, a peer that does not is left out. The inputs are seeded; test/bench.test.ts reads them back.
+ * The peers are installed in bench/node_modules when they are missing; `--quick` then goes without them. `--write` puts
+ * what is printed into bench/RESULTS.md. Guards: the ratios to the floor, and linear growth. `--quick` takes under a
+ * minute and is too short to be exact; `--only` measures what has TEXT in its label (`W2 64 KiB anthropic event`,
+ * `growth cohere`, `peers`) or, where no label has it, the rows that have it in their name. Before it is measured, each
+ * row has to come to the floor's calls; a row that does not ends the program with status 1, a peer that does not is
+ * left out. The inputs are seeded; test/bench.test.ts reads them back.
  */
+import { writeFileSync } from "node:fs";
 import { isDeepStrictEqual, parseArgs } from "node:util";
 import { availableParallelism, cpus } from "node:os";
 import { alternate, ratios, spread, type Rounds } from "./measure.ts";
@@ -138,8 +141,10 @@ const { values: options } = parseArgs({
     only: { type: "string" },
     json: { type: "boolean" },
     "no-peers": { type: "boolean" },
+    write: { type: "boolean" },
   },
 });
+const lines: string[] = [];
 const plan = options.quick === true ? quick : whole;
 const only = options.only?.toLowerCase();
 const packings: readonly Packing[] = ["event", "16k"];
@@ -175,10 +180,15 @@ async function main(): Promise<void> {
   }
   const growth: Growth[] = [];
   for (const wire of STREAMING_WIRES) growth.push(...(await measureGrowth(wire)));
-  if (results.length === 0 && growth.length === 0) {
+  if (results.length === 0 && growth.length === 0 && !isLabel) {
     throw new TypeError(
       `Nothing is called ${JSON.stringify(options.only)}. There is: ${[...labels, ...peerLabels].join("; ")}`,
     );
+  }
+  if (options.write === true) {
+    const intro = "What `npm run bench -- --write` printed. Compare the ratios, not the times: machines differ.";
+    const text = `# Results of the benchmark\n\n${intro}\n\n\`\`\`text\n${lines.join("\n")}\n\`\`\`\n`;
+    writeFileSync(new URL("RESULTS.md", import.meta.url), text);
   }
   if (options.json === true)
     console.log(JSON.stringify({ node, machine, date, peers: used(peers), rows: results, growth }));
@@ -191,14 +201,14 @@ async function findPeers(): Promise<Peer[]> {
   }
   if (!isInstalled()) {
     if (options.quick === true) {
-      say("The peers are not installed, so they are left out: `npm ci` in bench/ installs them.");
+      tell("The peers are not installed, so they are left out: `npm ci` in bench/ installs them.");
       return [];
     }
     console.error("Installing the peers in bench/node_modules (npm ci).");
     install();
   }
   const { peers, failures } = await loadPeers();
-  for (const failure of failures) say(`left out: ${failure}`);
+  for (const failure of failures) tell(`left out: ${failure}`);
   return peers.filter((peer) => hasWantedName(peer));
 }
 
@@ -220,7 +230,7 @@ async function measurePeers(cell: PeerCell, packing: Packing, all: readonly Peer
       if (run === undefined) continue;
       const reason = await reasonAgainst(run, stream!);
       if (reason === undefined) theirs.push({ name, run: (_wire, one) => run(one) });
-      else say(`left out: ${name} (${wire}): ${reason}`);
+      else tell(`left out: ${name} (${wire}): ${reason}`);
     }
     results.push(...(await measureCell(cell, wire, packing, [...own, ...theirs], cell)));
   }
@@ -422,5 +432,12 @@ function ratioText(result: Result | undefined): string {
 }
 
 function say(line: string): void {
+  lines.push(line);
   if (options.json !== true) console.log(line);
+}
+
+/** What has to be known with `--json`, too. */
+function tell(line: string): void {
+  say(line);
+  if (options.json === true) console.error(line);
 }
