@@ -92,9 +92,9 @@ const quick: Plan = {
     { workload: W2, size: 64 * KIB, streams: 1 },
   ],
   peerCells: [
-    { workload: W1, size: 200, streams: 20, runs: 5, warmUp: 2 },
-    { workload: W2, size: 64 * KIB, streams: 1, runs: 5, warmUp: 1, quadratic: false },
-    { workload: W2, size: 8 * KIB, streams: 1, runs: 5, warmUp: 1, quadratic: true },
+    { workload: W1, size: 200, streams: 20, runs: 3, warmUp: 1 },
+    { workload: W2, size: 64 * KIB, streams: 1, runs: 3, warmUp: 1, quadratic: false },
+    { workload: W2, size: 8 * KIB, streams: 1, runs: 3, warmUp: 1, quadratic: true },
   ],
   peerPackings: ["event"],
   growthTo: 256 * KIB,
@@ -232,11 +232,12 @@ async function measurePeers(cell: PeerCell, packing: Packing, all: readonly Peer
       if (reason === undefined) theirs.push({ name, run: (_wire, one) => run(one) });
       else tell(`left out: ${name} (${wire}): ${reason}`);
     }
-    results.push(...(await measureCell(cell, wire, packing, [...own, ...theirs], cell)));
+    results.push(...(await measureCell(cell, wire, packing, [...own, ...theirs], { ...cell, rehearse: true })));
   }
   const kind = cell.quadratic === true ? ", those that read the arguments again at every delta" : "";
   const chunk = packing === "event" ? "one event a network chunk" : "16 KiB network chunks";
-  say(`\nPeers: ${cell.workload.name}, ${sizeName(cell.size)}, ${cell.streams} streams, ${chunk}${kind}`);
+  const size = `${sizeName(cell.size)}, ${cell.streams} streams, ${chunk}`;
+  say(`\nPeers: ${cell.workload.name}, ${size}${kind} (median of ${cell.runs} rounds, each run after an untimed one)`);
   const of = (wire: Wire, name: string) => results.find((result) => result.wire === wire && result.row === name);
   const line = (name: string, label = name) => [label, ...wires.map((wire) => ratioText(of(wire, name)))];
   say(

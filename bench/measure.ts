@@ -8,6 +8,8 @@ export interface Timed {
 export interface Rounds {
   readonly runs: number;
   readonly warmUp: number;
+  /** Each row runs once untimed right before it is timed: after rows that take long, a short one would begin cold. */
+  readonly rehearse?: boolean;
 }
 
 /** The middle, the least and the most of several runs. */
@@ -26,11 +28,12 @@ const collect = runInNewContext("gc") as (options: { type: "minor" }) => void;
  *
  * @returns milliseconds, a list a row, an item a round
  */
-export async function alternate(rows: readonly Timed[], { runs, warmUp }: Rounds): Promise<number[][]> {
+export async function alternate(rows: readonly Timed[], { runs, warmUp, rehearse }: Rounds): Promise<number[][]> {
   const times: number[][] = rows.map(() => []);
   for (let round = 0; round < warmUp + runs; round++) {
     for (let turn = 0; turn < rows.length; turn++) {
       const row = (round + turn) % rows.length;
+      if (rehearse === true) await rows[row]!.run();
       collect({ type: "minor" });
       const start = performance.now();
       await rows[row]!.run();
