@@ -309,7 +309,7 @@ function keysOf(value: unknown): number {
 
 function endOfString(text: string, from: number): number {
   let at = from;
-  for (; text.charCodeAt(at) !== QUOTE; at++) if (text.charCodeAt(at) === BACKSLASH) at++;
+  for (; at < text.length && text.charCodeAt(at) !== QUOTE; at++) if (text.charCodeAt(at) === BACKSLASH) at++;
   return at;
 }
 
