@@ -2,7 +2,7 @@
 export type PathStep = string | number;
 
 /**
- * A change at one place of the arguments (Gemini's streamed `partialArgs`).
+ * A change at one place of the arguments (streamed partial arguments).
  * `value` sets, `append` extends the string that is there; `done` says that nothing more comes for this place.
  */
 export interface PathPatch {
@@ -25,7 +25,7 @@ export interface PathPatch {
 export interface ToolChunk {
   /** The provider's id. `""`, `null` and a missing id are the same: no id. */
   readonly id?: string | null | undefined;
-  /** Which model message of the stream (OpenAI: the choice; Anthropic: the nth `message_start`). Default 0. */
+  /** Which model message of the stream (one of several choices, or the nth message that begins in one stream). Default 0. */
   readonly turnIndex?: number | undefined;
   /** The provider's label of the call: not a position, it may be sparse, repeated or missing. */
   readonly callIndex?: number | undefined;

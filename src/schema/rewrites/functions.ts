@@ -13,7 +13,7 @@ export function isFreeText({ type }: JsonSchema): boolean {
 }
 
 /**
- * The dialect of OpenAI's function tools, in both of its APIs: any JSON Schema goes, but for the root
+ * The dialect of function tools that two of the wires share: any JSON Schema goes, but for the root
  * ("schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level",
  * https://github.com/langchain-ai/langchainjs/issues/9804), and an array says what its items are.
  * One schema that breaks a rule fails the whole request.
