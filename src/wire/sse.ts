@@ -70,6 +70,7 @@ export function createSse(options: SseOptions): { push(text: string): void; end(
       if (lf < at && lf !== -1) lf = text.indexOf("\n", at);
       const isLf = cr === -1 || (lf !== -1 && lf < cr);
       const to = isLf ? lf : cr;
+      if (to === -1) throw new Error("push() takes whole lines");
       if (to === at) {
         const isPlain = start !== -1 && isLf && dataLines === 1 && dataEnd === at - 1 && !hasStray;
         const ended = data;
