@@ -1,5 +1,6 @@
 import type { EventSource, Parser, ParserSink } from "./adapter.ts";
 import { isToolError, ToolError } from "./errors.ts";
+import { isPromise, isResponse, openSource, type Source } from "./source.ts";
 import type { StreamEvent, Turn } from "./stream/events.ts";
 import type { Limits } from "./stream/limits.ts";
 import { TurnReader } from "./stream/turn.ts";
@@ -45,8 +46,6 @@ export interface TurnStream extends AsyncIterable<StreamEvent> {
   done(): Promise<Turn>;
 }
 
-const readOnce = new WeakSet<object>();
-
 /**
  * The `read()` of every adapter: source -> decoder -> parser -> turn -> events.
  *
@@ -60,7 +59,7 @@ export function readTurn<Event>(
   // First what the caller may have got wrong in the options, so that the source can still be read after that.
   const reader = readerOf(adapter, options);
   const parser = adapter.parser(reader);
-  return new Events(open(adapter.name, source), reader, parser, options.signal);
+  return new Events(openSource(adapter.name, source), reader, parser, options.signal);
 }
 
 /** The `parse()` of every adapter: a whole response, as the events of a stream that came all at once. */
@@ -90,73 +89,6 @@ function readerOf(adapter: Reading<any>, options: ReadOptions): TurnReader {
   return new TurnReader({ ...options, wire: adapter.name, toolName: (name) => adapter.toolName(name) });
 }
 
-/** Where the events come from; `status` if it is the body of an answer with an error status. */
-interface Input {
-  readonly items: AsyncIterable<unknown>;
-  readonly status?: number;
-}
-
-function open(name: string, source: unknown): Input {
-  if (typeof source !== "object" || source === null) {
-    throw new TypeError(
-      `${name}.read() takes an SDK stream, a ReadableStream or a Response, got ${source === null ? "null" : typeof source}.`,
-    );
-  }
-  if (readOnce.has(source)) throw new TypeError(`${name}.read(): this stream was read already; a stream is read once.`);
-  if (isResponse(source)) {
-    if (source.bodyUsed || source.body?.locked === true)
-      throw new TypeError(`${name}.read(): the body of the response was read already.`);
-    readOnce.add(source);
-    const items = source.body === null ? NOTHING : iterate(source.body);
-    return source.ok ? { items } : { items, status: source.status };
-  }
-  if (typeof (source as ReadableStream).getReader === "function") {
-    if ((source as ReadableStream).locked)
-      throw new TypeError(`${name}.read(): the stream is locked, somebody else reads it.`);
-    readOnce.add(source);
-    return { items: iterate(source as ReadableStream<Uint8Array>) };
-  }
-  if (typeof (source as AsyncIterable<unknown>)[Symbol.asyncIterator] !== "function") {
-    const hint = isPromise(source) ? " Await it first." : " For a whole response use parse().";
-    throw new TypeError(
-      `${name}.read() takes an SDK stream, a ReadableStream or a Response, got an object that is none.${hint}`,
-    );
-  }
-  readOnce.add(source);
-  return { items: source as AsyncIterable<unknown> };
-}
-
-function isPromise(value: object): boolean {
-  return typeof (value as { then?: unknown }).then === "function";
-}
-
-/** By shape, since responses of another realm or of an SDK's own fetch are no instances of ours. */
-function isResponse(source: object): source is Response {
-  return "body" in source && "bodyUsed" in source && "status" in source;
-}
-
-/**
- * `ReadableStream[Symbol.asyncIterator]` is missing in some browsers. No generator: that could not cancel a stream
- * whose next piece it waits for.
- */
-function iterate(stream: ReadableStream<Uint8Array>): AsyncIterable<unknown> {
-  const reader = stream.getReader();
-  return {
-    [Symbol.asyncIterator]: () => ({
-      next: () => reader.read() as Promise<IteratorResult<unknown>>,
-      async return() {
-        await reader.cancel();
-        return { done: true, value: undefined };
-      },
-    }),
-  };
-}
-
-/** The body of a response that has none. */
-const NOTHING: AsyncIterable<unknown> = {
-  [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
-};
-
 /** What somebody who asked for an event, or for all there are, gets. */
 type Received = IteratorResult<any, void>;
 type Receive = (batch: readonly StreamEvent[] | undefined) => Received;
@@ -179,7 +111,7 @@ class Pump {
   #isOver = false;
 
   constructor(
-    { items, status }: Input,
+    { items, status }: Source,
     reader: TurnReader,
     parser: Parser<any>,
     signal: AbortSignal | undefined,
@@ -431,7 +363,7 @@ class Events implements TurnStream, AsyncIterator<StreamEvent, void, undefined> 
   /** Whether the one who waits for the source wants all that it brings. */
   #wantsAll = false;
 
-  constructor(input: Input, reader: TurnReader, parser: Parser<any>, signal: AbortSignal | undefined) {
+  constructor(input: Source, reader: TurnReader, parser: Parser<any>, signal: AbortSignal | undefined) {
     this.turn = reader.turn;
     this.#pump = new Pump(input, reader, parser, signal, (batch) => this.#received(batch));
   }

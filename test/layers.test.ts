@@ -12,7 +12,8 @@ const floors: Record<string, readonly string[]> = {
   "src/wire": ["src/json", "src/errors.ts"],
   "src/tool": ["src/schema", "src/errors.ts"],
   "src/stream": ["src/json", "src/tool", "src/schema", "src/errors.ts"],
-  "src/read.ts": ["src/adapter.ts", "src/stream", "src/tool", "src/wire", "src/errors.ts"],
+  "src/source.ts": [],
+  "src/read.ts": ["src/source.ts", "src/adapter.ts", "src/stream", "src/tool", "src/wire", "src/errors.ts"],
   "src/adapter.ts": ["src/read.ts", "src/stream", "src/tool", "src/schema", "src/wire", "src/errors.ts"],
   adapters: [
     "src/adapter.ts",

@@ -1,0 +1,73 @@
+/** Where the events come from; `status` if it is the body of an answer with an error status. */
+export interface Source {
+  readonly items: AsyncIterable<unknown>;
+  readonly status?: number;
+}
+
+const readOnce = new WeakSet<object>();
+
+/**
+ * Opens what `read()` was given, once.
+ *
+ * @throws TypeError when it is no stream, is locked, or was read already
+ */
+export function openSource(name: string, source: unknown): Source {
+  if (typeof source !== "object" || source === null) {
+    throw new TypeError(
+      `${name}.read() takes an SDK stream, a ReadableStream or a Response, got ${source === null ? "null" : typeof source}.`,
+    );
+  }
+  if (readOnce.has(source)) throw new TypeError(`${name}.read(): this stream was read already; a stream is read once.`);
+  if (isResponse(source)) {
+    if (source.bodyUsed || source.body?.locked === true)
+      throw new TypeError(`${name}.read(): the body of the response was read already.`);
+    readOnce.add(source);
+    const items = source.body === null ? NOTHING : iterate(source.body);
+    return source.ok ? { items } : { items, status: source.status };
+  }
+  if (typeof (source as ReadableStream).getReader === "function") {
+    if ((source as ReadableStream).locked)
+      throw new TypeError(`${name}.read(): the stream is locked, somebody else reads it.`);
+    readOnce.add(source);
+    return { items: iterate(source as ReadableStream<Uint8Array>) };
+  }
+  if (typeof (source as AsyncIterable<unknown>)[Symbol.asyncIterator] !== "function") {
+    const hint = isPromise(source) ? " Await it first." : " For a whole response use parse().";
+    throw new TypeError(
+      `${name}.read() takes an SDK stream, a ReadableStream or a Response, got an object that is none.${hint}`,
+    );
+  }
+  readOnce.add(source);
+  return { items: source as AsyncIterable<unknown> };
+}
+
+export function isPromise(value: object): boolean {
+  return typeof (value as { then?: unknown }).then === "function";
+}
+
+/** By shape, since responses of another realm or of an SDK's own fetch are no instances of ours. */
+export function isResponse(source: object): source is Response {
+  return "body" in source && "bodyUsed" in source && "status" in source;
+}
+
+/**
+ * `ReadableStream[Symbol.asyncIterator]` is missing in some browsers. No generator: that could not cancel a stream
+ * whose next piece it waits for.
+ */
+function iterate(stream: ReadableStream<Uint8Array>): AsyncIterable<unknown> {
+  const reader = stream.getReader();
+  return {
+    [Symbol.asyncIterator]: () => ({
+      next: () => reader.read() as Promise<IteratorResult<unknown>>,
+      async return() {
+        await reader.cancel();
+        return { done: true, value: undefined };
+      },
+    }),
+  };
+}
+
+/** The body of a response that has none. */
+const NOTHING: AsyncIterable<unknown> = {
+  [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
+};
