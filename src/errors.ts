@@ -11,6 +11,7 @@ export const TOOL_ERROR_CODES = [
   // execution
   "execution_failed", // the handler threw
   "external_tool", // the tool is executed by the caller, not by this process
+  "timeout", // it took longer than it may
   "async_tool", // executeSync() of a tool that answers with a promise
   "already_executed", // a ToolUse is executed once
   // definitions
@@ -23,9 +24,25 @@ export const TOOL_ERROR_CODES = [
   "provider_error", // the provider reported a failure
   "connection_lost", // the stream ended before the provider ended the turn
   "aborted", // the caller's signal fired
+  // tools from outside: programs and servers
+  "executable_refused", // the file may not or can not be run: not there, writable by others, no program
+  "executable_changed", // the file is not the one that was loaded, or that the manifest knows
+  "spawn_failed", // the system could not start the program
+  "definition_changed", // the server offers another tool under the name than it did
+  "tool_failed", // the program or the server says that the call failed
+  "invalid_answer", // what the program printed, or the server sent, is no answer
+  "input_required", // the server asks for something before it answers
+  "server_failed", // the server refused the request, or could not be asked
   // recordings
   "unknown_wire", // no adapter recognises the content
   "invalid_recording", // the file can not be read as a recording
+  // approvals
+  "approval_not_found", // no such request, or none that this principal may know of
+  "approval_not_allowed", // this principal may know of the request, and may not decide it
+  "already_decided", // the first decision counts; the error carries it
+  "approval_expired", // nobody decided in time
+  "approval_void", // what was shown is not what would run any more
+  "invalid_approval", // a stored request that can not be what this library has written
 ] as const;
 
 export type ToolErrorCode = (typeof TOOL_ERROR_CODES)[number];
