@@ -14,6 +14,19 @@ export const TOOL_ERROR_CODES = [
   "timeout", // it took longer than it may
   "async_tool", // executeSync() of a tool that answers with a promise
   "already_executed", // a ToolUse is executed once
+  // an executor's outcomes
+  "denied", // a rule, a policy or a person said no: nothing was executed
+  "outcome_unknown", // it was started, and nobody knows what came of it
+  "not_serializable", // the output, or what has to be digested, is nothing that JSON can say
+  "invalid_output", // the output does not fit the tool's output schema
+  "output_too_large", // the output passed the limit
+  // undoing
+  "not_undoable", // the action has nothing to undo it with, or has no effect that could be undone
+  "already_undone", // an action is undone once
+  "undo_expired", // the time in which it could be undone is over
+  "undo_not_allowed", // this principal may not undo the action
+  "undo_conflict", // what would be undone was changed by somebody else since
+  "undo_failed", // the tool's undo function threw
   // definitions
   "invalid_tool", // a definition that can not be used
   "duplicate_tool", // two tools of one name in one set
@@ -36,6 +49,9 @@ export const TOOL_ERROR_CODES = [
   // recordings
   "unknown_wire", // no adapter recognises the content
   "invalid_recording", // the file can not be read as a recording
+  // stores
+  "store_failed", // the store did not answer: whether it did what was asked is unknown
+  "version_conflict", // another version is stored than the expected one: nothing was written
   // approvals
   "approval_not_found", // no such request, or none that this principal may know of
   "approval_not_allowed", // this principal may know of the request, and may not decide it

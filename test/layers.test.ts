@@ -25,6 +25,8 @@ const floors: Record<string, readonly string[]> = {
     "src/wire",
     "src/errors.ts",
   ],
+  "src/store": ["src/errors.ts"],
+  "src/execute": ["src/stream", "src/tool", "src/schema", "src/store", "src/errors.ts"],
   "src/replay": ["src/adapter.ts", "src/wire", "src/errors.ts"],
   "src/testing": ["src/adapter.ts", "src/read.ts", "src/stream", "src/tool", "src/replay", "src/wire", "src/errors.ts"],
   "src/index.ts": [
