@@ -57,6 +57,18 @@ export type {
   ToolChoice,
   ToolsOptions,
 } from "./adapter.ts";
+export type {
+  Conversation,
+  ConversationAdapter,
+  Model,
+  ModelOptions,
+  ModelRequest,
+  ModelTurn,
+  ResponseInfo,
+  ResultImage,
+} from "./model.ts";
+export { OUTCOME_UNKNOWN, pairMessages, type MessageParts, type PairingRules } from "./pairing.ts";
+export { openTurn, responseInfo, type Opened } from "./open-turn.ts";
 export { parseResponse, readTurn, type Reading, type ReadOptions, type TurnStream } from "./read.ts";
 
 // JSON
