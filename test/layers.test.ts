@@ -32,6 +32,7 @@ const floors: Record<string, readonly string[]> = {
     "src/errors.ts",
   ],
   "src/store": ["src/errors.ts"],
+  "src/executable": ["src/tool", "src/schema", "src/json", "src/errors.ts"],
   "src/execute": ["src/stream", "src/tool", "src/schema", "src/store", "src/errors.ts"],
   "src/replay": ["src/adapter.ts", "src/wire", "src/errors.ts"],
   "src/testing": [
@@ -67,6 +68,7 @@ const floors: Record<string, readonly string[]> = {
     "src/schema",
     "src/json",
     "src/wire",
+    "src/executable",
     "src/replay",
     "src/testing",
     "src/errors.ts",
@@ -75,7 +77,7 @@ const floors: Record<string, readonly string[]> = {
 };
 
 /** Where `node:` may be imported: everything else runs in a browser or on an edge runtime. */
-const nodeFloors = ["src/replay", "src/cli"];
+const nodeFloors = ["src/executable", "src/replay", "src/cli"];
 
 /** Single files of other floors that may, each with a subpath of its own that nothing else imports. */
 const nodeFiles = [

@@ -1,0 +1,52 @@
+import { readdirSync } from "node:fs";
+import { describe, expect, it, vi } from "vitest";
+import { loadExecutable } from "../../src/executable/index.ts";
+import { execute, mark, onLinux, program, shTool, zombies } from "./support.ts";
+
+vi.setConfig({ testTimeout: 120_000 });
+
+const tiny = shTool(`read -r input; printf '{"success":true,"result":%s}' "$input"`, {
+  parameters: '{"n":{"type":"number"}}',
+});
+
+/** What a process holds: open files, and what keeps its event loop alive. */
+const held = () => ({
+  files: onLinux ? readdirSync("/proc/self/fd").length : 0,
+  pipes: process.getActiveResourcesInfo().filter((kind) => /Pipe|Process|Timeout/.test(kind)).length,
+  listeners: ["exit", "SIGINT", "SIGTERM", "SIGHUP"].map((name) => process.listenerCount(name)),
+});
+
+describe("many calls", () => {
+  it("1,000 in a row leave no zombie, no pipe and no listener", async () => {
+    const { env, left } = mark();
+    const tool = await loadExecutable(program(tiny), { env });
+    const signal = new AbortController().signal;
+    const added = vi.spyOn(signal, "addEventListener");
+    const removed = vi.spyOn(signal, "removeEventListener");
+    const before = held();
+    for (let n = 0; n < 1_000; n++) expect(await execute(tool, { n }, { signal })).toEqual({ n });
+    await vi.waitFor(() => expect(held()).toEqual(before));
+    expect(removed.mock.calls.length).toBe(added.mock.calls.length);
+    if (onLinux) expect({ zombies: zombies(), left: left() }).toEqual({ zombies: 0, left: [] });
+  });
+
+  it("50 at once answer each its own caller, and leave nothing either", async () => {
+    const { env, left } = mark();
+    const tool = await loadExecutable(program(tiny), { env });
+    const before = held();
+    const numbers = Array.from({ length: 50 }, (_, n) => n);
+    expect(await Promise.all(numbers.map((n) => execute(tool, { n })))).toEqual(numbers.map((n) => ({ n })));
+    await vi.waitFor(() => expect(held()).toEqual(before));
+    if (onLinux) expect({ zombies: zombies(), left: left() }).toEqual({ zombies: 0, left: [] });
+  });
+
+  it("20 that are all given up leave nothing either", async () => {
+    const { env, left } = mark();
+    const tool = await loadExecutable(program(shTool("sleep 600 & wait")), { env, timeoutMs: 100, graceMs: 50 });
+    const before = held();
+    const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => execute(tool)));
+    expect(outcomes.every(({ status }) => status === "rejected")).toBe(true);
+    await vi.waitFor(() => expect(held()).toEqual(before));
+    if (onLinux) await vi.waitFor(() => expect({ zombies: zombies(), left: left() }).toEqual({ zombies: 0, left: [] }));
+  });
+});
