@@ -57,6 +57,8 @@ export interface ApprovalRequest {
   readonly grantId?: string;
   /** What the decider wants for calls like this one; counts once this call has succeeded. */
   readonly always?: GrantScope;
+  /** The request that became void when this one was asked in its place. */
+  readonly replaces?: string;
   /** Whose events are numbered together: a tenant, a team. */
   readonly scope: string;
   /** What `mayDecide` needs to know. */
@@ -65,6 +67,8 @@ export interface ApprovalRequest {
   readonly seq: number;
   /** Number of the event `approval.decided` in its scope; 0 until it has one. */
   readonly decidedSeq: number;
+  /** The last number of the scope before the request was made, or decided: where to look for a number that is not noted. */
+  readonly eventsAfter: number;
 }
 
 /** What is asked. */
