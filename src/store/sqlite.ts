@@ -99,18 +99,6 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
     }
   }
 
-  function transaction<Result>(work: () => Result): Result {
-    // IMMEDIATE, so that what is compared can not change before it is written
-    database.exec("BEGIN IMMEDIATE");
-    try {
-      const result = work();
-      database.exec("COMMIT");
-      return result;
-    } finally {
-      if (database.isTransaction) database.exec("ROLLBACK");
-    }
-  }
-
   function stored(key: string, now: number): Row | undefined {
     return find.get(key, now) as unknown as Row | undefined;
   }
@@ -187,7 +175,7 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
       const text = textOf(value);
       const { expectedVersion, ttlMs = null } = putOptions;
       const row = await run("write", key, () =>
-        transaction(() => {
+        transaction(database, () => {
           const now = Date.now();
           const last = stored(key, now);
           if (expectedVersion !== undefined && expectedVersion !== (last?.version ?? 0)) {
@@ -207,7 +195,7 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
     async delete(key, deleteOptions = {}) {
       checkDelete(key, deleteOptions);
       const isDeleted = await run("delete", key, () =>
-        transaction(() => {
+        transaction(database, () => {
           const now = Date.now();
           const last = stored(key, now);
           if (last === undefined) return false;
@@ -264,7 +252,8 @@ function entryOf<Value>(store: string, { key, value, version, expires_at: expire
 function open(path: string, busyTimeoutMs: number): DatabaseSync {
   let database: DatabaseSync | undefined;
   try {
-    database = new DatabaseSync(path, { timeout: busyTimeoutMs });
+    database = new DatabaseSync(path);
+    database.exec(`PRAGMA busy_timeout = ${Math.ceil(busyTimeoutMs)}`);
     if (!isOurs(database, path)) create(database, path, busyTimeoutMs);
     database.exec(`PRAGMA synchronous = FULL; PRAGMA busy_timeout = ${BLOCKING_MS}`);
     return database;
@@ -292,20 +281,38 @@ function create(database: DatabaseSync, path: string, busyTimeoutMs: number): vo
   const giveUpAt = performance.now() + busyTimeoutMs;
   for (;;) {
     try {
-      // Changing to WAL does not wait for a process that does the same: SQLite says "busy" at once.
-      database.exec("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE");
+      database.exec("PRAGMA journal_mode = WAL");
       break;
     } catch (error) {
+      // Changing to WAL does not wait for a process that does the same: SQLite says "busy" at once.
       if (!isBusy(error) || performance.now() >= giveUpAt) throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
     }
   }
-  try {
+  transaction(database, () => {
     // Another process may have been faster.
     if (!isOurs(database, path)) database.exec(TABLES);
+  });
+}
+
+function transaction<Result>(database: DatabaseSync, work: () => Result): Result {
+  // IMMEDIATE, so that what is compared can not change before it is written
+  database.exec("BEGIN IMMEDIATE");
+  try {
+    const result = work();
     database.exec("COMMIT");
-  } finally {
-    if (database.isTransaction) database.exec("ROLLBACK");
+    return result;
+  } catch (error) {
+    rollBack(database);
+    throw error;
+  }
+}
+
+function rollBack(database: DatabaseSync): void {
+  try {
+    database.exec("ROLLBACK");
+  } catch {
+    // SQLite did it by itself, as it does when the disk is full.
   }
 }
 
