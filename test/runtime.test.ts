@@ -77,4 +77,25 @@ describe("outside of Node", () => {
       expect(results).toEqual(expect.arrayContaining(expected));
     },
   );
+
+  it("a store in memory keeps, tells and lets one writer win", async () => {
+    const code = await bundle(`
+      import { memoryStore, storeKey, updateEntry } from "./src/store/index.ts";
+      export async function run() {
+        const store = memoryStore();
+        const told = [];
+        const end = await store.subscribe("count/", ({ type }) => told.push(type));
+        const key = storeKey("count", "\ud800");
+        await Promise.all(Array.from({ length: 5 }, () => updateEntry(store, key, (count = 0) => count + 1)));
+        await store.put(key, { list: [1, { a: null }] }, { ttlMs: 60000 });
+        await store.delete(key);
+        await end();
+        return JSON.stringify(told);
+      }
+    `);
+    const context = createContext(webGlobals(), { codeGeneration: { strings: false, wasm: false } });
+    runInContext(code, context);
+    const told = JSON.parse(await (runInContext("bundle.run()", context) as Promise<string>));
+    expect(told).toEqual(["put", "put", "put", "put", "put", "put", "delete"]);
+  });
 });

@@ -63,3 +63,8 @@ function shown(value: unknown): string {
   const text = typeof value === "string" ? JSON.stringify(value) : String(value);
   return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }
+
+/** A setting of a driver. @throws TypeError */
+export function checkMs(name: string, ms: number): void {
+  if (!(ms > 0 && ms <= 2 ** 31 - 1)) throw new TypeError(`${name} is ${shown(ms)}. Expected milliseconds above 0.`);
+}

@@ -1,5 +1,5 @@
 import { isToolError } from "../errors.ts";
-import { checkDelete, checkKey, checkList, checkPrefix, checkPut, endOf } from "./arguments.ts";
+import { checkDelete, checkKey, checkList, checkMs, checkPrefix, checkPut, endOf } from "./arguments.ts";
 import { closed, conflict, failed, unreadable } from "./errors.ts";
 import { createListeners } from "./listeners.ts";
 import { connectionOf, type IoRedisClient, type NodeRedisClient, type Subscription } from "./redis-clients.ts";
@@ -29,6 +29,8 @@ const PAGE = 100;
 export function redisStore(client: NodeRedisClient | IoRedisClient, options: RedisStoreOptions = {}): Store {
   const name = "redis";
   const { prefix: storePrefix = "toolstream", timeoutMs = 10_000 } = options;
+  if (storePrefix === "" || /[{}]/.test(storePrefix)) throw new TypeError("prefix is empty, or has braces in it.");
+  checkMs("timeoutMs", timeoutMs);
   const connection = connectionOf(client);
   // In braces: in one slot, as scripts need it where keys are spread by their names.
   const entryPrefix = `{${storePrefix}}:entry:`;

@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { isToolError, ToolError } from "../errors.ts";
-import { checkDelete, checkKey, checkList, checkPrefix, checkPut, endOf } from "./arguments.ts";
+import { checkDelete, checkKey, checkList, checkMs, checkPrefix, checkPut, endOf } from "./arguments.ts";
 import { closed, conflict, failed, unreadable } from "./errors.ts";
 import { createListeners } from "./listeners.ts";
 import type { ListOptions, PutOptions, Store, StoreEntry } from "./store.ts";
@@ -63,6 +63,8 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
   const name = "sqlite";
   const { path, busyTimeoutMs = 5_000, pollMs = 50 } = typeof options === "string" ? { path: options } : options;
   if (typeof path !== "string" || path === "") throw new TypeError("sqliteStore() needs the path of its file.");
+  checkMs("busyTimeoutMs", busyTimeoutMs);
+  checkMs("pollMs", pollMs);
   const database = open(path, busyTimeoutMs);
   const listeners = createListeners();
   let isClosed = false;

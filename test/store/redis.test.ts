@@ -19,6 +19,13 @@ describe("redisStore() takes a client of one server, and says so", () => {
   });
 });
 
+it("settings that can not be meant are refused", () => {
+  const client = new Redis({ lazyConnect: true });
+  expect(() => redisStore(client, { prefix: "" })).toThrow(TypeError);
+  expect(() => redisStore(client, { prefix: "a}b" })).toThrow(TypeError);
+  expect(() => redisStore(client, { timeoutMs: 0 })).toThrow(/timeoutMs is 0/);
+});
+
 describe.skipIf(redisMissing !== undefined)("on a server", () => {
   let server: RedisServer;
   let admin: Redis;
