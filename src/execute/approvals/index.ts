@@ -19,3 +19,27 @@ export type {
   Principal,
   SubscribeOptions,
 } from "./types.ts";
+export { approvalFeed, type FeedOptions } from "./feed.ts";
+export type { ApprovalClient, Authenticate, AuthenticatedClient, GuardOptions, RateLimit } from "./guard.ts";
+export { approvalHandler, type ApprovalHandlerOptions } from "./http.ts";
+export type {
+  ClientMessage,
+  DecidedMessage,
+  DecideMessage,
+  ErrorMessage,
+  FeedMessage,
+  OutcomeMessage,
+  ReadyMessage,
+  RequestedMessage,
+  ResumeMessage,
+  ServerMessage,
+  WireErrorCode,
+} from "./protocol.ts";
+export { approvalSession, type ApprovalSession, type ApprovalSessionOptions } from "./session.ts";
+export {
+  approvalSockets,
+  type ApprovalSocket,
+  type ApprovalSockets,
+  type ApprovalSocketsOptions,
+  type UpgradeRequest,
+} from "./sockets.ts";
