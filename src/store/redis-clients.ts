@@ -39,10 +39,11 @@ export function connectionOf(client: NodeRedisClient | IoRedisClient): RedisConn
   if (typeof shape.duplicate === "function" && shape.isCluster !== true) {
     if (typeof shape.call === "function" && typeof shape.status === "string") return ioRedis(client as IoRedisClient);
     const isNodeRedis = typeof shape.sendCommand === "function" && typeof shape.isOpen === "boolean";
-    if (isNodeRedis && !("slots" in shape)) return nodeRedis(client as NodeRedisClient);
+    // Only a client of one server can select a database: no cluster, pool or sentinel has it.
+    if (isNodeRedis && "select" in shape) return nodeRedis(client as NodeRedisClient);
   }
   throw new TypeError(
-    'redisStore() needs a client of one server: createClient() of "redis" or new Redis() of "ioredis". Clusters and pools are not supported.',
+    'redisStore() needs a client of one server: createClient() of "redis" or new Redis() of "ioredis". Clusters, pools and sentinels are not supported.',
   );
 }
 

@@ -1,6 +1,6 @@
 import { createServer, connect, type AddressInfo, type Socket } from "node:net";
 import { Cluster, Redis } from "ioredis";
-import { createClient, createClientPool, createCluster } from "redis";
+import { createClient, createClientPool, createCluster, createSentinel } from "redis";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
 import { redisStore, type IoRedisClient, type NodeRedisClient } from "../../src/store/redis.ts";
 import { redisMissing, startRedis, type RedisServer } from "./redis-server.ts";
@@ -13,6 +13,7 @@ describe("redisStore() takes a client of one server, and says so", () => {
     ["a cluster of ioredis", cluster],
     ["a cluster of redis", createCluster({ rootNodes: [] })],
     ["a pool of redis", createClientPool()],
+    ["sentinels of redis", createSentinel({ name: "none", sentinelRootNodes: [{ host: "127.0.0.1", port: 1 }] })],
   ])("not %s", (_, client) => {
     expect(() => redisStore(client as never)).toThrow(TypeError);
     expect(() => redisStore(client as never)).toThrow(/a client of one server/);
