@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { mark, onLinux, program, shTool } from "./support.ts";
+import { mark, onLinux, PATIENT, program, shTool } from "./support.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
 
@@ -32,11 +32,11 @@ describe.runIf(onLinux)("B19: when the host ends, what it started ends", () => {
     const { env, left } = mark();
     const { child, closed, printed } = startHost(program(hangs), ending, env);
     if (signal !== undefined) {
-      await vi.waitFor(() => expect(printed()).toBe("running\n"), { timeout: 20_000 });
+      await vi.waitFor(() => expect(printed()).toBe("running\n"), PATIENT);
       child.kill(signal);
     }
     expect(await closed).toBe(outcome);
-    await vi.waitFor(() => expect(left()).toEqual([]));
+    await vi.waitFor(() => expect(left()).toEqual([]), PATIENT);
   });
 });
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { ToolContext } from "../../src/index.ts";
 import { ExecutableError, loadExecutable } from "../../src/executable/index.ts";
-import { call, execute, failure, folder, hostile, mark, onLinux, program, shTool } from "./support.ts";
+import { call, execute, failure, folder, hostile, mark, onLinux, PATIENT, program, shTool } from "./support.ts";
 
 // Each starts processes, on machines that may have much else to do.
 vi.setConfig({ testTimeout: 60_000 });
@@ -14,7 +14,7 @@ describe("--schema", () => {
     const { env, left } = mark();
     const error = await failure(loadExecutable(hostile("hang-on-schema"), { schemaTimeoutMs: 200, graceMs: 100, env }));
     expect(error).toMatchObject({ code: "timeout", message: expect.stringContaining("took longer than 200 ms") });
-    if (onLinux) await vi.waitFor(() => expect(left()).toEqual([]));
+    if (onLinux) await vi.waitFor(() => expect(left()).toEqual([]), PATIENT);
   });
 
   it("that floods is ended at the limit", async () => {
@@ -166,7 +166,7 @@ describe("B19: time and the process tree", () => {
       code: "timeout",
       message: `The program took longer than 300 ms and was ended.`,
     });
-    if (onLinux) await vi.waitFor(() => expect(left()).toEqual([]));
+    if (onLinux) await vi.waitFor(() => expect(left()).toEqual([]), PATIENT);
   });
 
   it("keeps what was printed until then", async () => {
@@ -184,13 +184,13 @@ describe("B19: time and the process tree", () => {
   it("grandchild-holds-stdout: the answer is taken when the program ends", async () => {
     const { env, left } = mark();
     expect(await call("grandchild-holds-stdout", { graceMs: 100, env })).toBe("answered");
-    if (onLinux) await vi.waitFor(() => expect(left()).toEqual([]));
+    if (onLinux) await vi.waitFor(() => expect(left()).toEqual([]), PATIENT);
   });
 
   it("leaves-work-behind: nothing of a call outlives it", async () => {
     const { env, left } = mark();
     expect(await call("leaves-work-behind", { env })).toBe("answered");
-    if (onLinux) await vi.waitFor(() => expect(left()).toEqual([]));
+    if (onLinux) await vi.waitFor(() => expect(left()).toEqual([]), PATIENT);
   });
 
   it("ends everything when the caller gives up", async () => {
@@ -198,10 +198,10 @@ describe("B19: time and the process tree", () => {
     const gaveUp = new AbortController();
     const context = { signal: gaveUp.signal };
     const running = failure(call("forks-and-hangs", { graceMs: 100, env, context }));
-    if (onLinux) await vi.waitFor(() => expect(left().length).toBeGreaterThan(1), { timeout: 10_000 });
+    if (onLinux) await vi.waitFor(() => expect(left().length).toBeGreaterThan(1), PATIENT);
     gaveUp.abort(new Error("enough"));
     expect(await running).toMatchObject({ code: "aborted", cause: new Error("enough") });
-    if (onLinux) await vi.waitFor(() => expect(left()).toEqual([]));
+    if (onLinux) await vi.waitFor(() => expect(left()).toEqual([]), PATIENT);
   });
 
   it("starts nothing for a caller who has given up already", async () => {
@@ -238,7 +238,7 @@ describe("B20: stdin and stdout", () => {
     const error = await failure(call(name, options));
     expect(error).toMatchObject({ code: "too_large", message: expect.stringContaining(`100000 bytes to ${stream}`) });
     expect(error.run.stdout.length + error.run.stderr.length).toBeLessThan(40_000);
-    if (onLinux) await vi.waitFor(() => expect(left()).toEqual([]));
+    if (onLinux) await vi.waitFor(() => expect(left()).toEqual([]), PATIENT);
   });
 
   it.each([
