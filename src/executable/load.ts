@@ -26,7 +26,7 @@ export interface ExecutableInfo {
  * input as JSON on stdin and `{"success": true, "result": ...}` or `{"success": false, "error": "..."}` as JSON on stdout.
  * No shell, no argument of the model's, no environment but an allow-list; limits of time and size that hold.
  *
- * `tool.metadata` has the digest of the file as `digest`, and {@link ExecutableInfo} as `executable`: what an approval
+ * `tool.metadata` has the digest of the file as `executableDigest`, and {@link ExecutableInfo} as `executable`: what an approval
  * is bound to. A file that changes is noticed at the next call, which then fails with `executable_changed`.
  *
  * Lines `{"progress": ...}` on stderr go to `context.progress()`; what an answer has as `metadata.undo` goes to
@@ -58,7 +58,7 @@ export async function loadExecutable(path: string, options: ExecutableOptions = 
       // An executor's own limit is for handlers that know none; this one does, and says better what happened.
       timeoutMs: Math.min(settings.timeoutMs + 2 * settings.graceMs, 2 ** 31 - 1),
       ...settings.policy,
-      metadata: { ...definition.metadata, digest: checked.digest, executable: Object.freeze(executable) },
+      metadata: { ...definition.metadata, executableDigest: checked.digest, executable: Object.freeze(executable) },
       ...(definition.description === undefined ? {} : { description: definition.description }),
       ...(definition.outputSchema === undefined ? {} : { outputSchema: definition.outputSchema }),
       execute: call,

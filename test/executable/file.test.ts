@@ -206,7 +206,7 @@ describe("B15: a file that changes between approval and call", () => {
     const error = await failure(execute(tool));
     expect(error).toMatchObject(changed);
     expect(error.message).not.toContain(path); // the model reads it
-    expect((await loadExecutable(path)).metadata["digest"]).not.toBe(tool.metadata["digest"]);
+    expect((await loadExecutable(path)).metadata["executableDigest"]).not.toBe(tool.metadata["executableDigest"]);
   });
 
   it("is noticed at once, in the same tick of the clock, with the same size and time", async () => {

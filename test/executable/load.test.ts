@@ -31,8 +31,8 @@ describe("loadExecutable()", () => {
       effect: "write",
       metadata: {
         version: "1.2",
-        digest: expect.stringMatching(/^sha256:[\da-f]{64}$/),
-        executable: { path, realPath: path, digest: tool.metadata["digest"] },
+        executableDigest: expect.stringMatching(/^sha256:[\da-f]{64}$/),
+        executable: { path, realPath: path, digest: tool.metadata["executableDigest"] },
       },
     });
     expect(tool.inputSchema.jsonSchema).toEqual({
