@@ -41,7 +41,9 @@ export class EventLog {
   append(event: NewEvent, once = false): Promise<ToolEvent | undefined> {
     const tail = this.#tailOf(event.runId);
     tail.waiting++;
-    const appended = tail.last.then(() => this.#append(tail, event, once));
+    // A process that has not followed the log can not tell what is in it.
+    const isNew = tail.seq === undefined && tail.waiting === 1 && event.type !== "tool.invoked";
+    const appended = tail.last.then(() => this.#append(tail, event, once || isNew));
     tail.last = appended.catch(() => {}).finally(() => tail.waiting--);
     return appended;
   }
@@ -57,7 +59,12 @@ export class EventLog {
 
   async #append(tail: Tail, event: NewEvent, once: boolean): Promise<ToolEvent | undefined> {
     const identity = identityOf(event as ToolEvent);
-    if (once && (await this.read(event.runId)).some((told) => identityOf(told) === identity)) return undefined;
+    if (once && identity !== undefined) {
+      const told = await this.read(event.runId);
+      if (told.some((one) => identityOf(one) === identity)) return undefined;
+      // From here on, and no further: what others write meanwhile is met below.
+      tail.seq = told.at(-1)?.seq ?? 0;
+    }
     tail.seq ??= await this.#findLast(event.runId);
     for (let seq = tail.seq + 1; ; seq++) {
       const numbered = { ...event, seq } as ToolEvent;
