@@ -31,6 +31,9 @@ export const TOOL_ERROR_CODES = [
   "invalid_tool", // a definition that can not be used
   "duplicate_tool", // two tools of one name in one set
   "schema_loss", // the provider's schema dialect can not say what the schema says
+  // calls in text
+  "invalid_call", // the call is written in a way that can not be read
+  "unresolved", // the call waits for the result of another one, or can not have it
   // the stream as a whole
   "invalid_event", // an event that is not JSON
   "event_too_large", // one event passed the limit
@@ -59,6 +62,20 @@ export const TOOL_ERROR_CODES = [
   "approval_expired", // nobody decided in time
   "approval_void", // what was shown is not what would run any more
   "invalid_approval", // a stored request that can not be what this library has written
+  // runs
+  "unknown_run", // there is no such conversation
+  "run_open", // the conversation has calls without a result
+  "run_busy", // another process, or another call, works on the run
+  "not_waiting", // the run is completed: there is nothing to resume
+  "lease_lost", // another process has taken the run over
+  "unknown_call", // no call of that id waits for a result
+  "already_answered", // the call has its result; the first one counts
+  "invalid_result", // the result is none, or does not fit the tool
+  "max_steps", // the run has had as many turns as it may
+  "budget_exceeded", // calls, tokens or time are used up
+  "wrong_wire", // the conversation is in another provider's form
+  "invalid_checkpoint", // what is stored of a run is damaged
+  "checkpoint_newer", // what is stored of a run was written by a newer version
 ] as const;
 
 export type ToolErrorCode = (typeof TOOL_ERROR_CODES)[number];

@@ -1,5 +1,6 @@
 import type { Adapter, ToolChoice, ToolsOptions } from "./adapter.ts";
 import type { ReadOptions, TurnStream } from "./read.ts";
+import type { Turn } from "./stream/events.ts";
 import type { ToolSource } from "./tool/tool-set.ts";
 
 /** What a model is asked. */
@@ -56,6 +57,8 @@ export interface Conversation<Message = any> {
    * a result without its call is dropped.
    */
   pair(messages: readonly Message[]): Message[];
+  /** The turn is not over, though nothing is called: asked again with its own message, the provider goes on with it. */
+  goesOn?(turn: Turn): boolean;
   /** A result with images, to be given to `adapter.toolResult()`; missing where results hold no images. */
   imageResult?(output: unknown, images: readonly ResultImage[]): unknown;
 }

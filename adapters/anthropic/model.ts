@@ -69,6 +69,8 @@ export function messagesModel(
 export const conversation: Conversation<MessageParam> = {
   userMessage: (text) => ({ role: "user", content: text }),
   pair: (messages) => pairMessages(messages, PAIRING),
+  // https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
+  goesOn: ({ providerFinishReason }) => providerFinishReason === "pause_turn",
   imageResult: (output, images) =>
     resultContent([
       { type: "text", text: outputText(output) } satisfies TextBlockParam,

@@ -1,0 +1,117 @@
+import type { ApprovalRequest } from "../execute/approvals/types.ts";
+import type { ExecutionContext } from "../execute/context.ts";
+import type { ToolExecutor } from "../execute/executor.ts";
+import type { Outcome } from "../execute/outcome.ts";
+import type { Model } from "../model.ts";
+import type { ToolRegistry } from "../tool/registry.ts";
+import { ToolUse } from "../tool/use.ts";
+import type { Answers } from "./answers.ts";
+import { answeredCall, canceledCall, failure, invalidCall, unknownCall, useOf, type Settled } from "./calls.ts";
+import type { CallRecord, CallStatus, TurnRow } from "./format.ts";
+import { partition } from "./partition.ts";
+
+/** What there is for settling the calls of a turn. */
+export interface SettleRequest {
+  readonly turn: TurnRow;
+  readonly model: Model;
+  readonly tools: ToolRegistry;
+  readonly executor: ToolExecutor;
+  readonly answers: Answers;
+  readonly context: ExecutionContext;
+  /** The calls as they were read, where this process has read them. */
+  readonly uses: ReadonlyMap<string, ToolUse>;
+}
+
+/** All calls have come out, or some wait. */
+export type Settlement =
+  | { readonly isOpen: false; readonly settled: readonly Settled[] }
+  | {
+      readonly isOpen: true;
+      /** That the caller has to execute now. */
+      readonly external: readonly CallRecord[];
+      readonly approvals: readonly ApprovalRequest[];
+    };
+
+/**
+ * Executes the internal calls of a turn and takes the results of the external ones, group after group, as far as it goes.
+ * What was executed before is on the executor's record, so that this may be done again at any time, in any process.
+ */
+export async function settleCalls(request: SettleRequest): Promise<Settlement> {
+  const { turn, model, tools, answers } = request;
+  const settled = new Map<string, Settled>();
+  for (const call of turn.calls) if (call.mode === "invalid") settled.set(call.invocationId, invalidCall(call));
+  for (;;) {
+    const open = partition(turn.calls, ({ invocationId }) => settled.has(invocationId));
+    if (open.internal.length + open.external.length === 0) break;
+    await answers.expire(open.external);
+    const approvals = await executeCalls(request, open.internal, settled);
+    const given = await answers.read();
+    const external = open.external.filter((call) => {
+      const answer = given.get(call.invocationId);
+      if (answer !== undefined) settled.set(call.invocationId, answeredCall(call, answer, tools, model));
+      return answer === undefined;
+    });
+    if (external.length + approvals.length > 0) return { isOpen: true, external, approvals };
+  }
+  return { isOpen: false, settled: turn.calls.map(({ invocationId }) => settled.get(invocationId)!) };
+}
+
+/** Executes what can be; gives the approvals that are waited for. */
+async function executeCalls(
+  { executor, context, tools, uses }: SettleRequest,
+  calls: readonly CallRecord[],
+  settled: Map<string, Settled>,
+): Promise<ApprovalRequest[]> {
+  const ready: ToolUse[] = [];
+  for (const call of calls) {
+    const use = uses.get(call.invocationId) ?? useOf(call, tools);
+    if (use instanceof ToolUse && use.tool.mode === "internal") ready.push(use);
+    else if (!(use instanceof ToolUse)) settled.set(call.invocationId, failure(call, "unknown", use.code, use.message));
+    else settled.set(call.invocationId, unknownCall(call));
+  }
+  const startedAt = Date.now();
+  const outcomes = ready.length === 0 ? [] : await executor.executeAll(ready, context);
+  const approvals: ApprovalRequest[] = [];
+  for (const outcome of outcomes) {
+    if (outcome.status === "awaiting_approval") approvals.push(outcome.approval);
+    else settled.set(outcome.invocationId, executed(outcome, startedAt));
+  }
+  return approvals;
+}
+
+function executed(outcome: Exclude<Outcome, { status: "awaiting_approval" }>, startedAt: number): Settled {
+  const { invocationId, status, use, replayed } = outcome;
+  const at = Date.now();
+  return {
+    record: {
+      invocationId,
+      status: status satisfies CallStatus,
+      at,
+      ...("error" in outcome && { message: outcome.error.message }),
+      ...(!replayed && { durationMs: at - startedAt }),
+    },
+    outcome: "error" in outcome ? outcome.error : use,
+  };
+}
+
+/** Gives up what is open: what has come out counts, what was begun is unknown, the rest was not executed. */
+export async function cancelCalls(request: SettleRequest): Promise<readonly Settled[]> {
+  const { turn, model, tools, answers, executor, context } = request;
+  const given = await answers.read();
+  const actions = new Map((await executor.actions(context.runId)).map((action) => [action.invocationId, action]));
+  const settled = new Map<string, Settled>();
+  const ended: CallRecord[] = [];
+  for (const call of turn.calls) {
+    const { invocationId, mode } = call;
+    const answer = given.get(invocationId);
+    const status = actions.get(invocationId)?.status;
+    if (mode === "invalid") settled.set(invocationId, invalidCall(call));
+    else if (answer !== undefined) settled.set(invocationId, answeredCall(call, answer, tools, model));
+    else if (mode === "external" || status === "started") settled.set(invocationId, unknownCall(call));
+    else if (status === undefined || status === "planned") settled.set(invocationId, canceledCall(call));
+    else ended.push(call);
+  }
+  // On record: nothing runs again.
+  await executeCalls(request, ended, settled);
+  return turn.calls.map(({ invocationId }) => settled.get(invocationId)!);
+}
