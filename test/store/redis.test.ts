@@ -130,6 +130,7 @@ describe.skipIf(redisMissing !== undefined)("on a server", () => {
     it("fails while the server is away, and after that its versions do not begin anew", async () => {
       const own = await startRedis();
       const { store } = storeOf(await clientOf(own.port), { timeoutMs: 300 });
+      for (let write = 0; write < 20; write++) await store.put("a", write);
       const { version } = await store.put("a", 1);
       const seen: string[] = [];
       await store.subscribe("a", ({ type, key }) => void seen.push(`${type} ${key}`));
