@@ -119,10 +119,10 @@ export class ToolExecutor {
    * @throws TypeError for a caller's mistake: no `runId`, an external tool, a use that was executed elsewhere, or an
    *   invocation id that another call of the run has
    */
-  execute<Output>(use: ToolUse<any, Output>, context: ExecutionContext): Promise<Outcome<Output>> {
+  execute<Use extends ToolUse>(use: Use, context: ExecutionContext): Promise<Outcome<OutputOf<Use>>> {
     checkUse(use);
     checkContext(context);
-    return this.#execute(use, context, createSchedule(1)(false)) as Promise<Outcome<Output>>;
+    return this.#execute(use, context, createSchedule(1)(false)) as Promise<Outcome<OutputOf<Use>>>;
   }
 
   /**
@@ -198,6 +198,9 @@ export class ToolExecutor {
     }
   }
 }
+
+/** What the handler behind a use gives. */
+type OutputOf<Use> = Use extends ToolUse<any, infer Output> ? Output : never;
 
 function executableDigestOf({ metadata }: Tool): string | undefined | Promise<string | undefined> {
   const { executableDigest } = metadata as { executableDigest?: unknown };
