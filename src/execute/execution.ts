@@ -343,7 +343,7 @@ export class Execution {
         timeoutMs: this.#context.timeoutMs ?? tool.timeoutMs ?? this.#deps.timeoutMs,
         signal: this.#context.signal,
       });
-    const running = this.#span === undefined ? run() : this.#span.run(run);
+    const running = this.#inSpan(run);
     held.beat(this.#deps.leaseMs, running.lose);
     const end = await running.ended;
     held.stopBeating();
@@ -679,6 +679,18 @@ export class Execution {
     } catch {
       this.#span = undefined;
     }
+  }
+
+  /** Once, also if the telemetry fails before or after. */
+  #inSpan<T>(run: () => T): T {
+    let running: { readonly value: T } | undefined;
+    const begin = () => (running ??= { value: run() });
+    try {
+      this.#span?.run(begin);
+    } catch {
+      // Begun in its span, or below.
+    }
+    return begin().value;
   }
 
   #endSpan(outcome: Outcome, durationMs?: number): void {

@@ -8,28 +8,8 @@ export type { ActionStatus, UndoState } from "./ledger.ts";
 // Rules
 export { allow, ask, deny, type Authorize, type AuthorizedCall, type Verdict } from "./gate.ts";
 
-// Approvals
-export { ApprovalService, type ApprovalServiceOptions, type MayDecide } from "./approvals/index.ts";
-export { ApprovalError, approvalDigest, approvedInput } from "./approvals/index.ts";
-export type {
-  ApprovalAsk,
-  ApprovalErrorCode,
-  ApprovalEvent,
-  ApprovalGrant,
-  ApprovalRequest,
-  Approvals,
-  ApprovalStatus,
-  ApprovedThing,
-  AwaitOptions,
-  Decision,
-  GrantOptions,
-  GrantPlace,
-  GrantScope,
-  ListApprovals,
-  Principal,
-  SubscribeOptions,
-  ValidateInput,
-} from "./approvals/index.ts";
+// Approvals: toolstream/approvals has the rest
+export type { ApprovalAsk, ApprovalRequest, Approvals, Principal } from "./approvals/index.ts";
 
 // Events
 export type { DenyReason, EventBase, EventBody, ToolEvent } from "./events.ts";

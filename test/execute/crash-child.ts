@@ -9,7 +9,8 @@
 import { appendFileSync } from "node:fs";
 import { z } from "zod";
 import { defineTool } from "../../src/index.ts";
-import { ApprovalService, ToolExecutor, type Outcome } from "../../src/execute/index.ts";
+import { ApprovalService } from "../../src/execute/approvals/index.ts";
+import { ToolExecutor, type Outcome } from "../../src/execute/index.ts";
 import type { Store } from "../../src/store/index.ts";
 import { sqliteStore } from "../../src/store/sqlite.ts";
 

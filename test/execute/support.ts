@@ -1,12 +1,7 @@
 import { z } from "zod";
 import { defineTool, type ToolDefinition, type ToolUse } from "../../src/index.ts";
-import {
-  ApprovalService,
-  ToolExecutor,
-  type ApprovalServiceOptions,
-  type ToolEvent,
-  type ToolExecutorOptions,
-} from "../../src/execute/index.ts";
+import { ApprovalService, type ApprovalServiceOptions } from "../../src/execute/approvals/index.ts";
+import { ToolExecutor, type ToolEvent, type ToolExecutorOptions } from "../../src/execute/index.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
 
 export type Options = Partial<ToolExecutorOptions>;
