@@ -8,8 +8,18 @@ export type { ActionStatus, UndoState } from "./ledger.ts";
 // Rules
 export { allow, ask, deny, type Authorize, type AuthorizedCall, type Verdict } from "./gate.ts";
 
-// Approvals: toolstream/approvals has the rest
-export type { ApprovalAsk, ApprovalRequest, Approvals, Principal } from "./approvals/index.ts";
+// Approvals: those who only decide import toolstream/approvals
+export { ApprovalError, ApprovalService, approvedInput } from "./approvals/index.ts";
+export type {
+  ApprovalAsk,
+  ApprovalRequest,
+  Approvals,
+  ApprovalServiceOptions,
+  ApprovalStatus,
+  Decision,
+  MayDecide,
+  Principal,
+} from "./approvals/index.ts";
 
 // Events
 export type { DenyReason, EventBase, EventBody, ToolEvent } from "./events.ts";
