@@ -6,7 +6,8 @@
  */
 import { appendFileSync } from "node:fs";
 import { z } from "zod";
-import { ApprovalService, ToolExecutor } from "../../../src/execute/index.ts";
+import { ApprovalService } from "../../../src/execute/approvals/index.ts";
+import { ToolExecutor } from "../../../src/execute/index.ts";
 import { sqliteStore } from "../../../src/store/sqlite.ts";
 import type { Store } from "../../../src/store/index.ts";
 import { defineTool } from "../../../src/tool/tool.ts";

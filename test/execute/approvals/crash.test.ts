@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { ApprovalService } from "../../../src/execute/index.ts";
+import { ApprovalService } from "../../../src/execute/approvals/index.ts";
 import { sqliteStore } from "../../../src/store/sqlite.ts";
 import { ask } from "./socket-server.ts";
 
