@@ -50,10 +50,6 @@ export function hostile(name: string): string {
   return path;
 }
 
-export function hostileNames(): string[] {
-  return readdirSync(sources).toSorted();
-}
-
 /** Loads a hostile program and calls it. */
 export async function call(
   name: string,
