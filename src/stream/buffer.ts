@@ -253,11 +253,13 @@ export class ToolBuffer {
     const outcome =
       chunk.errorType === "truncated"
         ? truncated(state, chunk.error)
-        : failure(
-            state,
-            "rejected",
-            `The provider refused the call of ${name}: ${chunk.error ?? chunk.errorType ?? "it gave no reason"}`,
-          );
+        : chunk.errorType === "unreadable"
+          ? failure(state, "invalid_call", unreadable(name, chunk.error))
+          : failure(
+              state,
+              "rejected",
+              `The provider refused the call of ${name}: ${chunk.error ?? chunk.errorType ?? "it gave no reason"}`,
+            );
     this.#put(state, outcome);
   }
 
@@ -377,6 +379,10 @@ function truncated(state: CallState, why?: string): ToolCallError {
 function badArguments(name: string, message: string): string {
   const said = `The arguments of ${name} ${sentence(message)}`;
   return / again\b/.test(message) ? said : `${said} Send the call again.`;
+}
+
+function unreadable(name: string, why = "it is written in no way that is known"): string {
+  return `The call of ${name} can not be read: ${sentence(why)} Correct it and send it again.`;
 }
 
 /** With a full stop, where it has none. */
