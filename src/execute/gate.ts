@@ -27,7 +27,8 @@ export function ask(message?: string): Verdict {
 /** What a policy is told about the call. */
 export interface AuthorizedCall {
   readonly tool: Tool;
-  readonly input: unknown;
+  /** As the handler would get it: of the type that this tool's schema gives. */
+  readonly input: any;
   /** The action of this run that had the same provider's id, tool and input already: a replay, most likely. */
   readonly repeatOf: string | undefined;
 }

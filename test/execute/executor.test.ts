@@ -319,7 +319,7 @@ describe("authorize", () => {
     const { tool, ran } = counted();
     const { executor } = setup([tool], {
       authorize: ({ input }, { principal }) => {
-        const { n } = input as { n: number };
+        const { n } = input;
         return n === 1 ? allow() : n === 2 ? deny(`not for ${principal!.id}`) : ask("Really?");
       },
     });
