@@ -154,7 +154,8 @@ export class Orchestrator<Message = any> {
   /** How a conversation stands; changes nothing. `undefined` when there is none. */
   async get(conversationId: string): Promise<OrchestrationResult<Message> | undefined> {
     const stored = await readRun(this.#deps.store, conversationId);
-    return stored && resultOf(stored, await storedStop(this.#deps, stored));
+    if (stored === undefined || hasNotBegun(stored)) return undefined;
+    return resultOf(stored, await storedStop(this.#deps, stored));
   }
 
   /** The runs that are stored, in the order of their conversations' keys. What can not be read is left out. */
@@ -164,7 +165,7 @@ export class Orchestrator<Message = any> {
       try {
         const head = readHead(value, decodeURIComponent(key.slice("run/".length)));
         const { conversationId, runId, status, wire, startedAt, updatedAt } = head;
-        const fits = filter.status === undefined || filter.status === status;
+        const fits = head.rows > 0 && (filter.status === undefined || filter.status === status);
         return fits ? [{ conversationId, runId, status, wire, startedAt, updatedAt }] : [];
       } catch {
         return [];
@@ -183,7 +184,7 @@ export class Orchestrator<Message = any> {
     for (;;) {
       await waitForRelease(store, conversationId, signal);
       const stored = await readRun(store, conversationId);
-      if (stored === undefined) throw unknownRun(conversationId);
+      if (stored === undefined || hasNotBegun(stored)) throw unknownRun(conversationId);
       const stop = await storedStop(this.#deps, stored);
       const isStill = stored.head.status === "completed" || stored.head.status === "error";
       if (isStill || signal?.aborted === true) return resultOf(stored, stop);
@@ -229,7 +230,7 @@ export class Orchestrator<Message = any> {
   async #resume(conversationId: string, options: ResumeOptions, emit?: Emit): Promise<OrchestrationResult<Message>> {
     const { toolResults = [], approvals = [], signal } = options;
     const before = await readRun(this.#deps.store, conversationId);
-    if (before === undefined) throw unknownRun(conversationId);
+    if (before === undefined || hasNotBegun(before)) throw unknownRun(conversationId);
     this.#checkWire(before);
     if (isHeld(before.head)) throw busy(conversationId);
     // Of a completed run this says which results it has had.
@@ -400,6 +401,11 @@ export class Orchestrator<Message = any> {
 
 /** The limits that a `resume()` lifts. */
 const LIMITS: ReadonlySet<string> = new Set(["max_steps", "budget_exceeded", "truncated"]);
+
+/** Its process died before it had stored what was said: nobody was told of it, and `run()` begins it again. */
+function hasNotBegun({ rows }: StoredRun): boolean {
+  return rows.length === 0;
+}
 
 function newId(kind: string): string {
   return `${kind}_${crypto.randomUUID().replaceAll("-", "")}`;

@@ -48,8 +48,8 @@ export const encoders: Readonly<Record<string, (turn: NeutralTurn) => Uint8Array
       add({ id: "msg_1", type: "message", role: "assistant", status: "completed", content }, delta);
     }
     for (const [at, { id, name, args }] of calls.entries()) {
-      const text = JSON.stringify(args);
-      add({ id: `fc_${at}`, type: "function_call", call_id: id, name, arguments: text, status: "completed" });
+      const written = JSON.stringify(args);
+      add({ id: `fc_${at}`, type: "function_call", call_id: id, name, arguments: written, status: "completed" });
     }
     const response = { id: "resp_1", object: "response", model: "m" };
     return sse([
