@@ -13,11 +13,13 @@ const OURS = "toolstream bytes + input";
 const LABELS: Readonly<Record<string, string>> = {
   [OURS]: "toolstream, live input read",
   "floor a": "written by hand, no live input",
+  "assistant-stream, on the raw SDK": "assistant-stream",
 };
 
 /** One way to use each library; the parsers alone read no stream. */
 const SHOWN = new Set([
-  ...Object.keys(LABELS),
+  OURS,
+  "floor a",
   "openai, raw",
   "openai, helper",
   "anthropic, raw",
@@ -44,7 +46,7 @@ const LABEL = 200;
 const ROW = 20;
 
 /** Longer bars are cut. */
-const MOST = 40;
+const MOST = 25;
 
 /** @returns none when the peers were not measured */
 export function chartOf(results: readonly Result[]): string | undefined {
@@ -62,7 +64,7 @@ export function chartOf(results: readonly Result[]): string | undefined {
     }
     top += 34 + ROW * Math.max(...line.map(({ bars }) => bars.length)) + 22;
   }
-  const height = top + 4;
+  const height = top - 14;
   const caption =
     "Time from the bytes of a stream to its tool calls, as a multiple of a hand-written loop. Shorter is faster.";
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img" aria-label="${caption}">
@@ -101,7 +103,7 @@ function barsOf(results: readonly Result[], { workload, wire }: (typeof panels)[
       .filter(({ beside, packing }) => beside !== undefined && packing === "event")
       .filter((one) => one.workload === workload && one.wire === wire && SHOWN.has(one.row))
       // Ours and the floor are measured beside both kinds of peers.
-      .filter((one) => !(one.row in LABELS) || one.beside === "linear")
+      .filter(({ row, beside }) => beside === "linear" || (row !== OURS && row !== "floor a"))
       .map(({ row, ratio }): Bar => {
         const kind = row === OURS ? "ours" : row === "floor a" ? "floor" : "peer";
         return { label: LABELS[row] ?? row, value: ratio, kind };

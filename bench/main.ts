@@ -3,11 +3,11 @@
  *
  *     node bench/main.ts [--quick] [--only TEXT] [--json] [--no-peers] [--write]
  *
- * Without options everything is measured, which takes some twenty minutes, and bench/RESULTS.md and bench/results.svg are
- * written; `--write` writes them after a shorter run, too. `--quick` takes under a minute and is too short to be exact.
- * `--only` measures what has TEXT in its label (`W2`, `W3 2 KiB anthropic`, `peers`, `memory`, `imports`) or, where no
- * label has it, the rows that have it in their name. The peers are installed in bench/node_modules when they are missing;
- * `--quick` then goes without them. docs/performance.md says what the rows mean.
+ * Without options everything is measured, which takes half an hour or more and 4 GB of memory, and bench/RESULTS.md and
+ * bench/results.svg are written; `--write` writes them after a shorter run, too. `--quick` takes under a minute and is
+ * too short to be exact. `--only` measures what has TEXT in its label (`W2`, `W3 2 KiB anthropic`, `peers`, `memory`,
+ * `imports`) or, where no label has it, the rows that have it in their name. The peers are installed in
+ * bench/node_modules when they are missing; `--quick` then goes without them. docs/performance.md says what the rows mean.
  *
  * Before it is measured, each row has to come to the text and the calls of its stream: one of ours that does not ends
  * the program with status 1, a peer that does not is left out. test/bench.test.ts reads the inputs back.
