@@ -62,7 +62,9 @@ export function runHandler(run: HandlerRun): RunningHandler {
   let isOver = false;
   const ended = attempts(run, controller.signal).then((end) => {
     isOver = true;
-    if (isGivenUp) run.onLate(end);
+    // That it has heard of the end is no news.
+    const isHeard = !end.ok && end.cause === controller.signal.reason;
+    if (isGivenUp && !isHeard) run.onLate(end);
     return end;
   });
   const first = Promise.race([ended, givenUp]).finally(() => {

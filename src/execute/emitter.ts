@@ -42,6 +42,7 @@ export class Emitter {
 
   #count(runId: string): number {
     const seq = (this.#counts.get(runId) ?? 0) + 1;
+    if (seq === 1 && this.#counts.size >= MAX_RUNS) this.#counts.delete(this.#counts.keys().next().value!);
     this.#counts.set(runId, seq);
     return seq;
   }
@@ -55,3 +56,6 @@ export class Emitter {
     }
   }
 }
+
+/** Of more runs the numbers begin anew: they are kept nowhere. */
+const MAX_RUNS = 10_000;

@@ -8,6 +8,8 @@ export type NewEvent = Omit<EventBase, "seq"> & EventBody;
 interface Tail {
   /** The last number that this process has seen; `undefined` before it has looked. */
   seq: number | undefined;
+  /** What was told up to there, once somebody had to know. */
+  told: Set<string> | undefined;
   /** Appends of one run follow each other, so that listeners hear them in order. */
   last: Promise<unknown>;
   waiting: number;
@@ -57,20 +59,23 @@ export class EventLog {
     return entries.map(({ value }) => value);
   }
 
+  /** The run is over, and its events are deleted: a new one of that name begins at 1. */
+  forget(runId: string): void {
+    this.#tails.delete(runId);
+  }
+
   async #append(tail: Tail, event: NewEvent, once: boolean): Promise<ToolEvent | undefined> {
     const identity = identityOf(event as ToolEvent);
     if (once && identity !== undefined) {
-      const told = await this.read(event.runId);
-      if (told.some((one) => identityOf(one) === identity)) return undefined;
-      // From here on, and no further: what others write meanwhile is met below.
-      tail.seq = told.at(-1)?.seq ?? 0;
+      await this.#follow(tail, event.runId);
+      if (tail.told!.has(identity)) return undefined;
     }
     tail.seq ??= await this.#findLast(event.runId);
     for (let seq = tail.seq + 1; ; seq++) {
       const numbered = { ...event, seq } as ToolEvent;
       try {
         await this.#store.put(keyOf(event.runId, seq), numbered, { expectedVersion: 0 });
-        tail.seq = seq;
+        saw(tail, numbered);
         return numbered;
       } catch (error) {
         if (!isToolError(error) || error.code !== "version_conflict") throw error;
@@ -78,8 +83,18 @@ export class EventLog {
       // Another process was faster: perhaps with the same event.
       const told = (await this.#store.get<ToolEvent>(keyOf(event.runId, seq)))?.value;
       tail.seq = seq;
+      if (told !== undefined) saw(tail, told);
       if (identity !== undefined && told !== undefined && identityOf(told) === identity) return undefined;
     }
+  }
+
+  /** Reads what came since this process looked: all of it the first time. What others write after that is met on the way. */
+  async #follow(tail: Tail, runId: string): Promise<void> {
+    const isFirst = tail.told === undefined;
+    tail.told ??= new Set();
+    const events = await this.read(runId, isFirst ? 0 : tail.seq);
+    if (isFirst) tail.seq = 0;
+    for (const event of events) saw(tail, event);
   }
 
   /** There are no gaps, so the end is found by doubling and halving. */
@@ -100,7 +115,7 @@ export class EventLog {
     let tail = this.#tails.get(runId);
     if (tail === undefined) {
       if (this.#tails.size >= MAX_TAILS) this.#dropIdle();
-      this.#tails.set(runId, (tail = { seq: undefined, last: Promise.resolve(), waiting: 0 }));
+      this.#tails.set(runId, (tail = { seq: undefined, told: undefined, last: Promise.resolve(), waiting: 0 }));
     }
     return tail;
   }
@@ -111,6 +126,12 @@ export class EventLog {
 }
 
 const MAX_TAILS = 1_000;
+
+function saw(tail: Tail, event: ToolEvent): void {
+  tail.seq = event.seq;
+  const identity = identityOf(event);
+  if (identity !== undefined) tail.told?.add(identity);
+}
 
 /** Keys are ordered as text. */
 function keyOf(runId: string, seq: number): string {

@@ -11,6 +11,7 @@ import { definitionDigest, digestOf } from "./digest.ts";
 import type { EventBody } from "./events.ts";
 import { judge, type GateAnswer } from "./gate.ts";
 import { safeMessage } from "./failure.ts";
+import { actionsOf } from "./info.ts";
 import { HeldAction } from "./held.ts";
 import { actionIdOf, isConflict, type ActionRow, type UndoRow } from "./ledger.ts";
 import type { Outcome } from "./outcome.ts";
@@ -164,7 +165,8 @@ export class Execution {
     }
     const tool = this.#tool;
     if (tool === undefined) return this.#deny(version, unknownTool(name));
-    const call = { tool, input: this.#input, repeatOf: this.#repeatOf };
+    const actions = () => actionsOf(this.#deps.ledger, runId);
+    const call = { tool, input: this.#input, repeatOf: this.#repeatOf, actions };
     const answer =
       (await this.#deps.history.judge(tool, runId, invocationId)) ??
       (await judge(call, this.#policyContext(), this.#deps.authorize));
@@ -347,6 +349,7 @@ export class Execution {
     held.beat(this.#deps.leaseMs, running.lose);
     const end = await running.ended;
     held.stopBeating();
+    this.#isOver = true;
     const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
     const ended = this.#endOf(tool, end, input, undoData);
     let recorded = true;
@@ -610,16 +613,17 @@ export class Execution {
       idempotencyKey: this.#actionId,
       attempt,
       signal,
-      progress: (value) => (signal.aborted ? Promise.resolve() : this.#progress(value)),
+      progress: (value) => this.#progress(value),
       undoData,
     };
   }
 
+  #isOver = false;
   #waitingProgress = 0;
 
   /** Bounded: a handler that tells faster than it can be stored, and does not wait, is not heard for a while. */
   async #progress(value: unknown): Promise<void> {
-    if (this.#waitingProgress >= MAX_WAITING_PROGRESS) return;
+    if (this.#isOver || this.#waitingProgress >= MAX_WAITING_PROGRESS) return;
     this.#waitingProgress++;
     await this.#tell({ type: "tool.progress", progressSummary: this.#summaryOf("progress", value) });
     this.#waitingProgress--;

@@ -1,4 +1,4 @@
-import type { Store } from "../store/store.ts";
+import { storeKey, type Store } from "../store/store.ts";
 import type { Tool } from "../tool/tool.ts";
 import { toolList, type ToolSource } from "../tool/tool-set.ts";
 import type { ToolUse } from "../tool/use.ts";
@@ -15,7 +15,7 @@ import { RunHistory } from "./history.ts";
 import { actionIdOf, Ledger } from "./ledger.ts";
 import type { Outcome } from "./outcome.ts";
 import { createSchedule, type Place } from "./schedule.ts";
-import { infoOf, type ActionInfo } from "./info.ts";
+import { actionsOf, type ActionInfo } from "./info.ts";
 import type { Redact } from "./summary.ts";
 import type { Telemetry } from "./telemetry-types.ts";
 import { Undoer, type MayUndo, type UndoOptions, type UndoOutcome, type UndoRunReport } from "./undo.ts";
@@ -73,6 +73,7 @@ export interface ToolExecutorOptions {
  */
 export class ToolExecutor {
   readonly #deps: Deps;
+  readonly #store: Store;
   readonly #log: EventLog;
   readonly #undoer: Undoer;
   readonly #concurrency: number;
@@ -82,6 +83,7 @@ export class ToolExecutor {
     checkOptions(options);
     const { store, concurrency = 8, storeEvents = true, mayUndo } = options;
     const ledger = new Ledger(store);
+    this.#store = store;
     this.#log = new EventLog(store);
     this.#concurrency = concurrency;
     this.#deps = {
@@ -164,9 +166,8 @@ export class ToolExecutor {
   }
 
   /** The actions of a run as they are on record, in the order in which they began. */
-  async actions(runId: string): Promise<ActionInfo[]> {
-    const entries = await this.#deps.ledger.list(runId);
-    return entries.map(({ value }) => infoOf(value)).toSorted((a, b) => a.createdAt - b.createdAt);
+  actions(runId: string): Promise<ActionInfo[]> {
+    return actionsOf(this.#deps.ledger, runId);
   }
 
   /** The events of a run behind a number: what a listener has missed. Needs `storeEvents`. */
@@ -175,6 +176,17 @@ export class ToolExecutor {
     { after = 0, limit }: { readonly after?: number; readonly limit?: number } = {},
   ): Promise<ToolEvent[]> {
     return this.#log.read(runId, after, limit);
+  }
+
+  /**
+   * Deletes what is on record of a run: its actions, their undo data, its events. For runs that are over: whoever
+   * executes one of its calls again after that runs it again.
+   */
+  async forget(runId: string): Promise<void> {
+    for (const kind of ["event", "action-call", "action-count", "action"]) {
+      for (const { key } of await this.#store.list(`${storeKey(kind, runId)}/`)) await this.#store.delete(key);
+    }
+    this.#log.forget(runId);
   }
 
   async #execute(use: ToolUse, context: ExecutionContext, place: Place): Promise<Outcome> {

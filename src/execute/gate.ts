@@ -1,6 +1,7 @@
 import type { PolicyContext } from "../tool/policy.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { DenyReason } from "./events.ts";
+import type { ActionInfo } from "./info.ts";
 import { summaryOf } from "./summary.ts";
 
 /** What a policy says to one call. Made by {@link allow}, {@link deny} and {@link ask}. */
@@ -31,6 +32,8 @@ export interface AuthorizedCall {
   readonly input: any;
   /** The action of this run that had the same provider's id, tool and input already: a replay, most likely. */
   readonly repeatOf: string | undefined;
+  /** The actions of the run so far, in the order in which they began: for rules over its history. */
+  actions(): Promise<ActionInfo[]>;
 }
 
 /** The application's policy. What throws, or answers nothing that is known, denies. */
@@ -75,7 +78,10 @@ export async function judge(
       return failed("the policy failed");
     }
     if (!isVerdict(verdict)) return failed("the policy gave no answer");
-    if (verdict.decision === "deny") return { decision: "deny", reason: "policy", message: verdict.reason };
+    if (verdict.decision === "deny") {
+      const message = verdict.reason || `${tool.name} is not allowed here.`;
+      return { decision: "deny", reason: "policy", message };
+    }
   }
   let isNeeded: unknown;
   try {

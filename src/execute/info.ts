@@ -1,5 +1,5 @@
 import type { DenyReason } from "./events.ts";
-import { actionIdOf, type ActionRow, type ActionStatus, type UndoState } from "./ledger.ts";
+import { actionIdOf, type ActionRow, type ActionStatus, type Ledger, type UndoState } from "./ledger.ts";
 
 /** An action as it is on record, for lists and trees. Holds neither undo data nor leases. Times are milliseconds since 1970. */
 export interface ActionInfo {
@@ -20,6 +20,12 @@ export interface ActionInfo {
   readonly error?: { readonly code: string; readonly message: string };
   readonly reason?: DenyReason;
   readonly undo: { readonly state: UndoState; readonly expiresAt: number } | null;
+}
+
+/** Those of a run, in the order in which they began. */
+export async function actionsOf(ledger: Ledger, runId: string): Promise<ActionInfo[]> {
+  const entries = await ledger.list(runId);
+  return entries.map(({ value }) => infoOf(value)).toSorted((a, b) => a.createdAt - b.createdAt);
 }
 
 export function infoOf(row: ActionRow): ActionInfo {

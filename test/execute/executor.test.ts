@@ -363,6 +363,20 @@ describe("authorize", () => {
 });
 
 describe("rules over the history of a run", () => {
+  it("authorize can look at the actions so far", async () => {
+    const { tool, ran } = counted();
+    const { executor } = setup([tool], {
+      authorize: async ({ input, actions }) => {
+        const inputs = await actions();
+        return inputs.filter(({ status }) => status === "done").length >= input.n ? deny("") : allow();
+      },
+    });
+    const statuses = [];
+    for (let call = 0; call < 3; call++) statuses.push((await executor.execute(useOf(tool, { n: 2 }), RUN)).status);
+    expect(statuses).toEqual(["completed", "completed", "denied"]);
+    expect(ran).toHaveLength(2);
+  });
+
   it("requires: another tool has to succeed first, in this run", async () => {
     const read = counted({
       name: "read_file",
@@ -575,6 +589,22 @@ describe("time", () => {
       error: { message: "Tool act failed: no disk", cause: "no disk" },
     });
     expect(ran).toHaveLength(2);
+  });
+
+  it("a handler that ends because it was told to is no late result, and its late progress is not told", async () => {
+    let tell!: () => Promise<void>;
+    const { tool } = counted({
+      timeoutMs: 5,
+      execute: (_: unknown, { signal, progress }: any) => {
+        tell = () => progress("late");
+        return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      },
+    });
+    const { executor, types } = setup([tool]);
+    await executor.execute(useOf(tool), RUN);
+    await tell();
+    await sleep(5);
+    expect(types()).toEqual(["tool.invoked", "tool.started", "tool.failed"]);
   });
 
   it("the timeout holds for all attempts together", async () => {

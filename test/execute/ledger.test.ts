@@ -239,6 +239,85 @@ describe("a record that was edited by hand (reliability B22)", () => {
   });
 });
 
+describe("a record of version 1 (reliability G7)", () => {
+  // As version 0.1 wrote them. They are never changed: what follows has to read them.
+  const base = {
+    version: 1,
+    runId: "run",
+    invocationId: "a",
+    requestId: null,
+    toolName: "act",
+    toolCallId: "call_1",
+    principal: "anna",
+    effect: "write",
+    digest: "sha256:c1a37a8f5c7e5ec0e8a2dbfe41fb2ee5b1ac1d0ed7cb8bca4a9b0c0b4b1c6b5e",
+    attempts: 1,
+    createdAt: 1795317791742,
+    startedAt: 1795317791742,
+  };
+  const ended = { ...base, endedAt: 1795317791759 };
+
+  it.each<[string, object, object]>([
+    [
+      "done",
+      { ...ended, status: "done", output: { ok: true } },
+      { status: "completed", output: { ok: true }, undone: false },
+    ],
+    [
+      "done and undone",
+      {
+        ...ended,
+        status: "done",
+        output: 1,
+        undo: { state: "undone", expiresAt: 1795321391759, at: 1795317792000, by: "anna" },
+      },
+      { status: "completed", undone: true },
+    ],
+    [
+      "failed",
+      { ...ended, status: "failed", error: { code: "timeout", message: "m" } },
+      { status: "failed", error: { code: "timeout", message: "m" } },
+    ],
+    [
+      "denied",
+      {
+        ...ended,
+        status: "denied",
+        error: { code: "denied", message: "m" },
+        reason: "approval_denied",
+        decidedBy: "boss",
+      },
+      { status: "denied", reason: "approval_denied" },
+    ],
+    ["started", { ...base, status: "started", lease: { owner: "x", until: 1795317821742 } }, { status: "unknown" }],
+  ])("%s is read", async (_, row, expected) => {
+    const { tool, ran } = counted();
+    const { executor, store } = setup([tool]);
+    // The digest is that of this library now: the record is bound to the input.
+    await executor.execute(call(tool), { runId: "probe" });
+    const { digest } = (await store.get<any>("action/probe/a"))!.value;
+    const lease = "lease" in row ? { lease: { owner: "x", until: Date.now() - 1 } } : {};
+    await store.put("action/run/a", { ...row, digest, ...lease });
+    expect(await executor.execute(call(tool), RUN)).toMatchObject(expected);
+    expect(ran).toHaveLength(1);
+  });
+});
+
+describe("forget()", () => {
+  it("deletes what is on record of one run", async () => {
+    const { tool } = counted({ maxCallsPerRun: 5 });
+    const { executor, store } = setup([tool]);
+    await executor.execute(call(tool), RUN);
+    await executor.execute(call(tool), { runId: "run_2" });
+    await executor.forget("run");
+    const keys = (await store.list("")).map(({ key }) => key);
+    expect(keys.length).toBeGreaterThan(3);
+    expect(keys.every((key) => key.includes("/run_2/"))).toBe(true);
+    expect(await executor.execute(call(tool), RUN)).toMatchObject({ status: "completed", replayed: false });
+    expect((await executor.events("run")).map(({ seq }) => seq)).toEqual([1, 2, 3]);
+  });
+});
+
 describe("actions()", () => {
   it("lists what is on record, in the order in which it began", async () => {
     const { tool } = counted({ execute: ({ n }: any) => (n === 2 ? Promise.reject(new Error("no")) : n) });
