@@ -28,12 +28,14 @@ let ids = 0;
 export function scripted(
   ...turns: (ScriptedTurn | ((request: ModelRequest) => ScriptedTurn))[]
 ): ReplayModel<ChatCompletionMessageParam> {
-  const many = Array.from({ length: 200 }, (_, index) => turns[Math.min(index, turns.length - 1)]!);
+  const many = Array.from({ length: MANY }, (_, index) => turns[Math.min(index, turns.length - 1)]!);
   return replayModel(
     openaiChat,
     many.map((turn) => (request: ModelRequest) => chunks(typeof turn === "function" ? turn(request) : turn)),
   );
 }
+
+const MANY = 2_000;
 
 async function* chunks({ text, calls = [], finish, fail }: ScriptedTurn): AsyncIterable<unknown> {
   const chunk = (delta: object, reason: string | null = null) => ({
