@@ -56,3 +56,12 @@ export function notPending(request: ApprovalRequest): ApprovalError {
     request,
   });
 }
+
+/** A listener for errors whose own failure is its own affair: it changes no outcome. */
+export function quiet(listener: ((error: unknown) => void) | undefined): (error: unknown) => void {
+  return (error) => {
+    try {
+      listener?.(error);
+    } catch {}
+  };
+}

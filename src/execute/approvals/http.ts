@@ -1,5 +1,5 @@
 import type { Redact } from "../summary.ts";
-import { ApprovalError } from "./errors.ts";
+import { ApprovalError, quiet } from "./errors.ts";
 import { approvalFeed } from "./feed.ts";
 import {
   authenticated,
@@ -54,7 +54,8 @@ export interface ApprovalHandlerOptions extends GuardOptions {
  */
 export function approvalHandler(options: ApprovalHandlerOptions): (request: Request) => Promise<Response> {
   const { service, path = "/approvals", redact, rateLimit = DEFAULT_RATE, allowAlways = false } = options;
-  const { maxMessageBytes = 65_536, keepAliveMs = 15_000, onError = () => {} } = options;
+  const { maxMessageBytes = 65_536, keepAliveMs = 15_000 } = options;
+  const onError = quiet(options.onError);
   if (typeof options.authenticate !== "function") {
     throw new TypeError("approvalHandler() needs authenticate(client): without it nobody is anybody");
   }

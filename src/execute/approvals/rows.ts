@@ -27,12 +27,19 @@ interface CallId {
   readonly invocationId: string;
 }
 
+/** Says that a request is open, so that nobody has to look through all that were ever made. */
+interface OpenMark extends CallId {
+  /** When it was written, in milliseconds since 1970. */
+  readonly at: number;
+}
+
 /**
  * Where requests are kept.
  *
  * ```
  * approval/call/<run>/<invocation>   { format: 1, requests: [{ id, status, … }] }
  * approval/id/<request id>           { runId, invocationId }
+ * approval/open/<scope>/<request id> { runId, invocationId, at }     while there is something to do about it
  * ```
  */
 export class ApprovalRows {
@@ -70,11 +77,36 @@ export class ApprovalRows {
    */
   async add(request: ApprovalRequest, older: readonly ApprovalRequest[], version: number): Promise<boolean> {
     const { runId, invocationId } = request;
-    // First the way to it: an id that leads nowhere harms nobody, a request that no id leads to could not be decided.
+    const mark: OpenMark = { runId, invocationId, at: Date.now() };
+    // First the ways to it: one that leads nowhere harms nobody, a request that none leads to would be lost.
     await this.#store.put(this.#idKey(request.id), { runId, invocationId });
+    await this.#store.put(this.#openKey(request), mark);
     const isAdded = await this.#write({ runId, invocationId }, [...older.slice(-MAX_OLDER), request], version);
-    if (!isAdded) await this.#store.delete(this.#idKey(request.id));
+    if (!isAdded) {
+      await this.#store.delete(this.#idKey(request.id));
+      await this.#store.delete(this.#openKey(request));
+    }
     return isAdded;
+  }
+
+  /** The requests that are pending, or were until a process died: of one scope, or of all. */
+  async open(scope?: string): Promise<ApprovalRequest[]> {
+    const prefix = `${storeKey(this.#namespace, "open", ...(scope === undefined ? [] : [scope]))}/`;
+    const requests: ApprovalRequest[] = [];
+    for (const { key, value } of await this.#store.list<OpenMark>(prefix)) {
+      const requestId = decodeURIComponent(key.slice(key.lastIndexOf("/") + 1));
+      const entry = await this.#store.get(this.key(value));
+      const request = entry && this.#found(entry, requestId)?.request;
+      if (request !== undefined) requests.push(request);
+      // Its process may be about to write it, but not for that long: it died.
+      else if (value.at < Date.now() - ABANDONED_MS) await this.#store.delete(key);
+    }
+    return requests;
+  }
+
+  /** Nothing is to be done about a request any more. */
+  async close(request: ApprovalRequest): Promise<void> {
+    await this.#store.delete(this.#openKey(request));
   }
 
   /**
@@ -125,6 +157,10 @@ export class ApprovalRows {
     return request && { request, requests, version };
   }
 
+  #openKey({ scope, id }: ApprovalRequest): string {
+    return storeKey(this.#namespace, "open", scope, id);
+  }
+
   #idKey(requestId: string): string {
     return storeKey(this.#namespace, "id", requestId);
   }
@@ -132,3 +168,4 @@ export class ApprovalRows {
 
 /** How many void requests of a call are remembered: a tool that changes with every look fills no store. */
 const MAX_OLDER = 20;
+const ABANDONED_MS = 3_600_000;

@@ -3,7 +3,7 @@ import type { Store } from "../../store/store.ts";
 import type { ToolSource } from "../../tool/tool-set.ts";
 import { asJson, checkDecision, decided, validateWith, type ValidateInput } from "./decision.ts";
 import { approvalDigest } from "./digest.ts";
-import { ApprovalError, notFound, notPending } from "./errors.ts";
+import { ApprovalError, notFound, notPending, quiet } from "./errors.ts";
 import { ApprovalEvents } from "./events.ts";
 import { ApprovalGrants } from "./grants.ts";
 import { ApprovalLog } from "./log.ts";
@@ -76,7 +76,7 @@ export class ApprovalService implements Approvals {
 
   constructor(options: ApprovalServiceOptions) {
     const { store, mayDecide, allowSelfApproval = false, tools, validateInput, namespace = "approval" } = options;
-    const { ttlMs = 86_400_000, pollMs = 5_000, onError = () => {}, now = Date.now } = options;
+    const { ttlMs = 86_400_000, pollMs = 5_000, onError, now = Date.now } = options;
     if (typeof store?.put !== "function") throw new TypeError("new ApprovalService() needs a store: { store }");
     this.#store = store;
     this.#mayDecide = mayDecide;
@@ -84,7 +84,7 @@ export class ApprovalService implements Approvals {
     this.#validate = validateInput ?? (tools && validateWith(tools));
     this.#ttlMs = checkTtl(ttlMs);
     this.#pollMs = pollMs;
-    this.#onError = onError;
+    this.#onError = quiet(onError);
     this.#now = now;
     this.#rows = new ApprovalRows(store, namespace);
     this.#events = new ApprovalEvents(store, this.#rows, new ApprovalLog(store, namespace), pollMs);
@@ -158,21 +158,23 @@ export class ApprovalService implements Approvals {
 
   async list(filter: ListApprovals = {}): Promise<ApprovalRequest[]> {
     const { runId, status, scope, principal } = filter;
+    const isOpen = status === "pending" && runId === undefined;
     const requests: ApprovalRequest[] = [];
-    for (const stored of await this.#rows.all(runId)) {
+    for (const stored of isOpen ? await this.#open(scope) : await this.#rows.all(runId)) {
       if (scope !== undefined && stored.scope !== scope) continue;
-      const request = await this.#settle(stored);
+      const request = isOpen ? stored : await this.#settle(stored);
       if (status !== undefined && request.status !== status) continue;
       if (principal !== undefined && !(await this.mayDecide(principal, request))) continue;
       requests.push(Object.freeze(request));
     }
     // Clocks of processes differ, the numbers of a scope do not.
-    return requests.toSorted((a, b) => (a.scope === b.scope ? a.seq - b.seq : a.createdAt - b.createdAt));
+    const isOneScope = requests.every((request) => request.scope === requests[0]!.scope);
+    return requests.toSorted((a, b) => (isOneScope ? a.seq - b.seq : a.createdAt - b.createdAt));
   }
 
   async *subscribe(options: SubscribeOptions = {}): AsyncGenerator<ApprovalEvent, void, undefined> {
     // What a process could not number before it died is numbered now.
-    await this.list({ scope: options.scope ?? "default" });
+    await this.#open(options.scope ?? "default");
     yield* this.#events.subscribe(options);
   }
 
@@ -267,6 +269,17 @@ export class ApprovalService implements Approvals {
     return { ...request, status: "approved", decidedBy: grant.grantedBy, decidedAt: createdAt, grantId: grant.id };
   }
 
+  /** What is open, and what a process left so when it died. */
+  async #open(scope: string | undefined): Promise<ApprovalRequest[]> {
+    const requests: ApprovalRequest[] = [];
+    for (const stored of await this.#rows.open(scope)) {
+      const request = await this.#settle(stored);
+      if (request.status === "pending") requests.push(request);
+      else if (stored.decidedSeq !== 0) await this.#rows.close(request);
+    }
+    return requests;
+  }
+
   /** The request as it is now: expired when its time is over, and with the numbers of its events. */
   async #settle(request: ApprovalRequest): Promise<ApprovalRequest> {
     if (request.status !== "pending" || !this.#isOver(request)) return this.#announce(request);
@@ -279,7 +292,9 @@ export class ApprovalService implements Approvals {
   /** Outcomes are in their rows already: a number that can not be given now is given later. */
   async #announce(request: ApprovalRequest): Promise<ApprovalRequest> {
     try {
-      return await this.#events.announce(request);
+      const now = await this.#events.announce(request);
+      if (request.decidedSeq === 0 && now.decidedSeq !== 0) await this.#rows.close(now);
+      return now;
     } catch (error) {
       this.#onError(error);
       return request;

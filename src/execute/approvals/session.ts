@@ -1,4 +1,5 @@
 import type { Redact } from "../summary.ts";
+import { quiet } from "./errors.ts";
 import { approvalFeed } from "./feed.ts";
 import { decisionOf, errorMessage, outcomeMessage, parseMessage, wireError } from "./messages.ts";
 import type { DecideMessage, ServerMessage } from "./protocol.ts";
@@ -42,7 +43,8 @@ export interface ApprovalSession {
  * socket.onclose = () => session.end();
  */
 export function approvalSession(options: ApprovalSessionOptions): ApprovalSession {
-  const { service, principal, allowAlways = false, onError = () => {} } = options;
+  const { service, principal, allowAlways = false } = options;
+  const onError = quiet(options.onError);
   let isOver = false;
   let feed = follow(options.after);
   let resolveEnded!: () => void;
@@ -50,7 +52,12 @@ export function approvalSession(options: ApprovalSessionOptions): ApprovalSessio
   endWith(feed);
 
   function send(message: ServerMessage): void {
-    if (!isOver) options.send(message);
+    if (isOver) return;
+    try {
+      options.send(message);
+    } catch (error) {
+      onError(error);
+    }
   }
 
   function follow(after: number | undefined) {

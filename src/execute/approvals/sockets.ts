@@ -127,8 +127,9 @@ function serve(
   asked: AuthenticatedClient | Promise<401 | 403 | AuthenticatedClient>,
 ): void {
   const { maxMessageBytes = 65_536, maxBufferedBytes = 1_048_576, pingMs = 30_000, closeMs = 5_000 } = options;
-  const { rateLimit = DEFAULT_RATE, onError = () => {} } = options;
+  const { rateLimit = DEFAULT_RATE, onError } = options;
   const limit = createRateLimit(rateLimit);
+  /** Of the authentication, and of the farewell. */
   const timers: ReturnType<typeof setTimeout>[] = [];
   let isClosing = false;
   let isAlive = true;
@@ -139,13 +140,19 @@ function serve(
     void session.then((open) => open?.end());
     socket.close(code, reason);
     // A client that does not read does not read this either.
-    timers.push(setTimeout(() => socket.terminate(), closeMs));
+    timers[1] = setTimeout(() => socket.terminate(), closeMs);
   }
 
   function send(message: ServerMessage): void {
     if (isClosing || socket.readyState !== OPEN) return;
     if (socket.bufferedAmount > maxBufferedBytes) return close(1013, "does not read");
     socket.send(JSON.stringify(message));
+  }
+
+  /** What is longer than a timer can wait takes several. */
+  function watch(who: AuthenticatedClient, expiresAt: number): void {
+    if (isOver(who)) return close(1008, "authentication has expired");
+    timers[0] = setTimeout(() => watch(who, expiresAt), Math.min(expiresAt - Date.now() + 1, MAX_TIMER_MS));
   }
 
   const session = Promise.resolve(asked).then((who) => {
@@ -155,10 +162,7 @@ function serve(
       return undefined;
     }
     const { principal, scope, expiresAt } = who;
-    if (expiresAt !== undefined) {
-      const end = () => (isOver(who) ? close(1008, "authentication has expired") : undefined);
-      timers.push(setTimeout(end, Math.min(expiresAt - Date.now() + 1, MAX_TIMER_MS)));
-    }
+    if (expiresAt !== undefined) watch(who, expiresAt);
     const { after, runId } = feedQuery(clientOf(request).url);
     const { service, allowAlways, redact } = options;
     const opened = approvalSession({ service, principal, send, scope, runId, after, allowAlways, redact, onError });
