@@ -52,7 +52,7 @@ export interface ExecutableOptions extends RunOptions {
 }
 
 type Optional = "name" | "effect" | "policy" | "root" | "digest" | "onRun" | "signal";
-type Settings = Required<Omit<ExecutableOptions, Optional>> & Pick<ExecutableOptions, Optional>;
+export type Settings = Required<Omit<ExecutableOptions, Optional>> & Pick<ExecutableOptions, Optional>;
 
 const MiB = 1024 * 1024;
 

@@ -17,16 +17,15 @@ export function serverError(error: unknown, signal: AbortSignal | undefined, wha
   if (code === "REQUEST_TIMEOUT" || code === -32001) {
     return new ToolError("timeout", "The MCP server did not answer in time.", { cause: error });
   }
-  if (isAboutInput(code, message)) {
-    return new ToolError(
-      "input_required",
-      "The MCP server asks for something before it answers, and nobody here can give it.",
-      { cause: error },
-    );
-  }
+  if (isAboutInput(code, message)) return inputRequired(error);
   const said =
     typeof message === "string" ? message.replace(/^MCP error -?\d+: /, "").slice(0, MAX_MESSAGE) : String(error);
   return new ToolError("server_failed", `The MCP server ${what}: ${said.toWellFormed()}`, { cause: error });
+}
+
+export function inputRequired(cause?: unknown): ToolError {
+  const message = "The MCP server asks for something before it answers, and nobody here can give it.";
+  return new ToolError("input_required", message, { cause });
 }
 
 /**

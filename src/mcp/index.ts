@@ -1,4 +1,5 @@
-export { mcpTools, type McpChanges, type McpToolInfo, type McpToolSet, type McpToolsOptions } from "./tools.ts";
+export { mcpTools } from "./tools.ts";
+export type { McpChanges, McpToolInfo, McpToolSet, McpToolsOptions } from "./types.ts";
 export { mcpHandlers, serveMcp, type McpHandlers, type McpServerLike, type ServeMcpOptions } from "./serve.ts";
 export type { SkippedMcpTool } from "./listing.ts";
 export type {

@@ -1,90 +1,15 @@
 import { ToolError } from "../errors.ts";
-import type { ToolPolicy } from "../tool/policy.ts";
-import { makeTool, type Effect, type Tool, type ToolContext } from "../tool/tool.ts";
-import {
-  callTool,
-  isVersion2,
-  requestTool,
-  type McpAnnotations,
-  type McpClient,
-  type McpInputRequired,
-  type McpProgress,
-  type McpResult,
-  type McpToolDefinition,
-  type RequestOptions,
-} from "./client.ts";
+import { makeTool, type Tool, type ToolContext } from "../tool/tool.ts";
+import { callServer } from "./call.ts";
+import { isVersion2, type McpClient, type McpToolDefinition, type RequestOptions } from "./client.ts";
 import { resultOf, textOf } from "./content.ts";
 import type { CheckedDefinition } from "./definition.ts";
 import { serverError } from "./failure.ts";
 import { listTools, type Listing, type SkippedMcpTool } from "./listing.ts";
+import type { McpChanges, McpToolInfo, McpToolSet, McpToolsOptions } from "./types.ts";
 
-/** What {@link mcpTools} takes. */
-export interface McpToolsOptions {
-  /**
-   * Before each name, with `__` between: `github__search`. Default: the name that the server gives itself, in the
-   * characters A-Z, a-z, 0-9, _ and -; give one yourself where you do not trust it. `""` for none.
-   */
-  prefix?: string;
-  /** What a tool does to the world, as you know it. Default: `"write"` for all, whatever the annotations say. */
-  effect?: (definition: McpToolDefinition, annotations: McpAnnotations) => Effect | undefined;
-  /** The rules under which an executor runs a tool. */
-  policy?: (definition: McpToolDefinition, annotations: McpAnnotations) => ToolPolicy | undefined;
-  /** Which tools to take. Default: all. */
-  filter?: (definition: McpToolDefinition) => boolean;
-  /** Of a request. Default 60,000. */
-  timeoutMs?: number;
-  /**
-   * A listing older than this is asked for again before a call, to notice definitions that changed. Default 60,000;
-   * 0: before every call; `Infinity`: only after `stale()`.
-   */
-  maxAgeMs?: number;
-  /** Default 1,000. */
-  maxTools?: number;
-  /** A result as the tool returns it. Default: its structured content, or the text of its blocks; see {@link resultOf}. */
-  result?: (result: McpResult, definition: McpToolDefinition) => unknown;
-  /**
-   * Answers what a server asks for before it answers (MCP 2026-07-28; clients of version 2 only): gives the responses by
-   * the server's own names. Without it the client's own request handlers are asked; if it has none, the call fails with
-   * `input_required`.
-   */
-  onInputRequired?: (request: McpInputRequired, context: ToolContext) => Promise<Readonly<Record<string, unknown>>>;
-  /** Gives up listing. A call has the signal of its context. */
-  signal?: AbortSignal;
-}
-
-/** What `tool.metadata.mcp` says of a tool of an MCP server. */
-export interface McpToolInfo {
-  /** As it calls itself. */
-  readonly server: { readonly name: string; readonly version: string } | undefined;
-  /** The server's own name of the tool. */
-  readonly name: string;
-  readonly title: string | undefined;
-  /** Hints. */
-  readonly annotations: McpAnnotations;
-  /** Of the definition, `sha256:` and 64 hexadecimal digits. */
-  readonly digest: string;
-}
-
-/** What changed from one listing to the next, by the server's own names. */
-export interface McpChanges {
-  readonly added: readonly string[];
-  readonly changed: readonly string[];
-  readonly removed: readonly string[];
-}
-
-/** The tools of one server. Whatever takes tools takes it. */
-export interface McpToolSet {
-  tools(): readonly Tool[];
-  /** What the server offers that can not be used, and why. */
-  readonly skipped: readonly SkippedMcpTool[];
-  /** Asks the server again and takes over what it offers now. */
-  refresh(): Promise<McpChanges>;
-  /** Has the next call ask the server again: for the client's `listChanged` handler. */
-  stale(): void;
-}
-
-/** Rounds in which a server may ask for more. */
-const MAX_ROUNDS = 10;
+/** An error is read by the model: in UTF-16 units. */
+const MAX_ERROR_LENGTH = 16_384;
 
 /**
  * The tools of a connected MCP client.
@@ -162,14 +87,11 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
     const left: SkippedMcpTool[] = [...listing.skipped];
     for (const checked of listing.tools.values()) {
       if (options.filter?.(checked.definition) === false) continue;
-      const name = prefix === "" ? checked.definition.name : `${prefix}__${checked.definition.name}`;
+      const own = checked.definition.name;
+      const name = prefix === "" ? own : `${prefix}__${own}`;
+      const reason = "its name and the prefix have more than 128 characters";
       if (name.length <= 128) made.push(makeOne(name, checked));
-      else
-        left.push({
-          name: checked.definition.name,
-          reason: "its name and the prefix have more than 128 characters",
-          code: "invalid_tool",
-        });
+      else left.push({ name: own, reason, code: "invalid_tool" });
     }
     skipped = left;
     return Object.freeze(made);
@@ -207,7 +129,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
     context: ToolContext,
   ): Promise<unknown> {
     if (context.signal?.aborted === true) throw serverError(undefined, context.signal, "was not asked");
-    if (performance.now() - listedAt >= maxAgeMs) await list();
+    if (performance.now() - listedAt >= maxAgeMs) await unlessAborted(list(), context.signal);
     const now = listing.tools.get(definition.name);
     if (now?.digest !== digest) {
       const what =
@@ -216,55 +138,25 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
           : "was changed by its server after it was listed, and is not called";
       throw new ToolError("definition_changed", `The tool ${what}. It has to be listed and approved again.`);
     }
-    const result = await call(definition.name, input, context);
+    const result = await callServer(client, definition.name, input, context, { timeoutMs, onInputRequired });
     if (result.isError === true) {
-      throw new ToolError(
-        "tool_failed",
-        textOf(result.content ?? [])
-          .slice(0, 16_384)
-          .toWellFormed() || "The tool failed and says no more.",
-      );
+      const text = textOf(result.content ?? [])
+        .slice(0, MAX_ERROR_LENGTH)
+        .toWellFormed();
+      throw new ToolError("tool_failed", text === "" ? "The tool failed and says no more." : text);
     }
     return (options.result ?? resultOf)(result, definition);
   }
-
-  async function call(name: string, input: unknown, context: ToolContext): Promise<McpResult> {
-    const params = { name, arguments: input as Record<string, unknown> };
-    const how: RequestOptions = {
-      ...request,
-      ...(context.signal === undefined ? {} : { signal: context.signal }),
-      onprogress: (progress: McpProgress) => void context.progress(progress).catch(() => {}),
-    };
-    try {
-      if (onInputRequired === undefined) return checkResult(await callTool(client, params, how));
-      let result = await requestTool(client, params, how);
-      for (let round = 0; result.resultType === "input_required"; round++) {
-        if (round === MAX_ROUNDS) throw new Error(`input_required in more than ${MAX_ROUNDS} rounds`);
-        const inputResponses = await onInputRequired(result, context);
-        const { requestState } = result;
-        result = await requestTool(
-          client,
-          { ...params, inputResponses, ...(requestState === undefined ? {} : { requestState }) },
-          how,
-        );
-      }
-      return checkResult(result);
-    } catch (error) {
-      if (error instanceof ToolError) throw error;
-      throw serverError(error, context.signal, "did not run the tool");
-    }
-  }
 }
 
-function checkResult(result: McpResult): McpResult {
-  if (result.resultType === "input_required") {
-    throw new ToolError(
-      "input_required",
-      "The MCP server asks for something before it answers, and nobody here can give it.",
-    );
-  }
-  if (Array.isArray(result.content) || result.structuredContent !== undefined) return result;
-  throw new ToolError("invalid_answer", "The MCP server's answer has no content.");
+/** Several calls may wait for one listing; who has given up does not. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work;
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(serverError(undefined, signal, "was not asked"));
+    signal.addEventListener("abort", onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
 }
 
 function infoOf(metadata: Tool["metadata"]): McpToolInfo {

@@ -276,6 +276,30 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
   });
 });
 
+it("who gives up does not wait for the listing", async () => {
+  const server = serverOf([plain("a")]);
+  const set = await mcpTools(await connect(server), { maxAgeMs: 0 });
+  server.setRequestHandler("tools/list", () => new Promise<never>(() => {}));
+  const gaveUp = new AbortController();
+  const calling = failure(execute(set.tools()[0], {}, { signal: gaveUp.signal }));
+  gaveUp.abort();
+  expect(await calling).toMatchObject({ code: "aborted" });
+});
+
+it("an answer without content is none", async () => {
+  const client = (result: unknown) => ({
+    getServerCapabilities: () => ({}),
+    getServerVersion: () => undefined,
+    listTools: async () => ({ tools: [plain("a")] }),
+    callTool: async () => result,
+  });
+  // Both SDKs see to it; another client may not.
+  for (const result of [{}, { content: "text" }]) {
+    const set = await mcpTools(client(result), { prefix: "" });
+    expect(await failure(execute(set.tools()[0]))).toMatchObject({ code: "invalid_answer" });
+  }
+});
+
 it("a listChanged notification makes the listing stale", async () => {
   const tools: object[] = [plain("a")];
   const server = serverOf(tools);
@@ -332,6 +356,12 @@ describe("a server that asks before it answers (MCP 2026-07-28)", () => {
     const set = await mcpTools(await connect(asking(), canAnswer), { onInputRequired });
     expect(await failure(execute(set.tools()[0]))).toMatchObject({ code: "input_required" });
     expect(onInputRequired.mock.calls.length).toBeLessThan(20);
+  });
+
+  it("lets the caller fail with its own words", async () => {
+    const onInputRequired = async () => Promise.reject(new Error("nobody is here"));
+    const set = await mcpTools(await connect(asking(), canAnswer), { onInputRequired });
+    await expect(execute(set.tools()[0])).rejects.toThrow("nobody is here");
   });
 
   it("an older client has no such answers", async () => {
