@@ -1,7 +1,7 @@
 /**
  * A process of the crash tests. Works on one SQLite file, and kills itself with SIGKILL at a write to it.
  *
- *   node crash-child.ts run <db> <journal> [before|after <n>]   asks, decides, executes; prints what came of it
+ *   node crash-child.ts run <db> <journal> [n]   asks, decides, executes; dies after the nth write, or prints what came of it
  *   node crash-child.ts race <db> <start> <deciders> <id>...     decides each id with so many deciders; prints its wins
  */
 import { appendFileSync } from "node:fs";
@@ -14,12 +14,12 @@ import { defineTool } from "../../../src/tool/tool.ts";
 
 const [mode, db, ...rest] = process.argv.slice(2) as [string, string, ...string[]];
 
-if (mode === "run") await run(rest[0]!, rest[1], Number(rest[2]));
+if (mode === "run") await run(rest[0]!, rest[1] === undefined ? undefined : Number(rest[1]));
 else await race(Number(rest[0]), Number(rest[1]), rest.slice(2));
 
-async function run(journal: string, when: string | undefined, killAt: number): Promise<void> {
+async function run(journal: string, killAt: number | undefined): Promise<void> {
   const counter = { writes: 0 };
-  const store = mortal(sqliteStore(db), counter, when, killAt);
+  const store = mortal(sqliteStore(db), counter, killAt);
   const approvals = new ApprovalService({ store, mayDecide: ({ id }) => id === "ada", pollMs: 20 });
   const note = (text: string) => appendFileSync(journal, `${text}\n`);
   const refund = defineTool({
@@ -41,7 +41,7 @@ async function run(journal: string, when: string | undefined, killAt: number): P
     void executing.then(() => stop.abort());
     for await (const { request } of approvals.subscribe({ signal: stop.signal })) {
       if (request.status !== "pending") continue;
-      const reason = when === undefined ? "second" : "first";
+      const reason = killAt === undefined ? "second" : "first";
       await approvals.decide(request.id, { decision: "approve", reason }, { id: "ada" });
       note(`decided ${reason}`);
     }
@@ -52,13 +52,12 @@ async function run(journal: string, when: string | undefined, killAt: number): P
   await store.close();
 }
 
-/** Counts writes, and ends the process before or after one of them. */
-function mortal(store: Store, counter: { writes: number }, when: string | undefined, killAt: number): Store {
+/** Counts writes, and ends the process after one of them. */
+function mortal(store: Store, counter: { writes: number }, killAt: number | undefined): Store {
   async function counted<T>(write: () => Promise<T>): Promise<T> {
     const isLast = ++counter.writes === killAt;
-    if (isLast && when === "before") process.kill(process.pid, "SIGKILL");
     const result = await write();
-    if (isLast && when === "after") process.kill(process.pid, "SIGKILL");
+    if (isLast) process.kill(process.pid, "SIGKILL");
     return result;
   }
   return {
