@@ -1,25 +1,25 @@
-import { isToolError, ToolCallError, type ToolError, type ToolErrorCode } from "../errors.ts";
+import { isToolError, type ToolError, type ToolErrorCode } from "../errors.ts";
 import type { StoreEntry } from "../store/store.ts";
 import type { PolicyContext } from "../tool/policy.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
 import { invalidInput, type ToolUse, type ToolUseHandle } from "../tool/use.ts";
 import type { ApprovalRequest } from "./approvals/types.ts";
-import { runHandler, type HandlerEnd } from "./attempt.ts";
+import { runHandler } from "./attempt.ts";
+import { CallEvents } from "./call-events.ts";
+import { awaitingOf, outcomeOf, settle, unrecordedOf, type AboutCall } from "./call-outcome.ts";
+import { CallSpan } from "./call-span.ts";
 import type { ExecutionContext } from "./context.ts";
 import type { Deps } from "./deps.ts";
 import { definitionDigest, digestOf } from "./digest.ts";
-import type { EventBody } from "./events.ts";
 import { judge, type GateAnswer } from "./gate.ts";
 import { safeMessage } from "./failure.ts";
 import { actionsOf } from "./info.ts";
+import { rowOfEnd } from "./handler-end.ts";
 import { HeldAction } from "./held.ts";
-import { actionIdOf, isConflict, type ActionRow, type UndoRow } from "./ledger.ts";
+import { actionIdOf, isConflict, type ActionRow } from "./ledger.ts";
 import type { Outcome } from "./outcome.ts";
-import { jsonOf, outputOf, withMarks } from "./output.ts";
+import { jsonOf } from "./output.ts";
 import type { Place } from "./schedule.ts";
-import { summaryOf } from "./summary.ts";
-import type { TelemetrySpan } from "./telemetry-types.ts";
-import { undoneMessage } from "./undo.ts";
 
 type Entry = StoreEntry<ActionRow>;
 type Denial = Extract<GateAnswer, { readonly decision: "deny" }>;
@@ -53,8 +53,10 @@ export class Execution {
   #digest = "";
   #repeatOf: string | undefined;
   #approval: ApprovalRequest | undefined;
-  #span: TelemetrySpan | undefined;
-  readonly #telling: Promise<void>[] = [];
+  readonly #span: CallSpan;
+  readonly #events: CallEvents;
+  /** True while it is certain that no handler has begun. */
+  #isUnrun = false;
 
   constructor(deps: Deps, use: ToolUse, context: ExecutionContext, place: Place) {
     this.#deps = deps;
@@ -63,6 +65,8 @@ export class Execution {
     this.#place = place;
     this.#actionId = actionIdOf(context.runId, use.invocationId);
     this.#tool = deps.tools.get(use.name);
+    this.#span = new CallSpan(deps.telemetry);
+    this.#events = new CallEvents(deps, use, context, (error) => this.#messageOf(error));
   }
 
   /** @throws TypeError for a caller's mistake */
@@ -72,32 +76,31 @@ export class Execution {
       if (this.#use.state === "new") this.#handle = this.#use.take();
       else if (this.#use.state === "running") throw executedElsewhere(this.#use);
       const outcome = await this.#toOutcome();
-      this.#settle(outcome);
+      if (this.#handle !== undefined) settle(this.#handle, outcome);
       return outcome;
     } catch (error) {
       this.#handle?.release();
       throw error;
     } finally {
       this.#place.finish();
-      await Promise.all(this.#telling);
+      await this.#events.told();
     }
   }
 
   async #toOutcome(): Promise<Outcome> {
-    let hasRead = false;
     try {
       const problem = await this.#prepare();
       for (;;) {
+        this.#isUnrun = false;
         const entry = await this.#deps.ledger.get(this.#actionId);
-        hasRead = true;
+        this.#isUnrun = entry === undefined || entry.value.status === "planned";
         const outcome = await this.#next(entry, problem);
         if (outcome !== undefined) return outcome;
       }
     } catch (error) {
       if (error instanceof CallerMistake) throw error;
       const why = this.#messageOf(error);
-      // Where the record can not be read, it may have been run before.
-      if (!hasRead || (isToolError(error) && error.code === "outcome_unknown")) {
+      if (!this.#isUnrun) {
         return this.#unrecorded("unknown", "outcome_unknown", `${UNREADABLE}: ${why}`, error);
       }
       const code = isToolError(error) ? error.code : "execution_failed";
@@ -180,11 +183,11 @@ export class Execution {
           const message = `${name} needs approval, and there is nobody to ask.`;
           return this.#deny(version, { decision: "deny", reason: "approval_unavailable", message });
         }
-        const trace = this.#span?.link;
+        const trace = this.#span.link;
         const row = { ...this.#newRow("planned"), ask: answer.message, ...(trace !== undefined && { trace }) };
         const entry = await this.#put(row, version);
         if (entry === undefined) return undefined;
-        this.#tellInvoked(false);
+        this.#events.invoked(this.#input, this.#repeatOf, false);
         return this.#approve(entry);
       }
     }
@@ -204,7 +207,7 @@ export class Execution {
       ...(typeof decidedBy === "string" && { decidedBy }),
     };
     if ((await this.#put(row, version)) === undefined) return undefined;
-    if (before === undefined) this.#tellInvoked(false);
+    if (before === undefined) this.#events.invoked(this.#input, this.#repeatOf, false);
     return this.#ended(row);
   }
 
@@ -220,15 +223,16 @@ export class Execution {
     }
     let request = await this.#ask(row);
     if (request.status === "pending") {
-      this.#tell(this.#requested(request), true);
-      this.#endSpan(this.#awaiting(row, request));
+      this.#events.requested(request);
+      this.#span.end(awaitingOf(this.#about(), row, request));
       this.#place.leave();
-      if (!(this.#context.waitForApproval ?? this.#deps.waitForApproval)) return this.#awaiting(row, request);
+      if (!(this.#context.waitForApproval ?? this.#deps.waitForApproval))
+        return awaitingOf(this.#about(), row, request);
       request = await this.#decisionOf(request);
-      if (request.status === "pending") return this.#awaiting(row, request);
+      if (request.status === "pending") return awaitingOf(this.#about(), row, request);
     }
     this.#approval = request;
-    this.#tell(decided(request), true);
+    this.#events.decided(request);
     switch (request.status) {
       case "void":
         return undefined; // changed meanwhile: asked again
@@ -281,11 +285,6 @@ export class Execution {
     }
   }
 
-  #awaiting(row: ActionRow, approval: ApprovalRequest): Outcome {
-    this.#approval = approval;
-    return { ...this.#base(row.attempts, false), status: "awaiting_approval", approval };
-  }
-
   // Running -----------------------------------------------------------------------------------------------------------
 
   async #start(tool: Tool, version: number, planned: ActionRow, input: unknown, request?: ApprovalRequest): Step {
@@ -315,7 +314,7 @@ export class Execution {
     };
     const entry = await this.#put(row, version);
     if (entry === undefined) return undefined;
-    if (version === 0) this.#tellInvoked(false);
+    if (version === 0) this.#events.invoked(this.#input, this.#repeatOf, false);
     return this.#run(tool, entry, input, request);
   }
 
@@ -325,40 +324,46 @@ export class Execution {
     const { attempts } = entry.value;
     const startedAt = performance.now();
     let undoData: unknown;
-    this.#tell({ type: "tool.started", attempt: attempts });
+    let isOver = false;
+    this.#isUnrun = false;
+    this.#events.started(attempts);
+    const timeoutMs = this.#context.timeoutMs ?? tool.timeoutMs ?? this.#deps.timeoutMs;
+    const progress = async (value: unknown) => (isOver ? undefined : this.#events.progress(value));
     const run = () =>
       runHandler({
         handler: (attempt, signal) =>
           tool.execute!(
             input,
-            this.#toolContext(attempt, signal, (data) => void (undoData = data)),
+            this.#toolContext(attempt, signal, progress, (data) => void (undoData = data)),
           ),
         beforeAttempt: async (attempt) => {
           await held.write((row) => ({ ...row, attempts: attempt }));
-          this.#tell({ type: "tool.started", attempt });
+          this.#events.started(attempt);
         },
-        onProgress: (value) => this.#progress(value),
-        onLate: (end) => void this.#tellLate(end),
+        onProgress: progress,
+        onLate: (end) => this.#events.late(end),
         firstAttempt: attempts,
         retries: tool.retries ?? 0,
         retryDelayMs: this.#deps.retryDelayMs,
-        timeoutMs: this.#context.timeoutMs ?? tool.timeoutMs ?? this.#deps.timeoutMs,
+        timeoutMs,
         signal: this.#context.signal,
       });
-    const running = this.#inSpan(run);
+    const running = this.#span.run(run);
     held.beat(this.#deps.leaseMs, running.lose);
     const end = await running.ended;
     held.stopBeating();
-    this.#isOver = true;
+    isOver = true;
     const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
-    const ended = this.#endOf(tool, end, input, undoData);
+    const { maxOutputBytes } = this.#deps;
+    const messageOf = (error: unknown) => this.#messageOf(error);
+    const ended = rowOfEnd({ tool, end, input, undoData, timeoutMs, maxOutputBytes, messageOf });
     let recorded = true;
     try {
       await held.write((row) => ({ ...withoutLease(row), ...ended.change, endedAt: Date.now() }));
     } catch (error) {
       if (isConflict(error)) {
         // Another process has taken this one for dead, and its word counts.
-        if (end.ok || end.code === "execution_failed") await this.#tellLate(end);
+        if (end.ok || end.code === "execution_failed") this.#events.late(end);
         return undefined;
       }
       // It is known here what came of it, and here alone.
@@ -368,62 +373,6 @@ export class Execution {
     const succeeded = row.status === "done" && request?.status === "approved";
     if (succeeded) await this.#deps.approvals?.succeeded(request.id).catch(() => {});
     return this.#ended(row, durationMs, ended.cause, recorded);
-  }
-
-  /** What the row says of a handler's end. */
-  #endOf(
-    tool: Tool,
-    end: HandlerEnd,
-    input: unknown,
-    undoData: unknown,
-  ): { readonly change: Partial<ActionRow>; readonly cause?: unknown } {
-    if (!end.ok) {
-      const { code, message } = this.#failureOf(tool, end);
-      return { change: { status: "failed", error: { code, message } }, cause: end.cause };
-    }
-    const undo = tool.undo === undefined ? {} : { undo: this.#undoRow(tool, input, undoData) };
-    try {
-      const { value, marks } = outputOf(tool, end.value, this.#deps.maxOutputBytes);
-      return { change: { status: "done", output: value, ...(marks.length > 0 && { marks }), ...undo } };
-    } catch (cause) {
-      if (!isToolError(cause)) throw cause;
-      // The handler has done what it does: that can be undone, though what it says about it can not be shown.
-      const error = { code: cause.code, message: `${tool.name} was executed, but ${cause.message}.` };
-      return { change: { status: "failed", error, ...undo }, cause };
-    }
-  }
-
-  #failureOf(tool: Tool, end: Extract<HandlerEnd, { ok: false }>): { code: ToolErrorCode; message: string } {
-    const mayHave = tool.effect === "write" ? " It may have had its effect nevertheless." : "";
-    switch (end.code) {
-      case "timeout": {
-        const timeoutMs = this.#context.timeoutMs ?? tool.timeoutMs ?? this.#deps.timeoutMs;
-        return { code: "timeout", message: `${tool.name} did not end within ${timeoutMs} ms.${mayHave}` };
-      }
-      case "lost":
-      case "aborted":
-        return { code: "aborted", message: `${tool.name} was aborted while it ran.${mayHave}` };
-      case "execution_failed": {
-        const code = isToolError(end.cause) ? end.cause.code : "execution_failed";
-        return { code, message: `Tool ${tool.name} failed: ${this.#messageOf(end.cause)}` };
-      }
-    }
-  }
-
-  #undoRow(tool: Tool, input: unknown, data: unknown): UndoRow {
-    const expiresAt = Date.now() + (tool.undoTtlMs ?? 3_600_000);
-    try {
-      const text = data === undefined ? undefined : jsonOf(data, this.#deps.maxOutputBytes);
-      return {
-        state: "available",
-        expiresAt,
-        input: json(input),
-        ...(text !== undefined && { data: JSON.parse(text) }),
-      };
-    } catch {
-      const message = `What ${tool.name} gave to undo it with can not be kept, so it can not be undone.`;
-      return { state: "undo_failed", expiresAt, error: { code: "not_undoable", message } };
-    }
   }
 
   // Others ------------------------------------------------------------------------------------------------------------
@@ -469,7 +418,7 @@ export class Execution {
         error: { code: "outcome_unknown", message },
       };
       if ((await this.#put(unknown, version)) === undefined) return undefined;
-      this.#tellInvoked(true);
+      this.#events.invoked(this.#input, this.#repeatOf, true);
       return this.#ended(unknown);
     }
     this.#begin(row);
@@ -480,7 +429,7 @@ export class Execution {
       this.#place.leave();
       return undefined;
     }
-    this.#tellInvoked(true);
+    this.#events.invoked(this.#input, this.#repeatOf, true);
     return this.#run(tool, entry, request === undefined ? this.#input : this.#inputOf(request), request);
   }
 
@@ -494,73 +443,32 @@ export class Execution {
       error: { code, message },
     };
     if ((await this.#put(row, version)) === undefined) return undefined;
-    if (version === 0) this.#tellInvoked(false);
+    if (version === 0) this.#events.invoked(this.#input, this.#repeatOf, false);
     return this.#ended(row, undefined, cause);
   }
 
   /** On record already. Whoever wrote it may have died before it was told. */
   #replay(row: ActionRow): Outcome {
-    this.#tell(endEvent(row, 0, this.#summaryOf("output", row.output)), true);
-    return this.#outcomeOf(row, true, undefined, true);
+    this.#events.ended(row, undefined, true);
+    return outcomeOf(this.#about(), row, { replayed: true });
   }
 
   #ended(row: ActionRow, durationMs?: number, cause?: unknown, recorded = true): Outcome {
-    this.#tell(endEvent(row, durationMs ?? 0, this.#summaryOf("output", row.output)));
-    const outcome = this.#outcomeOf(row, false, cause, recorded);
-    this.#endSpan(outcome, durationMs);
+    this.#events.ended(row, durationMs, false);
+    const outcome = outcomeOf(this.#about(), row, { cause, recorded });
+    this.#span.end(outcome, durationMs);
     return outcome;
-  }
-
-  #outcomeOf(row: ActionRow, replayed: boolean, cause: unknown, recorded: boolean): Outcome {
-    const base = this.#base(row.attempts, replayed);
-    if (row.status === "done") {
-      const { undo } = row;
-      const output = replayed ? withMarks(row.output, row.marks ?? []) : row.output;
-      const undoableUntil = undo?.state === "available" ? undo.expiresAt : null;
-      const undone = undo?.state === "undone";
-      return { ...base, status: "completed", output, undoableUntil, undone, recorded };
-    }
-    const { code, message } = row.error!;
-    const error = this.#error(code as ToolErrorCode, message, cause);
-    if (row.status === "denied") return { ...base, status: "denied", error, reason: row.reason ?? "policy" };
-    return { ...base, status: row.status === "unknown" ? "unknown" : "failed", error };
   }
 
   /** The store does not answer, or what it says is not to be understood. Nothing was run. */
   #unrecorded(status: "failed" | "unknown", code: ToolErrorCode, message: string, cause?: unknown): Outcome {
-    const outcome: Outcome = { ...this.#base(0, false), status, error: this.#error(code, message, cause) };
-    this.#endSpan(outcome);
+    const outcome = unrecordedOf(this.#about(), status, code, message, cause);
+    this.#span.end(outcome);
     return outcome;
   }
 
-  #base(attempts: number, replayed: boolean) {
-    const { invocationId, name } = this.#use;
-    return {
-      actionId: this.#actionId,
-      invocationId,
-      toolName: name,
-      use: this.#use,
-      replayed,
-      attempts,
-      ...(this.#approval !== undefined && { approval: this.#approval }),
-      ...(this.#repeatOf !== undefined && { repeatOf: this.#repeatOf }),
-    };
-  }
-
-  #error(code: ToolErrorCode, message: string, cause: unknown): ToolCallError {
-    const issues = isToolError(cause) ? cause.issues : undefined;
-    return new ToolCallError(code, message, this.#use, { issues, cause });
-  }
-
-  /** The use hears of it, once. */
-  #settle(outcome: Outcome): void {
-    const handle = this.#handle;
-    if (handle === undefined) return;
-    if (outcome.status === "awaiting_approval") handle.release();
-    else if (outcome.status !== "completed") handle.fail(outcome.error);
-    else if (outcome.undone) {
-      handle.finish({ undone: true, message: undoneMessage(outcome.toolName), output: outcome.output });
-    } else handle.finish(outcome.output);
+  #about(): AboutCall {
+    return { use: this.#use, runId: this.#context.runId, approval: this.#approval, repeatOf: this.#repeatOf };
   }
 
   // What the parts are told -------------------------------------------------------------------------------------------
@@ -602,7 +510,12 @@ export class Execution {
     return { ...extras(this.#context), behavior, principal, runId, invocationId, toolCallId: id, toolName: name };
   }
 
-  #toolContext(attempt: number, signal: AbortSignal, undoData: (data: unknown) => void): ToolContext {
+  #toolContext(
+    attempt: number,
+    signal: AbortSignal,
+    progress: (value: unknown) => Promise<void>,
+    undoData: (data: unknown) => void,
+  ): ToolContext {
     const { requestId } = this.#context;
     return {
       ...this.#policyContext(),
@@ -613,20 +526,9 @@ export class Execution {
       idempotencyKey: this.#actionId,
       attempt,
       signal,
-      progress: (value) => this.#progress(value),
+      progress,
       undoData,
     };
-  }
-
-  #isOver = false;
-  #waitingProgress = 0;
-
-  /** Bounded: a handler that tells faster than it can be stored, and does not wait, is not heard for a while. */
-  async #progress(value: unknown): Promise<void> {
-    if (this.#isOver || this.#waitingProgress >= MAX_WAITING_PROGRESS) return;
-    this.#waitingProgress++;
-    await this.#tell({ type: "tool.progress", progressSummary: this.#summaryOf("progress", value) });
-    this.#waitingProgress--;
   }
 
   /** What of an error may be heard. */
@@ -639,105 +541,15 @@ export class Execution {
     return safeMessage(error);
   }
 
-  #tellInvoked(once: boolean): void {
-    const payloadSummary = this.#summaryOf("input", this.#input);
-    const repeatOf = this.#repeatOf;
-    this.#tell({ type: "tool.invoked", payloadSummary, ...(repeatOf !== undefined && { repeatOf }) }, once);
-  }
-
-  async #tellLate(end: HandlerEnd): Promise<void> {
-    if (end.ok) await this.#tell({ type: "tool.late", result: "completed" });
-    else {
-      const errorMessage = this.#messageOf(end.cause);
-      await this.#tell({ type: "tool.late", result: "failed", errorMessage });
-    }
-  }
-
-  #requested({ id, message, input, expiresAt }: ApprovalRequest): EventBody {
-    const payloadSummary = this.#summaryOf("input", input);
-    return { type: "approval.requested", approvalId: id, message, payloadSummary, expiresAt };
-  }
-
-  #tell(body: EventBody, once = false): Promise<void> {
-    const { runId, requestId = null } = this.#context;
-    const { name: toolName, invocationId, id: toolCallId } = this.#use;
-    const action = { toolName, actionId: this.#actionId, runId, invocationId, toolCallId, requestId };
-    const told = this.#deps.emitter.emit(action, body, once);
-    this.#telling.push(told);
-    return told;
-  }
-
-  #summaryOf(kind: "input" | "output" | "progress", value: unknown): string {
-    return summaryOf(kind, value, this.#deps.redact);
-  }
-
-  // Telemetry: what it throws changes nothing -------------------------------------------------------------------------
-
   #begin(after: ActionRow | undefined): void {
-    if (this.#span !== undefined) return;
     const { id, invocationId, name } = this.#use;
     const { runId } = this.#context;
     const call = { toolName: name, toolCallId: id, description: this.#tool?.description, runId, invocationId };
-    try {
-      this.#span = this.#deps.telemetry?.begin({ ...call, input: this.#input }, after?.trace);
-    } catch {
-      this.#span = undefined;
-    }
-  }
-
-  /** Once, also if the telemetry fails before or after. */
-  #inSpan<T>(run: () => T): T {
-    let running: { readonly value: T } | undefined;
-    const begin = () => (running ??= { value: run() });
-    try {
-      this.#span?.run(begin);
-    } catch {
-      // Begun in its span, or below.
-    }
-    return begin().value;
-  }
-
-  #endSpan(outcome: Outcome, durationMs?: number): void {
-    try {
-      this.#span?.end(outcome, durationMs);
-    } catch {
-      // It is over in any case.
-    }
-    this.#span = undefined;
+    this.#span.begin({ ...call, input: this.#input }, after?.trace);
   }
 }
 
 const UNREADABLE = "It is not known whether it was executed before. Do not call it again before you know";
-const MAX_WAITING_PROGRESS = 100;
-
-/** The event of an action's end, from its row alone: another process may have to tell it. */
-function endEvent(row: ActionRow, durationMs: number, outputSummary: string): EventBody {
-  const took = durationMs || Math.max(0, (row.endedAt ?? 0) - (row.startedAt ?? row.endedAt ?? 0));
-  if (row.status === "done") return { type: "tool.completed", durationMs: took, outputSummary };
-  const { code, message } = row.error!;
-  if (row.status !== "denied") {
-    return { type: "tool.failed", durationMs: took, errorCode: code, errorMessage: message };
-  }
-  const { reason = "policy", allowed, decidedBy } = row;
-  return {
-    type: "tool.denied",
-    reason,
-    message,
-    ...(allowed !== undefined && { allowed }),
-    ...(decidedBy !== undefined && { decidedBy }),
-  };
-}
-
-function decided({ id, status, decidedBy, reason }: ApprovalRequest): EventBody {
-  return {
-    type: "approval.decided",
-    approvalId: id,
-    decision: status === "pending" ? "void" : status,
-    decidedBy,
-    ...(reason !== undefined && { reason }),
-  };
-}
-
 function unknownTool(name: string): Denial {
   return { decision: "deny", reason: "unknown_tool", message: `There is no tool ${JSON.stringify(name)} here.` };
 }

@@ -157,6 +157,18 @@ describe("a store that fails", () => {
     expect(ran).toHaveLength(0);
   });
 
+  it("while another process executes it: nobody says that it was not executed", async () => {
+    const { tool, ran } = counted({ execute: () => new Promise(() => {}) });
+    const store = memoryStore();
+    void setup([tool], { store }).executor.execute(call(tool), RUN);
+    await until(() => ran.length === 1);
+    const deaf: Store = { ...store, subscribe: () => Promise.reject(down()) };
+    expect(await setup([tool], { store: deaf }).executor.execute(call(tool), RUN)).toMatchObject({
+      status: "unknown",
+      error: { code: "outcome_unknown" },
+    });
+  });
+
   it("before the start is recorded: nothing runs", async () => {
     const { tool, ran } = counted();
     const { executor } = setup([tool], {
