@@ -38,6 +38,20 @@ export function killGroup(pid: number, signal: "SIGTERM" | "SIGKILL"): void {
   }
 }
 
+/**
+ * Whether a group outlives its leader, who has just ended. If not, its number may soon be that of another process's
+ * group, and is not to be killed.
+ */
+export function hasMembers(pid: number): boolean {
+  if (process.platform === "win32") return false;
+  try {
+    process.kill(-pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function killAll(): void {
   for (const pid of live) killGroup(pid, "SIGKILL");
 }

@@ -1,4 +1,5 @@
 import { exceedsDepth, parseJson } from "../json/index.ts";
+import { changedLiteral, hasHugeNumber } from "../stream/numbers.ts";
 import type { ProcessEnd } from "./process.ts";
 import type { ToolErrorCode } from "../errors.ts";
 
@@ -67,11 +68,15 @@ export function readJson(stdout: Buffer, maxDepth: number): { readonly value: un
   if (exceedsDepth(text, maxDepth)) {
     return { code: "too_large", reason: `printed JSON that is nested deeper than ${maxDepth}` };
   }
+  let value: unknown;
   try {
-    return { value: parseJson(text) };
+    value = parseJson(text);
   } catch (cause) {
     return invalid(beginsWithJson(text) ? "printed more after its JSON value" : "printed what is no JSON", cause);
   }
+  const literal = hasHugeNumber(value) ? changedLiteral(text) : undefined;
+  if (literal === undefined) return { value };
+  return invalid(`printed a number that would be read as another one (${literal.slice(0, 40)}): it has to be a text`);
 }
 
 /** Whether a JSON object, or a line of JSON, stands before the rest: a second value, or what was printed by mistake. */

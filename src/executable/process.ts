@@ -1,6 +1,6 @@
 import { spawn, type ChildProcessWithoutNullStreams } from "node:child_process";
 import { commandOf } from "./command.ts";
-import { enterGroup, killGroup, leaveGroup } from "./group.ts";
+import { enterGroup, hasMembers, killGroup, leaveGroup } from "./group.ts";
 import { createStderrReader, type ProgressLine } from "./stderr.ts";
 
 /** How a program is run. */
@@ -57,6 +57,7 @@ export function runProcess(options: ProcessOptions): Promise<ProcessOutcome> {
     const stdout: Buffer[] = [];
     let end: ProcessEnd | undefined;
     let isSettled = false;
+    let isGroupGone = false;
     let timer: NodeJS.Timeout | undefined;
 
     if (signal?.aborted === true) return settleWith({ type: "aborted" });
@@ -79,6 +80,7 @@ export function runProcess(options: ProcessOptions): Promise<ProcessOutcome> {
     count(child, "stdout", options.maxOutputBytes, (bytes) => stdout.push(bytes));
     count(child, "stderr", options.maxStderrBytes, stderr.push);
     child.once("exit", (exitCode, signalName) => {
+      isGroupGone = !hasMembers(pid);
       end ??= { type: "exited", exitCode, signal: signalName };
       if (isSettled) return leaveGroup(pid);
       if (end.type === "exited") restartTimer(); // what it started may still write, for a while
@@ -120,7 +122,7 @@ export function runProcess(options: ProcessOptions): Promise<ProcessOutcome> {
     /** Nothing of the call outlives it: what still runs in the group is killed, what holds the pipes writes into nothing. */
     function finish(): void {
       if (isSettled) return;
-      killGroup(pid!, "SIGKILL");
+      if (!isGroupGone) killGroup(pid!, "SIGKILL");
       for (const pipe of [child.stdin, child.stdout, child.stderr]) pipe.destroy();
       if (child.exitCode === null && child.signalCode === null) child.unref();
       else leaveGroup(pid!);

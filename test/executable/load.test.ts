@@ -156,6 +156,21 @@ describe("a call", () => {
     expect((await failure(execute(tool))).message).toBe(words);
   });
 
+  it.each(["12345678901234567890", "-9007199254740993", "1e400"])(
+    "that answers %s is not read as another number",
+    async (number) => {
+      const tool = await loadExecutable(program(shTool(`echo '{"success":true,"result":{"order":${number}}}'`)));
+      expect(await failure(execute(tool))).toMatchObject({
+        code: "invalid_answer",
+        message: expect.stringContaining(number),
+      });
+      const exact = await loadExecutable(
+        program(shTool(`echo '{"success":true,"result":[9007199254740992,0.1,"${number}"]}'`)),
+      );
+      expect(await execute(exact)).toEqual([2 ** 53, 0.1, number]);
+    },
+  );
+
   it("that fails at length is cut", async () => {
     const body = `printf '{"success":false,"error":"'; head -c 100000 /dev/zero | tr '\\0' x; printf '"}'`;
     const error = await failure(execute(await loadExecutable(program(shTool(body)))));
