@@ -1,5 +1,5 @@
 import type { Redact } from "../summary.ts";
-import { ApprovalError, quiet } from "./errors.ts";
+import { quiet } from "./errors.ts";
 import { approvalFeed } from "./feed.ts";
 import {
   authenticated,
@@ -13,7 +13,15 @@ import {
   type RateLimit,
 } from "./guard.ts";
 import { BodyTooLarge, readText } from "./http-body.ts";
-import { decisionOf, errorMessage, outcomeMessage, parseMessage, requestedMessage, wireError } from "./messages.ts";
+import {
+  decisionOf,
+  detailsMessage,
+  errorMessage,
+  outcomeMessage,
+  parseMessage,
+  requestedMessage,
+  wireError,
+} from "./messages.ts";
 import type { ServerMessage, WireErrorCode } from "./protocol.ts";
 import type { ApprovalService } from "./service.ts";
 import { eventStream } from "./sse.ts";
@@ -41,6 +49,7 @@ export interface ApprovalHandlerOptions extends GuardOptions {
  *
  * ```
  * GET  /approvals                what is pending: { requests: [{ type: "approval.requested", … }] }
+ * GET  /approvals/<request_id>   all of one: { type: "approval.details", input, … }
  * GET  /approvals/events         the same and what happens, as server-sent events; resumes by Last-Event-ID or ?after=
  * POST /approvals/decide         { type: "approval.decide", request_id, decision }, as JSON
  * ```
@@ -71,6 +80,7 @@ export function approvalHandler(options: ApprovalHandlerOptions): (request: Requ
     if (address === `GET ${path}`) return list(who, url);
     if (address === `GET ${path}/events`) return events(who, url, request);
     if (address === `POST ${path}/decide`) return decide(who, request);
+    if (address.startsWith(`GET ${path}/apr_`)) return details(who, url.pathname.slice(path.length + 1));
     return json(wireError("not_found", `There are GET ${path}, GET ${path}/events and POST ${path}/decide.`));
   }
 
@@ -78,6 +88,10 @@ export function approvalHandler(options: ApprovalHandlerOptions): (request: Requ
     const { runId } = feedQuery(url);
     const requests = await service.list({ scope, runId, principal, status: "pending" });
     return json({ requests: requests.map((request) => requestedMessage(request, redact)) });
+  }
+
+  async function details({ principal }: AuthenticatedClient, requestId: string): Promise<Response> {
+    return answering(requestId, () => detailsMessage(service, requestId, principal, redact));
   }
 
   function events(who: AuthenticatedClient, url: URL, request: Request): Response {
@@ -119,11 +133,18 @@ export function approvalHandler(options: ApprovalHandlerOptions): (request: Requ
     if (message.always !== undefined && !allowAlways) {
       return json(wireError("invalid_message", 'This server takes no "always".', requestId));
     }
+    return answering(requestId, async () =>
+      outcomeMessage(await service.decide(requestId, decisionOf(message), principal)),
+    );
+  }
+
+  async function answering(requestId: string, ask: () => Promise<ServerMessage>): Promise<Response> {
     try {
-      return json(outcomeMessage(await service.decide(requestId, decisionOf(message), principal)));
+      return json(await ask());
     } catch (error) {
-      if (!(error instanceof ApprovalError)) onError(error);
-      return json(errorMessage(error, requestId));
+      const message = errorMessage(error, requestId);
+      if (message.code === "internal_error") onError(error);
+      return json(message);
     }
   }
 

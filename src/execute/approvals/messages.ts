@@ -1,16 +1,18 @@
 import { isToolError } from "../../errors.ts";
 import { summaryOf, type Redact } from "../summary.ts";
-import { ApprovalError } from "./errors.ts";
+import { ApprovalError, notFound } from "./errors.ts";
 import type {
   ClientMessage,
   DecidedMessage,
   DecideMessage,
+  DetailsMessage,
   ErrorMessage,
   OutcomeMessage,
   RequestedMessage,
   WireErrorCode,
 } from "./protocol.ts";
-import type { ApprovalRequest, Decision } from "./types.ts";
+import type { ApprovalService } from "./service.ts";
+import type { ApprovalRequest, Decision, Principal } from "./types.ts";
 
 /** A client's message, or why it is none. */
 export function parseMessage(text: string): ClientMessage | ErrorMessage {
@@ -25,11 +27,14 @@ export function parseMessage(text: string): ClientMessage | ErrorMessage {
   switch (message.type) {
     case "approval.decide":
       return decideProblem(message) ?? (message as DecideMessage);
+    case "approval.get":
+      if (typeof message.request_id === "string") return message as ClientMessage;
+      return wireError("invalid_message", "approval.get needs request_id, a text.");
     case "approval.resume":
       if (Number.isSafeInteger(message.seq) && message.seq! >= 0) return message as ClientMessage;
       return wireError("invalid_message", "approval.resume needs seq, a number from 0.");
     default:
-      return wireError("unknown_type", "type is approval.decide or approval.resume.");
+      return wireError("unknown_type", "type is approval.decide, approval.get or approval.resume.");
   }
 }
 
@@ -71,6 +76,28 @@ export function outcomeMessage(request: ApprovalRequest): OutcomeMessage {
   return { ...outcomeFields(request), type: "approval.outcome", ...(always !== undefined && { always }) };
 }
 
+/** All of a request, for one who may decide it. @throws ApprovalError `approval_not_found` for all others */
+export async function detailsMessage(
+  service: ApprovalService,
+  requestId: string,
+  principal: Principal,
+  redact?: Redact,
+): Promise<DetailsMessage> {
+  const request = await service.get(requestId);
+  if (request === undefined || !(await service.mayDecide(principal, request))) throw notFound();
+  const { id, runId, toolName, message, input, status } = request;
+  return {
+    type: "approval.details",
+    request_id: id,
+    run_id: runId,
+    tool_name: toolName,
+    message,
+    input: redacted(["input"], input, redact),
+    ...("editedInput" in request && { edited_input: redacted(["input"], request.editedInput, redact) }),
+    status,
+  };
+}
+
 /** What may be said of a failure: our own errors say what they are, all others nothing. */
 export function errorMessage(error: unknown, requestId: string): ErrorMessage {
   if (error instanceof ApprovalError) {
@@ -98,6 +125,15 @@ function outcomeFields(request: ApprovalRequest): Omit<DecidedMessage, "type" | 
     ...(reason !== undefined && { reason }),
     edited: "editedInput" in request,
   };
+}
+
+/** JSON with every value as `redact` shows it. */
+function redacted(path: readonly (string | number)[], given: unknown, redact: Redact | undefined): unknown {
+  if (redact === undefined) return given;
+  const value = redact(path, given);
+  if (Array.isArray(value)) return value.map((item, index) => redacted([...path, index], item, redact));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, redacted([...path, key], part, redact)]));
 }
 
 function decideProblem(message: Partial<DecideMessage>): ErrorMessage | undefined {

@@ -20,7 +20,7 @@ export interface RequestedMessage {
   readonly tool_name: string;
   readonly message: string;
   readonly options: readonly ["approve", "deny"];
-  /** The input as JSON text: bounded, redacted. */
+  /** The input as JSON text: bounded, redacted. All of it is in the answer to `approval.get`. */
   readonly summary: string;
   /** As it is now: of an older request perhaps decided. */
   readonly status: ApprovalStatus;
@@ -61,6 +61,20 @@ export interface OutcomeMessage extends Omit<DecidedMessage, "type" | "seq"> {
   readonly always?: GrantScope;
 }
 
+/** The answer to `approval.get`: all of what would run. */
+export interface DetailsMessage {
+  readonly type: "approval.details";
+  readonly request_id: string;
+  readonly run_id: string;
+  readonly tool_name: string;
+  readonly message: string;
+  /** Not bounded; redacted. */
+  readonly input: unknown;
+  /** What runs in its place, after an edit. */
+  readonly edited_input?: unknown;
+  readonly status: ApprovalStatus;
+}
+
 /** Why a message had no effect. */
 export interface ErrorMessage {
   readonly type: "approval.error";
@@ -73,7 +87,7 @@ export interface ErrorMessage {
 
 /** What the server sends with a number: the events. */
 export type FeedMessage = RequestedMessage | DecidedMessage | ReadyMessage;
-export type ServerMessage = FeedMessage | OutcomeMessage | ErrorMessage;
+export type ServerMessage = FeedMessage | OutcomeMessage | DetailsMessage | ErrorMessage;
 
 /** A decision. */
 export interface DecideMessage {
@@ -87,13 +101,19 @@ export interface DecideMessage {
   readonly always?: true | { readonly where?: GrantScope["where"]; readonly ttl_ms?: number };
 }
 
+/** All of a request: a summary is short. */
+export interface GetMessage {
+  readonly type: "approval.get";
+  readonly request_id: string;
+}
+
 /** The events behind a number, once more. */
 export interface ResumeMessage {
   readonly type: "approval.resume";
   readonly seq: number;
 }
 
-export type ClientMessage = DecideMessage | ResumeMessage;
+export type ClientMessage = DecideMessage | GetMessage | ResumeMessage;
 
 /** Codes of the wire: those of decisions, and those of messages. */
 export type WireErrorCode =

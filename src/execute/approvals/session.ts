@@ -1,7 +1,7 @@
 import type { Redact } from "../summary.ts";
 import { quiet } from "./errors.ts";
 import { approvalFeed } from "./feed.ts";
-import { decisionOf, errorMessage, outcomeMessage, parseMessage, wireError } from "./messages.ts";
+import { decisionOf, detailsMessage, errorMessage, outcomeMessage, parseMessage, wireError } from "./messages.ts";
 import type { DecideMessage, ServerMessage } from "./protocol.ts";
 import type { ApprovalService } from "./service.ts";
 import type { Principal } from "./types.ts";
@@ -43,7 +43,7 @@ export interface ApprovalSession {
  * socket.onclose = () => session.end();
  */
 export function approvalSession(options: ApprovalSessionOptions): ApprovalSession {
-  const { service, principal, allowAlways = false } = options;
+  const { service, principal, allowAlways = false, redact } = options;
   const onError = quiet(options.onError);
   let isOver = false;
   let feed = follow(options.after);
@@ -91,12 +91,19 @@ export function approvalSession(options: ApprovalSessionOptions): ApprovalSessio
       send(wireError("invalid_message", 'This server takes no "always".', requestId));
       return;
     }
+    await answer(requestId, async () =>
+      outcomeMessage(await service.decide(requestId, decisionOf(message), principal)),
+    );
+  }
+
+  /** Sends what comes of it, or why nothing does. */
+  async function answer(requestId: string, ask: () => Promise<ServerMessage>): Promise<void> {
     try {
-      send(outcomeMessage(await service.decide(requestId, decisionOf(message), principal)));
+      send(await ask());
     } catch (error) {
-      const answer = errorMessage(error, requestId);
-      if (answer.code === "internal_error") onError(error);
-      send(answer);
+      const message = errorMessage(error, requestId);
+      if (message.code === "internal_error") onError(error);
+      send(message);
     }
   }
 
@@ -106,7 +113,11 @@ export function approvalSession(options: ApprovalSessionOptions): ApprovalSessio
       const message = parseMessage(text);
       if (message.type === "approval.error") send(message);
       else if (message.type === "approval.decide") await decide(message);
-      else await resume(message.seq);
+      else if (message.type === "approval.resume") await resume(message.seq);
+      else {
+        const { request_id: requestId } = message;
+        await answer(requestId, () => detailsMessage(service, requestId, principal, redact));
+      }
     },
     async end() {
       isOver = true;

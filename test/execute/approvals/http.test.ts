@@ -172,6 +172,14 @@ describe("who may ask", () => {
   });
 });
 
+it("gives all of one request to those who may decide it", async () => {
+  const { id } = await service.request(ask());
+  expect(await (await get(`/${id}`)).json()).toMatchObject({ type: "approval.details", input: { order: "A1" } });
+  const stranger = { ...HEADERS, authorization: "Bearer eve@evil" };
+  expect((await get(`/${id}`, stranger)).status).toBe(404);
+  expect((await get("/apr_1")).status).toBe(404);
+});
+
 describe("the event stream", () => {
   it("gives what is pending, then what happens; resumes by Last-Event-ID", async () => {
     const { id } = await service.request(ask());

@@ -115,6 +115,20 @@ describe("the protocol", () => {
     expect(JSON.parse(summary)).toEqual({ card: "[hidden]", text: "\ud800" });
   });
 
+  it('B7 "an approval UI may show" a part: a summary is short, all of the input can be asked for', async () => {
+    await restart({ redact: (path, value) => (path.at(-1) === "card" ? "[hidden]" : value) });
+    const input = { card: "4111", path: "x".repeat(5_000), list: [{ card: 5 }] };
+    const { id } = await service.request(ask({ input }));
+    const client = await server.connect();
+    expect((await client.next("approval.requested")).summary.length).toBeLessThan(600);
+    client.send({ type: "approval.get", request_id: id });
+    const hidden = { ...input, card: "[hidden]", list: [{ card: "[hidden]" }] };
+    expect(await client.next("approval.details")).toMatchObject({ request_id: id, input: hidden, status: "pending" });
+    const stranger = await server.connect("eve@evil");
+    stranger.send({ type: "approval.get", request_id: id });
+    expect((await stranger.next("approval.error")).code).toBe("approval_not_found");
+  });
+
   it('G9 "drop the WebSocket at every event index": the rest comes, nothing twice', async () => {
     const rows = [];
     for (let at = 0; at < 4; at++) rows.push(await service.request(ask()));
@@ -262,6 +276,7 @@ describe("B28: WebSocket abuse", () => {
       { type: "approval.decide", request_id: "x", decision: "deny", edited_input: 1 },
       "invalid_message",
     ],
+    ["a get of nothing", { type: "approval.get" }, "invalid_message"],
     ["a resume from nowhere", { type: "approval.resume", seq: -1 }, "invalid_message"],
   ])("%s: a typed error, and the connection lives on", async (_, message, code) => {
     const client = await server.connect();
