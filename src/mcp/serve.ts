@@ -7,7 +7,7 @@ import type { McpContent } from "./client.ts";
 
 /** What {@link serveMcp} takes. */
 export interface ServeMcpOptions {
-  /** Runs a call; hand in an executor's here. Default: `use.execute(context)`. */
+  /** Runs a call; hand in an executor's here. Default: `use.execute(context)`, which knows no approval. */
   execute?: (use: ToolUse, context: Partial<ToolContext>) => unknown;
   /** What handlers are told of the caller, from the server's context of the request (`authInfo`, ...). Nothing by default. */
   context?: (requestContext: unknown) => Partial<ToolContext>;
@@ -61,6 +61,7 @@ const INVALID_PARAMS = -32602;
  *
  * @param server of `@modelcontextprotocol/server` 2, made by you; for an older one see {@link mcpHandlers}
  * @throws TypeError for what is no such server
+ * @throws ToolError as {@link mcpHandlers} does
  * @example
  * const server = new Server({ name: "orders", version: "1.0.0" }, { capabilities: { tools: {} } });
  * serveMcp(server, registry);
@@ -84,7 +85,7 @@ export function serveMcp(
 /**
  * The handlers behind {@link serveMcp}.
  *
- * @throws ToolError `duplicate_tool` when two names map to one
+ * @throws ToolError `duplicate_tool` when two names map to one; `invalid_tool` for a tool that needs approval, without `execute`
  * @example
  * const { listTools, callTool } = mcpHandlers(registry); // a server of @modelcontextprotocol/sdk 1
  * server.setRequestHandler(ListToolsRequestSchema, listTools);
@@ -92,7 +93,7 @@ export function serveMcp(
  */
 export function mcpHandlers(tools: ToolSource, options: ServeMcpOptions = {}): McpHandlers {
   const { execute = (use, context) => use.execute(context) } = options;
-  offered(tools); // a mistake in the set shows at once
+  for (const tool of offered(tools).values()) checkApproval(tool); // a mistake in the set shows at once
   return { listTools: () => ({ tools: [...offered(tools)].map(([name, tool]) => served(name, tool)) }), callTool };
 
   async function callTool({ params }: CallRequest, requestContext?: unknown): Promise<ServedResult> {
@@ -101,6 +102,7 @@ export function mcpHandlers(tools: ToolSource, options: ServeMcpOptions = {}): M
     if (tool === undefined) throw Object.assign(new Error(`Tool ${params.name} not found`), { code: INVALID_PARAMS });
     const { signal, notify } = readContext(requestContext);
     try {
+      checkApproval(tool);
       const output = await execute(tool.use(params.arguments ?? {}), {
         ...options.context?.(requestContext),
         signal,
@@ -112,6 +114,15 @@ export function mcpHandlers(tools: ToolSource, options: ServeMcpOptions = {}): M
       const message = isToolError(error) ? error.message : `Tool ${tool.name} failed.`;
       return { content: [{ type: "text", text: message }], isError: true };
     }
+  }
+
+  /** Without an executor nobody would be asked. */
+  function checkApproval({ qualifiedName, needsApproval, irreversible }: Tool): void {
+    if (options.execute !== undefined || !(needsApproval ?? irreversible ?? false)) return;
+    throw new ToolError(
+      "invalid_tool",
+      `Tool ${qualifiedName} needs approval, and nobody here can give it: serve it with an executor, in the option execute.`,
+    );
   }
 }
 

@@ -148,6 +148,30 @@ it("an McpServer is as good, and tools that join later are offered", async () =>
   ]);
 });
 
+describe("a tool that needs approval", () => {
+  const ran = vi.fn(() => "done");
+  const refund = { name: "refund", inputSchema: z.object({}), execute: ran };
+
+  it.each([{ needsApproval: true }, { needsApproval: () => false }, { irreversible: true }])(
+    "(%o) is not served where nobody is asked",
+    async (policy) => {
+      const tool = defineTool({ ...refund, ...policy }) as Tool;
+      expect(() => mcpHandlers([tool])).toThrow("needs approval, and nobody here can give it");
+      const registry = new ToolRegistry();
+      const { callTool } = mcpHandlers(registry);
+      registry.register(tool);
+      expect(await callTool({ params: { name: "refund" } })).toMatchObject({ isError: true });
+      expect(ran).not.toHaveBeenCalled();
+    },
+  );
+
+  it("is served with who asks", async () => {
+    const tool = defineTool({ ...refund, needsApproval: true }) as Tool;
+    const { callTool } = mcpHandlers([tool], { execute: () => "asked" });
+    expect(await callTool({ params: { name: "refund" } })).toEqual({ content: [{ type: "text", text: "asked" }] });
+  });
+});
+
 it("two names that MCP would know as one are a mistake", () => {
   const twice = [weather, defineTool({ name: "math.greet__all", inputSchema: city }), greet].map((tool) => ({
     ...tool,

@@ -337,6 +337,13 @@ describe("a server that asks before it answers (MCP 2026-07-28)", () => {
     }
   });
 
+  it("gets the answer of the client's own handler, if it has one", async () => {
+    const client = await connect(asking(), canAnswer);
+    client.setRequestHandler("elicitation/create", () => ({ action: "accept", content: { size: "M" } }));
+    const set = await mcpTools(client);
+    expect(await execute(set.tools()[0])).toEqual({ answer: { action: "accept", content: { size: "M" } } });
+  });
+
   it("gets the caller's answer, with its own state", async () => {
     const asked: unknown[] = [];
     const answer = { action: "accept", content: { size: "L" } };
