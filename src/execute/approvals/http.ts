@@ -203,7 +203,6 @@ const STATUS = {
   already_decided: 409,
   approval_expired: 410,
   approval_void: 410,
-  invalid_approval: 500,
   invalid_input: 422,
   not_json: 400,
   unknown_type: 400,

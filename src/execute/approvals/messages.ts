@@ -100,7 +100,8 @@ export async function detailsMessage(
 
 /** What may be said of a failure: our own errors say what they are, all others nothing. */
 export function errorMessage(error: unknown, requestId: string): ErrorMessage {
-  if (error instanceof ApprovalError) {
+  // What is wrong with the store's content is for the server's log: it names runs, and nobody was asked who may know.
+  if (error instanceof ApprovalError && error.code !== "invalid_approval") {
     const message = wireError(error.code as WireErrorCode, error.message, requestId);
     const isClosed = error.request !== undefined && error.request.status !== "pending";
     return isClosed ? { ...message, outcome: outcomeMessage(error.request!) } : message;

@@ -117,7 +117,7 @@ export type ClientMessage = DecideMessage | GetMessage | ResumeMessage;
 
 /** Codes of the wire: those of decisions, and those of messages. */
 export type WireErrorCode =
-  | ApprovalErrorCode
+  | Exclude<ApprovalErrorCode, "invalid_approval">
   | "not_json" // the message is no JSON object
   | "unknown_type" // its type is none of ours
   | "invalid_message" // a field is missing, or is not what it has to be

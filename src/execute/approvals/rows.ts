@@ -46,9 +46,13 @@ export class ApprovalRows {
   readonly #store: Store;
   readonly #namespace: string;
 
-  constructor(store: Store, namespace: string) {
+  readonly #retentionMs: number;
+
+  /** @param retentionMs how long the requests of a call are kept when all of them are closed */
+  constructor(store: Store, namespace: string, retentionMs: number) {
     this.#store = store;
     this.#namespace = namespace;
+    this.#retentionMs = retentionMs;
   }
 
   /** @throws ApprovalError `invalid_approval` for an entry that this library has not written */
@@ -106,6 +110,13 @@ export class ApprovalRows {
 
   /** Nothing is to be done about a request any more. */
   async close(request: ApprovalRequest): Promise<void> {
+    const { runId, invocationId, id } = request;
+    const ttlMs = this.#retentionMs;
+    if (ttlMs !== Infinity) {
+      const keep = (record?: CallRecord) => (record?.requests.at(-1)?.id === id ? record : undefined);
+      await updateEntry<CallRecord>(this.#store, this.key(request), keep, { ttlMs });
+      await this.#store.put(this.#idKey(id), { runId, invocationId }, { ttlMs });
+    }
     await this.#store.delete(this.#openKey(request));
   }
 

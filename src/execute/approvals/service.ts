@@ -39,6 +39,11 @@ export interface ApprovalServiceOptions {
   readonly validateInput?: ValidateInput | undefined;
   /** How long a request may be decided, in milliseconds; `Infinity`: for ever. Default: 24 hours. */
   readonly ttlMs?: number | undefined;
+  /**
+   * How long a request is kept after it was decided, expired or became void, in milliseconds. Longer than a run may
+   * pause: an approval that is gone before its call ran is asked for again. Default: for ever.
+   */
+  readonly retentionMs?: number | undefined;
   /** Where in the store. Default: `"approval"`. */
   readonly namespace?: string | undefined;
   /** How often to look although nothing was told, in milliseconds: messages of a store may get lost. Default: 5 s. */
@@ -76,17 +81,17 @@ export class ApprovalService implements Approvals {
 
   constructor(options: ApprovalServiceOptions) {
     const { store, mayDecide, allowSelfApproval = false, tools, validateInput, namespace = "approval" } = options;
-    const { ttlMs = 86_400_000, pollMs = 5_000, onError, now = Date.now } = options;
+    const { ttlMs = 86_400_000, retentionMs = Infinity, pollMs = 5_000, onError, now = Date.now } = options;
     if (typeof store?.put !== "function") throw new TypeError("new ApprovalService() needs a store: { store }");
     this.#store = store;
     this.#mayDecide = mayDecide;
     this.#allowSelfApproval = allowSelfApproval;
     this.#validate = validateInput ?? (tools && validateWith(tools));
-    this.#ttlMs = checkTtl(ttlMs);
+    this.#ttlMs = checkMs("ttlMs", ttlMs);
     this.#pollMs = pollMs;
     this.#onError = quiet(onError);
     this.#now = now;
-    this.#rows = new ApprovalRows(store, namespace);
+    this.#rows = new ApprovalRows(store, namespace, checkMs("retentionMs", retentionMs));
     this.#events = new ApprovalEvents(store, this.#rows, new ApprovalLog(store, namespace), pollMs);
     this.#grants = new ApprovalGrants(store, namespace, now);
   }
@@ -256,7 +261,7 @@ export class ApprovalService implements Approvals {
       decidedBy: null,
       decidedAt: null,
       createdAt,
-      expiresAt: ttlMs === Infinity ? null : createdAt + checkTtl(ttlMs),
+      expiresAt: ttlMs === Infinity ? null : createdAt + checkMs("ttlMs", ttlMs),
       scope,
       metadata: structuredClone(metadata),
       seq: 0,
@@ -339,9 +344,9 @@ function checkPrincipal(principal: Principal | undefined): void {
   throw new TypeError("a principal is { id } with a text that is not empty");
 }
 
-function checkTtl(ttlMs: number): number {
-  if (typeof ttlMs === "number" && ttlMs > 0) return ttlMs;
-  throw new TypeError(`ttlMs is a number of milliseconds above 0, got ${String(ttlMs)}`);
+function checkMs(name: string, ms: number): number {
+  if (typeof ms === "number" && ms > 0) return ms;
+  throw new TypeError(`${name} is a number of milliseconds above 0, got ${String(ms)}`);
 }
 
 function aborted(signal: AbortSignal): ToolError {

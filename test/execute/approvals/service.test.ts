@@ -1,7 +1,13 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { ApprovalError, approvalDigest, approvedInput, ApprovalService } from "../../../src/execute/approvals/index.ts";
-import type { ApprovalAsk, ApprovalServiceOptions } from "../../../src/execute/approvals/index.ts";
+import {
+  ApprovalError,
+  approvalDigest,
+  approvalSession,
+  approvedInput,
+  ApprovalService,
+} from "../../../src/execute/approvals/index.ts";
+import type { ApprovalAsk, ApprovalServiceOptions, ServerMessage } from "../../../src/execute/approvals/index.ts";
 import { memoryStore, storeKey, type Store } from "../../../src/store/index.ts";
 import { defineTool } from "../../../src/tool/tool.ts";
 
@@ -368,6 +374,29 @@ describe("listing", () => {
   });
 });
 
+describe("keeping", () => {
+  it("forgets a request some time after it was decided, not before", async () => {
+    const approvals = service({ retentionMs: 40 });
+    const { id } = await approvals.request(ask());
+    const open = await approvals.request(ask({ invocationId: "0.1" }));
+    await approvals.decide(id, { decision: "approve" });
+    expect((await approvals.request(ask())).id).toBe(id);
+    while ((await approvals.get(id)) !== undefined) await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(await approvals.list()).toMatchObject([{ id: open.id, status: "pending" }]);
+    expect(await codeOf(approvals.decide(id, { decision: "deny" }))).toBe("approval_not_found");
+    expect((await approvals.request(ask())).id).not.toBe(id);
+  });
+
+  it("keeps what was asked again in its place", async () => {
+    const approvals = service({ retentionMs: 20 });
+    const before = await approvals.request(ask());
+    await approvals.decide(before.id, { decision: "approve" });
+    const { id } = await approvals.request(ask({ input: {} }));
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    expect((await approvals.get(id))?.status).toBe("pending");
+  });
+});
+
 describe('B22 "state as input": hand-edited state is refused', () => {
   const key = storeKey("approval", "call", "run_1", "0.0");
   const edit = async (change: Record<string, unknown>) => {
@@ -386,6 +415,17 @@ describe('B22 "state as input": hand-edited state is refused', () => {
     await service().request(ask());
     await edit(change);
     expect(await codeOf(service().request(ask()))).toBe("invalid_approval");
+  });
+
+  it("says nothing of it to a client", async () => {
+    const { id } = await service().request(ask());
+    await edit({ status: "constructor" });
+    const sent: ServerMessage[] = [];
+    const session = approvalSession({ service: withPrincipals(), principal: eve, send: (one) => void sent.push(one) });
+    await session.receive(JSON.stringify({ type: "approval.decide", request_id: id, decision: "approve" }));
+    await session.end();
+    expect(sent.filter(({ type }) => type === "approval.error")).toMatchObject([{ code: "internal_error" }]);
+    expect(JSON.stringify(sent)).not.toContain("run_1");
   });
 
   it.each([
