@@ -4,6 +4,7 @@ import { cohere } from "../adapters/cohere/index.ts";
 import { google } from "../adapters/google/index.ts";
 import { openaiChat } from "../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../adapters/openai-responses/index.ts";
+import { textHelpers } from "../adapters/text-helpers/index.ts";
 import { rescueTextCalls, textJson, type NotationName } from "../adapters/text-json/index.ts";
 
 /** The cases that every wire shows, under these names, in `fixtures/<wire>/`. */
@@ -70,11 +71,10 @@ const textSkips: AdapterRow["skips"] = {
 const notations: readonly NotationName[] = ["hermes", "mistral", "qwen-xml", "function-tag", "kimi", "dsml", "harmony"];
 
 /** Adapters of text in which the calls stand: what is true of a stream is true of them, but they are no provider's. */
-export const textAdapters: readonly AdapterRow[] = notations.map((name) => ({
-  adapter: textJson(name),
-  recordings: [],
-  skips: textSkips,
-}));
+export const textAdapters: readonly AdapterRow[] = [
+  { adapter: textHelpers(), recordings: [], skips: textSkips },
+  ...notations.map((name) => ({ adapter: textJson(name), recordings: [], skips: textSkips })),
+];
 
 /** A wire whose text is searched for calls. All else about it is shown by the wire itself. */
 const rescuer: AdapterRow = {

@@ -301,7 +301,9 @@ export class ToolBuffer {
         { path: [], message: `the arguments are a JSON object, got ${kindOf(value)}` },
       ]);
     }
-    const checked = safely(() => validate(tool, value, policy, args.repairs));
+    const checked = isDependent(state)
+      ? ({ ok: true, value } as const)
+      : safely(() => validate(tool, value, policy, args.repairs));
     if (!checked.ok) return invalidInput(failedCall(state, value), checked.issues);
     return new ToolUse({
       ...failedCall(state, value),
@@ -379,6 +381,11 @@ function truncated(state: CallState, why?: string): ToolCallError {
 function badArguments(name: string, message: string): string {
   const said = `The arguments of ${name} ${sentence(message)}`;
   return / again\b/.test(message) ? said : `${said} Send the call again.`;
+}
+
+/** It refers to the result of another call, and is validated when that has been filled in: until then it does not run. */
+function isDependent({ metadata }: CallState): boolean {
+  return metadata?.["dependent"] === true;
 }
 
 function unreadable(name: string, why = "it is written in no way that is known"): string {

@@ -45,7 +45,10 @@ export interface ToolChunk {
    * known; any other word is treated as `"rejected"`.
    */
   readonly errorType?: string | undefined;
-  /** What else belongs to the call and goes back with it (signatures, callers); merged into `use.metadata`. */
+  /**
+   * What else belongs to the call and goes back with it (signatures, callers); merged into `use.metadata`.
+   * `dependent: true` says that the arguments refer to the result of another call, and are validated later.
+   */
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 

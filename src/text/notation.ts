@@ -47,6 +47,8 @@ export interface TextContext {
   /** Without tools every name is taken for one. */
   readonly hasTools: boolean;
   readonly limits: Limits;
+  /** Values that the model may refer to by their names, in notations that have names. */
+  readonly variables: Readonly<Record<string, unknown>>;
   /** At the end: the text was not cut. */
   readonly isWhole: boolean;
   /** A quote that nobody closed has hidden the end of a block: now every end counts, in strings too. */
@@ -57,6 +59,8 @@ export interface TextContext {
 export interface TextOptions {
   readonly tools?: ToolSource | undefined;
   readonly limits?: Partial<Limits> | undefined;
+  /** Values that the model may refer to by their names, where the notation has names: results of earlier turns. */
+  readonly variables?: Readonly<Record<string, unknown>> | undefined;
   /** Look for calls in the reasoning, too. Default `false`: what is thought aloud there is often no more than a plan. */
   readonly reasoning?: boolean | undefined;
 }

@@ -62,11 +62,11 @@ export function textSink(
   }
 }
 
-function contextOf(toolName: (name: string) => string, { tools, limits }: TextOptions): TextKnowledge {
+function contextOf(toolName: (name: string) => string, { tools, limits, variables = {} }: TextOptions): TextKnowledge {
   const known = new Map<string, Tool>();
   for (const tool of tools === undefined ? [] : toolList(tools)) {
     known.set(toolName(tool.name), tool);
     if (!known.has(tool.qualifiedName)) known.set(tool.qualifiedName, tool);
   }
-  return { tool: (name) => known.get(name), hasTools: tools !== undefined, limits: resolveLimits(limits) };
+  return { tool: (name) => known.get(name), hasTools: tools !== undefined, limits: resolveLimits(limits), variables };
 }

@@ -129,7 +129,8 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
    * yet, while the stream goes on, does not end the process as an unhandled rejection.
    *
    * @param context what the handler gets as its second argument, beside the call's own ids.
-   * @throws ToolError `external_tool` (the tool has no handler), `already_executed`
+   * @throws ToolError `external_tool` (the tool has no handler), `already_executed`, `unresolved` (it waits for the
+   *   result of another call)
    * @throws ToolCallError `execution_failed` when the handler throws; its error is the `cause`.
    */
   execute(context?: Partial<ToolContext>): Promise<HandlerResult<Output>> {
@@ -189,9 +190,10 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
    * Takes the call for an execution elsewhere: it counts as running until one of the functions is called, so that nobody
    * else runs it or answers it meanwhile. `release` gives it back as if it had not been taken.
    *
-   * @throws ToolError `already_executed`
+   * @throws ToolError `already_executed`, `unresolved`
    */
   take(): ToolUseHandle<Output> {
+    this.#checkResolved();
     this.#claim();
     this.#state = "running";
     return {
@@ -220,9 +222,19 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
         `Tool ${this.name} is external: its caller executes it and hands the result back with provideResult(). Give defineTool() an execute function to run it here.`,
       );
     }
+    this.#checkResolved();
     this.#claim();
     this.#state = "running";
     return execute;
+  }
+
+  /** Its input has not been validated, since it has places that other results are to fill. */
+  #checkResolved(): void {
+    if (this.metadata["dependent"] !== true) return;
+    throw new ToolError(
+      "unresolved",
+      `Call ${this.#label()} refers to the result of another call: fill it in first, with runBlock() or resolveUse() of toolstream/text-helpers.`,
+    );
   }
 
   /** An outcome is accepted once. */
