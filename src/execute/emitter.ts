@@ -10,14 +10,22 @@ export type ActionPart = Omit<NewEvent, "at" | keyof EventBody>;
 /** Numbers events and tells them. */
 export class Emitter {
   readonly #log: EventLog | undefined;
-  readonly #listener: EventListener | undefined;
+  readonly #listeners = new Set<EventListener>();
   /** Where events are not stored: the last number of each run. */
   readonly #counts = new Map<string, number>();
 
   /** Without a log events are numbered by this process alone, and kept nowhere. */
   constructor(log: EventLog | undefined, listener: EventListener | undefined) {
     this.#log = log;
-    this.#listener = listener;
+    if (listener !== undefined) this.#listeners.add(listener);
+  }
+
+  /** @returns ends it */
+  listen(listener: EventListener): () => void {
+    // Of its own: the same function may be given twice, and each is ended alone.
+    const own: EventListener = (event) => listener(event);
+    this.#listeners.add(own);
+    return () => void this.#listeners.delete(own);
   }
 
   /**
@@ -48,11 +56,13 @@ export class Emitter {
   }
 
   #tell(event: ToolEvent): void {
-    try {
-      const answer = this.#listener?.(event) as PromiseLike<unknown> | undefined;
-      if (typeof answer?.then === "function") answer.then(undefined, () => {});
-    } catch {
-      // A listener changes nothing.
+    for (const listener of this.#listeners) {
+      try {
+        const answer = listener(event) as PromiseLike<unknown> | undefined;
+        if (typeof answer?.then === "function") answer.then(undefined, () => {});
+      } catch {
+        // A listener changes nothing.
+      }
     }
   }
 }

@@ -170,6 +170,16 @@ export class ToolExecutor {
     return actionsOf(this.#deps.ledger, runId);
   }
 
+  /**
+   * Hears every event of this executor from now on, beside `onEvent`.
+   *
+   * @returns ends it
+   */
+  listen(listener: EventListener): () => void {
+    if (typeof listener !== "function") throw new TypeError(`listen() takes a function, got ${typeName(listener)}.`);
+    return this.#deps.emitter.listen(listener);
+  }
+
   /** The events of a run behind a number: what a listener has missed. Needs `storeEvents`. */
   events(
     runId: string,

@@ -689,6 +689,22 @@ describe("events", () => {
     expect((await executor.events("run")).map(({ seq }) => seq)).toEqual([1, 2, 3]);
   });
 
+  it("can be listened to by several, each of whom may leave", async () => {
+    const { tool } = counted();
+    const { executor, events } = setup([tool]);
+    const heard: number[] = [];
+    executor.listen(() => {
+      throw new Error("no");
+    });
+    const stop = executor.listen(({ seq }) => void heard.push(seq));
+    await executor.execute(useOf(tool), RUN);
+    stop();
+    await executor.execute(useOf(tool), RUN);
+    expect(heard).toEqual([1, 2, 3]);
+    expect(events).toHaveLength(6);
+    expect(() => executor.listen("log" as never)).toThrow(TypeError);
+  });
+
   it("can be numbered by the process alone", async () => {
     const { tool } = counted();
     const { executor, events } = setup([tool], { storeEvents: false });
