@@ -2,6 +2,7 @@ import type { Adapter, ToolChoice, ToolsOptions } from "./adapter.ts";
 import type { ReadOptions, TurnStream } from "./read.ts";
 import type { Turn } from "./stream/events.ts";
 import type { ToolSource } from "./tool/tool-set.ts";
+import type { ToolUse } from "./tool/use.ts";
 
 /** What a model is asked. */
 export interface ModelRequest<Message = any> {
@@ -59,6 +60,13 @@ export interface Conversation<Message = any> {
   pair(messages: readonly Message[]): Message[];
   /** The turn is not over, though nothing is called: asked again with its own message, the provider goes on with it. */
   goesOn?(turn: Turn): boolean;
+  /**
+   * Fills the results of other calls into a call that refers to them (`use.metadata.dependent`), and validates it: in
+   * notations that know such calls. The results are by the `metadata.step` of their calls.
+   *
+   * @throws ToolCallError for the model to read
+   */
+  resolve?(use: ToolUse, results: ReadonlyMap<number, unknown>): ToolUse;
   /** A result with images, to be given to `adapter.toolResult()`; missing where results hold no images. */
   imageResult?(output: unknown, images: readonly ResultImage[]): unknown;
 }

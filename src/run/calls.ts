@@ -29,13 +29,36 @@ export function useOf(call: CallRecord, tools: ToolRegistry): ToolUse | ToolCall
   const limits = { maxArgumentsLength: call.argsText.length + 1, maxDepth: 10_000 };
   // The policy is that of then: what was mended then is mended now, by the same rules.
   const buffer = new ToolBuffer([tool], { limits, ...(call.input !== undefined && { repair: "coerce" as const }) });
-  const chunk = { id: call.id, name: tool.name, argsTextDelta: call.argsText, done: true };
+  const chunk = { id: call.id, name: tool.name, argsTextDelta: call.argsText, done: true, metadata: call.metadata };
   const read = [buffer.append(chunk), ...buffer.end("tool-use")].find((outcome) => outcome !== undefined);
   if (read instanceof ToolUse) {
     return new ToolUse({ ...failedCall(call), name: tool.name, tool, input: read.input, repairs: read.repairs });
   }
   const message = `The call of ${call.name} can not be executed any more: ${read?.message ?? "it can not be read"}`;
   return new ToolCallError(read?.code ?? "invalid_input", message, failedCall(call));
+}
+
+/**
+ * A call that refers to the results of others, with these filled in.
+ *
+ * @param settled the calls before it
+ */
+export function resolved(call: CallRecord, use: ToolUse, settled: Iterable<Settled>, model: Model): ToolUse | Settled {
+  const results = new Map<number, unknown>();
+  for (const { outcome } of settled) {
+    const { step } = outcome instanceof ToolUse ? outcome.metadata : {};
+    if (typeof step === "number" && outcome instanceof ToolUse && outcome.state === "done") {
+      results.set(step, outcome.result);
+    }
+  }
+  try {
+    if (model.resolve !== undefined) return model.resolve(use, results);
+  } catch (error) {
+    if (error instanceof ToolCallError) return failure(call, "invalid", error.code, error.message);
+    throw error;
+  }
+  const message = `The call of ${call.name} was not executed: it refers to the result of another call, which nobody here can fill in.`;
+  return failure(call, "invalid", "unresolved", message);
 }
 
 /** A call that can not be executed, as it is told to the model. */

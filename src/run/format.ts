@@ -44,8 +44,15 @@ export interface Head {
   readonly lifted: BudgetUse;
   readonly liftedRows: number;
   /** The external calls that were handed out when it stopped. */
-  readonly pending: readonly string[];
+  readonly pending: readonly PendingRecord[];
   readonly error: { readonly code: string; readonly message: string } | null;
+}
+
+/** An external call that is handed out. */
+export interface PendingRecord {
+  readonly id: string;
+  /** Of a call whose arguments referred to the results of others: what they are now. */
+  readonly input?: unknown;
 }
 
 /** What `run()` was given. */
@@ -147,7 +154,7 @@ export function readHead(value: unknown, conversationId: string): Head {
     isUse(lifted) &&
     isCount(liftedRows) &&
     Array.isArray(pending) &&
-    pending.every(isText) &&
+    pending.every((call: unknown) => isText((call as Fields | null)?.["id"])) &&
     (error === null || isReason(error));
   if (!fits) throw damaged(conversationId, "its head");
   return value as Head;

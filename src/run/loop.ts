@@ -12,6 +12,7 @@ import type { Emit, RunDeps } from "./deps.ts";
 import type { CallRecord, Head, Row, TurnRow } from "./format.ts";
 import type { Inbox } from "./inbox.ts";
 import { cutError, cutTurns, executableCalls, latest, openTurn } from "./rows.ts";
+import { isDependent } from "./partition.ts";
 import { cancelCalls, settleCalls, type SettleRequest } from "./settle.ts";
 import { askModel } from "./turn.ts";
 import type { RunContext, RunStatus } from "./types.ts";
@@ -36,6 +37,8 @@ export class Loop {
   readonly #signal: AbortSignal;
   /** The calls of the last turn, as they were read. */
   #uses: ReadonlyMap<string, ToolUse> = new Map();
+  /** How long those of them took that ran while it went on. */
+  readonly #durations = new Map<string, number>();
   /** How often in a row a turn was asked for in vain. */
   #attempt = 0;
 
@@ -85,7 +88,10 @@ export class Loop {
     const { external, approvals } = settlement;
     await this.#checkpoint.commit({
       used: addUse(this.#head.used, { activeMs }),
-      pending: external.map(({ invocationId }) => invocationId),
+      pending: external.map(({ invocationId: id, input, metadata }) => ({
+        id,
+        ...(isDependent({ metadata }) && { input }),
+      })),
     });
     return { status: external.length > 0 ? "awaiting_tool_results" : "awaiting_approval", external, approvals };
   }
@@ -102,7 +108,7 @@ export class Loop {
 
   /** One turn of the model. */
   async #ask(last: Row): Promise<Stop | undefined> {
-    const { model, tools, executor, limits, maxCutTurns } = this.#deps;
+    const { model, tools, limits, maxCutTurns } = this.#deps;
     const { rows, head } = this.#checkpoint;
     const { conversationId, runId, epoch, used } = head;
     const turnId = `${runId}-${rows.length}-${epoch}-${this.#attempt}`;
@@ -119,8 +125,7 @@ export class Loop {
       signal: this.#signal,
       turnId,
       emit: this.#tell,
-      // Its outcome is on the executor's record: whoever settles the calls of the turn finds it there.
-      onRead: (use) => left-- > 0 && executor.execute(use, this.#executionContext()).catch(() => {}),
+      onRead: (use) => left-- > 0 && this.#executeEarly(use),
       onExternal: (use) => this.#inbox.note(conversationId, turnId, use),
     });
     const { row, error, hasBegun } = asked;
@@ -141,6 +146,13 @@ export class Loop {
     await this.#checkpoint.append(row, { used: use, pending: [] });
     this.#inbox.forget(conversationId);
     return undefined;
+  }
+
+  /** Its outcome is on the executor's record: whoever settles the calls of the turn finds it there. */
+  #executeEarly(use: ToolUse): void {
+    const startedAt = Date.now();
+    const note = () => this.#durations.set(use.invocationId, Date.now() - startedAt);
+    this.#deps.executor.execute(use, this.#executionContext()).then(note, () => {});
   }
 
   /** What goes to the model: at the last moment before it does, every call has its result. */
@@ -167,7 +179,16 @@ export class Loop {
   #settleRequest(turn: TurnRow): SettleRequest {
     const { model, tools, executor, store } = this.#deps;
     const answers = new Answers(store, this.#head.conversationId, turn.turnId);
-    return { turn, uses: this.#uses, model, tools, executor, answers, context: this.#executionContext() };
+    return {
+      turn,
+      uses: this.#uses,
+      durations: this.#durations,
+      model,
+      tools,
+      executor,
+      answers,
+      context: this.#executionContext(),
+    };
   }
 
   #executionContext(): ExecutionContext {

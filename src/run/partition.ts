@@ -33,7 +33,11 @@ export function partition(calls: readonly CallRecord[], isThrough: (call: CallRe
  * A call that needs the result of one before it says so with `metadata.dependent: true` (notations in which one call can
  * refer to another do): it begins a new group.
  */
-export function isDependent({ metadata }: { readonly metadata?: Readonly<Record<string, unknown>> }): boolean {
+export function isDependent({
+  metadata,
+}: {
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+}): boolean {
   return metadata?.["dependent"] === true;
 }
 

@@ -16,7 +16,11 @@ export function openTurn(rows: readonly Row[]): TurnRow | undefined {
 /** The external calls that the caller may answer now, answered or not. */
 export function handedOut(turn: TurnRow | undefined, { pending }: Pick<Head, "pending">): CallRecord[] {
   const external = turn?.calls.filter(({ mode }) => mode === "external") ?? [];
-  return external.filter(({ batch, invocationId }) => batch === 0 || pending.includes(invocationId));
+  return external.flatMap((call) => {
+    const known = pending.find(({ id }) => id === call.invocationId);
+    if (known === undefined) return call.batch === 0 ? [call] : [];
+    return [known.input === undefined ? call : { ...call, input: known.input }];
+  });
 }
 
 export function unanswered(calls: readonly CallRecord[], answers: ReadonlyMap<string, Answer>): CallRecord[] {

@@ -5,10 +5,19 @@ import type { Outcome } from "../execute/outcome.ts";
 import type { Model } from "../model.ts";
 import type { ToolRegistry } from "../tool/registry.ts";
 import { ToolUse } from "../tool/use.ts";
-import type { Answers } from "./answers.ts";
-import { answeredCall, canceledCall, failure, invalidCall, unknownCall, useOf, type Settled } from "./calls.ts";
+import type { Answer, Answers } from "./answers.ts";
+import {
+  answeredCall,
+  canceledCall,
+  failure,
+  invalidCall,
+  resolved,
+  unknownCall,
+  useOf,
+  type Settled,
+} from "./calls.ts";
 import type { CallRecord, CallStatus, TurnRow } from "./format.ts";
-import { partition } from "./partition.ts";
+import { isDependent, partition } from "./partition.ts";
 
 /** What there is for settling the calls of a turn. */
 export interface SettleRequest {
@@ -20,6 +29,8 @@ export interface SettleRequest {
   readonly context: ExecutionContext;
   /** The calls as they were read, where this process has read them. */
   readonly uses: ReadonlyMap<string, ToolUse>;
+  /** How long those took that ran while their turn went on, in milliseconds. */
+  readonly durations: ReadonlyMap<string, number>;
 }
 
 /** All calls have come out, or some wait. */
@@ -37,7 +48,7 @@ export type Settlement =
  * What was executed before is on the executor's record, so that this may be done again at any time, in any process.
  */
 export async function settleCalls(request: SettleRequest): Promise<Settlement> {
-  const { turn, model, tools, answers } = request;
+  const { turn, answers } = request;
   const settled = new Map<string, Settled>();
   for (const call of turn.calls) if (call.mode === "invalid") settled.set(call.invocationId, invalidCall(call));
   for (;;) {
@@ -45,50 +56,75 @@ export async function settleCalls(request: SettleRequest): Promise<Settlement> {
     if (open.internal.length + open.external.length === 0) break;
     await answers.expire(open.external);
     const approvals = await executeCalls(request, open.internal, settled);
-    const given = await answers.read();
-    const external = open.external.filter((call) => {
-      const answer = given.get(call.invocationId);
-      if (answer !== undefined) settled.set(call.invocationId, answeredCall(call, answer, tools, model));
-      return answer === undefined;
-    });
+    const external = handOut(request, open.external, await answers.read(), settled);
     if (external.length + approvals.length > 0) return { isOpen: true, external, approvals };
   }
   return { isOpen: false, settled: turn.calls.map(({ invocationId }) => settled.get(invocationId)!) };
 }
 
+/** Takes the results that were handed in; gives the calls that have none. */
+function handOut(
+  { tools, model, uses }: SettleRequest,
+  calls: readonly CallRecord[],
+  given: ReadonlyMap<string, Answer>,
+  settled: Map<string, Settled>,
+): CallRecord[] {
+  return calls.flatMap((call) => {
+    const { invocationId } = call;
+    const answer = given.get(invocationId);
+    if (answer !== undefined) settled.set(invocationId, answeredCall(call, answer, tools, model));
+    if (answer !== undefined) return [];
+    if (!isDependent(call) || model.resolve === undefined) return [call];
+    const use = uses.get(invocationId) ?? useOf(call, tools);
+    const ready =
+      use instanceof ToolUse ? resolved(call, use, settled.values(), model) : invalidCall({ ...call, error: use });
+    if (ready instanceof ToolUse) return [{ ...call, input: ready.input }];
+    settled.set(invocationId, ready);
+    return [];
+  });
+}
+
 /** Executes what can be; gives the approvals that are waited for. */
 async function executeCalls(
-  { executor, context, tools, uses }: SettleRequest,
+  { executor, context, tools, uses, model, durations }: SettleRequest,
   calls: readonly CallRecord[],
   settled: Map<string, Settled>,
 ): Promise<ApprovalRequest[]> {
   const ready: ToolUse[] = [];
   for (const call of calls) {
-    const use = uses.get(call.invocationId) ?? useOf(call, tools);
-    if (use instanceof ToolUse && use.tool.mode === "internal") ready.push(use);
-    else if (!(use instanceof ToolUse)) settled.set(call.invocationId, failure(call, "unknown", use.code, use.message));
-    else settled.set(call.invocationId, unknownCall(call));
+    const { invocationId } = call;
+    const use = uses.get(invocationId) ?? useOf(call, tools);
+    const known = use instanceof ToolUse && isDependent(call) ? resolved(call, use, settled.values(), model) : use;
+    if (known instanceof ToolUse && known.tool.mode === "internal") ready.push(known);
+    else if (known instanceof ToolUse) settled.set(invocationId, unknownCall(call));
+    else if ("record" in known) settled.set(invocationId, known);
+    else settled.set(invocationId, failure(call, "unknown", known.code, known.message));
   }
   const startedAt = Date.now();
   const outcomes = ready.length === 0 ? [] : await executor.executeAll(ready, context);
   const approvals: ApprovalRequest[] = [];
   for (const outcome of outcomes) {
     if (outcome.status === "awaiting_approval") approvals.push(outcome.approval);
-    else settled.set(outcome.invocationId, executed(outcome, startedAt));
+    else settled.set(outcome.invocationId, executed(outcome, startedAt, durations.get(outcome.invocationId)));
   }
   return approvals;
 }
 
-function executed(outcome: Exclude<Outcome, { status: "awaiting_approval" }>, startedAt: number): Settled {
+function executed(
+  outcome: Exclude<Outcome, { status: "awaiting_approval" }>,
+  startedAt: number,
+  measured: number | undefined,
+): Settled {
   const { invocationId, status, use, replayed } = outcome;
   const at = Date.now();
+  const durationMs = replayed ? measured : at - startedAt;
   return {
     record: {
       invocationId,
       status: status satisfies CallStatus,
       at,
       ...("error" in outcome && { message: outcome.error.message }),
-      ...(!replayed && { durationMs: at - startedAt }),
+      ...(durationMs !== undefined && { durationMs }),
     },
     outcome: "error" in outcome ? outcome.error : use,
   };

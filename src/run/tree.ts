@@ -128,6 +128,7 @@ function lineOf({ kind, id, label, status, durationMs, detail }: TreeNode): stri
 const MARKS: Readonly<Record<string, string>> = {
   completed: "✓",
   stop: "✓",
+  "tool-use": "✓",
   failed: "✗",
   error: "✗",
   invalid: "✗",

@@ -17,6 +17,7 @@ import { readTurn } from "../../src/read.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import { sqliteStore } from "../../src/store/sqlite.ts";
 import { replayModel } from "../../src/testing/index.ts";
+import type { ToolUse } from "../../src/tool/use.ts";
 import { problemOf } from "./scenario.ts";
 import { counted, external, scripted, short, type ScriptedCall, type ScriptedTurn } from "./script.ts";
 
@@ -240,12 +241,7 @@ describe("a run that is waited for", () => {
 describe("calls that depend on each other", () => {
   it("are released one by one", async () => {
     // A notation in which one call can refer to another says so in the call's metadata.
-    const parser = (sink: ParserSink) => ({
-      push: (say: (to: ParserSink) => void) => say(sink),
-      end: () => {},
-      native: {},
-    });
-    const reading = { name: openaiChat.name, toolName: openaiChat.toolName, parser };
+    const reading = { name: openaiChat.name, toolName: openaiChat.toolName, parser: saying };
     const adapter = { ...openaiChat, read: (source: any, options: any) => readTurn(reading, source, options) };
     const ask = (id: string, metadata: object) => (sink: ParserSink) =>
       sink.tool({ id, name: "ask", argsTextDelta: "{}", done: true, metadata: { ...metadata } });
@@ -272,4 +268,48 @@ describe("calls that depend on each other", () => {
       "say(Done.)",
     ]);
   });
+
+  it("get the results that they refer to, in another process too", async () => {
+    const script = (sink: ParserSink) => {
+      sink.tool({ id: "call_1", name: "ask", argsTextDelta: "{}", done: true, metadata: { step: 0 } });
+      const metadata = { step: 1, dependent: true };
+      sink.tool({ id: "call_2", name: "write", argsTextDelta: '{"n":{"$result":"x"}}', done: true, metadata });
+      sink.tool({ id: "call_3", name: "ask", argsTextDelta: '{"n":{"$result":"x"}}', done: true, metadata });
+      sink.finish("stop", "stop");
+    };
+    const reading = { name: openaiChat.name, toolName: openaiChat.toolName, parser: saying };
+    const adapter = { ...openaiChat, read: (source: any, options: any) => readTurn(reading, source, options) };
+    const resolve = (use: ToolUse, results: ReadonlyMap<number, unknown>): ToolUse =>
+      use.tool.use({ n: results.get(0) }, { id: use.id, invocationId: use.invocationId });
+    const store = memoryStore();
+    const write = counted("write");
+    const make = (...turns: unknown[]) => {
+      const model = { ...replayModel(adapter as never, turns as never), resolve };
+      return new Orchestrator({ model, tools: [write.tool, external("ask")], store });
+    };
+    const said = (sink: ParserSink) => {
+      sink.text("Done.");
+      sink.finish("stop", "stop");
+    };
+    const first = await make([script]).run({ conversationId, input: "Go" });
+    const toolResults = [{ toolCallId: first.pendingToolCalls[0]!.id, result: 42 }];
+    const second = await make().resume(conversationId, { toolResults });
+    expect(write.inputs).toEqual([{ n: 42 }]);
+    expect(second.pendingToolCalls).toMatchObject([{ name: "ask", arguments: { n: 42 } }]);
+    expect((await make().get(conversationId))!.pendingToolCalls).toEqual(second.pendingToolCalls);
+    const last = await make([said]).resume(conversationId, {
+      toolResults: [{ toolCallId: second.pendingToolCalls[0]!.id, result: "ok" }],
+    });
+    expect(short(last.messages as ChatCompletionMessageParam[]).slice(2)).toEqual([
+      "result(42)",
+      'result({"ran":"write","n":42})',
+      "result(ok)",
+      "say(Done.)",
+    ]);
+  });
 });
+
+/** A parser whose events say themselves what they are. */
+function saying(sink: ParserSink) {
+  return { push: (say: (to: ParserSink) => void) => say(sink), end: () => {}, native: {} };
+}
