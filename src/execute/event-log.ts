@@ -59,6 +59,11 @@ export class EventLog {
     return entries.map(({ value }) => value);
   }
 
+  /** The number of the last event, 0 before the first. */
+  position(runId: string): Promise<number> {
+    return this.#findLast(runId);
+  }
+
   /** The run is over, and its events are deleted: a new one of that name begins at 1. */
   forget(runId: string): void {
     this.#tails.delete(runId);

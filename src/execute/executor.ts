@@ -15,7 +15,7 @@ import { RunHistory } from "./history.ts";
 import { actionIdOf, Ledger } from "./ledger.ts";
 import type { Outcome } from "./outcome.ts";
 import { createSchedule, type Place } from "./schedule.ts";
-import { actionsOf, type ActionInfo } from "./info.ts";
+import { actionsOf, infoOf, type ActionInfo } from "./info.ts";
 import type { Redact } from "./summary.ts";
 import type { Telemetry } from "./telemetry-types.ts";
 import { Undoer, type MayUndo, type UndoOptions, type UndoOutcome, type UndoRunReport } from "./undo.ts";
@@ -168,6 +168,17 @@ export class ToolExecutor {
   /** The actions of a run as they are on record, in the order in which they began. */
   actions(runId: string): Promise<ActionInfo[]> {
     return actionsOf(this.#deps.ledger, runId);
+  }
+
+  /** One action as it is on record; `undefined` when there is none. */
+  async action(actionId: string): Promise<ActionInfo | undefined> {
+    const entry = await this.#deps.ledger.get(actionId);
+    return entry === undefined ? undefined : infoOf(entry.value);
+  }
+
+  /** The number of the last event of a run, 0 before the first: to read on from there. */
+  position(runId: string): Promise<number> {
+    return this.#log.position(runId);
   }
 
   /**

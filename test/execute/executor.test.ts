@@ -669,6 +669,8 @@ describe("events", () => {
     }
     // A process that comes later goes on where they stopped.
     const late = setup([tool], { store });
+    expect(await late.executor.position("run")).toBe(120);
+    expect(await late.executor.position("nowhere")).toBe(0);
     await late.executor.execute(useOf(tool), RUN);
     expect(late.events.map(({ seq }) => seq)).toEqual([121, 122, 123]);
   });

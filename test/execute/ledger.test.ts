@@ -331,6 +331,14 @@ describe("forget()", () => {
 });
 
 describe("actions()", () => {
+  it("and action() say what is on record of one", async () => {
+    const { tool } = counted();
+    const { executor } = setup([tool]);
+    const { actionId } = await executor.execute(call(tool), RUN);
+    expect(await executor.action(actionId)).toEqual((await executor.actions("run"))[0]);
+    expect(await executor.action("nowhere")).toBeUndefined();
+  });
+
   it("lists what is on record, in the order in which it began", async () => {
     const { tool } = counted({ execute: ({ n }: any) => (n === 2 ? Promise.reject(new Error("no")) : n) });
     const { executor } = setup([tool]);
