@@ -85,7 +85,8 @@ export function serveMcp(
 /**
  * The handlers behind {@link serveMcp}.
  *
- * @throws ToolError `duplicate_tool` when two names map to one; `invalid_tool` for a tool that needs approval, without `execute`
+ * @throws ToolError `duplicate_tool` when two names map to one; `invalid_tool` for a tool that takes a text, and
+ *   without `execute` for one that needs approval
  * @example
  * const { listTools, callTool } = mcpHandlers(registry); // a server of @modelcontextprotocol/sdk 1
  * server.setRequestHandler(ListToolsRequestSchema, listTools);
@@ -93,7 +94,7 @@ export function serveMcp(
  */
 export function mcpHandlers(tools: ToolSource, options: ServeMcpOptions = {}): McpHandlers {
   const { execute = (use, context) => use.execute(context) } = options;
-  for (const tool of offered(tools).values()) checkApproval(tool); // a mistake in the set shows at once
+  for (const tool of offered(tools).values()) checkServable(tool); // a mistake in the set shows at once
   return { listTools: () => ({ tools: [...offered(tools)].map(([name, tool]) => served(name, tool)) }), callTool };
 
   async function callTool({ params }: CallRequest, requestContext?: unknown): Promise<ServedResult> {
@@ -102,7 +103,7 @@ export function mcpHandlers(tools: ToolSource, options: ServeMcpOptions = {}): M
     if (tool === undefined) throw Object.assign(new Error(`Tool ${params.name} not found`), { code: INVALID_PARAMS });
     const { signal, notify } = readContext(requestContext);
     try {
-      checkApproval(tool);
+      checkServable(tool);
       const output = await execute(tool.use(params.arguments ?? {}), {
         ...options.context?.(requestContext),
         signal,
@@ -116,8 +117,11 @@ export function mcpHandlers(tools: ToolSource, options: ServeMcpOptions = {}): M
     }
   }
 
-  /** Without an executor nobody would be asked. */
-  function checkApproval({ qualifiedName, needsApproval, irreversible }: Tool): void {
+  function checkServable({ qualifiedName, inputSchema, needsApproval, irreversible }: Tool): void {
+    if (inputSchema.jsonSchema["type"] === "string") {
+      throw new ToolError("invalid_tool", `Tool ${qualifiedName} takes a text; what MCP gives a tool is an object.`);
+    }
+    // Without an executor nobody would be asked.
     if (options.execute !== undefined || !(needsApproval ?? irreversible ?? false)) return;
     throw new ToolError(
       "invalid_tool",

@@ -172,6 +172,12 @@ describe("a tool that needs approval", () => {
   });
 });
 
+it("a tool that takes a text is none for MCP", () => {
+  expect(() => mcpHandlers([defineTool({ name: "shout", inputSchema: { type: "string" }, execute: String })])).toThrow(
+    "takes a text",
+  );
+});
+
 it("two names that MCP would know as one are a mistake", () => {
   const twice = [weather, defineTool({ name: "math.greet__all", inputSchema: city }), greet].map((tool) => ({
     ...tool,
