@@ -25,7 +25,10 @@ export async function readRun(store: Store, conversationId: string): Promise<Sto
     const entry = await readHeadEntry(store, conversationId);
     if (entry === undefined) return undefined;
     const rows = await readRows(store, conversationId, entry.value.rows);
-    if (rows !== undefined) return { entry, head: entry.value, rows };
+    if (rows !== undefined) {
+      checkIds(rows, entry.value);
+      return { entry, head: entry.value, rows };
+    }
     // Rows that the head counts are never written again: fewer of them means that all of it is gone.
     const now = await store.get(headKey(conversationId));
     if (now?.version === entry.version) throw damaged(conversationId, "rows are missing");
@@ -61,6 +64,19 @@ function checkOrder(rows: readonly Row[], conversationId: string): void {
       : calls.length === 0 && row.kind !== "results";
     if (!fits) throw damaged(conversationId, `row ${index} does not fit the one before`);
   }
+}
+
+/** What was executed is on record under the ids of run and call: with others it would be executed again. */
+function checkIds(rows: readonly Row[], { conversationId, runId }: Head): void {
+  let run: string | undefined;
+  for (const [index, row] of rows.entries()) {
+    if (row.kind === "input") run = row.runId;
+    if (row.kind !== "turn") continue;
+    const isOwn = row.turnId.startsWith(`${run}-`);
+    if (isOwn && row.calls.every(({ invocationId }) => invocationId.startsWith(`${row.turnId}-`))) continue;
+    throw damaged(conversationId, `the ids of row ${index}`);
+  }
+  if (rows.length > 0 && run !== runId) throw damaged(conversationId, "the id of its run");
 }
 
 export function headKey(conversationId: string): string {
