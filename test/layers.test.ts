@@ -73,6 +73,7 @@ const floors: Record<string, readonly string[]> = {
     "src/errors.ts",
   ],
   "src/cli": [
+    "src/text",
     "src/index.ts",
     "src/adapter.ts",
     "src/read.ts",

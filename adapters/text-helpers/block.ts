@@ -80,7 +80,7 @@ export function codeBlock(
       }
       const call = writer.call();
       const name = /^\s*(?:[\w.]+\s*=\s*)?(?:await\s+)?([A-Za-z_][\w.]*)\s*\(/.exec(withoutFence(all))?.[1];
-      if (name !== undefined) call.name(context.tool(name)?.name ?? name);
+      if (name !== undefined) call.name(name);
       call.cut(NOT_CLOSED);
       return undefined;
     },

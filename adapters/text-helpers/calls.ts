@@ -25,7 +25,7 @@ export interface HelperMetadata {
 const MAX_SOURCE = 200;
 
 /** Makes calls of the blocks of one text, in which later lines may refer to the results of earlier ones. */
-export function createCalls(writer: BlockWriter, context: TextContext, nameOf: (tool: Tool) => string) {
+export function createCalls(writer: BlockWriter, context: TextContext) {
   const scope = new Map<string, Value | { readonly failed: string }>();
   for (const [name, value] of Object.entries(context.variables)) {
     scope.set(name, { kind: "json", text: JSON.stringify(value) ?? "null" });
@@ -65,7 +65,7 @@ export function createCalls(writer: BlockWriter, context: TextContext, nameOf: (
   function refuse(reason: string, name: string | undefined, variable: string | undefined): void {
     if (variable !== undefined) scope.set(variable, { failed: reason });
     const call = writer.call();
-    if (name !== undefined) call.name(known(name)?.name ?? name);
+    if (name !== undefined) call.name(name);
     call.unreadable(reason);
   }
 
@@ -107,10 +107,10 @@ export function createCalls(writer: BlockWriter, context: TextContext, nameOf: (
   }
 
   function callOf({ name, args, source }: CallExpression, variable: string | undefined, made: Made[]): Value {
-    const found = known(name);
+    const tool = context.tool(name);
     const values = new Map<string, Value>();
     args.forEach(({ key, value }, position) => {
-      const property = key ?? propertyAt(found?.tool, position, name);
+      const property = key ?? propertyAt(tool, position, name);
       if (values.has(property)) throw new Refusal(`the argument ${property} is given twice`);
       values.set(property, evaluate(value, undefined, made));
     });
@@ -124,14 +124,8 @@ export function createCalls(writer: BlockWriter, context: TextContext, nameOf: (
       source: source.length > MAX_SOURCE ? `${source.slice(0, MAX_SOURCE)}…` : source,
       ...(references.length > 0 && { dependent: true as const, dependsOn, references }),
     };
-    made.push({ name: found?.name ?? name, args: text, metadata });
+    made.push({ name, args: text, metadata });
     return { kind: "result", step, steps: [], source: variable ?? source };
-  }
-
-  /** By its name as the model knows it, or by its qualified name. */
-  function known(name: string): { tool: Tool; name: string } | undefined {
-    const tool = context.tool(name);
-    return tool === undefined ? undefined : { tool, name: nameOf(tool) };
   }
 
   return { read };

@@ -30,7 +30,7 @@ export function helpers({ tag = "helpers", resultTag = `${tag}_result` }: Helper
     name: "helpers",
     markers: [open],
     start(writer, context) {
-      const calls = createCalls(writer, context, (tool) => toolName(tool.name));
+      const calls = createCalls(writer, context);
       return () => codeBlock(close, calls.read, writer, context);
     },
     toolName,

@@ -26,7 +26,10 @@ export function textSink(
   options: TextOptions = {},
 ): TextSink {
   const context = contextOf(toolName, options);
-  const writer = createWriter(sink);
+  const writer = createWriter(sink, (written) => {
+    const tool = context.tool(written);
+    return tool === undefined ? written : toolName(tool.name);
+  });
   const text = createScanner(notations, writer, context);
   let reasoning: TextScanner | undefined;
   let isWhole = false;
@@ -63,10 +66,11 @@ export function textSink(
 }
 
 function contextOf(toolName: (name: string) => string, { tools, limits, variables = {} }: TextOptions): TextKnowledge {
-  const known = new Map<string, Tool>();
-  for (const tool of tools === undefined ? [] : toolList(tools)) {
-    known.set(toolName(tool.name), tool);
-    if (!known.has(tool.qualifiedName)) known.set(tool.qualifiedName, tool);
+  const list = tools === undefined ? [] : toolList(tools);
+  const known = new Map<string, Tool>(list.map((tool) => [toolName(tool.name), tool]));
+  // A model may also write a name as it was before the provider's charset was heeded.
+  for (const tool of list) {
+    for (const name of [tool.name, tool.qualifiedName]) if (!known.has(name)) known.set(name, tool);
   }
   return { tool: (name) => known.get(name), hasTools: tools !== undefined, limits: resolveLimits(limits), variables };
 }

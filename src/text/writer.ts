@@ -25,21 +25,28 @@ export interface CallWriter {
 /** In a message that has calls of the wire's own these have none of their labels, and no fragment of theirs gets in here. */
 export const TEXT_TURN = 1_000_000;
 
-/** Writes calls as the chunks that every parser makes. */
-export function createWriter(sink: {
-  text(delta: string): void;
-  reasoning(delta: string): void;
-  tool(chunk: ToolChunk): void;
-}): BlockWriter {
+/**
+ * Writes calls as the chunks that every parser makes.
+ *
+ * @param nameOf the name under which the turn knows a tool, of the one that the model wrote
+ */
+export function createWriter(
+  sink: { text(delta: string): void; reasoning(delta: string): void; tool(chunk: ToolChunk): void },
+  nameOf: (written: string) => string = (written) => written,
+): BlockWriter {
   let calls = 0;
   return {
     text: (delta) => sink.text(delta),
     reasoning: (delta) => sink.reasoning(delta),
-    call: () => createCall((chunk) => sink.tool(chunk), calls++),
+    call: () => createCall((chunk) => sink.tool(chunk), nameOf, calls++),
   };
 }
 
-function createCall(tell: (chunk: ToolChunk) => void, position: number): CallWriter {
+function createCall(
+  tell: (chunk: ToolChunk) => void,
+  nameOf: (written: string) => string,
+  position: number,
+): CallWriter {
   // Labels that no wire uses: some adapters look a call up by its label alone.
   const label = { turnIndex: TEXT_TURN, callIndex: -1000 - position };
   let hasName = false;
@@ -62,7 +69,7 @@ function createCall(tell: (chunk: ToolChunk) => void, position: number): CallWri
     name(name, id, metadata) {
       if (hasName || isOver || name === "") return;
       hasName = true;
-      tell({ ...label, id, name, argsTextDelta: waiting?.join(""), metadata });
+      tell({ ...label, id, name: nameOf(name), argsTextDelta: waiting?.join(""), metadata });
       waiting = undefined;
     },
     args(delta) {

@@ -24,6 +24,7 @@ describe("toolstream", () => {
     [["replay"], "replay needs at least one file"],
     [["replay", "--frobnicate", "x"], "Unknown option '--frobnicate'"],
     [["replay", "x", "--wire"], "Option '--wire <value>' argument missing"],
+    [["replay", "x", "--text", "xml"], 'There is no notation "xml". The notations are: helpers, hermes,'],
     [["schema", "--tools", "fixtures/tools.json"], "schema needs --tools and --provider"],
     [["schema", "--tools", "fixtures/tools.json", "--provider", "bedrock"], 'There is no wire "bedrock"'],
     [["schema", "x"], "Unexpected argument 'x'"],
