@@ -4,6 +4,7 @@ import { readAnswer } from "./answer.ts";
 import { ExecutableError, runOf, type ExecutableRun } from "./error.ts";
 import type { Settings } from "./options.ts";
 import { interruption } from "./output.ts";
+import { createProgressQueue } from "./progress.ts";
 import type { Program } from "./program.ts";
 
 /**
@@ -22,6 +23,7 @@ export async function callProgram(
   await program.checkAgain();
   const { timeoutMs, maxOutputBytes, maxDepth } = settings;
   const given = typeof settings.env === "function" ? settings.env(context) : settings.env;
+  const progress = createProgressQueue((line) => context.progress(line));
   const outcome = await program.run({
     args: [],
     input: inputText(input),
@@ -29,8 +31,9 @@ export async function callProgram(
     timeoutMs,
     maxOutputBytes,
     signal: context.signal,
-    onProgress: (line) => context.progress(line),
+    onProgress: progress.push,
   });
+  await progress.end(settings.graceMs);
   const run = runOf(name, context.invocationId, outcome);
   const stopped = interruption(outcome.end, { ...settings, signal: context.signal });
   if (stopped !== undefined) {

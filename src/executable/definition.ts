@@ -14,6 +14,8 @@ export interface Definition {
 }
 
 const SHAPE = '{"name", "description", "parameters": {"city": {"type": "string", "required": true}}}';
+/** More than a person would read before approving. */
+const MAX_DESCRIPTION = 32_768;
 const EFFECTS: readonly unknown[] = ["read", "idempotent", "write"];
 
 /**
@@ -34,6 +36,9 @@ export function readDefinition(value: unknown): Definition {
   }
   if (description !== undefined && typeof description !== "string") {
     throw invalid(`"description" is a text, got ${kindOf(description)}`);
+  }
+  if ((description?.length ?? 0) > MAX_DESCRIPTION) {
+    throw new ToolError("too_large", `"description" has more than ${MAX_DESCRIPTION} characters.`);
   }
   if (effect !== undefined && !EFFECTS.includes(effect)) {
     throw invalid(`"effect" is "read", "idempotent" or "write", got ${JSON.stringify(effect).slice(0, 200)}`);

@@ -20,7 +20,7 @@ export interface ProcessOptions {
   readonly maxOutputBytes: number;
   readonly maxStderrBytes: number;
   readonly signal: AbortSignal | undefined;
-  readonly onProgress: ((line: ProgressLine) => unknown) | undefined;
+  readonly onProgress: ((line: ProgressLine) => void) | undefined;
 }
 
 /** Why it is over. */

@@ -26,7 +26,7 @@ export interface ProgramRun {
   readonly timeoutMs: number;
   readonly maxOutputBytes: number;
   readonly signal: AbortSignal | undefined;
-  readonly onProgress?: (line: ProgressLine) => unknown;
+  readonly onProgress?: (line: ProgressLine) => void;
 }
 
 /**

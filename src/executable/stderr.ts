@@ -17,7 +17,7 @@ export interface ProgressLine {
 }
 
 /** Lines `{"progress": ...}` go to `onProgress`, all others are kept, the last 16 Ki characters of them. */
-export function createStderrReader(onProgress: ((line: ProgressLine) => unknown) | undefined): StderrReader {
+export function createStderrReader(onProgress: ((line: ProgressLine) => void) | undefined): StderrReader {
   const decoder = new TextDecoder(); // streams: a character may come in two pieces
   let line = "";
   let kept = "";
@@ -45,17 +45,8 @@ export function createStderrReader(onProgress: ((line: ProgressLine) => unknown)
   function finishLine(end: "\n" | ""): void {
     const progress = onProgress === undefined ? undefined : readProgress(line);
     if (progress === undefined) keep(line + end);
-    else report(progress);
+    else onProgress!(progress);
     line = "";
-  }
-
-  /** Whoever listens to progress has no say in the call, and is not waited for. */
-  function report(progress: ProgressLine): void {
-    try {
-      Promise.resolve(onProgress!(progress)).catch(() => {});
-    } catch {
-      // the same, at once
-    }
   }
 
   function keep(text: string): void {

@@ -72,6 +72,12 @@ describe("--schema", () => {
       '"name" has 1 to 128',
     ],
     ["a description that is none", `echo '{"name":"a","description":1}'`, "invalid_tool", '"description" is a text'],
+    [
+      "a book",
+      `printf '{"name":"a","description":"'; head -c 40000 /dev/zero | tr '\\0' x; echo '"}'`,
+      "too_large",
+      "more than 32768",
+    ],
     ["an effect that is none", `echo '{"name":"a","effect":"safe"}'`, "invalid_tool", '"effect" is "read"'],
     ["parameters that are none", `echo '{"name":"a","parameters":[]}'`, "invalid_tool", '"parameters" is an object'],
     ["a parameter that is none", `echo '{"name":"a","parameters":{"b":"string"}}'`, "invalid_tool", 'parameter "b" is'],

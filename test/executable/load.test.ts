@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { ToolCallError } from "../../src/index.ts";
 import { loadExecutable, type ExecutableRun } from "../../src/executable/index.ts";
@@ -115,6 +116,31 @@ describe("a call", () => {
     expect(runs).toMatchObject([
       { tool: "tool", stderr: 'careful\n{"other":1}\n{progress\n', exitCode: 0, signal: null, metadata: { tokens: 3 } },
     ]);
+  });
+
+  it("tells progress in order, at the listener's pace, before its result; and does not wait for ever", async () => {
+    const lines = Array.from({ length: 50 }, (_, at) => `echo '{"progress":${at}}' >&2`).join("\n");
+    const tool = await loadExecutable(program(shTool(`${lines}\necho '{"success":true,"result":1}'`)), {
+      graceMs: 200,
+    });
+    const seen: unknown[] = [];
+    const slow = async (value: unknown) => {
+      await setTimeout(1);
+      seen.push((value as { progress: number }).progress);
+    };
+    await execute(tool, {}, { progress: slow });
+    expect(seen).toEqual(Array.from({ length: 50 }, (_, at) => at));
+    expect(await execute(tool, {}, { progress: () => new Promise(() => {}) })).toBe(1);
+  });
+
+  it("does not queue up what nobody can follow", async () => {
+    const body = `yes '{"progress":0}' | head -n 10000 >&2; echo '{"progress":1}' >&2; echo '{"success":true,"result":1}'`;
+    const tool = await loadExecutable(program(shTool(body)));
+    let count = 0;
+    let last: unknown;
+    await execute(tool, {}, { progress: async (value) => void (await setTimeout(1), count++, (last = value)) });
+    expect(count).toBeLessThan(5_000);
+    expect(last).toEqual({ progress: 1 });
   });
 
   it("does not fail because of who listens", async () => {
