@@ -126,6 +126,23 @@ describe("deciding", () => {
     expect((await service.get(id))?.status).toBe("pending");
   });
 
+  it('"token expired" while the body came: the decision does not count', async () => {
+    const { id } = await service.request(ask());
+    const expiresAt = Date.now() + 50;
+    use({ authenticate: async (client) => ({ ...(await authenticate(client))!, expiresAt }) });
+    const body = new ReadableStream({
+      async start(controller) {
+        while (Date.now() < expiresAt) await new Promise((resolve) => setTimeout(resolve, 5));
+        controller.enqueue(new TextEncoder().encode(JSON.stringify(approve(id))));
+        controller.close();
+      },
+    });
+    const headers = { ...HEADERS, "content-type": "application/json" };
+    const init = { method: "POST", body, headers, duplex: "half" } as RequestInit;
+    expect((await handle(new Request("http://localhost/approvals/decide", init))).status).toBe(401);
+    expect((await service.get(id))?.status).toBe("pending");
+  });
+
   it("limits the rate by principal", async () => {
     use({ rateLimit: { perSecond: 0.001, burst: 3 } });
     const statuses = [];
@@ -221,8 +238,12 @@ describe("the event stream", () => {
   });
 
   it('"token expired mid-connection" ends it', async () => {
-    const expiresAt = Date.now() + 100;
-    use({ authenticate: async (client) => ({ ...(await authenticate(client))!, expiresAt }) });
+    let expiresAt = 0;
+    const token: typeof authenticate = async (client) => {
+      expiresAt ||= Date.now() + 200;
+      return { ...(await authenticate(client))!, expiresAt };
+    };
+    use({ authenticate: token });
     await readEvents(await get("/events"), () => false);
     expect(Date.now()).toBeGreaterThanOrEqual(expiresAt);
     expect((await get("/events")).status).toBe(401);

@@ -77,7 +77,14 @@ describe("asking", () => {
   });
 
   it("makes one row of many who ask at once", async () => {
-    const rows = await Promise.all(Array.from({ length: 20 }, () => service().request(ask())));
+    // Like a store on another machine: all have looked before any has written.
+    const later = () => new Promise((resolve) => setTimeout(resolve, 5));
+    const far: Store = {
+      ...store,
+      get: async (key) => (await later(), store.get(key)),
+      put: async (...args) => (await later(), store.put(...args)),
+    };
+    const rows = await Promise.all(Array.from({ length: 20 }, () => service({ store: far }).request(ask())));
     expect(new Set(rows.map(({ id }) => id)).size).toBe(1);
     expect(await service().list()).toHaveLength(1);
   });
@@ -312,7 +319,7 @@ describe("waiting", () => {
 
   it("gives the request back still pending after its time, and expired after the request's", async () => {
     const approvals = service();
-    const { id } = await approvals.request(ask({ ttlMs: 60 }));
+    const { id } = await approvals.request(ask({ ttlMs: 400 }));
     expect((await approvals.await(id, { timeoutMs: 1 })).status).toBe("pending");
     expect((await approvals.await(id)).status).toBe("expired");
   });
@@ -376,7 +383,7 @@ describe("listing", () => {
 
 describe("keeping", () => {
   it("forgets a request some time after it was decided, not before", async () => {
-    const approvals = service({ retentionMs: 40 });
+    const approvals = service({ retentionMs: 400 });
     const { id } = await approvals.request(ask());
     const open = await approvals.request(ask({ invocationId: "0.1" }));
     await approvals.decide(id, { decision: "approve" });

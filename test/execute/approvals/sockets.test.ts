@@ -2,7 +2,11 @@ import { once } from "node:events";
 import { connect as connectTcp, type Socket } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import type { ApprovalService, ApprovalSocketsOptions, ServerMessage } from "../../../src/execute/approvals/index.ts";
+import {
+  ApprovalService,
+  type ApprovalSocketsOptions,
+  type ServerMessage,
+} from "../../../src/execute/approvals/index.ts";
 import { memoryStore } from "../../../src/store/index.ts";
 import {
   ask,
@@ -152,6 +156,11 @@ describe("the protocol", () => {
     client.send({ type: "approval.resume", seq: 5 });
     while (seqs(client.messages).at(-1) !== 8) await once(client.socket, "message");
     expect(seqs(client.messages)).toEqual([6, 7, 8]);
+    await service.request(ask());
+    while (seqs(client.messages).at(-1) !== 9) await once(client.socket, "message");
+    client.send({ type: "approval.decide", request_id: "apr_1", decision: "deny" });
+    await client.next("approval.error");
+    expect(seqs(client.messages)).toEqual([6, 7, 8, 9]);
   });
 
   it("takes a number of another store for none", async () => {
@@ -208,8 +217,12 @@ describe("B14: who may decide", () => {
 
   it('"token expired mid-connection": the connection ends, and a decision on the way does not count', async () => {
     const { id } = await service.request(ask());
-    const expiresAt = Date.now() + 300;
-    await restart({ authenticate: async (client) => ({ ...(await authenticate(client))!, expiresAt }) });
+    let expiresAt = 0;
+    const token: typeof authenticate = async (client) => {
+      expiresAt ||= Date.now() + 300;
+      return { ...(await authenticate(client))!, expiresAt };
+    };
+    await restart({ authenticate: token });
     const client = await server.connect();
     await client.next("approval.requested");
     expect(await client.closed).toBe(1008);
@@ -246,6 +259,26 @@ describe("B14: who may decide", () => {
     const client = await server.connect("ada@acme", { query: "?run_id=run_3" });
     await client.next("approval.ready");
     expect(client.messages).toMatchObject([{ request_id: id }, { type: "approval.ready" }]);
+    await service.request(ask({ runId: "run_2" }));
+    const next = await service.request(ask({ runId: "run_3" }));
+    while (client.messages.length < 3) await once(client.socket, "message");
+    expect(client.messages[2]).toMatchObject({ request_id: next.id });
+  });
+
+  it("tells once of what comes while it is looked what is pending", async () => {
+    class Busy extends ApprovalService {
+      override async position(scope?: string): Promise<number> {
+        const position = await super.position(scope);
+        await this.request(ask());
+        return position;
+      }
+    }
+    await restart({ service: new Busy({ store: memoryStore(), mayDecide: () => true }) });
+    const client = await server.connect();
+    await client.next("approval.requested");
+    client.send({ type: "approval.decide", request_id: "apr_1", decision: "deny" });
+    await client.next("approval.error");
+    expect(client.messages.filter(({ type }) => type === "approval.requested")).toHaveLength(1);
   });
 
   it("each scope by itself", async () => {
@@ -357,7 +390,7 @@ describe("B28: WebSocket abuse", () => {
   }, 30_000);
 
   it('"half-open": who answers no ping is cut, who does stays', async () => {
-    await restart({ pingMs: 50 });
+    await restart({ pingMs: 300 });
     const good = await server.connect();
     const silent = await rawClient();
     silent.resume(); // reads, and says nothing
