@@ -20,6 +20,7 @@ import { actionIdOf, isConflict, type ActionRow } from "./ledger.ts";
 import type { Outcome } from "./outcome.ts";
 import { jsonOf } from "./output.ts";
 import type { Place } from "./schedule.ts";
+import { snapshot } from "./snapshot.ts";
 
 type Entry = StoreEntry<ActionRow>;
 type Denial = Extract<GateAnswer, { readonly decision: "deny" }>;
@@ -49,6 +50,8 @@ export class Execution {
   /** As this executor knows it; `undefined` when it does not. */
   readonly #tool: Tool | undefined;
   #handle: ToolUseHandle | undefined;
+  /** What whoever made the use may still change, and what was taken of it: that is judged, shown and run. */
+  #given: unknown;
   #input: unknown;
   #digest = "";
   #repeatOf: string | undefined;
@@ -111,15 +114,16 @@ export class Execution {
   /** What can be known without the store: the input that would run, and its digest. */
   async #prepare(): Promise<ToolError | undefined> {
     const use = this.#use;
-    this.#input = use.input;
+    this.#given = use.input;
     const tool = this.#tool;
     try {
       if (tool !== undefined && tool !== use.tool && tool.inputSchema !== use.tool.inputSchema) {
         // Read with another definition than the one that runs.
         const checked = tool.inputSchema.validate(use.input);
         if (!checked.ok) return invalidInput(use, checked.issues);
-        this.#input = checked.value;
+        this.#given = checked.value;
       }
+      this.#input = snapshot(this.#given);
       this.#digest = await digestOf({ tool: use.name, input: this.#input });
       return undefined;
     } catch (error) {
@@ -169,7 +173,7 @@ export class Execution {
     const tool = this.#tool;
     if (tool === undefined) return this.#deny(version, unknownTool(name));
     const actions = () => actionsOf(this.#deps.ledger, runId);
-    const call = { tool, input: this.#input, repeatOf: this.#repeatOf, actions };
+    const call = { tool, input: snapshot(this.#input), repeatOf: this.#repeatOf, actions };
     const answer =
       (await this.#deps.history.judge(tool, runId, invocationId)) ??
       (await judge(call, this.#policyContext(), this.#deps.authorize));
@@ -290,12 +294,15 @@ export class Execution {
   async #start(tool: Tool, version: number, planned: ActionRow, input: unknown, request?: ApprovalRequest): Step {
     await this.#place.enter();
     if (this.#context.signal?.aborted === true) {
+      // An answer is not lost because the run ends right after it: executed again, the call goes on from here.
+      if (request !== undefined) return awaitingOf(this.#about(), planned, request);
       return this.#fail(version, "aborted", "It was aborted before it was executed.", undefined, planned);
     }
     if (request !== undefined) {
-      // Between the decision and now the input object, the tool or its program may have changed.
+      // Between the decision and now the tool or its program may have changed, or the input that was given: whoever did
+      // that wants something else to run.
       const now = await this.#ask(planned);
-      const isSame = (await digestOf({ tool: tool.name, input: this.#input })) === this.#digest;
+      const isSame = (await digestOf({ tool: tool.name, input: this.#given })) === this.#digest;
       if (now.id !== request.id || now.status !== "approved" || !isSame) {
         if (!isSame) await this.#prepare();
         return undefined;
@@ -333,7 +340,7 @@ export class Execution {
       runHandler({
         handler: (attempt, signal) =>
           tool.execute!(
-            input,
+            snapshot(input),
             this.#toolContext(attempt, signal, progress, (data) => void (undoData = data)),
           ),
         beforeAttempt: async (attempt) => {

@@ -19,7 +19,10 @@ export interface EndedHandler {
 /** What the row says of a handler's end, and the error behind it. */
 export function rowOfEnd(ended: EndedHandler): { readonly change: Partial<ActionRow>; readonly cause?: unknown } {
   const { tool, end, maxOutputBytes } = ended;
-  if (!end.ok) return { change: { status: "failed", error: failureOf(ended, end) }, cause: end.cause };
+  if (!end.ok) {
+    const status = isUnknown(end) ? "unknown" : "failed";
+    return { change: { status, error: failureOf(ended, end) }, cause: end.cause };
+  }
   const undo = tool.undo === undefined ? {} : { undo: undoRowOf(ended) };
   try {
     const { value, marks } = outputOf(tool, end.value, maxOutputBytes);
@@ -45,9 +48,15 @@ function failureOf(
       return { code: "aborted", message: `${tool.name} was aborted while it ran.${mayHave}` };
     case "execution_failed": {
       const code = isToolError(end.cause) ? end.cause.code : "execution_failed";
-      return { code, message: `Tool ${tool.name} failed: ${messageOf(end.cause)}` };
+      const message = messageOf(end.cause);
+      return { code, message: isUnknown(end) ? `${tool.name}: ${message}` : `Tool ${tool.name} failed: ${message}` };
     }
   }
+}
+
+/** A handler that works elsewhere may not know what came of it. It says so with an error of this code. */
+function isUnknown(end: Extract<HandlerEnd, { readonly ok: false }>): boolean {
+  return end.code === "execution_failed" && isToolError(end.cause) && end.cause.code === "outcome_unknown";
 }
 
 function undoRowOf({ tool, input, undoData, maxOutputBytes }: EndedHandler): UndoRow {

@@ -362,6 +362,55 @@ describe("authorize", () => {
   });
 });
 
+describe("the input", () => {
+  it("that was judged is the one that runs, whoever changes the object meanwhile (reliability B15)", async () => {
+    const { tool, ran } = counted({ inputSchema: z.object({ n: z.number(), list: z.array(z.number()) }) });
+    const { executor } = setup([tool], {
+      authorize: async ({ input }) => {
+        use.input.n = 1000;
+        use.input.list.push(1000);
+        input.n = 2000; // nor does the policy change it
+        await sleep(1);
+        return allow();
+      },
+    });
+    const use = useOf(tool, { n: 1, list: [1] });
+    await executor.execute(use, RUN);
+    expect(ran[0]!.input).toEqual({ n: 1, list: [1] });
+  });
+
+  it("is new for each attempt: a handler that changes it changes nothing else", async () => {
+    const { tool } = counted({
+      effect: "read",
+      retries: 1,
+      execute: (input: any, { attempt }: any) => {
+        const seen = input.n;
+        input.n = 1000;
+        if (attempt === 1) throw new Error("busy");
+        return seen;
+      },
+    });
+    const { executor } = setup([tool]);
+    expect(await executor.execute(useOf(tool, { n: 1 }), RUN)).toMatchObject({ output: 1 });
+  });
+
+  it("keeps what a schema made: dates, maps, instances of classes, and own __proto__", async () => {
+    const made = {
+      at: new Date(0),
+      map: new Map([["a", [1]]]),
+      set: new Set([1]),
+      url: new URL("https://example.com"),
+    };
+    const { tool, ran } = counted({ inputSchema: z.any().transform((input) => ({ ...made, input })) });
+    const { executor } = setup([tool]);
+    await executor.execute(useOf(tool, JSON.parse('{"__proto__":{"polluted":1}}')), RUN);
+    expect(ran[0]!.input).toMatchObject(made);
+    expect(ran[0]!.input.url).toBe(made.url);
+    expect(ran[0]!.input.map).not.toBe(made.map);
+    expect(Object.keys(ran[0]!.input.input)).toEqual(["__proto__"]);
+  });
+});
+
 describe("rules over the history of a run", () => {
   it("authorize can look at the actions so far", async () => {
     const { tool, ran } = counted();

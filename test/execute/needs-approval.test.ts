@@ -359,6 +359,19 @@ describe("complaints of other toolkits' users (reliability §4)", () => {
     expect((await executor.events("run")).filter(({ type }) => type === "tool.completed")).toHaveLength(1);
   });
 
+  it("a run that is aborted right after the answer loses it (agent-framework 7458, G5)", async () => {
+    const { tool, ran } = refund();
+    const { executor, approvals } = setupWithApprovals([tool]);
+    const use = useOf(tool);
+    const paused: any = await executor.execute(use, PAUSE);
+    await approvals.decide(paused.approval.id, APPROVE);
+    const aborted = await executor.execute(use, { ...PAUSE, signal: AbortSignal.abort() });
+    expect(aborted).toMatchObject({ status: "awaiting_approval", approval: { status: "approved" } });
+    expect(ran).toHaveLength(0);
+    expect(await executor.execute(use, PAUSE)).toMatchObject({ status: "completed" });
+    expect(await approvals.list()).toHaveLength(1);
+  });
+
   it("the same approval answered twice runs twice (ai 1727442)", async () => {
     const { tool, ran } = refund();
     const { executor, approvals } = setupWithApprovals([tool]);
