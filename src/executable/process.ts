@@ -44,7 +44,7 @@ export interface ProcessOutcome {
 
 /**
  * Runs a program to its end, and never longer than `timeoutMs + graceMs`: whatever it does, the promise settles, the
- * pipes are closed and its process group is gone. Never rejects.
+ * pipes are closed and its process group is gone. Never rejects, whatever the system says.
  *
  * Each rule is a measurement on Node 26: with `spawn(timeout)` a grandchild that holds stdout delays `close` for as long
  * as it likes, a child that ignores SIGTERM outlives its timeout, and EPIPE on a stdin without listener ends the host.
@@ -71,9 +71,9 @@ export function runProcess(options: ProcessOptions): Promise<ProcessOutcome> {
     child.once("error", (error) => {
       if (pid === undefined) settleWith({ type: "not_started", error }); // ENOENT, EACCES, EAGAIN, EMFILE
     });
-    child.stdin.on("error", () => {}); // EPIPE: it does not read its input, which is its own affair
-    if (pid === undefined) return;
+    if (pid === undefined) return; // after EMFILE it has no pipes either
 
+    child.stdin.on("error", () => {}); // EPIPE: it does not read its input, which is its own affair
     enterGroup(pid);
     timer = setTimeout(stop, timeoutMs, { type: "timeout" });
     signal?.addEventListener("abort", onAbort);

@@ -6,8 +6,9 @@ import { mark, onLinux, PATIENT, program, shTool } from "./support.ts";
 vi.setConfig({ testTimeout: 60_000 });
 
 /** Starts a process that calls a tool, and says when the tool runs. */
-function startHost(path: string, ending: string, env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [join(import.meta.dirname, "host.ts"), path, ending], {
+function startHost(path: string, ending: string, env: Record<string, string> = {}, limits = "true") {
+  const host = [process.execPath, join(import.meta.dirname, "host.ts"), path, ending];
+  const child = spawn("/bin/sh", ["-c", `${limits} && exec "$@"`, "sh", ...host], {
     env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env },
   });
   onTestFinished(() => void child.kill("SIGKILL"));
@@ -38,6 +39,17 @@ describe.runIf(onLinux)("B19: when the host ends, what it started ends", () => {
     expect(await closed).toBe(outcome);
     await vi.waitFor(() => expect(left()).toEqual([]), PATIENT);
   });
+});
+
+it.runIf(onLinux)("B21: no room for more open files is an error with a code, and ends nobody's process", async () => {
+  const tiny = program(shTool(`sleep 0.1; echo '{"success":true,"result":"room"}'`));
+  const { closed, printed } = startHost(tiny, "many", {}, "ulimit -n 60");
+  expect(await closed).toBe(0);
+  const [codes, last] = printed().split("\n");
+  expect(last).toBe("room");
+  const known = ["done", "executable_refused", "spawn_failed"];
+  expect((JSON.parse(codes!) as string[]).filter((code) => !known.includes(code))).toEqual([]);
+  expect(codes).toContain("spawn_failed");
 });
 
 it("no listener of ours stays when no program runs", async () => {

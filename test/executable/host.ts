@@ -6,6 +6,13 @@ if (ending === "own-handler") process.on("SIGINT", () => process.exit(7));
 const tool = await loadExecutable(path, { env: { TEST_MARK: process.env["TEST_MARK"] ?? "" } });
 const listeners = () => ["exit", "SIGINT", "SIGTERM", "SIGHUP"].map((name) => process.listenerCount(name));
 const before = listeners();
+if (ending === "many") {
+  const outcomes = await Promise.allSettled(Array.from({ length: 60 }, () => tool.use({}).execute()));
+  const codes = outcomes.map((outcome) => (outcome.status === "rejected" ? outcome.reason.cause?.code : "done"));
+  console.log(JSON.stringify([...new Set(codes)].toSorted()));
+  console.log(await tool.use({}).execute()); // it is over, and there is room again
+  process.exit();
+}
 const running = tool.use({}).execute({
   async progress() {
     console.log("running");
