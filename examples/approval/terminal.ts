@@ -19,7 +19,7 @@ export function createTerminal({ approve, deny, undo }: Flags): Terminal {
   const lines = process.stdin.isTTY ? createInterface({ input: process.stdin, output: process.stdout }) : undefined;
   return {
     async decide(request, elsewhere) {
-      console.log(`approval requested ${request.id}: ${request.message} ${JSON.stringify(request.input)}`);
+      console.log(`approval requested ${request.id}: ${plain(`${request.message} ${JSON.stringify(request.input)}`)}`);
       if (approve || deny) return approve ? "approve" : "deny";
       try {
         const answer = await lines?.question("Approve? [y/n] ", { signal: elsewhere });
@@ -35,4 +35,9 @@ export function createTerminal({ approve, deny, undo }: Flags): Terminal {
     },
     close: () => lines?.close(),
   };
+}
+
+/** What a model wrote must not move the cursor, nor hide what is asked. */
+function plain(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}]/gu, "?");
 }
