@@ -111,10 +111,10 @@ async function byHand(): Promise<string> {
     for await (const { choices } of stream) {
       const delta = choices[0]?.delta;
       content += delta?.content ?? "";
-      for (const { index, id, function: called } of delta?.tool_calls ?? []) {
+      for (const { index, id, function: named } of delta?.tool_calls ?? []) {
         const call = (calls[index] ??= { id: id!, name: "", args: "" });
-        call.name ||= called?.name ?? "";
-        call.args += called?.arguments ?? "";
+        call.name ||= named?.name ?? "";
+        call.args += named?.arguments ?? "";
       }
     }
     if (calls.length === 0) return content;
