@@ -34,7 +34,7 @@ const floors: Record<string, readonly string[]> = {
     "src/errors.ts",
   ],
   "src/store": ["src/errors.ts"],
-  "src/mcp": ["src/tool", "src/schema", "src/errors.ts"],
+  "src/mcp": ["src/stream", "src/tool", "src/schema", "src/errors.ts"],
   "src/executable": ["src/stream", "src/tool", "src/schema", "src/json", "src/errors.ts"],
   "src/execute": ["src/stream", "src/tool", "src/schema", "src/store", "src/errors.ts"],
   "src/run": [

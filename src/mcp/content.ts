@@ -1,12 +1,24 @@
-import type { McpContent, McpResult } from "./client.ts";
+import { ToolError } from "../errors.ts";
+import { lostNumber } from "../stream/numbers.ts";
+import type { McpContent, McpResult, McpToolDefinition } from "./client.ts";
 
 /**
  * A result as a model reads it: the structured content where there is some, else the text of all blocks.
  * What is no text is named and not shown: as text, its Base64 would be thousands of tokens that say nothing.
  * Links are not followed.
+ *
+ * The client has parsed the structured content, and JavaScript keeps integers up to 2^53 only. Where one has lost its
+ * digits, the text still has them: it is taken if the tool does not promise structure.
+ *
+ * @throws ToolError `invalid_answer` for a number that can not be kept, of a tool that promises structure, or has no text
  */
-export function resultOf({ structuredContent, content = [] }: McpResult): unknown {
-  return structuredContent === undefined ? textOf(content) : structuredContent;
+export function resultOf({ structuredContent, content = [] }: McpResult, { outputSchema }: McpToolDefinition): unknown {
+  if (structuredContent === undefined) return textOf(content);
+  const lost = lostNumber(structuredContent);
+  if (lost === undefined) return structuredContent;
+  const text = textOf(content);
+  if (outputSchema === undefined && text !== "") return text;
+  throw new ToolError("invalid_answer", `The tool's result has a number that can not be kept exactly (near ${lost}).`);
 }
 
 export function textOf(content: readonly McpContent[]): string {

@@ -202,6 +202,18 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
     expect(await execute(set.tools()[0])).toEqual(read);
   });
 
+  it("does not hand on an id that has lost its digits", async () => {
+    const text = '{"order":12345678901234567890}';
+    const result = { content: [{ type: "text", text }], structuredContent: JSON.parse(text) as object };
+    const outputSchema = { type: "object" };
+    const set = await mcpTools(
+      await connectTo(serverOf([plain("loose"), plain("strict", { outputSchema })], () => result)),
+    );
+    const [loose, strict] = set.tools();
+    expect(await execute(loose)).toBe(text);
+    expect(await failure(execute(strict))).toMatchObject({ code: "invalid_answer" });
+  });
+
   it("gives what the server says of a failure to the model", async () => {
     const result = { content: [{ type: "text", text: "No such issue." }], isError: true };
     const set = await mcpTools(await connectTo(serverOf([plain("a")], () => result)), { prefix: "" });
