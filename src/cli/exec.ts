@@ -3,6 +3,7 @@ import { text } from "node:stream/consumers";
 import { discoverExecutables, ExecutableError, loadExecutable, type RunOptions } from "../executable/index.ts";
 import { isToolError } from "../errors.ts";
 import type { Tool } from "../tool/tool.ts";
+import { ownersOf } from "./owners.ts";
 import { printable } from "./text.ts";
 import { CommandError, messageOf, parseOptions, UsageError } from "./usage-error.ts";
 
@@ -13,19 +14,25 @@ Calls an executable tool and prints its result as JSON. When it fails, the error
   TOOL          a path (with a slash in it), or the name of a tool in ~/.toolstream/tools or ./tools
   --input JSON  its input; - reads it from stdin. Default {}
   --timeout MS  how long it may take. Default 30000
-  --progress    its progress lines, on stderr`;
+  --progress    its progress lines, on stderr
+  --owner UID   files of this user are run, too; more than once for more`;
 
 /** @returns the exit status */
 export async function execCommand(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseOptions({
     args: [...args],
     allowPositionals: true,
-    options: { input: { type: "string" }, timeout: { type: "string" }, progress: { type: "boolean" } },
+    options: {
+      input: { type: "string" },
+      timeout: { type: "string" },
+      progress: { type: "boolean" },
+      owner: { type: "string", multiple: true },
+    },
   });
   const [name, ...more] = positionals;
   if (name === undefined || more.length > 0) throw new UsageError(`exec takes one tool.\n\n${usage}`);
   const input = readInput(values.input === "-" ? await text(process.stdin) : (values.input ?? "{}"));
-  const tool = await find(name, { timeoutMs: timeoutOf(values.timeout) });
+  const tool = await find(name, { timeoutMs: timeoutOf(values.timeout), ...ownersOf(values.owner) });
   try {
     const progress = async (value: unknown) => {
       if (values.progress === true) process.stderr.write(`${printable(JSON.stringify(value))}\n`);

@@ -6,6 +6,7 @@ import {
   writeManifest,
   type ExecutableInfo,
 } from "../executable/index.ts";
+import { ownersOf } from "./owners.ts";
 import { printable, short } from "./text.ts";
 import { parseOptions, UsageError } from "./usage-error.ts";
 
@@ -16,18 +17,25 @@ run once, with --schema. Without DIR: ${DEFAULT_SEARCH_PATHS.join(" and ")}.
 
   --json           one JSON object
   --manifest FILE  only files that FILE knows, as it knows them; the others are not run
-  --write          writes FILE with the tools that are found`;
+  --write          writes FILE with the tools that are found
+  --owner UID      files of this user are run, too; more than once for more`;
 
 /** @returns the exit status */
 export async function toolsCommand(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseOptions({
     args: [...args],
     allowPositionals: true,
-    options: { json: { type: "boolean" }, manifest: { type: "string" }, write: { type: "boolean" } },
+    options: {
+      json: { type: "boolean" },
+      manifest: { type: "string" },
+      write: { type: "boolean" },
+      owner: { type: "string", multiple: true },
+    },
   });
   const { json = false, manifest, write = false } = values;
   if (write && manifest === undefined) throw new UsageError("--write needs --manifest FILE.");
   const { tools, skipped } = await discoverExecutables({
+    ...ownersOf(values.owner),
     ...(positionals.length === 0 ? {} : { searchPaths: positionals }),
     ...(manifest === undefined || write ? {} : { manifest: await readManifest(manifest) }),
   });

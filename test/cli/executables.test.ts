@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync } from "node:fs";
+import { chmodSync, chownSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { folderWith, run } from "./command.ts";
@@ -55,6 +55,16 @@ describe("toolstream exec", () => {
     expect(outcome).toMatchObject({ status: 1, stderr: expect.stringContaining("is not executable") });
     expect(outcome.stderr).not.toMatch(/\n\s+at /);
   });
+});
+
+it.runIf(process.getuid?.() === 0)("runs the files of others when they are named", async () => {
+  const folder = tools();
+  chownSync(join(folder, "greet"), 12345, 12345);
+  const input = ["--input", '{"name":"Ada"}'];
+  const refused = await run(["exec", join(folder, "greet"), ...input]);
+  expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining("belongs to user 12345") });
+  expect(await run(["exec", join(folder, "greet"), ...input, "--owner", "12345"])).toMatchObject({ status: 0 });
+  expect((await run(["tools", folder, "--owner", "12345"])).stdout).toContain("greet  (read)");
 });
 
 describe("toolstream tools", () => {

@@ -36,6 +36,7 @@ describe("toolstream", () => {
     [["exec", "a", "b"], "exec takes one tool"],
     [["exec", "a", "--input", "{"], "--input is no JSON"],
     [["exec", "a", "--timeout", "soon"], "--timeout is a number of milliseconds"],
+    [["tools", "--owner", "ada"], "--owner is the number of a user"],
     [["tools", "--write"], "--write needs --manifest"],
     [["demo", "--live", "bedrock"], 'There is no wire "bedrock"'],
     [["demo", "--model", "x"], "are for --live"],
