@@ -1,7 +1,7 @@
 import { look, skipSpace } from "../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../src/text/notation.ts";
 import type { BlockWriter } from "../../src/text/writer.ts";
-import { CodeState } from "./code-end.ts";
+import { CodeState } from "./code-state.ts";
 
 /** Collects the code of a block. It is read when it is whole: a block that is not closed runs nothing. */
 export function codeBlock(

@@ -3,6 +3,7 @@ import { isRecord } from "../../src/schema/json.ts";
 import type { TextContext } from "../../src/text/notation.ts";
 import type { BlockWriter } from "../../src/text/writer.ts";
 import type { Tool } from "../../src/tool/tool.ts";
+import { nestingOf } from "./code-state.ts";
 import { readPython, type CallExpression, type Expression, type Statement } from "./python.ts";
 import { Refusal } from "./refusal.ts";
 import { jsonOf, partOf, type Reference, type Value } from "./values.ts";
@@ -31,13 +32,23 @@ export function createCalls(writer: BlockWriter, context: TextContext) {
     scope.set(name, { kind: "json", text: JSON.stringify(value) ?? "null" });
   }
   let steps = 0;
+  /** Calls are about as long as their code; only variables that are named many times make them longer. */
+  const budget = { left: context.limits.maxArgumentsLength };
 
   /** The calls of one block, in order. One that can not be made does not keep the others from it. */
   function read(code: string): void {
-    const statements = readPython(code, context.limits.maxDepth);
+    const { maxDepth, maxCalls } = context.limits;
+    budget.left += LONGEST_ESCAPE * code.length;
+    if (nestingOf(code) > maxDepth + 1) {
+      return writer.call().unreadable(`it nests deeper than ${maxDepth} levels (limits.maxDepth)`);
+    }
+    const statements = readPython(code, maxDepth);
     if ("syntaxError" in statements)
       writer.call().unreadable(`${statements.syntaxError}. Nothing of the block was run`);
-    else statements.forEach(run);
+    else {
+      // One more than there may be: the turn fails with it.
+      for (const statement of statements) if (steps <= maxCalls) run(statement);
+    }
   }
 
   function run(statement: Statement): void {
@@ -115,7 +126,9 @@ export function createCalls(writer: BlockWriter, context: TextContext) {
       values.set(property, evaluate(value, undefined, made));
     });
     const references: Reference[] = [];
-    const text = jsonOf({ kind: "dict", entries: values }, [], references, { left: context.limits.maxArgumentsLength });
+    const own = { left: Math.min(budget.left, context.limits.maxArgumentsLength) };
+    const text = jsonOf({ kind: "dict", entries: values }, [], references, own);
+    budget.left -= text.length;
     const step = steps++;
     const dependsOn = [...new Set(references.map((reference) => reference.step))];
     const metadata: HelperMetadata = {
@@ -130,6 +143,9 @@ export function createCalls(writer: BlockWriter, context: TextContext) {
 
   return { read };
 }
+
+/** A control character is one in the code, and six in JSON. */
+const LONGEST_ESCAPE = 6;
 
 /** Models that write much JSON write its words. */
 const JSON_WORDS: ReadonlyMap<string, string> = new Map([

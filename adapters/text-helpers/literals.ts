@@ -6,8 +6,9 @@ const STRING = /^([a-zA-Z]{0,2})("""|'''|"|')([^]*)$/;
 export function isClosedString(token: string): boolean {
   const [, , quote = "", rest = ""] = STRING.exec(token) ?? [];
   if (quote === "" || rest.length < quote.length || !rest.endsWith(quote)) return false;
-  const body = rest.slice(0, -quote.length);
-  return /\\*$/.exec(body)![0].length % 2 === 0;
+  let backslashes = 0;
+  for (let at = rest.length - quote.length - 1; rest[at] === "\\"; at--) backslashes++;
+  return backslashes % 2 === 0;
 }
 
 /**
@@ -56,7 +57,7 @@ export function numberOf(token: string): string {
   if (/^(0[xX][0-9a-fA-F]+|0[oO][0-7]+|0[bB][01]+)$/.test(plain)) return BigInt(plain.toLowerCase()).toString();
   if (/^(0+|[1-9]\d*)$/.test(plain)) return plain.replace(/^0+(?=0$)/, "");
   if (/j$/i.test(plain)) throw new Refusal(`JSON has no complex numbers such as ${token}`);
-  if (!/^(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(plain) || /^0\d+$/.test(plain)) {
+  if (!/^(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(plain) || /^0\d+$/.test(plain)) {
     throw new Refusal(`${token} is no number in Python`);
   }
   const value = Number(plain);

@@ -66,11 +66,19 @@ export function partOf(value: Value, step: Step, source: string): Value {
       break;
     }
     case "json": {
-      const part = valueAt(JSON.parse(value.text), [step]);
+      const part = valueAt(parsed(value), [step]);
       if (part !== undefined) return { kind: "json", text: JSON.stringify(part.value) };
     }
   }
   throw new Refusal(`there is no ${source}`);
+}
+
+/** Read once, since a variable may be named many times. */
+const read = new WeakMap<Value, unknown>();
+
+function parsed(value: Value & { kind: "json" }): unknown {
+  if (!read.has(value)) read.set(value, JSON.parse(value.text));
+  return read.get(value);
 }
 
 /** What is at some place of plain JSON; `undefined` where nothing is. */

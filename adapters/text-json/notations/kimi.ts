@@ -101,9 +101,8 @@ function callBlock(writer: BlockWriter, context: TextContext): BlockReader {
   let id = "";
   return jsonBlock({
     head(text, at) {
-      const end = text.indexOf(ARGUMENTS, at);
-      if (end >= 0) {
-        if (end - at > MAX_ID) return "none";
+      const end = at + text.slice(at, at + MAX_ID + ARGUMENTS.length).indexOf(ARGUMENTS);
+      if (end >= at) {
         id = text.slice(at, end).trim();
         return /^\S+$/.test(id) ? end + ARGUMENTS.length : "none";
       }

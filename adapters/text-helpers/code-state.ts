@@ -1,6 +1,6 @@
 /**
- * Whether a place in Python code, read character by character, is inside a string. That is all of Python that has to be
- * known to find the end of a block; a tag in a comment ends it, since nobody would write about the tag there.
+ * Whether a place in Python code, read character by character, is code, or inside a string or a comment. That is all of
+ * Python that has to be known to find the end of a block; a tag in a comment ends it, since nobody would write about the tag there.
  */
 export class CodeState {
   #state: "code" | "comment" | "opening" | "string" = "code";
@@ -13,6 +13,10 @@ export class CodeState {
   /** What comes next is in a string, unless it is a quote. */
   get isString(): boolean {
     return this.#state === "string" || (this.#state === "opening" && this.#run === 1);
+  }
+
+  get isCode(): boolean {
+    return this.#state === "code";
   }
 
   see(code: number): void {
@@ -63,6 +67,21 @@ export class CodeState {
       if (code === NEWLINE && !this.#isTriple) this.#state = "code";
     }
   }
+}
+
+/** How deep the brackets of some code nest: found before a grammar is asked, which takes long for very many. */
+export function nestingOf(text: string): number {
+  const state = new CodeState();
+  let depth = 0;
+  let deepest = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    state.see(code);
+    if (!state.isCode) continue;
+    if (code === 40 || code === 91 || code === 123) deepest = Math.max(deepest, ++depth);
+    else if (code === 41 || code === 93 || code === 125) depth--;
+  }
+  return deepest;
 }
 
 const NEWLINE = 10;
