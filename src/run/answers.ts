@@ -62,6 +62,12 @@ export class Answers {
     }
   }
 
+  /** Refuses what {@link add} would refuse. */
+  async check(answers: readonly Answer[], calls: readonly CallRecord[]): Promise<void> {
+    const known = await this.read();
+    for (const { toolCallId } of answers) refuse(toolCallId, known, calls);
+  }
+
   /** Ends the calls whose time is over; a result that arrives at the same moment wins, or comes too late. */
   async expire(calls: readonly CallRecord[]): Promise<void> {
     const now = Date.now();

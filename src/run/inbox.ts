@@ -39,6 +39,17 @@ export class Inbox {
    * @throws ToolError `unknown_run`, `unknown_call`, `already_answered`, `invalid_result`
    */
   async handIn(conversationId: string, inputs: readonly ToolResultInput[], known?: StoredRun): Promise<void> {
+    const { log, answers, calls } = await this.#checked(conversationId, inputs, known);
+    await log.add(answers, calls);
+  }
+
+  /** Refuses what {@link handIn} would refuse, and takes nothing. */
+  async check(stored: StoredRun, inputs: readonly ToolResultInput[]): Promise<void> {
+    const { log, answers, calls } = await this.#checked(stored.head.conversationId, inputs, stored);
+    await log.check(answers, calls);
+  }
+
+  async #checked(conversationId: string, inputs: readonly ToolResultInput[], known: StoredRun | undefined) {
     const { store, tools, model, validateResults } = this.#deps;
     const live = this.#live.get(conversationId);
     const stored = live === undefined ? (known ?? (await readRun(store, conversationId))) : undefined;
@@ -47,9 +58,12 @@ export class Inbox {
     const external = turn?.calls.filter(({ mode }) => mode === "external") ?? [];
     const answers = answersOf(inputs, (input) => checkResult(input, external, tools, model, validateResults));
     for (const { toolCallId } of answers) if (isPast(toolCallId, stored)) throw alreadyAnswered(toolCallId);
-    const log = new Answers(store, conversationId, turn?.turnId ?? "none");
     const isOpen = live !== undefined || openTurn(stored!.rows) !== undefined;
-    await log.add(answers, live?.calls ?? (isOpen ? handedOut(lastTurn(stored!.rows), stored!.head) : []));
+    return {
+      answers,
+      log: new Answers(store, conversationId, turn?.turnId ?? "none"),
+      calls: live?.calls ?? (isOpen ? handedOut(lastTurn(stored!.rows), stored!.head) : []),
+    };
   }
 }
 

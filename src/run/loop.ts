@@ -9,7 +9,7 @@ import { addUse, overBudget, tooManyCalls, usedSince } from "./budgets.ts";
 import { resultMessages, type Settled } from "./calls.ts";
 import type { Checkpoint } from "./checkpoint.ts";
 import type { Emit, RunDeps } from "./deps.ts";
-import type { CallRecord, Head, Row, TurnRow } from "./format.ts";
+import type { CallRecord, Head, OutcomeRecord, Row, TurnRow } from "./format.ts";
 import type { Inbox } from "./inbox.ts";
 import { cutError, cutTurns, executableCalls, latest, openTurn } from "./rows.ts";
 import { isDependent } from "./partition.ts";
@@ -24,6 +24,8 @@ export interface Stop {
   /** The calls that the caller has to execute. */
   readonly external?: readonly CallRecord[];
   readonly approvals?: readonly ApprovalRequest[];
+  /** What has come out of the calls of the turn that is open. */
+  readonly outcomes?: readonly OutcomeRecord[];
 }
 
 /** One run at work: turn, calls, turn, calls, until the model calls nothing more or something has to be waited for. */
@@ -86,6 +88,7 @@ export class Loop {
       return undefined;
     }
     const { external, approvals } = settlement;
+    const outcomes = settlement.settled.map(({ record }) => record);
     await this.#checkpoint.commit({
       used: addUse(this.#head.used, { activeMs }),
       pending: external.map(({ invocationId: id, input, metadata }) => ({
@@ -93,7 +96,12 @@ export class Loop {
         ...(isDependent({ metadata }) && { input }),
       })),
     });
-    return { status: external.length > 0 ? "awaiting_tool_results" : "awaiting_approval", external, approvals };
+    return {
+      status: external.length > 0 ? "awaiting_tool_results" : "awaiting_approval",
+      external,
+      approvals,
+      outcomes,
+    };
   }
 
   /** Whether the model may not be asked again. */
@@ -129,8 +137,11 @@ export class Loop {
       onExternal: (use) => this.#inbox.note(conversationId, turnId, use),
     });
     const { row, error, hasBegun } = asked;
+    // Who has answered a call of it already has answered one that the model will never know of.
+    if (error !== undefined && row.calls.length === 0) this.#inbox.forget(conversationId);
     const use = addUse(used, { steps: 1, tokens: row.usage?.totalTokens ?? 0, activeMs: row.durationMs });
     if (error?.code === "aborted") {
+      this.#inbox.forget(conversationId);
       await this.#checkpoint.commit({ used: use });
       return aborted(this.#signal);
     }

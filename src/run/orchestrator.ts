@@ -233,10 +233,14 @@ export class Orchestrator<Message = any> {
     if (before === undefined || hasNotBegun(before)) throw unknownRun(conversationId);
     this.#checkWire(before);
     if (isHeld(before.head)) throw busy(conversationId);
-    // Of a completed run this says which results it has had.
-    if (toolResults.length > 0) await this.#decideAndHandIn(before, toolResults, approvals);
-    else await this.#decide(before, approvals);
+    // First what may be refused, of a completed run too: it says which results it has had.
+    await this.#inbox.check(before, toolResults);
+    await this.#checkApprovals(before, approvals);
     if (before.head.status === "completed") throw notWaiting(conversationId);
+    for (const { id, principal, ...decision } of approvals) {
+      await this.#deps.approvals!.decide(id, decision, principal);
+    }
+    if (toolResults.length > 0) await this.#inbox.handIn(conversationId, toolResults, before);
     const checkpoint = await this.#take(before, toolResults.length + approvals.length > 0, signal);
     if (checkpoint === undefined) return (await this.get(conversationId))!;
     return this.#work(checkpoint, options, emit, async (_, tell) => {
@@ -246,23 +250,6 @@ export class Orchestrator<Message = any> {
       await checkpoint.commit({ error: null, ...(isLimit && { lifted: used, liftedRows: rows }) });
       await tell({ type: "run.resumed", conversationId, runId });
     });
-  }
-
-  async #decideAndHandIn(
-    stored: StoredRun,
-    toolResults: readonly ToolResultInput[],
-    approvals: readonly ApprovalInput[],
-  ): Promise<void> {
-    await this.#checkApprovals(stored, approvals);
-    await this.#inbox.handIn(stored.head.conversationId, toolResults, stored);
-    await this.#decide(stored, approvals);
-  }
-
-  async #decide(stored: StoredRun, approvals: readonly ApprovalInput[]): Promise<void> {
-    await this.#checkApprovals(stored, approvals);
-    for (const { id, principal, ...decision } of approvals) {
-      await this.#deps.approvals!.decide(id, decision, principal);
-    }
   }
 
   /** Before any is decided: they are of this run. */

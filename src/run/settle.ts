@@ -38,6 +38,8 @@ export type Settlement =
   | { readonly isOpen: false; readonly settled: readonly Settled[] }
   | {
       readonly isOpen: true;
+      /** What has come out so far. */
+      readonly settled: readonly Settled[];
       /** That the caller has to execute now. */
       readonly external: readonly CallRecord[];
       readonly approvals: readonly ApprovalRequest[];
@@ -57,7 +59,9 @@ export async function settleCalls(request: SettleRequest): Promise<Settlement> {
     await answers.expire(open.external);
     const approvals = await executeCalls(request, open.internal, settled);
     const external = handOut(request, open.external, await answers.read(), settled);
-    if (external.length + approvals.length > 0) return { isOpen: true, external, approvals };
+    if (external.length + approvals.length > 0) {
+      return { isOpen: true, settled: [...settled.values()], external, approvals };
+    }
   }
   return { isOpen: false, settled: turn.calls.map(({ invocationId }) => settled.get(invocationId)!) };
 }

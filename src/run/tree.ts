@@ -30,8 +30,11 @@ export interface ExecutionTree {
   toMermaid(): string;
 }
 
-/** @param status of the last run; those before it are over */
-export function treeOf(rows: readonly Row[], status: string): ExecutionTree {
+/**
+ * @param status of the last run; those before it are over
+ * @param open what has come out of the calls of the last turn, if others of it are open
+ */
+export function treeOf(rows: readonly Row[], status: string, open: readonly OutcomeRecord[] = []): ExecutionTree {
   const runs: (TreeNode & { children: TreeNode[] })[] = [];
   for (const [index, row] of rows.entries()) {
     const run = runs.at(-1);
@@ -40,7 +43,7 @@ export function treeOf(rows: readonly Row[], status: string): ExecutionTree {
       runs.push({ ...node("run", id, null, "run", "completed", at), children: [] });
     } else if (row.kind === "turn" && run !== undefined) {
       const next = rows[index + 1];
-      run.children.push(turnNode(row, run, next?.kind === "results" ? next.outcomes : []));
+      run.children.push(turnNode(row, run, next?.kind === "results" ? next.outcomes : next === undefined ? open : []));
     }
   }
   const last = runs.length - 1;
