@@ -5,7 +5,13 @@ import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../.
 import type { StreamEvent } from "../../src/stream/events.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
-import { conversation, messagesModel, type MessagesClient, type MessagesModelParams } from "./model.ts";
+import {
+  conversation,
+  messagesModel,
+  type MessagesAdapter,
+  type MessagesClient,
+  type MessagesModelParams,
+} from "./model.ts";
 import { createParser } from "./parser.ts";
 import { toolChoice, toolName, tools } from "./schema.ts";
 import type { WireEvent, WireMessage } from "./wire.ts";
@@ -57,8 +63,15 @@ export const anthropic = defineAdapter({
    *
    * @example anthropic.model(new Anthropic(), { model: "claude-sonnet-4-5", max_tokens: 4096 })
    */
-  model: (client: MessagesClient, params: MessagesModelParams, options?: ModelOptions): Model<MessageParam> =>
-    messagesModel(anthropic, client, params, options),
+  model(
+    this: MessagesAdapter | void,
+    client: MessagesClient,
+    params: MessagesModelParams,
+    options?: ModelOptions,
+  ): Model<MessageParam> {
+    // As `this`, so that an adapter that wraps this one reads with what it adds.
+    return messagesModel(this ?? anthropic, client, params, options);
+  },
 });
 
 const EVENT_TYPES: ReadonlySet<unknown> = new Set([

@@ -30,12 +30,15 @@ export interface MessagesClient {
   };
 }
 
+/** This adapter, or one that wraps it. */
+export type MessagesAdapter = Adapter<any, any, any, MessageParam>;
+
 /** The parameters of `client.messages.create()`, without those that each turn brings. */
 export type MessagesModelParams = Omit<MessageCreateParamsStreaming, "messages" | "tools" | "stream">;
 
 /** A model at the user's own client. */
 export function messagesModel(
-  adapter: Adapter<any, any, any, MessageParam>,
+  adapter: MessagesAdapter,
   client: MessagesClient,
   params: MessagesModelParams,
   options: ModelOptions = {},

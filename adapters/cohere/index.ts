@@ -9,7 +9,13 @@ import { toolList, type ToolSource } from "../../src/tool/tool-set.ts";
 import type { Tool } from "../../src/tool/tool.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
-import { conversation, cohereModel, type CohereModelClient, type CohereModelParams } from "./model.ts";
+import {
+  conversation,
+  cohereModel,
+  type CohereAdapter,
+  type CohereModelClient,
+  type CohereModelParams,
+} from "./model.ts";
 import { createParser } from "./parser.ts";
 import { plain, strict, toolName } from "./schema.ts";
 import type { WireEvent } from "./wire.ts";
@@ -81,8 +87,15 @@ export const cohere = defineAdapter({
    *
    * @example cohere.model(new CohereClientV2({ token }), { model: "command-a-03-2025" })
    */
-  model: (client: CohereModelClient, params: CohereModelParams, options?: ModelOptions): Model<Cohere.ChatMessageV2> =>
-    cohereModel(cohere, client, params, options),
+  model(
+    this: CohereAdapter | void,
+    client: CohereModelClient,
+    params: CohereModelParams,
+    options?: ModelOptions,
+  ): Model<Cohere.ChatMessageV2> {
+    // As `this`, so that an adapter that wraps this one reads with what it adds.
+    return cohereModel(this ?? cohere, client, params, options);
+  },
 });
 
 /** A type and not an interface, so that it is a record of unknown fields too. */

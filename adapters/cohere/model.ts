@@ -23,7 +23,7 @@ export interface CohereModelClient {
 export type CohereModelParams = Omit<Cohere.V2ChatStreamRequest, "messages" | "tools" | "strictTools">;
 
 /** What of the adapter is needed: it can not name the tools that may be called but by leaving out the others. */
-interface CohereAdapter extends Adapter<any, any, any, Cohere.ChatMessageV2> {
+export interface CohereAdapter extends Adapter<any, any, any, Cohere.ChatMessageV2> {
   request(tools: ToolSource, options?: ToolsOptions & { readonly choice?: ToolChoice }): object;
 }
 

@@ -13,6 +13,7 @@ import {
   legacyModel,
   type GenaiClient,
   type GenaiModelParams,
+  type GoogleAdapter,
   type GoogleModelOptions,
   type LegacyModelClient,
   type LegacyModelParams,
@@ -85,20 +86,29 @@ export const google = defineAdapter({
  *
  * @example google.model(new GoogleGenAI({ apiKey }), { model: "gemini-2.5-flash", config: { temperature: 0 } })
  */
-function model(client: GenaiClient, params: GenaiModelParams, options?: GoogleModelOptions): Model<Content>;
 function model(
+  this: GoogleAdapter | void,
+  client: GenaiClient,
+  params: GenaiModelParams,
+  options?: GoogleModelOptions,
+): Model<Content>;
+function model(
+  this: GoogleAdapter | void,
   client: LegacyModelClient,
   params?: LegacyModelParams,
   options?: GoogleModelOptions,
 ): Model<LegacyContent>;
 function model(
+  this: GoogleAdapter | void,
   client: GenaiClient | LegacyModelClient,
   params: GenaiModelParams | LegacyModelParams = {},
   options?: GoogleModelOptions,
 ): Model<any> {
+  // As `this`, so that an adapter that wraps this one reads with what it adds.
+  const adapter = this ?? google;
   return "models" in client
-    ? genaiModel(google, client, params as GenaiModelParams, options)
-    : legacyModel(google, client, params as LegacyModelParams, options);
+    ? genaiModel(adapter, client, params as GenaiModelParams, options)
+    : legacyModel(adapter, client, params as LegacyModelParams, options);
 }
 
 /** The tools as one `Tool` with all declarations. `dialect: "schema"` gives the form of `@google/generative-ai`. */

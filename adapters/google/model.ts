@@ -40,7 +40,7 @@ export interface GoogleModelOptions extends ModelOptions {
 }
 
 /** What of the adapter is needed. */
-interface GoogleAdapter extends Adapter<any, any, any, GoogleContent> {
+export interface GoogleAdapter extends Adapter<any, any, any, GoogleContent> {
   tools(tools: ToolSource, options?: object): any[];
   toolChoice(
     choice: ToolChoice,

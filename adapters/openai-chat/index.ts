@@ -8,7 +8,14 @@ import type { Model } from "../../src/model.ts";
 import { parseResponse, readTurn, type ReadOptions } from "../../src/read.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
-import { conversation, chatModel, type ChatClient, type ChatModelOptions, type ChatModelParams } from "./model.ts";
+import {
+  conversation,
+  chatModel,
+  type ChatAdapter,
+  type ChatClient,
+  type ChatModelOptions,
+  type ChatModelParams,
+} from "./model.ts";
 import { ChatParser, type ChatParserOptions } from "./parser.ts";
 import { toolChoice, toolName, tools } from "./schema.ts";
 import type { WireEvent } from "./wire.ts";
@@ -67,8 +74,15 @@ export const openaiChat = defineAdapter({
    *
    * @example openaiChat.model(new OpenAI(), { model: "gpt-5-mini", reasoning_effort: "low" })
    */
-  model: (client: ChatClient, params: ChatModelParams, options?: ChatModelOptions): Model<ChatCompletionMessageParam> =>
-    chatModel(openaiChat, client, params, options),
+  model(
+    this: ChatAdapter | void,
+    client: ChatClient,
+    params: ChatModelParams,
+    options?: ChatModelOptions,
+  ): Model<ChatCompletionMessageParam> {
+    // As `this`, so that an adapter that wraps this one reads with what it adds.
+    return chatModel(this ?? openaiChat, client, params, options);
+  },
 });
 
 function createParser(sink: ParserSink, options?: ChatParserOptions): ChatParser {

@@ -22,6 +22,9 @@ export interface ChatClient {
   };
 }
 
+/** This adapter, or one that wraps it. */
+export type ChatAdapter = Adapter<any, any, any, ChatCompletionMessageParam>;
+
 /** The parameters of `client.chat.completions.create()`, without those that each turn brings. */
 export type ChatModelParams = Omit<ChatCompletionCreateParamsStreaming, "messages" | "tools" | "stream">;
 
@@ -32,7 +35,7 @@ export interface ChatModelOptions extends ModelOptions {
 
 /** A model at the user's own client. Usage is asked for, unless `params.stream_options` says otherwise. */
 export function chatModel(
-  adapter: Adapter<any, any, any, ChatCompletionMessageParam>,
+  adapter: ChatAdapter,
   client: ChatClient,
   params: ChatModelParams,
   options: ChatModelOptions = {},

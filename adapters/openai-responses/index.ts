@@ -5,7 +5,13 @@ import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../.
 import type { StreamEvent } from "../../src/stream/events.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
-import { conversation, responsesModel, type ResponsesClient, type ResponsesModelParams } from "./model.ts";
+import {
+  conversation,
+  responsesModel,
+  type ResponsesAdapter,
+  type ResponsesClient,
+  type ResponsesModelParams,
+} from "./model.ts";
 import { createParser } from "./parser.ts";
 import { toolChoice, toolName, tools } from "./schema.ts";
 import type { StreamedEvent, WholeResponse, WireEvent, WireResponse } from "./wire.ts";
@@ -56,8 +62,15 @@ export const openaiResponses = defineAdapter({
    *
    * @example openaiResponses.model(new OpenAI(), { model: "gpt-5-mini", store: false, include: ["reasoning.encrypted_content"] })
    */
-  model: (client: ResponsesClient, params: ResponsesModelParams, options?: ModelOptions): Model<ResponseInputItem> =>
-    responsesModel(openaiResponses, client, params, options),
+  model(
+    this: ResponsesAdapter | void,
+    client: ResponsesClient,
+    params: ResponsesModelParams,
+    options?: ModelOptions,
+  ): Model<ResponseInputItem> {
+    // As `this`, so that an adapter that wraps this one reads with what it adds.
+    return responsesModel(this ?? openaiResponses, client, params, options);
+  },
 });
 
 /** Its events are all called `response.…`; an `error` alone could be anybody's. */

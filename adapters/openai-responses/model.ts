@@ -22,12 +22,15 @@ export interface ResponsesClient {
   };
 }
 
+/** This adapter, or one that wraps it. */
+export type ResponsesAdapter = Adapter<any, any, any, ResponseInputItem>;
+
 /** The parameters of `client.responses.create()`, without those that each turn brings. */
 export type ResponsesModelParams = Omit<ResponseCreateParamsStreaming, "input" | "tools" | "stream">;
 
 /** A model at the user's own client. */
 export function responsesModel(
-  adapter: Adapter<any, any, any, ResponseInputItem>,
+  adapter: ResponsesAdapter,
   client: ResponsesClient,
   params: ResponsesModelParams,
   options: ModelOptions = {},

@@ -191,6 +191,20 @@ describe.each(Object.entries(rows))("the model of %s", (_, { wire, model, retrie
   });
 });
 
+it("the model of an adapter that wraps another reads with what it adds", async () => {
+  const read: typeof openaiChat.read = (source, options) => {
+    wrapped.push(options?.runId ?? "");
+    return openaiChat.read(source, options);
+  };
+  const wrapped: string[] = [];
+  const client = new OpenAI({ apiKey: "none", baseURL: `${server.url}/openai-chat/text-only/v1` });
+  const model = { ...openaiChat, read }.model(client, { model: "m" });
+  await model.open({ messages: [model.userMessage("Hi")], runId: "mine" }).done();
+  expect(wrapped).toEqual(["mine"]);
+  const { model: alone } = openaiChat;
+  expect(alone(client, { model: "m" }).adapter).toBe(openaiChat);
+});
+
 describe("replayModel()", () => {
   it.each(adapters.map((adapter) => [adapter.name, adapter] as const))("answers for %s", async (name, adapter) => {
     const model = replayModel(adapter as never, [
