@@ -1,4 +1,3 @@
-import { outputText } from "../../src/stream/history.ts";
 import { withoutMarks, type TextDialect, type WrittenResult } from "../../src/text/dialect.ts";
 import { safeToolName } from "../../src/tool/names.ts";
 import { codeBlock } from "./block.ts";
@@ -65,8 +64,9 @@ Arguments are literals, lists, dicts, and variables that an earlier line has ass
 function lineOf({ name, metadata, output, isError }: WrittenResult): string {
   const { variable, source } = metadata as { variable?: unknown; source?: unknown };
   const call = typeof source === "string" ? source.replaceAll(/\s+/g, " ") : `${name}(...)`;
-  if (isError) return `${call} -> error: ${outputText(output)}`;
+  // As JSON it is one line, and no line of it can pass for another result.
   const text = JSON.stringify(output) ?? "null";
+  if (isError) return `${call} -> error: ${text}`;
   return typeof variable === "string" ? `${variable} = ${text}` : `${call} -> ${text}`;
 }
 

@@ -34,11 +34,6 @@ export class Envelopes {
     this.#maxKept = limits.maxArgumentsLength + 1;
   }
 
-  /** Every object that was begun has been closed, and there was one. */
-  get isClosed(): boolean {
-    return this.#call === undefined && this.#closed !== undefined;
-  }
-
   feed(text: string): void {
     for (let at = 0; at < text.length;) at = this.#step(text, at);
   }

@@ -156,6 +156,12 @@ describe("what the model is told", () => {
     );
   });
 
+  it("nor can an error pass for another result", async () => {
+    const { turn } = await readText(helpers, ["<helpers>find_user('A')</helpers>"], tools);
+    usesOf(turn)[0]!.provideError(new Error("no\nuser = 1"));
+    expect(content(turn).split("\n")).toHaveLength(3);
+  });
+
   it("refuses a tag that is no name", () => {
     expect(() => textHelpers({ tag: "a b" })).toThrow(TypeError);
   });

@@ -46,9 +46,7 @@ The results come back in <tool_response> blocks, in the order of the calls.`,
   writeResults: (results) =>
     results
       .map(({ name, output, isError }) => {
-        const value = isError
-          ? { name, error: output }
-          : { name, content: typeof output === "string" ? output : output };
+        const value = isError ? { name, error: output } : { name, content: output };
         return `<tool_response>\n${withoutMarks(outputText(value), MARKS)}\n</tool_response>`;
       })
       .join("\n"),
