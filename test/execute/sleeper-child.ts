@@ -17,13 +17,15 @@ const tool = defineTool({
   inputSchema: jsonSchema({ type: "object" }),
   effect,
   execute: async () => {
+    // Who is stopped within a write holds the lock of the database: all that was begun with the handler is written first.
+    await sleep(200);
     console.log("in handler");
     while (!existsSync(go)) await sleep(10);
     return name;
   },
 });
 const store = sqliteStore(database);
-const executor = new ToolExecutor({ tools: [tool], store, leaseMs: 300 });
+const executor = new ToolExecutor({ tools: [tool], store, leaseMs: 1_500 });
 const outcome = await executor.execute(tool.use({}, { invocationId: "a" }), { runId: "run" });
 const events = (await executor.events("run")).map(({ type }) => type);
 const output = outcome.status === "completed" ? outcome.output : null;

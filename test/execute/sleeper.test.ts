@@ -11,7 +11,12 @@ import { until } from "./support.ts";
 
 let folder: string;
 beforeAll(() => void (folder = mkdtempSync(join(tmpdir(), "toolstream-sleeper-"))));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const children: ChildProcess[] = [];
+afterAll(() => {
+  // Also one that still sleeps.
+  for (const child of children) child.kill("SIGKILL");
+  rmSync(folder, { recursive: true, force: true });
+});
 
 function start(
   effect: string,
@@ -22,13 +27,14 @@ function start(
   const child = spawn(process.execPath, [script, join(folder, `${effect}.db`), go, effect, name], {
     stdio: ["ignore", "pipe", "inherit"],
   });
+  children.push(child);
   const lines: string[] = [];
   let text = "";
   child.stdout.setEncoding("utf8").on("data", (chunk: string) => {
     text += chunk;
     lines.splice(0, lines.length, ...text.split("\n").filter((line) => line !== ""));
   });
-  const ended = new Promise((done) => child.on("close", () => done(JSON.parse(lines.at(-1)!))));
+  const ended = new Promise((done) => child.on("close", () => done(JSON.parse(lines.at(-1) ?? "null"))));
   return { child, lines, ended };
 }
 
