@@ -16,6 +16,7 @@ const limits = {
   "./text-json": "49 kB",
   "./text-helpers": "49 kB",
   "./approvals": "26 kB",
+  "./bullmq": "21 kB",
   "./executable": "26 kB",
   "./execute": "33 kB",
   "./execute/telemetry": "1.5 kB",

@@ -37,6 +37,7 @@ const floors: Record<string, readonly string[]> = {
   "src/mcp": ["src/stream", "src/tool", "src/schema", "src/errors.ts"],
   "src/executable": ["src/stream", "src/tool", "src/schema", "src/json", "src/errors.ts"],
   "src/execute": ["src/stream", "src/tool", "src/schema", "src/store", "src/errors.ts"],
+  "src/workers": ["src/execute", "src/tool", "src/schema", "src/store", "src/errors.ts"],
   "src/run": [
     "src/adapter.ts",
     "src/model.ts",
