@@ -1,7 +1,7 @@
 import { ToolError } from "../errors.ts";
 import type { ResultImage } from "../model.ts";
 import { storeKey, type Store } from "../store/store.ts";
-import { isConflict } from "./checkpoint.ts";
+import { isConflict } from "./errors.ts";
 import type { CallRecord } from "./format.ts";
 import type { ToolResultInput } from "./types.ts";
 

@@ -1,6 +1,7 @@
-import { isToolError, ToolError } from "../errors.ts";
+import { ToolError } from "../errors.ts";
 import { storeKey, type Store, type StoreEntry } from "../store/store.ts";
 import { NOTHING_USED } from "./budgets.ts";
+import { busy, isConflict } from "./errors.ts";
 import { damaged, readHead, readRow, VERSION, type Head, type Row, type RunLease } from "./format.ts";
 
 /** A run as it is stored. */
@@ -278,17 +279,6 @@ export function isHeld({ lease }: Head): boolean {
   return lease !== null && lease.until > Date.now();
 }
 
-export function isConflict(error: unknown): boolean {
-  return isToolError(error) && error.code === "version_conflict";
-}
-
 function newLease(leaseMs: number): RunLease {
   return { owner: crypto.randomUUID(), until: Date.now() + leaseMs };
-}
-
-export function busy(conversationId: string): ToolError {
-  return new ToolError(
-    "run_busy",
-    `Another process, or another call, works on conversation ${conversationId} now. Nothing was changed. Hand results in with provideToolResult(), or try again when it is done.`,
-  );
 }

@@ -1,8 +1,8 @@
-import { ToolError } from "../errors.ts";
 import type { ToolUse } from "../tool/use.ts";
 import { alreadyAnswered, Answers, answersOf } from "./answers.ts";
 import { readRun, type StoredRun } from "./checkpoint.ts";
 import type { RunDeps } from "./deps.ts";
+import { unknownRun } from "./errors.ts";
 import type { CallRecord } from "./format.ts";
 import { executable } from "./partition.ts";
 import { handedOut, lastTurn, openTurn } from "./rows.ts";
@@ -75,12 +75,5 @@ function isPast(id: string, stored: StoredRun | undefined): boolean {
       row.kind === "turn" &&
       row !== open &&
       row.calls.some((call) => call.invocationId === id && call.mode === "external"),
-  );
-}
-
-export function unknownRun(conversationId: string): ToolError {
-  return new ToolError(
-    "unknown_run",
-    `There is no conversation ${JSON.stringify(conversationId)} in this store. Begin it with run().`,
   );
 }

@@ -3,6 +3,7 @@ import { ToolError } from "../errors.ts";
 import type { ApprovalRequest } from "../execute/approvals/types.ts";
 import type { ExecutionContext } from "../execute/context.ts";
 import { isOffered } from "../execute/gate.ts";
+import { Ledger } from "../execute/ledger.ts";
 import type { ToolUse } from "../tool/use.ts";
 import { Answers } from "./answers.ts";
 import { addUse, overBudget, tooManyCalls, usedSince } from "./budgets.ts";
@@ -39,8 +40,6 @@ export class Loop {
   readonly #signal: AbortSignal;
   /** The calls of the last turn, as they were read. */
   #uses: ReadonlyMap<string, ToolUse> = new Map();
-  /** How long those of them took that ran while it went on. */
-  readonly #durations = new Map<string, number>();
   /** How often in a row a turn was asked for in vain. */
   #attempt = 0;
 
@@ -116,7 +115,7 @@ export class Loop {
 
   /** One turn of the model. */
   async #ask(last: Row): Promise<Stop | undefined> {
-    const { model, tools, limits, maxCutTurns } = this.#deps;
+    const { model, tools, executor, limits, maxCutTurns } = this.#deps;
     const { rows, head } = this.#checkpoint;
     const { conversationId, runId, epoch, used } = head;
     const turnId = `${runId}-${rows.length}-${epoch}-${this.#attempt}`;
@@ -133,20 +132,21 @@ export class Loop {
       signal: this.#signal,
       turnId,
       emit: this.#tell,
-      onRead: (use) => left-- > 0 && this.#executeEarly(use),
+      // Its outcome is on the executor's record: whoever settles the calls of the turn finds it there.
+      onRead: (use) => left-- > 0 && executor.execute(use, this.#executionContext()).catch(() => {}),
       onExternal: (use) => this.#inbox.note(conversationId, turnId, use),
     });
     const { row, error, hasBegun } = asked;
-    // Who has answered a call of it already has answered one that the model will never know of.
-    if (error !== undefined && row.calls.length === 0) this.#inbox.forget(conversationId);
     const use = addUse(used, { steps: 1, tokens: row.usage?.totalTokens ?? 0, activeMs: row.durationMs });
+    // A turn that is not stored is none: who has answered a call of it has answered one that nobody will ask about.
+    const isNone = error?.code === "aborted" || (error !== undefined && row.calls.length === 0);
+    if (isNone) this.#inbox.forget(conversationId);
     if (error?.code === "aborted") {
-      this.#inbox.forget(conversationId);
       await this.#checkpoint.commit({ used: use });
       return aborted(this.#signal);
     }
-    if (error !== undefined && row.calls.length === 0) {
-      // Nothing that the model would have to hear of: the turn counts as not asked for.
+    if (isNone) {
+      // Without calls there is nothing that the model would have to hear of.
       await this.#checkpoint.commit({ used: use });
       if (!hasBegun || ++this.#attempt > maxCutTurns) return { status: "error", error };
       await this.#tell({ type: "turn.retried", turn, error });
@@ -157,13 +157,6 @@ export class Loop {
     await this.#checkpoint.append(row, { used: use, pending: [] });
     this.#inbox.forget(conversationId);
     return undefined;
-  }
-
-  /** Its outcome is on the executor's record: whoever settles the calls of the turn finds it there. */
-  #executeEarly(use: ToolUse): void {
-    const startedAt = Date.now();
-    const note = () => this.#durations.set(use.invocationId, Date.now() - startedAt);
-    this.#deps.executor.execute(use, this.#executionContext()).then(note, () => {});
   }
 
   /** What goes to the model: at the last moment before it does, every call has its result. */
@@ -193,7 +186,7 @@ export class Loop {
     return {
       turn,
       uses: this.#uses,
-      durations: this.#durations,
+      ledger: new Ledger(store),
       model,
       tools,
       executor,

@@ -5,17 +5,17 @@ import type { Model } from "../model.ts";
 import type { Store } from "../store/store.ts";
 import { ToolRegistry } from "../tool/registry.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
-import { Answers } from "./answers.ts";
 import { checkLimits, NOTHING_USED, type Budgets } from "./budgets.ts";
-import { busy, Checkpoint, isHeld, readRun, type StoredRun } from "./checkpoint.ts";
+import { Checkpoint, isHeld, readRun, type StoredRun } from "./checkpoint.ts";
 import type { Emit, RunDeps } from "./deps.ts";
+import { busy, isBusy, notWaiting, runOpen, unknownRun } from "./errors.ts";
 import { followEvents } from "./feed.ts";
 import { readHead, type InputRow } from "./format.ts";
-import { Inbox, unknownRun } from "./inbox.ts";
+import { Inbox } from "./inbox.ts";
 import { Loop } from "./loop.ts";
 import { resultOf, storedStop } from "./result.ts";
-import { lastTurn, openTurn } from "./rows.ts";
-import { EventQueue, type RunStream } from "./run-stream.ts";
+import { openTurn } from "./rows.ts";
+import { openStream, type RunStream } from "./run-stream.ts";
 import type {
   ApprovalInput,
   OrchestrationResult,
@@ -27,7 +27,7 @@ import type {
   ToolResultInput,
 } from "./types.ts";
 import type { ValidateResults } from "./validate-results.ts";
-import { waitForChange, waitForRelease } from "./wait.ts";
+import { seeThrough, waitForRelease } from "./wait.ts";
 
 export interface OrchestratorOptions<Message = any> {
   readonly model: Model<Message>;
@@ -177,31 +177,8 @@ export class Orchestrator<Message = any> {
    * Sees a run through: waits until something of what it waits for is there, whoever brought it and to which process,
    * and resumes it; until it waits for nothing more, or the signal fires.
    */
-  async waitAndResume(conversationId: string, context: RunContext = {}): Promise<OrchestrationResult<Message>> {
-    const { store, approvals } = this.#deps;
-    const { signal } = context;
-    let seen: string | undefined;
-    for (;;) {
-      await waitForRelease(store, conversationId, signal);
-      const stored = await readRun(store, conversationId);
-      if (stored === undefined || hasNotBegun(stored)) throw unknownRun(conversationId);
-      const stop = await storedStop(this.#deps, stored);
-      const isStill = stored.head.status === "completed" || stored.head.status === "error";
-      if (isStill || signal?.aborted === true) return resultOf(stored, stop);
-      const answers = new Answers(store, conversationId, lastTurn(stored.rows)?.turnId ?? "none");
-      // What it waits for, as it is now: another one than it was when the run was resumed is a reason to do so again.
-      const state = async () => {
-        const pending = (await approvals?.list({ runId: stored.head.runId, status: "pending" })) ?? [];
-        const due = (stop.external ?? []).filter(({ expiresAt = Infinity }) => expiresAt <= Date.now()).length;
-        return JSON.stringify([stored.head.rows, [...(await answers.read()).keys()], pending.map(({ id }) => id), due]);
-      };
-      const now = await state();
-      if (now === seen) await waitForChange(answers, stop, approvals, async () => (await state()) !== seen, signal);
-      else {
-        const result = await this.resume(conversationId, context).catch(unlessBusy);
-        seen = result === undefined ? undefined : now;
-      }
-    }
+  waitAndResume(conversationId: string, context: RunContext = {}): Promise<OrchestrationResult<Message>> {
+    return seeThrough(this.#deps, conversationId, context.signal, () => this.resume(conversationId, context));
   }
 
   // -- the two ways in
@@ -340,7 +317,8 @@ export class Orchestrator<Message = any> {
       kind: "input",
       runId: newId("run"),
       at: Date.now(),
-      messages: all,
+      // A copy: what the caller does with its own list later changes nothing.
+      messages: structuredClone(all),
       ...(instructions !== undefined && { instructions }),
       ...(behavior !== undefined && { behavior }),
       ...(toolChoice !== undefined && { toolChoice }),
@@ -370,19 +348,7 @@ export class Orchestrator<Message = any> {
     { signal }: RunContext,
     begin: (signal: AbortSignal, emit: Emit) => Promise<OrchestrationResult<Message>>,
   ): RunStream<Message> {
-    const leave = new AbortController();
-    const queue = new EventQueue(leave);
-    const result = begin(signal === undefined ? leave.signal : AbortSignal.any([leave.signal, signal]), queue.emit);
-    result.then(
-      () => queue.end(),
-      (error: unknown) => queue.end({ error }),
-    );
-    return {
-      conversationId,
-      result,
-      [Symbol.asyncIterator]: () => queue.iterate(),
-      provideToolResult: (id, answer) => this.provideToolResult(conversationId, { ...answer, toolCallId: id }),
-    };
+    return openStream(conversationId, signal, begin, (answer) => this.provideToolResult(conversationId, answer));
   }
 }
 
@@ -400,28 +366,6 @@ function newId(kind: string): string {
 
 function internalOf(registry: ToolRegistry): ToolSource {
   return { tools: () => registry.tools().filter(({ mode }) => mode === "internal") };
-}
-
-function isBusy(error: unknown): boolean {
-  return isToolError(error) && error.code === "run_busy";
-}
-
-function unlessBusy(error: unknown): undefined {
-  if (!isBusy(error)) throw error;
-}
-
-function runOpen(conversationId: string): ToolError {
-  return new ToolError(
-    "run_open",
-    `Conversation ${conversationId} has calls without a result. Bring them with resume(), or give them up with whenOpen: "cancel". Nothing was changed.`,
-  );
-}
-
-function notWaiting(conversationId: string): ToolError {
-  return new ToolError(
-    "not_waiting",
-    `The run of conversation ${conversationId} is completed: there is nothing to resume. Say more with run().`,
-  );
 }
 
 function checkParts({ model, store, approvals, executor, onEvent }: OrchestratorOptions): void {

@@ -1,3 +1,4 @@
+import type { Emit } from "./deps.ts";
 import type { OrchestrationResult, RunEvent, ToolResultInput } from "./types.ts";
 
 /** The events of a run while it goes on, once; and what came of it. */
@@ -13,11 +14,37 @@ export interface RunStream<Message = any> extends AsyncIterable<RunEvent> {
   provideToolResult(id: string, result: Omit<ToolResultInput, "toolCallId">): Promise<void>;
 }
 
+/**
+ * Begins a run, and tells its events to whoever iterates.
+ *
+ * @param begin gets a signal that also fires when the reader leaves
+ */
+export function openStream(
+  conversationId: string,
+  signal: AbortSignal | undefined,
+  begin: (signal: AbortSignal, emit: Emit) => Promise<OrchestrationResult>,
+  provide: (result: ToolResultInput) => Promise<void>,
+): RunStream {
+  const leave = new AbortController();
+  const queue = new EventQueue(leave);
+  const result = begin(signal === undefined ? leave.signal : AbortSignal.any([leave.signal, signal]), queue.emit);
+  result.then(
+    () => queue.end(),
+    (error: unknown) => queue.end({ error }),
+  );
+  return {
+    conversationId,
+    result,
+    [Symbol.asyncIterator]: () => queue.iterate(),
+    provideToolResult: (id, answer) => provide({ ...answer, toolCallId: id }),
+  };
+}
+
 /** So many events wait for a reader before the run waits for it, too. */
 const MAX_WAITING = 1_000;
 
 /** Between a run that tells and somebody who reads. Who leaves early ends the run, in a state that can be resumed. */
-export class EventQueue implements AsyncIterator<RunEvent, void, undefined> {
+class EventQueue implements AsyncIterator<RunEvent, void, undefined> {
   readonly #leave: AbortController;
   #events: RunEvent[] = [];
   #next = 0;

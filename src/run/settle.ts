@@ -1,6 +1,7 @@
 import type { ApprovalRequest } from "../execute/approvals/types.ts";
 import type { ExecutionContext } from "../execute/context.ts";
 import type { ToolExecutor } from "../execute/executor.ts";
+import type { Ledger } from "../execute/ledger.ts";
 import type { Outcome } from "../execute/outcome.ts";
 import type { Model } from "../model.ts";
 import type { ToolRegistry } from "../tool/registry.ts";
@@ -16,7 +17,7 @@ import {
   useOf,
   type Settled,
 } from "./calls.ts";
-import type { CallRecord, CallStatus, TurnRow } from "./format.ts";
+import type { CallRecord, TurnRow } from "./format.ts";
 import { isDependent, partition } from "./partition.ts";
 
 /** What there is for settling the calls of a turn. */
@@ -29,8 +30,8 @@ export interface SettleRequest {
   readonly context: ExecutionContext;
   /** The calls as they were read, where this process has read them. */
   readonly uses: ReadonlyMap<string, ToolUse>;
-  /** How long those took that ran while their turn went on, in milliseconds. */
-  readonly durations: ReadonlyMap<string, number>;
+  /** The executor's record. */
+  readonly ledger: Ledger;
 }
 
 /** All calls have come out, or some wait. */
@@ -90,7 +91,7 @@ function handOut(
 
 /** Executes what can be; gives the approvals that are waited for. */
 async function executeCalls(
-  { executor, context, tools, uses, model, durations }: SettleRequest,
+  { executor, context, tools, uses, model, ledger }: SettleRequest,
   calls: readonly CallRecord[],
   settled: Map<string, Settled>,
 ): Promise<ApprovalRequest[]> {
@@ -104,31 +105,27 @@ async function executeCalls(
     else if ("record" in known) settled.set(invocationId, known);
     else settled.set(invocationId, failure(call, "unknown", known.code, known.message));
   }
-  const startedAt = Date.now();
   const outcomes = ready.length === 0 ? [] : await executor.executeAll(ready, context);
   const approvals: ApprovalRequest[] = [];
   for (const outcome of outcomes) {
     if (outcome.status === "awaiting_approval") approvals.push(outcome.approval);
-    else settled.set(outcome.invocationId, executed(outcome, startedAt, durations.get(outcome.invocationId)));
+    else settled.set(outcome.invocationId, await executed(outcome, ledger));
   }
   return approvals;
 }
 
-function executed(
-  outcome: Exclude<Outcome, { status: "awaiting_approval" }>,
-  startedAt: number,
-  measured: number | undefined,
-): Settled {
-  const { invocationId, status, use, replayed } = outcome;
-  const at = Date.now();
-  const durationMs = replayed ? measured : at - startedAt;
+async function executed(outcome: Exclude<Outcome, { status: "awaiting_approval" }>, ledger: Ledger): Promise<Settled> {
+  const { actionId, invocationId, status, use } = outcome;
+  // For the tree: whoever reads it can do without.
+  const action = (await ledger.get(actionId).catch(() => undefined))?.value;
+  const { startedAt, endedAt } = action ?? {};
   return {
     record: {
       invocationId,
-      status: status satisfies CallStatus,
-      at,
+      status,
+      at: endedAt ?? Date.now(),
       ...("error" in outcome && { message: outcome.error.message }),
-      ...(durationMs !== undefined && { durationMs }),
+      ...(startedAt !== undefined && endedAt !== undefined && { durationMs: endedAt - startedAt }),
     },
     outcome: "error" in outcome ? outcome.error : use,
   };

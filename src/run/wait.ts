@@ -1,8 +1,13 @@
 import type { ApprovalRequest, Approvals } from "../execute/approvals/types.ts";
 import type { Store } from "../store/store.ts";
-import type { Answers } from "./answers.ts";
-import { headKey, isHeld, readHeadEntry } from "./checkpoint.ts";
+import { Answers } from "./answers.ts";
+import { headKey, isHeld, readHeadEntry, readRun } from "./checkpoint.ts";
+import type { RunDeps } from "./deps.ts";
+import { isBusy, unknownRun } from "./errors.ts";
 import type { CallRecord } from "./format.ts";
+import { resultOf, storedStop } from "./result.ts";
+import { lastTurn } from "./rows.ts";
+import type { OrchestrationResult } from "./types.ts";
 
 /** How often to look although nothing was told: messages of a store may get lost. */
 const POLL_MS = 5_000;
@@ -29,7 +34,7 @@ export async function waitForRelease(
 }
 
 /** Waits until something may have changed of what a run waits for: a result, a decision, the end of a call's time. */
-export async function waitForChange(
+async function waitForChange(
   answers: Answers,
   { external = [], approvals = [] }: { external?: readonly CallRecord[]; approvals?: readonly ApprovalRequest[] },
   service: Approvals | undefined,
@@ -49,6 +54,44 @@ export async function waitForChange(
     bell.end();
     leave.abort();
     await stop();
+  }
+}
+
+/** Resumes a run whenever something of what it waits for has changed, until it waits for nothing more. */
+export async function seeThrough(
+  deps: RunDeps,
+  conversationId: string,
+  signal: AbortSignal | undefined,
+  resume: () => Promise<unknown>,
+): Promise<OrchestrationResult> {
+  const { store, approvals } = deps;
+  let seen: string | undefined;
+  for (;;) {
+    await waitForRelease(store, conversationId, signal);
+    const stored = await readRun(store, conversationId);
+    if (stored === undefined || stored.rows.length === 0) throw unknownRun(conversationId);
+    const { head, rows } = stored;
+    const stop = await storedStop(deps, stored);
+    if (head.status === "completed" || head.status === "error" || signal?.aborted === true) {
+      return resultOf(stored, stop);
+    }
+    const answers = new Answers(store, conversationId, lastTurn(rows)?.turnId ?? "none");
+    // What it waits for, as it is now: another one than it was when the run was resumed is a reason to do so again.
+    const state = async (): Promise<string> => {
+      const pending = (await approvals?.list({ runId: head.runId, status: "pending" })) ?? [];
+      const due = (stop.external ?? []).filter(({ expiresAt = Infinity }) => expiresAt <= Date.now()).length;
+      return JSON.stringify([head.rows, [...(await answers.read()).keys()], pending.map(({ id }) => id), due]);
+    };
+    const now = await state();
+    if (now === seen) await waitForChange(answers, stop, approvals, async () => (await state()) !== seen, signal);
+    else {
+      try {
+        await resume();
+        seen = now;
+      } catch (error) {
+        if (!isBusy(error)) throw error;
+      }
+    }
   }
 }
 
