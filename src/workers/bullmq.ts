@@ -109,7 +109,7 @@ export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): Bul
     tools: list.map((tool) => (tool.mode === "internal" && only(tool) ? remoteTool(tool, dispatch) : tool)),
     async close() {
       waiting.close();
-      await Promise.all([queue.close(), events.close(), producer.close()]);
+      await Promise.all([queue, events, producer].map(hangUp));
     },
   };
 }
@@ -218,7 +218,7 @@ export function bullmqWorker(tools: ToolSource, options: BullmqWorkerOptions): B
     worker,
     async close() {
       await worker.close();
-      await events.close();
+      await hangUp(events);
     },
   };
 }
@@ -233,6 +233,20 @@ const KEPT = { age: 3_600 };
 interface CancelListener extends QueueEventsListener {
   readonly [CANCEL]: (args: { jobId: string }, id: string) => void;
 }
+
+/** Closes a connection; one whose server does not answer is cut. */
+async function hangUp(part: { close(): Promise<void>; disconnect(): Promise<void> }): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const patience = new Promise<"over">((resolve) => {
+    timer = setTimeout(() => resolve("over"), HANG_UP_MS);
+  });
+  // What fails at the end of a connection changes nothing.
+  const closed = await Promise.race([part.close().catch(() => {}), patience]);
+  clearTimeout(timer);
+  if (closed === "over") void part.disconnect().catch(() => {});
+}
+
+const HANG_UP_MS = 2_000;
 
 /** What the queue keeps of it, and whether it tries again. */
 function failureOf(error: unknown): Error {

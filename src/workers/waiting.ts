@@ -82,9 +82,11 @@ export class Waiting {
     let timer: ReturnType<typeof setInterval> | undefined;
     try {
       signal?.throwIfAborted();
-      await job.add().catch((cause: unknown) => {
+      const added = job.add().catch((cause: unknown) => {
         throw lost(tool, "execution_failed", "It could not be handed to the queue.", cause);
       });
+      // Without a server it may take for ever.
+      await Promise.race([added, ended]);
       if (signal?.aborted === true) onAbort();
       else signal?.addEventListener("abort", onAbort);
       timer = setInterval(look, this.#pollMs);
@@ -108,7 +110,10 @@ function resultOf(end: JobEnd, tool: Tool, signal: AbortSignal | undefined): Job
       throw new ToolError("invalid_answer", "what the worker answered is no result");
     }
     case "failed":
-      throw errorOfReason(end.reason) ?? lost(tool, "execution_failed", `The queue gave it up: ${String(end.reason)}.`);
+      throw (
+        errorOfReason(end.reason) ??
+        lost(tool, "execution_failed", `The queue gave it up: ${String(end.reason).slice(0, 500)}.`)
+      );
     case "gone":
       if (signal?.aborted === true) throw new ToolError("aborted", "It was taken out of the queue.");
       throw lost(tool, "aborted", "Its job was removed from the queue.");

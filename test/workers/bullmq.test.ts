@@ -610,6 +610,36 @@ describe.skipIf(redisMissing !== undefined)(`on Redis${redisMissing === undefine
       expect(notes(file).map(({ what }) => what)).toEqual(["begin", "end"]);
     });
 
+    it("a Redis that was lost with all that it held: who waits is told", async () => {
+      const own = await startRedis();
+      const errors: Error[] = [];
+      const connection = { host: "127.0.0.1", port: own.port };
+      const { call, executor } = callers(toolsAt(file), { connection, onError: (error) => void errors.push(error) });
+      const outcomes = [call("look", { ms: 1 }, {}, "a"), call("book", { ms: 1 }, {}, "b")];
+      const jobs = new Queue(queue, { connection });
+      jobs.on("error", () => {});
+      await vi.waitFor(async () => expect(await jobs.getJobs()).toHaveLength(2));
+      await own.stop();
+      await vi.waitFor(() => expect(errors.length).toBeGreaterThan(0), { timeout: 10_000 });
+      const again = await startRedis(own.port);
+      const [read, write] = await Promise.all(outcomes);
+      expect(read).toMatchObject({ status: "failed", error: { code: "aborted" } });
+      expect(write).toMatchObject({ status: "unknown" });
+      await jobs.close();
+      await executor.close();
+      await again.stop();
+    }, 30_000);
+
+    it("a Redis that does not come back keeps nobody from closing", async () => {
+      const own = await startRedis();
+      const { call, executor } = callers(toolsAt(file), { connection: { host: "127.0.0.1", port: own.port } });
+      await Promise.race([call("book", { ms: 1 }, {}, "a"), new Promise((done) => setTimeout(done, 200))]);
+      const outcome = call("book", { ms: 1 }, {}, "b");
+      await own.stop();
+      await executor.close();
+      expect(await outcome).toMatchObject({ status: "unknown" });
+    }, 30_000);
+
     it("the worker's rate limit holds", async () => {
       work(toolsAt(file), { worker: { limiter: { max: 1, duration: 60_000 } } });
       const { call } = callers(toolsAt(file));

@@ -8,7 +8,7 @@ import type { ToolEvent } from "../../src/execute/index.ts";
 import { redisStore } from "../../src/store/redis.ts";
 import { bullmqExecutor, type BullmqExecutor } from "../../src/workers/bullmq.ts";
 import { redisMissing, startRedis, type RedisServer } from "../store/redis-server.ts";
-import { noted, notes, startWorker, type WorkerProcess } from "./support.ts";
+import { noted, notes, startCaller, startWorker, type Process } from "./support.ts";
 import { toolsAt } from "./tools.ts";
 
 describe.skipIf(redisMissing !== undefined)(
@@ -18,9 +18,10 @@ describe.skipIf(redisMissing !== undefined)(
     let client: Redis;
     let folder: string;
     let file: string;
-    let workers: WorkerProcess[];
+    let workers: Process[];
     let executor: BullmqExecutor;
     let events: ToolEvent[];
+    let queue: string;
     let count = 0;
 
     beforeAll(async () => {
@@ -35,7 +36,7 @@ describe.skipIf(redisMissing !== undefined)(
     });
 
     beforeEach(async () => {
-      const queue = `killed-${++count}`;
+      queue = `killed-${++count}`;
       file = join(folder, queue);
       workers = await Promise.all([startWorker(server.port, queue, file), startWorker(server.port, queue, file)]);
       events = [];
@@ -45,6 +46,7 @@ describe.skipIf(redisMissing !== undefined)(
         connection: { host: "127.0.0.1", port: server.port },
         queue,
         pollMs: 500,
+        leaseMs: 600,
         onEvent: (event) => void events.push(event),
       });
     }, 30_000);
@@ -111,6 +113,24 @@ describe.skipIf(redisMissing !== undefined)(
       const begun = await noted(file, ({ what }) => what === "begin");
       await workers.find(({ pid }) => pid === begun.pid)!.stop();
       expect(await outcome).toMatchObject({ status: "completed" });
+    }, 30_000);
+
+    it("the caller dies: who goes on with a read gets what the worker is at, and it is executed once", async () => {
+      const caller = await startCaller(server.port, queue, file, "look");
+      await noted(file, ({ what }) => what === "begin");
+      await caller.kill();
+      const outcome = await execute("look", { ms: 2_000 });
+      expect(outcome).toMatchObject({ status: "completed", output: { slept: 2_000, attempt: 1 }, attempts: 2 });
+      expect(notes(file).map(({ what }) => what)).toEqual(["begin", "end"]);
+    }, 30_000);
+
+    it("the caller dies: a write is told as of unknown outcome, and its job is let be", async () => {
+      const caller = await startCaller(server.port, queue, file, "book");
+      await noted(file, ({ what }) => what === "begin");
+      await caller.kill();
+      expect(await execute("book", { ms: 2_000 })).toMatchObject({ status: "unknown" });
+      await noted(file, ({ what }) => what === "end");
+      expect(notes(file).map(({ what }) => what)).toEqual(["begin", "end"]);
     }, 30_000);
   },
 );

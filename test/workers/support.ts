@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { vi } from "vitest";
 import type { Noted } from "./tools.ts";
 
-export interface WorkerProcess {
+export interface Process {
   readonly pid: number;
   /** Ends it at once, in the middle of whatever it does. */
   kill(): Promise<void>;
@@ -13,12 +13,21 @@ export interface WorkerProcess {
 }
 
 /** Starts a worker in a process of its own. */
-export async function startWorker(port: number, queue: string, file: string): Promise<WorkerProcess> {
-  const child = fork(join(import.meta.dirname, "worker-child.ts"), [String(port), queue, file], { stdio: "inherit" });
+export function startWorker(port: number, queue: string, file: string): Promise<Process> {
+  return start("worker-child.ts", [String(port), queue, file]);
+}
+
+/** Starts a caller in a process of its own: it makes one call and waits for it. */
+export function startCaller(port: number, queue: string, file: string, tool: string): Promise<Process> {
+  return start("caller-child.ts", [String(port), queue, file, tool]);
+}
+
+async function start(script: string, args: readonly string[]): Promise<Process> {
+  const child = fork(join(import.meta.dirname, script), args, { stdio: "inherit" });
   const ended = new Promise<void>((done) => child.once("close", () => done()));
   await new Promise<void>((ready, fail) => {
     child.once("message", () => ready());
-    child.once("close", () => fail(new Error("the worker did not start")));
+    child.once("close", () => fail(new Error(`${script} did not start`)));
   });
   const end = async (signal: "SIGKILL" | "SIGTERM") => {
     child.kill(signal);
