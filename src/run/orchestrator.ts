@@ -185,6 +185,7 @@ export class Orchestrator<Message = any> {
 
   async #run(options: RunOptions<Message>, conversationId: string, emit?: Emit): Promise<OrchestrationResult<Message>> {
     const { store, model, leaseMs } = this.#deps;
+    checkId(conversationId);
     const input = this.#inputOf(options);
     const stored = await readRun(store, conversationId);
     if (stored !== undefined) this.#checkWire(stored);
@@ -206,6 +207,7 @@ export class Orchestrator<Message = any> {
 
   async #resume(conversationId: string, options: ResumeOptions, emit?: Emit): Promise<OrchestrationResult<Message>> {
     const { toolResults = [], approvals = [], signal } = options;
+    checkId(conversationId);
     const before = await readRun(this.#deps.store, conversationId);
     if (before === undefined || hasNotBegun(before)) throw unknownRun(conversationId);
     this.#checkWire(before);
@@ -368,9 +370,16 @@ function internalOf(registry: ToolRegistry): ToolSource {
   return { tools: () => registry.tools().filter(({ mode }) => mode === "internal") };
 }
 
+function checkId(conversationId: unknown): void {
+  if (typeof conversationId === "string" && conversationId !== "") return;
+  throw new TypeError(
+    `A conversationId is a text, got ${conversationId === "" ? "an empty one" : typeof conversationId}.`,
+  );
+}
+
 function checkParts({ model, store, approvals, executor, onEvent }: OrchestratorOptions): void {
   if (typeof model?.open !== "function") {
-    throw new TypeError("new Orchestrator() needs a model: openModel = adapter.model(client, params).");
+    throw new TypeError("new Orchestrator() needs a model: that of an adapter, adapter.model(client, params).");
   }
   if (typeof store?.put !== "function") {
     throw new TypeError("new Orchestrator() needs a store: memoryStore(), sqliteStore(…) or redisStore(…).");

@@ -52,7 +52,11 @@ export function treeOf(rows: readonly Row[], status: string, open: readonly Outc
     status: index === last ? status : run.status,
     durationMs: endOf(rows, runs, index) - run.startedAt,
   }));
-  return { runs: dated, toText: () => textOf(dated), toMermaid: () => mermaidOf(dated) };
+  // Not enumerable, so that a result stays what can be printed, cloned and sent.
+  return Object.defineProperties({ runs: dated } as unknown as ExecutionTree, {
+    toText: { value: () => textOf(dated) },
+    toMermaid: { value: () => mermaidOf(dated) },
+  });
 }
 
 function turnNode(

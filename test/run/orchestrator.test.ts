@@ -164,7 +164,10 @@ describe("run()", () => {
     const orchestrator = new Orchestrator({ model, store });
     await expect(orchestrator.run({})).rejects.toThrow(TypeError);
     await expect(orchestrator.run({ input: 5 as never })).rejects.toThrow(TypeError);
-    await orchestrator.run({ conversationId, input: "Hi" });
+    await expect(orchestrator.run({ conversationId: 7 as never, input: "Hi" })).rejects.toThrow(TypeError);
+    await expect(orchestrator.resume("")).rejects.toThrow(TypeError);
+    const result = await orchestrator.run({ conversationId, input: "Hi" });
+    expect(structuredClone(result)).toEqual(result);
     expect(await codeOf(orchestrator.resume(conversationId, { approvals: [{ id: "x", decision: "approve" }] }))).toBe(
       "TypeError",
     );
