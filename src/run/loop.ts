@@ -70,7 +70,14 @@ export class Loop {
   /** Gives up the calls that are open, so that the conversation can go on without them. */
   async cancelOpen(): Promise<void> {
     const open = openTurn(this.#checkpoint.rows);
-    if (open !== undefined) await this.#putResults(await cancelCalls(this.#settleRequest(open)), {});
+    if (open === undefined) return;
+    const { runId } = this.#head;
+    await this.#putResults(await cancelCalls(this.#settleRequest(open)), {});
+    // Nobody shall be asked any more. Where a policy keeps us from deciding, they are left: nothing comes of them.
+    const { approvals } = this.#deps;
+    for (const { id } of (await approvals?.list({ runId, status: "pending" })) ?? []) {
+      await approvals!.decide(id, { decision: "deny", reason: "The conversation went on." }).catch(() => {});
+    }
   }
 
   /** Executes what can be executed, and waits for nothing. */

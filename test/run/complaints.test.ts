@@ -159,7 +159,22 @@ describe("approvals", () => {
     await expect(orchestrator.run({ conversationId, input: "No" })).rejects.toMatchObject({ code: "run_open" });
     const end = await orchestrator.run({ conversationId, input: "No", whenOpen: "cancel" });
     expect(results(end)[0]).toContain("was not executed");
-    await approvals.decide(pendingApprovals[0]!.id, { decision: "approve" });
+    expect(await approvals.list({ status: "pending" })).toEqual([]);
+    const late = approvals.decide(pendingApprovals[0]!.id, { decision: "approve" });
+    await expect(late).rejects.toMatchObject({ code: "already_decided" });
+    await expect(orchestrator.resume(conversationId)).rejects.toMatchObject({ code: "not_waiting" });
+    expect(write.inputs).toEqual([]);
+  });
+
+  it("ai 50a26d5: nor where only certain people may decide", async () => {
+    const write = counted("write", { needsApproval: true });
+    const store = memoryStore();
+    const approvals = new ApprovalService({ store, mayDecide: ({ id }) => id === "ada" });
+    const { orchestrator } = make(turns, [write.tool], { store, approvals });
+    const { pendingApprovals } = await orchestrator.run({ conversationId, input, principal: { id: "bob" } });
+    const end = await orchestrator.run({ conversationId, input: "No", whenOpen: "cancel" });
+    expect(end.status).toBe("completed");
+    await approvals.decide(pendingApprovals[0]!.id, { decision: "approve" }, { id: "ada" });
     await expect(orchestrator.resume(conversationId)).rejects.toMatchObject({ code: "not_waiting" });
     expect(write.inputs).toEqual([]);
   });
