@@ -275,7 +275,7 @@ export class Checkpoint {
 const MAX_TRIES = 10;
 
 /** Whether somebody works on the run now. */
-export function isHeld({ lease }: Head): boolean {
+export function isHeld({ lease }: Pick<Head, "lease">): boolean {
   return lease !== null && lease.until > Date.now();
 }
 

@@ -10,6 +10,7 @@ import { Checkpoint, isHeld, readRun, type StoredRun } from "./checkpoint.ts";
 import type { Emit, RunDeps } from "./deps.ts";
 import { busy, isBusy, notWaiting, runOpen, unknownRun } from "./errors.ts";
 import { followEvents } from "./feed.ts";
+import { forgetRun } from "./forget.ts";
 import { readHead, type InputRow } from "./format.ts";
 import { Inbox } from "./inbox.ts";
 import { Loop } from "./loop.ts";
@@ -179,6 +180,18 @@ export class Orchestrator<Message = any> {
    */
   waitAndResume(conversationId: string, context: RunContext = {}): Promise<OrchestrationResult<Message>> {
     return seeThrough(this.#deps, conversationId, context.signal, () => this.resume(conversationId, context));
+  }
+
+  /**
+   * Deletes a conversation: what was said, the results that were handed in, the executor's record of its runs. Approvals
+   * end by themselves.
+   *
+   * @returns false when there was none
+   * @throws ToolError `run_busy`, `version_conflict` (somebody went on with it at this moment): nothing was deleted
+   */
+  forget(conversationId: string): Promise<boolean> {
+    checkId(conversationId);
+    return forgetRun(this.#deps, conversationId);
   }
 
   // -- the two ways in

@@ -348,3 +348,23 @@ describe("list()", () => {
     ]);
   });
 });
+
+describe("forget()", () => {
+  it("deletes all of a conversation, and nothing of another", async () => {
+    const write = counted("write");
+    const model = scripted({ calls: [{ name: "write" }, { name: "ask" }] });
+    const store = memoryStore();
+    const orchestrator = new Orchestrator({ model, tools: [write.tool, external("ask")], store });
+    const { pendingToolCalls } = await orchestrator.run({ conversationId, input: "Go" });
+    await orchestrator.provideToolResult(conversationId, { toolCallId: pendingToolCalls[0]!.id, result: 1 });
+    await orchestrator.run({ conversationId: "c2", input: "Go" });
+    const all = await store.list("");
+    expect(await orchestrator.forget("c2")).toBe(true);
+    const kept = await store.list("");
+    expect(kept.length).toBeLessThan(all.length);
+    expect(await orchestrator.get(conversationId)).toMatchObject({ status: "awaiting_tool_results" });
+    expect(await orchestrator.forget(conversationId)).toBe(true);
+    expect(await store.list("")).toEqual([]);
+    expect(await orchestrator.forget(conversationId)).toBe(false);
+  });
+});
