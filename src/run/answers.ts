@@ -108,7 +108,7 @@ export function alreadyAnswered(id: string, isExpired = false): ToolError {
   const what = isExpired ? "its time was over before" : "it was handed in before";
   return new ToolError(
     "already_answered",
-    `Call ${id} has its result: ${what}, and the first one counts. Nothing was changed.`,
+    `Call ${id} has its result: ${what}, and the first one counts. Nothing was changed; resume() without it goes on.`,
   );
 }
 
