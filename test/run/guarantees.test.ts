@@ -8,6 +8,7 @@ import fc from "fast-check";
 import type { ChatCompletionMessageParam } from "openai/resources/chat/completions";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
+import { resolveUse } from "../../adapters/text-helpers/index.ts";
 import type { ParserSink } from "../../src/adapter.ts";
 import { isToolError } from "../../src/errors.ts";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
@@ -17,7 +18,6 @@ import { readTurn } from "../../src/read.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import { sqliteStore } from "../../src/store/sqlite.ts";
 import { replayModel } from "../../src/testing/index.ts";
-import type { ToolUse } from "../../src/tool/use.ts";
 import { problemOf } from "./scenario.ts";
 import { counted, external, scripted, short, type ScriptedCall, type ScriptedTurn } from "./script.ts";
 
@@ -272,19 +272,18 @@ describe("calls that depend on each other", () => {
   it("get the results that they refer to, in another process too", async () => {
     const script = (sink: ParserSink) => {
       sink.tool({ id: "call_1", name: "ask", argsTextDelta: "{}", done: true, metadata: { step: 0 } });
-      const metadata = { step: 1, dependent: true };
+      const references = [{ path: ["n"], step: 0, steps: [], source: "x" }];
+      const metadata = { step: 1, dependent: true, dependsOn: [0], references };
       sink.tool({ id: "call_2", name: "write", argsTextDelta: '{"n":{"$result":"x"}}', done: true, metadata });
       sink.tool({ id: "call_3", name: "ask", argsTextDelta: '{"n":{"$result":"x"}}', done: true, metadata });
       sink.finish("stop", "stop");
     };
     const reading = { name: openaiChat.name, toolName: openaiChat.toolName, parser: saying };
     const adapter = { ...openaiChat, read: (source: any, options: any) => readTurn(reading, source, options) };
-    const resolve = (use: ToolUse, results: ReadonlyMap<number, unknown>): ToolUse =>
-      use.tool.use({ n: results.get(0) }, { id: use.id, invocationId: use.invocationId });
     const store = memoryStore();
     const write = counted("write");
     const make = (...turns: unknown[]) => {
-      const model = { ...replayModel(adapter as never, turns as never), resolve };
+      const model = { ...replayModel(adapter as never, turns as never), resolve: resolveUse };
       return new Orchestrator({ model, tools: [write.tool, external("ask")], store });
     };
     const said = (sink: ParserSink) => {
