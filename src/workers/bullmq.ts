@@ -75,6 +75,7 @@ export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): Bul
   events.on("progress", ({ jobId, data }) => waiting.progress(jobId, data));
 
   const owner = crypto.randomUUID();
+  let listening: Promise<void> | undefined;
   const dispatch = {
     extra,
     async send(call: JobData, tool: Tool, context: ToolContext): Promise<JobResult> {
@@ -83,6 +84,9 @@ export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): Bul
       const { retries = 0 } = tool;
       return waiting.wait(jobId, tool, context, {
         async add() {
+          await (listening ??= untilHeard(events, producer, owner));
+          // Given up meanwhile: it is not even begun.
+          if (context.signal?.aborted === true) return;
           await queue.add(tool.name, data, {
             backoff: { type: "exponential", delay: 200 },
             removeOnComplete: KEPT,
@@ -204,16 +208,23 @@ export function bullmqWorker(tools: ToolSource, options: BullmqWorkerOptions): B
         if (running.get(job.id!) === controller) running.delete(job.id!);
       }
     },
-    { ...options.worker, ...place },
+    { ...options.worker, ...place, autorun: false },
   );
   worker.on("error", onError);
   // Another worker has, or will have, the job: this one's result is not taken any more.
   worker.on("lockRenewalFailed", (ids) => ids.forEach((jobId) => stop(jobId, "The lock of the job was lost.")));
   const events = new QueueEvents(name, place);
   events.on("error", onError);
-  events.on<CancelListener, typeof CANCEL>(CANCEL, ({ jobId }: { jobId: string }) =>
+  events.on<OurEvents, typeof CANCEL>(CANCEL, ({ jobId }: { jobId: string }) =>
     stop(jobId, "Nobody waits for the job any more."),
   );
+  // Who takes a job can be told to leave it.
+  if (options.worker?.autorun !== false) {
+    void events
+      .waitUntilReady()
+      .then(() => worker.run())
+      .catch(onError);
+  }
   return {
     worker,
     async close() {
@@ -230,8 +241,31 @@ const MAX_EVENTS = 10_000;
 /** So long the end of a job can be read, in seconds: by a process that goes on for one that has died. */
 const KEPT = { age: 3_600 };
 
-interface CancelListener extends QueueEventsListener {
+/** Another one: does anybody hear? */
+const HELLO = "toolstream.hello";
+
+interface OurEvents extends QueueEventsListener {
   readonly [CANCEL]: (args: { jobId: string }, id: string) => void;
+  readonly [HELLO]: (args: { from: string }, id: string) => void;
+}
+
+/**
+ * Events are read from when the reading begins, and nothing says when that is: the end of a first, short job would be
+ * missed. So it is tried out; after the first event that was heard none is missed.
+ */
+async function untilHeard(events: QueueEvents, producer: QueueEventsProducer, from: string): Promise<void> {
+  let isHeard = false;
+  const heard = new Promise<void>((resolve) => {
+    events.on<OurEvents, typeof HELLO>(HELLO, (hello: { from: string }) => {
+      isHeard ||= hello.from === from;
+      if (isHeard) resolve();
+    });
+  });
+  // In vain, jobs are looked at from time to time.
+  for (let tries = 0; !isHeard && tries < 40; tries++) {
+    await producer.publishEvent({ eventName: HELLO, from }, MAX_EVENTS).catch(() => {});
+    await Promise.race([heard, new Promise((resolve) => setTimeout(resolve, 25))]);
+  }
 }
 
 /** Closes a connection; one whose server does not answer is cut. */

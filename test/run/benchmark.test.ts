@@ -36,9 +36,10 @@ describe.each(wireNames)("%s", (name) => {
 
   describe.each<Delivery>(["together", "reversed", "one by one"])("results handed in %s", (delivery) => {
     it.each(conversations)("$id comes out as it was recorded", async (conversation) => {
-      const { mismatches, calls, requests } = await drive(conversation, wire, tools, delivery);
+      const { mismatches, calls, pauses, requests } = await drive(conversation, wire, tools, delivery);
       expect(mismatches).toEqual([]);
       expect(calls).toBe(callsIn(conversation.messages).length);
+      expect(pauses).toBe(conversation.messages.filter((message) => callsIn([message]).length > 0).length);
       expectResults(requests.at(-1)!, conversation);
     });
   });
