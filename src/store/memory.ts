@@ -1,6 +1,7 @@
 import { checkDelete, checkKey, checkList, checkPrefix, checkPut, endOf } from "./arguments.ts";
 import { closed, conflict } from "./errors.ts";
 import { createListeners } from "./listeners.ts";
+import { createSortedKeys } from "./sorted-keys.ts";
 import type { ListOptions, PutOptions, Store, StoreChange, StoreEntry } from "./store.ts";
 import { textOf } from "./value.ts";
 
@@ -26,7 +27,7 @@ export function memoryStore(): Store {
   const name = "memory";
   const rows = new Map<string, Row>();
   /** The keys of `rows`, in order. */
-  const keys: string[] = [];
+  const keys = createSortedKeys();
   const listeners = createListeners();
   let lastVersion = 0;
   let writes = 0;
@@ -45,14 +46,13 @@ export function memoryStore(): Store {
 
   function remove(key: string): void {
     rows.delete(key);
-    keys.splice(positionOf(keys, key), 1);
+    keys.delete(key);
   }
 
   function sweep(): void {
     if (++writes < Math.max(SWEEP_AFTER, rows.size)) return;
     writes = 0;
-    for (const [key, row] of rows) if (isOver(row)) rows.delete(key);
-    keys.splice(0, keys.length, ...keys.filter((key) => rows.has(key)));
+    for (const [key, row] of rows) if (isOver(row)) remove(key);
   }
 
   /** Later, so that no listener runs inside of the writer's call. */
@@ -80,7 +80,7 @@ export function memoryStore(): Store {
       if (expectedVersion !== undefined && expectedVersion !== (stored?.version ?? 0)) {
         throw conflict(key, expectedVersion, stored?.version ?? 0);
       }
-      if (stored === undefined) keys.splice(positionOf(keys, key), 0, key);
+      if (stored === undefined) keys.add(key);
       const keptUntil = stored?.expiresAt ?? null;
       const expiresAt = ttlMs === "keep" ? keptUntil : ttlMs === null ? null : Date.now() + Math.ceil(ttlMs);
       const row: Row = { text, version: ++lastVersion, expiresAt };
@@ -107,10 +107,8 @@ export function memoryStore(): Store {
       const { after, limit = Infinity } = options;
       const end = endOf(prefix);
       const entries: StoreEntry<Value>[] = [];
-      const from = after !== undefined && after >= prefix ? positionOf(keys, after) : positionOf(keys, prefix);
-      for (let index = from; index < keys.length && entries.length < limit; index++) {
-        const key = keys[index]!;
-        if (end !== undefined && key >= end) break;
+      for (const key of keys.from(after !== undefined && after >= prefix ? after : prefix)) {
+        if (entries.length >= limit || (end !== undefined && key >= end)) break;
         const row = rows.get(key)!;
         if (key !== after && !isOver(row)) entries.push(entryOf<Value>(key, row));
       }
@@ -128,7 +126,7 @@ export function memoryStore(): Store {
       isClosed = true;
       listeners.clear();
       rows.clear();
-      keys.length = 0;
+      keys.clear();
     },
   };
 }
@@ -139,16 +137,4 @@ function isOver({ expiresAt }: Row): boolean {
 
 function entryOf<Value>(key: string, { text, version, expiresAt }: Row): StoreEntry<Value> {
   return { key, value: JSON.parse(text) as Value, version, expiresAt };
-}
-
-/** Where the key is among the sorted keys, or belongs. */
-function positionOf(keys: readonly string[], key: string): number {
-  let low = 0;
-  let high = keys.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (keys[middle]! < key) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
