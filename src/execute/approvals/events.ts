@@ -1,5 +1,5 @@
 import type { Store } from "../../store/store.ts";
-import type { ApprovalLog, NumberedEntry } from "./log.ts";
+import { TRIM_EVERY, type ApprovalLog, type LogEntry, type NumberedEntry } from "./log.ts";
 import type { ApprovalRows } from "./rows.ts";
 import type { ApprovalEvent, ApprovalRequest, SubscribeOptions } from "./types.ts";
 import { createWakeUp } from "./wake-up.ts";
@@ -62,9 +62,16 @@ export class ApprovalEvents {
   }
 
   async #number(request: ApprovalRequest, type: NumberedEntry["type"]): Promise<ApprovalRequest> {
-    const seq = await this.#log.append(request.scope, { type, requestId: request.id }, request.eventsAfter);
-    return (await this.#confirm(request.id, type, seq)) ?? request;
+    const { scope, id } = request;
+    const seq = await this.#log.append(scope, { type, requestId: id }, request.eventsAfter);
+    const confirmed = await this.#confirm(id, type, seq);
+    // It changes nothing but the room that is taken: what fails now is done another time.
+    if (this.#rows.forgets && seq % TRIM_EVERY === 0) await this.#log.trim(scope, this.#isGone).catch(() => {});
+    return confirmed ?? request;
   }
+
+  readonly #isGone = async ({ requestId }: LogEntry): Promise<boolean> =>
+    (await this.#rows.find(requestId)) === undefined;
 
   async #confirm(requestId: string, type: NumberedEntry["type"], seq: number): Promise<ApprovalRequest | undefined> {
     const field = FIELDS[type];

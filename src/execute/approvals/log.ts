@@ -28,6 +28,8 @@ export class ApprovalLog {
   readonly #namespace: string;
   /** The highest number that this process has seen, by scope: a hint that saves looking for the end. */
   readonly #seen = new Map<string, number>();
+  /** How far this process has come with trimming, by scope. */
+  readonly #trimmed = new Map<string, number>();
 
   constructor(store: Store, namespace: string) {
     this.#store = store;
@@ -79,6 +81,21 @@ export class ApprovalLog {
     return last;
   }
 
+  /**
+   * Deletes entries that say nothing any more, a few at a time: called again and again, it gets round. The last entry
+   * stays, and so does all behind the noted end: no number is given twice.
+   */
+  async trim(scope: string, isGone: (entry: LogEntry) => Promise<boolean>): Promise<void> {
+    const end = (await this.#store.get<number>(this.#hintKey(scope)))?.value ?? 0;
+    const after = this.#trimmed.get(scope) ?? 0;
+    const page = (await this.read(scope, after, TRIMMED_AT_ONCE)).filter(({ seq }) => seq < end);
+    for (const entry of page) {
+      if (await isGone(entry)) await this.#store.delete(this.#key(scope, entry.seq));
+    }
+    if (this.#trimmed.size >= MAX_SEEN) this.#trimmed.clear();
+    this.#trimmed.set(scope, page.at(-1)?.seq ?? 0);
+  }
+
   prefix(scope: string): string {
     return `${storeKey(this.#namespace, "log", scope)}/`;
   }
@@ -100,6 +117,10 @@ export class ApprovalLog {
 /** Keys are ordered as text. */
 const DIGITS = 12;
 const PAGE = 500;
+/** After so many entries it is time for {@link ApprovalLog.trim}. */
+export const TRIM_EVERY = 10;
 /** A cold start finds the end of the log from the hint on: at most so many entries. */
 const HINT_EVERY = 100;
 const MAX_SEEN = 10_000;
+/** More than come in between. */
+const TRIMMED_AT_ONCE = 2 * TRIM_EVERY;

@@ -55,6 +55,11 @@ export class ApprovalRows {
     this.#retentionMs = retentionMs;
   }
 
+  /** Whether requests are gone after a time. */
+  get forgets(): boolean {
+    return this.#retentionMs !== Infinity;
+  }
+
   /** @throws ApprovalError `invalid_approval` for an entry that this library has not written */
   async ofCall({ runId, invocationId }: CallId): Promise<FoundRequest | undefined> {
     const entry = await this.#store.get(this.key({ runId, invocationId }));

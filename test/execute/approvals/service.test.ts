@@ -394,6 +394,30 @@ describe("keeping", () => {
     expect((await approvals.request(ask())).id).not.toBe(id);
   });
 
+  it("forgets the events of what it has forgotten, and gives no number twice", async () => {
+    const approvals = service({ retentionMs: 20 });
+    const open = await approvals.request(ask({ invocationId: "open" }));
+    const decide = async (from: number, count: number) => {
+      for (let n = from; n < from + count; n++) {
+        const { id } = await approvals.request(ask({ invocationId: `0.${n}` }));
+        await approvals.decide(id, { decision: "deny" });
+      }
+    };
+    await decide(0, 100);
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    // A process that has seen nothing before.
+    const later = service({ retentionMs: 20 });
+    expect(await later.position()).toBe(201);
+    await decide(100, 120);
+    expect(await service().position()).toBe(441);
+    const log = await store.list(`${storeKey("approval", "log", "default")}/`);
+    expect(log.length).toBeLessThan(300);
+    for await (const { seq, request } of service().subscribe()) {
+      expect([seq, request.id]).toEqual([1, open.id]);
+      break;
+    }
+  });
+
   it("keeps what was asked again in its place", async () => {
     const approvals = service({ retentionMs: 20 });
     const before = await approvals.request(ask());
