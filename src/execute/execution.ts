@@ -1,4 +1,5 @@
 import { isToolError, type ToolError, type ToolErrorCode } from "../errors.ts";
+import { isConflict } from "../store/errors.ts";
 import type { StoreEntry } from "../store/store.ts";
 import type { PolicyContext } from "../tool/policy.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
@@ -16,7 +17,7 @@ import { safeMessage } from "./failure.ts";
 import { actionsOf } from "./info.ts";
 import { rowOfEnd } from "./handler-end.ts";
 import { HeldAction } from "./held.ts";
-import { actionIdOf, isConflict, type ActionRow } from "./ledger.ts";
+import { actionIdOf, type ActionRow } from "./ledger.ts";
 import type { Outcome } from "./outcome.ts";
 import { jsonOf } from "./output.ts";
 import type { Place } from "./schedule.ts";
@@ -365,6 +366,7 @@ export class Execution {
     const messageOf = (error: unknown) => this.#messageOf(error);
     const ended = rowOfEnd({ tool, end, input, undoData, timeoutMs, maxOutputBytes, messageOf });
     let recorded = true;
+    if (ended.change.status === "done") await this.#deps.history.succeeding(held.row);
     try {
       await held.write((row) => ({ ...withoutLease(row), ...ended.change, endedAt: Date.now() }));
     } catch (error) {

@@ -204,10 +204,11 @@ export class ToolExecutor {
    * executes one of its calls again after that runs it again.
    */
   async forget(runId: string): Promise<void> {
-    for (const kind of ["event", "action-call", "action-count", "action"]) {
+    for (const kind of ["event", "action-call", "action-count", "action-success", "action"]) {
       for (const { key } of await this.#store.list(`${storeKey(kind, runId)}/`)) await this.#store.delete(key);
     }
     this.#log.forget(runId);
+    this.#deps.history.forget(runId);
   }
 
   async #execute(use: ToolUse, context: ExecutionContext, place: Place): Promise<Outcome> {

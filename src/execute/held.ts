@@ -1,7 +1,8 @@
 import pRetry from "p-retry";
 import { isToolError } from "../errors.ts";
+import { isConflict } from "../store/errors.ts";
 import type { StoreEntry } from "../store/store.ts";
-import { actionIdOf, isConflict, type ActionRow, type Ledger } from "./ledger.ts";
+import { actionIdOf, type ActionRow, type Ledger } from "./ledger.ts";
 
 /**
  * A row that this process works on. Its writes follow each other, each on top of the one before; when another process

@@ -1,18 +1,24 @@
-import { isToolError } from "../errors.ts";
+import { isConflict } from "../store/errors.ts";
 import { storeKey, type Store } from "../store/store.ts";
-import { updateEntry } from "../store/update.ts";
 import type { Tool } from "../tool/tool.ts";
+import { CallCount } from "./call-count.ts";
 import type { GateAnswer } from "./gate.ts";
-import { actionIdOf, type Ledger } from "./ledger.ts";
+import { actionIdOf, type ActionRow, type Ledger } from "./ledger.ts";
+import { Successes } from "./successes.ts";
 
-/** The rules that look at what happened in the run before. What they know is in the store: it holds for all processes. */
+/**
+ * The rules that look at what happened in the run before. What they know is in the store: it holds for all processes. None
+ * looks at all actions of a run for a call, or the calls of a long run would cost more and more.
+ */
 export class RunHistory {
   readonly #store: Store;
-  readonly #ledger: Ledger;
+  readonly #successes: Successes;
+  readonly #count: CallCount;
 
   constructor(store: Store, ledger: Ledger) {
     this.#store = store;
-    this.#ledger = ledger;
+    this.#successes = new Successes(store, ledger);
+    this.#count = new CallCount(store, ledger);
   }
 
   /**
@@ -25,7 +31,7 @@ export class RunHistory {
       await this.#store.put(key, invocationId, { expectedVersion: 0 });
       return undefined;
     } catch (error) {
-      if (!isToolError(error) || error.code !== "version_conflict") throw error;
+      if (!isConflict(error)) throw error;
     }
     const first = (await this.#store.get<string>(key))?.value;
     return first === undefined || first === invocationId ? undefined : actionIdOf(runId, first);
@@ -33,39 +39,36 @@ export class RunHistory {
 
   /** `requires` and `maxCallsPerRun`, as far as they can be told before the call is shown to anybody. */
   async judge(tool: Tool, runId: string, invocationId: string): Promise<GateAnswer | undefined> {
-    const missing = await this.#missing(tool, runId);
+    const { name, requires = [], maxCallsPerRun } = tool;
+    const missing: string[] = [];
+    for (const required of typeof requires === "string" ? [requires] : requires) {
+      if (!(await this.#successes.has(required, runId))) missing.push(required);
+    }
     if (missing.length > 0) {
-      const message = `${tool.name} needs ${missing.join(", ")} to succeed first.`;
+      const message = `${name} needs ${missing.join(", ")} to succeed first.`;
       return { decision: "deny", reason: "requirement_missing", message };
     }
-    if (tool.maxCallsPerRun === undefined) return undefined;
-    const claims = (await this.#store.get<string[]>(claimsKey(runId, tool)))?.value ?? [];
-    return claims.length < tool.maxCallsPerRun || claims.includes(invocationId) ? undefined : tooMany(tool);
-  }
-
-  /** Counts the call, right before it starts: of two that would be the last one, one gets it. */
-  async claim(tool: Tool, runId: string, invocationId: string): Promise<GateAnswer | undefined> {
-    const { maxCallsPerRun } = tool;
     if (maxCallsPerRun === undefined) return undefined;
-    const entry = await updateEntry<string[]>(this.#store, claimsKey(runId, tool), (claims = []) =>
-      claims.includes(invocationId) || claims.length >= maxCallsPerRun ? undefined : [...claims, invocationId],
-    );
-    return entry?.value.includes(invocationId) === true ? undefined : tooMany(tool);
+    const isFull = maxCallsPerRun === 0 || (await this.#count.isFull(name, maxCallsPerRun, runId, invocationId));
+    return isFull ? tooMany(tool) : undefined;
   }
 
-  async #missing(tool: Tool, runId: string): Promise<string[]> {
-    if (tool.requires === undefined) return [];
-    const required = typeof tool.requires === "string" ? [tool.requires] : tool.requires;
-    const succeeded = new Set<string>();
-    for (const { value } of await this.#ledger.list(runId)) {
-      if (value.status === "done" && value.undo?.state !== "undone") succeeded.add(value.toolName);
-    }
-    return required.filter((name) => !succeeded.has(name));
+  /** Counts the call, right before it starts. */
+  async claim(tool: Tool, runId: string, invocationId: string): Promise<GateAnswer | undefined> {
+    const { name, maxCallsPerRun } = tool;
+    if (maxCallsPerRun === undefined) return undefined;
+    return (await this.#count.claim(name, maxCallsPerRun, runId, invocationId)) ? undefined : tooMany(tool);
   }
-}
 
-function claimsKey(runId: string, tool: Tool): string {
-  return storeKey("action-count", runId, tool.name);
+  /** To be said before a call is on record as done. */
+  succeeding({ toolName, runId, invocationId }: ActionRow): Promise<void> {
+    return this.#successes.note(toolName, runId, invocationId);
+  }
+
+  /** The run's rows are deleted. */
+  forget(runId: string): void {
+    this.#successes.forget(runId);
+  }
 }
 
 function tooMany(tool: Tool): GateAnswer {

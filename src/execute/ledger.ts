@@ -105,8 +105,10 @@ export class Ledger {
   }
 }
 
-export function isConflict(error: unknown): boolean {
-  return isToolError(error) && error.code === "version_conflict";
+/** For those who can do without a row that is not to be understood. The store's own errors go on. */
+export function ifUnreadable(error: unknown): undefined {
+  if (isToolError(error) && error.code === "outcome_unknown") return undefined;
+  throw error;
 }
 
 /** What is stored is input as any other: it may be newer, damaged, or made up. */

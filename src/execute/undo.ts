@@ -1,4 +1,5 @@
 import { isToolError, ToolError, type ToolErrorCode } from "../errors.ts";
+import { isConflict } from "../store/errors.ts";
 import type { StoreEntry } from "../store/store.ts";
 import type { UndoRecord } from "../tool/policy.ts";
 import type { Tool } from "../tool/tool.ts";
@@ -8,7 +9,7 @@ import type { Deps } from "./deps.ts";
 import type { EventBody } from "./events.ts";
 import { safeMessage } from "./failure.ts";
 import { infoOf, type ActionInfo } from "./info.ts";
-import { actionIdOf, isConflict, type ActionRow, type UndoRow } from "./ledger.ts";
+import { actionIdOf, type ActionRow, type UndoRow } from "./ledger.ts";
 
 /** Whether somebody may undo an action. May wait, for an approval of its own for example. What throws says no. */
 export type MayUndo = (principal: Principal | undefined, action: ActionInfo) => boolean | Promise<boolean>;

@@ -1,0 +1,108 @@
+import { describe, expect, it } from "vitest";
+import { CallCount } from "../../src/execute/call-count.ts";
+import { Ledger } from "../../src/execute/ledger.ts";
+import { memoryStore, storeKey, type Store } from "../../src/store/index.ts";
+import { counted, RUN, setup, useOf } from "./support.ts";
+
+/** A store that notes which prefixes are listed. */
+function listed(store: Store = memoryStore()) {
+  const prefixes: string[] = [];
+  const list: Store["list"] = (prefix, options) => {
+    prefixes.push(prefix);
+    return store.list(prefix, options);
+  };
+  return { store: { ...store, list }, prefixes };
+}
+
+describe("requires", () => {
+  const read = counted({ name: "read_file", effect: "idempotent", undo: () => {} });
+  const write = counted({ name: "write_file", requires: "read_file" });
+  const tools = [read.tool, write.tool];
+
+  it("does not look at all actions of the run for every call", async () => {
+    const { store, prefixes } = listed();
+    const { executor } = setup(tools, { store });
+    expect(await executor.execute(useOf(write.tool), RUN)).toMatchObject({ status: "denied" });
+    await executor.execute(useOf(read.tool), RUN);
+    for (let n = 0; n < 3; n++) {
+      expect(await executor.execute(useOf(write.tool, { n }), RUN)).toMatchObject({ status: "completed" });
+    }
+    expect(prefixes.filter((prefix) => prefix.startsWith("action/"))).toEqual([]);
+  });
+
+  it("an undone call does not count; another one that succeeded does, whoever made it", async () => {
+    const { executor, store } = setup(tools);
+    const other = setup(tools, { store }).executor;
+    const first = await executor.execute(useOf(read.tool), RUN);
+    const second = await other.execute(useOf(read.tool), RUN);
+    const third = await executor.execute(useOf(read.tool), RUN);
+    await executor.undo(first.actionId);
+    expect(await other.execute(useOf(write.tool), RUN)).toMatchObject({ status: "completed" });
+    await other.undo(third.actionId);
+    expect(await executor.execute(useOf(write.tool), RUN)).toMatchObject({ status: "completed" });
+    await other.undo(second.actionId);
+    expect(await executor.execute(useOf(write.tool), RUN)).toMatchObject({ reason: "requirement_missing" });
+    await executor.execute(useOf(read.tool), RUN);
+    expect(await other.execute(useOf(write.tool), RUN)).toMatchObject({ status: "completed" });
+  });
+
+  it("a call whose process died before it was on record as done does not count", async () => {
+    const { executor, store } = setup(tools);
+    await store.put(storeKey("action-success", "run", "read_file"), "died");
+    expect(await executor.execute(useOf(write.tool), RUN)).toMatchObject({ reason: "requirement_missing" });
+    await executor.execute(useOf(read.tool), RUN);
+    expect(await executor.execute(useOf(write.tool), RUN)).toMatchObject({ status: "completed" });
+  });
+
+  it("a record that is damaged harms no other call", async () => {
+    const { executor, store } = setup(tools);
+    const { invocationId } = await executor.execute(useOf(read.tool), RUN);
+    await executor.execute(useOf(read.tool), RUN);
+    await store.put(storeKey("action", "run", invocationId), { version: 1, status: "odd" });
+    expect(await executor.execute(useOf(write.tool), RUN)).toMatchObject({ status: "completed" });
+  });
+
+  it("a run that was forgotten and begins anew needs it again", async () => {
+    const { executor } = setup(tools);
+    await executor.execute(useOf(read.tool), RUN);
+    await executor.forget("run");
+    expect(await executor.execute(useOf(write.tool), RUN)).toMatchObject({ reason: "requirement_missing" });
+    await executor.execute(useOf(read.tool), RUN);
+    expect(await executor.execute(useOf(write.tool), RUN)).toMatchObject({ status: "completed" });
+  });
+});
+
+describe("maxCallsPerRun", () => {
+  const KEY = storeKey("action-count", "run", "act");
+
+  it("keeps a number, however many calls there were", async () => {
+    const { tool, ran } = counted({ maxCallsPerRun: 40 });
+    const { executor, store } = setup([tool]);
+    for (let n = 0; n < 45; n++) await executor.execute(useOf(tool, { n }), RUN);
+    expect(ran).toHaveLength(40);
+    expect((await store.get<any>(KEY))!.value).toEqual({ started: 39, claimed: [expect.any(String)] });
+  });
+
+  it("the place of a call whose process died before it began is that call's, and nobody else's", async () => {
+    const { tool, ran } = counted({ maxCallsPerRun: 2 });
+    const { executor, store } = setup([tool]);
+    await store.put(KEY, { started: 0, claimed: ["died"] });
+    expect(await executor.execute(useOf(tool), RUN)).toMatchObject({ status: "completed" });
+    expect(await executor.execute(useOf(tool), RUN)).toMatchObject({ reason: "too_many_calls" });
+    const again = await executor.execute(useOf(tool, {}, { invocationId: "died" }), RUN);
+    expect(again).toMatchObject({ status: "completed" });
+    expect(ran).toHaveLength(2);
+  });
+
+  it("a call that another process has begun is not counted twice", async () => {
+    const { tool } = counted({ maxCallsPerRun: 9 });
+    const { executor, store } = setup([tool]);
+    const { invocationId } = await executor.execute(useOf(tool), RUN);
+    await executor.execute(useOf(tool), RUN);
+    const count = new CallCount(store, new Ledger(store));
+    const before = await store.get(KEY);
+    // As from a process that has looked before the other one began.
+    expect(await count.claim("act", 9, "run", invocationId)).toBe(true);
+    expect(await store.get(KEY)).toEqual(before);
+  });
+});
