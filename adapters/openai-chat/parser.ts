@@ -312,6 +312,7 @@ function isOnlyArguments(message: WireMessage): boolean {
   return (
     isRecord(call) &&
     saysOnly(call, ENTRY_FIELDS) &&
+    call.type !== "custom" &&
     typeof call.index === "number" &&
     isRecord(call.function) &&
     saysOnly(call.function, ARGUMENTS_FIELDS)
@@ -320,7 +321,7 @@ function isOnlyArguments(message: WireMessage): boolean {
 
 const TEXT_FIELDS = new Set(["content", "role"]);
 const CALL_FIELDS = new Set(["tool_calls", "role"]);
-const ENTRY_FIELDS = new Set(["index", "function"]);
+const ENTRY_FIELDS = new Set(["index", "type", "function"]);
 const ARGUMENTS_FIELDS = new Set(["arguments"]);
 
 /** Whether all fields but these are empty. */

@@ -49,7 +49,6 @@ const MAX_SLOT_LENGTH = 256;
 /** Comparisons that may fail before no more is learned; each event that fits a template earns one. */
 const PATIENCE = 16;
 
-const NOTHING: Uint8Array = new Uint8Array(0);
 const SPACE = 0x20;
 const QUOTE = 0x22;
 const ZERO = 0x30;
@@ -65,12 +64,6 @@ export function createTemplates(deltaOf?: (event: unknown) => Delta | undefined)
   const samples: Sample[] = [];
   const values: unknown[] = [];
   let patience = PATIENCE;
-  // The bytes looked into last, and a view of their buffer: network chunks are often pieces of one. To ask bytes for
-  // their buffer is not free.
-  let viewed = NOTHING;
-  let buffer: ArrayBufferLike = NOTHING.buffer;
-  let view: DataView | undefined;
-  let viewFrom = 0;
   const self = {
     match,
     learn,
@@ -112,27 +105,6 @@ export function createTemplates(deltaOf?: (event: unknown) => Delta | undefined)
     return at;
   }
 
-  /** Where the part that begins here ends; -1 if it is not here. */
-  function after({ length, words, rest }: Fixed, bytes: Uint8Array, at: number): number {
-    const end = at + length;
-    if (end > bytes.length) return -1;
-    const data = viewOf(bytes);
-    let from = viewFrom + at;
-    for (let i = 0; i < words.length; i++, from += 4) if (data.getInt32(from, true) !== words[i]) return -1;
-    for (let i = 0; i < rest.length; i++, from++) if (data.getUint8(from) !== rest[i]) return -1;
-    return end;
-  }
-
-  function viewOf(bytes: Uint8Array): DataView {
-    if (bytes === viewed && view !== undefined) return view;
-    viewed = bytes;
-    viewFrom = bytes.byteOffset;
-    const own = bytes.buffer;
-    if (own === buffer && view !== undefined) return view;
-    buffer = own;
-    return (view = new DataView(own));
-  }
-
   /** Puts the value of a slot that begins at `start` into `values`, and says where it ends. */
   function take(kind: Slot, slot: number, bytes: Uint8Array, start: number): number {
     if (kind === TEXT || kind === IGNORED) {
@@ -170,6 +142,36 @@ export function createTemplates(deltaOf?: (event: unknown) => Delta | undefined)
   }
 
   return self;
+}
+
+/** Where the part that begins here ends; -1 if it is not here. */
+function after({ length, words, rest }: Fixed, bytes: Uint8Array, at: number): number {
+  const end = at + length;
+  if (end > bytes.length) return -1;
+  if (bytes !== viewed) lookInto(bytes);
+  const data = view;
+  let from = viewFrom + at;
+  for (let i = 0; i < words.length; i++, from += 4) if (data.getInt32(from, true) !== words[i]) return -1;
+  for (let i = 0; i < rest.length; i++, from++) if (data.getUint8(from) !== rest[i]) return -1;
+  return end;
+}
+
+/**
+ * The bytes looked into last, and a view of their buffer: network chunks are often pieces of one. One for all streams,
+ * so that an open one does not hold on to its last chunk. To ask bytes for their buffer is not free.
+ */
+let viewed: Uint8Array = new Uint8Array(0);
+let buffer: ArrayBufferLike = viewed.buffer;
+let view: DataView = new DataView(buffer);
+let viewFrom = 0;
+
+function lookInto(bytes: Uint8Array): void {
+  viewed = bytes;
+  viewFrom = bytes.byteOffset;
+  const own = bytes.buffer;
+  if (own === buffer) return;
+  buffer = own;
+  view = new DataView(own);
 }
 
 /** The string read last, in UTF-16 units: one place for all streams, since nothing comes between its being read and taken. */
