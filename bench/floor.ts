@@ -8,6 +8,7 @@
  */
 import { StringDecoder } from "node:string_decoder";
 import type { Wire } from "./wires.ts";
+import { dataOf, type Stream } from "./workloads.ts";
 
 /** What every row has to come to. */
 export interface Outcome {
@@ -21,8 +22,17 @@ interface Found {
   readonly calls: { id: string; name: string; args: string; input?: unknown }[];
 }
 
-export async function floor(wire: Wire, chunks: AsyncIterable<Uint8Array>): Promise<Outcome> {
-  const read = readers[wire];
+/**
+ * Floor a.
+ *
+ * @param onInput what to do with the input of the first call as soon as the provider has ended that call
+ */
+export async function floor(
+  wire: Wire,
+  chunks: AsyncIterable<Uint8Array>,
+  onInput?: (input: unknown) => void,
+): Promise<Outcome> {
+  const read = onInput === undefined ? readers[wire] : eager(wire, onInput);
   const found: Found = { text: "", calls: [] };
   const utf8 = new StringDecoder("utf8");
   let rest = "";
@@ -46,6 +56,42 @@ export async function floor(wire: Wire, chunks: AsyncIterable<Uint8Array>): Prom
     calls: found.calls.flatMap(({ id, name, args, input }) => ({ id, name, input: input ?? JSON.parse(args) })),
   };
 }
+
+/** Floor b: the events are lying there as text, and are parsed. */
+export function parseEvents(texts: readonly string[]): void {
+  for (const text of texts) JSON.parse(text);
+}
+
+/** Floor c: the arguments are lying there as text, and are parsed. */
+export function parseInputs({ turn: { calls } }: Stream): void {
+  for (const { argsText } of calls) JSON.parse(argsText);
+}
+
+/** What floor b parses. */
+export function textsOf({ frames }: Stream): string[] {
+  return frames.flatMap(dataOf);
+}
+
+function eager(wire: Wire, onInput: (input: unknown) => void): (found: Found, event: any) => void {
+  const read = readers[wire];
+  let isOver = false;
+  return (found, event) => {
+    read(found, event);
+    if (isOver || !endsFirstCall[wire](event)) return;
+    isOver = true;
+    // Anthropic's text would be a block of its own, and a hole here.
+    const { args, input } = found.calls.find((call) => call !== undefined)!;
+    onInput(input ?? JSON.parse(args));
+  };
+}
+
+const endsFirstCall: Record<Wire, (event: any) => boolean> = {
+  "openai-chat": ({ choices }) => choices[0].delta.tool_calls?.[0].index > 0,
+  "openai-responses": ({ type }) => type === "response.output_item.done",
+  anthropic: ({ type }) => type === "content_block_stop",
+  google: ({ candidates }) => candidates[0].content.parts[0].functionCall !== undefined,
+  cohere: ({ type }) => type === "tool-call-end",
+};
 
 /** What an event says, read as it is documented. */
 const readers: Record<Wire, (found: Found, event: any) => void> = {

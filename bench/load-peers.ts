@@ -2,6 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { Peer } from "./peer.ts";
+import type { Wire } from "./wires.ts";
 
 /** Of `peers/`. By name at run time, because the types there are only known once the packages are installed. */
 export const files: readonly string[] = [
@@ -40,8 +41,11 @@ export function install(): void {
   if (status !== 0) throw new Error("npm ci failed in bench/: --no-peers runs without the peers");
 }
 
-/** Those that can be loaded, and why the others can not. */
-export async function loadPeers(): Promise<{ peers: Peer[]; failures: string[] }> {
+/** Those that read the arguments as they come, and those that read all of them again at every delta. */
+export type PeerKind = "linear" | "quadratic";
+
+/** Those that can be loaded and know the wire, and why the others can not. */
+export async function loadPeers(kind?: PeerKind, wire?: Wire): Promise<{ peers: Peer[]; failures: string[] }> {
   const peers: Peer[] = [];
   const failures: string[] = [];
   for (const file of files) {
@@ -49,10 +53,12 @@ export async function loadPeers(): Promise<{ peers: Peer[]; failures: string[] }
       const loaded = (await import(new URL(`peers/${file}.ts`, import.meta.url).href)) as { peers: Peer[] };
       peers.push(...loaded.peers);
     } catch (error) {
-      failures.push(`${file}: ${String(error)}`);
+      failures.push(`${file} is left out: ${String(error)}`);
     }
   }
-  return { peers, failures };
+  const isWanted = ({ quadratic, wires }: Peer) =>
+    (kind === undefined || quadratic === (kind === "quadratic")) && (wire === undefined || wires[wire] !== undefined);
+  return { peers: peers.filter(isWanted), failures };
 }
 
 function manifest(path: string): { version: string; dependencies: Record<string, string> } {

@@ -2,15 +2,21 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 export interface Timed {
-  run(): Promise<unknown>;
+  /** @returns milliseconds */
+  run(): Promise<number>;
 }
 
 export interface Rounds {
   readonly runs: number;
   readonly warmUp: number;
-  /** Each row runs once untimed right before it is timed: after rows that take long, a short one would begin cold. */
-  readonly rehearse?: boolean;
 }
+
+/** After rows that take long, a shorter one would begin cold: below this it runs once untimed right before it is timed. */
+const SHORT_MS = 50;
+
+/** A row that takes longer is timed in the first rounds only. */
+const LONG_MS = 4000;
+const LONG_RUNS = 3;
 
 /** The middle, the least and the most of several runs. */
 export interface Spread {
@@ -20,7 +26,8 @@ export interface Spread {
 }
 
 setFlagsFromString("--expose-gc");
-const collect = runInNewContext("gc") as (options: { type: "minor" }) => void;
+/** Collects garbage. */
+export const collect = runInNewContext("gc") as (options?: { type: "minor" }) => void;
 
 /**
  * Times each row once a round, in turns that begin with another row every time, so that no row always follows the
@@ -28,17 +35,17 @@ const collect = runInNewContext("gc") as (options: { type: "minor" }) => void;
  *
  * @returns milliseconds, a list a row, an item a round
  */
-export async function alternate(rows: readonly Timed[], { runs, warmUp, rehearse }: Rounds): Promise<number[][]> {
+export async function alternate(rows: readonly Timed[], { runs, warmUp }: Rounds): Promise<number[][]> {
   const times: number[][] = rows.map(() => []);
+  const last = rows.map(() => Infinity);
   for (let round = 0; round < warmUp + runs; round++) {
     for (let turn = 0; turn < rows.length; turn++) {
       const row = (round + turn) % rows.length;
-      if (rehearse === true) await rows[row]!.run();
+      if (round > 0 && last[row]! > LONG_MS && (round < warmUp || times[row]!.length >= LONG_RUNS)) continue;
+      if (last[row]! < SHORT_MS) await rows[row]!.run();
       collect({ type: "minor" });
-      const start = performance.now();
-      await rows[row]!.run();
-      const time = performance.now() - start;
-      if (round >= warmUp) times[row]!.push(time);
+      last[row] = await rows[row]!.run();
+      if (round >= warmUp) times[row]!.push(last[row]!);
     }
   }
   return times;
@@ -53,5 +60,5 @@ export function spread(values: readonly number[]): Spread {
 
 /** Each round's time to the base's time of the same round: what disturbs a whole round cancels out. */
 export function ratios(times: readonly number[], base: readonly number[]): Spread {
-  return spread(times.map((time, round) => time / base[round]!));
+  return spread(times.map((time, round) => (time === 0 ? 0 : time / base[round]!)));
 }

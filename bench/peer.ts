@@ -9,6 +9,8 @@ export interface Peer {
   readonly package: string;
   /** It reads all of the arguments again at every delta, so a long argument takes it long. */
   readonly quadratic: boolean;
+  /** It gives the text of a turn, too. */
+  readonly readsText?: boolean;
   /** What a reader of its numbers has to know. */
   readonly note?: string;
   /** What it reads, on the wires that it knows. */

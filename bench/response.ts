@@ -1,12 +1,35 @@
 import type { Stream } from "./workloads.ts";
 
-/** As `fetch` gives it. All chunks wait in the body from the start, so that whoever reads it is what is measured. */
-export function responseOf({ chunks }: Stream): Response {
-  const body = new ReadableStream<Uint8Array>({
+/** As `fetch` gives it. Chunks that are ready wait in the body from the start: whoever reads it is what is measured. */
+export function responseOf(stream: Stream): Response {
+  return new Response(stream.isReady ? filled(stream) : pulled(stream), {
+    headers: { "content-type": "text/event-stream" },
+  });
+}
+
+function filled({ chunks }: Stream): ReadableStream<Uint8Array> {
+  return new ReadableStream({
     start(controller) {
       for (const chunk of chunks) controller.enqueue(chunk);
       controller.close();
     },
   });
-  return new Response(body, { headers: { "content-type": "text/event-stream" } });
+}
+
+function pulled(stream: Stream): ReadableStream<Uint8Array> {
+  const chunks = stream.open()[Symbol.asyncIterator]();
+  return new ReadableStream(
+    {
+      async pull(controller) {
+        const step = await chunks.next();
+        if (step.done === true) controller.close();
+        else controller.enqueue(step.value);
+      },
+      async cancel() {
+        await chunks.return?.();
+      },
+    },
+    // No chunk before it is asked for.
+    { highWaterMark: 0 },
+  );
 }

@@ -1,63 +1,161 @@
-/** What is measured: the floor and this library, each from the same chunks or events to the same calls. */
+/** What is measured: the floor and this library, each from the same bytes to the same calls. */
 import { z } from "zod";
 import { anthropic } from "../adapters/anthropic/index.ts";
 import { cohere } from "../adapters/cohere/index.ts";
 import { google } from "../adapters/google/index.ts";
 import { openaiChat } from "../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../adapters/openai-responses/index.ts";
-import { defineTool, type Adapter, type EventSource, type ToolCall } from "../src/index.ts";
-import { floor, type Outcome } from "./floor.ts";
+import { defineTool, type Adapter, type EventSource, type Tool, type ToolCall } from "../src/index.ts";
+import { inTurns, Stopwatch, timed } from "./feed.ts";
+import { floor, parseEvents, parseInputs, textsOf, type Outcome } from "./floor.ts";
+import { spread } from "./measure.ts";
 import { responseOf } from "./response.ts";
+import { loadSdk, type OpenSdk } from "./sdks.ts";
 import type { Wire } from "./wires.ts";
-import { TOOL_NAME, type Stream } from "./workloads.ts";
+import { completingFrame, TOOL_NAME, TREE_TOOL_NAME, type Input, type Stream, type WorkloadName } from "./workloads.ts";
 
 export interface Row {
-  readonly name: RowName;
-  /** From parsed events: it is the same for every packing. */
-  readonly fromEvents: boolean;
+  readonly name: string;
+  /** What it comes to; `undefined` for a row that makes nothing of the events. */
+  run(wire: Wire, stream: Stream, use?: Use): Promise<Outcome | undefined>;
+  /** Before it is timed: texts that only this row needs, an SDK that has to be loaded. */
+  prepare?(wire: Wire, streams: readonly Stream[]): Promise<void>;
   /** Characters of arguments from which on a run would take minutes. */
-  readonly maxSize: number;
-  /** What it comes to; `undefined` for a row that does nothing with the events. */
-  run(wire: Wire, stream: Stream): Promise<Outcome | undefined>;
+  readonly maxSize?: number;
+  /** Where it makes sense. Default: everywhere. */
+  readonly workloads?: readonly WorkloadName[];
 }
 
-export type RowName =
-  | "floor a"
-  | "toolstream bytes"
-  | "toolstream bytes + input"
-  | "toolstream bytes + input, flat"
-  | "toolstream bytes + changes"
-  | "events raw"
-  | "toolstream sdk"
-  | "response raw"
-  | "toolstream response + input";
+/** What is done with a call whose handler may start while the turn goes on. */
+export interface Use {
+  onStart(): void;
+}
 
 /** Touched by whoever looks at the partial input, so that the looking can not be optimised away. */
 export const seen = { characters: 0 };
 
+const notLatency: readonly WorkloadName[] = ["W1", "W2", "W3", "W4", "W5", "W6"];
+
+/** Every other row is compared with the first. */
 export const rows: readonly Row[] = [
-  bytes("floor a", (wire, { chunks }) => floor(wire, each(chunks))),
-  bytes("toolstream bytes", (wire, { chunks }) => read(wire, each(chunks))),
-  bytes("toolstream bytes + input", (wire, { chunks }) => read(wire, each(chunks), inputReader())),
+  {
+    name: "floor a",
+    run: (wire, stream, use) => floor(wire, stream.open(), use && (() => use.onStart())),
+  },
+  floorB(),
+  {
+    name: "floor c",
+    workloads: notLatency,
+    async run(_wire, stream) {
+      parseInputs(stream);
+      return undefined;
+    },
+  },
+  bytes("toolstream bytes", () => undefined),
+  bytes("toolstream bytes + input", inputReader),
   // Quadratic, whatever a library does: see flatReader.
-  bytes("toolstream bytes + input, flat", (wire, { chunks }) => read(wire, each(chunks), flatReader), 128 * 1024),
-  bytes("toolstream bytes + changes", (wire, { chunks }) => read(wire, each(chunks), changesReader)),
-  events("events raw", (_wire, { events: list }) => iterate(each(list))),
-  events("toolstream sdk", (wire, { events: list }) => read(wire, each(list))),
+  { ...bytes("toolstream bytes + input, flat", () => flatReader), maxSize: 128 * 1024, workloads: ["W2"] },
+  bytes("toolstream bytes + changes", () => changesReader),
+  {
+    name: "sdk raw",
+    maxSize: 1024 * 1024,
+    prepare: prepareSdk,
+    async run(wire, stream, use) {
+      const last = use === undefined ? -1 : completingFrame(wire, stream);
+      let at = 0;
+      for await (const event of await openSdk(wire, stream)) {
+        if (event === undefined) throw new Error("an event is missing");
+        if (at++ === last) use?.onStart();
+      }
+      return undefined;
+    },
+  },
+  sdk("toolstream sdk", () => undefined),
+  sdk("toolstream sdk + input", inputReader),
+  sdk("toolstream sdk + changes", () => changesReader),
 ];
 
 /** What the peers get is a `Response`: what that costs with no work done, and this library from one. */
 export const responseRows: readonly Row[] = [
-  bytes("response raw", (_wire, stream) => iterate(responseOf(stream).body!)),
-  bytes("toolstream response + input", (wire, stream) => read(wire, responseOf(stream), inputReader())),
+  {
+    name: "response raw",
+    async run(_wire, stream) {
+      for await (const chunk of responseOf(stream).body!) if (chunk.length === 0) throw new Error("a chunk is empty");
+      return undefined;
+    },
+  },
+  {
+    name: "toolstream response + input",
+    run: (wire, stream) => read(wire, responseOf(stream), inputReader()),
+  },
 ];
 
-function bytes(name: RowName, run: Row["run"], maxSize = Infinity): Row {
-  return { name, fromEvents: false, maxSize, run };
+/** Whose growth is shown. */
+export const growing: readonly string[] = [
+  "floor a",
+  "toolstream bytes",
+  "toolstream bytes + input",
+  "toolstream bytes + changes",
+];
+
+/** Reads the whole input once, in the way of its workload. @returns milliseconds */
+export async function runAll(row: Pick<Row, "run">, { wire, workload, streams }: Input): Promise<number> {
+  if (workload.mode === "first handler") {
+    const latencies: number[] = [];
+    for (const stream of streams) {
+      const watch = new Stopwatch();
+      await row.run(wire, timed(wire, stream, watch), { onStart: () => watch.stop() });
+      latencies.push(watch.milliseconds);
+    }
+    // What is measured for one call, times their number: a collection of garbage that falls into one is none of its.
+    return spread(latencies).median * streams.length;
+  }
+  const start = performance.now();
+  if (workload.mode === "at once") await Promise.all(inTurns(streams).map((stream) => row.run(wire, stream)));
+  else for (const stream of streams) await row.run(wire, stream);
+  return performance.now() - start;
 }
 
-function events(name: RowName, run: Row["run"]): Row {
-  return { name, fromEvents: true, maxSize: 1024 * 1024, run };
+function bytes(name: string, look: () => Look | undefined): Row {
+  return { name, run: (wire, stream, use) => read(wire, stream.open(), look(), use) };
+}
+
+function sdk(name: string, look: () => Look | undefined): Row {
+  return {
+    name,
+    maxSize: 1024 * 1024,
+    prepare: prepareSdk,
+    run: async (wire, stream, use) => read(wire, await openSdk(wire, stream), look(), use),
+  };
+}
+
+const sdks = new Map<Wire, OpenSdk>();
+
+async function prepareSdk(wire: Wire): Promise<void> {
+  if (!sdks.has(wire)) sdks.set(wire, await loadSdk(wire));
+}
+
+function openSdk(wire: Wire, stream: Stream): Promise<AsyncIterable<unknown>> {
+  const open = sdks.get(wire);
+  if (open === undefined) throw new TypeError("prepare() comes first");
+  return open(stream);
+}
+
+function floorB(): Row {
+  /** By the chunks, since the stream itself is another object wherever its source is. */
+  const texts = new WeakMap<Stream["chunks"], readonly string[]>();
+  return {
+    name: "floor b",
+    maxSize: 1024 * 1024,
+    workloads: notLatency,
+    async prepare(_wire, streams) {
+      for (const stream of streams) texts.set(stream.chunks, textsOf(stream));
+    },
+    async run(_wire, stream) {
+      parseEvents(texts.get(stream.chunks)!);
+      return undefined;
+    },
+  };
 }
 
 const adapters: Record<Wire, Adapter> = {
@@ -68,19 +166,39 @@ const adapters: Record<Wire, Adapter> = {
   cohere,
 };
 
-const tools = [
+export function adapterOf(wire: Wire): Adapter {
+  return adapters[wire];
+}
+
+/** Set while a call may be executed. */
+let started: (() => void) | undefined;
+
+export const tools: readonly Tool[] = [
   defineTool({
     name: TOOL_NAME,
     inputSchema: z.object({ path: z.string(), content: z.string() }),
     effect: "read",
-    execute: ({ path }) => path,
+    execute({ path }) {
+      started?.();
+      return path;
+    },
+  }),
+  defineTool({
+    name: TREE_TOOL_NAME,
+    inputSchema: z.record(z.string(), z.unknown()),
+    effect: "read",
+    execute: () => null,
   }),
 ];
 
+type Look = (call: ToolCall) => void;
+
 /** As the README shows it: every event, the calls as they are released. */
-async function read(wire: Wire, source: EventSource<unknown>, look?: (call: ToolCall) => void): Promise<Outcome> {
+async function read(wire: Wire, source: EventSource<unknown>, look: Look | undefined, use?: Use): Promise<Outcome> {
   const stream = adapters[wire].read(source, { tools });
   const calls: { id: string | null; name: string; input: unknown }[] = [];
+  const executed: Promise<unknown>[] = [];
+  started = use && (() => use.onStart());
   for await (const event of stream) {
     switch (event.type) {
       case "tool-input-delta":
@@ -89,12 +207,14 @@ async function read(wire: Wire, source: EventSource<unknown>, look?: (call: Tool
       case "tool-use":
         // Calls that stream side by side are released as they end.
         calls[event.use.position] = { id: event.use.id, name: event.use.name, input: event.use.input };
+        if (use !== undefined) executed.push(event.use.execute());
         break;
       case "tool-error":
       case "error":
         throw event.error;
     }
   }
+  if (use !== undefined) await Promise.all(executed);
   return { text: stream.turn.text, calls };
 }
 
@@ -106,46 +226,37 @@ const SMALL = 4096;
  * but past 4 KiB only after each eighth that the field grows by: V8 makes a string that was put together flat when a
  * character of it is touched, which copies all of it, whoever put it together.
  */
-function inputReader(): (call: ToolCall) => void {
-  let next = 0;
+function inputReader(): Look {
+  const next = new Map<ToolCall, number>();
   return (call) => {
-    const content = contentOf(call);
-    if (content === undefined) return;
+    const { input } = call;
+    const content = contentOf(input);
+    if (content === undefined) {
+      if (input !== undefined) seen.characters++;
+      return;
+    }
     seen.characters += content.length;
-    if (content.length < SMALL || content.length >= next) {
+    if (content.length < SMALL || content.length >= (next.get(call) ?? 0)) {
       seen.characters += content.slice(-16).length;
-      next = content.length * 1.125;
+      if (content.length >= SMALL) next.set(call, content.length * 1.125);
     }
   };
 }
 
 /** Touches the last 16 characters at every delta: what that costs, for the docs. */
 function flatReader(call: ToolCall): void {
-  seen.characters += contentOf(call)?.slice(-16).length ?? 0;
+  seen.characters += contentOf(call.input)?.slice(-16).length ?? 0;
 }
 
 /** What an editor that appends would take. */
 function changesReader(call: ToolCall): void {
   for (const change of call.changes()) {
     if ("append" in change) seen.characters += change.append.slice(-16).length;
-    else if ("value" in change && typeof change.value === "string") seen.characters += change.value.length;
+    else if ("value" in change) seen.characters += typeof change.value === "string" ? change.value.length : 1;
   }
 }
 
-function contentOf(call: ToolCall): string | undefined {
-  const content = (call.input as { content?: unknown } | undefined)?.content;
+function contentOf(input: unknown): string | undefined {
+  const content = (input as { content?: unknown } | undefined)?.content;
   return typeof content === "string" ? content : undefined;
-}
-
-/** No work at all. */
-async function iterate(source: AsyncIterable<unknown>): Promise<undefined> {
-  for await (const event of source) if (event === undefined) throw new Error("an event is missing");
-}
-
-/** The leanest source: what it costs is in every row, the floor's too. */
-function each<T>(items: readonly T[]): AsyncIterable<T> {
-  let at = 0;
-  const next = (): Promise<IteratorResult<T>> =>
-    Promise.resolve(at < items.length ? { value: items[at++]!, done: false } : { value: undefined, done: true });
-  return { [Symbol.asyncIterator]: () => ({ next }) };
 }

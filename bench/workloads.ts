@@ -1,63 +1,165 @@
-import { codeLike, wires, type SyntheticTurn, type Wire } from "./wires.ts";
+import { codeLike, seeded, wires, type SyntheticTurn, type Wire } from "./wires.ts";
 
 /** How the bytes of a body are cut into network chunks: one event each, or 16 KiB each. */
 export type Packing = "event" | "16k";
 
-/** One response of a provider, as it comes from the network and as an SDK would hand it out. */
+/** One response of a provider, as it comes from the network. */
 export interface Stream {
   readonly turn: SyntheticTurn;
+  /** One event each. */
+  readonly frames: readonly string[];
   readonly chunks: readonly Uint8Array[];
-  /** The parsed events, made when first asked for: they take far more memory than the bytes. */
-  readonly events: readonly unknown[];
+  /** The chunks, once, by the leanest source there is: what it costs is in every row, the floor's too. */
+  open(): AsyncIterable<Uint8Array>;
+  /** All chunks may wait in a buffer. Otherwise they come in time, and only `open()` has them. */
+  readonly isReady: boolean;
 }
 
-/** The streams that a row reads in one run, one after the other. */
+/** The streams that a row reads in one run. */
 export interface Input {
   readonly wire: Wire;
+  readonly workload: Workload;
   readonly streams: readonly Stream[];
 }
 
+export type WorkloadName = "W1" | "W2" | "W3" | "W4" | "W5" | "W6" | "W7";
+
 export interface Workload {
-  readonly name: string;
+  readonly name: WorkloadName;
   readonly title: string;
-  /** Characters in one delta. */
-  readonly deltaLength: number;
+  /** Characters of the arguments of one call, or of the text (W6: fields), unless a cell has sizes of its own. */
+  readonly size: number;
+  /** The streams whose time is shown. A run may read others in number; its time is scaled. */
+  readonly unit: number;
+  /** How a run reads its streams: one after the other, all open at once, or each up to the start of its first handler. */
+  readonly mode: "in turn" | "at once" | "first handler";
+  turn(size: number, seed: number): SyntheticTurn;
 }
 
-export const workloads = {
-  W1: { name: "W1", title: "small calls: 200 B of arguments, 4 characters a delta", deltaLength: 4 },
-  W2: { name: "W2", title: "one long argument, 16 characters a delta", deltaLength: 16 },
-} as const satisfies Record<string, Workload>;
+export const TOOL_NAME = "write_file";
+
+/** Takes any object: for arguments of no fixed form. */
+export const TREE_TOOL_NAME = "save_tree";
+
+const KIB = 1024;
+
+export const workloads: Readonly<Record<WorkloadName, Workload>> = {
+  W1: {
+    name: "W1",
+    title: "1,000 streams with a call of 200 B, 4 characters a delta",
+    size: 200,
+    unit: 1000,
+    mode: "in turn",
+    turn: (size, seed) => ({ calls: [callOf(size, seed)], deltaLength: 4 }),
+  },
+  W2: {
+    name: "W2",
+    title: "one call with a long argument, 16 characters a delta",
+    size: 64 * KIB,
+    unit: 1,
+    mode: "in turn",
+    turn: (size, seed) => ({ calls: [callOf(size, seed)], deltaLength: 16 }),
+  },
+  W3: {
+    name: "W3",
+    title: "32 interleaved calls, 16 characters a delta",
+    size: 2 * KIB,
+    unit: 1,
+    mode: "in turn",
+    turn: (size, seed) => ({
+      calls: Array.from({ length: 32 }, (_, index) => callOf(size, 32 * seed + index)),
+      deltaLength: 16,
+      interleaved: true,
+    }),
+  },
+  W4: {
+    name: "W4",
+    title: "1,000 streams open at once, fed in turns, a call each, 16 characters a delta",
+    size: 2 * KIB,
+    unit: 1000,
+    mode: "at once",
+    turn: (size, seed) => ({ calls: [callOf(size, seed)], deltaLength: 16 }),
+  },
+  W5: {
+    name: "W5",
+    title: "text only, 4 characters a delta",
+    size: 16 * KIB,
+    unit: 1,
+    mode: "in turn",
+    turn: (size, seed) => ({ text: codeLike(size, seed + 1), calls: [], deltaLength: 4 }),
+  },
+  W6: {
+    name: "W6",
+    title: "one call with many small fields, deep and wide, 16 characters a delta",
+    size: 10_000,
+    unit: 1,
+    mode: "in turn",
+    turn: (fields, seed) => ({
+      calls: [{ id: callId(seed), name: TREE_TOOL_NAME, argsText: treeOf(fields, seed) }],
+      deltaLength: 16,
+    }),
+  },
+  W7: {
+    name: "W7",
+    title: "from the event that completes a read tool's call to its handler's start, while a call of 1 KiB follows",
+    size: 200,
+    unit: 1,
+    mode: "first handler",
+    turn: (size, seed) => ({ calls: [callOf(size, 2 * seed), callOf(KIB, 2 * seed + 1)], deltaLength: 4 }),
+  },
+};
 
 export const WIRES = Object.keys(wires) as Wire[];
 
 /** Wires that send arguments in pieces. */
 export const STREAMING_WIRES = WIRES.filter((wire) => wire !== "google");
 
-export const TOOL_NAME = "write_file";
-
-/** `count` streams with one call of `size` characters of arguments each, every one another text. */
+/** `count` streams, every one with other texts. */
 export function makeInput(wire: Wire, workload: Workload, size: number, count: number, packing: Packing): Input {
-  return {
-    wire,
-    streams: Array.from({ length: count }, (_, seed) => makeStream(wire, makeTurn(workload, size, seed), packing)),
-  };
-}
-
-export function makeTurn({ deltaLength }: Pick<Workload, "deltaLength">, size: number, seed: number): SyntheticTurn {
-  return { calls: [{ id: callId(seed), name: TOOL_NAME, argsText: argsOf(size, seed) }], deltaLength };
+  const streams = Array.from({ length: count }, (_, seed) => makeStream(wire, workload.turn(size, seed), packing));
+  return { wire, workload, streams };
 }
 
 export function makeStream(wire: Wire, turn: SyntheticTurn, packing: Packing): Stream {
-  const frames = wires[wire](turn);
-  let events: unknown[] | undefined;
+  const chunks = pack(wires[wire](turn), packing);
   return {
     turn,
-    chunks: pack(frames, packing),
-    get events() {
-      return (events ??= wires[wire](turn).flatMap(eventOf));
+    // Made again when asked for: it takes far more memory than the bytes.
+    get frames() {
+      return wires[wire](turn);
     },
+    chunks,
+    open: () => each(chunks),
+    isReady: true,
   };
+}
+
+/**
+ * The event that completes the first call. It says that the call has ended, or begins the next: the one after its last
+ * delta, on most wires. At OpenAI Responses that says only that the arguments have ended, and the next one whether the
+ * call is complete or not; Google's calls come whole.
+ *
+ * @returns its index
+ */
+export function completingFrame(wire: Wire, { frames, turn }: Stream): number {
+  const { argsText } = turn.calls[0]!;
+  if (wire === "google") return frames.findIndex((frame) => frame.includes('"functionCall"'));
+  const deltas = Math.ceil(argsText.length / turn.deltaLength!);
+  const first = frames.findIndex((frame) => frame.includes(JSON.stringify(argsText.slice(0, turn.deltaLength))));
+  return first + deltas + (wire === "openai-responses" ? 1 : 0);
+}
+
+export function each<T>(items: readonly T[]): AsyncIterable<T> {
+  let at = 0;
+  const next = (): Promise<IteratorResult<T>> =>
+    Promise.resolve(at < items.length ? { value: items[at++]!, done: false } : { value: undefined, done: true });
+  return { [Symbol.asyncIterator]: () => ({ next }) };
+}
+
+/** The text of an event's `data:` line; none for `[DONE]`. */
+export function dataOf(frame: string): string[] {
+  const data = frame.slice(frame.indexOf("data: ") + 6).trimEnd();
+  return data === "[DONE]" ? [] : [data];
 }
 
 /** The arguments `{ path, content }` as JSON text of exactly this length; the content looks like code. */
@@ -79,13 +181,42 @@ export function argsOf(length: number, seed = 1): string {
   return `${head}${parts.join("")}${"x".repeat(room - taken)}"}`;
 }
 
-function callId(seed: number): string {
-  return `call_${(seed + 1).toString(36).padStart(24, "0")}`;
+/**
+ * An object with this many small fields in it: a quarter of them in one wide object, the others along branches that go
+ * 40 deep.
+ */
+export function treeOf(fields: number, seed = 1): string {
+  const random = seeded(seed + 1);
+  const leaf = (): unknown => {
+    const kind = Math.floor(random() * 5);
+    if (kind === 0) return Math.floor(random() * 1e6);
+    if (kind === 1) return Math.floor(random() * 1e6) / 1000;
+    if (kind === 2) return random() < 0.5;
+    return kind === 3 ? null : codeLike(4 + Math.floor(random() * 16), Math.floor(random() * 1e9));
+  };
+  const wide: Record<string, unknown> = {};
+  let left = fields;
+  for (; left > (3 * fields) / 4; left--) wide[`field_${left}`] = leaf();
+  const branches: unknown[] = [];
+  while (left > 0) {
+    const root: Record<string, unknown> = {};
+    for (let depth = 0, at = root; depth < 40 && left > 0; depth += 2) {
+      for (let count = 0; count < 4 && left > 0; count++, left--) at[`field_${count}`] = leaf();
+      const next = {};
+      at["list"] = [next];
+      at = next;
+    }
+    branches.push(root);
+  }
+  return JSON.stringify({ wide, branches });
 }
 
-function eventOf(frame: string): unknown[] {
-  const data = frame.slice(frame.indexOf("data: ") + 6).trimEnd();
-  return data === "[DONE]" ? [] : [JSON.parse(data)];
+function callOf(size: number, seed: number) {
+  return { id: callId(seed), name: TOOL_NAME, argsText: argsOf(size, seed) };
+}
+
+function callId(seed: number): string {
+  return `call_${(seed + 1).toString(36).padStart(24, "0")}`;
 }
 
 /** Views of one buffer, as a socket gives them. */

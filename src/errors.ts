@@ -11,21 +11,71 @@ export const TOOL_ERROR_CODES = [
   // execution
   "execution_failed", // the handler threw
   "external_tool", // the tool is executed by the caller, not by this process
+  "timeout", // it took longer than it may
   "async_tool", // executeSync() of a tool that answers with a promise
   "already_executed", // a ToolUse is executed once
+  // an executor's outcomes
+  "denied", // a rule, a policy or a person said no: nothing was executed
+  "outcome_unknown", // it was started, and nobody knows what came of it
+  "not_serializable", // the output, or what has to be digested, is nothing that JSON can say
+  "invalid_output", // the output does not fit the tool's output schema
+  "output_too_large", // the output passed the limit
+  // undoing
+  "not_undoable", // the action has nothing to undo it with, or has no effect that could be undone
+  "already_undone", // an action is undone once
+  "undo_expired", // the time in which it could be undone is over
+  "undo_not_allowed", // this principal may not undo the action
+  "undo_conflict", // what would be undone was changed by somebody else since
+  "undo_failed", // the tool's undo function threw
   // definitions
   "invalid_tool", // a definition that can not be used
   "duplicate_tool", // two tools of one name in one set
   "schema_loss", // the provider's schema dialect can not say what the schema says
+  // calls in text
+  "invalid_call", // the call is written in a way that can not be read
+  "unresolved", // the call waits for the result of another one, or can not have it
   // the stream as a whole
   "invalid_event", // an event that is not JSON
   "event_too_large", // one event passed the limit
   "provider_error", // the provider reported a failure
   "connection_lost", // the stream ended before the provider ended the turn
   "aborted", // the caller's signal fired
+  // tools from outside: programs and servers
+  "executable_refused", // the file may not or can not be run: not there, writable by others, no program
+  "executable_changed", // the file is not the one that was loaded, or that the manifest knows
+  "spawn_failed", // the system could not start the program
+  "definition_changed", // the server offers another tool under the name than it did
+  "tool_failed", // the program or the server says that the call failed
+  "invalid_answer", // what the program printed, or the server sent, is no answer
+  "input_required", // the server asks for something before it answers
+  "server_failed", // the server refused the request, or could not be asked
   // recordings
   "unknown_wire", // no adapter recognises the content
   "invalid_recording", // the file can not be read as a recording
+  // stores
+  "store_failed", // the store did not answer: whether it did what was asked is unknown
+  "version_conflict", // another version is stored than the expected one: nothing was written
+  // approvals
+  "approval_not_found", // no such request, or none that this principal may know of
+  "approval_not_allowed", // this principal may know of the request, and may not decide it
+  "already_decided", // the first decision counts; the error carries it
+  "approval_expired", // nobody decided in time
+  "approval_void", // what was shown is not what would run any more
+  "invalid_approval", // a stored request that can not be what this library has written
+  // runs
+  "unknown_run", // there is no such conversation
+  "run_open", // the conversation has calls without a result
+  "run_busy", // another process, or another call, works on the run
+  "not_waiting", // the run is completed: there is nothing to resume
+  "lease_lost", // another process has taken the run over
+  "unknown_call", // no call of that id waits for a result
+  "already_answered", // the call has its result; the first one counts
+  "invalid_result", // the result is none, or does not fit the tool
+  "max_steps", // the run has had as many turns as it may
+  "budget_exceeded", // calls, tokens or time are used up
+  "wrong_wire", // the conversation is in another provider's form
+  "invalid_checkpoint", // what is stored of a run is damaged
+  "checkpoint_newer", // what is stored of a run was written by a newer version
 ] as const;
 
 export type ToolErrorCode = (typeof TOOL_ERROR_CODES)[number];

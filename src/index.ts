@@ -11,7 +11,9 @@ export {
 export { tool, toolsOf, type ToolDecorator, type ToolOptions } from "./tool/decorator.ts";
 export { ToolRegistry, type RegisterOptions, type ToolMode } from "./tool/registry.ts";
 export { toolList, type ToolSource } from "./tool/tool-set.ts";
-export { ToolUse, type Repair, type ToolUseInit } from "./tool/use.ts";
+export { ToolUse, type Repair, type ToolUseHandle, type ToolUseInit } from "./tool/use.ts";
+export type { HandlerResult } from "./tool/progress.ts";
+export type { PolicyContext, ToolPolicy, UndoContext, UndoRecord } from "./tool/policy.ts";
 
 // Schemas
 export {
@@ -55,6 +57,18 @@ export type {
   ToolChoice,
   ToolsOptions,
 } from "./adapter.ts";
+export type {
+  Conversation,
+  ConversationAdapter,
+  Model,
+  ModelOptions,
+  ModelRequest,
+  ModelTurn,
+  ResponseInfo,
+  ResultImage,
+} from "./model.ts";
+export { OUTCOME_UNKNOWN, pairMessages, type MessageParts, type PairingRules } from "./pairing.ts";
+export { openTurn, responseInfo, type Opened } from "./open-turn.ts";
 export { parseResponse, readTurn, type Reading, type ReadOptions, type TurnStream } from "./read.ts";
 
 // JSON

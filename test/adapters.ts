@@ -4,6 +4,8 @@ import { cohere } from "../adapters/cohere/index.ts";
 import { google } from "../adapters/google/index.ts";
 import { openaiChat } from "../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../adapters/openai-responses/index.ts";
+import { textHelpers } from "../adapters/text-helpers/index.ts";
+import { rescueTextCalls, textJson, type NotationName } from "../adapters/text-json/index.ts";
 
 /** The cases that every wire shows, under these names, in `fixtures/<wire>/`. */
 export const cases = [
@@ -28,8 +30,12 @@ export const cases = [
 
 export interface AdapterRow {
   readonly adapter: Adapter;
+  /** The folder of its fixtures; default: its name. */
+  readonly fixtures?: string;
   /** Folders of recordings of other people's that this adapter reads. */
   readonly recordings: readonly string[];
+  /** The cases that it shows; default: all. */
+  readonly cases?: readonly (typeof cases)[number][];
   /** Cases that this wire can not have, each with the reason. */
   readonly skips: Partial<Record<(typeof cases)[number], string>>;
 }
@@ -56,3 +62,33 @@ export const adapters: readonly AdapterRow[] = [
     skips: { "provider-tool": "Cohere v2 chat runs no tools of the provider's" },
   },
 ];
+
+const textSkips: AdapterRow["skips"] = {
+  interleaved: "a text has no index: a call is whole before the next one begins",
+  "provider-tool": "a text is of the model alone",
+};
+
+const notations: readonly NotationName[] = ["hermes", "mistral", "qwen-xml", "function-tag", "kimi", "dsml", "harmony"];
+
+/** Adapters of text in which the calls stand: what is true of a stream is true of them, but they are no provider's. */
+export const textAdapters: readonly AdapterRow[] = [
+  { adapter: textHelpers(), recordings: [], skips: textSkips },
+  ...notations.map((name) => ({ adapter: textJson(name), recordings: [], skips: textSkips })),
+];
+
+/** A wire whose text is searched for calls. All else about it is shown by the wire itself. */
+const rescuer: AdapterRow = {
+  adapter: rescueTextCalls(openaiChat, { reasoning: true }),
+  fixtures: "text-json/rescue",
+  recordings: [],
+  cases: ["one-call", "parallel"],
+  skips: {},
+};
+
+/** Whatever reads a stream. */
+export const readers: readonly AdapterRow[] = [...adapters, ...textAdapters, rescuer];
+
+/** The folder of a row's fixtures. */
+export function folderOf({ adapter, fixtures }: AdapterRow): string {
+  return fixtures ?? adapter.name;
+}

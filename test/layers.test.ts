@@ -15,8 +15,16 @@ const floors: Record<string, readonly string[]> = {
   "src/source.ts": [],
   "src/read.ts": ["src/source.ts", "src/adapter.ts", "src/stream", "src/tool", "src/wire", "src/errors.ts"],
   "src/adapter.ts": ["src/read.ts", "src/stream", "src/tool", "src/schema", "src/wire", "src/errors.ts"],
+  "src/model.ts": ["src/adapter.ts", "src/read.ts", "src/stream", "src/tool"],
+  "src/open-turn.ts": ["src/model.ts", "src/read.ts", "src/errors.ts"],
+  "src/pairing.ts": [],
+  "src/text": ["src/read.ts", "src/adapter.ts", "src/stream", "src/tool", "src/schema", "src/json", "src/errors.ts"],
   adapters: [
+    "src/text",
     "src/adapter.ts",
+    "src/model.ts",
+    "src/open-turn.ts",
+    "src/pairing.ts",
     "src/read.ts",
     "src/stream",
     "src/tool",
@@ -25,10 +33,38 @@ const floors: Record<string, readonly string[]> = {
     "src/wire",
     "src/errors.ts",
   ],
+  "src/store": ["src/errors.ts"],
+  "src/mcp": ["src/stream", "src/tool", "src/schema", "src/errors.ts"],
+  "src/executable": ["src/stream", "src/tool", "src/schema", "src/json", "src/errors.ts"],
+  "src/execute": ["src/stream", "src/tool", "src/schema", "src/store", "src/errors.ts"],
+  "src/workers": ["src/execute", "src/tool", "src/schema", "src/store", "src/errors.ts"],
+  "src/run": [
+    "src/adapter.ts",
+    "src/model.ts",
+    "src/stream",
+    "src/tool",
+    "src/schema",
+    "src/execute",
+    "src/store",
+    "src/errors.ts",
+  ],
   "src/replay": ["src/adapter.ts", "src/wire", "src/errors.ts"],
-  "src/testing": ["src/adapter.ts", "src/read.ts", "src/stream", "src/tool", "src/replay", "src/wire", "src/errors.ts"],
+  "src/testing": [
+    "src/adapter.ts",
+    "src/model.ts",
+    "src/open-turn.ts",
+    "src/read.ts",
+    "src/stream",
+    "src/tool",
+    "src/replay",
+    "src/wire",
+    "src/errors.ts",
+  ],
   "src/index.ts": [
     "src/adapter.ts",
+    "src/model.ts",
+    "src/open-turn.ts",
+    "src/pairing.ts",
     "src/read.ts",
     "src/stream",
     "src/tool",
@@ -38,6 +74,7 @@ const floors: Record<string, readonly string[]> = {
     "src/errors.ts",
   ],
   "src/cli": [
+    "src/text",
     "src/index.ts",
     "src/adapter.ts",
     "src/read.ts",
@@ -46,6 +83,7 @@ const floors: Record<string, readonly string[]> = {
     "src/schema",
     "src/json",
     "src/wire",
+    "src/executable",
     "src/replay",
     "src/testing",
     "src/errors.ts",
@@ -54,7 +92,12 @@ const floors: Record<string, readonly string[]> = {
 };
 
 /** Where `node:` may be imported: everything else runs in a browser or on an edge runtime. */
-const nodeFloors = ["src/replay", "src/cli"];
+const nodeFloors = ["src/executable", "src/replay", "src/cli"];
+
+/** Single files of other floors that may, each with a subpath of its own that nothing else imports. */
+const nodeFiles = [
+  "src/store/sqlite.ts", // a driver on node:sqlite
+];
 
 /** Provider SDKs: types only, and only in adapters. */
 const sdks = ["openai", "@anthropic-ai/sdk", "@google/genai", "@google/generative-ai", "cohere-ai"];
@@ -101,8 +144,11 @@ describe("layers", () => {
   });
 
   it("imports node: only on the floors that touch the machine", () => {
-    const strays = imports.filter(({ from, to }) => to.startsWith("node:") && !nodeFloors.includes(floorOf(from)!));
+    const strays = imports.filter(
+      ({ from, to }) => to.startsWith("node:") && !nodeFloors.includes(floorOf(from)!) && !nodeFiles.includes(from),
+    );
     expect(strays.map(({ from, to }) => `${from} -> ${to}`)).toEqual([]);
+    expect(imports.filter(({ to }) => nodeFiles.includes(to))).toEqual([]);
   });
 
   it("imports the provider SDKs for their types only, outside the command line", () => {

@@ -11,7 +11,8 @@ const root = resolve(import.meta.dirname, "..");
 const webGlobals = () => {
   const { TextDecoder, TextEncoder, ReadableStream, Response, AbortController, crypto, performance, structuredClone } =
     globalThis;
-  const { setTimeout, clearTimeout, queueMicrotask, console, URL, URLSearchParams } = globalThis;
+  const { setTimeout, clearTimeout, setInterval, clearInterval, queueMicrotask, console, URL, URLSearchParams } =
+    globalThis;
   const own = {
     TextDecoder,
     TextEncoder,
@@ -22,7 +23,17 @@ const webGlobals = () => {
     performance,
     structuredClone,
   };
-  return { ...own, setTimeout, clearTimeout, queueMicrotask, console, URL, URLSearchParams };
+  return {
+    ...own,
+    setTimeout,
+    clearTimeout,
+    setInterval,
+    clearInterval,
+    queueMicrotask,
+    console,
+    URL,
+    URLSearchParams,
+  };
 };
 
 async function bundle(contents: string): Promise<string> {
@@ -77,4 +88,60 @@ describe("outside of Node", () => {
       expect(results).toEqual(expect.arrayContaining(expected));
     },
   );
+
+  it("a store in memory keeps, tells and lets one writer win", async () => {
+    const code = await bundle(`
+      import { memoryStore, storeKey, updateEntry } from "./src/store/index.ts";
+      export async function run() {
+        const store = memoryStore();
+        const told = [];
+        const end = await store.subscribe("count/", ({ type }) => told.push(type));
+        const key = storeKey("count", "\ud800");
+        await Promise.all(Array.from({ length: 5 }, () => updateEntry(store, key, (count = 0) => count + 1)));
+        await store.put(key, { list: [1, { a: null }] }, { ttlMs: 60000 });
+        await store.delete(key);
+        await end();
+        return JSON.stringify(told);
+      }
+    `);
+    const context = createContext(webGlobals(), { codeGeneration: { strings: false, wasm: false } });
+    runInContext(code, context);
+    const told = JSON.parse(await (runInContext("bundle.run()", context) as Promise<string>));
+    expect(told).toEqual(["put", "put", "put", "put", "put", "put", "delete"]);
+  });
+
+  it("an executor asks, runs, retries, tells and undoes", async () => {
+    const code = await bundle(`
+      import { defineTool } from "./src/index.ts";
+      import { ApprovalService, ToolExecutor } from "./src/execute/index.ts";
+      import { memoryStore } from "./src/store/index.ts";
+      export async function run() {
+        const inputSchema = { type: "object", properties: { n: { type: "number" } } };
+        const undone = [];
+        const add = defineTool({ name: "add", inputSchema, needsApproval: true, execute: ({ n }) => ({ n }),
+          undo: ({ input }) => void undone.push(input.n) });
+        const read = defineTool({ name: "read", inputSchema, effect: "read", retries: 1, timeoutMs: 1000,
+          execute: (_, { attempt }) => { if (attempt === 1) throw new Error("busy"); return "read"; } });
+        const [store, tools, events] = [memoryStore(), [add, read], []];
+        const approvals = new ApprovalService({ store, tools });
+        const executor = new ToolExecutor({ tools, store, approvals, retryDelayMs: 1, onEvent: ({ type }) => events.push(type) });
+        const context = { runId: "run", waitForApproval: false };
+        const uses = [add.use({ n: 1 }), read.use({})];
+        const [asked] = await executor.executeAll(uses, context);
+        await approvals.decide(asked.approval.id, { decision: "approve" });
+        const outcomes = await executor.executeAll(uses, context);
+        await executor.undo(outcomes[0].actionId);
+        return JSON.stringify({ statuses: outcomes.map(({ status }) => status), undone, events });
+      }
+    `);
+    const sandbox = createContext(webGlobals(), { codeGeneration: { strings: false, wasm: false } });
+    runInContext(code, sandbox);
+    const result = JSON.parse(await (runInContext("bundle.run()", sandbox) as Promise<string>));
+    expect(result).toMatchObject({ statuses: ["completed", "completed"], undone: [1] });
+    expect(result.events.toSorted()).toEqual(
+      ["approval.decided", "approval.requested", "tool.completed", "tool.completed", "tool.invoked", "tool.invoked"]
+        .concat(["tool.started", "tool.started", "tool.started", "tool.undone"])
+        .toSorted(),
+    );
+  });
 });

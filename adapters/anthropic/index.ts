@@ -1,12 +1,22 @@
+import type { MessageParam } from "@anthropic-ai/sdk/resources/messages";
 import { defineAdapter, type EventSource } from "../../src/adapter.ts";
+import type { Model, ModelOptions } from "../../src/model.ts";
 import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read.ts";
 import type { StreamEvent } from "../../src/stream/events.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
+import {
+  conversation,
+  messagesModel,
+  type MessagesAdapter,
+  type MessagesClient,
+  type MessagesModelParams,
+} from "./model.ts";
 import { createParser } from "./parser.ts";
 import { toolChoice, toolName, tools } from "./schema.ts";
 import type { WireEvent, WireMessage } from "./wire.ts";
 
+export type { MessagesClient, MessagesModelParams } from "./model.ts";
 export { resultContent, type AssistantMessage, type ResultBlocks, type UserMessage } from "./messages.ts";
 
 const reading = { name: "anthropic", toolName, parser: createParser };
@@ -47,6 +57,21 @@ export const anthropic = defineAdapter({
   toolResults,
   recognises,
   endpoint,
+  conversation,
+  /**
+   * A model for a loop: the user's own client, and the parameters of its requests.
+   *
+   * @example anthropic.model(new Anthropic(), { model: "claude-sonnet-4-5", max_tokens: 4096 })
+   */
+  model(
+    this: MessagesAdapter | void,
+    client: MessagesClient,
+    params: MessagesModelParams,
+    options?: ModelOptions,
+  ): Model<MessageParam> {
+    // As `this`, so that an adapter that wraps this one reads with what it adds.
+    return messagesModel(this ?? anthropic, client, params, options);
+  },
 });
 
 const EVENT_TYPES: ReadonlySet<unknown> = new Set([

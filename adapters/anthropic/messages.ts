@@ -43,10 +43,14 @@ export function assistantMessage(turn: Turn): AssistantMessage[] {
   const content = messages.flatMap((message) =>
     message.blocks.flatMap((record): Block[] => {
       if (record.call === undefined) return goesBack(record, message, answered) ? [record.block] : [];
-      const call = calls.get(`${record.call.turnIndex}/${record.call.callIndex}`);
-      return call === undefined ? [] : [callBlock(record, call)];
+      const key = `${record.call.turnIndex}/${record.call.callIndex}`;
+      const call = calls.get(key);
+      calls.delete(key);
+      return call === undefined ? [] : [callBlock(record.block, call)];
     }),
   );
+  // What no block tells: calls that were found in the text.
+  for (const call of calls.values()) content.push(callBlock({ type: "tool_use", name: call.name }, call));
   if (content.length === 0) return [];
   return [{ role: "assistant", content: callsLast(content) as unknown as ContentBlockParam[] }];
 }
@@ -75,7 +79,7 @@ function goesBack({ block, done }: BlockRecord, message: MessageRecord, answered
   }
 }
 
-function callBlock({ block }: BlockRecord, call: ToolCall): Block {
+function callBlock(block: Block, call: ToolCall): Block {
   const name = toolName(typeof block["name"] === "string" && block["name"] !== "" ? block["name"] : "unnamed");
   return { ...block, type: "tool_use", id: wireId(call), name, input: historyInput(call) };
 }

@@ -1,6 +1,7 @@
 import type { Cohere } from "cohere-ai";
 import { defineAdapter, type EventSource, type ToolChoice, type ToolsOptions } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
+import type { Model, ModelOptions } from "../../src/model.ts";
 import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read.ts";
 import type { StreamEvent } from "../../src/stream/events.ts";
 import { lowerTools, type LoweredTool } from "../../src/tool/lower-tools.ts";
@@ -8,10 +9,18 @@ import { toolList, type ToolSource } from "../../src/tool/tool-set.ts";
 import type { Tool } from "../../src/tool/tool.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
+import {
+  conversation,
+  cohereModel,
+  type CohereAdapter,
+  type CohereModelClient,
+  type CohereModelParams,
+} from "./model.ts";
 import { createParser } from "./parser.ts";
 import { plain, strict, toolName } from "./schema.ts";
 import type { WireEvent } from "./wire.ts";
 
+export type { CohereModelClient, CohereModelParams } from "./model.ts";
 export type { CohereContent, CohereNative, WireEvent } from "./wire.ts";
 
 /** What {@link cohere.request} gives: the fields of a request that are about tools. */
@@ -72,6 +81,21 @@ export const cohere = defineAdapter({
   toolResults,
   recognises,
   endpoint,
+  conversation,
+  /**
+   * A model for a loop: the user's own client, and the parameters of its requests.
+   *
+   * @example cohere.model(new CohereClientV2({ token }), { model: "command-a-03-2025" })
+   */
+  model(
+    this: CohereAdapter | void,
+    client: CohereModelClient,
+    params: CohereModelParams,
+    options?: ModelOptions,
+  ): Model<Cohere.ChatMessageV2> {
+    // As `this`, so that an adapter that wraps this one reads with what it adds.
+    return cohereModel(this ?? cohere, client, params, options);
+  },
 });
 
 /** A type and not an interface, so that it is a record of unknown fields too. */

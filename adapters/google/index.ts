@@ -1,15 +1,34 @@
-import type { FunctionCallingConfigMode, ToolConfig } from "@google/genai";
-import type { ToolConfig as LegacyToolConfig } from "@google/generative-ai";
+import type { Content, FunctionCallingConfigMode, ToolConfig } from "@google/genai";
+import type { Content as LegacyContent, ToolConfig as LegacyToolConfig } from "@google/generative-ai";
 import { defineAdapter, type EventSource, type ToolChoice } from "../../src/adapter.ts";
+import type { Model } from "../../src/model.ts";
 import { parseResponse, readTurn, type ReadOptions } from "../../src/read.ts";
 import type { ToolSource } from "../../src/tool/tool-set.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
+import {
+  conversation,
+  genaiModel,
+  legacyModel,
+  type GenaiClient,
+  type GenaiModelParams,
+  type GoogleAdapter,
+  type GoogleModelOptions,
+  type LegacyModelClient,
+  type LegacyModelParams,
+} from "./model.ts";
 import { createParser } from "./parser.ts";
 import { lowerGoogleTools, toolName, type GoogleToolsOptions } from "./schema.ts";
 import type { GoogleEvent, GoogleResponse, GoogleSchemaTool, GoogleTool } from "./wire.ts";
 
+export type {
+  GenaiClient,
+  GenaiModelParams,
+  GoogleModelOptions,
+  LegacyModelClient,
+  LegacyModelParams,
+} from "./model.ts";
 export type { GoogleNative } from "./parser.ts";
 export type { GoogleToolsOptions } from "./schema.ts";
 export type * from "./wire.ts";
@@ -57,7 +76,40 @@ export const google = defineAdapter({
   toolResults,
   recognises,
   endpoint,
+  conversation,
+  model,
 });
+
+/**
+ * A model for a loop: the user's own client, and the parameters of its requests. Of `@google/generative-ai`, whose model
+ * comes from `getGenerativeModel()`, what is given there (also its tools) is added by the SDK.
+ *
+ * @example google.model(new GoogleGenAI({ apiKey }), { model: "gemini-2.5-flash", config: { temperature: 0 } })
+ */
+function model(
+  this: GoogleAdapter | void,
+  client: GenaiClient,
+  params: GenaiModelParams,
+  options?: GoogleModelOptions,
+): Model<Content>;
+function model(
+  this: GoogleAdapter | void,
+  client: LegacyModelClient,
+  params?: LegacyModelParams,
+  options?: GoogleModelOptions,
+): Model<LegacyContent>;
+function model(
+  this: GoogleAdapter | void,
+  client: GenaiClient | LegacyModelClient,
+  params: GenaiModelParams | LegacyModelParams = {},
+  options?: GoogleModelOptions,
+): Model<any> {
+  // As `this`, so that an adapter that wraps this one reads with what it adds.
+  const adapter = this ?? google;
+  return "models" in client
+    ? genaiModel(adapter, client, params as GenaiModelParams, options)
+    : legacyModel(adapter, client, params as LegacyModelParams, options);
+}
 
 /** The tools as one `Tool` with all declarations. `dialect: "schema"` gives the form of `@google/generative-ai`. */
 function tools(source: ToolSource, options: GoogleToolsOptions & { readonly dialect: "schema" }): GoogleSchemaTool[];

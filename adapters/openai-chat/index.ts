@@ -1,12 +1,26 @@
-import type { ChatCompletion, ChatCompletionChunk } from "openai/resources/chat/completions";
+import type {
+  ChatCompletion,
+  ChatCompletionChunk,
+  ChatCompletionMessageParam,
+} from "openai/resources/chat/completions";
 import { defineAdapter, type EventSource, type ParserSink } from "../../src/adapter.ts";
+import type { Model } from "../../src/model.ts";
 import { parseResponse, readTurn, type ReadOptions } from "../../src/read.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
+import {
+  conversation,
+  chatModel,
+  type ChatAdapter,
+  type ChatClient,
+  type ChatModelOptions,
+  type ChatModelParams,
+} from "./model.ts";
 import { ChatParser, type ChatParserOptions } from "./parser.ts";
 import { toolChoice, toolName, tools } from "./schema.ts";
 import type { WireEvent } from "./wire.ts";
 
+export type { ChatClient, ChatModelOptions, ChatModelParams } from "./model.ts";
 export { wireId, type AssistantMessageOptions } from "./messages.ts";
 export type { ChatParserOptions } from "./parser.ts";
 export type { ToolChoiceOptions, ToolChoiceParams } from "./schema.ts";
@@ -54,6 +68,21 @@ export const openaiChat = defineAdapter({
   toolResults,
   recognises,
   endpoint,
+  conversation,
+  /**
+   * A model for a loop: the user's own client, and the parameters of its requests.
+   *
+   * @example openaiChat.model(new OpenAI(), { model: "gpt-5-mini", reasoning_effort: "low" })
+   */
+  model(
+    this: ChatAdapter | void,
+    client: ChatClient,
+    params: ChatModelParams,
+    options?: ChatModelOptions,
+  ): Model<ChatCompletionMessageParam> {
+    // As `this`, so that an adapter that wraps this one reads with what it adds.
+    return chatModel(this ?? openaiChat, client, params, options);
+  },
 });
 
 function createParser(sink: ParserSink, options?: ChatParserOptions): ChatParser {

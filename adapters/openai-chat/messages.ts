@@ -116,7 +116,8 @@ function contentOf(
   let parts: readonly WirePart[] = native.content;
   // The list begins where the first list came; what is missing at its front came as text before it.
   const listed = parts.reduce((length, { text }) => length + (typeof text === "string" ? text.length : 0), 0);
-  const before = turn.text.slice(0, turn.text.length - listed);
+  // Less than that is the text of a turn in which calls were found in it.
+  const before = turn.text.slice(0, Math.max(0, turn.text.length - listed));
   if (before !== "") parts = [{ type: "text", text: before }, ...parts];
   if (!reasoning) parts = parts.filter(({ type }) => type !== "thinking");
   if (parts.every(({ type }) => type === "text")) return turn.text === "" ? null : turn.text;

@@ -1,12 +1,22 @@
+import type { ResponseInputItem } from "openai/resources/responses/responses";
 import { defineAdapter, type EventSource } from "../../src/adapter.ts";
+import type { Model, ModelOptions } from "../../src/model.ts";
 import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read.ts";
 import type { StreamEvent } from "../../src/stream/events.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
+import {
+  conversation,
+  responsesModel,
+  type ResponsesAdapter,
+  type ResponsesClient,
+  type ResponsesModelParams,
+} from "./model.ts";
 import { createParser } from "./parser.ts";
 import { toolChoice, toolName, tools } from "./schema.ts";
 import type { StreamedEvent, WholeResponse, WireEvent, WireResponse } from "./wire.ts";
 
+export type { ResponsesClient, ResponsesModelParams } from "./model.ts";
 export { resultContent, type ResultParts } from "./messages.ts";
 export type { ToolChoiceFields, ToolChoiceOptions } from "./schema.ts";
 export type { NativeItem, NativeTurn } from "./wire.ts";
@@ -46,6 +56,21 @@ export const openaiResponses = defineAdapter({
   toolResults,
   recognises,
   endpoint,
+  conversation,
+  /**
+   * A model for a loop: the user's own client, and the parameters of its requests.
+   *
+   * @example openaiResponses.model(new OpenAI(), { model: "gpt-5-mini", store: false, include: ["reasoning.encrypted_content"] })
+   */
+  model(
+    this: ResponsesAdapter | void,
+    client: ResponsesClient,
+    params: ResponsesModelParams,
+    options?: ModelOptions,
+  ): Model<ResponseInputItem> {
+    // As `this`, so that an adapter that wraps this one reads with what it adds.
+    return responsesModel(this ?? openaiResponses, client, params, options);
+  },
 });
 
 /** Its events are all called `response.…`; an `error` alone could be anybody's. */

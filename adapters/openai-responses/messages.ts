@@ -19,7 +19,7 @@ import type { NativeTurn, WireItem } from "./wire.ts";
  */
 export function assistantMessage(turn: Turn): ResponseInputItem[] {
   const native = (turn.native ?? { items: [] }) as NativeTurn;
-  const calls = new Map(turn.calls.map((call) => [call.metadata["item"], call]));
+  const calls = new Map<unknown, ToolCall>(turn.calls.map((call) => [call.metadata["item"] ?? call, call]));
   const items: (WireItem | EasyInputMessage)[] = native.items.flatMap(({ key, item, done }) => {
     if (item.type !== "function_call" && item.type !== "custom_tool_call") return [inputItem(item)];
     const call = calls.get(key);

@@ -23,33 +23,39 @@ function start(model: LanguageModel, stream: Stream) {
 
 const full = (model: LanguageModel) => async (stream: Stream) => {
   const calls: Outcome["calls"][number][] = [];
+  let text = "";
   for await (const part of start(model, stream).fullStream) {
-    if (part.type === "tool-call") calls.push({ id: part.toolCallId, name: part.toolName, input: part.input });
+    if (part.type === "text-delta") text += part.text;
+    else if (part.type === "tool-call") calls.push({ id: part.toolCallId, name: part.toolName, input: part.input });
     else if (part.type === "error") throw part.error;
   }
-  return outcome(calls);
+  return outcome(calls, text);
 };
 
 const uiChunks = (model: LanguageModel) => async (stream: Stream) => {
   const calls: Outcome["calls"][number][] = [];
+  let text = "";
   for await (const part of start(model, stream).toUIMessageStream()) {
-    if (part.type === "tool-input-available") {
+    if (part.type === "text-delta") text += part.delta;
+    else if (part.type === "tool-input-available") {
       calls.push({ id: part.toolCallId, name: part.toolName, input: part.input });
     }
   }
-  return outcome(calls);
+  return outcome(calls, text);
 };
 
 const uiMessages = (model: LanguageModel) => async (stream: Stream) => {
   const calls = new Map<string, Outcome["calls"][number]>();
+  let text = "";
   for await (const { parts } of readUIMessageStream({ stream: start(model, stream).toUIMessageStream() })) {
+    text = parts.map((part) => (part.type === "text" ? part.text : "")).join("");
     for (const part of parts) {
       if (!part.type.startsWith("tool-") || !("toolCallId" in part) || part.state !== "input-available") continue;
       const { toolCallId: id, type, input } = part;
       calls.set(id, { id, name: type.slice("tool-".length), input });
     }
   }
-  return outcome([...calls.values()]);
+  return outcome([...calls.values()], text);
 };
 
 export const peers: Peer[] = [
@@ -57,24 +63,28 @@ export const peers: Peer[] = [
     name: "ai, streamText",
     package: "ai",
     quadratic: false,
+    readsText: true,
     wires: { "openai-chat": full(openai), anthropic: full(anthropic) },
   },
   {
     name: "ai, streamText, openai-compatible",
     package: "@ai-sdk/openai-compatible",
     quadratic: false,
+    readsText: true,
     wires: { "openai-chat": full(compatible) },
   },
   {
     name: "ai, UI message chunks",
     package: "ai",
     quadratic: false,
+    readsText: true,
     wires: { "openai-chat": uiChunks(openai), anthropic: uiChunks(anthropic) },
   },
   {
     name: "ai, UI messages",
     package: "ai",
     quadratic: true,
+    readsText: true,
     wires: { "openai-chat": uiMessages(openai), anthropic: uiMessages(anthropic) },
   },
 ];

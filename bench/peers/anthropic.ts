@@ -15,18 +15,24 @@ export const peers: Peer[] = [
     name: "anthropic, raw",
     package: "@anthropic-ai/sdk",
     quadratic: false,
+    readsText: true,
     wires: {
       async anthropic(stream) {
         answer(stream);
         const calls: { id: string; name: string; args: string }[] = [];
+        let text = "";
         for await (const event of await client.messages.create({ ...request, stream: true })) {
           if (event.type === "content_block_start" && event.content_block.type === "tool_use") {
             calls[event.index] = { id: event.content_block.id, name: event.content_block.name, args: "" };
-          } else if (event.type === "content_block_delta" && event.delta.type === "input_json_delta") {
-            calls[event.index]!.args += event.delta.partial_json;
+          } else if (event.type === "content_block_delta") {
+            if (event.delta.type === "input_json_delta") calls[event.index]!.args += event.delta.partial_json;
+            else if (event.delta.type === "text_delta") text += event.delta.text;
           }
         }
-        return outcome(calls.map(({ id, name, args }) => ({ id, name, input: JSON.parse(args) })));
+        return outcome(
+          calls.map(({ id, name, args }) => ({ id, name, input: JSON.parse(args) })),
+          text,
+        );
       },
     },
   },
@@ -34,6 +40,7 @@ export const peers: Peer[] = [
     name: "anthropic, helper",
     package: "@anthropic-ai/sdk",
     quadratic: false,
+    readsText: true,
     wires: {
       async anthropic(stream) {
         answer(stream);
@@ -42,6 +49,7 @@ export const peers: Peer[] = [
           content.flatMap((block) =>
             block.type === "tool_use" ? [{ id: block.id, name: block.name, input: block.input }] : [],
           ),
+          content.map((block) => (block.type === "text" ? block.text : "")).join(""),
         );
       },
     },

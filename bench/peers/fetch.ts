@@ -17,6 +17,6 @@ export const BASE_URL = "http://localhost/v1";
 
 export const PROMPT = "Write the file.";
 
-export function outcome(calls: Outcome["calls"]): Outcome {
-  return { text: "", calls };
+export function outcome(calls: Outcome["calls"], text = ""): Outcome {
+  return { text, calls };
 }

@@ -29,7 +29,7 @@ const concatenated = (model: Model, look: (message: AIMessageChunk) => void) => 
     name,
     input: args,
   }));
-  return outcome(calls);
+  return outcome(calls, message?.text);
 };
 
 const nothing = () => {};
@@ -43,6 +43,7 @@ export const peers: Peer[] = [
     name: "langchain, concat",
     package: "@langchain/core",
     quadratic: false,
+    readsText: true,
     wires: { "openai-chat": concatenated(openai, nothing), anthropic: concatenated(anthropic, nothing) },
   },
   {

@@ -11,11 +11,14 @@ export const peers: Peer[] = [
     name: "openai, raw",
     package: "openai",
     quadratic: false,
+    readsText: true,
     wires: {
       async "openai-chat"(stream) {
         answer(stream);
         const calls: { id: string; name: string; args: string }[] = [];
+        let text = "";
         for await (const chunk of await client.chat.completions.create({ ...request, stream: true })) {
+          text += chunk.choices[0]?.delta.content ?? "";
           for (const { index, id, function: part } of chunk.choices[0]?.delta.tool_calls ?? []) {
             const call = (calls[index] ??= { id: "", name: "", args: "" });
             if (id) call.id = id;
@@ -23,7 +26,10 @@ export const peers: Peer[] = [
             if (part?.arguments) call.args += part.arguments;
           }
         }
-        return outcome(calls.map(({ id, name, args }) => ({ id, name, input: JSON.parse(args) })));
+        return outcome(
+          calls.map(({ id, name, args }) => ({ id, name, input: JSON.parse(args) })),
+          text,
+        );
       },
     },
   },
@@ -31,6 +37,7 @@ export const peers: Peer[] = [
     name: "openai, helper",
     package: "openai",
     quadratic: false,
+    readsText: true,
     wires: {
       async "openai-chat"(stream) {
         answer(stream);
@@ -41,6 +48,7 @@ export const peers: Peer[] = [
               ? [{ id: call.id, name: call.function.name, input: JSON.parse(call.function.arguments) }]
               : [],
           ),
+          choices[0]?.message.content ?? "",
         );
       },
     },

@@ -29,13 +29,15 @@ const claude = model("anthropic-messages", "claude-sonnet-4-6");
 
 async function read(events: AsyncIterable<AssistantMessageEvent>): Promise<Outcome> {
   const calls: Outcome["calls"][number][] = [];
+  let text = "";
   for await (const event of events) {
-    if (event.type === "toolcall_end") {
+    if (event.type === "text_delta") text += event.delta;
+    else if (event.type === "toolcall_end") {
       const { id, name, arguments: input } = event.toolCall;
       calls.push({ id, name, input });
     } else if (event.type === "error") throw new Error(event.error.errorMessage);
   }
-  return outcome(calls);
+  return outcome(calls, text);
 }
 
 export const peers: Peer[] = [
@@ -43,6 +45,7 @@ export const peers: Peer[] = [
     name: "pi-ai, stream",
     package: "@earendil-works/pi-ai",
     quadratic: true,
+    readsText: true,
     note: "the newest that can be installed: later ones need packages that are not published. 1.5.2 has an incremental parser, which is not measured here.",
     wires: {
       "openai-chat"(stream) {

@@ -30,13 +30,15 @@ function start(adapter: Adapter, stream: Stream) {
 const chunks = (adapter: Adapter) => async (stream: Stream) => {
   const names = new Map<string, string>();
   const calls: Outcome["calls"][number][] = [];
+  let text = "";
   for await (const chunk of start(adapter, stream)) {
-    if (chunk.type === "TOOL_CALL_START") names.set(chunk.toolCallId, chunk.toolCallName);
+    if (chunk.type === "TEXT_MESSAGE_CONTENT") text += chunk.delta;
+    else if (chunk.type === "TOOL_CALL_START") names.set(chunk.toolCallId, chunk.toolCallName);
     else if (chunk.type === "TOOL_CALL_END") {
       calls.push({ id: chunk.toolCallId, name: names.get(chunk.toolCallId)!, input: chunk.input });
     } else if (chunk.type === "RUN_ERROR") throw new Error(chunk.message);
   }
-  return outcome(calls);
+  return outcome(calls, text);
 };
 
 const processed = (adapter: Adapter) => async (stream: Stream) => {
@@ -53,6 +55,7 @@ export const peers: Peer[] = [
     name: "tanstack, chat",
     package: "@tanstack/ai",
     quadratic: false,
+    readsText: true,
     wires: { "openai-chat": chunks(openai), anthropic: chunks(anthropic) },
   },
   {

@@ -1,10 +1,12 @@
 #!/usr/bin/env node
 import { isToolError } from "../errors.ts";
 import * as demo from "./demo.ts";
+import * as exec from "./exec.ts";
 import * as record from "./record.ts";
 import * as replay from "./replay.ts";
 import * as schema from "./schema.ts";
 import * as serve from "./serve.ts";
+import * as tools from "./tools.ts";
 import { CommandError } from "./usage-error.ts";
 
 interface Command {
@@ -17,6 +19,8 @@ const commands: Readonly<Record<string, Command>> = {
   serve: { run: serve.serveCommand, usage: serve.usage },
   record: { run: record.recordCommand, usage: record.usage },
   schema: { run: schema.schemaCommand, usage: schema.usage },
+  tools: { run: tools.toolsCommand, usage: tools.usage },
+  exec: { run: exec.execCommand, usage: exec.usage },
   demo: { run: demo.demoCommand, usage: demo.usage },
 };
 

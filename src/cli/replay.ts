@@ -7,17 +7,21 @@ import { openInput, recordingsAt } from "./inputs.ts";
 import { loadTools } from "./tools-file.ts";
 import { parseOptions, speedOf, UsageError } from "./usage-error.ts";
 import { printable } from "./text.ts";
+import { checkNotation, withTextCalls } from "./text-calls.ts";
 import { LEGEND } from "./timeline.ts";
 import { createView, isWatched } from "./view.ts";
 import { adapterNamed, checkWire } from "./wires.ts";
 
-export const usage = `toolstream replay FILE... [--wire NAME] [--tools FILE] [--speed N] [--json]
+export const usage = `toolstream replay FILE... [--wire NAME] [--text NOTATION] [--tools FILE] [--speed N] [--json]
 
 Shows recordings as they happened.
 
   FILE          a recorded body (.sse, .ndjson, .json), the folder of a fixture, a folder of such,
                 or - for the standard input, which is shown as it comes
   --wire NAME   the wire format; recognised from the content when not given
+  --text NOTATION
+                also find calls in the text, written as helpers (Python, in <helpers> blocks), hermes,
+                mistral, qwen-xml, function-tag, kimi, dsml or harmony
   --tools FILE  a JSON array of { name, description, parameters }, or a module that exports tools;
                 without it every tool name is accepted and inputs are not validated
   --speed N     N times as fast as recorded; default: at once. On a terminal a recording without timing
@@ -31,6 +35,7 @@ Exit status 1 when a file could not be read or recognised; the others are shown 
 
 interface ReplayOptions {
   readonly wire: string | undefined;
+  readonly notation: string | undefined;
   readonly tools: readonly Tool[] | undefined;
   readonly speed: number | undefined;
   readonly isJson: boolean;
@@ -43,6 +48,7 @@ export async function replayCommand(args: readonly string[]): Promise<number> {
     allowPositionals: true,
     options: {
       wire: { type: "string" },
+      text: { type: "string" },
       tools: { type: "string" },
       speed: { type: "string" },
       json: { type: "boolean" },
@@ -52,7 +58,9 @@ export async function replayCommand(args: readonly string[]): Promise<number> {
   const speed = speedOf(values.speed);
   const wire = values.wire === undefined ? undefined : adapterNamed(values.wire).name;
   const tools = values.tools === undefined ? undefined : await loadTools(values.tools);
-  const options: ReplayOptions = { wire, tools, speed, isJson: values.json === true };
+  const { text: notation } = values;
+  if (notation !== undefined) checkNotation(notation);
+  const options: ReplayOptions = { wire, notation, tools, speed, isJson: values.json === true };
 
   let status = 0;
   for (const path of positionals) {
@@ -66,12 +74,13 @@ export async function replayCommand(args: readonly string[]): Promise<number> {
 }
 
 /** @returns whether the file could be read and recognised; how its turn ended is another matter */
-async function replayOne(file: string, { wire, tools, speed, isJson }: ReplayOptions): Promise<boolean> {
+async function replayOne(file: string, { wire, notation, tools, speed, isJson }: ReplayOptions): Promise<boolean> {
   try {
     const isPaced = !isJson && isWatched(process.stdout);
     const { adapter, body, bytes } = await openInput(file, { wire, speed, isPaced });
     const text = { isBroken: false };
-    const stream = adapter.read(watchText(body, text), { tools });
+    const reader = notation === undefined ? adapter : await withTextCalls(adapter, notation);
+    const stream = reader.read(watchText(body, text), { tools });
     const turn = isJson ? await stream.done() : await show(`${file} (${adapter.name})`, stream);
     const lost = saysNothing(turn) ? turn.error?.code : undefined;
     if (lost === "connection_lost" && bytes !== undefined) checkWire(bytes, adapter);

@@ -5,11 +5,15 @@ import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../../adapters/openai-responses/index.ts";
 import type { Adapter } from "../adapter.ts";
 import { ToolError } from "../errors.ts";
+import { plainText } from "../text/plain.ts";
 import { createDecoder } from "../wire/index.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Every wire of the command line, by name. */
 export const adapters: readonly Adapter[] = [openaiChat, openaiResponses, anthropic, google, cohere];
+
+/** What a recording may be of: a text alone, too, which is no provider's. */
+const recorded: readonly Adapter[] = [...adapters, plainText];
 
 /** Names that people use for the same wires. */
 const aliases: Readonly<Record<string, string>> = {
@@ -25,7 +29,7 @@ const aliases: Readonly<Record<string, string>> = {
 /** @throws UsageError that names the ones there are */
 export function adapterNamed(name: string): Adapter {
   const wanted = Object.hasOwn(aliases, name) ? aliases[name] : name;
-  const adapter = adapters.find((candidate) => candidate.name === wanted);
+  const adapter = recorded.find((candidate) => candidate.name === wanted);
   if (adapter !== undefined) return adapter;
   const names = adapters.map((known) => known.name).join(", ");
   throw new UsageError(`There is no wire ${JSON.stringify(name)}. The wires are: ${names}.`);
@@ -85,7 +89,7 @@ export function createLook(): Look {
     onEvent(event) {
       if (isDecided()) return;
       seen++;
-      adapter = adapters.find((candidate) => candidate.recognises(event));
+      adapter = recorded.find((candidate) => candidate.recognises(event));
     },
     onError: (error) => (failure ??= error),
   });

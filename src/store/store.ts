@@ -19,13 +19,16 @@ export interface PutOptions {
    * Comparing and writing is one step, between processes too.
    */
   expectedVersion?: number;
-  /** How long the value is kept, in milliseconds; without it: for ever (also when the last one had a limit). */
-  ttlMs?: number;
+  /**
+   * How long the value is kept, in milliseconds. Left out or `null`: for ever, also when the last one had a limit;
+   * `"keep"`: as long as the last one.
+   */
+  ttlMs?: number | "keep" | null;
 }
 
 /** What `delete()` may be told. */
 export interface DeleteOptions {
-  /** Delete only this version. */
+  /** Delete only this version. When nothing is stored there is nothing to delete, and no conflict. */
   expectedVersion?: number;
 }
 
@@ -37,10 +40,13 @@ export interface ListOptions {
   limit?: number;
 }
 
-/** One change under a prefix. The value may have changed again since: read it. */
+/**
+ * One change under a prefix. The value may have changed again since: read it. `missed`: the connection was lost for a
+ * while, `key` is the prefix of the subscription, and anything under it may have changed.
+ */
 export interface StoreChange {
   readonly key: string;
-  readonly type: "put" | "delete";
+  readonly type: "put" | "delete" | "missed";
 }
 
 /**
@@ -53,7 +59,7 @@ export interface StoreChange {
  * subscribe("approval/run_1/", ({ key }) => …)
  * ```
  *
- * Keys are made with {@link storeKey}. A failing backend throws ToolError `store_failed`: whoever asked must then treat
+ * Keys are printable ASCII, made with {@link storeKey}; others are refused with a TypeError. A failing backend throws ToolError `store_failed`: whoever asked must then treat
  * the outcome as unknown, never as "not there".
  */
 export interface Store {
@@ -88,5 +94,15 @@ export interface Store {
  * every level no id can reach into another's keys.
  */
 export function storeKey(...parts: readonly (string | number)[]): string {
-  return parts.map((part) => encodeURIComponent(String(part).toWellFormed())).join("/");
+  return parts.map((part) => encoded(String(part))).join("/");
+}
+
+/** Lone surrogates, which no URI can hold, become `%uD800`: no other text is written so, as a `%` is always `%25`. */
+function encoded(part: string): string {
+  if (part.isWellFormed()) return encodeURIComponent(part);
+  return Array.from(part, (character) =>
+    character.isWellFormed()
+      ? encodeURIComponent(character)
+      : `%u${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  ).join("");
 }

@@ -253,11 +253,13 @@ export class ToolBuffer {
     const outcome =
       chunk.errorType === "truncated"
         ? truncated(state, chunk.error)
-        : failure(
-            state,
-            "rejected",
-            `The provider refused the call of ${name}: ${chunk.error ?? chunk.errorType ?? "it gave no reason"}`,
-          );
+        : chunk.errorType === "unreadable"
+          ? failure(state, "invalid_call", unreadable(name, chunk.error))
+          : failure(
+              state,
+              "rejected",
+              `The provider refused the call of ${name}: ${chunk.error ?? chunk.errorType ?? "it gave no reason"}`,
+            );
     this.#put(state, outcome);
   }
 
@@ -299,7 +301,9 @@ export class ToolBuffer {
         { path: [], message: `the arguments are a JSON object, got ${kindOf(value)}` },
       ]);
     }
-    const checked = safely(() => validate(tool, value, policy, args.repairs));
+    const checked = isDependent(state)
+      ? ({ ok: true, value } as const)
+      : safely(() => validate(tool, value, policy, args.repairs));
     if (!checked.ok) return invalidInput(failedCall(state, value), checked.issues);
     return new ToolUse({
       ...failedCall(state, value),
@@ -377,6 +381,15 @@ function truncated(state: CallState, why?: string): ToolCallError {
 function badArguments(name: string, message: string): string {
   const said = `The arguments of ${name} ${sentence(message)}`;
   return / again\b/.test(message) ? said : `${said} Send the call again.`;
+}
+
+/** It refers to the result of another call, and is validated when that has been filled in: until then it does not run. */
+function isDependent({ metadata }: CallState): boolean {
+  return metadata?.["dependent"] === true;
+}
+
+function unreadable(name: string, why = "it is written in no way that is known"): string {
+  return `The call of ${name} can not be read: ${sentence(why)} Correct it and send it again.`;
 }
 
 /** With a full stop, where it has none. */

@@ -40,9 +40,15 @@ export interface ToolChunk {
   readonly done?: boolean | undefined;
   /** The provider says that this call has failed, in its words. */
   readonly error?: string | undefined;
-  /** `"truncated"` and `"rejected"` are known; any other word is treated as `"rejected"`. */
+  /**
+   * `"truncated"` (it was cut), `"unreadable"` (the model wrote it in a way that can not be read) and `"rejected"` are
+   * known; any other word is treated as `"rejected"`.
+   */
   readonly errorType?: string | undefined;
-  /** What else belongs to the call and goes back with it (signatures, callers); merged into `use.metadata`. */
+  /**
+   * What else belongs to the call and goes back with it (signatures, callers); merged into `use.metadata`.
+   * `dependent: true` says that the arguments refer to the result of another call, and are validated later.
+   */
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 

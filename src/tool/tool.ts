@@ -1,6 +1,7 @@
 import { ToolError } from "../errors.ts";
 import { toSchema, type InferInput, type InferOutput, type SchemaSource } from "../schema/index.ts";
 import type { Schema } from "../schema/types.ts";
+import { policyOf, type ToolPolicy } from "./policy.ts";
 import { ToolUse, type ToolUseInit } from "./use.ts";
 
 /** What running a tool does to the world. `write` unless the tool says otherwise. */
@@ -18,14 +19,27 @@ export interface ToolContext {
   readonly toolName: string;
   /** Fires when the caller gives up; a handler that waits should pass it on. */
   readonly signal: AbortSignal | undefined;
+  /**
+   * To be handed on to whoever keeps the effect, so that a repeated try does not have it twice: the same over all
+   * attempts and processes, another one for every other call.
+   */
+  readonly idempotencyKey: string;
+  /** From 1; grows with each try of the same call. */
+  readonly attempt: number;
+  /** Tells how far the call has come. Resolves when it was told. `async function*` handlers yield it instead. */
+  progress(value: unknown): Promise<void>;
+  /** What the tool's `undo` will need. Stored with the result, and shown to nobody. The last one counts. JSON. */
+  undoData(data: unknown): void;
   readonly [key: string]: unknown;
 }
 
-/** The function behind a tool. May be async. */
+/** The function behind a tool. May be async; an `async function*` yields its progress and returns its result. */
 export type Execute<Input = any, Output = unknown> = (input: Input, context: ToolContext) => Output;
 
 /** What `defineTool()` and `@tool` take. `S` is the kind of input schema, the handler's parameter is inferred from it. */
-export interface ToolDefinition<S extends SchemaSource = SchemaSource, Output = unknown> {
+export interface ToolDefinition<S extends SchemaSource = SchemaSource, Output = unknown> extends ToolPolicy<
+  InferOutput<S>
+> {
   /** As the model sees it: 1 to 128 characters, no white space and no control characters. */
   name: string;
   description?: string;
@@ -44,7 +58,7 @@ export interface ToolDefinition<S extends SchemaSource = SchemaSource, Output = 
 }
 
 /** A tool: defined once, for all providers. Made by {@link defineTool} or `toolsOf()`; frozen. */
-export interface Tool<Input = any, Output = any, ModelInput = any> {
+export interface Tool<Input = any, Output = any, ModelInput = any> extends ToolPolicy<Input> {
   readonly name: string;
   /** Where it comes from: `Weather.getWeather` for a decorated method, else the name. */
   readonly qualifiedName: string;
@@ -119,6 +133,7 @@ export function makeTool<S extends SchemaSource, Output>(
     eager: definition.eager ?? effect === "read",
     repair: definition.repair ?? (effect === "read" ? "coerce" : "syntax"),
     metadata: Object.freeze({ ...metadata }),
+    ...policyOf(definition, effect),
     use: (input, init) => ToolUse.from(tool, input, init),
   };
   return Object.freeze(tool);

@@ -1,4 +1,5 @@
 import { ToolCallError, ToolError, type FailedCall } from "../errors.ts";
+import { isGenerator, settle, type HandlerResult } from "./progress.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 
 /** One mercy that was shown to the arguments of a call, for the log and for the user. */
@@ -36,6 +37,14 @@ export interface ToolUseParts<Input = any, Output = any> extends FailedCall {
   readonly repairs: readonly Repair[];
 }
 
+/** What somebody holds who has taken a {@link ToolUse} to execute it elsewhere. */
+export interface ToolUseHandle<Output = any> {
+  finish(output: HandlerResult<Output>): void;
+  /** An error's message is for the model; a ToolCallError is kept as it is. */
+  fail(reason: unknown): void;
+  release(): void;
+}
+
 /**
  * One complete, validated tool call that can be executed, once.
  *
@@ -60,7 +69,7 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
   /** What else came with the call and goes back with it (signatures, callers). */
   readonly metadata: Readonly<Record<string, unknown>>;
   #state: "new" | "running" | "done" | "failed" = "new";
-  #result: Awaited<Output> | undefined;
+  #result: HandlerResult<Output> | undefined;
   #error: ToolCallError | undefined;
 
   constructor(parts: ToolUseParts<Input, Output>) {
@@ -98,7 +107,7 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
   }
 
   /** What the handler returned; `undefined` until then. */
-  get result(): Awaited<Output> | undefined {
+  get result(): HandlerResult<Output> | undefined {
     return this.#result;
   }
 
@@ -113,16 +122,18 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
   }
 
   /**
-   * Runs the handler, sync or async.
+   * Runs the handler, sync or async. Of an `async function*` the result is what it returns, or the last that it yields
+   * where it returns nothing; what it yields goes to `context.progress`.
    *
    * A failure is also kept in `error`, and reaches the model with `toolResults(turn)`; so a promise that nobody awaits
    * yet, while the stream goes on, does not end the process as an unhandled rejection.
    *
    * @param context what the handler gets as its second argument, beside the call's own ids.
-   * @throws ToolError `external_tool` (the tool has no handler), `already_executed`
+   * @throws ToolError `external_tool` (the tool has no handler), `already_executed`, `unresolved` (it waits for the
+   *   result of another call)
    * @throws ToolCallError `execution_failed` when the handler throws; its error is the `cause`.
    */
-  execute(context?: Partial<ToolContext>): Promise<Awaited<Output>> {
+  execute(context?: Partial<ToolContext>): Promise<HandlerResult<Output>> {
     const execution = this.#run(context);
     execution.catch(() => {});
     return execution;
@@ -144,12 +155,13 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
     } catch (cause) {
       throw this.#fail(cause);
     }
-    if (isPromise(output)) {
-      output.then(undefined, () => {});
+    if (isPromise(output) || isGenerator(output)) {
+      // A generator has not begun yet, and never will.
+      if (isPromise(output)) output.then(undefined, () => {});
       this.#state = "failed";
       throw (this.#error = this.#isAsync());
     }
-    return this.#finish(output as Awaited<Output>);
+    return this.#finish(output as HandlerResult<Output>) as Output;
   }
 
   /**
@@ -158,7 +170,7 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
    * @throws ToolError `already_executed` when there is an outcome, or the handler runs
    * @example use.provideResult(await askTheUser(use.input));
    */
-  provideResult(output: Awaited<Output>): void {
+  provideResult(output: HandlerResult<Output>): void {
     this.#claim();
     this.#finish(output);
   }
@@ -166,7 +178,7 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
   /**
    * Like {@link provideResult}, for an execution that failed.
    *
-   * @param reason for the model to read; an error's message
+   * @param reason for the model to read: an error's message; a ToolCallError is kept as it is
    * @throws ToolError `already_executed`
    */
   provideError(reason: unknown): void {
@@ -174,10 +186,29 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
     this.#fail(reason);
   }
 
-  async #run(context: Partial<ToolContext> | undefined): Promise<Awaited<Output>> {
+  /**
+   * Takes the call for an execution elsewhere: it counts as running until one of the functions is called, so that nobody
+   * else runs it or answers it meanwhile. `release` gives it back as if it had not been taken.
+   *
+   * @throws ToolError `already_executed`, `unresolved`
+   */
+  take(): ToolUseHandle<Output> {
+    this.#checkResolved();
+    this.#claim();
+    this.#state = "running";
+    return {
+      finish: (output) => void this.#finish(output),
+      fail: (reason) => void this.#fail(reason),
+      release: () => void (this.#state = "new"),
+    };
+  }
+
+  async #run(context: Partial<ToolContext> | undefined): Promise<HandlerResult<Output>> {
     const handler = this.#start();
+    const full = this.#context(context);
     try {
-      return this.#finish(await handler(this.input, this.#context(context)));
+      const answer = await handler(this.input, full);
+      return this.#finish((await settle(answer, full.progress, full.signal)) as HandlerResult<Output>);
     } catch (cause) {
       throw this.#fail(cause);
     }
@@ -191,9 +222,19 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
         `Tool ${this.name} is external: its caller executes it and hands the result back with provideResult(). Give defineTool() an execute function to run it here.`,
       );
     }
+    this.#checkResolved();
     this.#claim();
     this.#state = "running";
     return execute;
+  }
+
+  /** Its input has not been validated, since it has places that other results are to fill. */
+  #checkResolved(): void {
+    if (this.metadata["dependent"] !== true) return;
+    throw new ToolError(
+      "unresolved",
+      `Call ${this.#label()} refers to the result of another call: fill it in first, with runBlock() or resolveUse() of toolstream/text-helpers.`,
+    );
   }
 
   /** An outcome is accepted once. */
@@ -209,6 +250,10 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
   #context(context: Partial<ToolContext> | undefined): ToolContext {
     return {
       signal: undefined,
+      idempotencyKey: this.invocationId,
+      attempt: 1,
+      progress: async () => {},
+      undoData: () => {},
       ...context,
       invocationId: this.invocationId,
       toolCallId: this.id,
@@ -216,7 +261,7 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
     };
   }
 
-  #finish(output: Awaited<Output>): Awaited<Output> {
+  #finish(output: HandlerResult<Output>): HandlerResult<Output> {
     this.#state = "done";
     this.#result = output;
     return output;
@@ -224,6 +269,7 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
 
   #fail(cause: unknown): ToolCallError {
     this.#state = "failed";
+    if (cause instanceof ToolCallError && cause.invocationId === this.invocationId) return (this.#error = cause);
     return (this.#error = new ToolCallError("execution_failed", `Tool ${this.name} failed: ${reasonOf(cause)}`, this, {
       cause,
     }));
@@ -271,5 +317,6 @@ function isPromise(value: unknown): value is PromiseLike<unknown> {
 
 /** Known before it runs; other functions that return a promise are found out after. */
 function isAsyncFunction(value: unknown): boolean {
-  return typeof value === "function" && Object.prototype.toString.call(value) === "[object AsyncFunction]";
+  const kind = typeof value === "function" ? Object.prototype.toString.call(value) : "";
+  return kind === "[object AsyncFunction]" || kind === "[object AsyncGeneratorFunction]";
 }

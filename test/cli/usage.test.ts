@@ -3,7 +3,7 @@ import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { run } from "./command.ts";
 
-const commands = ["replay", "serve", "record", "schema", "demo"];
+const commands = ["replay", "serve", "record", "schema", "tools", "exec", "demo"];
 
 describe("toolstream", () => {
   it("lists its commands", async () => {
@@ -24,6 +24,7 @@ describe("toolstream", () => {
     [["replay"], "replay needs at least one file"],
     [["replay", "--frobnicate", "x"], "Unknown option '--frobnicate'"],
     [["replay", "x", "--wire"], "Option '--wire <value>' argument missing"],
+    [["replay", "x", "--text", "xml"], 'There is no notation "xml". The notations are: helpers, hermes,'],
     [["schema", "--tools", "fixtures/tools.json"], "schema needs --tools and --provider"],
     [["schema", "--tools", "fixtures/tools.json", "--provider", "bedrock"], 'There is no wire "bedrock"'],
     [["schema", "x"], "Unexpected argument 'x'"],
@@ -31,6 +32,12 @@ describe("toolstream", () => {
     [["record", "--wire", "openai", "--url", "ftp://x", "--out", "x"], "--url is an http or https URL"],
     [["serve", "a", "b"], "serve takes one folder"],
     [["serve", "--port", "70000"], "--port is a number from 0 to 65535"],
+    [["exec"], "exec takes one tool"],
+    [["exec", "a", "b"], "exec takes one tool"],
+    [["exec", "a", "--input", "{"], "--input is no JSON"],
+    [["exec", "a", "--timeout", "soon"], "--timeout is a number of milliseconds"],
+    [["tools", "--owner", "ada"], "--owner is the number of a user"],
+    [["tools", "--write"], "--write needs --manifest"],
     [["demo", "--live", "bedrock"], 'There is no wire "bedrock"'],
     [["demo", "--model", "x"], "are for --live"],
   ])("refuses %j with status 2, in words", async (args, words) => {

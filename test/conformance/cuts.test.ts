@@ -1,13 +1,13 @@
 import { describe, expect, it } from "vitest";
 import { ToolUse } from "../../src/index.ts";
-import { adapters } from "../adapters.ts";
+import { folderOf, readers } from "../adapters.ts";
 import { fixtureNames, loadFixture, places, plainUse, readPieces, seeded } from "../fixtures.ts";
 
-describe.each(adapters)("$adapter.name", ({ adapter }) => {
-  it.each(fixtureNames(adapter.name))(
+describe.each(readers.map((row) => ({ ...row, folder: folderOf(row) })))("$folder", ({ adapter, folder }) => {
+  it.each(fixtureNames(folder))(
     "%s, cut at every byte, hands out no call that was not complete in the whole, and no write",
     async (name) => {
-      const { bytes, tools } = loadFixture(adapter.name, name);
+      const { bytes, tools } = loadFixture(folder, name);
       const whole = await readPieces(adapter, [bytes], tools);
       const complete = new Map<string, string>();
       const note = (use: ToolUse) => complete.set(use.invocationId, JSON.stringify(plainUse(use)));

@@ -2,20 +2,21 @@ import { describe, expect, it } from "vitest";
 import type { StreamEvent } from "../../src/index.ts";
 import { summarize } from "../../src/testing/index.ts";
 import { createDecoder } from "../../src/wire/index.ts";
-import { adapters, cases } from "../adapters.ts";
+import { adapters, cases, folderOf, readers } from "../adapters.ts";
 import { fixtureNames, loadFixture, plainEvent, readPieces, type Fixture } from "../fixtures.ts";
 
-describe.each(adapters)("$adapter.name", ({ adapter, skips }) => {
-  const names = fixtureNames(adapter.name);
+describe.each(readers.map((row) => ({ ...row, folder: folderOf(row) })))("$folder", (row) => {
+  const { adapter, folder, skips } = row;
+  const names = fixtureNames(folder);
 
-  it.each(cases.filter((name) => skips[name] === undefined))("has a fixture for %s", (name) => {
+  it.each((row.cases ?? cases).filter((name) => skips[name] === undefined))("has a fixture for %s", (name) => {
     expect(names).toContain(name);
   });
 
   for (const [name, reason] of Object.entries(skips)) it.skip(`${name}: ${reason}`, () => {});
 
   describe.each(names)("%s", (name) => {
-    const fixture = loadFixture(adapter.name, name);
+    const fixture = loadFixture(folder, name);
 
     it("gives what is expected", async () => {
       const { turn } = await readPieces(adapter, [fixture.bytes], fixture.tools);
@@ -26,14 +27,14 @@ describe.each(adapters)("$adapter.name", ({ adapter, skips }) => {
       const events = eventsOf(fixture);
       expect(events.some((event) => adapter.recognises(event))).toBe(true);
       const others = adapters.filter(
-        (row) => row.adapter !== adapter && events.some((event) => row.adapter.recognises(event)),
+        (other) => other.adapter.name !== adapter.name && events.some((event) => other.adapter.recognises(event)),
       );
-      expect(others.map((row) => row.adapter.name)).toEqual([]);
+      expect(others.map((other) => other.adapter.name)).toEqual([]);
     });
   });
 
   it("shares nothing between two streams that are read side by side", async () => {
-    const two = ["parallel", "one-call"].map((name) => loadFixture(adapter.name, name));
+    const two = ["parallel", "one-call"].map((name) => loadFixture(folder, name));
     const alone = await Promise.all(two.map((fixture) => readPieces(adapter, [fixture.bytes], fixture.tools)));
     const streams = two.map((fixture) =>
       adapter.read(bytewise(fixture.bytes), { tools: fixture.tools, runId: "run" })[Symbol.asyncIterator](),

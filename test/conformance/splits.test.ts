@@ -1,15 +1,15 @@
 import { describe, expect, it } from "vitest";
 import type { Adapter } from "../../src/index.ts";
-import { adapters } from "../adapters.ts";
+import { folderOf, readers } from "../adapters.ts";
 import { fixtureNames, loadFixture, places, plainEvent, readPieces, seeded, type Fixture } from "../fixtures.ts";
 
 const RANDOM_SPLITS = 200;
 
-describe.each(adapters)("$adapter.name", ({ adapter }) => {
-  it.each(fixtureNames(adapter.name))(
+describe.each(readers.map((row) => ({ ...row, folder: folderOf(row) })))("$folder", ({ adapter, folder }) => {
+  it.each(fixtureNames(folder))(
     "%s gives the same events byte by byte, at every split and at random splits",
     async (name) => {
-      const fixture = loadFixture(adapter.name, name);
+      const fixture = loadFixture(folder, name);
       const { bytes } = fixture;
       const random = seeded(bytes.length);
       const whole = await plainEvents(adapter, [bytes], fixture);

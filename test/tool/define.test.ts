@@ -146,7 +146,17 @@ describe("a ToolUse made by hand", () => {
     const tool = defineTool({ name: "look", inputSchema: {}, execute: (_input, context) => void (seen = context) });
     const { signal } = new AbortController();
     tool.use({}, { id: "call_1", invocationId: "run-0-0" }).executeSync({ signal, tenant: "t", toolCallId: "other" });
-    expect(seen).toEqual({ invocationId: "run-0-0", toolCallId: "call_1", toolName: "look", signal, tenant: "t" });
+    expect(seen).toEqual({
+      invocationId: "run-0-0",
+      toolCallId: "call_1",
+      toolName: "look",
+      signal,
+      tenant: "t",
+      idempotencyKey: "run-0-0",
+      attempt: 1,
+      progress: expect.any(Function),
+      undoData: expect.any(Function),
+    });
   });
 
   it("keeps the result", async () => {

@@ -1,0 +1,62 @@
+/**
+ * What a bundler makes of each subpath, minified and compressed with brotli: `npm run size`, after a build.
+ *
+ * The limits are a little above what was measured. Whoever passes one looks for what came in before raising it.
+ */
+import manifest from "./package.json" with { type: "json" };
+
+/** Subpath to limit. Dependencies are in it, optional peers are not. */
+const limits = {
+  ".": "40 kB",
+  "./openai-chat": "49 kB",
+  "./openai-responses": "49 kB",
+  "./anthropic": "49 kB",
+  "./google": "51 kB",
+  "./cohere": "47 kB",
+  "./text-json": "49 kB",
+  "./text-helpers": "49 kB",
+  "./approvals": "26 kB",
+  "./bullmq": "21 kB",
+  "./executable": "26 kB",
+  "./execute": "33 kB",
+  "./execute/telemetry": "1.5 kB",
+  "./run": "53 kB",
+  "./mcp": "21 kB",
+  "./replay": "6 kB",
+  "./store": "4.5 kB",
+  "./store/redis": "4.5 kB",
+  "./store/sqlite": "4 kB",
+  "./testing": "3.5 kB",
+  "./zod3": "2 kB",
+};
+
+/** The library and one adapter, as an app has them, without those who validate: a Standard Schema library does that. */
+const validators = ["@cfworker/json-schema"];
+
+const subpaths = Object.entries(manifest.exports).filter(([, target]) => typeof target !== "string");
+
+for (const [path] of subpaths) {
+  if (limits[path] === undefined) throw new Error(`${path} has no limit in .size-limit.js: add one.`);
+}
+
+export default [
+  {
+    name: "toolstream and toolstream/openai-chat, without validators",
+    path: manifest.exports["."].default,
+    import: {
+      [manifest.exports["."].default]: "*",
+      [manifest.exports["./openai-chat"].default]: "{ openaiChat }",
+    },
+    ignore: validators,
+    limit: "45 kB",
+  },
+  ...subpaths.map(([path, target]) => ({
+    name: path.replace(/^\./, "toolstream"),
+    path: target.default,
+    limit: limits[path],
+  })),
+].map((check) => ({
+  ...check,
+  // Node's own modules are in no bundle.
+  modifyEsbuildConfig: (config) => ({ ...config, platform: "node" }),
+}));

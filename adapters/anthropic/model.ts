@@ -1,0 +1,117 @@
+import type {
+  ContentBlockParam,
+  MessageCreateParamsStreaming,
+  MessageParam,
+  RawMessageStreamEvent,
+  TextBlockParam,
+  ImageBlockParam,
+  ToolResultBlockParam,
+} from "@anthropic-ai/sdk/resources/messages";
+import type { Adapter } from "../../src/adapter.ts";
+import type { Conversation, Model, ModelOptions } from "../../src/model.ts";
+import { openTurn, responseInfo } from "../../src/open-turn.ts";
+import { pairMessages, type PairingRules } from "../../src/pairing.ts";
+import { outputText } from "../../src/stream/history.ts";
+import { resultContent } from "./messages.ts";
+
+/** The part of the `@anthropic-ai/sdk` client that is used: `Anthropic`, or its clients for other clouds. */
+export interface MessagesClient {
+  readonly messages: {
+    create(
+      body: MessageCreateParamsStreaming,
+      options?: { signal?: AbortSignal },
+    ): {
+      withResponse(): Promise<{
+        data: AsyncIterable<RawMessageStreamEvent>;
+        response: Response;
+        request_id: string | null | undefined;
+      }>;
+    };
+  };
+}
+
+/** This adapter, or one that wraps it. */
+export type MessagesAdapter = Adapter<any, any, any, MessageParam>;
+
+/** The parameters of `client.messages.create()`, without those that each turn brings. */
+export type MessagesModelParams = Omit<MessageCreateParamsStreaming, "messages" | "tools" | "stream">;
+
+/** A model at the user's own client. */
+export function messagesModel(
+  adapter: MessagesAdapter,
+  client: MessagesClient,
+  params: MessagesModelParams,
+  options: ModelOptions = {},
+): Model<MessageParam> {
+  const { parallel, limits, repair } = options;
+  return {
+    ...conversation,
+    adapter,
+    open({ messages, tools = [], instructions, toolChoice, signal, runId }) {
+      const offered = adapter.tools(tools, options);
+      const body: MessageCreateParamsStreaming = {
+        ...params,
+        messages: [...messages],
+        ...(instructions !== undefined && { system: instructions }),
+        ...(offered.length > 0 && { tools: offered }),
+        ...(toolChoice !== undefined && adapter.toolChoice(toolChoice, parallel === undefined ? {} : { parallel })),
+        stream: true,
+      };
+      return openTurn<RawMessageStreamEvent>(
+        (source) => adapter.read(source, { tools, signal, runId, limits, repair }),
+        async (abort) => {
+          const opened = await client.messages.create(body, { signal: abort }).withResponse();
+          const { data, response, request_id } = opened;
+          return { events: data, response: responseInfo(response.status, response.headers, request_id) };
+        },
+      );
+    },
+  };
+}
+
+export const conversation: Conversation<MessageParam> = {
+  userMessage: (text) => ({ role: "user", content: text }),
+  pair: (messages) => pairMessages(messages, PAIRING),
+  // https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
+  goesOn: ({ providerFinishReason }) => providerFinishReason === "pause_turn",
+  imageResult: (output, images) =>
+    resultContent([
+      { type: "text", text: outputText(output) } satisfies TextBlockParam,
+      ...images.map(({ mediaType, data }): ImageBlockParam => ({
+        type: "image",
+        source: { type: "base64", media_type: mediaType as "image/png", data },
+      })),
+    ]),
+};
+
+const PAIRING: PairingRules<MessageParam> = {
+  joinsTurns: true,
+  parts(message) {
+    const { role, content } = message;
+    const blocks = typeof content === "string" ? [] : content;
+    const isModels = role === "assistant";
+    const calls = blocks.flatMap((block) => (block.type === "tool_use" ? [{ id: block.id, name: block.name }] : []));
+    const results = isModels ? [] : blocks.filter(isResult);
+    if (results.length === 0) return { isModels, calls: isModels ? calls : [], results: [], rest: message };
+    const others = blocks.filter((block) => !isResult(block));
+    return {
+      isModels,
+      calls: [],
+      results: results.map((block) => ({ id: block.tool_use_id, name: "", message: userMessage([block]) })),
+      rest: others.length === 0 ? undefined : userMessage(others),
+      // The API wants them first: https://platform.claude.com/docs/en/agents-and-tools/tool-use/handle-tool-calls
+      isMixed: !blocks.slice(0, results.length).every(isResult),
+    };
+  },
+  missing: ({ id }, text) =>
+    userMessage([{ type: "tool_result", tool_use_id: id, content: text, is_error: true } as ToolResultBlockParam]),
+  join: (messages) => [userMessage(messages.flatMap(({ content }) => content as ContentBlockParam[]))],
+};
+
+function isResult(block: ContentBlockParam): block is ToolResultBlockParam {
+  return block.type === "tool_result";
+}
+
+function userMessage(content: ContentBlockParam[]): MessageParam {
+  return { role: "user", content };
+}

@@ -1,0 +1,81 @@
+import type { Cohere } from "cohere-ai";
+import type { Adapter, ToolChoice, ToolsOptions } from "../../src/adapter.ts";
+import type { Conversation, Model, ModelOptions } from "../../src/model.ts";
+import { openTurn, responseInfo } from "../../src/open-turn.ts";
+import { pairMessages, type PairingRules } from "../../src/pairing.ts";
+import type { ToolSource } from "../../src/tool/tool-set.ts";
+
+/** The part of the `cohere-ai` client that is used: `CohereClientV2`. */
+export interface CohereModelClient {
+  chatStream(
+    request: Cohere.V2ChatStreamRequest,
+    options?: { abortSignal?: AbortSignal },
+  ): PromiseLike<AsyncIterable<Cohere.V2ChatStreamResponse>> & {
+    /** Since version 7.18. */
+    withRawResponse?(): Promise<{
+      data: AsyncIterable<Cohere.V2ChatStreamResponse>;
+      rawResponse: { readonly status: number; readonly headers: unknown };
+    }>;
+  };
+}
+
+/** The parameters of `client.chatStream()`, without those that each turn brings. */
+export type CohereModelParams = Omit<Cohere.V2ChatStreamRequest, "messages" | "tools" | "strictTools">;
+
+/** What of the adapter is needed: it can not name the tools that may be called but by leaving out the others. */
+export interface CohereAdapter extends Adapter<any, any, any, Cohere.ChatMessageV2> {
+  request(tools: ToolSource, options?: ToolsOptions & { readonly choice?: ToolChoice }): object;
+}
+
+/** A model at the user's own client. */
+export function cohereModel(
+  adapter: CohereAdapter,
+  client: CohereModelClient,
+  params: CohereModelParams,
+  options: ModelOptions = {},
+): Model<Cohere.ChatMessageV2> {
+  const { limits, repair, strict, onLoss } = options;
+  const toolsOptions = { ...(strict !== undefined && { strict }), ...(onLoss !== undefined && { onLoss }) };
+  return {
+    ...conversation,
+    adapter,
+    open({ messages, tools = [], instructions, toolChoice, signal, runId }) {
+      const body: Cohere.V2ChatStreamRequest = {
+        ...params,
+        messages: [
+          ...(instructions === undefined ? [] : [{ role: "system" as const, content: instructions }]),
+          ...messages,
+        ],
+        ...adapter.request(tools, { ...toolsOptions, ...(toolChoice !== undefined && { choice: toolChoice }) }),
+      };
+      return openTurn<Cohere.V2ChatStreamResponse>(
+        (source) => adapter.read(source, { tools, signal, runId, limits, repair }),
+        async (abort) => {
+          const asked = client.chatStream(body, { abortSignal: abort });
+          if (asked.withRawResponse === undefined) return { events: await asked };
+          const { data, rawResponse } = await asked.withRawResponse();
+          return { events: data, response: responseInfo(rawResponse.status, rawResponse.headers) };
+        },
+      );
+    },
+  };
+}
+
+export const conversation: Conversation<Cohere.ChatMessageV2> = {
+  userMessage: (text) => ({ role: "user", content: text }),
+  pair: (messages) => pairMessages(messages, PAIRING),
+};
+
+const PAIRING: PairingRules<Cohere.ChatMessageV2> = {
+  joinsTurns: false,
+  parts(message) {
+    if (message.role === "assistant") {
+      const calls = (message.toolCalls ?? []).map(({ id, function: called }) => ({ id, name: called?.name ?? "" }));
+      return { isModels: true, calls, results: [], rest: message };
+    }
+    if (message.role !== "tool") return { isModels: false, calls: [], results: [], rest: message };
+    const result = { id: message.toolCallId, name: "", message };
+    return { isModels: false, calls: [], results: [result], rest: undefined };
+  },
+  missing: ({ id }, text) => ({ role: "tool", toolCallId: id, content: JSON.stringify({ error: text }) }),
+};

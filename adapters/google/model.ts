@@ -1,0 +1,186 @@
+import type { Content, GenerateContentConfig, GenerateContentParameters, GenerateContentResponse } from "@google/genai";
+import type {
+  Content as LegacyContent,
+  EnhancedGenerateContentResponse,
+  GenerateContentRequest,
+} from "@google/generative-ai";
+import type { Adapter, ToolChoice } from "../../src/adapter.ts";
+import type { Conversation, Model, ModelOptions, ModelRequest } from "../../src/model.ts";
+import { openTurn, responseInfo, type Opened } from "../../src/open-turn.ts";
+import { pairMessages, type PairingRules } from "../../src/pairing.ts";
+import type { ToolSource } from "../../src/tool/tool-set.ts";
+import type { GoogleContent, GoogleEvent, GoogleFunctionResponsePart, GooglePart } from "./wire.ts";
+
+/** The part of the `@google/genai` client that is used. */
+export interface GenaiClient {
+  readonly models: {
+    generateContentStream(params: GenerateContentParameters): Promise<AsyncIterable<GenerateContentResponse>>;
+  };
+}
+
+/** The parameters of `ai.models.generateContentStream()`, without those that each turn brings. */
+export type GenaiModelParams = Omit<GenerateContentParameters, "contents" | "config"> & {
+  config?: Omit<GenerateContentConfig, "tools" | "abortSignal">;
+};
+
+/** A model of `@google/generative-ai`: what `genAI.getGenerativeModel()` gives, made without tools. */
+export interface LegacyModelClient {
+  generateContentStream(
+    request: GenerateContentRequest,
+    options?: { signal?: AbortSignal },
+  ): Promise<{ stream: AsyncIterable<EnhancedGenerateContentResponse>; response: Promise<unknown> }>;
+}
+
+/** The request of `model.generateContentStream()`, without what each turn brings. */
+export type LegacyModelParams = Omit<GenerateContentRequest, "contents" | "tools">;
+
+export interface GoogleModelOptions extends ModelOptions {
+  /** With `toolChoice: "auto"`: calls are held to their declarations. */
+  readonly strict?: boolean;
+}
+
+/** What of the adapter is needed. */
+export interface GoogleAdapter extends Adapter<any, any, any, GoogleContent> {
+  tools(tools: ToolSource, options?: object): any[];
+  toolChoice(
+    choice: ToolChoice,
+    options?: { readonly parallel?: boolean; readonly strict?: boolean },
+  ): Record<string, unknown>;
+}
+
+/** A model at the user's own client of `@google/genai`. */
+export function genaiModel(
+  adapter: GoogleAdapter,
+  client: GenaiClient,
+  params: GenaiModelParams,
+  options: GoogleModelOptions = {},
+): Model<Content> {
+  return modelOf<Content>(adapter, options, (request) => {
+    const { tools, toolConfig, instructions } = fieldsOf(adapter, request, options, "json-schema");
+    return async (abortSignal) => {
+      const stream = await client.models.generateContentStream({
+        ...params,
+        contents: [...request.messages],
+        config: {
+          ...params.config,
+          ...(instructions !== undefined && { systemInstruction: instructions }),
+          ...(tools.length > 0 && { tools }),
+          ...toolConfig,
+          abortSignal,
+        },
+      });
+      return {
+        events: stream as AsyncIterable<GoogleEvent>,
+        // It hangs the headers on each chunk, and tells no status.
+        responseOf: (event) => {
+          const { headers } = (event as GenerateContentResponse).sdkHttpResponse ?? {};
+          return headers === undefined ? undefined : responseInfo(200, headers);
+        },
+      };
+    };
+  });
+}
+
+/** A model at the user's own model of `@google/generative-ai`, which tells nothing of headers. */
+export function legacyModel(
+  adapter: GoogleAdapter,
+  client: LegacyModelClient,
+  params: LegacyModelParams = {},
+  options: GoogleModelOptions = {},
+): Model<LegacyContent> {
+  return modelOf<LegacyContent>(adapter, options, (request) => {
+    const { tools, toolConfig, instructions } = fieldsOf(adapter, request, options, "schema");
+    return async (signal) => {
+      const { stream, response } = await client.generateContentStream(
+        {
+          ...params,
+          contents: [...request.messages],
+          // Text alone it sends as it is, and the API refuses that.
+          ...(instructions !== undefined && { systemInstruction: { role: "system", parts: [{ text: instructions }] } }),
+          ...(tools.length > 0 && { tools }),
+          ...toolConfig,
+        },
+        { signal },
+      );
+      // The other half of the SDK's answer: it rejects where the stream does.
+      response.catch(() => {});
+      return { events: stream as AsyncIterable<GoogleEvent> };
+    };
+  });
+}
+
+type Ask = (signal: AbortSignal) => Promise<Opened<GoogleEvent>>;
+
+function modelOf<Message extends Content | LegacyContent>(
+  adapter: GoogleAdapter,
+  { limits, repair }: GoogleModelOptions,
+  askOf: (request: ModelRequest<Message>) => Ask,
+): Model<Message> {
+  return {
+    ...(conversation as unknown as Conversation<Message>),
+    adapter: adapter as unknown as Adapter<any, any, any, Message>,
+    open(request) {
+      const ask = askOf(request);
+      const { tools = [], signal, runId } = request;
+      return openTurn<GoogleEvent>((source) => adapter.read(source, { tools, signal, runId, limits, repair }), ask);
+    },
+  };
+}
+
+function fieldsOf(
+  adapter: GoogleAdapter,
+  { tools = [], toolChoice, instructions }: ModelRequest,
+  { strict, onLoss }: GoogleModelOptions,
+  dialect: "json-schema" | "schema",
+) {
+  return {
+    tools: adapter.tools(tools, { dialect, ...(onLoss !== undefined && { onLoss }) }).filter(declares),
+    toolConfig: toolChoice === undefined ? {} : adapter.toolChoice(toolChoice, strict === undefined ? {} : { strict }),
+    instructions,
+  };
+}
+
+/** No tools are no `Tool`: one without declarations is refused. */
+function declares(tool: { functionDeclarations?: readonly unknown[] }): boolean {
+  return (tool.functionDeclarations?.length ?? 0) > 0;
+}
+
+export const conversation: Conversation<GoogleContent> = {
+  userMessage: (text) => ({ role: "user", parts: [{ text }] }),
+  pair: (messages) => pairMessages(messages, PAIRING),
+};
+
+const PAIRING: PairingRules<GoogleContent> = {
+  joinsTurns: true,
+  inOneMessage: true,
+  parts(content) {
+    const parts = content.parts ?? [];
+    if (content.role === "model") {
+      const calls = parts.flatMap((part) => ("functionCall" in part ? [named(part.functionCall)] : []));
+      return { isModels: true, calls, results: [], rest: content };
+    }
+    const results = parts.filter(isResponse);
+    if (results.length === 0) return { isModels: false, calls: [], results: [], rest: content };
+    const others = parts.filter((part) => !isResponse(part));
+    return {
+      isModels: false,
+      calls: [],
+      results: results.map((part) => ({ ...named(part.functionResponse), message: { role: "user", parts: [part] } })),
+      rest: others.length === 0 ? undefined : { ...content, parts: others },
+      isMixed: !parts.slice(0, results.length).every(isResponse),
+    };
+  },
+  missing({ id, name }, text) {
+    const functionResponse = { ...(id !== "" && { id }), name, response: { error: text } };
+    return { role: "user", parts: [{ functionResponse }] };
+  },
+  join: (contents) => [{ role: "user", parts: contents.flatMap(({ parts }) => parts) }],
+};
+
+function isResponse(part: GooglePart): part is GoogleFunctionResponsePart {
+  return "functionResponse" in part && part.functionResponse !== undefined;
+}
+
+function named({ id, name }: { id?: string; name?: string }): { id: string; name: string } {
+  return { id: id ?? "", name: name ?? "" };
+}

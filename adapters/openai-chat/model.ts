@@ -1,0 +1,105 @@
+import type {
+  ChatCompletionChunk,
+  ChatCompletionCreateParamsStreaming,
+  ChatCompletionMessageParam,
+} from "openai/resources/chat/completions";
+import type { Adapter } from "../../src/adapter.ts";
+import type { Conversation, Model, ModelOptions } from "../../src/model.ts";
+import { openTurn, responseInfo } from "../../src/open-turn.ts";
+import { pairMessages, type PairingRules } from "../../src/pairing.ts";
+
+/** The part of the `openai` client that is used: `OpenAI`, `AzureOpenAI`, or a client of another server's. */
+export interface ChatClient {
+  readonly chat: {
+    readonly completions: {
+      create(
+        body: ChatCompletionCreateParamsStreaming,
+        options?: { signal?: AbortSignal },
+      ): {
+        withResponse(): Promise<{ data: AsyncIterable<ChatCompletionChunk>; response: Response; request_id: unknown }>;
+      };
+    };
+  };
+}
+
+/** This adapter, or one that wraps it. */
+export type ChatAdapter = Adapter<any, any, any, ChatCompletionMessageParam>;
+
+/** The parameters of `client.chat.completions.create()`, without those that each turn brings. */
+export type ChatModelParams = Omit<ChatCompletionCreateParamsStreaming, "messages" | "tools" | "stream">;
+
+export interface ChatModelOptions extends ModelOptions {
+  /** The role under which `instructions` go. Newer models of OpenAI's call it `developer`. Default `system`. */
+  readonly instructionsRole?: "system" | "developer";
+}
+
+/** A model at the user's own client. Usage is asked for, unless `params.stream_options` says otherwise. */
+export function chatModel(
+  adapter: ChatAdapter,
+  client: ChatClient,
+  params: ChatModelParams,
+  options: ChatModelOptions = {},
+): Model<ChatCompletionMessageParam> {
+  const { instructionsRole = "system", parallel, limits, repair } = options;
+  return {
+    ...conversation,
+    adapter,
+    open({ messages, tools = [], instructions, toolChoice, signal, runId }) {
+      const offered = adapter.tools(tools, options);
+      const body: ChatCompletionCreateParamsStreaming = {
+        stream_options: { include_usage: true },
+        ...params,
+        messages: [
+          ...(instructions === undefined ? [] : [{ role: instructionsRole, content: instructions }]),
+          ...messages,
+        ],
+        ...(offered.length > 0 && { tools: offered }),
+        ...(toolChoice !== undefined && adapter.toolChoice(toolChoice, parallel === undefined ? {} : { parallel })),
+        stream: true,
+      };
+      return openTurn<ChatCompletionChunk>(
+        (source) => adapter.read(source, { tools, signal, runId, limits, repair }),
+        async (abort) => {
+          const { data, response } = await client.chat.completions.create(body, { signal: abort }).withResponse();
+          return { events: data, response: responseInfo(response.status, response.headers) };
+        },
+      );
+    },
+  };
+}
+
+export const conversation: Conversation<ChatCompletionMessageParam> = {
+  userMessage: (text) => ({ role: "user", content: text }),
+  pair: (messages) => pairMessages(messages, PAIRING),
+};
+
+const PAIRING: PairingRules<ChatCompletionMessageParam> = {
+  joinsTurns: false,
+  parts(message) {
+    switch (message.role) {
+      case "assistant": {
+        const calls = (message.tool_calls ?? []).map((call) => ({
+          id: call.id,
+          name: call.type === "custom" ? call.custom.name : call.function.name,
+        }));
+        const legacy = message.function_call ?? undefined;
+        if (legacy !== undefined) calls.push({ id: "", name: legacy.name });
+        return { isModels: true, calls, results: [], rest: message };
+      }
+      case "tool":
+        return answer({ id: message.tool_call_id, name: "", message });
+      case "function":
+        return answer({ id: "", name: message.name, message });
+      default:
+        return { isModels: false, calls: [], results: [], rest: message };
+    }
+  },
+  missing({ id, name }, text) {
+    const content = JSON.stringify({ error: text });
+    return id === "" ? { role: "function", name, content } : { role: "tool", tool_call_id: id, content };
+  },
+};
+
+function answer(result: { id: string; name: string; message: ChatCompletionMessageParam }) {
+  return { isModels: false, calls: [], results: [result], rest: undefined };
+}

@@ -1,0 +1,111 @@
+import type {
+  ResponseCreateParamsStreaming,
+  ResponseInputItem,
+  ResponseStreamEvent,
+} from "openai/resources/responses/responses";
+import type { Adapter } from "../../src/adapter.ts";
+import type { Conversation, Model, ModelOptions } from "../../src/model.ts";
+import { openTurn, responseInfo } from "../../src/open-turn.ts";
+import { pairMessages, type PairingRules } from "../../src/pairing.ts";
+import { outputText } from "../../src/stream/history.ts";
+import { resultContent } from "./messages.ts";
+
+/** The part of the `openai` client that is used. */
+export interface ResponsesClient {
+  readonly responses: {
+    create(
+      body: ResponseCreateParamsStreaming,
+      options?: { signal?: AbortSignal },
+    ): {
+      withResponse(): Promise<{ data: AsyncIterable<ResponseStreamEvent>; response: Response; request_id: unknown }>;
+    };
+  };
+}
+
+/** This adapter, or one that wraps it. */
+export type ResponsesAdapter = Adapter<any, any, any, ResponseInputItem>;
+
+/** The parameters of `client.responses.create()`, without those that each turn brings. */
+export type ResponsesModelParams = Omit<ResponseCreateParamsStreaming, "input" | "tools" | "stream">;
+
+/** A model at the user's own client. */
+export function responsesModel(
+  adapter: ResponsesAdapter,
+  client: ResponsesClient,
+  params: ResponsesModelParams,
+  options: ModelOptions = {},
+): Model<ResponseInputItem> {
+  const { parallel, limits, repair } = options;
+  // Then the history is at the provider, and with it the calls of the first results.
+  const keepsOrphans = isGiven(params.previous_response_id) || isGiven(params.conversation);
+  return {
+    ...conversation,
+    adapter,
+    open({ messages, tools = [], instructions, toolChoice, signal, runId }) {
+      const offered = adapter.tools(tools, options);
+      const body: ResponseCreateParamsStreaming = {
+        ...params,
+        input: [...messages],
+        ...(instructions !== undefined && { instructions }),
+        ...(offered.length > 0 && { tools: offered }),
+        ...(toolChoice !== undefined && adapter.toolChoice(toolChoice, parallel === undefined ? {} : { parallel })),
+        stream: true,
+      };
+      return openTurn<ResponseStreamEvent>(
+        (source) => adapter.read(source, { tools, signal, runId, limits, repair }),
+        async (abort) => {
+          const { data, response } = await client.responses.create(body, { signal: abort }).withResponse();
+          return { events: data, response: responseInfo(response.status, response.headers) };
+        },
+      );
+    },
+    pair: (messages) => pairMessages(messages, { ...PAIRING, keepsOrphans }),
+  };
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+export const conversation: Conversation<ResponseInputItem> = {
+  userMessage: (text) => ({ role: "user", content: text }),
+  pair: (messages) => pairMessages(messages, PAIRING),
+  imageResult: (output, images) =>
+    resultContent([
+      { type: "input_text", text: outputText(output) },
+      ...images.map(({ mediaType, data }) => ({
+        type: "input_image" as const,
+        image_url: `data:${mediaType};base64,${data}`,
+        detail: "auto" as const,
+      })),
+    ]),
+};
+
+const PAIRING: PairingRules<ResponseInputItem> = {
+  joinsTurns: true,
+  parts(item) {
+    switch (item.type) {
+      case "function_call":
+      case "custom_tool_call":
+        return { isModels: true, calls: [{ id: item.call_id, name: kindOf(item.type) }], results: [], rest: item };
+      case "function_call_output":
+      case "custom_tool_call_output": {
+        const result = { id: item.call_id ?? "", name: kindOf(item.type), message: item };
+        return { isModels: false, calls: [], results: [result], rest: undefined };
+      }
+      default: {
+        // Reasoning and the items of hosted tools have no role, and belong to a turn of the model's.
+        const isModels = !("role" in item) || item.role === "assistant";
+        return { isModels, calls: [], results: [], rest: item };
+      }
+    }
+  },
+  missing({ id, name }, text) {
+    const output = JSON.stringify({ error: text });
+    return { type: name === "custom" ? "custom_tool_call_output" : "function_call_output", call_id: id, output };
+  },
+};
+
+function kindOf(type: string): string {
+  return type.startsWith("custom") ? "custom" : "function";
+}

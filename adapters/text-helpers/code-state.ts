@@ -1,0 +1,91 @@
+/**
+ * Whether a place in Python code, read character by character, is code, or inside a string or a comment. That is all of
+ * Python that has to be known to find the end of a block; a tag in a comment ends it, since nobody would write about the tag there.
+ */
+export class CodeState {
+  #state: "code" | "comment" | "opening" | "string" = "code";
+  #quote = 0;
+  #isTriple = false;
+  /** Quotes in a row: of an opening, or of the end of a triple string. */
+  #run = 0;
+  #isEscaped = false;
+
+  /** What comes next is in a string, unless it is a quote. */
+  get isString(): boolean {
+    return this.#state === "string" || (this.#state === "opening" && this.#run === 1);
+  }
+
+  get isCode(): boolean {
+    return this.#state === "code";
+  }
+
+  see(code: number): void {
+    switch (this.#state) {
+      case "comment":
+        if (code === NEWLINE) this.#state = "code";
+        return;
+      case "opening":
+        if (code === this.#quote) {
+          if (++this.#run === 3) this.#begin(true);
+          return;
+        }
+        // One quote has begun a string, two were an empty one.
+        if (this.#run === 2) this.#state = "code";
+        else this.#begin(false);
+        return this.see(code);
+      case "string":
+        return this.#seeInString(code);
+      case "code":
+        if (code === HASH) this.#state = "comment";
+        else if (code === DOUBLE || code === SINGLE) {
+          this.#state = "opening";
+          this.#quote = code;
+          this.#run = 1;
+        }
+    }
+  }
+
+  #begin(isTriple: boolean): void {
+    this.#state = "string";
+    this.#isTriple = isTriple;
+    this.#run = 0;
+    this.#isEscaped = false;
+  }
+
+  #seeInString(code: number): void {
+    if (this.#isEscaped) {
+      this.#isEscaped = false;
+      this.#run = 0;
+    } else if (code === BACKSLASH) {
+      this.#isEscaped = true;
+      this.#run = 0;
+    } else if (code === this.#quote) {
+      if (!this.#isTriple || ++this.#run === 3) this.#state = "code";
+    } else {
+      this.#run = 0;
+      // A string with one quote ends with its line, closed or not.
+      if (code === NEWLINE && !this.#isTriple) this.#state = "code";
+    }
+  }
+}
+
+/** How deep the brackets of some code nest: found before a grammar is asked, which takes long for very many. */
+export function nestingOf(text: string): number {
+  const state = new CodeState();
+  let depth = 0;
+  let deepest = 0;
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    state.see(code);
+    if (!state.isCode) continue;
+    if (code === 40 || code === 91 || code === 123) deepest = Math.max(deepest, ++depth);
+    else if (code === 41 || code === 93 || code === 125) depth--;
+  }
+  return deepest;
+}
+
+const NEWLINE = 10;
+const DOUBLE = 34;
+const HASH = 35;
+const SINGLE = 39;
+const BACKSLASH = 92;

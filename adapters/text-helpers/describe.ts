@@ -1,0 +1,83 @@
+import { isRecord } from "../../src/schema/json.ts";
+import type { JsonSchema } from "../../src/schema/types.ts";
+import type { ToolDescription } from "../../src/text/dialect.ts";
+
+/** Tools as Python functions without a body: what a model that knows Python reads best. */
+export function signatures(tools: readonly ToolDescription[]): string {
+  return tools.map(signature).join("\n\n");
+}
+
+function signature({ name, description, parameters }: ToolDescription): string {
+  const properties = isRecord(parameters["properties"]) ? parameters["properties"] : {};
+  const required = Array.isArray(parameters["required"]) ? parameters["required"] : [];
+  const list = Object.entries(properties).map(([key, schema]) => {
+    const type = typeName(schema, parameters, 0);
+    if (required.includes(key)) return `${key}: ${type}`;
+    const fallback = isRecord(schema) && "default" in schema ? literal(schema["default"]) : "None";
+    return `${key}: ${type} = ${fallback}`;
+  });
+  const lines = Object.entries(properties).flatMap(([key, schema]) => {
+    const text = isRecord(schema) && typeof schema["description"] === "string" ? schema["description"] : undefined;
+    return text === undefined ? [] : [`    ${key}: ${oneLine(text)}`];
+  });
+  const doc = [
+    ...(description === undefined ? [] : [oneLine(description)]),
+    ...(lines.length > 0 ? ["", ...lines] : []),
+  ];
+  const head = `def ${name}(${list.join(", ")}):`;
+  if (doc.length === 0) return `${head} ...`;
+  if (doc.length === 1) return `${head}\n    """${doc[0]}"""`;
+  return `${head}\n    """${doc.join("\n")}\n    """`;
+}
+
+/** A schema as a type of Python; what Python has no word for is `Any`. */
+function typeName(schema: unknown, root: JsonSchema, depth: number): string {
+  if (!isRecord(schema) || depth > 4) return "Any";
+  const { type, enum: values, const: constant, items, anyOf, oneOf, properties, $ref } = schema;
+  if (typeof $ref === "string") return typeName(definition($ref, root), root, depth + 1);
+  if (Array.isArray(values)) return `Literal[${values.map(literal).join(", ")}]`;
+  if (constant !== undefined) return `Literal[${literal(constant)}]`;
+  const union = anyOf ?? oneOf ?? (Array.isArray(type) ? type.map((one) => ({ ...schema, type: one })) : undefined);
+  if (Array.isArray(union)) return [...new Set(union.map((one) => typeName(one, root, depth + 1)))].join(" | ");
+  switch (type) {
+    case "array":
+      return `list[${typeName(items, root, depth + 1)}]`;
+    case "object": {
+      if (!isRecord(properties)) return "dict";
+      const required = Array.isArray(schema["required"]) ? schema["required"] : [];
+      const keys = Object.entries(properties).map(
+        ([key, value]) =>
+          `${JSON.stringify(key)}${required.includes(key) ? "" : "?"}: ${typeName(value, root, depth + 1)}`,
+      );
+      return `{${keys.join(", ")}}`;
+    }
+    case "string":
+      return "str";
+    case "integer":
+      return "int";
+    case "number":
+      return "float";
+    case "boolean":
+      return "bool";
+    case "null":
+      return "None";
+    default:
+      return "Any";
+  }
+}
+
+function definition(ref: string, root: JsonSchema): unknown {
+  const name = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(ref);
+  const group = name === null ? undefined : root[name[1]!];
+  return isRecord(group) && Object.hasOwn(group, name![2]!) ? group[name![2]!] : undefined;
+}
+
+function literal(value: unknown): string {
+  if (value === null) return "None";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  return JSON.stringify(value);
+}
+
+function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, " ").replaceAll('"""', "'''").trim();
+}

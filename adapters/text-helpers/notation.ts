@@ -1,0 +1,96 @@
+import { withoutMarks, type TextDialect, type WrittenResult } from "../../src/text/dialect.ts";
+import { safeToolName } from "../../src/tool/names.ts";
+import { codeBlock } from "./block.ts";
+import { createCalls } from "./calls.ts";
+import { signatures } from "./describe.ts";
+
+/** How the blocks are called. */
+export interface HelperTags {
+  /** Default `helpers`: calls stand between `<helpers>` and `</helpers>`. */
+  readonly tag?: string;
+  /** Default: the tag and `_result`. */
+  readonly resultTag?: string;
+}
+
+/** @throws TypeError for a tag that is no name */
+export function helpers({ tag = "helpers", resultTag = `${tag}_result` }: HelperTags = {}): TextDialect {
+  for (const name of [tag, resultTag]) {
+    if (typeof name !== "string" || !/^[\w.:-]{1,64}$/.test(name)) {
+      throw new TypeError(
+        `A tag is a name of up to 64 letters, digits, "_", "-", "." and ":", got ${JSON.stringify(name)}.`,
+      );
+    }
+  }
+  const open = `<${tag}>`;
+  const close = `</${tag}>`;
+  const marks = [open, close, `<${resultTag}>`, `</${resultTag}>`];
+
+  return {
+    name: "helpers",
+    markers: [open],
+    start(writer, context) {
+      const calls = createCalls(writer, context);
+      return () => codeBlock(close, calls.read, writer, context);
+    },
+    toolName,
+    describe: (tools) => `You can call these functions:
+
+\`\`\`python
+${signatures(tools)}
+\`\`\`
+
+To call functions, write a block of Python between ${open} and ${close}, one call a line:
+
+${open}
+name = function_name("value", keyword=1)
+other_function(name["part"])
+${close}
+
+Arguments are literals, lists, dicts, and variables that an earlier line has assigned. Nothing else is evaluated: no f-strings, operators, loops, conditions, imports or prints. The results come back in a <${resultTag}> block; do not write one yourself.`,
+    writeCalls(calls) {
+      const lines = calls.map(({ name, args, metadata }) => {
+        const { variable } = metadata;
+        const list = Object.entries(args).map(([key, value]) => `${key}=${pythonOf(value)}`);
+        return `${typeof variable === "string" ? `${variable} = ` : ""}${name}(${list.join(", ")})`;
+      });
+      return `${open}\n${lines.join("\n")}\n${close}`;
+    },
+    writeResults: (results) =>
+      `<${resultTag}>\n${results.map((result) => withoutMarks(lineOf(result), marks)).join("\n")}\n</${resultTag}>`,
+  };
+}
+
+/** `user_id = "u_17"` for a variable, `send(…) -> …` for a call without one. */
+function lineOf({ name, metadata, output, isError }: WrittenResult): string {
+  const { variable, source } = metadata as { variable?: unknown; source?: unknown };
+  const call = typeof source === "string" ? source.replaceAll(/\s+/g, " ") : `${name}(...)`;
+  // As JSON it is one line, and no line of it can pass for another result.
+  const text = JSON.stringify(output) ?? "null";
+  if (isError) return `${call} -> error: ${text}`;
+  return typeof variable === "string" ? `${variable} = ${text}` : `${call} -> ${text}`;
+}
+
+const KEYWORDS = new Set(
+  "False None True and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield".split(
+    " ",
+  ),
+);
+
+const identifier = safeToolName({ allowed: /[A-Za-z0-9_.]/, allowedFirst: /[A-Za-z_]/, maxLength: 128 });
+
+/** A name of Python, with dots. */
+function toolName(name: string): string {
+  return KEYWORDS.has(name) ? `${name}_` : identifier(name);
+}
+
+/** A value as Python writes it. */
+export function pythonOf(value: unknown): string {
+  if (value === null || value === undefined) return "None";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  if (Array.isArray(value)) return `[${value.map(pythonOf).join(", ")}]`;
+  if (typeof value === "object") {
+    const entries = Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}: ${pythonOf(item)}`);
+    return `{${entries.join(", ")}}`;
+  }
+  return JSON.stringify(value);
+}

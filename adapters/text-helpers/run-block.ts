@@ -1,0 +1,128 @@
+import { ToolCallError } from "../../src/errors.ts";
+import { coerce } from "../../src/schema/index.ts";
+import { setOwn } from "../../src/schema/json.ts";
+import type { Turn } from "../../src/stream/events.ts";
+import type { ToolContext } from "../../src/tool/tool.ts";
+import { invalidInput, ToolUse } from "../../src/tool/use.ts";
+import type { HelperMetadata } from "./calls.ts";
+import { valueAt, type Reference, type Step } from "./values.ts";
+
+/** What the calls before came to, by their steps. A call that failed, or was not run, has no entry. */
+export type StepResults = ReadonlyMap<number, unknown>;
+
+/** Whether a call refers to the results of others. It can not be executed before {@link resolveUse}. */
+export function isDependent(use: { readonly metadata: Readonly<Record<string, unknown>> }): boolean {
+  return use.metadata["dependent"] === true;
+}
+
+/** The steps whose results a call needs. */
+export function dependsOn(use: { readonly metadata: Readonly<Record<string, unknown>> }): readonly number[] {
+  return (use.metadata as Partial<HelperMetadata>).dependsOn ?? [];
+}
+
+/**
+ * Fills the results of other calls into a call that refers to them, and validates it: a new use, under the same ids,
+ * whose outcome is to be told to the one from the turn. A call that refers to none comes back as it is.
+ *
+ * @throws ToolCallError `unresolved` when a result is missing, or has no such part; `invalid_input`
+ */
+export function resolveUse(use: ToolUse, results: StepResults): ToolUse {
+  if (!isDependent(use)) return use;
+  const { dependent: _, dependsOn: __, references = [], ...metadata } = use.metadata as unknown as HelperMetadata;
+  let input: unknown = structuredClone(use.input);
+  for (const reference of references) input = withValue(input, reference.path, resultOf(reference, use, results));
+  const { invocationId, id, name, turnIndex, position, tool } = use;
+  const call = {
+    invocationId,
+    id,
+    name,
+    argsText: JSON.stringify(input),
+    turnIndex,
+    position,
+    metadata: { ...metadata },
+  };
+  let checked = tool.inputSchema.validate(input);
+  const first = checked;
+  if (!checked.ok && tool.repair === "coerce") {
+    checked = tool.inputSchema.validate(coerce(input, tool.inputSchema.jsonSchema).value);
+  }
+  if (!checked.ok) throw invalidInput({ ...call, input }, first.ok ? [] : first.issues);
+  return new ToolUse({ ...call, tool, input: checked.value, repairs: use.repairs });
+}
+
+/**
+ * Runs the calls of a turn by hand, one after the other: each is filled in with what the ones before it came to. What
+ * fails is told to the model with `toolResults(turn)`, as is what needed it. External tools are left, and so is what
+ * needs them: answer them with `use.provideResult()`, and call this again.
+ *
+ * @param context what the handlers get as their second argument
+ */
+export async function runBlock(turn: Turn, context?: Partial<ToolContext>): Promise<void> {
+  const results = new Map<number, unknown>();
+  const pending = new Set<number>();
+  for (const { outcome: use, released } of turn.calls) {
+    if (!(use instanceof ToolUse)) continue;
+    const step = stepOf(use);
+    if (use.state === "new" && released) {
+      const waits = use.tool.mode === "external" || dependsOn(use).some((one) => pending.has(one));
+      if (!waits) await run(use, results, context);
+    }
+    if (step === undefined) continue;
+    if (use.state === "done") results.set(step, use.result);
+    else if (use.state !== "failed") pending.add(step);
+  }
+}
+
+async function run(use: ToolUse, results: StepResults, context: Partial<ToolContext> | undefined): Promise<void> {
+  try {
+    const ready = resolveUse(use, results);
+    const output: unknown = await ready.execute(context);
+    if (ready !== use) use.provideResult(output);
+  } catch (error) {
+    if (use.state === "new") use.provideError(error);
+  }
+}
+
+/** What the finished calls of a turn have assigned: pass it to the next `read()` as `variables`. */
+export function variablesOf(turn: Turn): Record<string, unknown> {
+  const variables = {};
+  for (const { outcome: use } of turn.calls) {
+    if (!(use instanceof ToolUse) || use.state !== "done") continue;
+    const { variable } = use.metadata as Partial<HelperMetadata>;
+    if (typeof variable === "string") setOwn(variables, variable, plain(use.result));
+  }
+  return variables;
+}
+
+function stepOf({ metadata }: ToolUse): number | undefined {
+  return (metadata as Partial<HelperMetadata>).step;
+}
+
+function resultOf({ step, steps, source }: Reference, use: ToolUse, results: StepResults): unknown {
+  if (!results.has(step)) {
+    throw unresolved(use, `it needs ${source}, and the call that gives it has no result`);
+  }
+  const found = valueAt(plain(results.get(step)), steps);
+  if (found === undefined) throw unresolved(use, `there is no ${source} in the result that it refers to`);
+  return found.value;
+}
+
+function unresolved(use: ToolUse, why: string): ToolCallError {
+  return new ToolCallError("unresolved", `The call of ${use.name} was not executed: ${why}.`, use);
+}
+
+/** As JSON says it. */
+function plain(result: unknown): unknown {
+  const text = JSON.stringify(result) as string | undefined;
+  return text === undefined ? null : (JSON.parse(text) as unknown);
+}
+
+function withValue(root: unknown, path: readonly Step[], value: unknown): unknown {
+  const [step, ...rest] = path;
+  if (step === undefined) return value;
+  const owner = root as Record<Step, unknown>;
+  const inner = withValue(Object.hasOwn(owner, step) ? owner[step] : undefined, rest, value);
+  if (Array.isArray(root)) root[step as number] = inner;
+  else setOwn(owner, String(step), inner);
+  return root;
+}

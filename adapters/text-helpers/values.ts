@@ -1,0 +1,94 @@
+import { getOwn, isRecord } from "../../src/schema/json.ts";
+import { Refusal } from "./refusal.ts";
+
+/** One step into a result: a key, or an index from the front or (negative) from the end. */
+export type Step = string | number;
+
+/** What an expression comes to: JSON with places that other calls' results are to fill. */
+export type Value =
+  | { readonly kind: "json"; readonly text: string }
+  | { readonly kind: "list"; readonly items: readonly Value[] }
+  | { readonly kind: "dict"; readonly entries: ReadonlyMap<string, Value> }
+  | { readonly kind: "result"; readonly step: number; readonly steps: readonly Step[]; readonly source: string };
+
+/** A place in the arguments of a call that the result of another one fills. Plain JSON, so that it can be kept. */
+export interface Reference {
+  /** Where it goes. */
+  readonly path: readonly Step[];
+  /** Whose result: `metadata.step` of that call. */
+  readonly step: number;
+  /** What of the result. */
+  readonly steps: readonly Step[];
+  /** As the model wrote it: `user["id"]`. */
+  readonly source: string;
+}
+
+/** How many characters more a text may have: variables can be named many times, and in each other. */
+export interface Budget {
+  left: number;
+}
+
+/** The JSON text of a value; what refers to a result stands in it as `{"$result": "user_id"}`. */
+export function jsonOf(value: Value, path: readonly Step[], references: Reference[], budget: Budget): string {
+  budget.left -= value.kind === "json" ? value.text.length : 2;
+  if (budget.left < 0) throw new Refusal("its arguments are too long (limits.maxArgumentsLength)");
+  switch (value.kind) {
+    case "json":
+      return value.text;
+    case "list":
+      return `[${value.items.map((item, index) => jsonOf(item, [...path, index], references, budget)).join(", ")}]`;
+    case "dict": {
+      const entries = Array.from(value.entries, ([key, item]) => {
+        budget.left -= key.length;
+        return `${JSON.stringify(key)}: ${jsonOf(item, [...path, key], references, budget)}`;
+      });
+      return `{${entries.join(", ")}}`;
+    }
+    case "result":
+      references.push({ path, step: value.step, steps: value.steps, source: value.source });
+      return JSON.stringify({ $result: value.source });
+  }
+}
+
+/** A part of a value: of a result that is not there yet, it is noted. */
+export function partOf(value: Value, step: Step, source: string): Value {
+  switch (value.kind) {
+    case "result":
+      return { ...value, steps: [...value.steps, step], source };
+    case "list": {
+      const item = typeof step === "number" ? value.items.at(step) : undefined;
+      if (item !== undefined) return item;
+      break;
+    }
+    case "dict": {
+      const item = value.entries.get(String(step));
+      if (item !== undefined) return item;
+      break;
+    }
+    case "json": {
+      const part = valueAt(parsed(value), [step]);
+      if (part !== undefined) return { kind: "json", text: JSON.stringify(part.value) };
+    }
+  }
+  throw new Refusal(`there is no ${source}`);
+}
+
+/** Read once, since a variable may be named many times. */
+const read = new WeakMap<Value, unknown>();
+
+function parsed(value: Value & { kind: "json" }): unknown {
+  if (!read.has(value)) read.set(value, JSON.parse(value.text));
+  return read.get(value);
+}
+
+/** What is at some place of plain JSON; `undefined` where nothing is. */
+export function valueAt(value: unknown, steps: readonly Step[]): { value: unknown } | undefined {
+  let current = value;
+  for (const step of steps) {
+    if (Array.isArray(current) && typeof step === "number" && current.at(step) !== undefined)
+      current = current.at(step);
+    else if (isRecord(current) && Object.hasOwn(current, step)) current = getOwn(current, String(step));
+    else return undefined;
+  }
+  return { value: current };
+}

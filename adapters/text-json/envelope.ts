@@ -1,0 +1,208 @@
+import { isSpace } from "../../src/text/look.ts";
+import type { TextContext } from "../../src/text/notation.ts";
+import type { BlockWriter, CallWriter } from "../../src/text/writer.ts";
+import { ValueEnd } from "./value.ts";
+
+/**
+ * Reads objects that are calls, one or several, in a list or one behind the other:
+ * `{"name": …, "arguments": {…}}`. The arguments are passed on as they come, the name and the id when they are whole.
+ * `parameters` is another word for arguments, and all of it may stand in an object `function`.
+ */
+export class Envelopes {
+  /** Begun, and not closed. */
+  #call: CallWriter | undefined;
+  /** Closed, but not ended: the next one, or the end of the block, does that. */
+  #closed: CallWriter | undefined;
+  readonly #writer: BlockWriter;
+  readonly #maxKept: number;
+  #expected: "object" | "key" | "in key" | "colon" | "value" | "in value" = "object";
+  #key = "";
+  #quote = 0;
+  /** Objects that hold parts of the call: `{"function": {…}}`. */
+  #depth = 0;
+  #value = new ValueEnd();
+  #kept: string[] = [];
+  #keptLength = 0;
+  /** Arguments that came as a string, encoded once more: they are decoded when they are whole. */
+  #isText = false;
+  #id: string | undefined;
+  #name: string | undefined;
+
+  constructor(writer: BlockWriter, { limits }: TextContext) {
+    this.#writer = writer;
+    // One more than is allowed, so that the buffer says that it is.
+    this.#maxKept = limits.maxArgumentsLength + 1;
+  }
+
+  feed(text: string): void {
+    for (let at = 0; at < text.length;) at = this.#step(text, at);
+  }
+
+  /** The block is over: what is closed has been ended by the model, what is not was written wrong. */
+  end(): void {
+    this.#closed?.done();
+    this.#closed = undefined;
+    this.#call?.unreadable("the JSON is not closed where the call ends");
+    this.#call = undefined;
+  }
+
+  /** The text is over. */
+  cut(): void {
+    this.#closed?.cut();
+    this.#call?.cut();
+    this.#closed = this.#call = undefined;
+  }
+
+  /** The text is over, where that may be the end of the block: what is closed is decided by the end of the turn. */
+  endOfText(): void {
+    if (this.#closed !== undefined && !this.#closed.hasName) this.#closed.done();
+    this.#call?.cut();
+    this.#closed = this.#call = undefined;
+  }
+
+  #step(text: string, at: number): number {
+    const code = text.charCodeAt(at);
+    switch (this.#expected) {
+      case "object":
+        if (code === OPEN) this.#begin();
+        // A list of calls: what stands before a comma or the end of the list is over.
+        else if (code === COMMA || code === CLOSE_LIST) this.#endClosed();
+        return at + 1;
+      case "key":
+        if (isSpace(code) || code === COMMA) return at + 1;
+        if (code === CLOSE) return this.#close(at);
+        this.#expected = "in key";
+        this.#key = "";
+        this.#quote = code === DOUBLE || code === SINGLE ? code : 0;
+        return this.#quote === 0 ? at : at + 1;
+      case "in key":
+        return this.#readKey(text, at);
+      case "colon":
+        if (code === COLON) this.#expected = "value";
+        return at + 1;
+      case "value":
+        if (isSpace(code)) return at + 1;
+        if (this.#key === "function" && code === OPEN) {
+          this.#depth++;
+          this.#expected = "key";
+          return at + 1;
+        }
+        this.#expected = "in value";
+        this.#value = new ValueEnd();
+        this.#kept = [];
+        this.#keptLength = 0;
+        this.#isText = code === DOUBLE;
+        return at;
+      case "in value":
+        return this.#readValue(text, at);
+    }
+  }
+
+  #begin(): void {
+    this.#endClosed();
+    this.#call = this.#writer.call();
+    this.#id = this.#name = undefined;
+    this.#depth = 1;
+    this.#expected = "key";
+  }
+
+  #endClosed(): void {
+    this.#closed?.done();
+    this.#closed = undefined;
+  }
+
+  #close(at: number): number {
+    if (--this.#depth === 0) {
+      this.#tellName();
+      this.#closed = this.#call;
+      this.#call = undefined;
+      this.#expected = "object";
+    }
+    return at + 1;
+  }
+
+  /** Keys are short; one that is not is none of ours. */
+  #readKey(text: string, at: number): number {
+    for (; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      if (this.#quote === 0 ? code === COLON || isSpace(code) : code === this.#quote) {
+        this.#expected = "colon";
+        return this.#quote === 0 ? at : at + 1;
+      }
+      if (this.#key.length < 32) this.#key += text[at]!;
+    }
+    return at;
+  }
+
+  #readValue(text: string, from: number): number {
+    const at = this.#value.read(text, from);
+    const piece = text.slice(from, at);
+    if (isArguments(this.#key) && !this.#isText) this.#call!.args(piece);
+    else if (this.#isOurs && this.#keptLength < this.#maxKept) {
+      this.#kept.push(piece);
+      this.#keptLength += piece.length;
+    }
+    if (!this.#value.isClosed) return at;
+    this.#endValue();
+    this.#expected = "key";
+    return at;
+  }
+
+  get #isOurs(): boolean {
+    return isArguments(this.#key) || isName(this.#key) || isId(this.#key);
+  }
+
+  #endValue(): void {
+    const key = this.#key;
+    if (isName(key)) {
+      this.#name ??= textOf(this.#kept.join(""));
+      // The id may follow; but who sends one mostly sends it first, and the name is what a reader waits for.
+      this.#tellName();
+    } else if (isId(key)) this.#id ??= textOf(this.#kept.join(""));
+    else if (isArguments(key) && this.#kept.length > 0) this.#call!.args(decoded(this.#kept.join("")));
+    this.#kept = [];
+  }
+
+  #tellName(): void {
+    if (this.#name !== undefined) this.#call!.name(this.#name.trim(), this.#id);
+  }
+}
+
+const DOUBLE = 34;
+const SINGLE = 39;
+const COMMA = 44;
+const COLON = 58;
+const CLOSE_LIST = 93;
+const OPEN = 123;
+const CLOSE = 125;
+
+function isName(key: string): boolean {
+  return key === "name" || key === "function";
+}
+
+function isArguments(key: string): boolean {
+  return key === "arguments" || key === "parameters";
+}
+
+function isId(key: string): boolean {
+  return key === "id" || key === "call_id";
+}
+
+/** The text of a JSON string; of what is none, as it stands there. */
+function textOf(json: string): string {
+  const text = json.startsWith("'") ? json.slice(1, -1) : json;
+  try {
+    const value: unknown = JSON.parse(json);
+    return typeof value === "string" ? value : text;
+  } catch {
+    return text;
+  }
+}
+
+function decoded(json: string): string {
+  try {
+    return JSON.parse(json) as string;
+  } catch {
+    return json;
+  }
+}

@@ -1,0 +1,48 @@
+import type { Adapter } from "../../src/adapter.ts";
+import { textAdapter, type TextAdapter } from "../../src/text/adapter.ts";
+import { rescue } from "../../src/text/rescue.ts";
+import { notationNamed, notations, type NotationName } from "./notations/index.ts";
+
+export type { ToolDescription } from "../../src/text/dialect.ts";
+export type { TextAdapter, TextReadOptions, TextSource } from "../../src/text/adapter.ts";
+export type { TextEvent, TextNative, TextResponse } from "../../src/text/events.ts";
+export type { TextMessage } from "../../src/text/messages.ts";
+export type { TextOptions } from "../../src/text/notation.ts";
+export type { NotationName } from "./notations/index.ts";
+
+/**
+ * Calls that a model writes into its text as JSON, or nearly: for models and servers without tool calling of their own.
+ *
+ * @param notation how the model was taught to write them
+ * @throws TypeError for a notation that there is not
+ * @example
+ * const hermes = textJson("hermes");
+ * messages.unshift({ role: "system", content: hermes.describeTools(tools) });
+ * const stream = hermes.read(text, { tools }); // strings, or another adapter's events
+ * for await (const event of stream) if (event.type === "tool-use") await event.use.execute();
+ * messages.push(...hermes.assistantMessage(stream.turn), ...hermes.toolResults(stream.turn));
+ */
+export function textJson(notation: NotationName): TextAdapter {
+  return textAdapter(`text-json/${notation}`, notationNamed(notation), { streamsInput: true });
+}
+
+export interface RescueTextCallsOptions {
+  /** What is looked for. Default: all of them. */
+  readonly notations?: readonly NotationName[];
+  /** Look into the reasoning, too: some servers put calls there. Default `false`. */
+  readonly reasoning?: boolean;
+}
+
+/**
+ * An adapter that also finds the calls that its model, or a broken server, wrote into the text: they become calls of the
+ * turn like any other, and go back in the wire's own form. A call of `multi_tool_use.parallel` becomes those it wraps.
+ *
+ * @throws TypeError for a notation that there is not
+ * @example
+ * const chat = rescueTextCalls(openaiChat);
+ * for await (const event of chat.read(stream, { tools })) if (event.type === "tool-use") await event.use.execute();
+ */
+export function rescueTextCalls<A extends Adapter>(adapter: A, options: RescueTextCallsOptions = {}): A {
+  const { notations: names = Object.keys(notations) as NotationName[], reasoning } = options;
+  return rescue(adapter, { notations: names.map(notationNamed), reasoning });
+}

@@ -1,0 +1,230 @@
+import { outputText } from "../../../src/stream/history.ts";
+import { withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
+import { find, skipSpace } from "../../../src/text/look.ts";
+import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
+import type { BlockWriter, CallWriter } from "../../../src/text/writer.ts";
+import { anyName, toolLines } from "../prompt.ts";
+import { TypedArguments } from "../typed.ts";
+
+/** The mark as the model's tokens have it, and as servers and models spell it. */
+const MARKS = ["\u{ff5c}DSML\u{ff5c}", "\u{ff5c}\u{ff5c}DSML\u{ff5c}\u{ff5c}", "|DSML|", "||DSML||"];
+/** Of V3.2 and of V4. */
+const SECTIONS = ["function_calls", "tool_calls"];
+
+const [MARK] = MARKS as [string];
+
+/**
+ * DeepSeek: a section of `<｜DSML｜invoke name="f">` with
+ * `<｜DSML｜parameter name="key" string="true">value</｜DSML｜parameter>`. The bars are full-width ones, single or doubled,
+ * or ASCII. `string` says whether a value is text or JSON.
+ *
+ * @see https://huggingface.co/deepseek-ai/DeepSeek-V3.2/blob/main/encoding/encoding_dsv32.py
+ */
+export const dsml: TextDialect = {
+  name: "dsml",
+  markers: MARKS.flatMap((mark) => [...SECTIONS.map((section) => `<${mark}${section}>`), `<${mark}invoke`]),
+  start: (writer, context) => (marker) => {
+    const mark = MARKS.find(
+      (known) => marker.startsWith(`<${known}`) && /^[a-z]/.test(marker.slice(known.length + 1)),
+    )!;
+    return new DsmlBlock(mark, marker.endsWith("invoke"), writer, context);
+  },
+  toolName: anyName,
+  describe: (tools) => `## Tools
+
+You can call these functions. Each line describes one of them, with its parameters as a JSON Schema:
+
+<functions>
+${toolLines(tools)}
+</functions>
+
+To call functions, write one block in exactly this form:
+
+<${MARK}function_calls>
+<${MARK}invoke name="function_name">
+<${MARK}parameter name="parameter_name" string="true|false">value</${MARK}parameter>
+</${MARK}invoke>
+</${MARK}function_calls>
+
+Values of strings are written as they are, with string="true"; all others as JSON, with string="false". The results come back in a <function_results> block, in the order of the calls.`,
+  writeCalls: (calls) => {
+    const invokes = calls.map(({ name, args }) => {
+      const parameters = Object.entries(args).map(
+        ([key, value]) =>
+          `<${MARK}parameter name="${key}" string="${typeof value === "string"}">${outputText(value)}</${MARK}parameter>\n`,
+      );
+      return `<${MARK}invoke name="${name}">\n${parameters.join("")}</${MARK}invoke>\n`;
+    });
+    return `<${MARK}function_calls>\n${invokes.join("")}</${MARK}function_calls>`;
+  },
+  writeResults(results) {
+    const list = results.map(({ output, isError }) => {
+      const text = outputText(isError ? { error: output } : output);
+      return `<result>${withoutMarks(text, RESULT_MARKS)}</result>\n`;
+    });
+    return `<function_results>\n${list.join("")}</function_results>`;
+  },
+};
+
+const RESULT_MARKS = [
+  "</result>",
+  "<result>",
+  "</function_results>",
+  "<function_results>",
+  ...MARKS.flatMap((mark) => [`<${mark}`, `</${mark}`]),
+];
+
+/** A tag with its attributes is no longer than this. */
+const MAX_TAG = 240;
+
+class DsmlBlock implements BlockReader {
+  state: BlockReader["state"] = "head";
+  readonly #mark: string;
+  readonly #writer: BlockWriter;
+  readonly #context: TextContext;
+  /** A call that stands alone, without a section around it. */
+  readonly #isAlone: boolean;
+  #call: CallWriter | undefined;
+  #args: TypedArguments | undefined;
+  #expected: "tag" | "value" | "nothing";
+
+  constructor(mark: string, isAlone: boolean, writer: BlockWriter, context: TextContext) {
+    this.#mark = mark;
+    this.#isAlone = isAlone;
+    this.#writer = writer;
+    this.#context = context;
+    this.#expected = "tag";
+    // The marker was the beginning of the tag of the call.
+    this.#isInTag = isAlone;
+  }
+
+  /** `<…invoke` has been read, its attributes have not. */
+  #isInTag: boolean;
+
+  read(text: string, at: number): number {
+    if (this.state === "head") this.#decide(text, at);
+    if (this.state !== "open") return at;
+    for (;;) {
+      const before = at;
+      const expected = this.#expected;
+      if (expected === "value") at = this.#readValue(text, at);
+      else if (expected === "tag") at = this.#readTag(text, at);
+      else at = this.#skip(text, at);
+      if (this.state !== "open" || (at === before && expected === this.#expected)) return at;
+    }
+  }
+
+  end(rest: string): string | undefined {
+    if (this.state === "head" && rest.trim() === "") return undefined;
+    if (this.#call !== undefined) this.#call.cut();
+    else if (this.state === "head" || rest.trim() !== "") this.#writer.call().cut();
+    this.state = "closed";
+    return undefined;
+  }
+
+  /** A tag of the notation, or the attributes of the one that has begun. */
+  #decide(text: string, at: number): void {
+    if (this.#isAlone) {
+      const close = text.indexOf(">", at);
+      if (close >= 0) this.state = attributeOf(text.slice(at, close), "name") === undefined ? "none" : "open";
+      else if (text.length - at > MAX_TAG) this.state = "none";
+      return;
+    }
+    const tag = this.#tagAt(text, skipSpace(text, at));
+    if (tag !== "maybe") this.state = tag === undefined ? "none" : "open";
+  }
+
+  #readTag(text: string, from: number): number {
+    if (this.#isInTag) return this.#readInvoke(text, from);
+    const at = skipSpace(text, from);
+    const tag = this.#tagAt(text, at);
+    if (tag === "maybe") return at;
+    if (tag === undefined) return this.#strange(at);
+    const { name, isEnd, attributes, end } = tag;
+    if (name === "invoke" && !isEnd && this.#call === undefined) return this.#beginCall(attributes, end);
+    if (name === "invoke" && isEnd && this.#call !== undefined) {
+      this.#endCall();
+      if (this.#isAlone) this.state = "closed";
+      return end;
+    }
+    if (name === "parameter" && !isEnd && this.#call !== undefined) {
+      const key = attributeOf(attributes, "name");
+      const isString = attributeOf(attributes, "string");
+      if (key === undefined) return this.#strange(at);
+      this.#args!.begin(key, isString === "true" ? "string" : isString === "false" ? "json" : undefined);
+      this.#expected = "value";
+      return end;
+    }
+    if (isEnd && this.#call === undefined) {
+      this.state = "closed";
+      return end;
+    }
+    return this.#strange(at);
+  }
+
+  #readInvoke(text: string, at: number): number {
+    const close = text.indexOf(">", at);
+    if ((close < 0 ? text.length : close) - at > MAX_TAG) this.state = "closed";
+    if (close < 0 || this.state === "closed") return at;
+    this.#isInTag = false;
+    return this.#beginCall(text.slice(at, close), close + 1);
+  }
+
+  #beginCall(attributes: string, end: number): number {
+    const name = attributeOf(attributes, "name") ?? "";
+    this.#call = this.#writer.call();
+    this.#call.name(name);
+    this.#args = new TypedArguments(this.#call, this.#context.tool(name), this.#context);
+    return end;
+  }
+
+  #endCall(): void {
+    this.#args!.close();
+    this.#call!.done();
+    this.#call = undefined;
+  }
+
+  /** Something that has no place here: the block ends, or what is left of the call that is open means nothing. */
+  #strange(at: number): number {
+    if (this.#call === undefined) this.state = "closed";
+    else {
+      this.#call.unreadable("something else stands between its parameters");
+      this.#expected = "nothing";
+    }
+    return at;
+  }
+
+  #skip(text: string, from: number): number {
+    const { at, word } = find(text, from, [`</${this.#mark}invoke>`]);
+    if (word === undefined) return at;
+    this.#call = undefined;
+    this.#expected = "tag";
+    if (this.#isAlone) this.state = "closed";
+    return at + word.length;
+  }
+
+  #readValue(text: string, from: number): number {
+    const { at, word } = find(text, from, [`</${this.#mark}parameter>`]);
+    this.#args!.piece(text.slice(from, at));
+    if (word === undefined) return at;
+    this.#args!.end();
+    this.#expected = "tag";
+    return at + word.length;
+  }
+
+  #tagAt(text: string, at: number) {
+    const isEnd = text[at + 1] === "/";
+    const begin = `<${isEnd ? "/" : ""}${this.#mark}`;
+    const left = text.slice(at, at + begin.length);
+    if (left !== begin) return begin.startsWith(left) ? "maybe" : undefined;
+    const close = text.indexOf(">", at);
+    if ((close < 0 ? text.length : close) - at > MAX_TAG) return undefined;
+    if (close < 0) return "maybe";
+    const [, name = "", attributes = ""] = /^([a-z_]*)(.*)$/s.exec(text.slice(at + begin.length, close)) ?? [];
+    return { name, isEnd, attributes, end: close + 1 };
+  }
+}
+
+function attributeOf(attributes: string, name: string): string | undefined {
+  return new RegExp(`\\b${name}\\s*=\\s*"([^"]*)"`).exec(attributes)?.[1];
+}

@@ -1,0 +1,94 @@
+import { outputText } from "../../../src/stream/history.ts";
+import { withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
+import { skipSpace } from "../../../src/text/look.ts";
+import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
+import type { BlockWriter } from "../../../src/text/writer.ts";
+import { argumentsOf, jsonBlock } from "../block.ts";
+import { Envelopes } from "../envelope.ts";
+import { anyName, endOfName, toolLines } from "../prompt.ts";
+import { headOfObjects } from "./hermes.ts";
+
+const OPEN = "<function=";
+const CLOSE = "</function>";
+const PYTHON_TAG = "<|python_tag|>";
+/** Of a message, and of a turn: servers that show special tokens show these too. */
+const ENDS = ["<|eom_id|>", "<|eot_id|>"];
+
+/**
+ * Llama: `<function=name>{…}</function>`, and `<|python_tag|>{"name": …, "parameters": {…}}` for the same as JSON, which
+ * ends with its message. The `>` may be missing, or be another character.
+ *
+ * @see https://www.llama.com/docs/model-cards-and-prompt-formats/llama3_1/#user-defined-custom-tool-calling
+ */
+export const functionTag: TextDialect = {
+  name: "function-tag",
+  markers: [OPEN, PYTHON_TAG],
+  start: (writer, context) => (marker) =>
+    marker === OPEN ? functionBlock(writer, context) : pythonTag(writer, context),
+  toolName: anyName,
+  describe: (
+    tools,
+  ) => `You can call these functions. Each line describes one of them, with its parameters as a JSON Schema:
+
+${toolLines(tools)}
+
+To call a function, write its name and its arguments as JSON, in one line and in exactly this form:
+
+${OPEN}function_name>{"parameter": "value"}${CLOSE}
+
+The results come back in <function_result> blocks, in the order of the calls.`,
+  writeCalls: (calls) => calls.map(({ name, args }) => `${OPEN}${name}>${JSON.stringify(args)}${CLOSE}`).join("\n"),
+  writeResults: (results) =>
+    results
+      .map(({ name, output, isError }) => {
+        const text = outputText(isError ? { error: output } : output);
+        return `<function_result=${name}>${withoutMarks(text, MARKS)}</function_result>`;
+      })
+      .join("\n"),
+};
+
+const MARKS = ["</function_result>", "<function_result=", OPEN, CLOSE, PYTHON_TAG, ...ENDS];
+
+function functionBlock(writer: BlockWriter, context: TextContext): BlockReader {
+  let name = "";
+  return jsonBlock({
+    head(text, at) {
+      const end = endOfName(text, at);
+      if (end === text.length) return "more";
+      if (end === at) return "none";
+      const json = skipSpace(text, /[>=,(]/.test(text[end]!) ? end + 1 : end);
+      if (json >= text.length) return "more";
+      if (text[json] !== "{") return "none";
+      name = text.slice(at, end);
+      return json;
+    },
+    begin() {
+      const call = writer.call();
+      call.name(name);
+      return argumentsOf(call);
+    },
+    ends: [CLOSE],
+    nexts: [OPEN],
+    context,
+    cutHead: () => writer.call().cut(),
+  });
+}
+
+/** Its end is the end of the message, which many servers do not show. */
+function pythonTag(writer: BlockWriter, context: TextContext): BlockReader {
+  return jsonBlock({
+    head: headOfObjects,
+    begin() {
+      const envelopes = new Envelopes(writer, context);
+      return {
+        feed: (piece) => envelopes.feed(piece),
+        end: () => envelopes.end(),
+        cut: () => envelopes.endOfText(),
+      };
+    },
+    ends: ENDS,
+    nexts: [PYTHON_TAG],
+    context,
+    cutHead: () => writer.call().cut(),
+  });
+}

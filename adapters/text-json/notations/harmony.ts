@@ -1,0 +1,142 @@
+import { outputText } from "../../../src/stream/history.ts";
+import { withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
+import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
+import type { BlockWriter, CallWriter } from "../../../src/text/writer.ts";
+import { anyName, toolLines } from "../prompt.ts";
+import { UntilMarker } from "../until.ts";
+
+const START = "<|start|>";
+const CHANNEL = "<|channel|>";
+const MESSAGE = "<|message|>";
+const CALL = "<|call|>";
+const END = "<|end|>";
+const RETURN = "<|return|>";
+
+/**
+ * gpt-oss: everything is said in messages with a channel, and a call is a message to a function:
+ * `<|channel|>commentary to=functions.name <|constrain|>json<|message|>{…}<|call|>`. The recipient may stand before the
+ * channel; calls come on the channel `analysis`, too. What else is on that channel is reasoning, the rest is text.
+ * `<|call|>` ends the generation, so servers may not show it: then the end of the turn decides.
+ *
+ * @see https://developers.openai.com/cookbook/articles/openai-harmony
+ */
+export const harmony: TextDialect = {
+  name: "harmony",
+  markers: [START, CHANNEL],
+  start: (writer, context) => (marker) => new HarmonyMessage(marker, writer, context),
+  toolName: anyName,
+  describe: (tools) => `# Tools
+
+You can call these functions. Each line describes one of them, with its parameters as a JSON Schema:
+
+${toolLines(tools)}
+
+Calls go to the commentary channel, one message for each: 'functions.function_name' is the recipient, and the content is its arguments as JSON.`,
+  writeCalls: (calls) =>
+    calls
+      .map(
+        ({ name, args }) =>
+          `${START}assistant${CHANNEL}commentary to=functions.${name} <|constrain|>json${MESSAGE}${JSON.stringify(args)}${CALL}`,
+      )
+      .join(""),
+  writeResults: (results) =>
+    results
+      .map(({ name, output, isError }) => {
+        const text = withoutMarks(outputText(isError ? { error: output } : output), MARKS);
+        return `${START}functions.${name} to=assistant${CHANNEL}commentary${MESSAGE}${text}${END}`;
+      })
+      .join(""),
+};
+
+const MARKS = [START, CHANNEL, MESSAGE, CALL, END, RETURN, "<|constrain|>"];
+/** What ends a message. The next one does, too. */
+const ENDS = [CALL, END, RETURN];
+
+const MAX_HEADER = 240;
+
+class HarmonyMessage implements BlockReader {
+  state: BlockReader["state"] = "head";
+  readonly #marker: string;
+  readonly #writer: BlockWriter;
+  readonly #context: TextContext;
+  #until: UntilMarker | undefined;
+  #call: CallWriter | undefined;
+
+  constructor(marker: string, writer: BlockWriter, context: TextContext) {
+    this.#marker = marker;
+    this.#writer = writer;
+    this.#context = context;
+  }
+
+  read(text: string, at: number): number {
+    if (this.#until === undefined) {
+      const message = text.indexOf(MESSAGE, at);
+      if (message < 0) {
+        if (!isHeader(text.slice(at))) this.state = "none";
+        return at;
+      }
+      const header = this.#marker + text.slice(at, message);
+      if (!isHeader(text.slice(at, message))) {
+        this.state = "none";
+        return at;
+      }
+      this.state = "open";
+      this.#begin(header);
+      at = message + MESSAGE.length;
+    }
+    at = this.#until!.read(text, at);
+    const { found } = this.#until!;
+    if (found === undefined) return at;
+    this.#call?.done();
+    this.state = "closed";
+    return found === START || found === CHANNEL ? at - found.length : at;
+  }
+
+  end(rest: string): string | undefined {
+    const { state } = this;
+    if (this.#until === undefined) {
+      // The header of a call is no text; the header of anything else is none either, but nothing is lost with it.
+      if (rest.trim() === "") return undefined;
+      if (recipientOf(this.#marker + rest) !== undefined) this.#writer.call().cut();
+      else this.#writer.text(this.#marker + rest);
+      this.state = "closed";
+      return undefined;
+    }
+    const behind = this.#until.end(rest);
+    if (state !== "open" || this.#call === undefined) return behind;
+    if (behind !== undefined) this.#call.done();
+    // Its JSON is closed, and the end mark may be one that the server keeps to itself.
+    else if (!this.#until.isClosed) this.#call.cut();
+    return behind;
+  }
+
+  #begin(header: string): void {
+    const recipient = recipientOf(header);
+    if (recipient !== undefined) {
+      this.#call = this.#writer.call();
+      this.#call.name(recipient.replace(/^functions\./, ""));
+    }
+    const isThought = /<\|channel\|>\s*analysis/.test(header);
+    const take = (piece: string) => {
+      if (this.#call !== undefined) this.#call.args(piece);
+      else if (isThought) this.#writer.reasoning(piece);
+      else this.#writer.text(piece);
+    };
+    // In a text quotes are quotes, and hide nothing.
+    const context = this.#call === undefined ? { ...this.#context, isBlind: true } : this.#context;
+    this.#until = new UntilMarker([...ENDS, START, CHANNEL], take, context);
+  }
+}
+
+function recipientOf(header: string): string | undefined {
+  return /\bto=([^\s<]+)/.exec(header)?.[1];
+}
+
+/** A role, a channel, a recipient, a content type; or the beginning of them. */
+function isHeader(text: string): boolean {
+  // Without what there is of a mark that has not come whole.
+  const header = text.replace(/<(?:\|[a-z]*\|?)?$/, "");
+  if (header.length > MAX_HEADER) return false;
+  const words = header.replaceAll("<|channel|>", " ").replaceAll("<|constrain|>", " ");
+  return words.split(/\s+/).every((word) => /^(?:[a-z]*|to=[\w.\-/]*)$/.test(word));
+}

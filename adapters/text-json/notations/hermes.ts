@@ -1,0 +1,67 @@
+import { outputText } from "../../../src/stream/history.ts";
+import { isSpace, skipSpace } from "../../../src/text/look.ts";
+import { withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
+import { jsonBlock } from "../block.ts";
+import { Envelopes } from "../envelope.ts";
+import { anyName, toolLines } from "../prompt.ts";
+
+const OPEN = "<tool_call>";
+const CLOSE = "</tool_call>";
+
+/**
+ * Hermes and Qwen: `<tool_call>{"name": …, "arguments": {…}}</tool_call>`, one block a call.
+ *
+ * @see https://github.com/NousResearch/Hermes-Function-Calling
+ */
+export const hermes: TextDialect = {
+  name: "hermes",
+  markers: [OPEN],
+  start: (writer, context) => () =>
+    jsonBlock({
+      head: headOfObjects,
+      begin: () => new Envelopes(writer, context),
+      ends: [CLOSE],
+      nexts: [OPEN],
+      context,
+      cutHead: () => writer.call().cut(),
+    }),
+  toolName: anyName,
+  describe: (tools) => `# Tools
+
+You can call these functions. Each line describes one of them, with its parameters as a JSON Schema:
+
+<tools>
+${toolLines(tools)}
+</tools>
+
+To call a function, write a block with its name and its arguments as JSON, one block for each call:
+
+${OPEN}
+{"name": "function_name", "arguments": {"parameter": "value"}}
+${CLOSE}
+
+The results come back in <tool_response> blocks, in the order of the calls.`,
+  writeCalls: (calls) =>
+    calls.map(({ name, args }) => `${OPEN}\n${JSON.stringify({ name, arguments: args })}\n${CLOSE}`).join("\n"),
+  writeResults: (results) =>
+    results
+      .map(({ name, output, isError }) => {
+        const value = isError ? { name, error: output } : { name, content: output };
+        return `<tool_response>\n${withoutMarks(outputText(value), MARKS)}\n</tool_response>`;
+      })
+      .join("\n"),
+};
+
+const MARKS = ["</tool_response>", "<tool_response>", OPEN, CLOSE];
+
+/** `{` or `[{`, and behind it what begins a key: a quote, or the letter of a model that forgot it. */
+export function headOfObjects(text: string, at: number): number | "more" | "none" {
+  const first = skipSpace(text, at);
+  let next = first;
+  if (text[next] === "[") next = skipSpace(text, next + 1);
+  if (next >= text.length) return "more";
+  if (text[next] !== "{") return "none";
+  next = skipSpace(text, next + 1);
+  if (next >= text.length) return "more";
+  return /["'a-zA-Z_]/.test(text[next]!) || isSpace(text.charCodeAt(next)) ? first : "none";
+}

@@ -1,0 +1,27 @@
+import type { TextDialect } from "../../../src/text/dialect.ts";
+import { dsml } from "./dsml.ts";
+import { functionTag } from "./function-tag.ts";
+import { harmony } from "./harmony.ts";
+import { hermes } from "./hermes.ts";
+import { kimi } from "./kimi.ts";
+import { mistral } from "./mistral.ts";
+import { qwenXml } from "./qwen-xml.ts";
+
+export type NotationName = "hermes" | "mistral" | "qwen-xml" | "function-tag" | "kimi" | "dsml" | "harmony";
+
+/** Where two of them have a marker in common, the first one that can read what follows reads it. */
+export const notations = {
+  hermes,
+  mistral,
+  "qwen-xml": qwenXml,
+  "function-tag": functionTag,
+  kimi,
+  dsml,
+  harmony,
+} as const satisfies Record<NotationName, TextDialect>;
+
+/** @throws TypeError that names the ones there are */
+export function notationNamed(name: NotationName): TextDialect {
+  if (Object.hasOwn(notations, name)) return notations[name];
+  throw new TypeError(`There is no notation ${JSON.stringify(name)}; there are ${Object.keys(notations).join(", ")}.`);
+}

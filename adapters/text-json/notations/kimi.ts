@@ -1,0 +1,130 @@
+import { outputText } from "../../../src/stream/history.ts";
+import { withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
+import { find, lookFor, skipSpace } from "../../../src/text/look.ts";
+import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
+import type { BlockWriter } from "../../../src/text/writer.ts";
+import { argumentsOf, jsonBlock } from "../block.ts";
+import { anyName, toolLines } from "../prompt.ts";
+
+const SECTION = "<|tool_calls_section_begin|>";
+const SECTION_END = "<|tool_calls_section_end|>";
+const CALL = "<|tool_call_begin|>";
+const ARGUMENTS = "<|tool_call_argument_begin|>";
+const CALL_END = "<|tool_call_end|>";
+
+/**
+ * Kimi K2: a section of calls, each `<|tool_call_begin|>functions.name:3<|tool_call_argument_begin|>{…}<|tool_call_end|>`.
+ * What stands before the arguments is the id of the call, and goes back as it is: with another one the model falls into
+ * writing its marks as text.
+ *
+ * @see https://huggingface.co/moonshotai/Kimi-K2-Instruct/blob/main/docs/tool_call_guidance.md
+ */
+export const kimi: TextDialect = {
+  name: "kimi",
+  markers: [SECTION, CALL],
+  start: (writer, context) => (marker) => (marker === CALL ? callBlock(writer, context) : section(writer, context)),
+  toolName: anyName,
+  describe: (tools) => `# Tools
+
+You can call these functions. Each line describes one of them, with its parameters as a JSON Schema:
+
+${toolLines(tools)}
+
+To call functions, end your answer with one section, in which the number behind each name counts all calls from 0:
+
+${SECTION}${CALL}functions.function_name:0${ARGUMENTS}{"parameter": "value"}${CALL_END}${SECTION_END}
+
+The results come back in the order of the calls, each below the id of its call.`,
+  writeCalls(calls) {
+    const blocks = calls.map(({ id, name, args }, at) => {
+      return `${CALL}${id ?? `functions.${name}:${at}`}${ARGUMENTS}${JSON.stringify(args)}${CALL_END}`;
+    });
+    return `${SECTION}${blocks.join("")}${SECTION_END}`;
+  },
+  writeResults: (results) =>
+    results
+      .map(({ id, name, output, isError }) => {
+        const text = outputText(isError ? { error: output } : output);
+        return `## Return of ${id ?? name}\n${withoutMarks(text, MARKS)}`;
+      })
+      .join("\n\n"),
+};
+
+const MARKS = [SECTION, SECTION_END, CALL, CALL_END, ARGUMENTS, "## Return of "];
+
+/** With the white space around it. */
+const MAX_ID = 200;
+
+/** Calls, and nothing but white space between them. */
+function section(writer: BlockWriter, context: TextContext): BlockReader {
+  let state: BlockReader["state"] = "open";
+  let call: BlockReader | undefined;
+  /** What stands here to the end of a call means nothing. */
+  let isStrange = false;
+  return {
+    get state() {
+      return state;
+    },
+    read(text, at) {
+      for (;;) {
+        if (call !== undefined) {
+          at = call.read(text, at);
+          if (call.state === "open" || call.state === "head") return at;
+          isStrange = call.state === "none";
+          if (isStrange) writer.call().unreadable(`it does not begin with a name and ${ARGUMENTS}`);
+          call = undefined;
+        }
+        if (isStrange) {
+          const end = find(text, at, [CALL_END, CALL, SECTION_END]);
+          if (end.word === undefined) return end.at;
+          isStrange = false;
+          at = end.word === CALL_END ? end.at + CALL_END.length : end.at;
+        }
+        at = skipSpace(text, at);
+        const next = lookFor(text, at, [CALL, SECTION_END]);
+        if (next === "maybe") return at;
+        if (next?.word === CALL) {
+          call = callBlock(writer, context);
+          at += CALL.length;
+          continue;
+        }
+        // The section has ended, or something else has begun.
+        state = "closed";
+        return next === undefined ? at : at + SECTION_END.length;
+      }
+    },
+    end: (rest) => call?.end(rest),
+  };
+}
+
+function callBlock(writer: BlockWriter, context: TextContext): BlockReader {
+  let id = "";
+  return jsonBlock({
+    head(text, at) {
+      const end = at + text.slice(at, at + MAX_ID + ARGUMENTS.length).indexOf(ARGUMENTS);
+      if (end >= at) {
+        id = text.slice(at, end).trim();
+        return /^\S+$/.test(id) ? end + ARGUMENTS.length : "none";
+      }
+      // An id holds no white space and no mark but the one behind it.
+      const mark = text.indexOf("<", at);
+      const before = text.slice(at, mark < 0 ? undefined : mark);
+      if (/\s/.test(before.trim()) || before.length > MAX_ID) return "none";
+      return mark < 0 || ARGUMENTS.startsWith(text.slice(mark)) ? "more" : "none";
+    },
+    begin() {
+      const call = writer.call();
+      call.name(nameOf(id), id);
+      return argumentsOf(call);
+    },
+    ends: [CALL_END],
+    nexts: [CALL, SECTION_END],
+    context,
+    cutHead: () => writer.call().cut(),
+  });
+}
+
+/** `functions.read_file:3` is a call of `read_file`; some models leave one part or the other out. */
+function nameOf(id: string): string {
+  return id.replace(/^functions\./, "").replace(/:\d+$/, "");
+}

@@ -1,0 +1,258 @@
+import { outputText } from "../../../src/stream/history.ts";
+import { withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
+import { find, look, lookFor, skipSpace } from "../../../src/text/look.ts";
+import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
+import type { BlockWriter, CallWriter } from "../../../src/text/writer.ts";
+import { anyName, endOfName, toolLines } from "../prompt.ts";
+import { TypedArguments } from "../typed.ts";
+
+const OPEN = "<tool_call>";
+const CLOSE = "</tool_call>";
+const FUNCTION = "<function=";
+const FUNCTION_END = "</function>";
+const PARAMETER = "<parameter=";
+const PARAMETER_END = "</parameter>";
+
+/**
+ * Qwen3-Coder: `<tool_call><function=name><parameter=key>value</parameter></function></tool_call>`. All values are plain
+ * text, one line break before and one behind them; what they mean is said by the tool's schema. `<tool_call>` is left
+ * out now and then.
+ *
+ * @see https://huggingface.co/Qwen/Qwen3-Coder-480B-A35B-Instruct/blob/main/chat_template.jinja
+ */
+export const qwenXml: TextDialect = {
+  name: "qwen-xml",
+  markers: [OPEN, FUNCTION],
+  start: (writer, context) => (marker) => new QwenBlock(marker === OPEN, writer, context),
+  toolName: anyName,
+  describe: (tools) => `# Tools
+
+You can call these functions. Each line describes one of them, with its parameters as a JSON Schema:
+
+<tools>
+${toolLines(tools)}
+</tools>
+
+To call a function, write a block in exactly this form, one block for each call, and nothing behind the last one:
+
+${OPEN}
+${FUNCTION}function_name>
+${PARAMETER}parameter_name>
+value, which may have
+several lines
+${PARAMETER_END}
+${FUNCTION_END}
+${CLOSE}
+
+Values are written as they are, without quotes or escapes; lists and objects as JSON. The results come back in <tool_response> blocks, in the order of the calls.`,
+  writeCalls: (calls) =>
+    calls
+      .map(({ name, args }) => {
+        const parameters = Object.entries(args).map(
+          ([key, value]) => `${PARAMETER}${key}>\n${outputText(value)}\n${PARAMETER_END}\n`,
+        );
+        return `${OPEN}\n${FUNCTION}${name}>\n${parameters.join("")}${FUNCTION_END}\n${CLOSE}`;
+      })
+      .join("\n"),
+  writeResults: (results) =>
+    results
+      .map(({ output, isError }) => {
+        const text = outputText(isError ? { error: output } : output);
+        return `<tool_response>\n${withoutMarks(text, MARKS)}\n</tool_response>`;
+      })
+      .join("\n"),
+};
+
+const MARKS = ["</tool_response>", "<tool_response>", OPEN, CLOSE, FUNCTION];
+
+/** The name of a parameter, and the white space that is waited through behind `</parameter>`, to see whether that was the end of the value. */
+const MAX_SPACE = 128;
+
+class QwenBlock implements BlockReader {
+  state: BlockReader["state"] = "head";
+  readonly #isWrapped: boolean;
+  readonly #writer: BlockWriter;
+  readonly #context: TextContext;
+  #call: CallWriter | undefined;
+  #args: TypedArguments | undefined;
+  #expected: "function" | "parameter" | "value" | "close" | "nothing" = "function";
+  /** At the beginning of a value: one line break there is none of it. */
+  #isFirst = false;
+  /** A line break that is the last of a value is none of it either. */
+  #lineBreak = "";
+
+  constructor(isWrapped: boolean, writer: BlockWriter, context: TextContext) {
+    this.#isWrapped = isWrapped;
+    this.#writer = writer;
+    this.#context = context;
+  }
+
+  read(text: string, at: number): number {
+    for (;;) {
+      const before = at;
+      const expected = this.#expected;
+      at = this.#step(text, at);
+      if (this.state === "none" || this.state === "closed") return at;
+      if (at === before && expected === this.#expected) return at;
+    }
+  }
+
+  end(rest: string): string | undefined {
+    if (this.state === "head" && rest.trim() === "") return undefined;
+    if (this.#expected !== "close") (this.#call ?? this.#writer.call()).cut();
+    // All of the call is there but the end of its block.
+    else this.#call?.cut();
+    this.state = "closed";
+    return undefined;
+  }
+
+  #step(text: string, at: number): number {
+    switch (this.#expected) {
+      case "function":
+        return this.#readFunction(text, at);
+      case "parameter":
+        return this.#readParameter(text, at);
+      case "value":
+        return this.#readValue(text, at);
+      case "close":
+        return this.#readClose(text, at);
+      case "nothing":
+        return this.#skip(text, at);
+    }
+  }
+
+  #readFunction(text: string, from: number): number {
+    let at = from;
+    if (this.#isWrapped) {
+      at = skipSpace(text, at);
+      const answer = look(text, at, FUNCTION);
+      if (answer !== "yes") {
+        if (answer === "no") this.#giveUp(from);
+        return from;
+      }
+      at += FUNCTION.length;
+    }
+    const end = endOfName(text, at);
+    if (end === text.length) return from;
+    if (end === at || text[end] !== ">") return this.#giveUp(from);
+    // Without the outer tag only what follows tells the notation from another one.
+    if (!this.#isWrapped) {
+      const next = lookFor(text, skipSpace(text, end + 1), [PARAMETER, FUNCTION_END]);
+      if (next === "maybe") return from;
+      if (next === undefined) return this.#giveUp(from);
+    }
+    const name = text.slice(at, end);
+    this.state = "open";
+    this.#call = this.#writer.call();
+    this.#call.name(name);
+    this.#args = new TypedArguments(this.#call, this.#context.tool(name), this.#context);
+    this.#expected = "parameter";
+    return end + 1;
+  }
+
+  /** Behind the first call of a block there may be another one, or what is none of the notation. */
+  #giveUp(at: number): number {
+    this.state = this.state === "head" ? "none" : "closed";
+    return at;
+  }
+
+  #readParameter(text: string, from: number): number {
+    const at = skipSpace(text, from);
+    const next = lookFor(text, at, [PARAMETER, FUNCTION_END]);
+    if (next === "maybe") return at;
+    if (next === undefined) return this.#refuse("something else stands between its parameters", at);
+    if (next.word === FUNCTION_END) {
+      this.#args!.close();
+      if (!this.#isWrapped) {
+        this.#call!.done();
+        this.state = "closed";
+      }
+      this.#expected = "close";
+      return at + FUNCTION_END.length;
+    }
+    const begin = at + PARAMETER.length;
+    const end = text.indexOf(">", begin);
+    if (end < 0) {
+      return text.length - begin < MAX_SPACE ? at : this.#refuse("the name of a parameter has no end", at);
+    }
+    if (end - begin >= MAX_SPACE) return this.#refuse("the name of a parameter has no end", at);
+    this.#args!.begin(text.slice(begin, end).trim());
+    this.#isFirst = true;
+    this.#lineBreak = "";
+    this.#expected = "value";
+    return end + 1;
+  }
+
+  /** What follows to the end of the block is part of it, and means nothing. */
+  #refuse(reason: string, at: number): number {
+    this.#call!.unreadable(reason);
+    this.#expected = "nothing";
+    return at;
+  }
+
+  #skip(text: string, from: number): number {
+    const { at, word } = find(text, from, [this.#isWrapped ? CLOSE : FUNCTION_END]);
+    if (word === undefined) return at;
+    this.state = "closed";
+    return at + word.length;
+  }
+
+  #readValue(text: string, from: number): number {
+    let at = from;
+    if (this.#isFirst && at < text.length) {
+      this.#isFirst = false;
+      if (text[at] === "\n") at++;
+      from = at;
+    }
+    for (;;) {
+      const tag = text.indexOf("<", at);
+      const until = tag < 0 ? text.length : tag;
+      if (tag < 0) return this.#pass(text, from, until);
+      const answer = look(text, tag, PARAMETER_END);
+      if (answer === "no") {
+        at = tag + 1;
+        continue;
+      }
+      const behind = tag + PARAMETER_END.length;
+      const next = answer === "maybe" ? "maybe" : this.#endsValue(text, behind);
+      if (next === "maybe") return this.#pass(text, from, tag);
+      if (next === undefined) {
+        at = behind;
+        continue;
+      }
+      this.#pass(text, from, tag);
+      this.#args!.end();
+      this.#expected = "parameter";
+      return behind;
+    }
+  }
+
+  /** The tag is the end only if a parameter or the end of the function follows; code that is written holds such tags. */
+  #endsValue(text: string, behind: number) {
+    const at = skipSpace(text, behind);
+    if (at - behind > MAX_SPACE) return undefined;
+    return lookFor(text, at, [PARAMETER, FUNCTION_END]);
+  }
+
+  #pass(text: string, from: number, until: number): number {
+    if (until === from) return until;
+    const piece = this.#lineBreak + text.slice(from, until);
+    this.#lineBreak = piece.endsWith("\n") ? "\n" : "";
+    this.#args!.piece(this.#lineBreak === "" ? piece : piece.slice(0, -1));
+    return until;
+  }
+
+  #readClose(text: string, from: number): number {
+    const at = skipSpace(text, from);
+    const next = lookFor(text, at, [CLOSE, FUNCTION]);
+    if (next === "maybe") return at;
+    this.#call!.done();
+    this.#call = undefined;
+    if (next?.word === FUNCTION) {
+      this.#expected = "function";
+      return at;
+    }
+    this.state = "closed";
+    return next === undefined ? at : at + CLOSE.length;
+  }
+}

@@ -1,0 +1,19 @@
+import type { ToolDescription } from "../../src/text/dialect.ts";
+import { safeToolName } from "../../src/tool/names.ts";
+
+/** The tools as models with tool calling have seen them in training: one JSON object a line. */
+export function toolLines(tools: readonly ToolDescription[]): string {
+  return tools.map((tool) => JSON.stringify({ type: "function", function: tool })).join("\n");
+}
+
+/** Names stand in JSON, or between marks that none of these characters is part of. */
+export const anyName: (name: string) => string = safeToolName({ allowed: /[a-zA-Z0-9_.-]/, maxLength: 128 });
+
+/** One character of such a name, and of what models write before it: `functions.` */
+export const NAME_CHARACTER = /[\w.\-/]/;
+
+/** Where a name that begins here ends. */
+export function endOfName(text: string, at: number): number {
+  while (at < text.length && NAME_CHARACTER.test(text[at]!)) at++;
+  return at;
+}

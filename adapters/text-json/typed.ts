@@ -1,0 +1,139 @@
+import { conjunction, fitsKind, GiveUp, propertySchemas, unionsOf, type Walk } from "../../src/schema/fits.ts";
+import type { TextContext } from "../../src/text/notation.ts";
+import type { CallWriter } from "../../src/text/writer.ts";
+import type { Tool } from "../../src/tool/tool.ts";
+
+/** What the notation itself says of a value; without a word the schema decides. */
+export type ValueType = "string" | "json" | undefined;
+
+/**
+ * Writes arguments that come as names and plain texts as JSON. What a text means is decided by the tool's schema: where
+ * that takes a string it stays one (`007` too), and is passed on as it comes; else it is what it is as JSON.
+ */
+export class TypedArguments {
+  readonly #call: CallWriter;
+  readonly #tool: Tool | undefined;
+  readonly #maxKept: number;
+  #count = 0;
+  /** The value that is open: passed on as a string, or kept until it is whole. */
+  #isString = false;
+  #schemas: readonly unknown[] = [];
+  #kept: string[] = [];
+  #keptLength = 0;
+  #type: ValueType;
+  #half = "";
+
+  constructor(call: CallWriter, tool: Tool | undefined, { limits }: TextContext) {
+    this.#call = call;
+    this.#tool = tool;
+    this.#maxKept = limits.maxArgumentsLength;
+  }
+
+  begin(name: string, type?: ValueType): void {
+    this.#schemas = schemasOf(this.#tool, name);
+    this.#type = type;
+    this.#isString = type === "string" || (type === undefined && !this.#takes(null) && this.#takes("a text"));
+    this.#kept = [];
+    this.#keptLength = 0;
+    this.#half = "";
+    this.#call.args(`${this.#count++ === 0 ? "{" : ","}${JSON.stringify(name)}:${this.#isString ? '"' : ""}`);
+  }
+
+  piece(text: string): void {
+    if (text === "") return;
+    if (this.#isString) this.#say(text);
+    else if (this.#keptLength <= this.#maxKept) {
+      this.#kept.push(text);
+      this.#keptLength += text.length;
+    }
+  }
+
+  /** A character that came in two halves is one. */
+  #say(text: string): void {
+    const whole = this.#half + text;
+    const last = whole.charCodeAt(whole.length - 1);
+    const isHalf = last >= 0xd800 && last <= 0xdbff;
+    this.#half = isHalf ? whole.slice(-1) : "";
+    this.#call.args(JSON.stringify(isHalf ? whole.slice(0, -1) : whole).slice(1, -1));
+  }
+
+  end(): void {
+    if (this.#isString) this.#call.args(JSON.stringify(this.#half).slice(1));
+    else this.#call.args(this.#jsonOf(this.#kept.join("")));
+    this.#kept = [];
+  }
+
+  /** The call is over. */
+  close(): void {
+    this.#call.args(this.#count === 0 ? "{}" : "}");
+  }
+
+  #jsonOf(text: string): string {
+    const trimmed = text.trim();
+    if (this.#type === undefined && this.#takes("a text") && !(isNull(trimmed) && this.#takes(null))) {
+      return JSON.stringify(text);
+    }
+    const json = PYTHON.get(trimmed) ?? trimmed;
+    try {
+      JSON.parse(json);
+      return json;
+    } catch {
+      return JSON.stringify(text);
+    }
+  }
+
+  /** Whether the schema has nothing against a value of this kind. A property that it does not know is a string. */
+  #takes(value: string | null): boolean {
+    if (this.#schemas.length === 0) return value !== null;
+    const walk: Walk = { root: this.#tool!.inputSchema.jsonSchema, steps: 10_000 };
+    try {
+      return this.#schemas.every((schema) => takes(schema, value, walk));
+    } catch (error) {
+      if (error instanceof GiveUp) return value !== null;
+      throw error;
+    }
+  }
+}
+
+function schemasOf(tool: Tool | undefined, name: string): readonly unknown[] {
+  if (tool === undefined) return [];
+  const root = tool.inputSchema.jsonSchema;
+  try {
+    return propertySchemas(conjunction(root, { root, steps: 10_000 }), name).filter((schema) => schema !== false);
+  } catch (error) {
+    if (error instanceof GiveUp) return [];
+    throw error;
+  }
+}
+
+/** By its type alone: which strings an `enum` or a `format` takes is for validation to say. */
+function takes(schema: unknown, value: string | null, walk: Walk): boolean {
+  if (typeof schema === "boolean") return value !== null;
+  const parts = conjunction(schema, walk);
+  const kinds = parts.map(({ enum: values, const: constant, ...part }) => {
+    if (Array.isArray(values)) return { ...part, type: [...new Set(values.map(kindOf))] };
+    return constant === undefined ? part : { ...part, type: kindOf(constant) };
+  });
+  // A schema that says nothing takes anything; a text is then a text.
+  if (kinds.every(({ type }) => type === undefined) && parts.every((part) => unionsOf(part).length === 0))
+    return value !== null;
+  return (
+    fitsKind(value, kinds) &&
+    parts.every((part) => unionsOf(part).every((union) => union.some((branch) => takes(branch, value, walk))))
+  );
+}
+
+function kindOf(value: unknown): string {
+  return value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
+}
+
+function isNull(text: string): boolean {
+  return text === "null" || text === "None";
+}
+
+/** Models that have seen much Python write its words. */
+const PYTHON: ReadonlyMap<string, string> = new Map([
+  ["True", "true"],
+  ["False", "false"],
+  ["None", "null"],
+]);

@@ -1,0 +1,138 @@
+/** What is measured, whole and quickly. */
+import type { Job, Size } from "./job.ts";
+import type { PeerKind } from "./load-peers.ts";
+import type { Rounds } from "./measure.ts";
+import { sizeName } from "./table.ts";
+import type { Wire } from "./wires.ts";
+import { WIRES, workloads, type Packing, type WorkloadName } from "./workloads.ts";
+
+export interface Plan {
+  readonly jobs: readonly Job[];
+  /** Each job has a process of its own. Otherwise those of a wire share one. */
+  readonly isolated: boolean;
+  /** Streams whose heap is measured while they are open, and streams that are read until nothing may be left of them. */
+  readonly open: number;
+  readonly ended: number;
+  /** How often a package is imported. */
+  readonly imports: number;
+}
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+const packings: readonly Packing[] = ["event", "16k"];
+
+/** The wires that the peers are measured on. */
+export const PEER_WIRES: readonly Wire[] = ["openai-chat", "anthropic"];
+
+/** Half an hour or more. */
+export function wholePlan(): Plan {
+  const rounds = { runs: 9, warmUp: 2 };
+  return {
+    jobs: [
+      ...everywhere("W1", 1000, rounds),
+      ...sizesOfW2(rounds),
+      ...everywhere("W3", 2, rounds),
+      ...everywhere("W4", 1000, rounds),
+      ...everywhere("W5", 4, rounds),
+      ...everywhere("W6", 1, rounds),
+      ...everywhere("W7", 50, rounds),
+      ...besidePeers("W1", "linear", { size: 200, streams: 100 }, packings, rounds),
+      ...besidePeers("W2", "linear", { size: 64 * KIB, streams: 1 }, packings, rounds),
+      ...besidePeers("W3", "linear", { size: 2 * KIB, streams: 1 }, packings, rounds),
+      ...besidePeers("W5", "linear", { size: 16 * KIB, streams: 1 }, packings, rounds),
+      // How the bytes are cut is nothing to what these take, so one packing is enough.
+      ...besidePeers("W1", "quadratic", { size: 200, streams: 100 }, ["event"], rounds),
+      ...besidePeers("W2", "quadratic", { size: 64 * KIB, streams: 1 }, ["event"], rounds),
+      ...besidePeers("W3", "quadratic", { size: 2 * KIB, streams: 1 }, ["event"], rounds),
+      ...besidePeers("W5", "quadratic", { size: 16 * KIB, streams: 1 }, ["event"], rounds),
+    ],
+    isolated: true,
+    open: 1000,
+    ended: 100_000,
+    imports: 9,
+  };
+}
+
+/** Under a minute, and too short to be exact. */
+export function quickPlan(): Plan {
+  const rounds = { runs: 3, warmUp: 1 };
+  return {
+    jobs: [
+      ...everywhere("W1", 20, rounds),
+      ...WIRES.flatMap((wire) =>
+        packings.map((packing): Job => ({
+          workload: "W2",
+          wire,
+          packing,
+          sizes: doublings(KIB, 32 * KIB).map((size) => ({
+            size,
+            streams: Math.max(1, (8 * KIB) / size),
+            growthOnly: size !== 8 * KIB,
+          })),
+          rounds,
+        })),
+      ),
+      ...everywhere("W3", 1, rounds, 256),
+      ...everywhere("W4", 20, rounds, 512),
+      ...everywhere("W5", 1, rounds, 2 * KIB),
+      ...everywhere("W6", 1, rounds, 1000),
+      ...everywhere("W7", 2, rounds),
+      ...besidePeers("W1", "linear", { size: 200, streams: 10 }, ["event"], rounds),
+      ...besidePeers("W3", "linear", { size: 256, streams: 1 }, ["event"], rounds),
+    ],
+    isolated: false,
+    open: 20,
+    ended: 5000,
+    imports: 2,
+  };
+}
+
+/** What `--only` may name: all tables have a label of this form. */
+export function labelOf({ workload, wire, packing, peers, sizes }: Job): string {
+  const size = sizes.map((one) => sizeName(workload, one.size)).join(", ");
+  return [workload, size, wire, packing, ...(peers === undefined ? [] : ["peers"])].join(" ");
+}
+
+/** Every row on every wire, in both packings. */
+function everywhere(workload: WorkloadName, streams: number, rounds: Rounds, size = workloads[workload].size): Job[] {
+  return packings.flatMap((packing) =>
+    WIRES.map((wire) => ({ workload, wire, packing, sizes: [{ size, streams }], rounds })),
+  );
+}
+
+/** The largest sizes once only, one event a chunk: a round of them takes many seconds. */
+function sizesOfW2(rounds: Rounds): Job[] {
+  const all = [KIB, 64 * KIB, MIB];
+  return packings.flatMap((packing) =>
+    WIRES.map((wire) => ({
+      workload: "W2" as const,
+      wire,
+      packing,
+      sizes: doublings(KIB, packing === "event" ? 16 * MIB : MIB).map((size) => ({
+        size,
+        streams: Math.max(1, (128 * KIB) / size),
+        growthOnly: !all.includes(size),
+      })),
+      rounds,
+    })),
+  );
+}
+
+function besidePeers(
+  workload: WorkloadName,
+  peers: PeerKind,
+  size: Size,
+  among: readonly Packing[],
+  rounds: Rounds,
+): Job[] {
+  return among.flatMap((packing) =>
+    PEER_WIRES.map((wire) => ({ workload, wire, packing, sizes: [size], peers, rounds })),
+  );
+}
+
+function doublings(from: number, to: number): number[] {
+  const sizes: number[] = [];
+  for (let size = from; size <= to; size *= 2) sizes.push(size);
+  return sizes;
+}

@@ -1,0 +1,54 @@
+/** The official clients, each with a `fetch` that answers in this process. */
+import { responseOf } from "./response.ts";
+import type { Wire } from "./wires.ts";
+import type { Stream } from "./workloads.ts";
+
+/** Opens a stream through the SDK, as the SDK's docs show it. */
+export type OpenSdk = (stream: Stream) => Promise<AsyncIterable<unknown>>;
+
+const GEMINI = "http://gemini.invalid";
+const PROMPT = "Write the file.";
+const messages = [{ role: "user" as const, content: PROMPT }];
+
+/** Loads one SDK: the others would only fill the memory of the process. */
+export async function loadSdk(wire: Wire): Promise<OpenSdk> {
+  const waiting: Stream[] = [];
+  // Requests come in the order in which they were made, also where a thousand of them are made at once.
+  const fetch = async () => responseOf(waiting.shift()!);
+  const open = await loaders[wire](fetch);
+  return (stream) => {
+    waiting.push(stream);
+    return open();
+  };
+}
+
+const loaders: Record<Wire, (fetch: () => Promise<Response>) => Promise<() => Promise<AsyncIterable<unknown>>>> = {
+  async "openai-chat"(fetch) {
+    const { OpenAI } = await import("openai");
+    const client = new OpenAI({ apiKey: "none", baseURL: "http://localhost/v1", fetch });
+    return () => client.chat.completions.create({ model: "gpt-5.2", messages, stream: true });
+  },
+  async "openai-responses"(fetch) {
+    const { OpenAI } = await import("openai");
+    const client = new OpenAI({ apiKey: "none", baseURL: "http://localhost/v1", fetch });
+    return () => client.responses.create({ model: "gpt-5.2", input: PROMPT, stream: true });
+  },
+  async anthropic(fetch) {
+    const { Anthropic } = await import("@anthropic-ai/sdk");
+    const client = new Anthropic({ apiKey: "none", baseURL: "http://localhost", fetch });
+    return () => client.messages.create({ model: "claude-sonnet-4-6", max_tokens: 1024, messages, stream: true });
+  },
+  async google(fetch) {
+    const { GoogleGenAI } = await import("@google/genai");
+    const client = new GoogleGenAI({ apiKey: "none", httpOptions: { baseUrl: GEMINI } });
+    // It takes the global fetch, whatever it is given (3.1.0).
+    const { fetch: native } = globalThis;
+    globalThis.fetch = (input, init) => (String(input).startsWith(GEMINI) ? fetch() : native(input, init));
+    return () => client.models.generateContentStream({ model: "gemini-3-flash", contents: PROMPT });
+  },
+  async cohere(fetch) {
+    const { CohereClientV2 } = await import("cohere-ai");
+    const client = new CohereClientV2({ token: "none", environment: "http://localhost", fetch });
+    return () => client.chatStream({ model: "command-a-03-2025", messages });
+  },
+};

@@ -1,0 +1,21 @@
+/**
+ * Decides over the WebSocket: `node examples/approval/decide.ts ws://127.0.0.1:… [approve | deny]`.
+ * Without a decision it shows what there is to decide.
+ */
+import { WebSocket } from "ws";
+
+const [url, decision] = process.argv.slice(2);
+if (url === undefined) throw new Error("Which address? It is in the first line of main.ts.");
+const socket = new WebSocket(url);
+socket.on("message", (data) => {
+  console.log(String(data));
+  const message = JSON.parse(String(data)) as { type: string; request_id?: string; status?: string };
+  if (message.type === "approval.requested" && message.status === "pending" && decision !== undefined) {
+    socket.send(JSON.stringify({ type: "approval.decide", request_id: message.request_id, decision }));
+  }
+  if (message.type === "approval.outcome" || message.type === "approval.error") socket.close();
+});
+socket.on("error", () => {
+  console.error("No connection: does main.ts still run, and is this its address?");
+  process.exitCode = 1;
+});

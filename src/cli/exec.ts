@@ -1,0 +1,72 @@
+import { resolve } from "node:path";
+import { text } from "node:stream/consumers";
+import { discoverExecutables, ExecutableError, loadExecutable, type RunOptions } from "../executable/index.ts";
+import { isToolError } from "../errors.ts";
+import type { Tool } from "../tool/tool.ts";
+import { ownersOf } from "./owners.ts";
+import { printable } from "./text.ts";
+import { CommandError, messageOf, parseOptions, UsageError } from "./usage-error.ts";
+
+export const usage = `toolstream exec TOOL --input JSON [--timeout MS]
+
+Calls an executable tool and prints its result as JSON. When it fails, the error is on stderr and the exit status is 1.
+
+  TOOL          a path (with a slash in it), or the name of a tool in ~/.toolstream/tools or ./tools
+  --input JSON  its input; - reads it from stdin. Default {}
+  --timeout MS  how long it may take. Default 30000
+  --progress    its progress lines, on stderr
+  --owner UID   files of this user are run, too; more than once for more`;
+
+/** @returns the exit status */
+export async function execCommand(args: readonly string[]): Promise<number> {
+  const { values, positionals } = parseOptions({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      input: { type: "string" },
+      timeout: { type: "string" },
+      progress: { type: "boolean" },
+      owner: { type: "string", multiple: true },
+    },
+  });
+  const [name, ...more] = positionals;
+  if (name === undefined || more.length > 0) throw new UsageError(`exec takes one tool.\n\n${usage}`);
+  const input = readInput(values.input === "-" ? await text(process.stdin) : (values.input ?? "{}"));
+  const tool = await find(name, { timeoutMs: timeoutOf(values.timeout), ...ownersOf(values.owner) });
+  try {
+    const progress = async (value: unknown) => {
+      if (values.progress === true) process.stderr.write(`${printable(JSON.stringify(value))}\n`);
+    };
+    process.stdout.write(`${JSON.stringify(await tool.use(input).execute({ progress }), undefined, 2)}\n`);
+    return 0;
+  } catch (error) {
+    if (!isToolError(error)) throw error;
+    const stderr = error.cause instanceof ExecutableError ? error.cause.run.stderr.trimEnd() : "";
+    process.stderr.write(`toolstream: ${printable(error.message)}\n${stderr === "" ? "" : `${printable(stderr)}\n`}`);
+    return 1;
+  }
+}
+
+async function find(name: string, options: RunOptions): Promise<Tool> {
+  if (/[/\\]/.test(name)) return loadExecutable(resolve(name), options);
+  const { tools, skipped } = await discoverExecutables(options);
+  const found = tools.find((tool) => tool.name === name);
+  if (found !== undefined) return found;
+  const names = tools.map((tool) => tool.name).join(", ") || "none";
+  const hint = skipped.length > 0 ? ` ${skipped.length} files were skipped: toolstream tools says why.` : "";
+  throw new CommandError(`There is no tool ${JSON.stringify(name)}. There are: ${names}.${hint}`);
+}
+
+function readInput(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch (error) {
+    throw new UsageError(`--input is no JSON: ${messageOf(error).replaceAll("\n", " ")}.`);
+  }
+}
+
+function timeoutOf(given: string | undefined): number {
+  const ms = given === undefined ? 30_000 : given.trim() === "" ? Number.NaN : Number(given);
+  if (ms > 0 && ms < 2 ** 31) return ms;
+  throw new UsageError(`--timeout is a number of milliseconds above 0, got ${JSON.stringify(given)}.`);
+}

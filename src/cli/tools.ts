@@ -1,0 +1,68 @@
+import {
+  DEFAULT_SEARCH_PATHS,
+  discoverExecutables,
+  manifestOf,
+  readManifest,
+  writeManifest,
+  type ExecutableInfo,
+} from "../executable/index.ts";
+import { ownersOf } from "./owners.ts";
+import { printable, short } from "./text.ts";
+import { parseOptions, UsageError } from "./usage-error.ts";
+
+export const usage = `toolstream tools [DIR…] [--json] [--manifest FILE [--write]]
+
+Lists the executables in some folders that are tools, and says of all other files why they are none. Each executable is
+run once, with --schema. Without DIR: ${DEFAULT_SEARCH_PATHS.join(" and ")}.
+
+  --json           one JSON object
+  --manifest FILE  only files that FILE knows, as it knows them; the others are not run
+  --write          writes FILE with the tools that are found
+  --owner UID      files of this user are run, too; more than once for more`;
+
+/** @returns the exit status */
+export async function toolsCommand(args: readonly string[]): Promise<number> {
+  const { values, positionals } = parseOptions({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      json: { type: "boolean" },
+      manifest: { type: "string" },
+      write: { type: "boolean" },
+      owner: { type: "string", multiple: true },
+    },
+  });
+  const { json = false, manifest, write = false } = values;
+  if (write && manifest === undefined) throw new UsageError("--write needs --manifest FILE.");
+  const { tools, skipped } = await discoverExecutables({
+    ...ownersOf(values.owner),
+    ...(positionals.length === 0 ? {} : { searchPaths: positionals }),
+    ...(manifest === undefined || write ? {} : { manifest: await readManifest(manifest) }),
+  });
+  if (write) await writeManifest(manifest!, manifestOf(tools));
+
+  const found = tools.map(({ name, description, effect, inputSchema, metadata }) => {
+    const { path, digest } = metadata["executable"] as ExecutableInfo;
+    return { name, description, effect, path, digest, inputSchema: inputSchema.jsonSchema };
+  });
+  process.stdout.write(json ? `${JSON.stringify({ tools: found, skipped }, undefined, 2)}\n` : listing(found, skipped));
+  return 0;
+}
+
+interface Listed {
+  readonly name: string;
+  readonly description: string | undefined;
+  readonly effect: string;
+  readonly path: string;
+}
+
+function listing(found: readonly Listed[], skipped: readonly { path: string; reason: string }[]): string {
+  const lines = found.flatMap(({ name, description, effect, path }) => [
+    `${name}  (${effect})  ${printable(path)}`,
+    ...(description === undefined ? [] : [`  ${short(description, 110)}`]),
+  ]);
+  if (found.length === 0) lines.push("No tools.");
+  if (skipped.length > 0) lines.push("", "Skipped:");
+  for (const { path, reason } of skipped) lines.push(`  ${printable(path)}: ${short(reason, 300)}`);
+  return `${lines.join("\n")}\n`;
+}

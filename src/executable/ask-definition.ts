@@ -1,0 +1,47 @@
+import { isToolError, ToolError } from "../errors.ts";
+import { readDefinition, type Definition } from "./definition.ts";
+import { ExecutableError, runOf, type ExecutableRun } from "./error.ts";
+import type { Settings } from "./options.ts";
+import { interruption, readJson } from "./output.ts";
+import type { Program } from "./program.ts";
+
+/**
+ * Asks a program what it is. The messages of the errors are for the developer: they have the path, and the program's words.
+ *
+ * @throws ExecutableError `spawn_failed`, `timeout`, `too_large`, `tool_failed`, `invalid_answer`, `aborted`
+ * @throws ToolError `invalid_tool`, `too_large` for a definition that can not be used
+ */
+export async function askDefinition(path: string, program: Program, settings: Settings): Promise<Definition> {
+  const limits = {
+    timeoutMs: settings.schemaTimeoutMs,
+    maxOutputBytes: settings.maxSchemaBytes,
+    maxStderrBytes: settings.maxStderrBytes,
+    signal: settings.signal,
+  };
+  const env = typeof settings.env === "function" ? {} : settings.env;
+  const outcome = await program.run({ args: ["--schema"], input: "", env, ...limits });
+  const asked = `The executable ${path} --schema`;
+  const run = runOf(path, undefined, outcome);
+  const stopped = interruption(outcome.end, limits);
+  if (stopped !== undefined) {
+    throw new ExecutableError(stopped.code, `${asked} ${stopped.reason}.`, run, { cause: stopped.cause });
+  }
+  if (run.exitCode !== 0) {
+    const ending = run.signal === null ? `ended with status ${run.exitCode}` : `was ended by ${run.signal}`;
+    throw new ExecutableError("tool_failed", `${asked} ${ending}.${lastWords(run)}`, run);
+  }
+  const json = readJson(outcome.stdout, settings.maxDepth);
+  if (!("value" in json)) throw new ExecutableError(json.code, `${asked} ${json.reason}.`, run, { cause: json.cause });
+  try {
+    return readDefinition(json.value);
+  } catch (error) {
+    if (!isToolError(error)) throw error;
+    const { code, message, issues } = error;
+    throw new ToolError(code, `${asked}: ${message}`, { issues, cause: error });
+  }
+}
+
+function lastWords({ stderr }: ExecutableRun): string {
+  const last = stderr.trimEnd().split("\n").at(-1)!.trim();
+  return last === "" ? "" : ` It says: ${last.slice(0, 500)}`;
+}

@@ -1,0 +1,72 @@
+import { ToolError } from "../errors.ts";
+import type { ToolContext } from "../tool/tool.ts";
+import { readAnswer } from "./answer.ts";
+import { ExecutableError, runOf, type ExecutableRun } from "./error.ts";
+import type { Settings } from "./options.ts";
+import { interruption } from "./output.ts";
+import { createProgressQueue } from "./progress.ts";
+import type { Program } from "./program.ts";
+
+/**
+ * One call of a program: the handler of its tool.
+ *
+ * @throws ToolError `executable_changed`, `executable_refused`, `invalid_input`
+ * @throws ExecutableError `spawn_failed`, `timeout`, `too_large`, `tool_failed`, `invalid_answer`, `aborted`
+ */
+export async function callProgram(
+  name: string,
+  program: Program,
+  settings: Settings,
+  input: unknown,
+  context: ToolContext,
+): Promise<unknown> {
+  await program.checkAgain();
+  const { timeoutMs, maxOutputBytes, maxDepth } = settings;
+  const given = typeof settings.env === "function" ? settings.env(context) : settings.env;
+  const progress = createProgressQueue((line) => context.progress(line));
+  const outcome = await program.run({
+    args: [],
+    input: inputText(input),
+    env: { ...callEnv(context), ...given },
+    timeoutMs,
+    maxOutputBytes,
+    signal: context.signal,
+    onProgress: progress.push,
+  });
+  await progress.end(settings.graceMs);
+  const run = runOf(name, context.invocationId, outcome);
+  const stopped = interruption(outcome.end, { ...settings, signal: context.signal });
+  if (stopped !== undefined) {
+    report(settings, run);
+    throw new ExecutableError(stopped.code, `The program ${stopped.reason}.`, run, { cause: stopped.cause });
+  }
+  const { failure, result, metadata } = readAnswer(outcome, maxDepth);
+  const told = { ...run, metadata };
+  report(settings, told);
+  if (failure !== undefined) throw new ExecutableError(failure.code, failure.message, told, { cause: failure.cause });
+  if (Object.hasOwn(metadata, "undo")) context.undoData(metadata["undo"]);
+  return result;
+}
+
+/** By these a program can see that it is asked twice for one thing. Ids come from providers, too: only plain ones. */
+function callEnv({ invocationId, idempotencyKey }: ToolContext): Record<string, string> {
+  const ids = { TOOLSTREAM_INVOCATION_ID: invocationId, TOOLSTREAM_IDEMPOTENCY_KEY: idempotencyKey };
+  return Object.fromEntries(Object.entries(ids).filter(([, id]) => /^[\w.:+/=-]{1,256}$/.test(id)));
+}
+
+/** JSON.stringify writes a lone surrogate as an escape, so that the bytes are UTF-8 whatever the model wrote. */
+function inputText(input: unknown): string {
+  try {
+    return JSON.stringify(input) ?? "null";
+  } catch (cause) {
+    throw new ToolError("invalid_input", "The input can not be written as JSON.", { cause });
+  }
+}
+
+function report({ onRun }: Settings, run: ExecutableRun): void {
+  try {
+    onRun?.(run);
+  } catch {
+    // a log that fails is no failure of the call
+  }
+}

@@ -1,0 +1,121 @@
+import { constants } from "node:fs";
+import { access, realpath, stat } from "node:fs/promises";
+import { dirname, isAbsolute, normalize, relative, sep } from "node:path";
+import { isToolError, ToolError } from "../errors.ts";
+import { commandOf, isBatchFile } from "./command.ts";
+import type { Digests } from "./digest.ts";
+import { notAProgram } from "./file-kind.ts";
+
+/** What a file has to be, to be run. */
+export interface FileRules {
+  /** A folder that the file does not leave, by links neither. */
+  readonly root?: string | undefined;
+  /** Who may own the file and the folders above it: numbers of users. */
+  readonly owners: readonly number[];
+  /** Whether a `.cmd` or `.bat` is run. */
+  readonly allowBatch: boolean;
+}
+
+/** A file that may be run, as it is now. */
+export interface CheckedFile {
+  /** Where the links lead. This is what is run. */
+  readonly realPath: string;
+  readonly digest: string;
+}
+
+/**
+ * Nobody but its owner, us or the system may be able to put another program in its place: the file and all folders above
+ * it belong to one of `owners`, and others can not write to them (but to a sticky folder as `/tmp`, in which they can
+ * replace nothing of ours).
+ *
+ * @throws TypeError for a relative path
+ * @throws ToolError `executable_refused`, with a message for the developer: it has the path
+ */
+export async function checkFile(path: string, rules: FileRules, digests: Digests): Promise<CheckedFile> {
+  if (typeof path !== "string" || !isAbsolute(path)) {
+    throw new TypeError(`an executable has an absolute path, got ${JSON.stringify(path)}; resolve() makes one`);
+  }
+  if (path.includes("\0")) throw refused(path, "has a path with a NUL character");
+  if (normalize(path) !== path) throw refused(path, `has a path that is not the shortest: write ${normalize(path)}`);
+  if (isBatchFile(path) && !rules.allowBatch) {
+    throw refused(path, "is a batch file, which cmd.exe would run: set allowBatch if it is meant");
+  }
+  try {
+    return await check(path, rules, digests);
+  } catch (error) {
+    throw isToolError(error) ? error : refused(path, reasonOf(error as NodeJS.ErrnoException), error);
+  }
+}
+
+async function check(path: string, rules: FileRules, digests: Digests): Promise<CheckedFile> {
+  const realPath = await realpath(path);
+  if (isBatchFile(realPath)) commandOf(realPath, []);
+  if (rules.root !== undefined && !isWithin(await realpath(rules.root), realPath)) {
+    throw refused(path, `leads out of ${rules.root}, to ${realPath}`);
+  }
+  const file = await stat(realPath);
+  if (file.isDirectory()) throw refused(path, "is a folder");
+  if (!file.isFile()) throw refused(path, "is no regular file");
+  checkOwner(path, realPath, file, rules);
+  for (const folder of new Set([...foldersAbove(path), ...foldersAbove(realPath)])) {
+    checkOwner(path, folder, await stat(folder), rules);
+  }
+  await access(realPath, constants.X_OK).catch((cause: unknown) => {
+    throw refused(path, "is not executable: chmod +x makes it so", cause);
+  });
+  const { digest, header } = await digests.of(realPath);
+  const reason = notAProgram(header);
+  if (reason !== undefined) throw refused(path, reason);
+  return { realPath, digest };
+}
+
+interface Owned {
+  readonly uid: number;
+  readonly mode: number;
+}
+
+function checkOwner(path: string, place: string, { uid, mode }: Owned, { owners }: FileRules): void {
+  if (process.platform === "win32") return; // there, access lists decide, which Node does not read
+  const what = place === path ? "" : `${place}, `;
+  if (!owners.includes(uid)) {
+    const list = owners.join(", ");
+    throw refused(
+      path,
+      `is not trusted: ${what || "it "}belongs to user ${uid}, not to ${list}; see the option owners`,
+    );
+  }
+  const isSticky = (mode & 0o1000) !== 0 && (mode & constants.S_IFMT) === constants.S_IFDIR;
+  if ((mode & 0o002) !== 0 && !isSticky) {
+    throw refused(path, `is not trusted: ${what || "it "}is writable by everyone; chmod o-w mends that`);
+  }
+}
+
+/** The user of this process and the system's. */
+export function defaultOwners(): readonly number[] {
+  return [...new Set([process.getuid?.() ?? 0, 0])];
+}
+
+function foldersAbove(path: string): string[] {
+  const folders: string[] = [];
+  for (let at = dirname(path); ; at = dirname(at)) {
+    folders.push(at);
+    if (at === dirname(at)) return folders;
+  }
+}
+
+function isWithin(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way !== "" && way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
+}
+
+function reasonOf(error: NodeJS.ErrnoException): string {
+  if (error.code === "ENOENT") return "is not there";
+  if (error.code === "ENOTDIR") return "is not there: a part of the path is no folder";
+  if (error.code === "EACCES") return "can not be read by this user";
+  if (error.code === "ELOOP") return "is a link that leads back to itself";
+  return `can not be read (${error.code ?? error.message})`;
+}
+
+function refused(path: string, reason: string, cause?: unknown): ToolError {
+  return new ToolError("executable_refused", `The executable ${path} ${reason}.`, { cause });
+}

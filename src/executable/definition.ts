@@ -1,0 +1,122 @@
+import { ToolError } from "../errors.ts";
+import { checkForeignSchema } from "../schema/foreign.ts";
+import { toSchema, type JsonSchema, type Schema } from "../schema/index.ts";
+import type { Effect } from "../tool/tool.ts";
+
+/** What a program says of itself with `--schema`. */
+export interface Definition {
+  readonly name: string;
+  readonly description: string | undefined;
+  readonly inputSchema: Schema;
+  readonly outputSchema: JsonSchema | undefined;
+  readonly effect: Effect | undefined;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+const SHAPE = '{"name", "description", "parameters": {"city": {"type": "string", "required": true}}}';
+/** More than a person would read before approving. */
+const MAX_DESCRIPTION = 32_768;
+const EFFECTS: readonly unknown[] = ["read", "idempotent", "write"];
+
+/**
+ * ```
+ * { "name": "weather", "description": "...", "effect"?: "read",
+ *   "parameters": { "city": { "type": "string", "description": "...", "required": true }, "unit": { "enum": [..], "default": "C" } } }
+ * ```
+ * or a JSON Schema under `inputSchema` (or under `parameters`: one whose `type` is a text).
+ *
+ * @throws ToolError `invalid_tool`, or `too_large` for a schema that costs too much
+ */
+export function readDefinition(value: unknown): Definition {
+  if (!isRecord(value)) throw invalid(`it has to be an object ${SHAPE}, got ${kindOf(value)}`);
+  const { name, description, parameters, inputSchema, outputSchema, effect, metadata = {} } = value;
+  // MCP's rule for names (2026-07-28): without it two names could look the same and not be (B12: Cyrillic, zero width).
+  if (typeof name !== "string" || !/^[\w.-]{1,128}$/.test(name)) {
+    throw invalid(`"name" has 1 to 128 letters a-z, digits and _ . -, got ${JSON.stringify(name)?.slice(0, 200)}`);
+  }
+  if (description !== undefined && typeof description !== "string") {
+    throw invalid(`"description" is a text, got ${kindOf(description)}`);
+  }
+  if ((description?.length ?? 0) > MAX_DESCRIPTION) {
+    throw new ToolError("too_large", `"description" has more than ${MAX_DESCRIPTION} characters.`);
+  }
+  if (effect !== undefined && !EFFECTS.includes(effect)) {
+    throw invalid(`"effect" is "read", "idempotent" or "write", got ${JSON.stringify(effect).slice(0, 200)}`);
+  }
+  if (!isRecord(metadata)) throw invalid(`"metadata" is an object, got ${kindOf(metadata)}`);
+  if (outputSchema !== undefined && !isRecord(outputSchema)) {
+    throw invalid(`"outputSchema" is an object, got ${kindOf(outputSchema)}`);
+  }
+  if (outputSchema !== undefined) checkForeignSchema(outputSchema);
+  return {
+    name,
+    description,
+    inputSchema: readInputSchema(inputSchema, parameters),
+    outputSchema,
+    effect: effect as Effect | undefined,
+    metadata,
+  };
+}
+
+function readInputSchema(inputSchema: unknown, parameters: unknown): Schema {
+  const given = inputSchema ?? parameters ?? {};
+  if (!isRecord(given)) {
+    throw invalid(`"${inputSchema === undefined ? "parameters" : "inputSchema"}" is an object, got ${kindOf(given)}`);
+  }
+  checkForeignSchema(given);
+  if (inputSchema !== undefined || typeof given["type"] === "string") return toSchema(given);
+  return parametersSchema(given);
+}
+
+/** The short form. What has a default is filled in, and so is never required; what is no parameter is refused. */
+function parametersSchema(parameters: Record<string, unknown>): Schema {
+  const properties: [string, JsonSchema][] = [];
+  const required: string[] = [];
+  const defaults: [string, unknown][] = [];
+  for (const [name, parameter] of Object.entries(parameters)) {
+    if (!isRecord(parameter))
+      throw invalid(`the parameter ${JSON.stringify(name)} is an object, got ${kindOf(parameter)}`);
+    const { required: isRequired, ...rest } = parameter;
+    const isList = Array.isArray(isRequired); // JSON Schema's own, of an object
+    if (isRequired !== undefined && typeof isRequired !== "boolean" && !isList) {
+      throw invalid(`"required" of the parameter ${JSON.stringify(name)} is true or false, got ${kindOf(isRequired)}`);
+    }
+    properties.push([name, isList ? { ...rest, required: isRequired } : rest]);
+    if (Object.hasOwn(rest, "default")) defaults.push([name, rest["default"]]);
+    else if (isRequired === true) required.push(name);
+  }
+  const schema = toSchema({
+    type: "object",
+    properties: Object.fromEntries(properties),
+    ...(required.length > 0 ? { required } : {}),
+    additionalProperties: false,
+  });
+  return withDefaults(schema, defaults);
+}
+
+function withDefaults(schema: Schema, defaults: readonly (readonly [string, unknown])[]): Schema {
+  if (defaults.length === 0) return schema;
+  return Object.freeze({
+    jsonSchema: schema.jsonSchema,
+    validate(value: unknown) {
+      const checked = schema.validate(value);
+      if (!checked.ok || !isRecord(checked.value)) return checked;
+      const given = checked.value;
+      const missing = defaults.filter(([name]) => given[name] === undefined || !Object.hasOwn(given, name));
+      const filled = missing.map(([name, item]) => [name, structuredClone(item)] as const);
+      return { ok: true, value: Object.fromEntries([...Object.entries(given), ...filled]) } as const;
+    },
+  });
+}
+
+function invalid(reason: string): ToolError {
+  return new ToolError("invalid_tool", `${reason}.`);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function kindOf(value: unknown): string {
+  return value === null ? "null" : Array.isArray(value) ? "a list" : `a ${typeof value}`;
+}

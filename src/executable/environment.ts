@@ -1,0 +1,48 @@
+import { isAbsolute, delimiter } from "node:path";
+
+/**
+ * What a program gets of our environment: where things are, who the user is, how to write text. No key, no token, and
+ * nothing that decides which code is run (`LD_PRELOAD`, `NODE_OPTIONS`, `PYTHONPATH`, ...).
+ */
+const INHERITED =
+  process.platform === "win32"
+    ? "APPDATA COMSPEC HOMEDRIVE HOMEPATH LOCALAPPDATA PATH PATHEXT PROCESSOR_ARCHITECTURE PROGRAMFILES SYSTEMDRIVE SYSTEMROOT TEMP TMP USERNAME USERPROFILE".split(
+        " ",
+      )
+    : "HOME LANG LC_ALL LC_CTYPE LOGNAME PATH SHELL TERM TMPDIR TZ USER".split(" ");
+
+/** Names that make loaders, interpreters and shells run other code. `env` may set them, nothing passes them on. */
+const STEERING =
+  /^(?:LD_|DYLD_|BASH_FUNC_|(?:NODE_OPTIONS|NODE_PATH|PYTHONPATH|PYTHONSTARTUP|PYTHONHOME|PERL5OPT|PERL5LIB|PERLLIB|RUBYOPT|RUBYLIB|BASH_ENV|ENV|SHELLOPTS|BASHOPTS|PS4|IFS|PROMPT_COMMAND|GCONV_PATH|JAVA_TOOL_OPTIONS)$)/i;
+
+/**
+ * @param inherit names beside the usual ones
+ * @throws TypeError for a name that decides which code is run
+ */
+export function checkInherited(inherit: readonly string[]): void {
+  const steering = inherit.find((name) => STEERING.test(name));
+  if (steering === undefined) return;
+  throw new TypeError(
+    `inheritEnv: ${steering} decides which code a program runs and is not passed on. If it is meant, give its value in env.`,
+  );
+}
+
+/** The environment of a program: the usual names, those in `inherit`, and then `given`. */
+export function environmentOf(
+  inherit: readonly string[],
+  given: Readonly<Record<string, string>>,
+  from: Readonly<Record<string, string | undefined>> = process.env,
+): Record<string, string> {
+  const env: Record<string, string> = {};
+  for (const name of [...INHERITED, ...inherit]) {
+    const value = from[name];
+    // A value that begins like this is a function of bash's, which it would define (CVE-2014-6271).
+    if (value !== undefined && !value.startsWith("()")) env[name] = name === "PATH" ? absolutePath(value) : value;
+  }
+  return { ...env, ...given };
+}
+
+/** An empty or relative entry would look for interpreters and commands in the working directory. */
+function absolutePath(path: string): string {
+  return path.split(delimiter).filter(isAbsolute).join(delimiter);
+}

@@ -1,0 +1,52 @@
+import { ToolError, type ToolErrorCode } from "../errors.ts";
+import type { ProcessOutcome } from "./process.ts";
+
+/** What is known of one run of a program. */
+export interface ExecutableRun {
+  readonly tool: string;
+  /** `undefined` while the program is loaded. */
+  readonly invocationId: string | undefined;
+  /** What the answer has under `metadata`. */
+  readonly metadata: Readonly<Record<string, unknown>>;
+  /** `null` when a signal ended it, and when it was never started. */
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  /** The first 16 Ki characters of what it printed. */
+  readonly stdout: string;
+  /** The last 16 Ki characters, without progress lines. */
+  readonly stderr: string;
+  readonly durationMs: number;
+}
+
+/**
+ * A run that failed. The `message` is for the model: it has no path, and of what the program printed only what it
+ * gave as its `error`. What is for the developer is in `run`.
+ */
+export class ExecutableError extends ToolError {
+  readonly run: ExecutableRun;
+
+  constructor(code: ToolErrorCode, message: string, run: ExecutableRun, options: { cause?: unknown } = {}) {
+    super(code, message, options);
+    this.name = "ExecutableError";
+    this.run = run;
+  }
+}
+
+const SHOWN = 16 * 1024;
+
+export function runOf(
+  tool: string,
+  invocationId: string | undefined,
+  { end, stdout, stderr, durationMs }: ProcessOutcome,
+): ExecutableRun {
+  return {
+    tool,
+    invocationId,
+    metadata: {},
+    exitCode: end.type === "exited" ? end.exitCode : null,
+    signal: end.type === "exited" ? end.signal : null,
+    stdout: stdout.toString("utf8", 0, SHOWN * 4).slice(0, SHOWN),
+    stderr,
+    durationMs,
+  };
+}

@@ -1,0 +1,41 @@
+/** ELF's numbers of the processors that Node runs on, and what else these run (`e_machine`, https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.eheader.html). */
+const ELF_MACHINES: Readonly<Record<string, readonly number[]>> = {
+  x64: [62, 3],
+  ia32: [3],
+  arm64: [183, 40],
+  arm: [40],
+  ppc64: [21],
+  s390x: [22],
+  riscv64: [243],
+  loong64: [258],
+};
+
+const MACH_O = ["feedface", "feedfacf", "cefaedfe", "cffaedfe", "cafebabe"];
+
+/**
+ * Why a file with this beginning is no program; `undefined` when it is one.
+ *
+ * It has to be asked before: what the system does not know (another processor's program, a text without `#!`, an empty
+ * file) the C library's `execvp()` hands to `/bin/sh` as a script.
+ *
+ * @param header its first 64 bytes
+ */
+export function notAProgram(header: Buffer, platform: string = process.platform, arch: string = process.arch) {
+  if (header.length === 0) return "is empty";
+  if (platform === "win32") return undefined; // the system decides by the name, and asks no shell
+  if (header.toString("latin1", 0, 2) === "#!") {
+    const line = header.toString("latin1").split("\n")[0]!;
+    if (line.endsWith("\r")) return "has a first line that ends with a carriage return: save it with Unix line ends";
+    if (!/^#![ \t]*\//.test(line)) return "has a first line that names no interpreter by its absolute path";
+    return undefined;
+  }
+  if (header.toString("latin1", 0, 4) === "\x7FELF" && header.length >= 20) {
+    const machine = header[5] === 2 ? header.readUInt16BE(18) : header.readUInt16LE(18);
+    const ours = ELF_MACHINES[arch];
+    return ours === undefined || ours.includes(machine) ? undefined : `is built for another processor than ${arch}`;
+  }
+  if (header.length >= 4 && MACH_O.includes(header.toString("hex", 0, 4))) {
+    return platform === "darwin" ? undefined : "is built for another operating system";
+  }
+  return 'is no program: it does not begin with "#!" and the path of an interpreter';
+}

@@ -1,0 +1,59 @@
+import { makeTool, type Tool } from "../tool/tool.ts";
+import { askDefinition } from "./ask-definition.ts";
+import { callProgram } from "./call.ts";
+import { settingsOf, type ExecutableOptions } from "./options.ts";
+import { openProgram } from "./program.ts";
+
+/** What `tool.metadata.executable` says of a tool that is a program. */
+export interface ExecutableInfo {
+  /** As it was given. */
+  readonly path: string;
+  /** Where its links lead; what is run. */
+  readonly realPath: string;
+  /** `sha256:` and 64 hexadecimal digits. */
+  readonly digest: string;
+}
+
+/**
+ * A program as a tool. It is asked once what it is, with `--schema`; then each call is a process of its own, with the
+ * input as JSON on stdin and `{"success": true, "result": ...}` or `{"success": false, "error": "..."}` as JSON on stdout.
+ * No shell, no argument of the model's, no environment but an allow-list; limits of time and size that hold.
+ *
+ * `tool.metadata` has the digest of the file as `executableDigest`, and {@link ExecutableInfo} as `executable`: what an approval
+ * is bound to. A file that changes is noticed at the next call, which then fails with `executable_changed`.
+ *
+ * Lines `{"progress": ...}` on stderr go to `context.progress()`; what an answer has as `metadata.undo` goes to
+ * `context.undoData()`.
+ *
+ * @param path absolute
+ * @throws TypeError for a relative path and for options that can not be
+ * @throws ToolError `executable_refused`, `executable_changed` (see `digest`), `invalid_tool` for what `--schema` prints
+ * @throws ExecutableError `spawn_failed`, `timeout`, `too_large`, `tool_failed`, `invalid_answer`, `aborted` of `--schema`
+ * @example
+ * const resize = await loadExecutable(resolve("tools/resize"), { timeoutMs: 5_000, effect: "idempotent" });
+ * await resize.use({ file: "a.png", width: 200 }).execute();
+ */
+export async function loadExecutable(path: string, options: ExecutableOptions = {}): Promise<Tool> {
+  const settings = settingsOf(options);
+  const program = await openProgram(path, settings);
+  const definition = await askDefinition(path, program, settings);
+  const { inputSchema, outputSchema, description } = definition;
+  const { realPath, digest } = program.file;
+  const name = settings.name ?? definition.name;
+  const executable: ExecutableInfo = Object.freeze({ path, realPath, digest });
+  return makeTool(
+    {
+      name,
+      inputSchema,
+      effect: settings.effect ?? definition.effect ?? "write",
+      // An executor's own limit is for handlers that know none; this one does, and says better what happened.
+      timeoutMs: Math.min(settings.timeoutMs + 2 * settings.graceMs, 2 ** 31 - 1),
+      ...settings.policy,
+      metadata: { ...definition.metadata, executableDigest: digest, executable },
+      ...(description === undefined ? {} : { description }),
+      ...(outputSchema === undefined ? {} : { outputSchema }),
+      execute: (input, context) => callProgram(name, program, settings, input, context),
+    },
+    path,
+  );
+}

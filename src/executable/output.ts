@@ -1,0 +1,114 @@
+import { exceedsDepth, parseJson } from "../json/index.ts";
+import { changedLiteral, hasHugeNumber } from "../stream/numbers.ts";
+import type { ProcessEnd } from "./process.ts";
+import type { ToolErrorCode } from "../errors.ts";
+
+/** Why a run gave nothing that can be read. */
+export interface Unreadable {
+  readonly code: ToolErrorCode;
+  /** What follows "The program of x": without a path, without anything that the program printed. */
+  readonly reason: string;
+  readonly cause?: unknown;
+}
+
+/** Why a run did not come to its own end; `undefined` when it did. */
+export function interruption(
+  end: ProcessEnd,
+  limits: { timeoutMs: number; maxOutputBytes: number; maxStderrBytes: number; signal: AbortSignal | undefined },
+): Unreadable | undefined {
+  switch (end.type) {
+    case "exited":
+      return undefined;
+    case "timeout":
+      return { code: "timeout", reason: `took longer than ${limits.timeoutMs} ms and was ended` };
+    case "aborted":
+      return { code: "aborted", reason: "was ended, since the caller gave up", cause: limits.signal?.reason };
+    case "too_large": {
+      const max = end.stream === "stdout" ? limits.maxOutputBytes : limits.maxStderrBytes;
+      return { code: "too_large", reason: `printed more than ${max} bytes to ${end.stream} and was ended` };
+    }
+    case "not_started":
+      return { code: "spawn_failed", reason: `could not be started: ${startFailure(end.error)}`, cause: end.error };
+    default:
+      return end satisfies never;
+  }
+}
+
+function startFailure({ code, message }: NodeJS.ErrnoException): string {
+  switch (code) {
+    case "ENOENT":
+      return "the interpreter that its first line names is not there, or the working directory is not (ENOENT)";
+    case "EACCES":
+      return "the system does not allow it (EACCES): its interpreter, its folder or its file system forbid it";
+    case "ENOEXEC":
+      return "the system does not know this kind of program (ENOEXEC)";
+    case "E2BIG":
+      return "the environment is too large (E2BIG)";
+    case "ETXTBSY":
+      return "its file is open for writing (ETXTBSY)";
+    case "EAGAIN":
+    case "EMFILE":
+    case "ENFILE":
+      return `the system has no room for another process or file (${code})`;
+    default:
+      return code ?? message;
+  }
+}
+
+/** The one JSON value that a program printed. A byte order mark before it is passed over, as RFC 8259 allows. */
+export function readJson(stdout: Buffer, maxDepth: number): { readonly value: unknown } | Unreadable {
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(stdout);
+  } catch {
+    const isUtf16 = /^(?:\xff\xfe|\xfe\xff)/.test(stdout.toString("latin1", 0, 2));
+    return invalid(isUtf16 ? "printed UTF-16; it has to be UTF-8" : "printed what is no UTF-8");
+  }
+  if (text.trim() === "") return invalid("printed nothing to stdout");
+  if (exceedsDepth(text, maxDepth)) {
+    return { code: "too_large", reason: `printed JSON that is nested deeper than ${maxDepth}` };
+  }
+  let value: unknown;
+  try {
+    value = parseJson(text);
+  } catch (cause) {
+    return invalid(beginsWithJson(text) ? "printed more after its JSON value" : "printed what is no JSON", cause);
+  }
+  const literal = hasHugeNumber(value) ? changedLiteral(text) : undefined;
+  if (literal === undefined) return { value };
+  return invalid(`printed a number that would be read as another one (${literal.slice(0, 40)}): it has to be a text`);
+}
+
+/** Whether a JSON object, or a line of JSON, stands before the rest: a second value, or what was printed by mistake. */
+function beginsWithJson(text: string): boolean {
+  const ends = [text.indexOf("\n"), ...endsOfRoot(text)];
+  return ends.some((end) => {
+    if (end <= 0 || text.slice(end).trim() === "") return false;
+    try {
+      parseJson(text.slice(0, end));
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** Where the brackets that opened the text are closed. */
+function endsOfRoot(text: string): number[] {
+  let depth = 0;
+  let inString = false;
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at];
+    if (inString) {
+      if (character === "\\") at++;
+      else if (character === '"') inString = false;
+    } else if (character === '"') inString = true;
+    else if (character === "{" || character === "[") depth++;
+    else if ((character === "}" || character === "]") && --depth <= 0) return [at + 1];
+  }
+  return [];
+}
+
+function invalid(reason: string, cause?: unknown): Unreadable {
+  return { code: "invalid_answer", reason, cause };
+}

@@ -1,0 +1,95 @@
+import { isToolError } from "../../errors.ts";
+import type { Validation } from "../../schema/types.ts";
+import { toolList, type ToolSource } from "../../tool/tool-set.ts";
+import { approvalDigest } from "./digest.ts";
+import { ApprovalError } from "./errors.ts";
+import { grantScope } from "./grants.ts";
+import type { ApprovalRequest, Decision, Principal } from "./types.ts";
+
+/** Checks an edited input as the tool would check the model's, and gives what the handler would get. */
+export type ValidateInput = (toolName: string, input: unknown) => Validation | Promise<Validation>;
+
+/** @throws TypeError for what no decision can be */
+export function checkDecision(decision: Decision): void {
+  const kind = (decision as Decision | undefined)?.decision;
+  if (kind !== "approve" && kind !== "deny") {
+    throw new TypeError(`a decision is { decision: "approve" } or { decision: "deny" }, got ${JSON.stringify(kind)}`);
+  }
+  const isEdited = "editedInput" in decision && decision.editedInput !== undefined;
+  if (kind === "deny" && (isEdited || decision.always !== undefined)) {
+    throw new TypeError("editedInput and always are for an approval, not for a denial");
+  }
+  if (isEdited && decision.always !== undefined) {
+    throw new TypeError("an edited input teaches nothing: leave out always, or approve what was shown");
+  }
+  if (decision.reason !== undefined && typeof decision.reason !== "string") throw new TypeError("reason is a text");
+}
+
+/** The request as a decision leaves it. @throws ApprovalError `invalid_input` */
+export async function decided(
+  request: ApprovalRequest,
+  decision: Decision,
+  principal: Principal | undefined,
+  now: number,
+  validate: ValidateInput | undefined,
+): Promise<ApprovalRequest> {
+  const { editedInput, reason, always } = decision;
+  return {
+    ...request,
+    status: decision.decision === "approve" ? "approved" : "denied",
+    decidedBy: principal?.id ?? null,
+    decidedAt: now,
+    ...(reason !== undefined && { reason }),
+    ...(always !== undefined && { always: grantScope(always, request.input, now) }),
+    ...(editedInput !== undefined && (await edited(request, editedInput, validate))),
+  };
+}
+
+/** A hook that checks edited inputs with the schemas of tools. */
+export function validateWith(tools: ToolSource): ValidateInput {
+  return (toolName, input) => {
+    const tool = toolList(tools).find(({ name }) => name === toolName);
+    if (tool !== undefined) return tool.inputSchema.validate(input);
+    return { ok: false, issues: [{ message: `there is no tool ${toolName} here to check it`, path: [] }] };
+  };
+}
+
+async function edited(
+  { toolName, definitionDigest }: ApprovalRequest,
+  editedInput: unknown,
+  validate: ValidateInput | undefined,
+): Promise<Pick<ApprovalRequest, "editedInput" | "digest">> {
+  if (validate === undefined) {
+    throw new TypeError("new ApprovalService() needs tools (or validateInput) to check an edited input with");
+  }
+  const checked = await validate(toolName, editedInput);
+  if (!checked.ok) {
+    const list = checked.issues.map(({ message, path }) => `${path.join(".") || "input"}: ${message}`).slice(0, 10);
+    throw new ApprovalError("invalid_input", `The edited input does not fit ${toolName}: ${list.join("; ")}.`, {
+      issues: checked.issues,
+    });
+  }
+  // What is stored is what runs, so it has to come back from the store as it is.
+  const input = asJson(checked.value);
+  const digest = await approvalDigest({ toolName, definitionDigest, input });
+  if (digest !== (await digestOrNone({ toolName, definitionDigest, input: checked.value }))) {
+    const message = `The schema of ${toolName} makes of this input what JSON can not hold: it can not be edited.`;
+    throw new ApprovalError("invalid_input", message);
+  }
+  return { editedInput: input, digest };
+}
+
+async function digestOrNone(thing: Parameters<typeof approvalDigest>[0]): Promise<string | undefined> {
+  try {
+    return await approvalDigest(thing);
+  } catch (error) {
+    if (isToolError(error)) return undefined;
+    throw error;
+  }
+}
+
+/** As it would come back from a store: a copy, so that nobody changes it after it was shown. */
+export function asJson(value: unknown): unknown {
+  const text = JSON.stringify(value, (_, part: unknown) => (typeof part === "bigint" ? String(part) : part));
+  return text === undefined ? null : (JSON.parse(text) as unknown);
+}

@@ -1,0 +1,127 @@
+import { isToolError } from "../../errors.ts";
+import { toSchema } from "../../schema/index.ts";
+import { isConflict } from "../../store/errors.ts";
+import { storeKey, type Store } from "../../store/store.ts";
+import { canonicalText } from "../digest.ts";
+import { ApprovalError } from "./errors.ts";
+import { valueAt } from "./places.ts";
+import type { ApprovalGrant, ApprovalRequest, GrantOptions, GrantScope } from "./types.ts";
+
+/** What a grant has to cover. */
+export type GrantedCall = Pick<ApprovalRequest, "scope" | "toolName" | "definitionDigest" | "requestedBy" | "input">;
+
+/** As it is stored: a grant that was taken back stays, so that nothing brings it again. */
+interface GrantRecord extends ApprovalGrant {
+  readonly revokedAt?: number;
+}
+
+/**
+ * The "always" that people gave.
+ *
+ * ```
+ * approval/grant/<scope>/<tool>/<digest of its definition>/<id of the request that it was given with>
+ * ```
+ */
+export class ApprovalGrants {
+  readonly #store: Store;
+  readonly #namespace: string;
+  readonly #now: () => number;
+
+  constructor(store: Store, namespace: string, now: () => number) {
+    this.#store = store;
+    this.#namespace = namespace;
+    this.#now = now;
+  }
+
+  /** The first grant that covers a call. */
+  async find(call: GrantedCall): Promise<ApprovalGrant | undefined> {
+    const { scope, toolName, definitionDigest } = call;
+    const grants = await this.#read([scope, toolName, definitionDigest]);
+    return grants.find((grant) => grant.requestedBy === call.requestedBy && covers(grant, call.input));
+  }
+
+  /** All grants that hold now, oldest first. */
+  async list(scope?: string): Promise<ApprovalGrant[]> {
+    const grants = await this.#read(scope === undefined ? [] : [scope]);
+    return grants.toSorted((a, b) => a.createdAt - b.createdAt);
+  }
+
+  /** The call that somebody said "always" to has succeeded. Does nothing the second time. */
+  async learn(request: ApprovalRequest): Promise<void> {
+    const { always, scope, toolName, definitionDigest, requestedBy, decidedBy } = request;
+    if (request.status !== "approved" || always === undefined || "editedInput" in request) return;
+    const createdAt = this.#now();
+    if (always.expiresAt <= createdAt) return;
+    const grant: GrantRecord = {
+      ...always,
+      id: request.id,
+      requestId: request.id,
+      scope,
+      toolName,
+      definitionDigest,
+      requestedBy,
+      grantedBy: decidedBy,
+      createdAt,
+    };
+    try {
+      await this.#store.put(this.#key(grant), grant, { expectedVersion: 0, ttlMs: always.expiresAt - createdAt });
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+    }
+  }
+
+  /** Takes a grant back. False when there was none. */
+  async revoke(grant: ApprovalGrant): Promise<boolean> {
+    const key = this.#key(grant);
+    const entry = await this.#store.get<GrantRecord>(key);
+    if (entry === undefined || entry.value.revokedAt !== undefined) return false;
+    await this.#store.put<GrantRecord>(key, { ...entry.value, revokedAt: this.#now() }, { ttlMs: "keep" });
+    return true;
+  }
+
+  async #read(parts: readonly string[]): Promise<ApprovalGrant[]> {
+    const entries = await this.#store.list<GrantRecord>(`${storeKey(this.#namespace, "grant", ...parts)}/`);
+    const now = this.#now();
+    return entries.flatMap(({ value }) => (value.revokedAt === undefined && value.expiresAt > now ? [value] : []));
+  }
+
+  #key({ scope, toolName, definitionDigest, id }: ApprovalGrant): string {
+    return storeKey(this.#namespace, "grant", scope, toolName, definitionDigest, id);
+  }
+}
+
+/**
+ * What "always" means, as it is shown and stored.
+ *
+ * @throws ApprovalError `invalid_input` for a scope that can not be read, or that does not hold for the call it is given with
+ */
+export function grantScope(options: GrantOptions, input: unknown, now: number): GrantScope {
+  const { where = { equals: [{ path: [], value: input }] }, ttlMs = DEFAULT_TTL_MS } = options;
+  if (!Number.isFinite(ttlMs) || ttlMs <= 0) {
+    throw badScope(`ttlMs is a number of milliseconds above 0, got ${String(ttlMs)}`);
+  }
+  const scope: GrantScope = { where: structuredClone(where), expiresAt: now + ttlMs };
+  let isCovered: boolean;
+  try {
+    isCovered = covers(scope, input);
+  } catch (cause) {
+    if (!isToolError(cause) && !(cause instanceof TypeError)) throw cause;
+    throw badScope(`where can not be read: ${cause.message}`, cause);
+  }
+  if (!isCovered) throw badScope("it does not cover the very call that it is given with");
+  return scope;
+}
+
+function covers({ where }: GrantScope, input: unknown): boolean {
+  if ("schema" in where) return toSchema(where.schema).validate(input).ok;
+  return where.equals.every(({ path, value }) => {
+    const found = valueAt(input, path);
+    return found !== undefined && canonicalText(found) === canonicalText(value);
+  });
+}
+
+function badScope(what: string, cause?: unknown): ApprovalError {
+  return new ApprovalError("invalid_input", `This "always" is not stored: ${what}.`, { cause });
+}
+
+const DEFAULT_TTL_MS = 3_600_000;

@@ -1,0 +1,99 @@
+import type { Principal } from "./types.ts";
+
+/** What an authentication has to go by: the same for WebSockets and for HTTP. */
+export interface ApprovalClient {
+  readonly url: URL;
+  readonly headers: Headers;
+}
+
+/** Somebody who was recognised. */
+export interface AuthenticatedClient {
+  readonly principal: Principal;
+  /** Whose events: a tenant, a team. Default: `"default"`. */
+  readonly scope?: string | undefined;
+  /** When it ends, in milliseconds since 1970: the connection is closed then. Default: never. */
+  readonly expiresAt?: number | undefined;
+}
+
+/** Who is it? `undefined`, or a throw: nobody. */
+export type Authenticate = (
+  client: ApprovalClient,
+) => AuthenticatedClient | undefined | null | Promise<AuthenticatedClient | undefined | null>;
+
+/** What both handlers have to know of their clients. */
+export interface GuardOptions {
+  readonly authenticate: Authenticate;
+  /** The origins of the pages that may connect (`https://app.example`). All others are refused. */
+  readonly origins: readonly string[] | ((origin: string) => boolean);
+  /** Whether clients that say no origin, which no browser does, may connect. Default: false. */
+  readonly allowNoOrigin?: boolean | undefined;
+}
+
+/**
+ * A page of another site may open a connection with the cookies of its visitor, and only the browser says whose page it
+ * is: https://datatracker.ietf.org/doc/html/rfc6455#section-10.2
+ */
+export function isOriginAllowed({ origins, allowNoOrigin = false }: GuardOptions, headers: Headers): boolean {
+  const origin = headers.get("origin");
+  if (origin === null) return allowNoOrigin;
+  return typeof origins === "function" ? origins(origin) : origins.includes(origin);
+}
+
+/** `undefined` for whom nobody knows, and for whom the time is over. */
+export async function authenticated(
+  { authenticate }: GuardOptions,
+  client: ApprovalClient,
+): Promise<AuthenticatedClient | undefined> {
+  let who: AuthenticatedClient | undefined | null;
+  try {
+    who = await authenticate(client);
+  } catch {
+    return undefined;
+  }
+  if (typeof who?.principal?.id !== "string" || who.principal.id === "" || isOver(who)) return undefined;
+  return who;
+}
+
+export function isOver({ expiresAt = Infinity }: AuthenticatedClient): boolean {
+  return expiresAt <= Date.now();
+}
+
+/** `?after=12` and `?run_id=run_1`. What is no number resumes nothing. */
+export function feedQuery(url: URL): { after: number | undefined; runId: string | undefined } {
+  const after = url.searchParams.get("after");
+  return {
+    after: after !== null && /^\d{1,15}$/.test(after) ? Number(after) : undefined,
+    runId: url.searchParams.get("run_id") ?? undefined,
+  };
+}
+
+/** How much somebody may send. */
+export interface RateLimit {
+  /** In the long run. */
+  readonly perSecond: number;
+  /** At once. */
+  readonly burst: number;
+}
+
+export const DEFAULT_RATE: RateLimit = { perSecond: 10, burst: 50 };
+
+/** A bucket that fills with time: each message takes one out. */
+export function createRateLimit({ perSecond, burst }: RateLimit, now: () => number = Date.now) {
+  let left = burst;
+  let at = now();
+  return {
+    /** False: too many. */
+    take(): boolean {
+      const time = now();
+      left = Math.min(burst, left + (Math.max(0, time - at) / 1000) * perSecond);
+      at = time;
+      if (left < 1) return false;
+      left--;
+      return true;
+    },
+    /** Nothing was taken for so long that all is as at first. */
+    get isFull(): boolean {
+      return left + (Math.max(0, now() - at) / 1000) * perSecond >= burst;
+    },
+  };
+}

@@ -1,0 +1,218 @@
+import type { Redact } from "../summary.ts";
+import { quiet } from "./errors.ts";
+import { approvalFeed } from "./feed.ts";
+import {
+  authenticated,
+  createRateLimit,
+  DEFAULT_RATE,
+  feedQuery,
+  isOriginAllowed,
+  isOver,
+  type AuthenticatedClient,
+  type GuardOptions,
+  type RateLimit,
+} from "./guard.ts";
+import { BodyTooLarge, readText } from "./http-body.ts";
+import {
+  decisionOf,
+  detailsMessage,
+  errorMessage,
+  outcomeMessage,
+  parseMessage,
+  requestedMessage,
+  wireError,
+} from "./messages.ts";
+import type { ServerMessage, WireErrorCode } from "./protocol.ts";
+import type { ApprovalService } from "./service.ts";
+import { eventStream } from "./sse.ts";
+
+export interface ApprovalHandlerOptions extends GuardOptions {
+  readonly service: ApprovalService;
+  /** What the addresses begin with. Default: `"/approvals"`. */
+  readonly path?: string | undefined;
+  /** The largest body, in bytes. Default: 64 KiB. */
+  readonly maxMessageBytes?: number | undefined;
+  /** Of decisions, by principal. Default: 10 a second, 50 at once. */
+  readonly rateLimit?: RateLimit | undefined;
+  /** How often a line of comment keeps a silent event stream open, in milliseconds. Default: 15 s. */
+  readonly keepAliveMs?: number | undefined;
+  /** Whether clients may give an "always". Default: false. */
+  readonly allowAlways?: boolean | undefined;
+  /** Hides parts of inputs; the path begins with `"input"`. */
+  readonly redact?: Redact | undefined;
+  /** Hears of failures that clients are told nothing about. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
+
+/**
+ * Approvals over HTTP, for any server that speaks `Request` and `Response`.
+ *
+ * ```
+ * GET  /approvals                what is pending: { requests: [{ type: "approval.requested", … }] }
+ * GET  /approvals/<request_id>   all of one: { type: "approval.details", input, … }
+ * GET  /approvals/events         the same and what happens, as server-sent events; resumes by Last-Event-ID or ?after=
+ * POST /approvals/decide         { type: "approval.decide", request_id, decision }, as JSON
+ * ```
+ *
+ * Answers that are no success hold `{ type: "approval.error", code, message }`: 400, 401, 403, 404 (also for what this
+ * principal may not know of), 409 (decided already; with the outcome), 410 (expired or void), 413, 415, 422, 429, 500.
+ *
+ * @example
+ * const handle = approvalHandler({ service, authenticate, origins: ["https://app.example"] });
+ * export default { fetch: handle };
+ */
+export function approvalHandler(options: ApprovalHandlerOptions): (request: Request) => Promise<Response> {
+  const { service, path = "/approvals", redact, rateLimit = DEFAULT_RATE, allowAlways = false } = options;
+  const { maxMessageBytes = 65_536, keepAliveMs = 15_000 } = options;
+  const onError = quiet(options.onError);
+  if (typeof options.authenticate !== "function") {
+    throw new TypeError("approvalHandler() needs authenticate(client): without it nobody is anybody");
+  }
+  const limits = new Map<string, ReturnType<typeof createRateLimit>>();
+
+  async function answer(request: Request, url: URL): Promise<Response> {
+    const { method } = request;
+    if (!mayAsk(options, request)) return json(wireError("origin_refused", "This page may not ask."));
+    if (method === "OPTIONS") return new Response(null, { status: 204 });
+    const who = await authenticated(options, { url, headers: request.headers });
+    if (who === undefined) return json(wireError("unauthenticated", "Who is asking? Sign in."));
+    const address = `${method} ${url.pathname}`;
+    if (address === `GET ${path}`) return list(who, url);
+    if (address === `GET ${path}/events`) return events(who, url, request);
+    if (address === `POST ${path}/decide`) return decide(who, request);
+    if (address.startsWith(`GET ${path}/apr_`)) return details(who, url.pathname.slice(path.length + 1));
+    return json(wireError("not_found", `There are GET ${path}, GET ${path}/events and POST ${path}/decide.`));
+  }
+
+  async function list({ principal, scope = "default" }: AuthenticatedClient, url: URL): Promise<Response> {
+    const { runId } = feedQuery(url);
+    const requests = await service.list({ scope, runId, principal, status: "pending" });
+    return json({ requests: requests.map((request) => requestedMessage(request, redact)) });
+  }
+
+  async function details({ principal }: AuthenticatedClient, requestId: string): Promise<Response> {
+    return answering(requestId, () => detailsMessage(service, requestId, principal, redact));
+  }
+
+  function events(who: AuthenticatedClient, url: URL, request: Request): Response {
+    const { principal, scope, expiresAt } = who;
+    const query = feedQuery(url);
+    // A browser that reconnects by itself sends the last id it got, to the address that it began with.
+    const last = request.headers.get("last-event-id");
+    const after = last !== null && /^\d{1,15}$/.test(last) ? Number(last) : query.after;
+    const stop = new AbortController();
+    const { signal } = stop;
+    const feed = approvalFeed({ service, principal, scope, runId: query.runId, after, redact, signal });
+    request.signal.addEventListener("abort", () => stop.abort(), { signal });
+    return new Response(eventStream(feed, { stop, expiresAt, keepAliveMs, onError }), {
+      headers: { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" },
+    });
+  }
+
+  async function decide(who: AuthenticatedClient, request: Request): Promise<Response> {
+    const { principal } = who;
+    if (!limitOf(principal.id).take()) return json(wireError("rate_limited", "Too many decisions."));
+    // A form of another site can not send this type without asking first (a preflight), which is refused.
+    const type = request.headers.get("content-type") ?? "";
+    if (!/^application\/json\s*(;|$)/i.test(type)) {
+      return json(wireError("invalid_message", "A decision is sent as application/json."), 415);
+    }
+    let text: string;
+    try {
+      text = await readText(request, maxMessageBytes);
+    } catch (error) {
+      if (!(error instanceof BodyTooLarge)) throw error;
+      return json(wireError("message_too_large", `A decision has at most ${maxMessageBytes} bytes.`));
+    }
+    // Reading may have taken long.
+    if (isOver(who)) return json(wireError("unauthenticated", "Sign in again."));
+    const message = parseMessage(text);
+    if (message.type === "approval.error") return json(message);
+    if (message.type !== "approval.decide") return json(wireError("unknown_type", "type is approval.decide."));
+    const { request_id: requestId } = message;
+    if (message.always !== undefined && !allowAlways) {
+      return json(wireError("invalid_message", 'This server takes no "always".', requestId));
+    }
+    return answering(requestId, async () =>
+      outcomeMessage(await service.decide(requestId, decisionOf(message), principal)),
+    );
+  }
+
+  async function answering(requestId: string, ask: () => Promise<ServerMessage>): Promise<Response> {
+    try {
+      return json(await ask());
+    } catch (error) {
+      const message = errorMessage(error, requestId);
+      if (message.code === "internal_error") onError(error);
+      return json(message);
+    }
+  }
+
+  function limitOf(principalId: string) {
+    let limit = limits.get(principalId);
+    if (limit === undefined) {
+      // Those who have been silent for long start anew.
+      if (limits.size >= MAX_LIMITS) for (const [id, one] of limits) if (one.isFull) limits.delete(id);
+      limits.set(principalId, (limit = createRateLimit(rateLimit)));
+    }
+    return limit;
+  }
+
+  return async (request) => {
+    let response: Response;
+    try {
+      response = await answer(request, new URL(request.url));
+    } catch (error) {
+      onError(error);
+      response = json(wireError("internal_error", "The server failed."));
+    }
+    return withCors(options, request, response);
+  };
+}
+
+/** Pages of other sites may read nothing, and change nothing. A page's own GET says no origin, but where it comes from. */
+function mayAsk(options: GuardOptions, { headers, method }: Request): boolean {
+  if (headers.has("origin")) return isOriginAllowed(options, headers);
+  const site = headers.get("sec-fetch-site");
+  if (site === "same-origin" && method === "GET") return true;
+  return site === null && isOriginAllowed(options, headers);
+}
+
+function withCors(options: GuardOptions, request: Request, response: Response): Response {
+  const origin = request.headers.get("origin");
+  response.headers.append("vary", "origin");
+  if (origin === null || response.status === STATUS.origin_refused) return response;
+  response.headers.set("access-control-allow-origin", origin);
+  response.headers.set("access-control-allow-credentials", "true");
+  response.headers.set("access-control-allow-methods", "GET, POST");
+  response.headers.set("access-control-allow-headers", "authorization, content-type, last-event-id");
+  return response;
+}
+
+function json(body: ServerMessage | { readonly requests: readonly ServerMessage[] }, status?: number): Response {
+  const isError = "type" in body && body.type === "approval.error";
+  return Response.json(body, {
+    status: status ?? (isError ? STATUS[body.code] : 200),
+    headers: { "cache-control": "no-store", "x-content-type-options": "nosniff" },
+  });
+}
+
+const STATUS = {
+  approval_not_found: 404,
+  approval_not_allowed: 403,
+  already_decided: 409,
+  approval_expired: 410,
+  approval_void: 410,
+  invalid_input: 422,
+  not_json: 400,
+  unknown_type: 400,
+  invalid_message: 400,
+  message_too_large: 413,
+  rate_limited: 429,
+  unauthenticated: 401,
+  origin_refused: 403,
+  not_found: 404,
+  internal_error: 500,
+} satisfies Record<WireErrorCode, number>;
+
+const MAX_LIMITS = 10_000;

@@ -1,0 +1,105 @@
+import { isConflict } from "../../store/errors.ts";
+import { storeKey, type Store } from "../../store/store.ts";
+
+/** What an entry says: where to look. The request itself is read from its row. */
+export interface LogEntry {
+  readonly type: "approval.requested" | "approval.decided";
+  readonly requestId: string;
+}
+
+/** An entry with its number. */
+export interface NumberedEntry extends LogEntry {
+  readonly seq: number;
+}
+
+/**
+ * The numbered events of each scope.
+ *
+ * ```
+ * approval/log/default/000000000001  { type: "approval.requested", requestId }
+ * approval/log/default/000000000002  { type: "approval.decided", requestId }
+ * ```
+ *
+ * An entry is written only where there is none, and only when the one before it is there: so whoever has read number n
+ * has seen all that will ever be written below it, whichever processes write.
+ */
+export class ApprovalLog {
+  readonly #store: Store;
+  readonly #namespace: string;
+  /** The highest number that this process has seen, by scope: a hint that saves looking for the end. */
+  readonly #seen = new Map<string, number>();
+
+  constructor(store: Store, namespace: string) {
+    this.#store = store;
+    this.#namespace = namespace;
+  }
+
+  /**
+   * Gives an event its number: the one it has, or the next one. Everything behind `after` is looked at before anything
+   * is written, and a number that somebody else took is looked at, too: so an event is there once, whoever brings it.
+   *
+   * @param after a number that was the last one before the event happened
+   */
+  async append(scope: string, event: LogEntry, after: number): Promise<number> {
+    for (let last = after; ;) {
+      const page = await this.read(scope, last, PAGE);
+      const own = page.find(({ type, requestId }) => type === event.type && requestId === event.requestId);
+      if (own !== undefined) return own.seq;
+      last = page.at(-1)?.seq ?? last;
+      if (page.length === PAGE) continue;
+      const seq = last + 1;
+      try {
+        await this.#store.put(this.#key(scope, seq), event, { expectedVersion: 0 });
+      } catch (error) {
+        if (isConflict(error)) continue; // somebody was faster
+        throw error;
+      }
+      this.#saw(scope, seq);
+      if (seq % HINT_EVERY === 0) await this.#store.put(this.#hintKey(scope), seq);
+      return seq;
+    }
+  }
+
+  /** Entries behind a number, in order. */
+  async read(scope: string, after: number, limit: number): Promise<NumberedEntry[]> {
+    const prefix = this.prefix(scope);
+    const entries = await this.#store.list<LogEntry>(prefix, { after: this.#key(scope, after), limit });
+    return entries.map(({ key, value }) => ({ ...value, seq: Number(key.slice(prefix.length)) }));
+  }
+
+  /** The number of the last entry; 0 when there is none. */
+  async last(scope: string): Promise<number> {
+    let last = this.#seen.get(scope) ?? (await this.#store.get<number>(this.#hintKey(scope)))?.value ?? 0;
+    for (;;) {
+      const page = await this.read(scope, last, PAGE);
+      last = page.at(-1)?.seq ?? last;
+      if (page.length < PAGE) break;
+    }
+    this.#saw(scope, last);
+    return last;
+  }
+
+  prefix(scope: string): string {
+    return `${storeKey(this.#namespace, "log", scope)}/`;
+  }
+
+  #key(scope: string, seq: number): string {
+    return this.prefix(scope) + String(seq).padStart(DIGITS, "0");
+  }
+
+  #hintKey(scope: string): string {
+    return storeKey(this.#namespace, "log-end", scope);
+  }
+
+  #saw(scope: string, seq: number): void {
+    if (this.#seen.size >= MAX_SEEN) this.#seen.clear();
+    this.#seen.set(scope, Math.max(seq, this.#seen.get(scope) ?? 0));
+  }
+}
+
+/** Keys are ordered as text. */
+const DIGITS = 12;
+const PAGE = 500;
+/** A cold start finds the end of the log from the hint on: at most so many entries. */
+const HINT_EVERY = 100;
+const MAX_SEEN = 10_000;

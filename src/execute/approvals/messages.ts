@@ -1,0 +1,158 @@
+import { isToolError } from "../../errors.ts";
+import { summaryOf, type Redact } from "../summary.ts";
+import { ApprovalError, notFound } from "./errors.ts";
+import type {
+  ClientMessage,
+  DecidedMessage,
+  DecideMessage,
+  DetailsMessage,
+  ErrorMessage,
+  OutcomeMessage,
+  RequestedMessage,
+  WireErrorCode,
+} from "./protocol.ts";
+import type { ApprovalService } from "./service.ts";
+import type { ApprovalRequest, Decision, Principal } from "./types.ts";
+
+/** A client's message, or why it is none. */
+export function parseMessage(text: string): ClientMessage | ErrorMessage {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {}
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    return wireError("not_json", "A message is one JSON object.");
+  }
+  const message = value as Partial<ClientMessage>;
+  switch (message.type) {
+    case "approval.decide":
+      return decideProblem(message) ?? (message as DecideMessage);
+    case "approval.get":
+      if (typeof message.request_id === "string") return message as ClientMessage;
+      return wireError("invalid_message", "approval.get needs request_id, a text.");
+    case "approval.resume":
+      if (Number.isSafeInteger(message.seq) && message.seq! >= 0) return message as ClientMessage;
+      return wireError("invalid_message", "approval.resume needs seq, a number from 0.");
+    default:
+      return wireError("unknown_type", "type is approval.decide, approval.get or approval.resume.");
+  }
+}
+
+/** What a decision over the wire asks for. */
+export function decisionOf({ decision, edited_input: editedInput, reason, always }: DecideMessage): Decision {
+  return {
+    decision,
+    ...(editedInput !== undefined && { editedInput }),
+    ...(reason !== undefined && { reason }),
+    ...(always !== undefined && { always: always === true ? {} : { where: always.where, ttlMs: always.ttl_ms } }),
+  };
+}
+
+export function requestedMessage(request: ApprovalRequest, redact?: Redact): RequestedMessage {
+  const { id, runId, toolName, message, status, requestedBy, createdAt, expiresAt, replaces, seq } = request;
+  return {
+    type: "approval.requested",
+    request_id: id,
+    run_id: runId,
+    tool_name: toolName,
+    message: message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…` : message,
+    options: ["approve", "deny"],
+    summary: summaryOf("input", request.input, redact),
+    status,
+    requested_by: requestedBy,
+    created_at: createdAt,
+    expires_at: expiresAt,
+    ...(replaces !== undefined && { replaces }),
+    seq,
+  };
+}
+
+export function decidedMessage(request: ApprovalRequest): DecidedMessage {
+  return { ...outcomeFields(request), type: "approval.decided", seq: request.decidedSeq };
+}
+
+export function outcomeMessage(request: ApprovalRequest): OutcomeMessage {
+  const { always } = request;
+  return { ...outcomeFields(request), type: "approval.outcome", ...(always !== undefined && { always }) };
+}
+
+/** All of a request, for one who may decide it. @throws ApprovalError `approval_not_found` for all others */
+export async function detailsMessage(
+  service: ApprovalService,
+  requestId: string,
+  principal: Principal,
+  redact?: Redact,
+): Promise<DetailsMessage> {
+  const request = await service.get(requestId);
+  if (request === undefined || !(await service.mayDecide(principal, request))) throw notFound();
+  const { id, runId, toolName, message, input, status } = request;
+  return {
+    type: "approval.details",
+    request_id: id,
+    run_id: runId,
+    tool_name: toolName,
+    message,
+    input: redacted(["input"], input, redact),
+    ...("editedInput" in request && { edited_input: redacted(["input"], request.editedInput, redact) }),
+    status,
+  };
+}
+
+/** What may be said of a failure: our own errors say what they are, all others nothing. */
+export function errorMessage(error: unknown, requestId: string): ErrorMessage {
+  // What is wrong with the store's content is for the server's log: it names runs, and nobody was asked who may know.
+  if (error instanceof ApprovalError && error.code !== "invalid_approval") {
+    const message = wireError(error.code as WireErrorCode, error.message, requestId);
+    const isClosed = error.request !== undefined && error.request.status !== "pending";
+    return isClosed ? { ...message, outcome: outcomeMessage(error.request!) } : message;
+  }
+  const isUnknown = isToolError(error) && error.code === "store_failed";
+  const what = isUnknown ? "Whether it was stored is unknown: ask again." : "The server failed.";
+  return wireError("internal_error", what, requestId);
+}
+
+export function wireError(code: WireErrorCode, message: string, requestId?: string): ErrorMessage {
+  return { type: "approval.error", code, message, ...(requestId !== undefined && { request_id: requestId }) };
+}
+
+function outcomeFields(request: ApprovalRequest): Omit<DecidedMessage, "type" | "seq"> {
+  const { id, runId, status, decidedBy, decidedAt, reason } = request;
+  return {
+    request_id: id,
+    run_id: runId,
+    status,
+    decided_by: decidedBy,
+    decided_at: decidedAt,
+    ...(reason !== undefined && { reason }),
+    edited: "editedInput" in request,
+  };
+}
+
+/** JSON with every value as `redact` shows it. */
+function redacted(path: readonly (string | number)[], given: unknown, redact: Redact | undefined): unknown {
+  if (redact === undefined) return given;
+  const value = redact(path, given);
+  if (Array.isArray(value)) return value.map((item, index) => redacted([...path, index], item, redact));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, redacted([...path, key], part, redact)]));
+}
+
+function decideProblem(message: Partial<DecideMessage>): ErrorMessage | undefined {
+  const { request_id: requestId, decision, reason, always } = message;
+  const problem = (text: string) =>
+    wireError("invalid_message", text, typeof requestId === "string" ? requestId.slice(0, 100) : undefined);
+  if (typeof requestId !== "string" || requestId === "") return problem("request_id is a text.");
+  if (decision !== "approve" && decision !== "deny") return problem('decision is "approve" or "deny".');
+  if (reason !== undefined && typeof reason !== "string") return problem("reason is a text.");
+  if (always !== undefined && always !== true && (typeof always !== "object" || always === null)) {
+    return problem("always is true, or { where, ttl_ms }.");
+  }
+  const isPlain = message.edited_input === undefined && always === undefined;
+  if (decision === "deny" && !isPlain) return problem("edited_input and always go with approve only.");
+  if (message.edited_input !== undefined && always !== undefined) {
+    return problem("An edited input teaches nothing: leave out always.");
+  }
+  return undefined;
+}
+
+const MAX_MESSAGE = 2_000;

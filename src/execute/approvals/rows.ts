@@ -1,0 +1,182 @@
+import { isConflict } from "../../store/errors.ts";
+import { storeKey, type Store, type StoreEntry } from "../../store/store.ts";
+import { updateEntry } from "../../store/update.ts";
+import { checkRecord } from "./trust.ts";
+import type { ApprovalRequest } from "./types.ts";
+
+/**
+ * All requests of one call, the last one being the one that counts. They share a key, so that voiding one and asking
+ * again is one write.
+ */
+export interface CallRecord {
+  /** Of this format. */
+  readonly format: 1;
+  readonly requests: readonly ApprovalRequest[];
+}
+
+/** A request, and the entry of the store that it is in. */
+export interface FoundRequest {
+  readonly request: ApprovalRequest;
+  readonly requests: readonly ApprovalRequest[];
+  readonly version: number;
+}
+
+/** Which call a request belongs to. */
+interface CallId {
+  readonly runId: string;
+  readonly invocationId: string;
+}
+
+/** Says that a request is open, so that nobody has to look through all that were ever made. */
+interface OpenMark extends CallId {
+  /** When it was written, in milliseconds since 1970. */
+  readonly at: number;
+}
+
+/**
+ * Where requests are kept.
+ *
+ * ```
+ * approval/call/<run>/<invocation>   { format: 1, requests: [{ id, status, … }] }
+ * approval/id/<request id>           { runId, invocationId }
+ * approval/open/<scope>/<request id> { runId, invocationId, at }     while there is something to do about it
+ * ```
+ */
+export class ApprovalRows {
+  readonly #store: Store;
+  readonly #namespace: string;
+
+  readonly #retentionMs: number;
+
+  /** @param retentionMs how long the requests of a call are kept when all of them are closed */
+  constructor(store: Store, namespace: string, retentionMs: number) {
+    this.#store = store;
+    this.#namespace = namespace;
+    this.#retentionMs = retentionMs;
+  }
+
+  /** @throws ApprovalError `invalid_approval` for an entry that this library has not written */
+  async ofCall({ runId, invocationId }: CallId): Promise<FoundRequest | undefined> {
+    const entry = await this.#store.get(this.key({ runId, invocationId }));
+    return entry && this.#found(entry);
+  }
+
+  async find(requestId: string): Promise<FoundRequest | undefined> {
+    const call = await this.#store.get<CallId>(this.#idKey(requestId));
+    const entry = call && (await this.#store.get(this.key(call.value)));
+    return entry && this.#found(entry, requestId);
+  }
+
+  /** All requests, of one run or of all runs; in no order that means anything. */
+  async all(runId?: string): Promise<ApprovalRequest[]> {
+    const parts = runId === undefined ? ["call"] : ["call", runId];
+    const entries = await this.#store.list(`${storeKey(this.#namespace, ...parts)}/`);
+    return entries.flatMap(({ key, value }) => checkRecord(value, key).requests);
+  }
+
+  /**
+   * Adds a request to its call, in one write with what becomes of the older ones.
+   *
+   * @returns false when somebody else has written since: read again
+   */
+  async add(request: ApprovalRequest, older: readonly ApprovalRequest[], version: number): Promise<boolean> {
+    const { runId, invocationId } = request;
+    const mark: OpenMark = { runId, invocationId, at: Date.now() };
+    // First the ways to it: one that leads nowhere harms nobody, a request that none leads to would be lost.
+    await this.#store.put(this.#idKey(request.id), { runId, invocationId });
+    await this.#store.put(this.#openKey(request), mark);
+    const isAdded = await this.#write({ runId, invocationId }, [...older.slice(-MAX_OLDER), request], version);
+    if (!isAdded) {
+      await this.#store.delete(this.#idKey(request.id));
+      await this.#store.delete(this.#openKey(request));
+    }
+    return isAdded;
+  }
+
+  /** The requests that are pending, or were until a process died: of one scope, or of all. */
+  async open(scope?: string): Promise<ApprovalRequest[]> {
+    const prefix = `${storeKey(this.#namespace, "open", ...(scope === undefined ? [] : [scope]))}/`;
+    const requests: ApprovalRequest[] = [];
+    for (const { key, value } of await this.#store.list<OpenMark>(prefix)) {
+      const requestId = decodeURIComponent(key.slice(key.lastIndexOf("/") + 1));
+      const entry = await this.#store.get(this.key(value));
+      const request = entry && this.#found(entry, requestId)?.request;
+      if (request !== undefined) requests.push(request);
+      // Its process may be about to write it, but not for that long: it died.
+      else if (value.at < Date.now() - ABANDONED_MS) await this.#store.delete(key);
+    }
+    return requests;
+  }
+
+  /** Nothing is to be done about a request any more. */
+  async close(request: ApprovalRequest): Promise<void> {
+    const { runId, invocationId, id } = request;
+    const ttlMs = this.#retentionMs;
+    if (ttlMs !== Infinity) {
+      const keep = (record?: CallRecord) => (record?.requests.at(-1)?.id === id ? record : undefined);
+      await updateEntry<CallRecord>(this.#store, this.key(request), keep, { ttlMs });
+      await this.#store.put(this.#idKey(id), { runId, invocationId }, { ttlMs });
+    }
+    await this.#store.delete(this.#openKey(request));
+  }
+
+  /**
+   * Changes a request, comparing and setting until nobody was faster.
+   *
+   * @param change gives the request as it becomes, or `undefined` to leave it. May be asked more than once.
+   * @returns the request as it is now, and whether this changed it; `undefined` when there is none
+   */
+  async update(
+    requestId: string,
+    change: (request: ApprovalRequest) => ApprovalRequest | undefined | Promise<ApprovalRequest | undefined>,
+  ): Promise<{ request: ApprovalRequest; isChanged: boolean } | undefined> {
+    const call = await this.#store.get<CallId>(this.#idKey(requestId));
+    if (call === undefined) return undefined;
+    const key = this.key(call.value);
+    let result: { request: ApprovalRequest; isChanged: boolean } | undefined;
+    await updateEntry<CallRecord>(this.#store, key, async (record) => {
+      result = undefined;
+      const requests = record === undefined ? [] : checkRecord(record, key).requests;
+      const request = requests.find(({ id }) => id === requestId);
+      if (request === undefined) return undefined;
+      const changed = await change(request);
+      result = { request: changed ?? request, isChanged: changed !== undefined };
+      if (changed === undefined) return undefined;
+      return { format: 1, requests: requests.map((one) => (one === request ? changed : one)) };
+    });
+    return result;
+  }
+
+  key({ runId, invocationId }: CallId): string {
+    return storeKey(this.#namespace, "call", runId, invocationId);
+  }
+
+  async #write(call: CallId, requests: readonly ApprovalRequest[], version: number): Promise<boolean> {
+    const record: CallRecord = { format: 1, requests };
+    try {
+      await this.#store.put(this.key(call), record, { expectedVersion: version });
+      return true;
+    } catch (error) {
+      if (isConflict(error)) return false;
+      throw error;
+    }
+  }
+
+  #found({ key, value, version }: StoreEntry, requestId?: string): FoundRequest | undefined {
+    const { requests } = checkRecord(value, key);
+    const request = requestId === undefined ? requests.at(-1) : requests.find(({ id }) => id === requestId);
+    return request && { request, requests, version };
+  }
+
+  #openKey({ scope, id }: ApprovalRequest): string {
+    return storeKey(this.#namespace, "open", scope, id);
+  }
+
+  #idKey(requestId: string): string {
+    return storeKey(this.#namespace, "id", requestId);
+  }
+}
+
+/** How many void requests of a call are remembered: a tool that changes with every look fills no store. */
+const MAX_OLDER = 20;
+const ABANDONED_MS = 3_600_000;

@@ -1,0 +1,362 @@
+import { ToolError } from "../../errors.ts";
+import type { Store } from "../../store/store.ts";
+import type { ToolSource } from "../../tool/tool-set.ts";
+import { asJson, checkDecision, decided, validateWith, type ValidateInput } from "./decision.ts";
+import { approvalDigest } from "./digest.ts";
+import { ApprovalError, notFound, notPending, quiet } from "./errors.ts";
+import { ApprovalEvents } from "./events.ts";
+import { ApprovalGrants } from "./grants.ts";
+import { ApprovalLog } from "./log.ts";
+import { ApprovalRows } from "./rows.ts";
+import { checkApproved } from "./trust.ts";
+import type {
+  ApprovalAsk,
+  ApprovalEvent,
+  ApprovalGrant,
+  ApprovalRequest,
+  Approvals,
+  AwaitOptions,
+  Decision,
+  ListApprovals,
+  Principal,
+  SubscribeOptions,
+} from "./types.ts";
+import { createWakeUp } from "./wake-up.ts";
+
+/** May this principal decide this request? What throws, denies. */
+export type MayDecide = (principal: Principal, request: ApprovalRequest) => boolean | Promise<boolean>;
+
+export interface ApprovalServiceOptions {
+  /** Where requests are kept. Processes that share it share the approvals. */
+  readonly store: Store;
+  /** Required as soon as there are principals: without it nobody may decide. */
+  readonly mayDecide?: MayDecide | undefined;
+  /** Whether who asked may decide, too. Default: false. */
+  readonly allowSelfApproval?: boolean | undefined;
+  /** The tools whose schemas check an edited input. */
+  readonly tools?: ToolSource | undefined;
+  /** Checks an edited input in the place of `tools`. */
+  readonly validateInput?: ValidateInput | undefined;
+  /** How long a request may be decided, in milliseconds; `Infinity`: for ever. Default: 24 hours. */
+  readonly ttlMs?: number | undefined;
+  /**
+   * How long a request is kept after it was decided, expired or became void, in milliseconds. Longer than a run may
+   * pause: an approval that is gone before its call ran is asked for again. Default: for ever.
+   */
+  readonly retentionMs?: number | undefined;
+  /** Where in the store. Default: `"approval"`. */
+  readonly namespace?: string | undefined;
+  /** How often to look although nothing was told, in milliseconds: messages of a store may get lost. Default: 5 s. */
+  readonly pollMs?: number | undefined;
+  /** Hears of errors that change no outcome: of `mayDecide`, or of a number that an event got late. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+  /** Milliseconds since 1970. Default: `Date.now`. */
+  readonly now?: (() => number) | undefined;
+}
+
+/**
+ * Approvals over a {@link Store}: who asks and who decides may be different processes, and either may die in between.
+ *
+ * @example
+ * const approvals = new ApprovalService({
+ *   store,
+ *   tools,
+ *   mayDecide: (principal, request) => principal.tenant === request.metadata.tenant,
+ * });
+ * const [request] = await approvals.list({ status: "pending" });
+ * await approvals.decide(request!.id, { decision: "approve" }, { id: "ada", tenant: "acme" });
+ */
+export class ApprovalService implements Approvals {
+  readonly #store: Store;
+  readonly #mayDecide: MayDecide | undefined;
+  readonly #allowSelfApproval: boolean;
+  readonly #validate: ValidateInput | undefined;
+  readonly #ttlMs: number;
+  readonly #pollMs: number;
+  readonly #onError: (error: unknown) => void;
+  readonly #now: () => number;
+  readonly #rows: ApprovalRows;
+  readonly #events: ApprovalEvents;
+  readonly #grants: ApprovalGrants;
+
+  constructor(options: ApprovalServiceOptions) {
+    const { store, mayDecide, allowSelfApproval = false, tools, validateInput, namespace = "approval" } = options;
+    const { ttlMs = 86_400_000, retentionMs = Infinity, pollMs = 5_000, onError, now = Date.now } = options;
+    if (typeof store?.put !== "function") throw new TypeError("new ApprovalService() needs a store: { store }");
+    this.#store = store;
+    this.#mayDecide = mayDecide;
+    this.#allowSelfApproval = allowSelfApproval;
+    this.#validate = validateInput ?? (tools && validateWith(tools));
+    this.#ttlMs = checkMs("ttlMs", ttlMs);
+    this.#pollMs = pollMs;
+    this.#onError = quiet(onError);
+    this.#now = now;
+    this.#rows = new ApprovalRows(store, namespace, checkMs("retentionMs", retentionMs));
+    this.#events = new ApprovalEvents(store, this.#rows, new ApprovalLog(store, namespace), pollMs);
+    this.#grants = new ApprovalGrants(store, namespace, now);
+  }
+
+  async request(ask: ApprovalAsk): Promise<ApprovalRequest> {
+    checkAsk(ask);
+    const askedDigest = await approvalDigest(ask);
+    for (;;) {
+      const found = await this.#rows.ofCall(ask);
+      if (found?.request.askedDigest === askedDigest) {
+        const request = await this.#settle(found.request);
+        if (request.status === "approved") await checkApproved(request);
+        return Object.freeze(request);
+      }
+      const older = found?.requests ?? [];
+      const request = await this.#newRequest(ask, askedDigest, found?.request);
+      const voided = await Promise.all(older.map((one) => this.#voided(one)));
+      if (!(await this.#rows.add(request, voided, found?.version ?? 0))) continue;
+      for (const one of voided) if (one.decidedSeq === 0) await this.#announce(one);
+      return Object.freeze(await this.#announce(request));
+    }
+  }
+
+  async decide(requestId: string, decision: Decision, principal?: Principal): Promise<ApprovalRequest> {
+    checkDecision(decision);
+    checkPrincipal(principal);
+    const updated = await this.#rows.update(requestId, async (request) => {
+      await this.#checkMayDecide(principal, request);
+      if (request.status !== "pending") return undefined;
+      if (this.#isOver(request)) return this.#closed(request, this.#expired(request));
+      const outcome = await decided(request, decision, principal, this.#now(), this.#validate);
+      return this.#closed(request, outcome);
+    });
+    if (updated === undefined) throw notFound();
+    const request = Object.freeze(await this.#announce(updated.request));
+    if (!updated.isChanged || request.status === "expired") throw notPending(request);
+    return request;
+  }
+
+  async await(requestId: string, options: AwaitOptions = {}): Promise<ApprovalRequest> {
+    const { timeoutMs = Infinity, signal } = options;
+    const first = await this.#rows.find(requestId);
+    if (first === undefined) throw notFound();
+    const until = this.#now() + timeoutMs;
+    const wakeUp = createWakeUp(signal);
+    // Before the next look: what is decided between looking and listening would be missed.
+    const end = await this.#store.subscribe(this.#rows.key(first.request), () => wakeUp.wake());
+    try {
+      for (;;) {
+        if (signal?.aborted === true) throw aborted(signal);
+        const found = await this.#rows.find(requestId);
+        if (found === undefined) throw notFound();
+        const request = await this.#settle(found.request);
+        if (request.status === "approved") await checkApproved(request);
+        const now = this.#now();
+        if (request.status !== "pending" || now >= until) return Object.freeze(request);
+        await wakeUp.wait(Math.min(until - now, (request.expiresAt ?? Infinity) - now, this.#pollMs));
+      }
+    } finally {
+      wakeUp.end();
+      await end();
+    }
+  }
+
+  async get(requestId: string): Promise<ApprovalRequest | undefined> {
+    const found = await this.#rows.find(requestId);
+    return found && Object.freeze(await this.#settle(found.request));
+  }
+
+  async list(filter: ListApprovals = {}): Promise<ApprovalRequest[]> {
+    const { runId, status, scope, principal } = filter;
+    const isOpen = status === "pending" && runId === undefined;
+    const requests: ApprovalRequest[] = [];
+    for (const stored of isOpen ? await this.#open(scope) : await this.#rows.all(runId)) {
+      if (scope !== undefined && stored.scope !== scope) continue;
+      const request = isOpen ? stored : await this.#settle(stored);
+      if (status !== undefined && request.status !== status) continue;
+      if (principal !== undefined && !(await this.mayDecide(principal, request))) continue;
+      requests.push(Object.freeze(request));
+    }
+    // Clocks of processes differ, the numbers of a scope do not.
+    const isOneScope = requests.every((request) => request.scope === requests[0]!.scope);
+    return requests.toSorted((a, b) => (isOneScope ? a.seq - b.seq : a.createdAt - b.createdAt));
+  }
+
+  async *subscribe(options: SubscribeOptions = {}): AsyncGenerator<ApprovalEvent, void, undefined> {
+    // What a process could not number before it died is numbered now.
+    await this.#open(options.scope ?? "default");
+    yield* this.#events.subscribe(options);
+  }
+
+  /** The number of the last event of a scope, 0 before the first. */
+  position(scope = "default"): Promise<number> {
+    return this.#events.position(scope);
+  }
+
+  async succeeded(requestId: string): Promise<void> {
+    const found = await this.#rows.find(requestId);
+    if (found !== undefined) await this.#grants.learn(found.request);
+  }
+
+  /** Every "always" that holds now, oldest first. */
+  grants(scope?: string): Promise<ApprovalGrant[]> {
+    return this.#grants.list(scope);
+  }
+
+  /** Takes an "always" back. False when there was none. */
+  revoke(grant: ApprovalGrant): Promise<boolean> {
+    return this.#grants.revoke(grant);
+  }
+
+  /** Whether this principal may decide, and so know of, the request. Of somebody's own request: see `allowSelfApproval`. */
+  async mayDecide(principal: Principal, request: ApprovalRequest): Promise<boolean> {
+    return (await this.#maySee(principal, request)) && !this.#isOwn(principal, request);
+  }
+
+  async #checkMayDecide(principal: Principal | undefined, request: ApprovalRequest): Promise<void> {
+    if (principal === undefined) {
+      if (this.#mayDecide === undefined && request.requestedBy === null) return;
+      const message = "There are principals here: decide(id, decision, principal) says who decides.";
+      throw new ApprovalError("approval_not_allowed", message);
+    }
+    if (this.#mayDecide === undefined) {
+      throw new TypeError("new ApprovalService() needs mayDecide(principal, request) as soon as there are principals");
+    }
+    if (!(await this.#maySee(principal, request))) throw notFound();
+    if (this.#isOwn(principal, request)) {
+      const message = `${JSON.stringify(principal.id)} has asked, and so may not decide; somebody else may.`;
+      throw new ApprovalError("approval_not_allowed", message, { request });
+    }
+  }
+
+  /** A rule that throws denies. */
+  async #maySee(principal: Principal, request: ApprovalRequest): Promise<boolean> {
+    try {
+      return (await this.#mayDecide?.(principal, Object.freeze(structuredClone(request)))) === true;
+    } catch (error) {
+      this.#onError(error);
+      return false;
+    }
+  }
+
+  #isOwn(principal: Principal, request: ApprovalRequest): boolean {
+    return !this.#allowSelfApproval && request.requestedBy === principal.id;
+  }
+
+  async #newRequest(
+    ask: ApprovalAsk,
+    askedDigest: string,
+    before: ApprovalRequest | undefined,
+  ): Promise<ApprovalRequest> {
+    const { runId, invocationId, toolName, message, definitionDigest, requestedBy, scope = "default" } = ask;
+    const { metadata = {}, ttlMs = this.#ttlMs } = ask;
+    const createdAt = this.#now();
+    const request: ApprovalRequest = {
+      id: newId(),
+      runId,
+      invocationId,
+      toolName,
+      message,
+      input: asJson(ask.input),
+      digest: askedDigest,
+      askedDigest,
+      definitionDigest,
+      status: "pending",
+      requestedBy: requestedBy?.id ?? null,
+      decidedBy: null,
+      decidedAt: null,
+      createdAt,
+      expiresAt: ttlMs === Infinity ? null : createdAt + checkMs("ttlMs", ttlMs),
+      scope,
+      metadata: structuredClone(metadata),
+      seq: 0,
+      decidedSeq: 0,
+      eventsAfter: await this.#events.position(scope),
+      ...(before !== undefined && { replaces: before.id }),
+    };
+    const grant = await this.#grants.find(request);
+    if (grant === undefined) return request;
+    return { ...request, status: "approved", decidedBy: grant.grantedBy, decidedAt: createdAt, grantId: grant.id };
+  }
+
+  /** What is open, and what a process left so when it died. */
+  async #open(scope: string | undefined): Promise<ApprovalRequest[]> {
+    const requests: ApprovalRequest[] = [];
+    for (const stored of await this.#rows.open(scope)) {
+      const request = await this.#settle(stored);
+      if (request.status === "pending") requests.push(request);
+      else if (stored.decidedSeq !== 0) await this.#rows.close(request);
+    }
+    return requests;
+  }
+
+  /** The request as it is now: expired when its time is over, and with the numbers of its events. */
+  async #settle(request: ApprovalRequest): Promise<ApprovalRequest> {
+    if (request.status !== "pending" || !this.#isOver(request)) return this.#announce(request);
+    const updated = await this.#rows.update(request.id, (now) =>
+      now.status === "pending" ? this.#closed(now, this.#expired(now)) : undefined,
+    );
+    return this.#announce(updated?.request ?? request);
+  }
+
+  /** Outcomes are in their rows already: a number that can not be given now is given later. */
+  async #announce(request: ApprovalRequest): Promise<ApprovalRequest> {
+    try {
+      const now = await this.#events.announce(request);
+      if (request.decidedSeq === 0 && now.decidedSeq !== 0) await this.#rows.close(now);
+      return now;
+    } catch (error) {
+      this.#onError(error);
+      return request;
+    }
+  }
+
+  #isOver({ expiresAt }: ApprovalRequest): boolean {
+    return expiresAt !== null && expiresAt <= this.#now();
+  }
+
+  #expired(request: ApprovalRequest): ApprovalRequest {
+    return { ...request, status: "expired", decidedAt: this.#now() };
+  }
+
+  /** What was denied or has expired stays so; what could still lead to an execution does not. */
+  async #voided(request: ApprovalRequest): Promise<ApprovalRequest> {
+    const { status, decidedAt } = request;
+    if (status !== "pending" && status !== "approved") return request;
+    return this.#closed(request, { ...request, status: "void", decidedAt: decidedAt ?? this.#now() });
+  }
+
+  /**
+   * What becomes of a request that was pending: the event of it will be behind the last one now. Where an event has no
+   * number yet, it stays as it is: that one may be in the log.
+   */
+  async #closed(request: ApprovalRequest, outcome: ApprovalRequest): Promise<ApprovalRequest> {
+    if (request.status !== "pending" || request.seq === 0) return outcome;
+    return { ...outcome, eventsAfter: await this.#events.position(request.scope) };
+  }
+}
+
+function checkAsk(ask: ApprovalAsk): void {
+  for (const field of ["runId", "invocationId", "toolName", "message", "definitionDigest"] as const) {
+    if (typeof ask[field] !== "string")
+      throw new TypeError(`request() needs ${field}, a text, got ${typeof ask[field]}`);
+  }
+  checkPrincipal(ask.requestedBy);
+}
+
+function checkPrincipal(principal: Principal | undefined): void {
+  if (principal === undefined || (typeof principal?.id === "string" && principal.id !== "")) return;
+  throw new TypeError("a principal is { id } with a text that is not empty");
+}
+
+function checkMs(name: string, ms: number): number {
+  if (typeof ms === "number" && ms > 0) return ms;
+  throw new TypeError(`${name} is a number of milliseconds above 0, got ${String(ms)}`);
+}
+
+function aborted(signal: AbortSignal): ToolError {
+  return new ToolError("aborted", "Nobody waits for the approval any more; it can still be decided.", {
+    cause: signal.reason,
+  });
+}
+
+/** 192 random bits. */
+function newId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(24));
+  return `apr_${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}

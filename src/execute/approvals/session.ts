@@ -1,0 +1,129 @@
+import type { Redact } from "../summary.ts";
+import { quiet } from "./errors.ts";
+import { approvalFeed } from "./feed.ts";
+import { decisionOf, detailsMessage, errorMessage, outcomeMessage, parseMessage, wireError } from "./messages.ts";
+import type { DecideMessage, ServerMessage } from "./protocol.ts";
+import type { ApprovalService } from "./service.ts";
+import type { Principal } from "./types.ts";
+
+/** One connection of one principal, whatever carries the messages. */
+export interface ApprovalSessionOptions {
+  readonly service: ApprovalService;
+  readonly principal: Principal;
+  readonly send: (message: ServerMessage) => void;
+  /** Default: `"default"`. */
+  readonly scope?: string | undefined;
+  /** Only requests of this run. */
+  readonly runId?: string | undefined;
+  /** The last number that the client has. Left out: what is pending now, then what happens. */
+  readonly after?: number | undefined;
+  /** Whether clients may give an "always". Default: false. */
+  readonly allowAlways?: boolean | undefined;
+  /** Hides parts of inputs; the path begins with `"input"`. */
+  readonly redact?: Redact | undefined;
+  /** Hears of failures that the client is told nothing about. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
+
+export interface ApprovalSession {
+  /** Takes one message of the client; its answer is sent. Never rejects. */
+  receive(text: string): Promise<void>;
+  /** Ends the session; resolves when nothing is sent any more. */
+  end(): Promise<void>;
+  /** Resolves when no more events come: after `end()`, or because the store failed. */
+  readonly ended: Promise<void>;
+}
+
+/**
+ * The protocol of approvals for one connection: tells the principal of what it may decide, and takes its decisions.
+ *
+ * @example
+ * const session = approvalSession({ service, principal, send: (message) => socket.send(JSON.stringify(message)) });
+ * socket.onmessage = ({ data }) => session.receive(data);
+ * socket.onclose = () => session.end();
+ */
+export function approvalSession(options: ApprovalSessionOptions): ApprovalSession {
+  const { service, principal, allowAlways = false, redact } = options;
+  const onError = quiet(options.onError);
+  let isOver = false;
+  let feed = follow(options.after);
+  let resolveEnded!: () => void;
+  const ended = new Promise<void>((resolve) => (resolveEnded = resolve));
+  endWith(feed);
+
+  function send(message: ServerMessage): void {
+    if (isOver) return;
+    try {
+      options.send(message);
+    } catch (error) {
+      onError(error);
+    }
+  }
+
+  function follow(after: number | undefined) {
+    const stop = new AbortController();
+    const pump = async () => {
+      for await (const message of approvalFeed({ ...options, after, signal: stop.signal })) {
+        if (stop.signal.aborted) return;
+        send(message);
+      }
+    };
+    return { stop: () => stop.abort(), done: pump().catch(onError) };
+  }
+
+  function endWith(current: typeof feed): void {
+    void current.done.then(() => {
+      if (feed === current) resolveEnded();
+    });
+  }
+
+  async function resume(seq: number): Promise<void> {
+    const before = feed;
+    before.stop();
+    feed = follow(seq);
+    endWith(feed);
+    await before.done;
+  }
+
+  async function decide(message: DecideMessage): Promise<void> {
+    const { request_id: requestId } = message;
+    if (message.always !== undefined && !allowAlways) {
+      send(wireError("invalid_message", 'This server takes no "always".', requestId));
+      return;
+    }
+    await answer(requestId, async () =>
+      outcomeMessage(await service.decide(requestId, decisionOf(message), principal)),
+    );
+  }
+
+  /** Sends what comes of it, or why nothing does. */
+  async function answer(requestId: string, ask: () => Promise<ServerMessage>): Promise<void> {
+    try {
+      send(await ask());
+    } catch (error) {
+      const message = errorMessage(error, requestId);
+      if (message.code === "internal_error") onError(error);
+      send(message);
+    }
+  }
+
+  return {
+    async receive(text) {
+      if (isOver) return;
+      const message = parseMessage(text);
+      if (message.type === "approval.error") send(message);
+      else if (message.type === "approval.decide") await decide(message);
+      else if (message.type === "approval.resume") await resume(message.seq);
+      else {
+        const { request_id: requestId } = message;
+        await answer(requestId, () => detailsMessage(service, requestId, principal, redact));
+      }
+    },
+    async end() {
+      isOver = true;
+      feed.stop();
+      await feed.done;
+    },
+    ended,
+  };
+}

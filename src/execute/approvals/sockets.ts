@@ -1,0 +1,229 @@
+import type { Redact } from "../summary.ts";
+import {
+  authenticated,
+  createRateLimit,
+  DEFAULT_RATE,
+  feedQuery,
+  isOriginAllowed,
+  isOver,
+  type ApprovalClient,
+  type AuthenticatedClient,
+  type GuardOptions,
+  type RateLimit,
+} from "./guard.ts";
+import { wireError } from "./messages.ts";
+import type { ServerMessage } from "./protocol.ts";
+import type { ApprovalService } from "./service.ts";
+import { approvalSession } from "./session.ts";
+import { MAX_TIMER_MS } from "./wake-up.ts";
+
+/** What is used of a socket of the `ws` package. */
+export interface ApprovalSocket {
+  readonly readyState: number;
+  readonly bufferedAmount: number;
+  send(data: string): void;
+  close(code?: number, reason?: string): void;
+  terminate(): void;
+  ping(): void;
+  on(event: "message", listener: (data: any, isBinary: boolean) => void): unknown;
+  on(event: "pong" | "close", listener: () => void): unknown;
+  on(event: "error", listener: (error: Error) => void): unknown;
+}
+
+/** What is used of the HTTP request that a connection began with. */
+export interface UpgradeRequest {
+  readonly url?: string | undefined;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+}
+
+export interface ApprovalSocketsOptions extends GuardOptions {
+  readonly service: ApprovalService;
+  /** The largest message of a client, in bytes. Default: 64 KiB. */
+  readonly maxMessageBytes?: number | undefined;
+  /** Default: 10 messages a second, 50 at once. */
+  readonly rateLimit?: RateLimit | undefined;
+  /** How much may wait for a client that does not read, in bytes; past it the connection ends. Default: 1 MiB. */
+  readonly maxBufferedBytes?: number | undefined;
+  /** How often a client has to answer a ping, in milliseconds. Default: 30 s. */
+  readonly pingMs?: number | undefined;
+  /** How long a client has to close, in milliseconds, before the connection is cut. Default: 5 s. */
+  readonly closeMs?: number | undefined;
+  /** Whether clients may give an "always". Default: false. */
+  readonly allowAlways?: boolean | undefined;
+  /** Hides parts of inputs; the path begins with `"input"`. */
+  readonly redact?: Redact | undefined;
+  /** Hears of failures that clients are told nothing about. */
+  readonly onError?: ((error: unknown) => void) | undefined;
+}
+
+/** What `approvalSockets()` gives: two things to hand to a `WebSocketServer`. */
+export interface ApprovalSockets {
+  /** For `new WebSocketServer({ …options })`: refuses foreign pages and strangers before there is a connection. */
+  readonly options: {
+    readonly maxPayload: number;
+    readonly perMessageDeflate: false;
+    readonly verifyClient: (
+      info: { readonly req: UpgradeRequest },
+      answer: (isAllowed: boolean, status?: number, message?: string) => void,
+    ) => void;
+  };
+  /** For `server.on("connection", accept)`. */
+  readonly accept: (socket: ApprovalSocket, request: UpgradeRequest) => void;
+}
+
+/**
+ * Approvals over WebSockets, for the `ws` package.
+ *
+ * Closes with 1008 (who, from where, too many messages), 1009 (a message too large), 1011 (the store failed), 1013 (the
+ * client does not read). A client resumes with `?after=<the last seq>`.
+ *
+ * @example
+ * const { options, accept } = approvalSockets({ service, authenticate, origins: ["https://app.example"] });
+ * new WebSocketServer({ port: 8080, path: "/approvals", ...options }).on("connection", accept);
+ */
+export function approvalSockets(options: ApprovalSocketsOptions): ApprovalSockets {
+  const { maxMessageBytes = 65_536 } = options;
+  if (typeof options.authenticate !== "function") {
+    throw new TypeError("approvalSockets() needs authenticate(client): without it nobody is anybody");
+  }
+  /** Who was recognised before the connection was there. */
+  const known = new WeakMap<UpgradeRequest, AuthenticatedClient>();
+
+  async function check(request: UpgradeRequest): Promise<401 | 403 | AuthenticatedClient> {
+    try {
+      const client = clientOf(request);
+      if (!isOriginAllowed(options, client.headers)) return 403;
+      return (await authenticated(options, client)) ?? 401;
+    } catch {
+      return 403; // an address or a header that is none
+    }
+  }
+
+  return {
+    options: {
+      maxPayload: maxMessageBytes,
+      perMessageDeflate: false,
+      verifyClient({ req }, answer) {
+        void check(req).then((who) => {
+          if (typeof who === "number") return answer(false, who);
+          known.set(req, who);
+          answer(true);
+        });
+      },
+    },
+    accept(socket, request) {
+      const who = known.get(request);
+      // Without our options nobody has asked yet. Messages that come meanwhile wait in the socket's session.
+      serve(socket, request, options, who ?? check(request));
+    },
+  };
+}
+
+/** One connection, from the first to the last message. */
+function serve(
+  socket: ApprovalSocket,
+  request: UpgradeRequest,
+  options: ApprovalSocketsOptions,
+  asked: AuthenticatedClient | Promise<401 | 403 | AuthenticatedClient>,
+): void {
+  const { maxMessageBytes = 65_536, maxBufferedBytes = 1_048_576, pingMs = 30_000, closeMs = 5_000 } = options;
+  const { rateLimit = DEFAULT_RATE, onError } = options;
+  const limit = createRateLimit(rateLimit);
+  /** Of the authentication, and of the farewell. */
+  const timers: ReturnType<typeof setTimeout>[] = [];
+  let isClosing = false;
+  let isAlive = true;
+
+  function close(code: number, reason: string): void {
+    if (isClosing) return;
+    isClosing = true;
+    void session.then((open) => open?.end());
+    socket.close(code, reason);
+    // A client that does not read does not read this either.
+    timers[1] = setTimeout(() => socket.terminate(), closeMs);
+  }
+
+  function send(message: ServerMessage): void {
+    if (isClosing || socket.readyState !== OPEN) return;
+    if (socket.bufferedAmount > maxBufferedBytes) return close(1013, "does not read");
+    socket.send(JSON.stringify(message));
+  }
+
+  /** What is longer than a timer can wait takes several. */
+  function watch(who: AuthenticatedClient, expiresAt: number): void {
+    if (isOver(who)) return close(1008, "authentication has expired");
+    timers[0] = setTimeout(() => watch(who, expiresAt), Math.min(expiresAt - Date.now() + 1, MAX_TIMER_MS));
+  }
+
+  const session = Promise.resolve(asked).then((who) => {
+    if (isClosing) return undefined;
+    if (typeof who === "number") {
+      close(1008, who === 403 ? "origin" : "authentication");
+      return undefined;
+    }
+    const { principal, scope, expiresAt } = who;
+    if (expiresAt !== undefined) watch(who, expiresAt);
+    const { after, runId } = feedQuery(clientOf(request).url);
+    const { service, allowAlways, redact } = options;
+    const opened = approvalSession({ service, principal, send, scope, runId, after, allowAlways, redact, onError });
+    void opened.ended.then(() => close(1011, "failed"));
+    return { ...opened, isOver: () => isOver(who) };
+  });
+
+  /** One after the other: the answers come in the order of the messages. */
+  let turn: Promise<unknown> = session;
+  socket.on("message", (data: unknown, isBinary: boolean) => {
+    if (isClosing) return;
+    if (!limit.take()) {
+      send(wireError("rate_limited", "Too many messages."));
+      return close(1008, "too many messages");
+    }
+    if (sizeOf(data) > maxMessageBytes) return close(1009, "message too large");
+    if (isBinary) return send(wireError("not_json", "A message is one JSON object, as text."));
+    turn = turn.then(async () => {
+      const open = await session;
+      if (open?.isOver() === true) close(1008, "authentication has expired");
+      else if (!isClosing) await open?.receive(textOf(data));
+    });
+  });
+  socket.on("pong", () => (isAlive = true));
+  // What is wrong with a frame closes the connection; there is nothing else to do.
+  socket.on("error", () => {});
+  socket.on("close", () => {
+    isClosing = true;
+    clearInterval(heartbeat);
+    timers.forEach(clearTimeout);
+    void session.then((open) => open?.end());
+  });
+  // A peer that vanished without a word would be waited for for ever.
+  const heartbeat = setInterval(() => {
+    if (!isAlive) return socket.terminate();
+    isAlive = false;
+    socket.ping();
+  }, pingMs);
+}
+
+/** https://developer.mozilla.org/docs/Web/API/WebSocket/readyState */
+const OPEN = 1;
+
+function clientOf({ url = "/", headers }: UpgradeRequest): ApprovalClient {
+  const copy = new Headers();
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined && !name.startsWith(":"))
+      copy.set(name, typeof value === "string" ? value : value.join(", "));
+  }
+  return { url: new URL(url.replace(/^\/+/, "/"), "http://localhost"), headers: copy };
+}
+
+function sizeOf(data: unknown): number {
+  if (typeof data === "string") return data.length;
+  if (Array.isArray(data)) return data.reduce<number>((sum, part) => sum + sizeOf(part), 0);
+  return (data as ArrayBufferLike | ArrayBufferView).byteLength;
+}
+
+function textOf(data: unknown): string {
+  if (typeof data === "string") return data;
+  const decoder = new TextDecoder();
+  const parts = (Array.isArray(data) ? data : [data]) as readonly ArrayBuffer[];
+  return parts.map((part) => decoder.decode(part, { stream: true })).join("") + decoder.decode();
+}

@@ -1,0 +1,70 @@
+import type { FeedMessage } from "./protocol.ts";
+import { MAX_TIMER_MS } from "./wake-up.ts";
+
+export interface EventStreamOptions {
+  /** Ends the feed. */
+  readonly stop: AbortController;
+  /** When the stream has to end, in milliseconds since 1970. */
+  readonly expiresAt: number | undefined;
+  readonly keepAliveMs: number;
+  readonly onError: (error: unknown) => void;
+}
+
+/**
+ * A feed as server-sent events, the id being the number to resume behind. The next event is read when the client has
+ * taken the one before: nothing piles up for one who does not read.
+ */
+export function eventStream(
+  feed: AsyncGenerator<FeedMessage>,
+  options: EventStreamOptions,
+): ReadableStream<Uint8Array> {
+  const { stop, expiresAt = Infinity, keepAliveMs, onError } = options;
+  const encoder = new TextEncoder();
+  const timers: { keepAlive?: ReturnType<typeof setInterval>; expiry?: ReturnType<typeof setTimeout> } = {};
+
+  function end(): void {
+    stop.abort();
+    clearInterval(timers.keepAlive);
+    clearTimeout(timers.expiry);
+  }
+
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      stop.signal.addEventListener("abort", end);
+      timers.keepAlive = setInterval(() => {
+        // Only where all was taken: comments must not pile up either.
+        if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(": \n\n"));
+      }, keepAliveMs);
+      if (expiresAt !== Infinity) timers.expiry = setTimeout(check, untilExpiry());
+    },
+    async pull(controller) {
+      try {
+        const { done, value } = await feed.next();
+        if (done === true || expiresAt <= Date.now()) {
+          end();
+          return controller.close();
+        }
+        controller.enqueue(
+          encoder.encode(`id: ${value.seq}\nevent: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`),
+        );
+      } catch (error) {
+        onError(error);
+        end();
+        controller.close();
+      }
+    },
+    async cancel() {
+      end();
+      await feed.return(undefined);
+    },
+  });
+
+  function check(): void {
+    if (expiresAt <= Date.now()) end();
+    else timers.expiry = setTimeout(check, untilExpiry());
+  }
+
+  function untilExpiry(): number {
+    return Math.min(Math.max(0, expiresAt - Date.now() + 1), MAX_TIMER_MS);
+  }
+}

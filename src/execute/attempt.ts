@@ -1,0 +1,119 @@
+import pRetry, { AbortError } from "p-retry";
+import { ToolError } from "../errors.ts";
+import { settle } from "../tool/progress.ts";
+
+/** What the handler came to. */
+export type HandlerEnd =
+  | { readonly ok: true; readonly value: unknown }
+  /** `code`: `timeout`, `aborted`, `lost` (another process has taken over), or `execution_failed`. */
+  | { readonly ok: false; readonly code: "timeout" | "aborted" | "lost" | "execution_failed"; readonly cause: unknown };
+
+/** How a handler is run. */
+export interface HandlerRun {
+  /** Begins one attempt. */
+  readonly handler: (attempt: number, signal: AbortSignal) => unknown;
+  /** Records an attempt before it begins; the first one was recorded already. Throws when it must not begin. */
+  readonly beforeAttempt: (attempt: number) => Promise<void>;
+  readonly onProgress: (value: unknown) => Promise<void>;
+  /** The handler came to its end after it had been given up. */
+  readonly onLate: (end: HandlerEnd) => void;
+  readonly firstAttempt: number;
+  readonly retries: number;
+  /** Milliseconds before the first retry; doubles with each. */
+  readonly retryDelayMs: number;
+  readonly timeoutMs: number | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Started, and to be stopped from outside. */
+export interface RunningHandler {
+  readonly ended: Promise<HandlerEnd>;
+  /** Another process has taken over. */
+  lose(): void;
+}
+
+/**
+ * Runs a handler to its end, to its timeout or to the caller's abort, whichever is first, with retries. Settles then, even
+ * if the handler never does; never rejects.
+ */
+export function runHandler(run: HandlerRun): RunningHandler {
+  const { timeoutMs, signal } = run;
+  const controller = new AbortController();
+  let isGivenUp = false;
+  let giveUp!: (code: "timeout" | "aborted" | "lost", cause: unknown) => void;
+  const givenUp = new Promise<HandlerEnd>((resolve) => {
+    giveUp = (code, cause) => {
+      if (isGivenUp) return;
+      isGivenUp = true;
+      resolve({ ok: false, code, cause });
+      controller.abort(cause);
+    };
+  });
+  const onAbort = () => giveUp("aborted", signal!.reason);
+  const timer =
+    timeoutMs === undefined
+      ? undefined
+      : setTimeout(
+          () => giveUp("timeout", new ToolError("timeout", `It took longer than ${timeoutMs} ms.`)),
+          timeoutMs,
+        );
+  signal?.addEventListener("abort", onAbort);
+
+  let isOver = false;
+  const ended = attempts(run, controller.signal).then((end) => {
+    isOver = true;
+    // That it has heard of the end is no news.
+    const isHeard = !end.ok && end.cause === controller.signal.reason;
+    if (isGivenUp && !isHeard) run.onLate(end);
+    return end;
+  });
+  const first = Promise.race([ended, givenUp]).finally(() => {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", onAbort);
+  });
+  return {
+    ended: first,
+    lose: () => {
+      if (!isOver) giveUp("lost", new ToolError("aborted", "Another process has taken over."));
+    },
+  };
+}
+
+async function attempts(run: HandlerRun, signal: AbortSignal): Promise<HandlerEnd> {
+  const { firstAttempt, retries } = run;
+  try {
+    if (retries === 0) return { ok: true, value: await once(run, firstAttempt, signal) };
+    const value = await pRetry(
+      async (count) => {
+        const attempt = firstAttempt + count - 1;
+        if (count > 1) {
+          await run.beforeAttempt(attempt).catch((error: unknown) => {
+            throw new AbortError(error as Error);
+          });
+        }
+        try {
+          return await once(run, attempt, signal);
+        } catch (error) {
+          // Only errors are retried; anything may be thrown.
+          throw error instanceof Error ? error : new Thrown(error);
+        }
+      },
+      { retries, minTimeout: run.retryDelayMs, randomize: true, signal },
+    );
+    return { ok: true, value };
+  } catch (error) {
+    return { ok: false, code: "execution_failed", cause: error instanceof Thrown ? error.value : error };
+  }
+}
+
+async function once(run: HandlerRun, attempt: number, signal: AbortSignal): Promise<unknown> {
+  return settle(await run.handler(attempt, signal), run.onProgress, signal);
+}
+
+class Thrown extends Error {
+  readonly value: unknown;
+  constructor(value: unknown) {
+    super("A handler threw what is no error.");
+    this.value = value;
+  }
+}

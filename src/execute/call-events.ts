@@ -1,0 +1,101 @@
+import type { ToolUse } from "../tool/use.ts";
+import type { ApprovalRequest } from "./approvals/types.ts";
+import type { HandlerEnd } from "./attempt.ts";
+import type { ExecutionContext } from "./context.ts";
+import type { Deps } from "./deps.ts";
+import type { ActionPart } from "./emitter.ts";
+import type { EventBody } from "./events.ts";
+import { actionIdOf, type ActionRow } from "./ledger.ts";
+import { summaryOf } from "./summary.ts";
+
+/** Tells what happens to one call. Nothing here fails, and nothing waits but who asks for it. */
+export class CallEvents {
+  readonly #deps: Deps;
+  readonly #action: ActionPart;
+  readonly #messageOf: (error: unknown) => string;
+  /** Events of a run are told in order: when the last one was, all were. */
+  #last: Promise<void> = Promise.resolve();
+  #waitingProgress = 0;
+
+  constructor(deps: Deps, use: ToolUse, context: ExecutionContext, messageOf: (error: unknown) => string) {
+    const { name: toolName, invocationId, id: toolCallId } = use;
+    const { runId, requestId = null } = context;
+    this.#deps = deps;
+    this.#messageOf = messageOf;
+    this.#action = { toolName, actionId: actionIdOf(runId, invocationId), runId, invocationId, toolCallId, requestId };
+  }
+
+  /** Resolves when all that was said so far is stored and told. */
+  told(): Promise<void> {
+    return this.#last;
+  }
+
+  /** @param once another process may have told it already */
+  invoked(input: unknown, repeatOf: string | undefined, once: boolean): void {
+    const payloadSummary = this.#summaryOf("input", input);
+    void this.#tell({ type: "tool.invoked", payloadSummary, ...(repeatOf !== undefined && { repeatOf }) }, once);
+  }
+
+  started(attempt: number): void {
+    void this.#tell({ type: "tool.started", attempt });
+  }
+
+  /** Bounded: a handler that tells faster than it can be stored, and does not wait, is not heard for a while. */
+  async progress(value: unknown): Promise<void> {
+    if (this.#waitingProgress >= MAX_WAITING_PROGRESS) return;
+    this.#waitingProgress++;
+    await this.#tell({ type: "tool.progress", progressSummary: this.#summaryOf("progress", value) });
+    this.#waitingProgress--;
+  }
+
+  late(end: HandlerEnd): void {
+    void this.#tell(
+      end.ok
+        ? { type: "tool.late", result: "completed" }
+        : { type: "tool.late", result: "failed", errorMessage: this.#messageOf(end.cause) },
+    );
+  }
+
+  requested({ id, message, input, expiresAt }: ApprovalRequest): void {
+    const payloadSummary = this.#summaryOf("input", input);
+    void this.#tell({ type: "approval.requested", approvalId: id, message, payloadSummary, expiresAt }, true);
+  }
+
+  decided({ id, status, decidedBy, reason }: ApprovalRequest): void {
+    if (status === "pending") return;
+    const why = reason === undefined ? {} : { reason };
+    void this.#tell({ type: "approval.decided", approvalId: id, decision: status, decidedBy, ...why }, true);
+  }
+
+  /** The end, from the row alone: another process may have to tell it. */
+  ended(row: ActionRow, durationMs: number | undefined, once: boolean): void {
+    const took = durationMs ?? Math.max(0, (row.endedAt ?? 0) - (row.startedAt ?? row.endedAt ?? 0));
+    void this.#tell(this.#endOf(row, took), once);
+  }
+
+  #endOf(row: ActionRow, durationMs: number): EventBody {
+    if (row.status === "done") {
+      return { type: "tool.completed", durationMs, outputSummary: this.#summaryOf("output", row.output) };
+    }
+    const { code, message } = row.error!;
+    if (row.status !== "denied") return { type: "tool.failed", durationMs, errorCode: code, errorMessage: message };
+    const { reason = "policy", allowed, decidedBy } = row;
+    return {
+      type: "tool.denied",
+      reason,
+      message,
+      ...(allowed !== undefined && { allowed }),
+      ...(decidedBy !== undefined && { decidedBy }),
+    };
+  }
+
+  #tell(body: EventBody, once = false): Promise<void> {
+    return (this.#last = this.#deps.emitter.emit(this.#action, body, once));
+  }
+
+  #summaryOf(kind: "input" | "output" | "progress", value: unknown): string {
+    return summaryOf(kind, value, this.#deps.redact);
+  }
+}
+
+const MAX_WAITING_PROGRESS = 100;

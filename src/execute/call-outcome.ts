@@ -1,0 +1,84 @@
+import { isToolError, ToolCallError, type ToolErrorCode } from "../errors.ts";
+import type { ToolUse, ToolUseHandle } from "../tool/use.ts";
+import type { ApprovalRequest } from "./approvals/types.ts";
+import { actionIdOf, type ActionRow } from "./ledger.ts";
+import type { Outcome } from "./outcome.ts";
+import { withMarks } from "./output.ts";
+import { undoneMessage } from "./undo.ts";
+
+/** What an outcome says beside its row. */
+export interface AboutCall {
+  readonly use: ToolUse;
+  readonly runId: string;
+  readonly approval: ApprovalRequest | undefined;
+  readonly repeatOf: string | undefined;
+}
+
+/** How the outcome came about. */
+export interface AboutEnd {
+  /** It was on record already. */
+  readonly replayed?: boolean;
+  /** The error behind it, for the application. */
+  readonly cause?: unknown;
+  /** False when the store did not take it. */
+  readonly recorded?: boolean;
+}
+
+/** The outcome that a row of an action that has ended stands for. */
+export function outcomeOf(call: AboutCall, row: ActionRow, about: AboutEnd = {}): Outcome {
+  const { replayed = false, cause, recorded = true } = about;
+  const base = baseOf(call, row.attempts, replayed);
+  if (row.status === "done") {
+    const { undo } = row;
+    const output = replayed ? withMarks(row.output, row.marks ?? []) : row.output;
+    const undoableUntil = undo?.state === "available" ? undo.expiresAt : null;
+    return { ...base, status: "completed", output, undoableUntil, undone: undo?.state === "undone", recorded };
+  }
+  const { code, message } = row.error!;
+  const error = errorOf(call.use, code as ToolErrorCode, message, cause);
+  if (row.status === "denied") return { ...base, status: "denied", error, reason: row.reason ?? "policy" };
+  return { ...base, status: row.status === "unknown" ? "unknown" : "failed", error };
+}
+
+/** The outcome of a call that is not over: somebody has to decide. */
+export function awaitingOf(call: AboutCall, row: ActionRow, approval: ApprovalRequest): Outcome {
+  return { ...baseOf({ ...call, approval }, row.attempts, false), status: "awaiting_approval", approval };
+}
+
+/** An outcome that no row stands for: the store did not answer, or was not to be understood. */
+export function unrecordedOf(
+  call: AboutCall,
+  status: "failed" | "unknown",
+  code: ToolErrorCode,
+  message: string,
+  cause?: unknown,
+): Outcome {
+  return { ...baseOf(call, 0, false), status, error: errorOf(call.use, code, message, cause) };
+}
+
+/** The use hears of it. What waits for approval can be executed again. */
+export function settle(handle: ToolUseHandle, outcome: Outcome): void {
+  if (outcome.status === "awaiting_approval") handle.release();
+  else if (outcome.status !== "completed") handle.fail(outcome.error);
+  else if (outcome.undone) {
+    handle.finish({ undone: true, message: undoneMessage(outcome.toolName), output: outcome.output });
+  } else handle.finish(outcome.output);
+}
+
+function baseOf({ use, runId, approval, repeatOf }: AboutCall, attempts: number, replayed: boolean) {
+  return {
+    actionId: actionIdOf(runId, use.invocationId),
+    invocationId: use.invocationId,
+    toolName: use.name,
+    use,
+    replayed,
+    attempts,
+    ...(approval !== undefined && { approval }),
+    ...(repeatOf !== undefined && { repeatOf }),
+  };
+}
+
+function errorOf(use: ToolUse, code: ToolErrorCode, message: string, cause: unknown): ToolCallError {
+  const issues = isToolError(cause) ? cause.issues : undefined;
+  return new ToolCallError(code, message, use, { issues, cause });
+}

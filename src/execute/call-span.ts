@@ -1,0 +1,48 @@
+import type { Outcome } from "./outcome.ts";
+import type { Telemetry, TelemetryCall, TelemetrySpan, TraceLink } from "./telemetry-types.ts";
+
+/** The spans of one call, one after the other. What the telemetry throws changes nothing. */
+export class CallSpan {
+  readonly #telemetry: Telemetry | undefined;
+  #span: TelemetrySpan | undefined;
+
+  constructor(telemetry: Telemetry | undefined) {
+    this.#telemetry = telemetry;
+  }
+
+  /** Where the span is that is open now. */
+  get link(): TraceLink | undefined {
+    return this.#span?.link;
+  }
+
+  /** @param after the span before the wait */
+  begin(call: TelemetryCall, after: TraceLink | undefined): void {
+    if (this.#telemetry === undefined || this.#span !== undefined) return;
+    try {
+      this.#span = this.#telemetry.begin(call, after);
+    } catch {
+      // Then there is none.
+    }
+  }
+
+  /** Runs it inside of the span: once, also if the telemetry fails before or after. */
+  run<T>(handler: () => T): T {
+    let answer: { readonly value: T } | undefined;
+    const once = () => (answer ??= { value: handler() });
+    try {
+      this.#span?.run(once);
+    } catch {
+      // It has run, or does below.
+    }
+    return once().value;
+  }
+
+  end(outcome: Outcome, durationMs?: number): void {
+    try {
+      this.#span?.end(outcome, durationMs);
+    } catch {
+      // It is over in any case.
+    }
+    this.#span = undefined;
+  }
+}

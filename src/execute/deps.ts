@@ -1,0 +1,29 @@
+import type { Tool } from "../tool/tool.ts";
+import type { Approvals } from "./approvals/types.ts";
+import type { Emitter } from "./emitter.ts";
+import type { Authorize } from "./gate.ts";
+import type { RunHistory } from "./history.ts";
+import type { Ledger } from "./ledger.ts";
+import type { Redact } from "./summary.ts";
+import type { Telemetry } from "./telemetry-types.ts";
+
+/** What an executor hands to the parts that work for it. */
+export interface Deps {
+  readonly tools: ReadonlyMap<string, Tool>;
+  readonly ledger: Ledger;
+  readonly history: RunHistory;
+  readonly emitter: Emitter;
+  readonly approvals: Approvals | undefined;
+  readonly authorize: Authorize | undefined;
+  readonly redact: Redact | undefined;
+  readonly telemetry: Telemetry | undefined;
+  readonly errorMessage: (error: unknown, tool: Tool) => string;
+  readonly executableDigest: (tool: Tool) => string | undefined | Promise<string | undefined>;
+  readonly waitForApproval: boolean;
+  readonly timeoutMs: number | undefined;
+  readonly leaseMs: number;
+  readonly retryDelayMs: number;
+  readonly maxOutputBytes: number;
+  /** Who holds the leases of this executor. */
+  readonly owner: string;
+}

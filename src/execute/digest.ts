@@ -1,0 +1,163 @@
+import canonicalize from "canonicalize";
+import { ToolError } from "../errors.ts";
+import type { Tool } from "../tool/tool.ts";
+
+/** Bounds on what is digested: what passes them is refused, since it could not be shown to anybody either. */
+const MAX_DEPTH = 256;
+const MAX_VALUES = 1_000_000;
+const MAX_CHARACTERS = 32 * 1024 * 1024;
+
+/**
+ * SHA-256 over the canonical JSON (RFC 8785) of a value, as `sha256:` and 64 hexadecimal digits: equal for equal values,
+ * whatever the order of their keys, in every process. Stands for a value that was shown to a person.
+ *
+ * What JSON has no word for but handlers may get from a schema (a Date, a bigint, a Map, a Set, bytes) counts as what it
+ * is, and lone surrogates stay apart from each other.
+ *
+ * @throws ToolError `not_serializable` for functions, symbols, cycles, NaN and getters that throw; `too_large` past 256
+ *   levels, a million values or 32 Mi characters
+ */
+export async function digestOf(value: unknown): Promise<string> {
+  return sha256(canonicalText(value));
+}
+
+/** What {@link digestOf} is taken of. */
+export function canonicalText(value: unknown): string {
+  try {
+    return canonicalize(plain(value, { values: 0, characters: 0, above: new Set() })) ?? "null";
+  } catch (cause) {
+    if (cause instanceof ToolError) throw cause;
+    throw new ToolError("not_serializable", `This value has no digest: ${messageOf(cause)}.`, { cause });
+  }
+}
+
+const definitions = new WeakMap<Tool, Map<string, Promise<string>>>();
+
+/**
+ * The digest of what a tool is said to be: names, description, schemas, effect and metadata. An approval is void when it
+ * changes, since the person who approved saw another tool.
+ *
+ * @param executable digest of the program behind the tool, where there is one: swapping the file changes the definition
+ */
+export function definitionDigest(tool: Tool, executable = ""): Promise<string> {
+  let known = definitions.get(tool);
+  if (known === undefined) definitions.set(tool, (known = new Map()));
+  let digest = known.get(executable);
+  if (digest === undefined) {
+    const { name, qualifiedName, description, inputSchema, outputSchema, effect, mode, metadata } = tool;
+    digest = digestOf({
+      name,
+      qualifiedName,
+      description,
+      inputSchema: inputSchema.jsonSchema,
+      outputSchema: outputSchema?.jsonSchema,
+      effect,
+      mode,
+      metadata: jsonPart(metadata),
+      executable,
+    });
+    known.set(executable, digest);
+  }
+  return digest;
+}
+
+async function sha256(canonical: string): Promise<string> {
+  const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(canonical)));
+  let hex = "";
+  for (const byte of bytes) hex += byte.toString(16).padStart(2, "0");
+  return `sha256:${hex}`;
+}
+
+interface Budget {
+  values: number;
+  characters: number;
+  /** The objects that this value is in. */
+  readonly above: Set<object>;
+}
+
+/** A copy that canonical JSON can say. Objects are entries in a list where a key could be taken for a tag. */
+function plain(value: unknown, budget: Budget): unknown {
+  if (++budget.values > MAX_VALUES) throw tooLarge(`more than ${MAX_VALUES} values`);
+  switch (typeof value) {
+    case "string":
+      return text(value, budget);
+    case "undefined":
+      return undefined;
+    case "bigint":
+      return { $bigint: String(value) };
+    case "function":
+    case "symbol":
+      throw new ToolError("not_serializable", `This value has no digest: it holds a ${typeof value}.`);
+    case "object":
+      return value === null ? null : inside(value, budget, () => object(value, budget));
+    default:
+      return value;
+  }
+}
+
+function object(value: object, budget: Budget): unknown {
+  if (Array.isArray(value)) return value.map((item) => plain(item, budget));
+  if (value instanceof Date) return { $date: value.getTime() };
+  if (value instanceof Map) return { $map: Array.from(value, (entry) => plain(entry, budget)) };
+  if (value instanceof Set) return { $set: Array.from(value, (item) => plain(item, budget)) };
+  if (ArrayBuffer.isView(value)) {
+    const bytes = new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+    return { $bytes: Array.from(bytes) };
+  }
+  if (typeof (value as { toJSON?: unknown }).toJSON === "function") {
+    return { $json: plain((value as { toJSON(): unknown }).toJSON(), budget) };
+  }
+  const keys = Object.keys(value);
+  // Written by hand, `{"$date": 5}` must not have the digest of a Date.
+  if (keys.some((key) => key.startsWith("$"))) {
+    return { $object: keys.toSorted().map((key) => [text(key, budget), plain(getOwn(value, key), budget)]) };
+  }
+  const copy: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
+  for (const key of keys) copy[text(key, budget)] = plain(getOwn(value, key), budget);
+  return copy;
+}
+
+function inside<T>(value: object, budget: Budget, visit: () => T): T {
+  const { above } = budget;
+  if (above.has(value)) throw new ToolError("not_serializable", "This value has no digest: it contains itself.");
+  if (above.size >= MAX_DEPTH) throw tooLarge(`more than ${MAX_DEPTH} levels`);
+  above.add(value);
+  const result = visit();
+  above.delete(value);
+  return result;
+}
+
+/** Lone surrogates are refused by RFC 8785. They are written as what no well-formed text begins with. */
+function text(value: string, budget: Budget): string {
+  budget.characters += value.length;
+  if (budget.characters > MAX_CHARACTERS) throw tooLarge(`more than ${MAX_CHARACTERS} characters`);
+  if (value.isWellFormed()) return value.startsWith(MARK) ? MARK + value : value;
+  return `${MARK}u${JSON.stringify(value)}`;
+}
+
+const MARK = "\u{F0000}";
+
+function getOwn(value: object, key: string): unknown {
+  return (value as Record<string, unknown>)[key];
+}
+
+/** Metadata may hold anything; what has no digest says nothing about the tool that could be shown. */
+function jsonPart(metadata: Readonly<Record<string, unknown>>): unknown {
+  const part: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(metadata)) {
+    try {
+      part[key] = plain(value, { values: 0, characters: 0, above: new Set() });
+    } catch {
+      part[key] = null;
+    }
+  }
+  return part;
+}
+
+function tooLarge(what: string): ToolError {
+  return new ToolError("too_large", `This value has no digest: it has ${what}.`);
+}
+
+function messageOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message : String(cause);
+}

@@ -1,0 +1,71 @@
+import type { EventLog, NewEvent } from "./event-log.ts";
+import type { EventBody, ToolEvent } from "./events.ts";
+
+/** Hears every event of this executor, in the order of their numbers within a run. What it throws changes nothing. */
+export type EventListener = (event: ToolEvent) => unknown;
+
+/** What all events of one action have in common. */
+export type ActionPart = Omit<NewEvent, "at" | keyof EventBody>;
+
+/** Numbers events and tells them. */
+export class Emitter {
+  readonly #log: EventLog | undefined;
+  readonly #listeners = new Set<EventListener>();
+  /** Where events are not stored: the last number of each run. */
+  readonly #counts = new Map<string, number>();
+
+  /** Without a log events are numbered by this process alone, and kept nowhere. */
+  constructor(log: EventLog | undefined, listener: EventListener | undefined) {
+    this.#log = log;
+    if (listener !== undefined) this.#listeners.add(listener);
+  }
+
+  /** @returns ends it */
+  listen(listener: EventListener): () => void {
+    // Of its own: the same function may be given twice, and each is ended alone.
+    const own: EventListener = (event) => listener(event);
+    this.#listeners.add(own);
+    return () => void this.#listeners.delete(own);
+  }
+
+  /**
+   * Resolves when the event is stored and told. Never rejects: an event that can not be stored has no number, and is not
+   * told; what it is about is in the ledger, or has failed to get there as well.
+   *
+   * @param once another process may have told it already
+   */
+  async emit(action: ActionPart, body: EventBody, once = false): Promise<void> {
+    const event = { ...action, at: Date.now(), ...body } as NewEvent;
+    if (this.#log === undefined) {
+      if (!once) this.#tell({ ...event, seq: this.#count(event.runId) } as ToolEvent);
+      return;
+    }
+    try {
+      const numbered = await this.#log.append(event, once);
+      if (numbered !== undefined) this.#tell(numbered);
+    } catch {
+      // See above.
+    }
+  }
+
+  #count(runId: string): number {
+    const seq = (this.#counts.get(runId) ?? 0) + 1;
+    if (seq === 1 && this.#counts.size >= MAX_RUNS) this.#counts.delete(this.#counts.keys().next().value!);
+    this.#counts.set(runId, seq);
+    return seq;
+  }
+
+  #tell(event: ToolEvent): void {
+    for (const listener of this.#listeners) {
+      try {
+        const answer = listener(event) as PromiseLike<unknown> | undefined;
+        if (typeof answer?.then === "function") answer.then(undefined, () => {});
+      } catch {
+        // A listener changes nothing.
+      }
+    }
+  }
+}
+
+/** Of more runs the numbers begin anew: they are kept nowhere. */
+const MAX_RUNS = 10_000;

@@ -1,0 +1,144 @@
+import { isToolError } from "../errors.ts";
+import { storeKey, type Store } from "../store/store.ts";
+import { identityOf, type EventBase, type EventBody, type ToolEvent } from "./events.ts";
+
+/** An event before it has its number. */
+export type NewEvent = Omit<EventBase, "seq"> & EventBody;
+
+interface Tail {
+  /** The last number that this process has seen; `undefined` before it has looked. */
+  seq: number | undefined;
+  /** What was told up to there, once somebody had to know. */
+  told: Set<string> | undefined;
+  /** Appends of one run follow each other, so that listeners hear them in order. */
+  last: Promise<unknown>;
+  waiting: number;
+}
+
+/**
+ * The numbered events of each run, in the store:
+ *
+ * ```
+ * event/run_1/000000000001  { type: "tool.invoked", seq: 1, … }
+ * event/run_1/000000000002  { type: "tool.started", seq: 2, … }
+ * ```
+ *
+ * A number is taken by writing its row where there is none, and only behind the one before it: so there is no gap, and no
+ * number twice, however many processes write.
+ */
+export class EventLog {
+  readonly #store: Store;
+  readonly #tails = new Map<string, Tail>();
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /**
+   * Numbers and writes one event.
+   *
+   * @param once look through all of the run first: another process may have told it
+   * @returns the event; `undefined` when it was told already
+   */
+  append(event: NewEvent, once = false): Promise<ToolEvent | undefined> {
+    const tail = this.#tailOf(event.runId);
+    tail.waiting++;
+    // A process that has not followed the log can not tell what is in it.
+    const isNew = tail.seq === undefined && tail.waiting === 1 && event.type !== "tool.invoked";
+    const appended = tail.last.then(() => this.#append(tail, event, once || isNew));
+    tail.last = appended.catch(() => {}).finally(() => tail.waiting--);
+    return appended;
+  }
+
+  /** The events behind a number, in order. */
+  async read(runId: string, after = 0, limit?: number): Promise<ToolEvent[]> {
+    const entries = await this.#store.list<ToolEvent>(`${storeKey("event", runId)}/`, {
+      ...(after > 0 && { after: keyOf(runId, after) }),
+      ...(limit !== undefined && { limit }),
+    });
+    return entries.map(({ value }) => value);
+  }
+
+  /** The number of the last event, 0 before the first. */
+  position(runId: string): Promise<number> {
+    return this.#findLast(runId);
+  }
+
+  /** The run is over, and its events are deleted: a new one of that name begins at 1. */
+  forget(runId: string): void {
+    this.#tails.delete(runId);
+  }
+
+  async #append(tail: Tail, event: NewEvent, once: boolean): Promise<ToolEvent | undefined> {
+    const identity = identityOf(event as ToolEvent);
+    if (once && identity !== undefined) {
+      await this.#follow(tail, event.runId);
+      if (tail.told!.has(identity)) return undefined;
+    }
+    tail.seq ??= await this.#findLast(event.runId);
+    for (let seq = tail.seq + 1; ; seq++) {
+      const numbered = { ...event, seq } as ToolEvent;
+      try {
+        await this.#store.put(keyOf(event.runId, seq), numbered, { expectedVersion: 0 });
+        saw(tail, numbered);
+        return numbered;
+      } catch (error) {
+        if (!isToolError(error) || error.code !== "version_conflict") throw error;
+      }
+      // Another process was faster: perhaps with the same event.
+      const told = (await this.#store.get<ToolEvent>(keyOf(event.runId, seq)))?.value;
+      tail.seq = seq;
+      if (told !== undefined) saw(tail, told);
+      if (identity !== undefined && told !== undefined && identityOf(told) === identity) return undefined;
+    }
+  }
+
+  /** Reads what came since this process looked: all of it the first time. What others write after that is met on the way. */
+  async #follow(tail: Tail, runId: string): Promise<void> {
+    const isFirst = tail.told === undefined;
+    tail.told ??= new Set();
+    const events = await this.read(runId, isFirst ? 0 : tail.seq);
+    if (isFirst) tail.seq = 0;
+    for (const event of events) saw(tail, event);
+  }
+
+  /** There are no gaps, so the end is found by doubling and halving. */
+  async #findLast(runId: string): Promise<number> {
+    const isThere = async (seq: number) => (await this.#store.get(keyOf(runId, seq))) !== undefined;
+    let missing = 1;
+    while (await isThere(missing)) missing *= 2;
+    let there = missing >> 1;
+    while (missing - there > 1) {
+      const middle = (there + missing) >> 1;
+      if (await isThere(middle)) there = middle;
+      else missing = middle;
+    }
+    return there;
+  }
+
+  #tailOf(runId: string): Tail {
+    let tail = this.#tails.get(runId);
+    if (tail === undefined) {
+      if (this.#tails.size >= MAX_TAILS) this.#dropIdle();
+      this.#tails.set(runId, (tail = { seq: undefined, told: undefined, last: Promise.resolve(), waiting: 0 }));
+    }
+    return tail;
+  }
+
+  #dropIdle(): void {
+    for (const [runId, { waiting }] of this.#tails) if (waiting === 0) this.#tails.delete(runId);
+  }
+}
+
+const MAX_TAILS = 1_000;
+
+function saw(tail: Tail, event: ToolEvent): void {
+  tail.seq = event.seq;
+  const identity = identityOf(event);
+  if (identity !== undefined) tail.told?.add(identity);
+}
+
+/** Keys are ordered as text. */
+function keyOf(runId: string, seq: number): string {
+  return storeKey("event", runId, String(seq).padStart(12, "0"));
+}

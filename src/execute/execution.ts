@@ -1,0 +1,586 @@
+import { isToolError, type ToolError, type ToolErrorCode } from "../errors.ts";
+import type { StoreEntry } from "../store/store.ts";
+import type { PolicyContext } from "../tool/policy.ts";
+import type { Tool, ToolContext } from "../tool/tool.ts";
+import { invalidInput, type ToolUse, type ToolUseHandle } from "../tool/use.ts";
+import type { ApprovalRequest } from "./approvals/types.ts";
+import { runHandler } from "./attempt.ts";
+import { CallEvents } from "./call-events.ts";
+import { awaitingOf, outcomeOf, settle, unrecordedOf, type AboutCall } from "./call-outcome.ts";
+import { CallSpan } from "./call-span.ts";
+import type { ExecutionContext } from "./context.ts";
+import type { Deps } from "./deps.ts";
+import { definitionDigest, digestOf } from "./digest.ts";
+import { judge, type GateAnswer } from "./gate.ts";
+import { safeMessage } from "./failure.ts";
+import { actionsOf } from "./info.ts";
+import { rowOfEnd } from "./handler-end.ts";
+import { HeldAction } from "./held.ts";
+import { actionIdOf, isConflict, type ActionRow } from "./ledger.ts";
+import type { Outcome } from "./outcome.ts";
+import { jsonOf } from "./output.ts";
+import type { Place } from "./schedule.ts";
+import { snapshot } from "./snapshot.ts";
+
+type Entry = StoreEntry<ActionRow>;
+type Denial = Extract<GateAnswer, { readonly decision: "deny" }>;
+/** What a step comes to: the outcome; `undefined` when the row has changed and has to be looked at again. */
+type Step = Promise<Outcome | undefined>;
+
+/**
+ * One call on its way:
+ *
+ * ```
+ * (no row) ─ gate ─┬─ denied
+ *                  ├─ planned ─ approval ─┬─ denied
+ *                  │                      ▼
+ *                  └───────────────────► started ─┬─ done
+ *                                                 ├─ failed
+ *                                                 └─ unknown   (its process died, and it may not be run again)
+ * ```
+ *
+ * Each arrow is one compare-and-set of the row, so that of several processes one goes on and the others see what it did.
+ */
+export class Execution {
+  readonly #deps: Deps;
+  readonly #use: ToolUse;
+  readonly #context: ExecutionContext;
+  readonly #place: Place;
+  readonly #actionId: string;
+  /** As this executor knows it; `undefined` when it does not. */
+  readonly #tool: Tool | undefined;
+  #handle: ToolUseHandle | undefined;
+  /** What whoever made the use may still change, and what was taken of it: that is judged, shown and run. */
+  #given: unknown;
+  #input: unknown;
+  #digest = "";
+  #repeatOf: string | undefined;
+  #approval: ApprovalRequest | undefined;
+  readonly #span: CallSpan;
+  readonly #events: CallEvents;
+  /** True while it is certain that no handler has begun. */
+  #isUnrun = false;
+
+  constructor(deps: Deps, use: ToolUse, context: ExecutionContext, place: Place) {
+    this.#deps = deps;
+    this.#use = use;
+    this.#context = context;
+    this.#place = place;
+    this.#actionId = actionIdOf(context.runId, use.invocationId);
+    this.#tool = deps.tools.get(use.name);
+    this.#span = new CallSpan(deps.telemetry);
+    this.#events = new CallEvents(deps, use, context, (error) => this.#messageOf(error));
+  }
+
+  /** @throws TypeError for a caller's mistake */
+  async run(): Promise<Outcome> {
+    try {
+      // Taken, so that nobody else runs or answers it meanwhile. One that has its outcome may be asked for again.
+      if (this.#use.state === "new") this.#handle = this.#use.take();
+      else if (this.#use.state === "running") throw executedElsewhere(this.#use);
+      const outcome = await this.#toOutcome();
+      if (this.#handle !== undefined) settle(this.#handle, outcome);
+      return outcome;
+    } catch (error) {
+      this.#handle?.release();
+      throw error;
+    } finally {
+      this.#place.finish();
+      await this.#events.told();
+    }
+  }
+
+  async #toOutcome(): Promise<Outcome> {
+    try {
+      const problem = await this.#prepare();
+      for (;;) {
+        this.#isUnrun = false;
+        const entry = await this.#deps.ledger.get(this.#actionId);
+        this.#isUnrun = entry === undefined || entry.value.status === "planned";
+        const outcome = await this.#next(entry, problem);
+        if (outcome !== undefined) return outcome;
+      }
+    } catch (error) {
+      if (error instanceof CallerMistake) throw error;
+      const why = this.#messageOf(error);
+      if (!this.#isUnrun) {
+        return this.#unrecorded("unknown", "outcome_unknown", `${UNREADABLE}: ${why}`, error);
+      }
+      const code = isToolError(error) ? error.code : "execution_failed";
+      return this.#unrecorded("failed", code, `${this.#use.name} was not executed: ${why}`, error);
+    }
+  }
+
+  /** What can be known without the store: the input that would run, and its digest. */
+  async #prepare(): Promise<ToolError | undefined> {
+    const use = this.#use;
+    this.#given = use.input;
+    const tool = this.#tool;
+    try {
+      if (tool !== undefined && tool !== use.tool && tool.inputSchema !== use.tool.inputSchema) {
+        // Read with another definition than the one that runs.
+        const checked = tool.inputSchema.validate(use.input);
+        if (!checked.ok) return invalidInput(use, checked.issues);
+        this.#given = checked.value;
+      }
+      this.#input = snapshot(this.#given);
+      this.#digest = await digestOf({ tool: use.name, input: this.#input });
+      return undefined;
+    } catch (error) {
+      if (isToolError(error)) return error;
+      throw error;
+    }
+  }
+
+  async #next(entry: Entry | undefined, problem: ToolError | undefined): Step {
+    if (entry === undefined) {
+      if (this.#handle === undefined) throw executedElsewhere(this.#use);
+      return problem === undefined ? this.#plan(0) : this.#fail(0, problem.code, problem.message, problem);
+    }
+    const { value: row } = entry;
+    if (row.status === "planned" && this.#handle === undefined) throw executedElsewhere(this.#use);
+    if (row.toolName !== this.#use.name || (problem === undefined && row.digest !== this.#digest)) {
+      // Planned and changed since: what was approved is not what would run.
+      if (row.status === "planned" && row.toolName === this.#use.name) return this.#plan(entry.version);
+      throw new CallerMistake(
+        `The invocation ${this.#use.invocationId} of run ${row.runId} is another call (${row.toolName}, other arguments). Give each turn of a run a runId of its own for read(), so that invocation ids are not used twice.`,
+      );
+    }
+    this.#repeatOf = row.repeatOf;
+    switch (row.status) {
+      case "planned":
+        if (this.#tool === undefined) return this.#deny(entry.version, unknownTool(this.#use.name), row);
+        return this.#approve(entry);
+      case "started":
+        return row.lease!.until > Date.now() ? this.#waitForOther(entry) : this.#takeOver(entry);
+      case "done":
+      case "failed":
+      case "denied":
+      case "unknown":
+        return this.#replay(row);
+    }
+  }
+
+  // The gate ----------------------------------------------------------------------------------------------------------
+
+  async #plan(version: number): Step {
+    const { runId } = this.#context;
+    const { id, invocationId, name } = this.#use;
+    this.#begin(undefined);
+    if (id !== null && id !== "") {
+      this.#repeatOf = await this.#deps.history.repeatOf(runId, invocationId, id, this.#digest);
+    }
+    const tool = this.#tool;
+    if (tool === undefined) return this.#deny(version, unknownTool(name));
+    const actions = () => actionsOf(this.#deps.ledger, runId);
+    const call = { tool, input: snapshot(this.#input), repeatOf: this.#repeatOf, actions };
+    const answer =
+      (await this.#deps.history.judge(tool, runId, invocationId)) ??
+      (await judge(call, this.#policyContext(), this.#deps.authorize));
+    switch (answer.decision) {
+      case "deny":
+        return this.#deny(version, answer);
+      case "allow":
+        return this.#start(tool, version, this.#newRow("planned"), this.#input);
+      case "ask": {
+        if (this.#deps.approvals === undefined) {
+          const message = `${name} needs approval, and there is nobody to ask.`;
+          return this.#deny(version, { decision: "deny", reason: "approval_unavailable", message });
+        }
+        const trace = this.#span.link;
+        const row = { ...this.#newRow("planned"), ask: answer.message, ...(trace !== undefined && { trace }) };
+        const entry = await this.#put(row, version);
+        if (entry === undefined) return undefined;
+        this.#events.invoked(this.#input, this.#repeatOf, false);
+        return this.#approve(entry);
+      }
+    }
+  }
+
+  async #deny(version: number, denial: Denial, before?: ActionRow): Step {
+    const { reason, message, allowed } = denial;
+    const { decidedBy } = this.#approval ?? {};
+    const code: ToolErrorCode = reason === "unknown_tool" ? "unknown_tool" : "denied";
+    const row: ActionRow = {
+      ...(before ?? this.#newRow("denied")),
+      status: "denied",
+      endedAt: Date.now(),
+      error: { code, message },
+      reason,
+      ...(allowed !== undefined && { allowed }),
+      ...(typeof decidedBy === "string" && { decidedBy }),
+    };
+    if ((await this.#put(row, version)) === undefined) return undefined;
+    if (before === undefined) this.#events.invoked(this.#input, this.#repeatOf, false);
+    return this.#ended(row);
+  }
+
+  // Approval ----------------------------------------------------------------------------------------------------------
+
+  async #approve(entry: Entry): Step {
+    const { value: row, version } = entry;
+    const { approvals } = this.#deps;
+    const tool = this.#tool!;
+    if (approvals === undefined) {
+      const message = `${tool.name} needs approval, and there is nobody to ask.`;
+      return this.#deny(version, { decision: "deny", reason: "approval_unavailable", message }, row);
+    }
+    let request = await this.#ask(row);
+    if (request.status === "pending") {
+      this.#events.requested(request);
+      this.#span.end(awaitingOf(this.#about(), row, request));
+      this.#place.leave();
+      if (!(this.#context.waitForApproval ?? this.#deps.waitForApproval))
+        return awaitingOf(this.#about(), row, request);
+      request = await this.#decisionOf(request);
+      if (request.status === "pending") return awaitingOf(this.#about(), row, request);
+    }
+    this.#approval = request;
+    this.#events.decided(request);
+    switch (request.status) {
+      case "void":
+        return undefined; // changed meanwhile: asked again
+      case "denied": {
+        const why = request.reason === undefined ? "." : `: ${request.reason}`;
+        const message = `${tool.name} was denied by a person${why}`;
+        return this.#deny(version, { decision: "deny", reason: "approval_denied", message }, row);
+      }
+      case "expired": {
+        const message = `${tool.name} needs approval, and nobody decided in time. It was not executed.`;
+        return this.#deny(version, { decision: "deny", reason: "approval_expired", message }, row);
+      }
+      case "approved":
+        break;
+    }
+    this.#begin(row);
+    return this.#start(tool, version, row, this.#inputOf(request), request);
+  }
+
+  /** What the person saw, or what they wrote in its place: it was checked when they did. */
+  #inputOf(request: ApprovalRequest): unknown {
+    return "editedInput" in request ? request.editedInput : this.#input;
+  }
+
+  /** The same ask finds the same request; after a change of input, tool or executable it makes a new one. */
+  async #ask(row: ActionRow): Promise<ApprovalRequest> {
+    const tool = this.#tool!;
+    const { runId, principal, approval } = this.#context;
+    const executable = await this.#deps.executableDigest(tool);
+    return this.#deps.approvals!.request({
+      runId,
+      invocationId: this.#use.invocationId,
+      toolName: tool.name,
+      input: json(this.#input),
+      definitionDigest: await definitionDigest(tool, executable ?? ""),
+      message: row.ask!,
+      requestedBy: principal,
+      ...approval,
+    });
+  }
+
+  async #decisionOf(request: ApprovalRequest): Promise<ApprovalRequest> {
+    const { approvalTimeoutMs, signal } = this.#context;
+    try {
+      return await this.#deps.approvals!.await(request.id, { timeoutMs: approvalTimeoutMs, signal });
+    } catch (error) {
+      // Nobody waits any more; the request stays.
+      if (isToolError(error) && error.code === "aborted") return request;
+      throw error;
+    }
+  }
+
+  // Running -----------------------------------------------------------------------------------------------------------
+
+  async #start(tool: Tool, version: number, planned: ActionRow, input: unknown, request?: ApprovalRequest): Step {
+    await this.#place.enter();
+    if (this.#context.signal?.aborted === true) {
+      // An answer is not lost because the run ends right after it: executed again, the call goes on from here.
+      if (request !== undefined) return awaitingOf(this.#about(), planned, request);
+      return this.#fail(version, "aborted", "It was aborted before it was executed.", undefined, planned);
+    }
+    if (request !== undefined) {
+      // Between the decision and now the tool or its program may have changed, or the input that was given: whoever did
+      // that wants something else to run.
+      const now = await this.#ask(planned);
+      const isSame = (await digestOf({ tool: tool.name, input: this.#given })) === this.#digest;
+      if (now.id !== request.id || now.status !== "approved" || !isSame) {
+        if (!isSame) await this.#prepare();
+        return undefined;
+      }
+    }
+    const denial = await this.#deps.history.claim(tool, planned.runId, planned.invocationId);
+    if (denial?.decision === "deny") return this.#deny(version, denial, version === 0 ? undefined : planned);
+    const now = Date.now();
+    const row: ActionRow = {
+      ...planned,
+      status: "started",
+      attempts: 1,
+      startedAt: now,
+      lease: { owner: this.#deps.owner, until: now + this.#deps.leaseMs },
+      ...(request !== undefined && { approvalId: request.id }),
+    };
+    const entry = await this.#put(row, version);
+    if (entry === undefined) return undefined;
+    if (version === 0) this.#events.invoked(this.#input, this.#repeatOf, false);
+    return this.#run(tool, entry, input, request);
+  }
+
+  /** The row says that an attempt has begun; now it begins. */
+  async #run(tool: Tool, entry: Entry, input: unknown, request: ApprovalRequest | undefined): Step {
+    const held = new HeldAction(this.#deps.ledger, entry);
+    const { attempts } = entry.value;
+    const startedAt = performance.now();
+    let undoData: unknown;
+    let isOver = false;
+    this.#isUnrun = false;
+    this.#events.started(attempts);
+    const timeoutMs = this.#context.timeoutMs ?? tool.timeoutMs ?? this.#deps.timeoutMs;
+    const progress = async (value: unknown) => (isOver ? undefined : this.#events.progress(value));
+    const run = () =>
+      runHandler({
+        handler: (attempt, signal) =>
+          tool.execute!(
+            snapshot(input),
+            this.#toolContext(attempt, signal, progress, (data) => void (undoData = data)),
+          ),
+        beforeAttempt: async (attempt) => {
+          await held.write((row) => ({ ...row, attempts: attempt }));
+          this.#events.started(attempt);
+        },
+        onProgress: progress,
+        onLate: (end) => this.#events.late(end),
+        firstAttempt: attempts,
+        retries: tool.retries ?? 0,
+        retryDelayMs: this.#deps.retryDelayMs,
+        timeoutMs,
+        signal: this.#context.signal,
+      });
+    const running = this.#span.run(run);
+    held.beat(this.#deps.leaseMs, running.lose);
+    const end = await running.ended;
+    held.stopBeating();
+    isOver = true;
+    const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
+    const { maxOutputBytes } = this.#deps;
+    const messageOf = (error: unknown) => this.#messageOf(error);
+    const ended = rowOfEnd({ tool, end, input, undoData, timeoutMs, maxOutputBytes, messageOf });
+    let recorded = true;
+    try {
+      await held.write((row) => ({ ...withoutLease(row), ...ended.change, endedAt: Date.now() }));
+    } catch (error) {
+      if (isConflict(error)) {
+        // Another process has taken this one for dead, and its word counts.
+        if (end.ok || end.code === "execution_failed") this.#events.late(end);
+        return undefined;
+      }
+      // It is known here what came of it, and here alone.
+      recorded = false;
+    }
+    const row: ActionRow = { ...withoutLease(held.row), ...ended.change };
+    const succeeded = row.status === "done" && request?.status === "approved";
+    if (succeeded) await this.#deps.approvals?.succeeded(request.id).catch(() => {});
+    return this.#ended(row, durationMs, ended.cause, recorded);
+  }
+
+  // Others ------------------------------------------------------------------------------------------------------------
+
+  /** Another process is at it: its outcome, or the end of its lease. */
+  async #waitForOther({ value: row, version }: Entry): Step {
+    this.#place.leave();
+    const { signal } = this.#context;
+    let wake!: () => void;
+    const woken = new Promise<void>((resolve) => (wake = resolve));
+    const timer = setTimeout(wake, Math.max(10, row.lease!.until - Date.now() + 10));
+    signal?.addEventListener("abort", wake);
+    const unwatch = await this.#deps.ledger.watch(this.#actionId, wake);
+    try {
+      // It may have ended before the watch began.
+      const now = await this.#deps.ledger.get(this.#actionId);
+      if (now?.version === version && signal?.aborted !== true) await woken;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", wake);
+      await unwatch();
+    }
+    if (signal?.aborted !== true) return undefined;
+    return this.#unrecorded(
+      "unknown",
+      "outcome_unknown",
+      "Another process executes it; this one does not wait any more.",
+    );
+  }
+
+  /** Whoever began it has died. What may be run again is; a write may have had its effect, and nobody knows. */
+  async #takeOver({ value: row, version }: Entry): Step {
+    const tool = this.#tool;
+    const isRepeatable = row.effect !== "write" && tool !== undefined && tool.effect !== "write";
+    const request = isRepeatable && row.approvalId !== undefined ? await this.#ask(row) : undefined;
+    const isStillApproved = row.approvalId === undefined || request?.status === "approved";
+    if (!isRepeatable || !isStillApproved) {
+      const message = `${row.toolName} was started, and it is not known what came of it. It may have had its effect: look before you call it again.`;
+      const unknown: ActionRow = {
+        ...withoutLease(row),
+        status: "unknown",
+        endedAt: Date.now(),
+        error: { code: "outcome_unknown", message },
+      };
+      if ((await this.#put(unknown, version)) === undefined) return undefined;
+      this.#events.invoked(this.#input, this.#repeatOf, true);
+      return this.#ended(unknown);
+    }
+    this.#begin(row);
+    await this.#place.enter();
+    const lease = { owner: this.#deps.owner, until: Date.now() + this.#deps.leaseMs };
+    const entry = await this.#put({ ...row, attempts: row.attempts + 1, lease }, version);
+    if (entry === undefined) {
+      this.#place.leave();
+      return undefined;
+    }
+    this.#events.invoked(this.#input, this.#repeatOf, true);
+    return this.#run(tool, entry, request === undefined ? this.#input : this.#inputOf(request), request);
+  }
+
+  // Ends --------------------------------------------------------------------------------------------------------------
+
+  async #fail(version: number, code: ToolErrorCode, message: string, cause?: unknown, before?: ActionRow): Step {
+    const row: ActionRow = {
+      ...(before ?? this.#newRow("failed")),
+      status: "failed",
+      endedAt: Date.now(),
+      error: { code, message },
+    };
+    if ((await this.#put(row, version)) === undefined) return undefined;
+    if (version === 0) this.#events.invoked(this.#input, this.#repeatOf, false);
+    return this.#ended(row, undefined, cause);
+  }
+
+  /** On record already. Whoever wrote it may have died before it was told. */
+  #replay(row: ActionRow): Outcome {
+    this.#events.ended(row, undefined, true);
+    return outcomeOf(this.#about(), row, { replayed: true });
+  }
+
+  #ended(row: ActionRow, durationMs?: number, cause?: unknown, recorded = true): Outcome {
+    this.#events.ended(row, durationMs, false);
+    const outcome = outcomeOf(this.#about(), row, { cause, recorded });
+    this.#span.end(outcome, durationMs);
+    return outcome;
+  }
+
+  /** The store does not answer, or what it says is not to be understood. Nothing was run. */
+  #unrecorded(status: "failed" | "unknown", code: ToolErrorCode, message: string, cause?: unknown): Outcome {
+    const outcome = unrecordedOf(this.#about(), status, code, message, cause);
+    this.#span.end(outcome);
+    return outcome;
+  }
+
+  #about(): AboutCall {
+    return { use: this.#use, runId: this.#context.runId, approval: this.#approval, repeatOf: this.#repeatOf };
+  }
+
+  // What the parts are told -------------------------------------------------------------------------------------------
+
+  #newRow(status: ActionRow["status"]): ActionRow {
+    const { runId, requestId = null, principal } = this.#context;
+    const { invocationId, id, name } = this.#use;
+    return {
+      version: 1,
+      runId,
+      invocationId,
+      requestId,
+      toolName: name,
+      toolCallId: id,
+      principal: principal?.id ?? null,
+      effect: this.#tool?.effect ?? "write",
+      status,
+      digest: this.#digest,
+      attempts: 0,
+      createdAt: Date.now(),
+      ...(this.#repeatOf !== undefined && { repeatOf: this.#repeatOf }),
+    };
+  }
+
+  /** `undefined` when another process has written in between. */
+  async #put(row: ActionRow, version: number): Promise<Entry | undefined> {
+    try {
+      return await this.#deps.ledger.put(row, version);
+    } catch (error) {
+      if (isConflict(error)) return undefined;
+      throw error;
+    }
+  }
+
+  #policyContext(): PolicyContext {
+    const { behavior, principal } = this.#context;
+    const { invocationId, id, name } = this.#use;
+    const { runId } = this.#context;
+    return { ...extras(this.#context), behavior, principal, runId, invocationId, toolCallId: id, toolName: name };
+  }
+
+  #toolContext(
+    attempt: number,
+    signal: AbortSignal,
+    progress: (value: unknown) => Promise<void>,
+    undoData: (data: unknown) => void,
+  ): ToolContext {
+    const { requestId } = this.#context;
+    return {
+      ...this.#policyContext(),
+      requestId,
+      toolCallId: this.#use.id,
+      toolName: this.#use.name,
+      invocationId: this.#use.invocationId,
+      idempotencyKey: this.#actionId,
+      attempt,
+      signal,
+      progress,
+      undoData,
+    };
+  }
+
+  /** What of an error may be heard. */
+  #messageOf(error: unknown): string {
+    try {
+      if (this.#tool !== undefined) return this.#deps.errorMessage(error, this.#tool);
+    } catch {
+      // The function of the application failed: the default will do.
+    }
+    return safeMessage(error);
+  }
+
+  #begin(after: ActionRow | undefined): void {
+    const { id, invocationId, name } = this.#use;
+    const { runId } = this.#context;
+    const call = { toolName: name, toolCallId: id, description: this.#tool?.description, runId, invocationId };
+    this.#span.begin({ ...call, input: this.#input }, after?.trace);
+  }
+}
+
+const UNREADABLE = "It is not known whether it was executed before. Do not call it again before you know";
+function unknownTool(name: string): Denial {
+  return { decision: "deny", reason: "unknown_tool", message: `There is no tool ${JSON.stringify(name)} here.` };
+}
+
+/** The only errors that `execute()` rejects with. */
+class CallerMistake extends TypeError {}
+
+function executedElsewhere(use: ToolUse): TypeError {
+  return new CallerMistake(
+    `Call ${use.id ?? use.invocationId} (${use.name}) is ${use.state} and this executor has no record of it: a use is executed by use.execute() or by an executor, not by both.`,
+  );
+}
+
+function withoutLease({ lease: _, ...row }: ActionRow): ActionRow {
+  return row;
+}
+
+/** What the application added to the context. */
+function extras(context: ExecutionContext): Record<string, unknown> {
+  const { signal: _s, timeoutMs: _t, waitForApproval: _w, approvalTimeoutMs: _a, approval: _p, ...rest } = context;
+  return rest;
+}
+
+/** The JSON form of what has a digest: what is shown and kept. */
+function json(value: unknown): unknown {
+  return JSON.parse(jsonOf(value, Infinity));
+}

@@ -1,0 +1,273 @@
+import { storeKey, type Store } from "../store/store.ts";
+import type { Tool } from "../tool/tool.ts";
+import { toolList, type ToolSource } from "../tool/tool-set.ts";
+import type { ToolUse } from "../tool/use.ts";
+import type { Approvals, Principal } from "./approvals/types.ts";
+import { checkContext, typeName, type ExecutionContext } from "./context.ts";
+import type { Deps } from "./deps.ts";
+import { Emitter, type EventListener } from "./emitter.ts";
+import { EventLog } from "./event-log.ts";
+import type { ToolEvent } from "./events.ts";
+import { Execution } from "./execution.ts";
+import { safeMessage } from "./failure.ts";
+import { isOffered, type Authorize } from "./gate.ts";
+import { RunHistory } from "./history.ts";
+import { actionIdOf, Ledger } from "./ledger.ts";
+import type { Outcome } from "./outcome.ts";
+import { createSchedule, type Place } from "./schedule.ts";
+import { actionsOf, infoOf, type ActionInfo } from "./info.ts";
+import type { Redact } from "./summary.ts";
+import type { Telemetry } from "./telemetry-types.ts";
+import { Undoer, type MayUndo, type UndoOptions, type UndoOutcome, type UndoRunReport } from "./undo.ts";
+
+/** What an executor is made of. All but `tools` and `store` can be left out. */
+export interface ToolExecutorOptions {
+  /** The tools that may run. A use of another one is denied. */
+  readonly tools: ToolSource;
+  /** Where actions, their results and their undo data are kept. Processes that share it share the runs. */
+  readonly store: Store;
+  /** Who is asked. Without it, what needs approval is denied. */
+  readonly approvals?: Approvals | undefined;
+  /** The application's policy, asked for every call. */
+  readonly authorize?: Authorize | undefined;
+  /** Who may undo an action. Default: the principal that it was made for, and anybody where there was none. */
+  readonly mayUndo?: MayUndo | undefined;
+  readonly onEvent?: EventListener | undefined;
+  /** Keep the events of each run, and number them over all processes. Default true: one write to the store an event. */
+  readonly storeEvents?: boolean | undefined;
+  /** How many calls of one `executeAll()` run at the same time. Default 8. */
+  readonly concurrency?: number | undefined;
+  /** Wait for decisions (true, the default), or come back with `awaiting_approval`. */
+  readonly waitForApproval?: boolean | undefined;
+  /** How long a call may take where neither tool nor context say it, in milliseconds. Default: without limit. */
+  readonly timeoutMs?: number | undefined;
+  /** Hides parts of inputs and outputs in the summaries of events. */
+  readonly redact?: Redact | undefined;
+  readonly telemetry?: Telemetry | undefined;
+  /** How large an output, or undo data, may be as JSON, in bytes. Default 1 MiB. */
+  readonly maxOutputBytes?: number | undefined;
+  /** What of a handler's error the model and the events get. Default: {@link safeMessage}. */
+  readonly errorMessage?: ((error: unknown, tool: Tool) => string) | undefined;
+  /**
+   * The digest of the program behind a tool, so that swapping the file voids an approval. Default: what
+   * `tool.metadata.executableDigest` says, a text or a function that gives one.
+   */
+  readonly executableDigest?: ((tool: Tool) => string | undefined | Promise<string | undefined>) | undefined;
+  /**
+   * How long a process that does not answer is waited for before others take it for dead, in milliseconds. Renewed while
+   * a handler runs. Default 30 s.
+   */
+  readonly leaseMs?: number | undefined;
+  /** The wait before a first retry, in milliseconds; it doubles with each. Default 200. */
+  readonly retryDelayMs?: number | undefined;
+}
+
+/**
+ * Runs the calls of models under rules: modes, policy, approval, time, history; records each before and after, so that
+ * none runs twice; tells what happens; and undoes it.
+ *
+ * @example
+ * const executor = new ToolExecutor({ tools, store: memoryStore(), onEvent: (event) => console.log(event.type) });
+ * const outcome = await executor.execute(use, { runId: "run_1" });
+ * if (outcome.status === "completed") await executor.undo(outcome.actionId);
+ */
+export class ToolExecutor {
+  readonly #deps: Deps;
+  readonly #store: Store;
+  readonly #log: EventLog;
+  readonly #undoer: Undoer;
+  readonly #concurrency: number;
+  readonly #running = new Map<string, Promise<Outcome>>();
+
+  constructor(options: ToolExecutorOptions) {
+    checkOptions(options);
+    const { store, concurrency = 8, storeEvents = true, mayUndo } = options;
+    const ledger = new Ledger(store);
+    this.#store = store;
+    this.#log = new EventLog(store);
+    this.#concurrency = concurrency;
+    this.#deps = {
+      tools: new Map(toolList(options.tools).map((tool) => [tool.name, tool])),
+      ledger,
+      history: new RunHistory(store, ledger),
+      emitter: new Emitter(storeEvents ? this.#log : undefined, options.onEvent),
+      approvals: options.approvals,
+      authorize: options.authorize,
+      redact: options.redact,
+      telemetry: options.telemetry,
+      errorMessage: options.errorMessage ?? safeMessage,
+      executableDigest: options.executableDigest ?? executableDigestOf,
+      waitForApproval: options.waitForApproval ?? true,
+      timeoutMs: options.timeoutMs,
+      leaseMs: options.leaseMs ?? 30_000,
+      retryDelayMs: options.retryDelayMs ?? 200,
+      maxOutputBytes: options.maxOutputBytes ?? 1024 * 1024,
+      owner: crypto.randomUUID(),
+    };
+    this.#undoer = new Undoer(this.#deps, mayUndo);
+  }
+
+  /** The tools that may be called in a mode: what to offer to the model in the first place. */
+  toolsFor(behavior?: string): readonly Tool[] {
+    return [...this.#deps.tools.values()].filter((tool) => isOffered(tool, behavior));
+  }
+
+  /**
+   * Executes one call, once: the same run and invocation again, in this process or another, gives the outcome that is on
+   * record, or goes on where it waits. The use gets its result or error, so that `adapter.toolResults(turn)` finds it.
+   *
+   * Never rejects for what tools, rules or stores do.
+   *
+   * @throws TypeError for a caller's mistake: no `runId`, an external tool, a use that was executed elsewhere, or an
+   *   invocation id that another call of the run has
+   */
+  execute<Use extends ToolUse>(use: Use, context: ExecutionContext): Promise<Outcome<OutputOf<Use>>> {
+    checkUse(use);
+    checkContext(context);
+    return this.#execute(use, context, createSchedule(1)(false)) as Promise<Outcome<OutputOf<Use>>>;
+  }
+
+  /**
+   * Executes the calls of a turn: side by side up to `concurrency`, a `sequential` tool alone. The outcomes are in call
+   * order, and none depends on another's. A call that waits for approval holds nobody up.
+   *
+   * @throws TypeError as {@link execute}, before anything runs
+   */
+  async executeAll(uses: readonly ToolUse[], context: ExecutionContext): Promise<Outcome[]> {
+    if (!Array.isArray(uses)) throw new TypeError(`executeAll() takes a list of uses, got ${typeName(uses)}.`);
+    uses.forEach(checkUse);
+    checkContext(context);
+    const placeOf = createSchedule(this.#concurrency);
+    const places = uses.map(({ name }) => placeOf(this.#deps.tools.get(name)?.sequential === true));
+    const settled = await Promise.allSettled(uses.map((use, at) => this.#execute(use, context, places[at]!)));
+    return settled.map((outcome) => {
+      if (outcome.status === "rejected") throw outcome.reason;
+      return outcome.value;
+    });
+  }
+
+  /**
+   * Undoes an action with the tool's `undo` function, once: of two that try, one does. Never rejects for what tools,
+   * rules or stores do.
+   *
+   * @param actionId from the outcome or an event
+   * @param principal who wants it undone; see `mayUndo`
+   */
+  undo(actionId: string, principal?: Principal, options: UndoOptions = {}): Promise<UndoOutcome> {
+    if (typeof actionId !== "string" || actionId === "") {
+      throw new TypeError(`undo() takes the actionId of an outcome or event, got ${typeName(actionId)}.`);
+    }
+    return this.#undoer.undo(actionId, principal, options);
+  }
+
+  /** Undoes what can be undone of a run, the last first, and reports what it could not. */
+  undoRun(runId: string, principal?: Principal, options: UndoOptions = {}): Promise<UndoRunReport> {
+    return this.#undoer.undoRun(runId, principal, options);
+  }
+
+  /** The actions of a run as they are on record, in the order in which they began. */
+  actions(runId: string): Promise<ActionInfo[]> {
+    return actionsOf(this.#deps.ledger, runId);
+  }
+
+  /** One action as it is on record; `undefined` when there is none. */
+  async action(actionId: string): Promise<ActionInfo | undefined> {
+    const entry = await this.#deps.ledger.get(actionId);
+    return entry === undefined ? undefined : infoOf(entry.value);
+  }
+
+  /** The number of the last event of a run, 0 before the first: to read on from there. */
+  position(runId: string): Promise<number> {
+    return this.#log.position(runId);
+  }
+
+  /**
+   * Hears every event of this executor from now on, beside `onEvent`.
+   *
+   * @returns ends it
+   */
+  listen(listener: EventListener): () => void {
+    if (typeof listener !== "function") throw new TypeError(`listen() takes a function, got ${typeName(listener)}.`);
+    return this.#deps.emitter.listen(listener);
+  }
+
+  /** The events of a run behind a number: what a listener has missed. Needs `storeEvents`. */
+  events(
+    runId: string,
+    { after = 0, limit }: { readonly after?: number; readonly limit?: number } = {},
+  ): Promise<ToolEvent[]> {
+    return this.#log.read(runId, after, limit);
+  }
+
+  /**
+   * Deletes what is on record of a run: its actions, their undo data, its events. For runs that are over: whoever
+   * executes one of its calls again after that runs it again.
+   */
+  async forget(runId: string): Promise<void> {
+    for (const kind of ["event", "action-call", "action-count", "action"]) {
+      for (const { key } of await this.#store.list(`${storeKey(kind, runId)}/`)) await this.#store.delete(key);
+    }
+    this.#log.forget(runId);
+  }
+
+  async #execute(use: ToolUse, context: ExecutionContext, place: Place): Promise<Outcome> {
+    const actionId = actionIdOf(context.runId, use.invocationId);
+    // In this process twice at once: the second gets what the first one gets, from the record if it has a use of its own.
+    const before = this.#running.get(actionId);
+    if (before !== undefined) {
+      const outcome = await before.catch(() => undefined);
+      if (outcome?.use === use) {
+        place.finish();
+        return { ...outcome, replayed: true };
+      }
+      return this.#execute(use, context, place);
+    }
+    const running = new Execution(this.#deps, use, context, place).run();
+    this.#running.set(actionId, running);
+    try {
+      return await running;
+    } finally {
+      this.#running.delete(actionId);
+    }
+  }
+}
+
+/** What the handler behind a use gives. */
+type OutputOf<Use> = Use extends ToolUse<any, infer Output> ? Output : never;
+
+function executableDigestOf({ metadata }: Tool): string | undefined | Promise<string | undefined> {
+  const { executableDigest } = metadata as { executableDigest?: unknown };
+  return typeof executableDigest === "function" ? executableDigest() : (executableDigest as string | undefined);
+}
+
+function checkUse(use: ToolUse): void {
+  if (typeof use?.take !== "function") {
+    throw new TypeError(`execute() takes a ToolUse of a stream or of tool.use(), got ${typeName(use)}.`);
+  }
+  if (use.tool.mode === "external") {
+    throw new TypeError(
+      `Tool ${use.name} is external: its caller executes it and hands the result in with use.provideResult().`,
+    );
+  }
+}
+
+function checkOptions(options: ToolExecutorOptions): void {
+  if (typeof options !== "object" || options === null) {
+    throw new TypeError(`new ToolExecutor() takes { tools, store }, got ${typeName(options)}.`);
+  }
+  const { store, onEvent, authorize, approvals } = options;
+  if (typeof store?.put !== "function") {
+    throw new TypeError("new ToolExecutor() needs a store: memoryStore(), sqliteStore(…) or redisStore(…).");
+  }
+  if (onEvent !== undefined && typeof onEvent !== "function") throw new TypeError("onEvent is a function.");
+  if (authorize !== undefined && typeof authorize !== "function") throw new TypeError("authorize is a function.");
+  if (approvals !== undefined && typeof approvals?.request !== "function") {
+    throw new TypeError("approvals is an ApprovalService.");
+  }
+  for (const name of ["concurrency", "timeoutMs", "maxOutputBytes", "leaseMs", "retryDelayMs"] as const) {
+    const value = options[name];
+    if (value !== undefined && !(typeof value === "number" && value > 0)) {
+      throw new TypeError(`${name} is a positive number, got ${String(value)}.`);
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import type { PolicyContext } from "../tool/policy.ts";
+import type { Tool } from "../tool/tool.ts";
+import type { DenyReason } from "./events.ts";
+import type { ActionInfo } from "./info.ts";
+import { summaryOf } from "./summary.ts";
+
+/** What a policy says to one call. Made by {@link allow}, {@link deny} and {@link ask}. */
+export type Verdict =
+  | { readonly decision: "allow" }
+  | { readonly decision: "deny"; readonly reason: string }
+  | { readonly decision: "ask"; readonly message: string | undefined };
+
+/** Nothing against it. The tool's own rules hold nevertheless. */
+export function allow(): Verdict {
+  return { decision: "allow" };
+}
+
+/** @param reason for the model to read */
+export function deny(reason: string): Verdict {
+  return { decision: "deny", reason };
+}
+
+/** A person has to approve it. @param message what the person is asked; default: the tool's */
+export function ask(message?: string): Verdict {
+  return { decision: "ask", message };
+}
+
+/** What a policy is told about the call. */
+export interface AuthorizedCall {
+  readonly tool: Tool;
+  /** As the handler would get it: of the type that this tool's schema gives. */
+  readonly input: any;
+  /** The action of this run that had the same provider's id, tool and input already: a replay, most likely. */
+  readonly repeatOf: string | undefined;
+  /** The actions of the run so far, in the order in which they began: for rules over its history. */
+  actions(): Promise<ActionInfo[]>;
+}
+
+/** The application's policy. What throws, or answers nothing that is known, denies. */
+export type Authorize = (call: AuthorizedCall, context: PolicyContext) => Verdict | Promise<Verdict>;
+
+/** What the gate says: as a {@link Verdict}, with all there is to tell. */
+export type GateAnswer =
+  | { readonly decision: "allow" }
+  | {
+      readonly decision: "deny";
+      readonly reason: DenyReason;
+      /** For the model. */
+      readonly message: string;
+      readonly allowed?: readonly string[];
+    }
+  | { readonly decision: "ask"; readonly message: string };
+
+/** Whether the tool may be called in this mode: in all, if it names none. */
+export function isOffered(tool: Tool, behavior: string | undefined): boolean {
+  const { behaviors = [] } = tool;
+  return behaviors.length === 0 || (behavior !== undefined && behaviors.includes(behavior));
+}
+
+/** The mode, then the policy, then the tool's own question. The first that denies counts; any that asks, asks. */
+export async function judge(
+  call: AuthorizedCall,
+  context: PolicyContext,
+  authorize: Authorize | undefined,
+): Promise<GateAnswer> {
+  const { tool, input } = call;
+  if (!isOffered(tool, context.behavior)) {
+    const allowed = tool.behaviors!;
+    const now = context.behavior === undefined ? "" : `, not in ${JSON.stringify(context.behavior)}`;
+    const message = `${tool.name} can only be called in ${allowed.join(", ")}${now}.`;
+    return { decision: "deny", reason: "behavior_not_allowed", message, allowed };
+  }
+  let verdict: Verdict = allow();
+  if (authorize !== undefined) {
+    try {
+      verdict = await authorize(call, context);
+    } catch {
+      return failed("the policy failed");
+    }
+    if (!isVerdict(verdict)) return failed("the policy gave no answer");
+    if (verdict.decision === "deny") {
+      const message = verdict.reason || `${tool.name} is not allowed here.`;
+      return { decision: "deny", reason: "policy", message };
+    }
+  }
+  let isNeeded: unknown;
+  try {
+    const { needsApproval = tool.irreversible ?? false } = tool;
+    isNeeded = typeof needsApproval === "function" ? await needsApproval(input, context) : needsApproval;
+  } catch {
+    return failed("the rule whether it needs approval failed");
+  }
+  if (typeof isNeeded !== "boolean") return failed("the rule whether it needs approval gave no answer");
+  if (!isNeeded && verdict.decision !== "ask") return { decision: "allow" };
+  const asked = verdict.decision === "ask" ? verdict.message : undefined;
+  return { decision: "ask", message: asked ?? questionOf(tool, input) };
+}
+
+function failed(why: string): GateAnswer {
+  return { decision: "deny", reason: "policy_failed", message: `${why}, so nothing was executed.` };
+}
+
+function isVerdict(value: unknown): value is Verdict {
+  const { decision } = (value ?? {}) as Partial<Verdict>;
+  return decision === "allow" || decision === "deny" || decision === "ask";
+}
+
+/** What the person is asked. The input is shown beside it in any case. */
+function questionOf(tool: Tool, input: unknown): string {
+  const { approvalMessage } = tool;
+  try {
+    const message = typeof approvalMessage === "function" ? approvalMessage(input) : approvalMessage;
+    if (typeof message === "string" && message !== "") return message;
+  } catch {
+    // The question below will do.
+  }
+  return `Run ${tool.name} with ${summaryOf("input", input, undefined)}?`;
+}

@@ -1,0 +1,83 @@
+import pRetry from "p-retry";
+import { isToolError } from "../errors.ts";
+import type { StoreEntry } from "../store/store.ts";
+import { actionIdOf, isConflict, type ActionRow, type Ledger } from "./ledger.ts";
+
+/**
+ * A row that this process works on. Its writes follow each other, each on top of the one before; when another process
+ * has written in between, the row is lost, and nothing more is written.
+ */
+export class HeldAction {
+  readonly #ledger: Ledger;
+  #row: ActionRow;
+  #version: number;
+  #last: Promise<unknown> = Promise.resolve();
+  #beat: ReturnType<typeof setInterval> | undefined;
+
+  constructor(ledger: Ledger, { value, version }: StoreEntry<ActionRow>) {
+    this.#ledger = ledger;
+    this.#row = value;
+    this.#version = version;
+  }
+
+  get row(): ActionRow {
+    return this.#row;
+  }
+
+  /** @throws ToolError `version_conflict` when the row is lost, `store_failed` after three tries */
+  write(change: (row: ActionRow) => ActionRow): Promise<void> {
+    const written = this.#last.then(() => this.#write(change));
+    this.#last = written.catch(() => {});
+    return written;
+  }
+
+  /** Extends the lease until {@link stopBeating}; `onLost` when another process has taken over. */
+  beat(leaseMs: number, onLost: () => void): void {
+    this.#beat = setInterval(() => {
+      const extend = (row: ActionRow): ActionRow =>
+        row.status === "started" ? { ...row, lease: { ...row.lease!, until: Date.now() + leaseMs } } : row;
+      this.write(extend).catch((error: unknown) => {
+        if (isConflict(error)) onLost();
+      });
+    }, leaseMs / 3);
+    (this.#beat as { unref?: () => void }).unref?.();
+  }
+
+  stopBeating(): void {
+    clearInterval(this.#beat);
+  }
+
+  async #write(change: (row: ActionRow) => ActionRow): Promise<void> {
+    const row = change(this.#row);
+    if (row === this.#row) return;
+    const put = () => this.#ledger.put(row, this.#version);
+    // What was written and not confirmed would conflict with itself: that is found out by reading.
+    const entry = await put().catch((error: unknown) => {
+      if (isConflict(error)) throw error;
+      return this.#again(row, put);
+    });
+    this.#row = row;
+    this.#version = entry.version;
+  }
+
+  /** A store may fail for a moment. */
+  #again(row: ActionRow, put: () => Promise<StoreEntry<ActionRow>>): Promise<StoreEntry<ActionRow>> {
+    const text = JSON.stringify(row);
+    const attempt = async (): Promise<StoreEntry<ActionRow>> => {
+      try {
+        return await put();
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+        const stored = await this.#ledger.get(actionIdOf(row.runId, row.invocationId));
+        if (stored !== undefined && JSON.stringify(stored.value) === text) return stored;
+        throw error;
+      }
+    };
+    return pRetry(attempt, {
+      retries: 2,
+      minTimeout: 50,
+      factor: 4,
+      shouldRetry: ({ error }) => isToolError(error) && error.code === "store_failed",
+    });
+  }
+}

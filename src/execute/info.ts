@@ -1,0 +1,52 @@
+import type { DenyReason } from "./events.ts";
+import { actionIdOf, type ActionRow, type ActionStatus, type Ledger, type UndoState } from "./ledger.ts";
+
+/** An action as it is on record, for lists and trees. Holds neither undo data nor leases. Times are milliseconds since 1970. */
+export interface ActionInfo {
+  readonly actionId: string;
+  readonly runId: string;
+  readonly invocationId: string;
+  readonly requestId: string | null;
+  readonly toolName: string;
+  readonly toolCallId: string | null;
+  readonly principal: string | null;
+  readonly status: ActionStatus;
+  readonly attempts: number;
+  readonly createdAt: number;
+  readonly startedAt: number | null;
+  readonly endedAt: number | null;
+  readonly approvalId: string | null;
+  readonly output?: unknown;
+  readonly error?: { readonly code: string; readonly message: string };
+  readonly reason?: DenyReason;
+  readonly undo: { readonly state: UndoState; readonly expiresAt: number } | null;
+}
+
+/** Those of a run, in the order in which they began. */
+export async function actionsOf(ledger: Ledger, runId: string): Promise<ActionInfo[]> {
+  const entries = await ledger.list(runId);
+  return entries.map(({ value }) => infoOf(value)).toSorted((a, b) => a.createdAt - b.createdAt);
+}
+
+export function infoOf(row: ActionRow): ActionInfo {
+  const { runId, invocationId, requestId, toolName, toolCallId, principal, status, attempts, createdAt } = row;
+  return {
+    actionId: actionIdOf(runId, invocationId),
+    runId,
+    invocationId,
+    requestId,
+    toolName,
+    toolCallId,
+    principal,
+    status,
+    attempts,
+    createdAt,
+    startedAt: row.startedAt ?? null,
+    endedAt: row.endedAt ?? null,
+    approvalId: row.approvalId ?? null,
+    ...("output" in row && { output: row.output }),
+    ...(row.error !== undefined && { error: row.error }),
+    ...(row.reason !== undefined && { reason: row.reason }),
+    undo: row.undo === undefined ? null : { state: row.undo.state, expiresAt: row.undo.expiresAt },
+  };
+}

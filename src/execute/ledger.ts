@@ -1,0 +1,145 @@
+import { isToolError, ToolError } from "../errors.ts";
+import { storeKey, type Store, type StoreEntry } from "../store/store.ts";
+import type { Effect } from "../tool/tool.ts";
+import type { DenyReason } from "./events.ts";
+import type { TraceLink } from "./telemetry-types.ts";
+
+/**
+ * - `planned`: it waits for approval; nothing was started
+ * - `started`: an attempt was begun; who holds the lease is at it, or has died
+ * - `done`, `failed`, `denied`: that was the end
+ * - `unknown`: it was started, and nobody knows what came of it
+ */
+export type ActionStatus = "planned" | "started" | "done" | "failed" | "denied" | "unknown";
+
+export type UndoState = "available" | "undoing" | "undone" | "undo_failed" | "expired";
+
+/** What is kept for undoing. `data` is read by the tool's undo function, and by nobody else. */
+export interface UndoRow {
+  readonly state: UndoState;
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number;
+  /** As the handler got it. Gone when it is not needed any more, like `data`. */
+  readonly input?: unknown;
+  readonly data?: unknown;
+  readonly at?: number;
+  readonly by?: string | null;
+  readonly lease?: Lease;
+  readonly error?: { readonly code: string; readonly message: string };
+}
+
+/** Who works on it, and until when nobody else may. Extended while the work goes on. */
+export interface Lease {
+  readonly owner: string;
+  readonly until: number;
+}
+
+/** One action, as it is stored under `action/<runId>/<invocationId>`. Times are milliseconds since 1970. */
+export interface ActionRow {
+  readonly version: 1;
+  readonly runId: string;
+  readonly invocationId: string;
+  readonly requestId: string | null;
+  readonly toolName: string;
+  readonly toolCallId: string | null;
+  readonly principal: string | null;
+  readonly effect: Effect;
+  readonly status: ActionStatus;
+  /** Of the input that runs: the same invocation with another input is another call, and a mistake. */
+  readonly digest: string;
+  /** How often the handler was begun. */
+  readonly attempts: number;
+  readonly createdAt: number;
+  readonly startedAt?: number;
+  readonly endedAt?: number;
+  readonly lease?: Lease;
+  /** The request for approval, while and after it was needed. */
+  readonly approvalId?: string;
+  /** What the person is asked: decided once, not worked out again from a rule that may be gone. */
+  readonly ask?: string;
+  readonly output?: unknown;
+  readonly marks?: readonly string[];
+  readonly error?: { readonly code: string; readonly message: string };
+  readonly reason?: DenyReason;
+  readonly allowed?: readonly string[];
+  readonly decidedBy?: string;
+  readonly repeatOf?: string;
+  readonly undo?: UndoRow;
+  readonly trace?: TraceLink;
+}
+
+/** The id of an action: its run and its invocation, in one text that holds no white space. */
+export function actionIdOf(runId: string, invocationId: string): string {
+  return storeKey(runId, invocationId);
+}
+
+/** The rows of all actions, one each. */
+export class Ledger {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** @throws ToolError `store_failed`; `outcome_unknown` for a row that this version can not have written */
+  async get(actionId: string): Promise<StoreEntry<ActionRow> | undefined> {
+    const entry = await this.#store.get<ActionRow>(`action/${actionId}`);
+    if (entry !== undefined) checkRow(entry);
+    return entry;
+  }
+
+  /** Writes if this version is the stored one; 0: if there is none. @throws ToolError `version_conflict`, `store_failed` */
+  put(row: ActionRow, expectedVersion: number): Promise<StoreEntry<ActionRow>> {
+    return this.#store.put(storeKey("action", row.runId, row.invocationId), row, { expectedVersion });
+  }
+
+  /** Every action of a run, in the order of their keys. Rows that can not be read are passed over. */
+  async list(runId: string): Promise<StoreEntry<ActionRow>[]> {
+    const entries = await this.#store.list<ActionRow>(`${storeKey("action", runId)}/`);
+    return entries.filter((entry) => isRow(entry.value));
+  }
+
+  /** Calls the listener when the row may have changed. */
+  watch(actionId: string, listener: () => void): Promise<() => Promise<void>> {
+    return this.#store.subscribe(`action/${actionId}`, listener);
+  }
+}
+
+export function isConflict(error: unknown): boolean {
+  return isToolError(error) && error.code === "version_conflict";
+}
+
+/** What is stored is input as any other: it may be newer, damaged, or made up. */
+function checkRow({ key, value }: StoreEntry<ActionRow>): void {
+  if (isRow(value) && storeKey("action", value.runId, value.invocationId) === key) return;
+  const version: unknown = (value as Partial<ActionRow> | null)?.version;
+  const what =
+    typeof version === "number" && version > 1
+      ? `was written by a newer version of this library (${version})`
+      : "is damaged";
+  throw new ToolError("outcome_unknown", `The record of this action ${what}, so it is not known what came of it.`);
+}
+
+const STATUSES: ReadonlySet<unknown> = new Set<ActionStatus>([
+  "planned",
+  "started",
+  "done",
+  "failed",
+  "denied",
+  "unknown",
+]);
+
+function isRow(value: unknown): value is ActionRow {
+  if (typeof value !== "object" || value === null) return false;
+  const row = value as Partial<Record<keyof ActionRow, unknown>>;
+  return (
+    row.version === 1 &&
+    STATUSES.has(row.status) &&
+    [row.runId, row.invocationId, row.toolName, row.digest].every((text) => typeof text === "string") &&
+    [row.attempts, row.createdAt].every((count) => typeof count === "number") &&
+    (row.effect === "read" || row.effect === "idempotent" || row.effect === "write") &&
+    (row.status !== "started" || typeof (row.lease as Lease | undefined)?.until === "number") &&
+    (!["failed", "denied", "unknown"].includes(row.status as string) ||
+      typeof (row.error as { message?: unknown } | undefined)?.message === "string")
+  );
+}

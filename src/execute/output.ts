@@ -1,0 +1,128 @@
+import { ToolError } from "../errors.ts";
+import type { Tool } from "../tool/tool.ts";
+
+/** An output as it is kept and handed back: JSON, and the marks that adapters know it by. */
+export interface Output {
+  readonly value: unknown;
+  /** Registered symbols that the root carries: an adapter's "these are content parts". JSON would lose them. */
+  readonly marks: readonly string[];
+}
+
+/**
+ * Checks what a handler returned against the tool's output schema, and makes plain JSON of it: what the model gets now
+ * is what it gets after a restart.
+ *
+ * @throws ToolError `not_serializable`, `output_too_large`, `invalid_output`
+ */
+export function outputOf(tool: Tool, returned: unknown, maxBytes: number): Output {
+  const marks = marksOf(returned);
+  let value = returned;
+  if (tool.outputSchema !== undefined) {
+    const checked = validated(tool, returned);
+    if (!checked.ok) {
+      const list = checked.issues.slice(0, 10).map(({ path, message }) => `${path.join(".") || "output"}: ${message}`);
+      throw new ToolError("invalid_output", `its output does not fit its schema: ${list.join("; ")}`, {
+        issues: checked.issues,
+      });
+    }
+    ({ value } = checked);
+  }
+  const text = jsonOf(value, maxBytes);
+  return { value: withMarks(JSON.parse(text), marks), marks };
+}
+
+/** What can be kept, with its marks. */
+export function withMarks(value: unknown, marks: readonly string[]): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  for (const mark of marks) Object.defineProperty(value, Symbol.for(mark), { value: true });
+  return value;
+}
+
+function validated(tool: Tool, returned: unknown) {
+  try {
+    return tool.outputSchema!.validate(returned);
+  } catch (cause) {
+    throw new ToolError("invalid_output", "its output can not be checked", { cause });
+  }
+}
+
+/** Unlike `JSON.stringify` it refuses what would be left out or turned into `null`. */
+export function jsonOf(value: unknown, maxBytes: number): string {
+  // Long texts are the usual way to be too large: no need to write them out first.
+  if (typeof value === "string" && value.length > maxBytes) throw tooLarge(value.length, maxBytes);
+  let text: string;
+  try {
+    text = JSON.stringify(value, refuseLosses) ?? "null";
+  } catch (cause) {
+    if (cause instanceof ToolError) throw cause;
+    // A bigint, a cycle, a getter or toJSON() that throws, too deep.
+    throw new ToolError("not_serializable", `its output is nothing that JSON can say`, { cause });
+  }
+  const bytes = byteLength(text, maxBytes);
+  if (bytes > maxBytes) throw tooLarge(bytes, maxBytes);
+  if (depthOf(text) > MAX_DEPTH) {
+    throw new ToolError("not_serializable", `its output nests deeper than ${MAX_DEPTH} levels`);
+  }
+  return text;
+}
+
+const MAX_DEPTH = 256;
+
+/** The levels of a JSON text, without reading it. Strings are stepped over: a bracket in one is none. */
+function depthOf(text: string): number {
+  if (text.length <= MAX_DEPTH) return 0;
+  let depth = 0;
+  let deepest = 0;
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at];
+    if (character === "[" || character === "{") deepest = Math.max(deepest, ++depth);
+    else if (character === "]" || character === "}") depth--;
+    else if (character === '"') at = endOfString(text, at + 1);
+  }
+  return deepest;
+}
+
+function endOfString(text: string, from: number): number {
+  for (let at = text.indexOf('"', from); ; at = text.indexOf('"', at + 1)) {
+    let backslashes = 0;
+    while (text[at - 1 - backslashes] === "\\") backslashes++;
+    if (backslashes % 2 === 0) return at;
+  }
+}
+
+function refuseLosses(_key: string, value: unknown): unknown {
+  if (typeof value === "function" || typeof value === "symbol") {
+    throw new ToolError("not_serializable", `its output holds a ${typeof value}, which JSON can not say`);
+  }
+  if (typeof value === "number" && !Number.isFinite(value)) {
+    throw new ToolError("not_serializable", `its output holds ${value}, which JSON can not say`);
+  }
+  if (value instanceof Map || value instanceof Set) {
+    throw new ToolError(
+      "not_serializable",
+      `its output holds a ${value.constructor.name}, of which JSON would keep nothing`,
+    );
+  }
+  return value;
+}
+
+/** In UTF-8; counts only as far as it matters. */
+function byteLength(text: string, maxBytes: number): number {
+  if (text.length > maxBytes || text.length * 3 <= maxBytes) return text.length;
+  return new TextEncoder().encode(text).length;
+}
+
+function marksOf(value: unknown): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.getOwnPropertySymbols(value).flatMap((symbol) => {
+    const mark = Symbol.keyFor(symbol);
+    return mark?.startsWith("toolstream.") === true ? [mark] : [];
+  });
+}
+
+function tooLarge(bytes: number, maxBytes: number): ToolError {
+  return new ToolError(
+    "output_too_large",
+    `its output has ${bytes} bytes or more; at most ${maxBytes} are kept and shown (maxOutputBytes)`,
+  );
+}

@@ -1,0 +1,65 @@
+/** One call's place in a {@link createSchedule}. */
+export interface Place {
+  /** Resolves when it may run. */
+  enter(): Promise<void>;
+  /** It waits for somebody, perhaps for days: those behind it need not. `enter()` again after that. */
+  leave(): void;
+  /** It will not run any more. */
+  finish(): void;
+}
+
+interface Entry {
+  readonly alone: boolean;
+  state: "outside" | "waiting" | "running" | "left" | "finished";
+  enter: (() => void) | undefined;
+}
+
+/**
+ * Who of the calls of a turn may run: at most `concurrency` at once, in call order, and those that run alone when all
+ * before them are through and nobody else runs.
+ *
+ * ```
+ * a b S c     a and b side by side; then S; then c
+ * ```
+ */
+export function createSchedule(concurrency: number): (alone: boolean) => Place {
+  const entries: Entry[] = [];
+
+  function next(): void {
+    let running = 0;
+    for (const entry of entries) if (entry.state === "running") running++;
+    for (const [at, entry] of entries.entries()) {
+      if (entry.state === "running" && entry.alone) return;
+      const isOpen = entry.state === "outside" || entry.state === "waiting" || entry.state === "running";
+      if (entry.state === "waiting" && running < concurrency && (!entry.alone || (running === 0 && isFirst(at)))) {
+        entry.state = "running";
+        running++;
+        entry.enter!();
+      }
+      // Nobody overtakes a call that runs alone.
+      if (entry.alone && isOpen) return;
+    }
+  }
+
+  function isFirst(at: number): boolean {
+    return entries.slice(0, at).every(({ state }) => state === "finished" || state === "left");
+  }
+
+  return (alone) => {
+    const entry: Entry = { alone, state: "outside", enter: undefined };
+    entries.push(entry);
+    const leaveAs = (state: Entry["state"]): void => {
+      entry.state = state;
+      next();
+    };
+    return {
+      enter: () =>
+        new Promise((resolve) => {
+          entry.enter = resolve;
+          leaveAs("waiting");
+        }),
+      leave: () => leaveAs("left"),
+      finish: () => leaveAs("finished"),
+    };
+  };
+}

@@ -1,0 +1,33 @@
+import { setOwn } from "../schema/json.ts";
+
+/**
+ * A copy that nobody else can change: what was judged and shown is what runs. Plain objects, lists, dates, maps and sets
+ * are copied; anything else that a schema may have made (a URL, an instance of a class) is handed on as it is, and so is
+ * what can not be copied (it contains itself, a getter throws): it has no digest either, and will not run.
+ */
+export function snapshot<T>(value: T): T {
+  try {
+    return copy(value, 0) as T;
+  } catch {
+    return value;
+  }
+}
+
+/** As deep as what has a digest may be. */
+const MAX_DEPTH = 256;
+
+function copy(value: unknown, depth: number): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (depth > MAX_DEPTH) throw new RangeError("too deep");
+  const inner = (item: unknown) => copy(item, depth + 1);
+  if (Array.isArray(value)) return value.map(inner);
+  if (value instanceof Date) return new Date(value);
+  if (value instanceof Map) return new Map(Array.from(value, ([key, item]) => [inner(key), inner(item)]));
+  if (value instanceof Set) return new Set(Array.from(value, inner));
+  const prototype: unknown = Object.getPrototypeOf(value);
+  // Of another realm, too: the prototype of its plain objects has none itself.
+  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return value;
+  const plain = {};
+  for (const key of Object.keys(value)) setOwn(plain, key, inner((value as Record<string, unknown>)[key]));
+  return plain;
+}

@@ -1,0 +1,316 @@
+import { isToolError, ToolError, type ToolErrorCode } from "../errors.ts";
+import type { StoreEntry } from "../store/store.ts";
+import type { UndoRecord } from "../tool/policy.ts";
+import type { Tool } from "../tool/tool.ts";
+import type { Principal } from "./approvals/types.ts";
+import { runHandler } from "./attempt.ts";
+import type { Deps } from "./deps.ts";
+import type { EventBody } from "./events.ts";
+import { safeMessage } from "./failure.ts";
+import { infoOf, type ActionInfo } from "./info.ts";
+import { actionIdOf, isConflict, type ActionRow, type UndoRow } from "./ledger.ts";
+
+/** Whether somebody may undo an action. May wait, for an approval of its own for example. What throws says no. */
+export type MayUndo = (principal: Principal | undefined, action: ActionInfo) => boolean | Promise<boolean>;
+
+export interface UndoOptions {
+  /** Try again what failed before: the tool's `undo` may then have done a part of its work already. */
+  readonly retry?: boolean | undefined;
+  /** `undoRun`: `"stop"` at the first action that can not be undone, since those before it may depend on it. Default `"continue"`. */
+  readonly onFailure?: "continue" | "stop" | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * What came of an undo:
+ *
+ * - `undone`: the tool's `undo` has done its work; `message` says so for the model
+ * - `undo_failed`: it threw, or was cut short; how far it came is not known
+ * - `expired`: the time in which it could be undone is over
+ * - `refused`: nothing was tried: not undoable, undone already, not allowed, or the store failed
+ */
+export type UndoOutcome =
+  | { readonly status: "undone"; readonly actionId: string; readonly toolName: string; readonly message: string }
+  | {
+      readonly status: "undo_failed" | "expired" | "refused";
+      readonly actionId: string;
+      readonly toolName: string | null;
+      readonly error: ToolError;
+    };
+
+/** What came of undoing a run: the last action first. */
+export interface UndoRunReport {
+  readonly runId: string;
+  readonly undone: readonly UndoOutcome[];
+  /** With what changed nothing in the world left out: reads, denied calls. */
+  readonly notUndone: readonly UndoOutcome[];
+}
+
+type Refusal = Extract<UndoOutcome, { readonly error: ToolError }>;
+
+/** Undoes actions by their row: `available -> undoing -> undone | undo_failed | expired`. */
+export class Undoer {
+  readonly #deps: Deps;
+  readonly #mayUndo: MayUndo;
+
+  constructor(deps: Deps, mayUndo: MayUndo = isTheSame) {
+    this.#deps = deps;
+    this.#mayUndo = mayUndo;
+  }
+
+  async undo(actionId: string, principal: Principal | undefined, options: UndoOptions): Promise<UndoOutcome> {
+    try {
+      for (;;) {
+        const entry = await this.#deps.ledger.get(actionId);
+        if (entry === undefined) return refused(actionId, null, "not_undoable", "There is no such action.");
+        const outcome = await this.#undo(actionId, entry, principal, options);
+        // Another one was faster: look again at what it did.
+        if (outcome !== undefined) return outcome;
+      }
+    } catch (error) {
+      if (isToolError(error)) return { status: "refused", actionId, toolName: null, error };
+      throw error;
+    }
+  }
+
+  async undoRun(runId: string, principal: Principal | undefined, options: UndoOptions): Promise<UndoRunReport> {
+    const entries = await this.#deps.ledger.list(runId);
+    const undone: UndoOutcome[] = [];
+    const notUndone: UndoOutcome[] = [];
+    const acted = entries.filter(({ value }) => hasEffect(value)).toSorted(lastFirst);
+    for (const { value } of acted) {
+      const outcome = await this.undo(actionIdOf(runId, value.invocationId), principal, options);
+      (outcome.status === "undone" ? undone : notUndone).push(outcome);
+      if (outcome.status !== "undone" && options.onFailure === "stop") break;
+    }
+    return { runId, undone, notUndone };
+  }
+
+  async #undo(
+    actionId: string,
+    entry: StoreEntry<ActionRow>,
+    principal: Principal | undefined,
+    options: UndoOptions,
+  ): Promise<UndoOutcome | undefined> {
+    const { value: row } = entry;
+    if (!(await this.#isAllowed(principal, row))) {
+      return refused(
+        actionId,
+        row.toolName,
+        "undo_not_allowed",
+        `The ${row.toolName} action may not be undone by you.`,
+      );
+    }
+    const refusal = refusalOf(actionId, row, options);
+    if (refusal !== undefined) return refusal;
+    const undo = row.undo!;
+    if (undo.state !== "undoing" && Date.now() >= undo.expiresAt) {
+      const expired: UndoRow = { state: "expired", expiresAt: undo.expiresAt };
+      if ((await this.#put(entry, expired)) === undefined) return undefined;
+      return expiredOutcome(actionId, row);
+    }
+    if (undo.state === "undoing") {
+      // Whoever was at it has died: how far it came is not known.
+      const message = "The process that undid it ended before it was through; how far it came is not known.";
+      const failed: UndoRow = { ...withoutLease(undo), state: "undo_failed", error: { code: "undo_failed", message } };
+      if ((await this.#put(entry, failed)) === undefined) return undefined;
+      await this.#emit(row, "undo_failed", { errorMessage: message, undoneBy: undo.by ?? null });
+      return options.retry === true ? undefined : failedOutcome(actionId, row, "undo_failed", message);
+    }
+    const tool = this.#deps.tools.get(row.toolName);
+    if (tool?.undo === undefined) {
+      return refused(actionId, row.toolName, "not_undoable", `Here is no tool ${row.toolName} with an undo function.`);
+    }
+    const by = principal?.id ?? null;
+    const lease = { owner: this.#deps.owner, until: Date.now() + this.#deps.leaseMs };
+    const held = await this.#put(entry, { ...undo, state: "undoing", by, lease });
+    return held === undefined ? undefined : this.#run(tool, held, principal, options);
+  }
+
+  async #run(
+    tool: Tool,
+    held: StoreEntry<ActionRow>,
+    principal: Principal | undefined,
+    { signal }: UndoOptions,
+  ): Promise<UndoOutcome> {
+    const { value: row } = held;
+    const undo = row.undo!;
+    const actionId = actionIdOf(row.runId, row.invocationId);
+    const startedAt = performance.now();
+    let current = held;
+    const { ended, lose } = runHandler({
+      handler: (_, handlerSignal) =>
+        tool.undo!(recordOf(row), {
+          idempotencyKey: `${actionId}/undo`,
+          signal: handlerSignal,
+          principal,
+          conflict: (message) => new ToolError("undo_conflict", message),
+        }),
+      beforeAttempt: async () => {},
+      onProgress: async () => {},
+      onLate: () => {},
+      firstAttempt: 1,
+      retries: 0,
+      retryDelayMs: this.#deps.retryDelayMs,
+      timeoutMs: tool.timeoutMs ?? this.#deps.timeoutMs,
+      signal,
+    });
+    let beating: Promise<void> = Promise.resolve();
+    const beat = setInterval(() => {
+      beating = beating.then(async () => {
+        const lease = { ...undo.lease!, until: Date.now() + this.#deps.leaseMs };
+        const extended = await this.#put(current, { ...undo, lease }).catch(() => current);
+        if (extended === undefined) lose();
+        else current = extended;
+      });
+    }, this.#deps.leaseMs / 3);
+    const end = await ended;
+    clearInterval(beat);
+    await beating;
+
+    const by = undo.by ?? null;
+    if (end.ok) {
+      // The data has served its purpose.
+      const undone: UndoRow = { state: "undone", expiresAt: undo.expiresAt, at: Date.now(), by };
+      const written = await this.#put(current, undone);
+      if (written === undefined) return failedOutcome(actionId, row, "undo_failed", LOST);
+      await this.#deps.emitter.emit(partOf(row), {
+        type: "tool.undone",
+        durationMs: Math.round(performance.now() - startedAt),
+        undoneBy: by,
+      });
+      return { status: "undone", actionId, toolName: row.toolName, message: undoneMessage(row.toolName) };
+    }
+    const code = isToolError(end.cause) && end.cause.code === "undo_conflict" ? "undo_conflict" : "undo_failed";
+    const message = `Undoing ${row.toolName} failed: ${messageOf(this.#deps, end.cause, tool)}`;
+    const failed: UndoRow = { ...withoutLease(undo), state: "undo_failed", error: { code, message } };
+    await this.#put(current, failed).catch(() => undefined);
+    await this.#emit(row, code, { errorMessage: message, undoneBy: by });
+    return failedOutcome(actionId, row, code, message, end.cause);
+  }
+
+  /** `undefined` when another one has written in between. */
+  async #put({ value, version }: StoreEntry<ActionRow>, undo: UndoRow): Promise<StoreEntry<ActionRow> | undefined> {
+    try {
+      return await this.#deps.ledger.put({ ...value, undo }, version);
+    } catch (error) {
+      if (isConflict(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #isAllowed(principal: Principal | undefined, row: ActionRow): Promise<boolean> {
+    try {
+      return (await this.#mayUndo(principal, infoOf(row))) === true;
+    } catch {
+      return false;
+    }
+  }
+
+  #emit(row: ActionRow, errorCode: string, rest: { errorMessage: string; undoneBy: string | null }): Promise<void> {
+    const body: EventBody = { type: "tool.undo_failed", errorCode, ...rest };
+    return this.#deps.emitter.emit(partOf(row), body);
+  }
+}
+
+function messageOf({ errorMessage }: Deps, error: unknown, tool: Tool): string {
+  try {
+    return errorMessage(error, tool);
+  } catch {
+    return safeMessage(error);
+  }
+}
+
+const LOST = "It took so long that another process took over; how far it came is not known.";
+
+function isTheSame(principal: Principal | undefined, action: ActionInfo): boolean {
+  return action.principal === null || action.principal === principal?.id;
+}
+
+/** Why an action can not be undone as it stands; `undefined` when it can be tried. */
+function refusalOf(actionId: string, row: ActionRow, { retry }: UndoOptions): Refusal | undefined {
+  const { toolName, undo, status } = row;
+  const refuse = (code: ToolErrorCode, message: string) => refused(actionId, toolName, code, message);
+  if (status === "planned" || status === "started") return refuse("not_undoable", `${toolName} has not ended yet.`);
+  if (status === "unknown") {
+    return refuse("outcome_unknown", `It is not known what came of ${toolName}, so it can not be undone.`);
+  }
+  if (undo === undefined) {
+    const why = status === "done" ? "has no undo" : "has not succeeded";
+    return refuse("not_undoable", `${toolName} ${why}, so there is nothing to undo.`);
+  }
+  switch (undo.state) {
+    case "undone":
+      return refuse("already_undone", `${toolName} was undone already.`);
+    case "expired":
+      return expiredOutcome(actionId, row);
+    case "undoing":
+      if (undo.lease!.until <= Date.now()) return undefined;
+      return refuse("already_undone", `${toolName} is being undone.`);
+    case "undo_failed": {
+      if (retry === true && "input" in undo) return undefined;
+      const { code, message } = undo.error ?? { code: "undo_failed", message: `Undoing ${toolName} has failed.` };
+      return failedOutcome(actionId, row, code as ToolErrorCode, message);
+    }
+    case "available":
+      return undefined;
+  }
+}
+
+function recordOf(row: ActionRow): UndoRecord {
+  const { runId, invocationId, toolName, output } = row;
+  return {
+    actionId: actionIdOf(runId, invocationId),
+    runId,
+    invocationId,
+    toolName,
+    input: row.undo!.input,
+    output,
+    data: row.undo!.data,
+    completedAt: row.endedAt!,
+  };
+}
+
+/** What the model hears of an action that was undone. */
+export function undoneMessage(toolName: string): string {
+  return `This ${toolName} call was undone afterwards: what it did does not hold any more.`;
+}
+
+/** Whether an action may have changed the world. */
+function hasEffect({ status, effect, undo }: ActionRow): boolean {
+  if (undo !== undefined) return undo.state !== "undone";
+  return effect !== "read" && (status === "done" || status === "unknown" || status === "started");
+}
+
+function lastFirst(a: StoreEntry<ActionRow>, b: StoreEntry<ActionRow>): number {
+  const endOf = ({ value }: StoreEntry<ActionRow>) => value.endedAt ?? Infinity;
+  return endOf(a) === endOf(b) ? b.version - a.version : endOf(b) - endOf(a);
+}
+
+function partOf({ toolName, runId, invocationId, toolCallId, requestId }: ActionRow) {
+  return { toolName, actionId: actionIdOf(runId, invocationId), runId, invocationId, toolCallId, requestId };
+}
+
+function withoutLease({ lease: _, ...undo }: UndoRow): UndoRow {
+  return undo;
+}
+
+function refused(actionId: string, toolName: string | null, code: ToolErrorCode, message: string): Refusal {
+  return { status: "refused", actionId, toolName, error: new ToolError(code, message) };
+}
+
+function expiredOutcome(actionId: string, { toolName, undo }: ActionRow): Refusal {
+  const until = new Date(undo!.expiresAt).toISOString();
+  const error = new ToolError("undo_expired", `${toolName} could be undone until ${until}.`);
+  return { status: "expired", actionId, toolName, error };
+}
+
+function failedOutcome(
+  actionId: string,
+  { toolName }: ActionRow,
+  code: ToolErrorCode,
+  message: string,
+  cause?: unknown,
+): Refusal {
+  return { status: "undo_failed", actionId, toolName, error: new ToolError(code, message, { cause }) };
+}

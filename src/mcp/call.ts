@@ -1,0 +1,60 @@
+import { ToolError } from "../errors.ts";
+import type { ToolContext } from "../tool/tool.ts";
+import {
+  callTool,
+  requestTool,
+  type McpClient,
+  type McpInputRequired,
+  type McpProgress,
+  type McpResult,
+  type RequestOptions,
+} from "./client.ts";
+import { inputRequired, serverError } from "./failure.ts";
+import type { McpToolsOptions } from "./types.ts";
+
+/** Rounds in which a server may ask for more. */
+const MAX_ROUNDS = 10;
+
+/**
+ * One call of a server's tool, with all that it asks for in between.
+ *
+ * @throws ToolError `server_failed`, `timeout`, `aborted`, `input_required`, `invalid_answer`; and what `onInputRequired` throws
+ */
+export async function callServer(
+  client: McpClient,
+  name: string,
+  input: unknown,
+  context: ToolContext,
+  { timeoutMs, onInputRequired }: { timeoutMs: number; onInputRequired: McpToolsOptions["onInputRequired"] },
+): Promise<McpResult> {
+  const params = { name, arguments: input as Record<string, unknown> };
+  const how: RequestOptions = {
+    timeout: timeoutMs,
+    maxTotalTimeout: timeoutMs,
+    ...(context.signal === undefined ? {} : { signal: context.signal }),
+    onprogress: (progress: McpProgress) => void context.progress(progress).catch(() => {}),
+  };
+  const asked = async <T>(answer: Promise<T>): Promise<T> => {
+    try {
+      return await answer;
+    } catch (error) {
+      throw serverError(error, context.signal, "did not run the tool");
+    }
+  };
+  if (onInputRequired === undefined) return checkResult(await asked(callTool(client, params, how)));
+
+  let result: McpResult & McpInputRequired = await asked(requestTool(client, params, how));
+  for (let round = 0; result.resultType === "input_required" && round < MAX_ROUNDS; round++) {
+    const inputResponses = await onInputRequired(result, context);
+    const { requestState } = result;
+    const again = { ...params, inputResponses, ...(requestState === undefined ? {} : { requestState }) };
+    result = await asked(requestTool(client, again, how));
+  }
+  return checkResult(result);
+}
+
+function checkResult(result: McpResult): McpResult {
+  if (result.resultType === "input_required") throw inputRequired();
+  if (Array.isArray(result.content) || result.structuredContent !== undefined) return result;
+  throw new ToolError("invalid_answer", "The MCP server's answer has no content.");
+}

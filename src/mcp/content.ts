@@ -1,0 +1,44 @@
+import { ToolError } from "../errors.ts";
+import { lostNumber } from "../stream/numbers.ts";
+import type { McpContent, McpResult, McpToolDefinition } from "./client.ts";
+
+/**
+ * A result as a model reads it: the structured content where there is some, else the text of all blocks.
+ * What is no text is named and not shown: as text, its Base64 would be thousands of tokens that say nothing.
+ * Links are not followed.
+ *
+ * The client has parsed the structured content, and JavaScript keeps integers up to 2^53 only. Where one has lost its
+ * digits, the text still has them: it is taken if the tool does not promise structure.
+ *
+ * @throws ToolError `invalid_answer` for a number that can not be kept, of a tool that promises structure, or has no text
+ */
+export function resultOf({ structuredContent, content = [] }: McpResult, { outputSchema }: McpToolDefinition): unknown {
+  if (structuredContent === undefined) return textOf(content);
+  const lost = lostNumber(structuredContent);
+  if (lost === undefined) return structuredContent;
+  const text = textOf(content);
+  if (outputSchema === undefined && text !== "") return text;
+  throw new ToolError("invalid_answer", `The tool's result has a number that can not be kept exactly (near ${lost}).`);
+}
+
+export function textOf(content: readonly McpContent[]): string {
+  return content.map(blockText).join("\n");
+}
+
+function blockText(block: McpContent): string {
+  const { type, text, data, mimeType = "unknown type", uri, name, resource } = block;
+  switch (type) {
+    case "text":
+      return text ?? "";
+    case "resource_link":
+      return `[${name ?? "resource"}: ${uri ?? "no address"}]`;
+    case "resource":
+      return resource?.text ?? `[${resource?.uri ?? "resource"}: ${described(resource?.mimeType, resource?.blob)}]`;
+    default:
+      return `[${type}: ${described(mimeType, data)}]`;
+  }
+}
+
+function described(mimeType = "unknown type", base64 = ""): string {
+  return `${mimeType}, ${Math.floor((base64.length * 3) / 4)} bytes, not shown`;
+}

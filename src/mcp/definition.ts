@@ -1,0 +1,60 @@
+import canonicalize from "canonicalize";
+import { isToolError, ToolError } from "../errors.ts";
+import { checkForeignSchema } from "../schema/foreign.ts";
+import { toSchema, type Schema } from "../schema/index.ts";
+import type { McpToolDefinition } from "./client.ts";
+
+/** A server's tool, looked through. */
+export interface CheckedDefinition {
+  readonly definition: McpToolDefinition;
+  readonly inputSchema: Schema;
+  readonly outputSchema: Schema | undefined;
+  /** Of all that a model, a person or a policy was shown: `sha256:` and 64 hexadecimal digits. */
+  readonly digest: string;
+}
+
+/** More than a person would read before approving. */
+const MAX_TEXT = 32_768;
+
+/**
+ * @throws ToolError `invalid_tool`, `too_large` for a definition that is no tool, or costs too much
+ */
+export async function checkDefinition(definition: McpToolDefinition): Promise<CheckedDefinition> {
+  const { name, title, description, inputSchema, outputSchema, annotations } = definition;
+  // The specification's rule; without it two names could look the same and not be.
+  if (!/^[\w.-]{1,128}$/.test(name)) {
+    throw new ToolError("invalid_tool", "its name has other characters than A-Z, a-z, 0-9, _ . -, or more than 128.");
+  }
+  for (const text of [title, description]) {
+    if ((text?.length ?? 0) > MAX_TEXT) throw new ToolError("too_large", `its description is longer than ${MAX_TEXT}.`);
+  }
+  checkForeignSchema(inputSchema);
+  if (outputSchema !== undefined) checkForeignSchema(outputSchema);
+  return {
+    definition,
+    inputSchema: toSchema(inputSchema) as Schema,
+    outputSchema: outputSchema === undefined ? undefined : usable(outputSchema),
+    digest: await digestOf({ name, title, description, inputSchema, outputSchema, annotations }),
+  };
+}
+
+/** The client has validated the output already; a schema that we can not use is one check less. */
+function usable(outputSchema: Readonly<Record<string, unknown>>): Schema | undefined {
+  try {
+    return toSchema(outputSchema) as Schema;
+  } catch (error) {
+    if (isToolError(error)) return undefined;
+    throw error;
+  }
+}
+
+async function digestOf(shown: object): Promise<string> {
+  let canonical: string;
+  try {
+    canonical = canonicalize(shown) ?? "";
+  } catch (cause) {
+    throw new ToolError("invalid_tool", `it can not be written as JSON: ${(cause as Error).message}.`, { cause });
+  }
+  const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(canonical)));
+  return `sha256:${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}

@@ -1,0 +1,13 @@
+export { mcpTools } from "./tools.ts";
+export type { McpChanges, McpToolInfo, McpToolSet, McpToolsOptions } from "./types.ts";
+export { mcpHandlers, serveMcp, type McpHandlers, type McpServerLike, type ServeMcpOptions } from "./serve.ts";
+export type { SkippedMcpTool } from "./listing.ts";
+export type {
+  McpAnnotations,
+  McpClient,
+  McpContent,
+  McpInputRequired,
+  McpProgress,
+  McpResult,
+  McpToolDefinition,
+} from "./client.ts";

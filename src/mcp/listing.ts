@@ -1,0 +1,80 @@
+import { isToolError, ToolError, type ToolErrorCode } from "../errors.ts";
+import type { McpClient, McpToolDefinition, RequestOptions } from "./client.ts";
+import { checkDefinition, type CheckedDefinition } from "./definition.ts";
+import { serverError } from "./failure.ts";
+
+/** A tool of the server that can not be offered. */
+export interface SkippedMcpTool {
+  readonly name: string;
+  /** For a person. */
+  readonly reason: string;
+  readonly code: ToolErrorCode;
+}
+
+/** All that a server offers, looked through. */
+export interface Listing {
+  /** By the server's own name. */
+  readonly tools: ReadonlyMap<string, CheckedDefinition>;
+  readonly skipped: readonly SkippedMcpTool[];
+}
+
+const MAX_PAGES = 100;
+
+/**
+ * Asks a server for its tools, all pages of them.
+ *
+ * @throws ToolError `server_failed`, `timeout`, `aborted`; `too_large` for a list without end
+ */
+export async function listTools(client: McpClient, maxTools: number, options: RequestOptions): Promise<Listing> {
+  const tools = new Map<string, CheckedDefinition>();
+  const skipped: SkippedMcpTool[] = [];
+  const seen = new Set<string>(); // names that differ in case only are one to a reader
+  for (const definition of await definitionsOf(client, maxTools, options)) {
+    const name = String(definition.name);
+    const skip = (code: ToolErrorCode, reason: string) => skipped.push({ name, reason, code });
+    if (seen.has(name.toLowerCase())) {
+      skip("duplicate_tool", "another tool of the server has this name, or differs from it in case only");
+      continue;
+    }
+    seen.add(name.toLowerCase());
+    try {
+      tools.set(name, await checkDefinition(definition));
+    } catch (error) {
+      if (!isToolError(error)) throw error;
+      skip(error.code, error.message);
+    }
+  }
+  return { tools, skipped };
+}
+
+async function definitionsOf(
+  client: McpClient,
+  maxTools: number,
+  options: RequestOptions,
+): Promise<readonly McpToolDefinition[]> {
+  const definitions: McpToolDefinition[] = [];
+  const cursors = new Set<string>();
+  for (let cursor: string | undefined; ;) {
+    let page;
+    try {
+      // A newer client would answer from its cache otherwise.
+      const fresh = { ...options, cacheMode: "refresh" };
+      page = await client.listTools(cursor === undefined ? undefined : { cursor }, fresh);
+    } catch (error) {
+      throw serverError(error, options.signal, "did not list its tools");
+    }
+    definitions.push(...page.tools);
+    if (definitions.length > maxTools) {
+      throw new ToolError(
+        "too_large",
+        `The MCP server offers more than ${maxTools} tools. Raise maxTools if it is meant.`,
+      );
+    }
+    cursor = page.nextCursor;
+    if (cursor === undefined || cursor === "") return definitions;
+    if (cursors.has(cursor) || cursors.size >= MAX_PAGES) {
+      throw new ToolError("too_large", "The MCP server's list of tools has no end.");
+    }
+    cursors.add(cursor);
+  }
+}

@@ -1,0 +1,209 @@
+import { isToolError, ToolError } from "../errors.ts";
+import { safeToolName } from "../tool/names.ts";
+import { toolList, type ToolSource } from "../tool/tool-set.ts";
+import type { Tool, ToolContext } from "../tool/tool.ts";
+import type { ToolUse } from "../tool/use.ts";
+import type { McpContent } from "./client.ts";
+
+/** What {@link serveMcp} takes. */
+export interface ServeMcpOptions {
+  /** Runs a call; hand in an executor's here. Default: `use.execute(context)`, which knows no approval. */
+  execute?: (use: ToolUse, context: Partial<ToolContext>) => unknown;
+  /** What handlers are told of the caller, from the server's context of the request (`authInfo`, ...). Nothing by default. */
+  context?: (requestContext: unknown) => Partial<ToolContext>;
+}
+
+/** The two requests about tools, for servers of any version: hand them to the server's `setRequestHandler()`. */
+export interface McpHandlers {
+  listTools(): { tools: ServedTool[] };
+  callTool(request: CallRequest, requestContext?: unknown): Promise<ServedResult>;
+}
+
+/** A tool as MCP describes it. */
+export interface ServedTool {
+  [key: string]: unknown;
+  name: string;
+  description?: string;
+  inputSchema: { [keyword: string]: unknown; type: "object" };
+  outputSchema?: { [keyword: string]: unknown; type: "object" };
+  annotations: { readOnlyHint: boolean; destructiveHint: boolean; idempotentHint: boolean };
+}
+
+export interface ServedResult {
+  [key: string]: unknown;
+  content: { type: "text"; text: string }[];
+  structuredContent?: Record<string, unknown>;
+  isError?: boolean;
+}
+
+interface CallRequest {
+  readonly params: {
+    readonly name: string;
+    readonly arguments?: Readonly<Record<string, unknown>> | undefined;
+    readonly _meta?: { readonly progressToken?: string | number | undefined } | undefined;
+  };
+}
+
+/** What is asked of a server of `@modelcontextprotocol/server` 2: its `Server`, or the `McpServer` around it. */
+export interface McpServerLike {
+  setRequestHandler(method: never, handler: never): void;
+  registerCapabilities(capabilities: { tools: object }): void;
+  sendToolListChanged(): Promise<void>;
+}
+
+/** The specification's rule for names. */
+const mcpName = safeToolName({ allowed: /[A-Za-z0-9_.-]/, maxLength: 128 });
+const INVALID_PARAMS = -32602;
+
+/**
+ * Offers tools as an MCP server: call it before the server is connected. Tools that join the registry later are offered,
+ * too; tell clients with the server's `sendToolListChanged()`. External tools are left out, since nobody here runs them.
+ *
+ * @param server of `@modelcontextprotocol/server` 2, made by you; for an older one see {@link mcpHandlers}
+ * @throws TypeError for what is no such server
+ * @throws ToolError as {@link mcpHandlers} does
+ * @example
+ * const server = new Server({ name: "orders", version: "1.0.0" }, { capabilities: { tools: {} } });
+ * serveMcp(server, registry);
+ * await server.connect(new StdioServerTransport());
+ */
+export function serveMcp(
+  server: McpServerLike | { readonly server: McpServerLike },
+  tools: ToolSource,
+  options: ServeMcpOptions = {},
+): void {
+  const target = (server as { server?: McpServerLike } | undefined)?.server ?? (server as McpServerLike | undefined);
+  if (typeof target?.sendToolListChanged !== "function") {
+    throw new TypeError("serveMcp() takes a Server or McpServer of @modelcontextprotocol/server");
+  }
+  const { listTools, callTool } = mcpHandlers(tools, options);
+  target.registerCapabilities({ tools: { listChanged: true } });
+  target.setRequestHandler("tools/list" as never, listTools as never);
+  target.setRequestHandler("tools/call" as never, callTool as never);
+}
+
+/**
+ * The handlers behind {@link serveMcp}.
+ *
+ * @throws ToolError `duplicate_tool` when two names map to one; `invalid_tool` for a tool that takes a text, and
+ *   without `execute` for one that needs approval
+ * @example
+ * const { listTools, callTool } = mcpHandlers(registry); // a server of @modelcontextprotocol/sdk 1
+ * server.setRequestHandler(ListToolsRequestSchema, listTools);
+ * server.setRequestHandler(CallToolRequestSchema, callTool);
+ */
+export function mcpHandlers(tools: ToolSource, options: ServeMcpOptions = {}): McpHandlers {
+  const { execute = (use, context) => use.execute(context) } = options;
+  for (const tool of offered(tools).values()) checkServable(tool); // a mistake in the set shows at once
+  return { listTools: () => ({ tools: [...offered(tools)].map(([name, tool]) => served(name, tool)) }), callTool };
+
+  async function callTool({ params }: CallRequest, requestContext?: unknown): Promise<ServedResult> {
+    const tool = offered(tools).get(params.name);
+    // Not a result: the client asks for what was never offered.
+    if (tool === undefined) throw Object.assign(new Error(`Tool ${params.name} not found`), { code: INVALID_PARAMS });
+    const { signal, notify } = readContext(requestContext);
+    try {
+      checkServable(tool);
+      const output = await execute(tool.use(params.arguments ?? {}), {
+        ...options.context?.(requestContext),
+        signal,
+        progress: progressTo(notify, params._meta?.progressToken),
+      });
+      return resultOf(tool, output);
+    } catch (error) {
+      // For the model that called: the messages of our errors are written for one.
+      const message = isToolError(error) ? error.message : `Tool ${tool.name} failed.`;
+      return { content: [{ type: "text", text: message }], isError: true };
+    }
+  }
+
+  function checkServable({ qualifiedName, inputSchema, needsApproval, irreversible }: Tool): void {
+    if (inputSchema.jsonSchema["type"] === "string") {
+      throw new ToolError("invalid_tool", `Tool ${qualifiedName} takes a text; what MCP gives a tool is an object.`);
+    }
+    // Without an executor nobody would be asked.
+    if (options.execute !== undefined || !(needsApproval ?? irreversible ?? false)) return;
+    throw new ToolError(
+      "invalid_tool",
+      `Tool ${qualifiedName} needs approval, and nobody here can give it: serve it with an executor, in the option execute.`,
+    );
+  }
+}
+
+function offered(tools: ToolSource): ReadonlyMap<string, Tool> {
+  const byName = new Map<string, Tool>();
+  for (const tool of toolList(tools)) {
+    if (tool.mode === "external") continue;
+    const name = mcpName(tool.name);
+    const first = byName.get(name);
+    if (first !== undefined) {
+      throw new ToolError(
+        "duplicate_tool",
+        `MCP would know both ${first.qualifiedName} and ${tool.qualifiedName} as ${name}. Rename one of them.`,
+      );
+    }
+    byName.set(name, tool);
+  }
+  return byName;
+}
+
+function served(name: string, { description, inputSchema, outputSchema, effect }: Tool): ServedTool {
+  return {
+    name,
+    ...(description === undefined ? {} : { description }),
+    inputSchema: { ...inputSchema.jsonSchema, type: "object" },
+    ...(outputSchema?.jsonSchema["type"] === "object"
+      ? { outputSchema: outputSchema.jsonSchema as ServedTool["inputSchema"] }
+      : {}),
+    annotations: {
+      readOnlyHint: effect === "read",
+      destructiveHint: effect === "write",
+      idempotentHint: effect !== "write",
+    },
+  };
+}
+
+/** A text as it is, anything else as JSON; structured where the tool says what comes out. */
+function resultOf(tool: Tool, output: unknown): ServedResult {
+  const text = typeof output === "string" ? output : (JSON.stringify(output) ?? "null");
+  const content: (McpContent & { type: "text"; text: string })[] = [{ type: "text", text }];
+  if (tool.outputSchema?.jsonSchema["type"] !== "object") return { content };
+  const checked = tool.outputSchema.validate(JSON.parse(text));
+  if (checked.ok) return { content, structuredContent: JSON.parse(text) as Record<string, unknown> };
+  throw new ToolError("invalid_answer", `Tool ${tool.name} came to something else than its output schema says.`);
+}
+
+type Notify = (notification: { method: string; params: Record<string, unknown> }) => Promise<void>;
+
+/** Version 2 gives handlers a context with `mcpReq`, the older one has the same at its top. */
+function readContext(context: unknown): { signal: AbortSignal | undefined; notify: Notify | undefined } {
+  const { mcpReq, signal, sendNotification } = (context ?? {}) as {
+    mcpReq?: { signal?: AbortSignal; notify?: Notify };
+    signal?: AbortSignal;
+    sendNotification?: Notify;
+  };
+  return { signal: mcpReq?.signal ?? signal, notify: mcpReq?.notify ?? sendNotification };
+}
+
+/** Progress has to grow, and is a number: what a tool tells is counted, unless it says how far it is. */
+function progressTo(notify: Notify | undefined, progressToken: string | number | undefined): ToolContext["progress"] {
+  let count = 0;
+  return async (value) => {
+    if (notify === undefined || progressToken === undefined) return;
+    const given = (typeof value === "object" && value !== null ? value : { progress: value }) as Record<
+      string,
+      unknown
+    >;
+    count = typeof given["progress"] === "number" && given["progress"] > count ? given["progress"] : count + 1;
+    const { total, message } = given;
+    await notify({
+      method: "notifications/progress",
+      params: {
+        progressToken,
+        progress: count,
+        ...(typeof total === "number" ? { total } : {}),
+        ...(typeof message === "string" ? { message } : {}),
+      },
+    });
+  };
+}

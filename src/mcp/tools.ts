@@ -1,0 +1,176 @@
+import { ToolError } from "../errors.ts";
+import { makeTool, type Tool, type ToolContext } from "../tool/tool.ts";
+import { callServer } from "./call.ts";
+import { isVersion2, type McpClient, type McpToolDefinition, type RequestOptions } from "./client.ts";
+import { resultOf, textOf } from "./content.ts";
+import type { CheckedDefinition } from "./definition.ts";
+import { serverError } from "./failure.ts";
+import { listTools, type Listing, type SkippedMcpTool } from "./listing.ts";
+import type { McpChanges, McpToolInfo, McpToolSet, McpToolsOptions } from "./types.ts";
+
+/** An error is read by the model: in UTF-16 units. */
+const MAX_ERROR_LENGTH = 16_384;
+
+/**
+ * The tools of a connected MCP client.
+ *
+ * A server is somebody else's program: its definitions are looked through and bounded, its annotations decide nothing,
+ * and a tool whose definition is not the one that was listed (the model, a person and a policy have seen that one)
+ * is not called: `definition_changed`.
+ *
+ * @throws TypeError for options that can not be
+ * @throws ToolError `server_failed`, `timeout`, `aborted`, `too_large` when the tools can not be listed
+ * @example
+ * const github = await mcpTools(client, { prefix: "github" });
+ * const stream = openaiChat.read(response, { tools: github });
+ */
+export async function mcpTools(client: McpClient, options: McpToolsOptions = {}): Promise<McpToolSet> {
+  const { timeoutMs = 60_000, maxAgeMs = 60_000, maxTools = 1_000, onInputRequired, signal } = options;
+  for (const name of ["listTools", "callTool", "getServerVersion", "getServerCapabilities"] as const) {
+    if (typeof client?.[name] !== "function")
+      throw new TypeError(`mcpTools() takes a connected MCP client; it has no ${name}()`);
+  }
+  if (!(timeoutMs > 0 && timeoutMs < 2 ** 31)) throw new TypeError(`timeoutMs is a number above 0, got ${timeoutMs}`);
+  if (!(maxAgeMs >= 0)) throw new TypeError(`maxAgeMs is a number from 0, got ${maxAgeMs}`);
+  if (onInputRequired !== undefined && !isVersion2(client)) {
+    throw new TypeError("onInputRequired needs a client of @modelcontextprotocol/client 2");
+  }
+  if (client.getServerCapabilities() === undefined)
+    throw new TypeError("the MCP client has no server: connect it first");
+  const server = client.getServerVersion();
+  const prefix = options.prefix ?? ownPrefix(server?.name);
+  const request: RequestOptions = { timeout: timeoutMs, maxTotalTimeout: timeoutMs };
+
+  let listing: Listing;
+  let listedAt: number;
+  let running: Promise<void> | undefined;
+  await list(signal);
+  let skipped: readonly SkippedMcpTool[] = [];
+  let tools = makeTools();
+
+  return {
+    tools: () => tools,
+    get skipped() {
+      return skipped;
+    },
+    refresh,
+    stale: () => void (listedAt = -Infinity),
+  };
+
+  /** Calls that come at once wait for one listing. */
+  function list(by?: AbortSignal): Promise<void> {
+    running ??= listTools(client, maxTools, { ...request, ...(by === undefined ? {} : { signal: by }) })
+      .then((fresh) => {
+        listing = fresh;
+        listedAt = performance.now();
+      })
+      .finally(() => (running = undefined));
+    return running;
+  }
+
+  async function refresh(): Promise<McpChanges> {
+    const before = new Map(tools.map(({ metadata }) => infoOf(metadata)).map(({ name, digest }) => [name, digest]));
+    await list();
+    tools = makeTools();
+    const after = new Map(tools.map(({ metadata }) => infoOf(metadata)).map(({ name, digest }) => [name, digest]));
+    return {
+      added: [...after.keys()].filter((name) => !before.has(name)),
+      changed: [...after]
+        .filter(([name, digest]) => before.has(name) && before.get(name) !== digest)
+        .map(([name]) => name),
+      removed: [...before.keys()].filter((name) => !after.has(name)),
+    };
+  }
+
+  function makeTools(): readonly Tool[] {
+    const made: Tool[] = [];
+    const left: SkippedMcpTool[] = [...listing.skipped];
+    for (const checked of listing.tools.values()) {
+      if (options.filter?.(checked.definition) === false) continue;
+      const own = checked.definition.name;
+      const name = prefix === "" ? own : `${prefix}__${own}`;
+      const reason = "its name and the prefix have more than 128 characters";
+      if (name.length <= 128) made.push(makeOne(name, checked));
+      else left.push({ name: own, reason, code: "invalid_tool" });
+    }
+    skipped = left;
+    return Object.freeze(made);
+  }
+
+  function makeOne(name: string, { definition, inputSchema, outputSchema, digest }: CheckedDefinition): Tool {
+    const annotations = Object.freeze({ ...definition.annotations });
+    const mcp: McpToolInfo = Object.freeze({
+      server,
+      name: definition.name,
+      title: definition.title,
+      annotations,
+      digest,
+    });
+    const usesOwnResult = options.result !== undefined;
+    return makeTool(
+      {
+        name,
+        inputSchema,
+        effect: options.effect?.(definition, annotations) ?? "write",
+        ...options.policy?.(definition, annotations),
+        metadata: { mcp },
+        ...(definition.description === undefined ? {} : { description: definition.description }),
+        ...(outputSchema === undefined || usesOwnResult ? {} : { outputSchema }),
+        execute: (input: unknown, context: ToolContext) => execute(definition, digest, input, context),
+      },
+      `${prefix === "" ? (server?.name ?? "mcp") : prefix}/${definition.name}`,
+    );
+  }
+
+  async function execute(
+    definition: McpToolDefinition,
+    digest: string,
+    input: unknown,
+    context: ToolContext,
+  ): Promise<unknown> {
+    if (context.signal?.aborted === true) throw serverError(undefined, context.signal, "was not asked");
+    if (performance.now() - listedAt >= maxAgeMs) await unlessAborted(list(), context.signal);
+    const now = listing.tools.get(definition.name);
+    if (now?.digest !== digest) {
+      const what =
+        now === undefined
+          ? "is not offered any more"
+          : "was changed by its server after it was listed, and is not called";
+      throw new ToolError("definition_changed", `The tool ${what}. It has to be listed and approved again.`);
+    }
+    const result = await callServer(client, definition.name, input, context, { timeoutMs, onInputRequired });
+    if (result.isError === true) {
+      const text = textOf(result.content ?? [])
+        .slice(0, MAX_ERROR_LENGTH)
+        .toWellFormed();
+      throw new ToolError("tool_failed", text === "" ? "The tool failed and says no more." : text);
+    }
+    return (options.result ?? resultOf)(result, definition);
+  }
+}
+
+/** Several calls may wait for one listing; who has given up does not. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work;
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(serverError(undefined, signal, "was not asked"));
+    signal.addEventListener("abort", onAbort, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", onAbort));
+  });
+}
+
+function infoOf(metadata: Tool["metadata"]): McpToolInfo {
+  return metadata["mcp"] as McpToolInfo;
+}
+
+/** @throws TypeError when the server has no name, or none that can be used */
+function ownPrefix(name: string | undefined): string {
+  const prefix = (name ?? "")
+    .replace(/[^A-Za-z0-9_-]+/g, "_")
+    .replace(/^_+|_+$/g, "")
+    .slice(0, 40);
+  if (prefix !== "") return prefix;
+  throw new TypeError(
+    `the MCP server gives itself no name that can be a prefix (${JSON.stringify(name)}): give one, prefix: "..."`,
+  );
+}

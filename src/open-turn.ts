@@ -1,0 +1,147 @@
+import { isToolError, ToolError } from "./errors.ts";
+import type { ModelTurn, ResponseInfo } from "./model.ts";
+import type { TurnStream } from "./read.ts";
+
+/** What an SDK gives for a request: the stream, and as much as it tells of the answer. */
+export interface Opened<Event> {
+  readonly events: AsyncIterable<Event>;
+  readonly response?: ResponseInfo | undefined;
+  /** For SDKs that tell of the answer with an event. */
+  readonly responseOf?: ((event: Event) => ResponseInfo | undefined) | undefined;
+}
+
+/**
+ * A turn whose request is sent when its first event is asked for.
+ *
+ * @param read the adapter's `read()`, with its options
+ * @param ask sends the request; the signal closes the connection
+ */
+export function openTurn<Event>(
+  read: (source: AsyncIterable<Event>) => TurnStream,
+  ask: (signal: AbortSignal) => Promise<Opened<Event>>,
+): ModelTurn {
+  const source = new Asked(ask);
+  const stream = read(source);
+  return Object.defineProperty(stream as ModelTurn, "response", { get: () => source.response, enumerable: true });
+}
+
+/** The events of a request that is sent with the first `next()`. */
+class Asked<Event> implements AsyncIterable<Event>, AsyncIterator<Event> {
+  /** `read()` aborts it when the reader leaves: the connection closes, also while its answer is waited for. */
+  readonly controller = new AbortController();
+  response: ResponseInfo | undefined;
+  readonly #ask: (signal: AbortSignal) => Promise<Opened<Event>>;
+  #opened: Opened<Event> | undefined;
+  #events: AsyncIterator<Event> | undefined;
+
+  constructor(ask: (signal: AbortSignal) => Promise<Opened<Event>>) {
+    this.#ask = ask;
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<Event> {
+    return this;
+  }
+
+  async next(): Promise<IteratorResult<Event>> {
+    const events = (this.#events ??= await this.#open());
+    const step = await events.next();
+    if (this.response === undefined && step.done !== true) this.response = this.#opened?.responseOf?.(step.value);
+    return step;
+  }
+
+  async return(): Promise<IteratorResult<Event>> {
+    this.controller.abort();
+    await this.#events?.return?.();
+    return { done: true, value: undefined };
+  }
+
+  async #open(): Promise<AsyncIterator<Event>> {
+    try {
+      this.#opened = await this.#ask(this.controller.signal);
+    } catch (error) {
+      this.response = errorInfo(error);
+      throw refusal(error);
+    }
+    this.response = this.#opened.response;
+    return this.#opened.events[Symbol.asyncIterator]();
+  }
+}
+
+/** What SDKs hang on the errors that they throw, under the names of all of them. */
+interface SdkError {
+  readonly message?: unknown;
+  readonly status?: unknown;
+  readonly statusCode?: unknown;
+  readonly headers?: unknown;
+  readonly requestID?: unknown;
+  readonly rawResponse?: { readonly headers?: unknown } | null;
+  readonly body?: unknown;
+}
+
+function refusal(error: unknown): ToolError {
+  if (isToolError(error)) return error;
+  const status = statusOf(error);
+  const message = messageOf(error);
+  if (status !== undefined) {
+    const said = message.startsWith(`${status} `) ? message.slice(`${status} `.length) : message;
+    return new ToolError("provider_error", `The provider refused the request with status ${status}: ${said}`, {
+      cause: error,
+    });
+  }
+  return new ToolError("connection_lost", `The request got no answer: ${message}`, { cause: error });
+}
+
+function statusOf(error: unknown): number | undefined {
+  const { status, statusCode } = (error ?? {}) as SdkError;
+  return [status, statusCode].find((value): value is number => typeof value === "number");
+}
+
+/** Some SDKs give the whole body as the message: of that, what the provider said in it. */
+function messageOf(error: unknown): string {
+  const { message, body } = (error ?? {}) as SdkError;
+  const said = (body as { message?: unknown } | null | undefined)?.message;
+  if (typeof said === "string") return said;
+  const text = typeof message === "string" ? message : String(error);
+  const json = /\{.*\}/s.exec(text)?.[0];
+  if (json === undefined) return text;
+  try {
+    const parsed = JSON.parse(json) as { error?: { message?: unknown } | string; message?: unknown };
+    const inner = typeof parsed.error === "object" ? parsed.error?.message : (parsed.error ?? parsed.message);
+    return typeof inner === "string" ? inner : text;
+  } catch {
+    return text;
+  }
+}
+
+/** What the error of a refused request tells of the answer. */
+function errorInfo(error: unknown): ResponseInfo | undefined {
+  const status = statusOf(error);
+  if (status === undefined) return undefined;
+  const { headers, rawResponse, requestID } = error as SdkError;
+  return responseInfo(status, headers ?? rawResponse?.headers, typeof requestID === "string" ? requestID : undefined);
+}
+
+/** The names under which providers send the id of a request. */
+const REQUEST_IDS = ["x-request-id", "request-id", "apim-request-id", "x-goog-request-id", "x-debug-trace-id"];
+
+/** @param headers a `Headers`, or a record of them; anything else is none */
+export function responseInfo(status: number | undefined, headers: unknown, requestId?: string | null): ResponseInfo {
+  const all: Record<string, string> = Object.create(null) as Record<string, string>;
+  const rateLimits: Record<string, string> = Object.create(null) as Record<string, string>;
+  for (const [written, value] of entriesOf(headers)) {
+    const name = written.toLowerCase();
+    if (typeof value !== "string" || name === "set-cookie") continue;
+    all[name] = value;
+    if (name.includes("ratelimit") || name.includes("rate-limit") || name.startsWith("retry-after"))
+      rateLimits[name] = value;
+  }
+  const found = REQUEST_IDS.map((name) => all[name]).find((value) => value !== undefined);
+  return { status, requestId: requestId ?? found, headers: { ...all }, rateLimits: { ...rateLimits } };
+}
+
+function entriesOf(headers: unknown): Iterable<[string, unknown]> {
+  if (typeof headers !== "object" || headers === null) return [];
+  // By shape: SDKs bring a `Headers` of their own.
+  const { entries } = headers as { entries?: unknown };
+  return typeof entries === "function" ? (headers as Headers).entries() : Object.entries(headers);
+}

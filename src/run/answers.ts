@@ -1,0 +1,166 @@
+import { ToolError } from "../errors.ts";
+import type { ResultImage } from "../model.ts";
+import { storeKey, type Store } from "../store/store.ts";
+import { isConflict } from "./errors.ts";
+import type { CallRecord } from "./format.ts";
+import type { ToolResultInput } from "./types.ts";
+
+/** The end of an external call. */
+export interface Answer {
+  readonly toolCallId: string;
+  readonly at: number;
+  readonly result?: unknown;
+  readonly error?: string;
+  readonly images?: readonly ResultImage[];
+  /** Nobody has answered in time. */
+  readonly expired?: true;
+}
+
+/**
+ * The results that were handed in for the external calls of one turn, in the order in which they came:
+ *
+ * ```
+ * run-answer/<conversation>/<turn>/00000000  [{ toolCallId, result }, { toolCallId, error }]
+ * run-answer/<conversation>/<turn>/00000001  [{ toolCallId, result }]
+ * ```
+ *
+ * Whoever hands in writes the next row, and only if nobody else has: so each result is taken once, all of one resume or
+ * none, and no lease is needed, for a run may go on at one process while results arrive at another.
+ */
+export class Answers {
+  readonly #store: Store;
+  readonly #prefix: string;
+
+  constructor(store: Store, conversationId: string, turnId: string) {
+    this.#store = store;
+    this.#prefix = storeKey("run-answer", conversationId, turnId);
+  }
+
+  async read(): Promise<Map<string, Answer>> {
+    return (await this.#read()).answers;
+  }
+
+  /**
+   * Takes results, all or none.
+   *
+   * @param calls the external calls that are open
+   * @throws ToolError `already_answered`, `unknown_call`
+   */
+  async add(answers: readonly Answer[], calls: readonly CallRecord[]): Promise<void> {
+    for (;;) {
+      const known = await this.#read();
+      for (const { toolCallId } of answers) refuse(toolCallId, known.answers, calls);
+      try {
+        await this.#store.put(`${this.#prefix}/${String(known.rows).padStart(8, "0")}`, answers, {
+          expectedVersion: 0,
+        });
+        return;
+      } catch (error) {
+        // Somebody else was faster: with other results, or with these.
+        if (!isConflict(error)) throw error;
+      }
+    }
+  }
+
+  /** Refuses what {@link add} would refuse. */
+  async check(answers: readonly Answer[], calls: readonly CallRecord[]): Promise<void> {
+    const known = await this.read();
+    for (const { toolCallId } of answers) refuse(toolCallId, known, calls);
+  }
+
+  /** Ends the calls whose time is over; a result that arrives at the same moment wins, or comes too late. */
+  async expire(calls: readonly CallRecord[]): Promise<void> {
+    const now = Date.now();
+    for (const { invocationId, expiresAt = Infinity } of calls) {
+      if (expiresAt > now) continue;
+      try {
+        await this.add([{ toolCallId: invocationId, at: now, expired: true }], calls);
+      } catch (error) {
+        if (!(error instanceof ToolError) || error.code !== "already_answered") throw error;
+      }
+    }
+  }
+
+  /** Calls the listener when a result was handed in. */
+  watch(listener: () => void): Promise<() => Promise<void>> {
+    return this.#store.subscribe(`${this.#prefix}/`, listener);
+  }
+
+  async #read(): Promise<{ rows: number; answers: Map<string, Answer> }> {
+    const entries = await this.#store.list<Answer[]>(`${this.#prefix}/`);
+    const answers = new Map(entries.flatMap(({ value }) => value).map((answer) => [answer.toolCallId, answer]));
+    return { rows: entries.length, answers };
+  }
+}
+
+function refuse(id: string, answers: ReadonlyMap<string, Answer>, calls: readonly CallRecord[]): void {
+  const given = answers.get(id);
+  if (given !== undefined) throw alreadyAnswered(id, given.expired);
+  if (calls.some(({ invocationId }) => invocationId === id)) return;
+  const open = calls.map(({ invocationId }) => invocationId).filter((known) => !answers.has(known));
+  throw new ToolError(
+    "unknown_call",
+    `No call ${JSON.stringify(id)} waits for a result${open.length === 0 ? "" : `; waiting are ${open.join(", ")}`}. Results go by the id in pendingToolCalls. Nothing was changed.`,
+  );
+}
+
+export function alreadyAnswered(id: string, isExpired = false): ToolError {
+  const what = isExpired ? "its time was over before" : "it was handed in before";
+  return new ToolError(
+    "already_answered",
+    `Call ${id} has its result: ${what}, and the first one counts. Nothing was changed.`,
+  );
+}
+
+/**
+ * Checks what the caller hands in, and takes a copy.
+ *
+ * @throws ToolError `invalid_result`
+ */
+export function answersOf(inputs: readonly ToolResultInput[], check: (input: ToolResultInput) => string | undefined) {
+  if (!Array.isArray(inputs)) throw invalid("toolResults", "a list", inputs);
+  const seen = new Set<string>();
+  return inputs.map((input: ToolResultInput): Answer => {
+    if (typeof input !== "object" || input === null) throw invalid("a tool result", "an object", input);
+    const { toolCallId, result, error, images } = input;
+    if (typeof toolCallId !== "string") throw invalid("toolCallId", "a text", toolCallId);
+    if (seen.has(toolCallId)) {
+      throw new ToolError("already_answered", `Call ${toolCallId} has two results at once. Nothing was changed.`);
+    }
+    seen.add(toolCallId);
+    if (error !== undefined && typeof error !== "string") throw invalid(`the error of ${toolCallId}`, "a text", error);
+    if ((result === undefined) === (error === undefined)) {
+      throw new ToolError(
+        "invalid_result",
+        `The result of ${toolCallId} has ${result === undefined ? "neither" : "both"} of result and error; expected one. For nothing at all give result: null. Nothing was changed.`,
+      );
+    }
+    const wrong = check(input);
+    if (wrong !== undefined) {
+      throw new ToolError("invalid_result", `The result of ${toolCallId} does not fit: ${wrong}. Nothing was changed.`);
+    }
+    return {
+      toolCallId,
+      at: Date.now(),
+      ...(error === undefined ? { result: jsonOf(result, toolCallId) } : { error }),
+      ...(images !== undefined && { images }),
+    };
+  });
+}
+
+function jsonOf(value: unknown, id: string): unknown {
+  try {
+    const text = JSON.stringify(value) as string | undefined;
+    if (text !== undefined) return JSON.parse(text) as unknown;
+  } catch {
+    // A cycle, a bigint: told below.
+  }
+  throw new ToolError("invalid_result", `The result of ${id} is nothing that JSON can say. Nothing was changed.`);
+}
+
+function invalid(what: string, expected: string, got: unknown): ToolError {
+  return new ToolError(
+    "invalid_result",
+    `${what} is ${expected}, got ${got === null ? "null" : typeof got}. Nothing was changed.`,
+  );
+}

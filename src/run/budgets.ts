@@ -1,0 +1,71 @@
+import { ToolError } from "../errors.ts";
+
+/** Bounds of one `run()`; every `resume()` after one was reached gives as much again. All optional. */
+export interface Budgets {
+  /** Calls that are executed, here or by the caller. */
+  readonly maxCalls?: number;
+  /** Tokens in and out, as the provider counts them. */
+  readonly maxTokens?: number;
+  /** Time that the run is worked on, in milliseconds. What it waits for results and approvals does not count. */
+  readonly maxMs?: number;
+}
+
+/** What was used. */
+export interface BudgetUse {
+  /** Turns of the model. */
+  readonly steps: number;
+  readonly calls: number;
+  readonly tokens: number;
+  readonly activeMs: number;
+}
+
+export const NOTHING_USED: BudgetUse = { steps: 0, calls: 0, tokens: 0, activeMs: 0 };
+
+export function addUse(a: BudgetUse, b: Partial<BudgetUse>): BudgetUse {
+  const { steps = 0, calls = 0, tokens = 0, activeMs = 0 } = b;
+  return { steps: a.steps + steps, calls: a.calls + calls, tokens: a.tokens + tokens, activeMs: a.activeMs + activeMs };
+}
+
+/** Since the run began, or since it was resumed after a limit. */
+export function usedSince(used: BudgetUse, lifted: BudgetUse): BudgetUse {
+  const { steps, calls, tokens, activeMs } = lifted;
+  return addUse(used, { steps: -steps, calls: -calls, tokens: -tokens, activeMs: -activeMs });
+}
+
+/** All limits of a run. */
+export interface Limits extends Budgets {
+  readonly maxSteps: number;
+}
+
+/** Whether the calls of a turn are more than are left. */
+export function tooManyCalls(used: BudgetUse, { maxCalls = Infinity }: Limits, calls: number): ToolError | undefined {
+  const total = used.calls + calls;
+  return calls > 0 && total > maxCalls ? exceeded(`${total} calls of at most ${maxCalls} (maxCalls)`) : undefined;
+}
+
+/** Whether something is used up before a turn. */
+export function overBudget(
+  used: BudgetUse,
+  { maxSteps, maxTokens = Infinity, maxMs = Infinity }: Limits,
+): ToolError | undefined {
+  if (used.steps >= maxSteps) {
+    return new ToolError(
+      "max_steps",
+      `The run has had ${used.steps} turns of at most ${maxSteps} (maxSteps), and the model still calls tools. resume() gives it as many again.`,
+    );
+  }
+  if (used.tokens >= maxTokens) return exceeded(`${used.tokens} tokens of at most ${maxTokens} (maxTokens)`);
+  if (used.activeMs >= maxMs) return exceeded(`${used.activeMs} ms of at most ${maxMs} (maxMs)`);
+  return undefined;
+}
+
+function exceeded(what: string): ToolError {
+  return new ToolError("budget_exceeded", `The run would have ${what}. resume() gives it as much again.`);
+}
+
+/** @throws TypeError */
+export function checkLimits(limits: Limits): void {
+  for (const [name, value] of Object.entries(limits)) {
+    if (typeof value !== "number" || !(value > 0)) throw new TypeError(`${name} is a number above 0, got ${value}.`);
+  }
+}

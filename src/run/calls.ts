@@ -1,0 +1,123 @@
+import { ToolCallError, type FailedCall, type ToolErrorCode } from "../errors.ts";
+import type { Model } from "../model.ts";
+import { jsonSchema } from "../schema/index.ts";
+import { ToolBuffer } from "../stream/buffer.ts";
+import type { Turn } from "../stream/events.ts";
+import type { ToolRegistry } from "../tool/registry.ts";
+import { defineTool, type Tool } from "../tool/tool.ts";
+import { ToolUse } from "../tool/use.ts";
+import type { Answer } from "./answers.ts";
+import type { CallRecord, CallStatus, OutcomeRecord } from "./format.ts";
+
+/** How one call came out: for the model, and for the record. */
+export interface Settled {
+  readonly record: OutcomeRecord;
+  /** With its result or error. */
+  readonly outcome: ToolUse | ToolCallError;
+}
+
+/**
+ * The call as it can be executed, from its record: its arguments are read, mended and validated again as they were when
+ * they came, so that a handler gets the same in every process.
+ */
+export function useOf(call: CallRecord, tools: ToolRegistry): ToolUse | ToolCallError {
+  const tool = tools.get(call.name ?? "");
+  if (tool === undefined) {
+    const message = `The outcome of the call of ${call.name} is unknown: there is no tool of that name any more.`;
+    return new ToolCallError("unknown_tool", message, failedCall(call));
+  }
+  const limits = { maxArgumentsLength: call.argsText.length + 1, maxDepth: 10_000 };
+  // The policy is that of then: what was mended then is mended now, by the same rules.
+  const buffer = new ToolBuffer([tool], { limits, ...(call.input !== undefined && { repair: "coerce" as const }) });
+  const chunk = { id: call.id, name: tool.name, argsTextDelta: call.argsText, done: true, metadata: call.metadata };
+  const read = [buffer.append(chunk), ...buffer.end("tool-use")].find((outcome) => outcome !== undefined);
+  if (read instanceof ToolUse) {
+    return new ToolUse({ ...failedCall(call), name: tool.name, tool, input: read.input, repairs: read.repairs });
+  }
+  const message = `The call of ${call.name} can not be executed any more: ${read?.message ?? "it can not be read"}`;
+  return new ToolCallError(read?.code ?? "invalid_input", message, failedCall(call));
+}
+
+/**
+ * A call that refers to the results of others, with these filled in.
+ *
+ * @param settled the calls before it
+ */
+export function resolved(call: CallRecord, use: ToolUse, settled: Iterable<Settled>, model: Model): ToolUse | Settled {
+  const results = new Map<number, unknown>();
+  for (const { outcome } of settled) {
+    const { step } = outcome instanceof ToolUse ? outcome.metadata : {};
+    if (typeof step === "number" && outcome instanceof ToolUse && outcome.state === "done") {
+      results.set(step, outcome.result);
+    }
+  }
+  try {
+    if (model.resolve !== undefined) return model.resolve(use, results);
+  } catch (error) {
+    if (error instanceof ToolCallError) return failure(call, "invalid", error.code, error.message);
+    throw error;
+  }
+  const message = `The call of ${call.name} was not executed: it refers to the result of another call, which nobody here can fill in.`;
+  return failure(call, "invalid", "unresolved", message);
+}
+
+/** A call that can not be executed, as it is told to the model. */
+export function invalidCall(call: CallRecord): Settled {
+  const { code, message } = call.error!;
+  return failure(call, "invalid", code as ToolErrorCode, message);
+}
+
+/** A call that is given up: nothing was executed, and nothing will be. */
+export function canceledCall(call: CallRecord): Settled {
+  const message = `The call of ${call.name} was not executed: the conversation went on without it.`;
+  return failure(call, "canceled", "aborted", message);
+}
+
+/** A call that was handed out, and of which nobody has said anything since. */
+export function unknownCall(call: CallRecord): Settled {
+  const message = `The outcome of the call of ${call.name} is unknown: it was begun, and the conversation went on without its result.`;
+  return failure(call, "unknown", "outcome_unknown", message);
+}
+
+/** What the caller handed in for an external call. */
+export function answeredCall(call: CallRecord, answer: Answer, tools: ToolRegistry, model: Model): Settled {
+  const { result, error, images = [], at, expired } = answer;
+  if (expired === true) {
+    const message = `The call of ${call.name} got no result in time; whether it was executed is unknown.`;
+    return failure(call, "expired", "timeout", message, at);
+  }
+  if (error !== undefined) return failure(call, "failed", "execution_failed", `Tool ${call.name} failed: ${error}`, at);
+  const tool = tools.get(call.name!) ?? placeholder(call.name!);
+  const use = new ToolUse({ ...failedCall(call), name: call.name!, tool, input: call.input, repairs: [] });
+  use.provideResult(images.length === 0 ? result : model.imageResult!(result, images));
+  return { record: { invocationId: call.invocationId, status: "completed", at }, outcome: use };
+}
+
+export function failure(
+  call: CallRecord,
+  status: CallStatus,
+  code: ToolErrorCode,
+  message: string,
+  at = Date.now(),
+): Settled {
+  return {
+    record: { invocationId: call.invocationId, status, message, at },
+    outcome: new ToolCallError(code, message, failedCall(call)),
+  };
+}
+
+/** One result for every call, in call order, as the provider wants them: what the adapter makes of a whole turn. */
+export function resultMessages(model: Model, settled: readonly Settled[]): unknown[] {
+  const calls = settled.map(({ outcome }) => ({ id: outcome.id, invocationId: outcome.invocationId, outcome }));
+  return model.adapter.toolResults({ calls } as unknown as Turn);
+}
+
+function failedCall(call: CallRecord): FailedCall {
+  const { invocationId, id, name, argsText, input, turnIndex, position, metadata = {} } = call;
+  return { invocationId, id, name, argsText, input, turnIndex, position, metadata };
+}
+
+/** For a result whose tool is not known any more: it happened, and the model hears of it. */
+function placeholder(name: string): Tool {
+  return defineTool({ name, inputSchema: jsonSchema({}) });
+}

@@ -1,0 +1,284 @@
+import { ToolError } from "../errors.ts";
+import { storeKey, type Store, type StoreEntry } from "../store/store.ts";
+import { NOTHING_USED } from "./budgets.ts";
+import { busy, isConflict } from "./errors.ts";
+import { damaged, readHead, readRow, VERSION, type Head, type Row, type RunLease } from "./format.ts";
+
+/** A run as it is stored. */
+export interface StoredRun {
+  readonly entry: StoreEntry<Head>;
+  readonly head: Head;
+  readonly rows: readonly Row[];
+}
+
+/** What of a head a step may change. */
+export type HeadChange = Partial<
+  Pick<Head, "status" | "used" | "lifted" | "liftedRows" | "pending" | "error" | "runId" | "startedAt">
+>;
+
+/**
+ * Reads a run with all its rows.
+ *
+ * @throws ToolError `invalid_checkpoint`, `checkpoint_newer`, `store_failed`
+ */
+export async function readRun(store: Store, conversationId: string): Promise<StoredRun | undefined> {
+  for (;;) {
+    const entry = await readHeadEntry(store, conversationId);
+    if (entry === undefined) return undefined;
+    const rows = await readRows(store, conversationId, entry.value.rows);
+    if (rows !== undefined) {
+      checkIds(rows, entry.value);
+      return { entry, head: entry.value, rows };
+    }
+    // Rows that the head counts are never written again: fewer of them means that all of it is gone.
+    const now = await store.get(headKey(conversationId));
+    if (now?.version === entry.version) throw damaged(conversationId, "rows are missing");
+  }
+}
+
+export async function readHeadEntry(store: Store, conversationId: string): Promise<StoreEntry<Head> | undefined> {
+  const entry = await store.get(headKey(conversationId));
+  return entry && { ...entry, value: readHead(entry.value, conversationId) };
+}
+
+async function readRows(store: Store, conversationId: string, count: number): Promise<Row[] | undefined> {
+  if (count === 0) return [];
+  const entries = await store.list(`${storeKey("run-row", conversationId)}/`, { limit: count });
+  if (entries.length < count) return undefined;
+  const rows = entries.map(({ key, value }, index) => {
+    if (key !== rowKey(conversationId, index)) throw damaged(conversationId, `row ${index} is missing`);
+    return readRow(value, conversationId, index);
+  });
+  checkOrder(rows, conversationId);
+  return rows;
+}
+
+/** Calls are answered by the row behind them: all of them, and no others. */
+function checkOrder(rows: readonly Row[], conversationId: string): void {
+  for (const [index, row] of rows.entries()) {
+    const before = rows[index - 1];
+    const calls = before?.kind === "turn" ? before.calls : [];
+    const isAnswered = row.kind === "results" && row.outcomes.length > 0;
+    const fits = isAnswered
+      ? row.outcomes.length === calls.length &&
+        row.outcomes.every(({ invocationId }, at) => invocationId === calls[at]!.invocationId)
+      : calls.length === 0 && row.kind !== "results";
+    if (!fits) throw damaged(conversationId, `row ${index} does not fit the one before`);
+  }
+}
+
+/** What was executed is on record under the ids of run and call: with others it would be executed again. */
+function checkIds(rows: readonly Row[], { conversationId, runId }: Head): void {
+  let run: string | undefined;
+  for (const [index, row] of rows.entries()) {
+    if (row.kind === "input") run = row.runId;
+    if (row.kind !== "turn") continue;
+    const isOwn = row.turnId.startsWith(`${run}-`);
+    if (isOwn && row.calls.every(({ invocationId }) => invocationId.startsWith(`${row.turnId}-`))) continue;
+    throw damaged(conversationId, `the ids of row ${index}`);
+  }
+  if (rows.length > 0 && run !== runId) throw damaged(conversationId, "the id of its run");
+}
+
+export function headKey(conversationId: string): string {
+  return storeKey("run", conversationId);
+}
+
+function rowKey(conversationId: string, index: number): string {
+  return storeKey("run-row", conversationId, String(index).padStart(8, "0"));
+}
+
+/**
+ * A run that this process works on. Only one does at a time: each write of the head says which version it was made from,
+ * so whoever lost the lease (by sleeping too long, say) can not write any more.
+ */
+export class Checkpoint {
+  readonly rows: Row[];
+  /** Fires when another process has taken over. */
+  readonly lost: AbortSignal;
+  readonly #store: Store;
+  readonly #leaseMs: number;
+  readonly #lost = new AbortController();
+  #head: Head;
+  #version: number;
+  #last: Promise<unknown> = Promise.resolve();
+  #beat: ReturnType<typeof setInterval> | undefined;
+
+  private constructor(store: Store, leaseMs: number, entry: StoreEntry<Head>, rows: Row[]) {
+    this.#store = store;
+    this.#leaseMs = leaseMs;
+    this.#head = entry.value;
+    this.#version = entry.version;
+    this.rows = rows;
+    this.lost = this.#lost.signal;
+    this.#beat = setInterval(() => void this.commit({}).catch(() => {}), leaseMs / 3);
+    (this.#beat as { unref?: () => void }).unref?.();
+  }
+
+  /**
+   * Begins a conversation.
+   *
+   * @throws ToolError `run_busy` when another process has begun it at the same moment
+   */
+  static async create(
+    store: Store,
+    leaseMs: number,
+    { conversationId, runId, wire }: Pick<Head, "conversationId" | "runId" | "wire">,
+  ): Promise<Checkpoint> {
+    const now = Date.now();
+    const head: Head = {
+      version: VERSION,
+      conversationId,
+      runId,
+      wire,
+      status: "running",
+      rows: 0,
+      epoch: 1,
+      lease: newLease(leaseMs),
+      startedAt: now,
+      updatedAt: now,
+      used: NOTHING_USED,
+      lifted: NOTHING_USED,
+      liftedRows: 0,
+      pending: [],
+      error: null,
+    };
+    try {
+      const entry = await store.put(headKey(conversationId), head, { expectedVersion: 0 });
+      return new Checkpoint(store, leaseMs, entry, []);
+    } catch (error) {
+      throw isConflict(error) ? busy(conversationId) : error;
+    }
+  }
+
+  /**
+   * Takes a stored run, in the state in which it was read.
+   *
+   * @throws ToolError `run_busy` when another process works on it, or was faster
+   */
+  static async take(store: Store, leaseMs: number, { entry, head, rows }: StoredRun): Promise<Checkpoint> {
+    if (isHeld(head)) throw busy(head.conversationId);
+    const taken: Head = {
+      ...head,
+      status: "running",
+      epoch: head.epoch + 1,
+      lease: newLease(leaseMs),
+      updatedAt: Date.now(),
+    };
+    try {
+      const now = await store.put(entry.key, taken, { expectedVersion: entry.version });
+      return new Checkpoint(store, leaseMs, now, [...rows]);
+    } catch (error) {
+      throw isConflict(error) ? busy(head.conversationId) : error;
+    }
+  }
+
+  get head(): Head {
+    return this.#head;
+  }
+
+  /** Adds a row, and says so in the head. @throws ToolError `lease_lost`, `store_failed` */
+  append(row: Row, change: HeadChange = {}): Promise<void> {
+    return this.#queue(async () => {
+      await this.#putRow(row);
+      await this.#putHead({ ...this.#head, ...change, rows: this.#head.rows + 1 });
+      this.rows.push(row);
+    });
+  }
+
+  /** Changes the head, and makes the lease last longer. @throws ToolError `lease_lost`, `store_failed` */
+  commit(change: HeadChange): Promise<void> {
+    return this.#queue(() => this.#putHead({ ...this.#head, ...change }));
+  }
+
+  /** Gives the run back. @throws ToolError `lease_lost`, `store_failed` */
+  async release(change: HeadChange): Promise<void> {
+    clearInterval(this.#beat);
+    await this.#queue(() => this.#putHead({ ...this.#head, ...change, lease: null }));
+  }
+
+  /** Nothing is written any more; the lease ends by itself. */
+  abandon(): void {
+    clearInterval(this.#beat);
+    this.#lost.abort();
+  }
+
+  #queue(write: () => Promise<void>): Promise<void> {
+    const written = this.#last.then(() => {
+      if (this.#lost.signal.aborted) throw this.#isLost();
+      return write();
+    });
+    this.#last = written.catch(() => {});
+    return written;
+  }
+
+  async #putHead(head: Head): Promise<void> {
+    const { lease } = head;
+    const next: Head = {
+      ...head,
+      lease: lease && { ...lease, until: Date.now() + this.#leaseMs },
+      updatedAt: Date.now(),
+    };
+    try {
+      const { version } = await this.#store.put(headKey(head.conversationId), next, { expectedVersion: this.#version });
+      this.#head = next;
+      this.#version = version;
+    } catch (error) {
+      if (!isConflict(error)) await this.#wasWritten(next, error);
+      else {
+        this.abandon();
+        throw this.#isLost(error);
+      }
+    }
+  }
+
+  /** A store that failed may have written. Reading tells; if it can not be read either, nobody knows. */
+  async #wasWritten(next: Head, error: unknown): Promise<void> {
+    const stored = await this.#store.get<Head>(headKey(next.conversationId));
+    if (stored === undefined || JSON.stringify(stored.value) !== JSON.stringify(next)) throw error;
+    this.#head = next;
+    this.#version = stored.version;
+  }
+
+  /**
+   * What stands there already is of a process that died between row and head, or has lost its lease: it does not count,
+   * and is written over. That the head is still ours is known when the row's version is not.
+   */
+  async #putRow(row: Row): Promise<void> {
+    const { conversationId, rows } = this.#head;
+    const key = rowKey(conversationId, rows);
+    let expectedVersion = 0;
+    for (let tries = 0; ; tries++) {
+      try {
+        await this.#store.put(key, row, { expectedVersion });
+        return;
+      } catch (error) {
+        if (!isConflict(error) || tries >= MAX_TRIES) throw error;
+        expectedVersion = (await this.#store.get(key))?.version ?? 0;
+        const head = await this.#store.get(headKey(conversationId));
+        if (head?.version === this.#version) continue;
+        this.abandon();
+        throw this.#isLost(error);
+      }
+    }
+  }
+
+  #isLost(cause?: unknown): ToolError {
+    return new ToolError(
+      "lease_lost",
+      `Another process has taken over the run of conversation ${this.#head.conversationId}: this one did not renew its lease of ${this.#leaseMs} ms in time. Nothing more was written.`,
+      { cause },
+    );
+  }
+}
+
+const MAX_TRIES = 10;
+
+/** Whether somebody works on the run now. */
+export function isHeld({ lease }: Head): boolean {
+  return lease !== null && lease.until > Date.now();
+}
+
+function newLease(leaseMs: number): RunLease {
+  return { owner: crypto.randomUUID(), until: Date.now() + leaseMs };
+}

@@ -1,0 +1,25 @@
+import type { Approvals } from "../execute/approvals/types.ts";
+import type { ToolExecutor } from "../execute/executor.ts";
+import type { Model } from "../model.ts";
+import type { Store } from "../store/store.ts";
+import type { ToolRegistry } from "../tool/registry.ts";
+import type { Limits } from "./budgets.ts";
+import type { RunEvent } from "./types.ts";
+import type { ValidateResults } from "./validate-results.ts";
+
+/** What the parts of an orchestrator share. */
+export interface RunDeps {
+  readonly model: Model;
+  readonly tools: ToolRegistry;
+  readonly store: Store;
+  readonly executor: ToolExecutor;
+  readonly approvals: Approvals | undefined;
+  readonly limits: Limits;
+  readonly maxCutTurns: number;
+  readonly validateResults: ValidateResults;
+  readonly trim: ((messages: readonly any[]) => readonly any[] | Promise<readonly any[]>) | undefined;
+  readonly leaseMs: number;
+}
+
+/** Where the events of a run go. A promise is one of room for more. */
+export type Emit = (event: RunEvent) => void | Promise<void>;

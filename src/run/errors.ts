@@ -1,0 +1,38 @@
+import { isToolError, ToolError } from "../errors.ts";
+
+export function unknownRun(conversationId: string): ToolError {
+  return new ToolError(
+    "unknown_run",
+    `There is no conversation ${JSON.stringify(conversationId)} in this store. Begin it with run().`,
+  );
+}
+
+export function runOpen(conversationId: string): ToolError {
+  return new ToolError(
+    "run_open",
+    `Conversation ${conversationId} has calls without a result. Bring them with resume(), or give them up with whenOpen: "cancel". Nothing was changed.`,
+  );
+}
+
+export function busy(conversationId: string): ToolError {
+  return new ToolError(
+    "run_busy",
+    `Another process, or another call, works on conversation ${conversationId} now. Nothing was changed. Hand results in with provideToolResult(), or try again when it is done.`,
+  );
+}
+
+export function notWaiting(conversationId: string): ToolError {
+  return new ToolError(
+    "not_waiting",
+    `The run of conversation ${conversationId} is completed: there is nothing to resume. Say more with run().`,
+  );
+}
+
+export function isBusy(error: unknown): boolean {
+  return isToolError(error) && error.code === "run_busy";
+}
+
+/** A write lost against another one. */
+export function isConflict(error: unknown): boolean {
+  return isToolError(error) && error.code === "version_conflict";
+}

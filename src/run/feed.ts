@@ -1,0 +1,48 @@
+import type { ToolExecutor } from "../execute/executor.ts";
+import type { ToolEvent } from "../execute/events.ts";
+import { storeKey, type Store } from "../store/store.ts";
+
+/** The executor's events of one run while they happen, in order, each once. */
+export interface Feed {
+  /** Tells what was not told yet. */
+  flush(): Promise<void>;
+  end(): Promise<void>;
+}
+
+/**
+ * Follows the events of a run in the store, whichever process makes them. Several changes may be told as one, so that
+ * each is a reason to read what is behind the last number.
+ */
+export async function followEvents(
+  store: Store,
+  executor: ToolExecutor,
+  runId: string,
+  tell: (event: ToolEvent) => void | Promise<void>,
+): Promise<Feed> {
+  let after = (await executor.events(runId)).at(-1)?.seq ?? 0;
+  let reading: Promise<void> = Promise.resolve();
+  let isAsked = false;
+  const read = async () => {
+    isAsked = false;
+    for (const event of await executor.events(runId, { after })) {
+      after = event.seq;
+      await tell(event);
+    }
+  };
+  const flush = () => {
+    if (!isAsked) {
+      isAsked = true;
+      // What can not be read now is read with the next change, or at the end.
+      reading = reading.then(read).catch(() => {});
+    }
+    return reading;
+  };
+  const stop = await store.subscribe(`${storeKey("event", runId)}/`, () => void flush());
+  return {
+    flush,
+    async end() {
+      await stop();
+      await flush();
+    },
+  };
+}

@@ -1,0 +1,18 @@
+export { Orchestrator, type OrchestratorOptions } from "./orchestrator.ts";
+export type { Budgets, BudgetUse } from "./budgets.ts";
+export type { RunStream } from "./run-stream.ts";
+export type { ExecutionTree, TreeNode } from "./tree.ts";
+export type { ValidateResults } from "./validate-results.ts";
+export type {
+  ApprovalInput,
+  OrchestrationResult,
+  PendingToolCall,
+  ResumeOptions,
+  RunContext,
+  RunEvent,
+  RunMetadata,
+  RunOptions,
+  RunStatus,
+  RunSummary,
+  ToolResultInput,
+} from "./types.ts";

@@ -1,0 +1,215 @@
+import type { ToolChoice } from "../adapter.ts";
+import { ToolError } from "../errors.ts";
+import type { ApprovalRequest } from "../execute/approvals/types.ts";
+import type { ExecutionContext } from "../execute/context.ts";
+import { isOffered } from "../execute/gate.ts";
+import { Ledger } from "../execute/ledger.ts";
+import type { ToolUse } from "../tool/use.ts";
+import { Answers } from "./answers.ts";
+import { addUse, overBudget, tooManyCalls, usedSince } from "./budgets.ts";
+import { resultMessages, type Settled } from "./calls.ts";
+import type { Checkpoint } from "./checkpoint.ts";
+import type { Emit, RunDeps } from "./deps.ts";
+import type { CallRecord, Head, OutcomeRecord, Row, TurnRow } from "./format.ts";
+import type { Inbox } from "./inbox.ts";
+import { cutError, cutTurns, executableCalls, latest, openTurn } from "./rows.ts";
+import { isDependent } from "./partition.ts";
+import { cancelCalls, settleCalls, type SettleRequest } from "./settle.ts";
+import { askModel } from "./turn.ts";
+import type { RunContext, RunStatus } from "./types.ts";
+
+/** Why a run stops for now. */
+export interface Stop {
+  readonly status: RunStatus;
+  readonly error?: ToolError;
+  /** The calls that the caller has to execute. */
+  readonly external?: readonly CallRecord[];
+  readonly approvals?: readonly ApprovalRequest[];
+  /** What has come out of the calls of the turn that is open. */
+  readonly outcomes?: readonly OutcomeRecord[];
+}
+
+/** One run at work: turn, calls, turn, calls, until the model calls nothing more or something has to be waited for. */
+export class Loop {
+  readonly #deps: RunDeps;
+  readonly #checkpoint: Checkpoint;
+  readonly #context: RunContext;
+  readonly #tell: Emit;
+  readonly #inbox: Inbox;
+  /** The caller gives up, or another process has taken over. */
+  readonly #signal: AbortSignal;
+  /** The calls of the last turn, as they were read. */
+  #uses: ReadonlyMap<string, ToolUse> = new Map();
+  /** How often in a row a turn was asked for in vain. */
+  #attempt = 0;
+
+  constructor(deps: RunDeps, checkpoint: Checkpoint, context: RunContext, inbox: Inbox, tell: Emit) {
+    this.#deps = deps;
+    this.#checkpoint = checkpoint;
+    this.#context = context;
+    this.#inbox = inbox;
+    this.#tell = tell;
+    const { signal } = context;
+    this.#signal = signal === undefined ? checkpoint.lost : AbortSignal.any([checkpoint.lost, signal]);
+  }
+
+  /** Goes on until it has to stop. */
+  async run(): Promise<Stop> {
+    for (;;) {
+      const { rows } = this.#checkpoint;
+      const last = rows.at(-1)!;
+      if (this.#context.signal?.aborted === true) return aborted(this.#context.signal);
+      const open = openTurn(rows);
+      const isOver = last.kind === "turn" && last.goesOn !== true;
+      const stop =
+        open !== undefined ? await this.#settle(open) : isOver ? COMPLETED : (this.#limit() ?? (await this.#ask(last)));
+      if (stop !== undefined) return stop;
+    }
+  }
+
+  /** Gives up the calls that are open, so that the conversation can go on without them. */
+  async cancelOpen(): Promise<void> {
+    const open = openTurn(this.#checkpoint.rows);
+    if (open !== undefined) await this.#putResults(await cancelCalls(this.#settleRequest(open)), {});
+  }
+
+  /** Executes what can be executed, and waits for nothing. */
+  async #settle(turn: TurnRow): Promise<Stop | undefined> {
+    const calls = executableCalls(turn);
+    const { head } = this.#checkpoint;
+    const error = tooManyCalls(usedSince(head.used, head.lifted), this.#deps.limits, calls);
+    if (error !== undefined) return { status: "error", error };
+    const startedAt = Date.now();
+    const settlement = await settleCalls(this.#settleRequest(turn));
+    const activeMs = Date.now() - startedAt;
+    if (!settlement.isOpen) {
+      await this.#putResults(settlement.settled, { calls, activeMs });
+      return undefined;
+    }
+    const { external, approvals } = settlement;
+    const outcomes = settlement.settled.map(({ record }) => record);
+    await this.#checkpoint.commit({
+      used: addUse(this.#head.used, { activeMs }),
+      pending: external.map(({ invocationId: id, input, metadata }) => ({
+        id,
+        ...(isDependent({ metadata }) && { input }),
+      })),
+    });
+    return {
+      status: external.length > 0 ? "awaiting_tool_results" : "awaiting_approval",
+      external,
+      approvals,
+      outcomes,
+    };
+  }
+
+  /** Whether the model may not be asked again. */
+  #limit(): Stop | undefined {
+    const { rows, head } = this.#checkpoint;
+    const { limits, maxCutTurns } = this.#deps;
+    const recent = rows.slice(head.liftedRows);
+    const error =
+      cutTurns(recent) > maxCutTurns ? cutError(recent) : overBudget(usedSince(head.used, head.lifted), limits);
+    return error && { status: "error", error };
+  }
+
+  /** One turn of the model. */
+  async #ask(last: Row): Promise<Stop | undefined> {
+    const { model, tools, executor, limits, maxCutTurns } = this.#deps;
+    const { rows, head } = this.#checkpoint;
+    const { conversationId, runId, epoch, used } = head;
+    const turnId = `${runId}-${rows.length}-${epoch}-${this.#attempt}`;
+    const turn = rows.filter(({ kind }) => kind === "turn").length;
+    const behavior = latest(rows, "behavior");
+    let left = (limits.maxCalls ?? Infinity) - usedSince(used, head.lifted).calls;
+    await this.#tell({ type: "turn.started", turn, attempt: this.#attempt });
+    const asked = await askModel({
+      model,
+      messages: await this.#messages(),
+      tools: tools.tools().filter((tool) => isOffered(tool, behavior)),
+      instructions: latest(rows, "instructions"),
+      toolChoice: last.kind === "input" ? (last.toolChoice as ToolChoice | undefined) : undefined,
+      signal: this.#signal,
+      turnId,
+      emit: this.#tell,
+      // Its outcome is on the executor's record: whoever settles the calls of the turn finds it there.
+      onRead: (use) => left-- > 0 && executor.execute(use, this.#executionContext()).catch(() => {}),
+      onExternal: (use) => this.#inbox.note(conversationId, turnId, use),
+    });
+    const { row, error, hasBegun } = asked;
+    const use = addUse(used, { steps: 1, tokens: row.usage?.totalTokens ?? 0, activeMs: row.durationMs });
+    // A turn that is not stored is none: who has answered a call of it has answered one that nobody will ask about.
+    const isNone = error?.code === "aborted" || (error !== undefined && row.calls.length === 0);
+    if (isNone) this.#inbox.forget(conversationId);
+    if (error?.code === "aborted") {
+      await this.#checkpoint.commit({ used: use });
+      return aborted(this.#signal);
+    }
+    if (isNone) {
+      // Without calls there is nothing that the model would have to hear of.
+      await this.#checkpoint.commit({ used: use });
+      if (!hasBegun || ++this.#attempt > maxCutTurns) return { status: "error", error };
+      await this.#tell({ type: "turn.retried", turn, error });
+      return undefined;
+    }
+    this.#attempt = 0;
+    this.#uses = asked.uses;
+    await this.#checkpoint.append(row, { used: use, pending: [] });
+    this.#inbox.forget(conversationId);
+    return undefined;
+  }
+
+  /** What goes to the model: at the last moment before it does, every call has its result. */
+  async #messages(): Promise<unknown[]> {
+    const { trim, model } = this.#deps;
+    const all = this.#checkpoint.rows.flatMap(({ messages }) => messages);
+    return model.pair((await trim?.(all)) ?? all);
+  }
+
+  async #putResults(settled: readonly Settled[], used: { calls?: number; activeMs?: number }): Promise<void> {
+    const row: Row = {
+      kind: "results",
+      at: Date.now(),
+      messages: resultMessages(this.#deps.model, settled),
+      outcomes: settled.map(({ record }) => record),
+    };
+    await this.#checkpoint.append(row, { used: addUse(this.#head.used, used), pending: [] });
+  }
+
+  get #head(): Head {
+    return this.#checkpoint.head;
+  }
+
+  #settleRequest(turn: TurnRow): SettleRequest {
+    const { model, tools, executor, store } = this.#deps;
+    const answers = new Answers(store, this.#head.conversationId, turn.turnId);
+    return {
+      turn,
+      uses: this.#uses,
+      ledger: new Ledger(store),
+      model,
+      tools,
+      executor,
+      answers,
+      context: this.#executionContext(),
+    };
+  }
+
+  #executionContext(): ExecutionContext {
+    const { principal, requestId, context } = this.#context;
+    const { runId, conversationId } = this.#head;
+    const behavior = latest(this.#checkpoint.rows, "behavior");
+    const signal = this.#signal;
+    return { ...context, runId, conversationId, behavior, principal, requestId, signal, waitForApproval: false };
+  }
+}
+
+const COMPLETED: Stop = { status: "completed" };
+
+function aborted(signal: AbortSignal): Stop {
+  const cause: unknown = signal.reason;
+  return {
+    status: "error",
+    error: new ToolError("aborted", "The run was aborted. resume() goes on with it.", { cause }),
+  };
+}

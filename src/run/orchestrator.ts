@@ -1,0 +1,394 @@
+import { isToolError, ToolError } from "../errors.ts";
+import type { Approvals } from "../execute/approvals/types.ts";
+import { ToolExecutor } from "../execute/executor.ts";
+import type { Model } from "../model.ts";
+import type { Store } from "../store/store.ts";
+import { ToolRegistry } from "../tool/registry.ts";
+import type { ToolSource } from "../tool/tool-set.ts";
+import { checkLimits, NOTHING_USED, type Budgets } from "./budgets.ts";
+import { Checkpoint, isHeld, readRun, type StoredRun } from "./checkpoint.ts";
+import type { Emit, RunDeps } from "./deps.ts";
+import { busy, isBusy, notWaiting, runOpen, unknownRun } from "./errors.ts";
+import { followEvents } from "./feed.ts";
+import { readHead, type InputRow } from "./format.ts";
+import { Inbox } from "./inbox.ts";
+import { Loop } from "./loop.ts";
+import { resultOf, storedStop } from "./result.ts";
+import { openTurn } from "./rows.ts";
+import { openStream, type RunStream } from "./run-stream.ts";
+import type {
+  ApprovalInput,
+  OrchestrationResult,
+  ResumeOptions,
+  RunContext,
+  RunEvent,
+  RunOptions,
+  RunSummary,
+  ToolResultInput,
+} from "./types.ts";
+import type { ValidateResults } from "./validate-results.ts";
+import { seeThrough, waitForRelease } from "./wait.ts";
+
+export interface OrchestratorOptions<Message = any> {
+  readonly model: Model<Message>;
+  /** The tools that are offered; the modes of a `ToolRegistry` hold. Default: none. */
+  readonly tools?: ToolSource;
+  /** Where runs are kept. Processes that share it share the runs. */
+  readonly store: Store;
+  /** Runs the internal tools. Default: one over `tools`, `store` and `approvals`. */
+  readonly executor?: ToolExecutor;
+  /** Who is asked: what the executor was made with, if one is given. */
+  readonly approvals?: Approvals;
+  /** Turns of one run. Default 32. A `resume()` after the limit gives as many again. */
+  readonly maxSteps?: number;
+  readonly budgets?: Budgets;
+  /** How often in a row a turn may be cut (by its length, by the connection) and asked for again. Default 2. */
+  readonly maxCutTurns?: number;
+  /** Whether results that are handed in are checked. Default `true`: against the tool's `outputSchema`. */
+  readonly validateResults?: ValidateResults;
+  /** What is sent of a long conversation. Calls and results are paired again behind it. Stored is all of it. */
+  readonly trim?: (messages: readonly Message[]) => readonly Message[] | Promise<readonly Message[]>;
+  /** Hears everything. What it throws changes nothing. */
+  readonly onEvent?: (event: RunEvent, conversationId: string) => unknown;
+  /** After so many milliseconds without a sign a process is taken for dead, and another may take the run. Default 30 s. */
+  readonly leaseMs?: number;
+}
+
+/**
+ * The loop of an agent: asks the model, executes what it calls here, hands the rest to the caller, and goes on when the
+ * results are in; in minutes or days, in this process or another. Every step is stored before and after.
+ *
+ * @example
+ * const orchestrator = new Orchestrator({ model: openaiChat.model(new OpenAI(), { model: "gpt-5-mini" }), tools, store });
+ * let result = await orchestrator.run({ conversationId: "c1", input: "Open the report." });
+ * while (result.status === "awaiting_tool_results") {
+ *   const toolResults = await Promise.all(result.pendingToolCalls.map(executeInTheEditor));
+ *   result = await orchestrator.resume("c1", { toolResults });
+ * }
+ */
+export class Orchestrator<Message = any> {
+  readonly #deps: RunDeps;
+  readonly #inbox: Inbox;
+  readonly #onEvent: OrchestratorOptions["onEvent"];
+
+  constructor(options: OrchestratorOptions<Message>) {
+    const { model, store, approvals, executor, tools = [], trim, validateResults = true } = options;
+    const { maxSteps = 32, budgets = {}, maxCutTurns = 2, leaseMs = 30_000 } = options;
+    checkParts(options);
+    const limits = { ...budgets, maxSteps };
+    checkLimits(limits);
+    const registry = tools instanceof ToolRegistry ? tools : new ToolRegistry(tools);
+    this.#onEvent = options.onEvent;
+    this.#deps = {
+      model,
+      tools: registry,
+      store,
+      approvals,
+      limits,
+      maxCutTurns,
+      validateResults,
+      trim,
+      leaseMs,
+      executor: executor ?? new ToolExecutor({ tools: internalOf(registry), store, approvals, leaseMs }),
+    };
+    this.#inbox = new Inbox(this.#deps);
+  }
+
+  /**
+   * Begins a run: a new conversation, or more of a known one. What a provider or a tool does wrong is a result; rejected
+   * is what nobody could go on from.
+   *
+   * @throws ToolError `run_open` (the conversation waits for results), `run_busy`, `lease_lost`, `store_failed`,
+   *   `invalid_checkpoint`, `checkpoint_newer`, `wrong_wire`
+   * @throws TypeError for a caller's mistake
+   */
+  run(options: RunOptions<Message>): Promise<OrchestrationResult<Message>> {
+    return this.#run(options, options.conversationId ?? newId("conversation"));
+  }
+
+  /** {@link run}, with its events while they happen. */
+  stream(options: RunOptions<Message>): RunStream<Message> {
+    const conversationId = options.conversationId ?? newId("conversation");
+    return this.#streamed(conversationId, options, (signal, emit) =>
+      this.#run({ ...options, signal }, conversationId, emit),
+    );
+  }
+
+  /**
+   * Goes on with a run that waits, has failed, has reached a limit, or whose process died. With results, decisions, or
+   * without: then what has arrived in other ways counts, and calls whose time is over.
+   *
+   * @throws ToolError `unknown_run`, `not_waiting` (it is completed), `unknown_call`, `already_answered`,
+   *   `invalid_result`, `approval_not_found` and its like, and those of {@link run}: nothing was changed then
+   */
+  resume(conversationId: string, options: ResumeOptions = {}): Promise<OrchestrationResult<Message>> {
+    return this.#resume(conversationId, options);
+  }
+
+  /** {@link resume}, with its events while they happen. */
+  resumeStream(conversationId: string, options: ResumeOptions = {}): RunStream<Message> {
+    return this.#streamed(conversationId, options, (signal, emit) =>
+      this.#resume(conversationId, { ...options, signal }, emit),
+    );
+  }
+
+  /** {@link resume} for the common case. */
+  continueWithToolResults(
+    conversationId: string,
+    toolResults: readonly ToolResultInput[],
+    context: RunContext = {},
+  ): Promise<OrchestrationResult<Message>> {
+    return this.resume(conversationId, { ...context, toolResults });
+  }
+
+  /**
+   * Hands in one result and does nothing else: while the turn still streams, or another process works on the run. A run
+   * that waits goes on with `resume()`.
+   *
+   * @throws ToolError `unknown_run`, `unknown_call`, `already_answered`, `invalid_result`
+   */
+  provideToolResult(conversationId: string, result: ToolResultInput): Promise<void> {
+    return this.#inbox.handIn(conversationId, [result]);
+  }
+
+  /** How a conversation stands; changes nothing. `undefined` when there is none. */
+  async get(conversationId: string): Promise<OrchestrationResult<Message> | undefined> {
+    const stored = await readRun(this.#deps.store, conversationId);
+    if (stored === undefined || hasNotBegun(stored)) return undefined;
+    return resultOf(stored, await storedStop(this.#deps, stored));
+  }
+
+  /** The runs that are stored, in the order of their conversations' keys. What can not be read is left out. */
+  async list(filter: { readonly status?: RunSummary["status"] } = {}): Promise<RunSummary[]> {
+    const entries = await this.#deps.store.list("run/");
+    return entries.flatMap(({ key, value }) => {
+      try {
+        const head = readHead(value, decodeURIComponent(key.slice("run/".length)));
+        const { conversationId, runId, status, wire, startedAt, updatedAt } = head;
+        const fits = head.rows > 0 && (filter.status === undefined || filter.status === status);
+        return fits ? [{ conversationId, runId, status, wire, startedAt, updatedAt }] : [];
+      } catch {
+        return [];
+      }
+    });
+  }
+
+  /**
+   * Sees a run through: waits until something of what it waits for is there, whoever brought it and to which process,
+   * and resumes it; until it waits for nothing more, or the signal fires.
+   */
+  waitAndResume(conversationId: string, context: RunContext = {}): Promise<OrchestrationResult<Message>> {
+    return seeThrough(this.#deps, conversationId, context.signal, () => this.resume(conversationId, context));
+  }
+
+  // -- the two ways in
+
+  async #run(options: RunOptions<Message>, conversationId: string, emit?: Emit): Promise<OrchestrationResult<Message>> {
+    const { store, model, leaseMs } = this.#deps;
+    checkId(conversationId);
+    const input = this.#inputOf(options);
+    const stored = await readRun(store, conversationId);
+    if (stored !== undefined) this.#checkWire(stored);
+    if (stored !== undefined && openTurn(stored.rows) !== undefined && options.whenOpen !== "cancel") {
+      throw runOpen(conversationId);
+    }
+    const { runId, at: startedAt } = input;
+    const checkpoint =
+      stored === undefined
+        ? await Checkpoint.create(store, leaseMs, { conversationId, runId, wire: model.adapter.name })
+        : await Checkpoint.take(store, leaseMs, stored);
+    return this.#work(checkpoint, options, emit, async (loop, tell) => {
+      await loop.cancelOpen();
+      const fresh = { runId, startedAt, used: NOTHING_USED, lifted: NOTHING_USED, error: null, pending: [] };
+      await checkpoint.append(input, { ...fresh, liftedRows: checkpoint.rows.length });
+      await tell({ type: "run.started", conversationId, runId });
+    });
+  }
+
+  async #resume(conversationId: string, options: ResumeOptions, emit?: Emit): Promise<OrchestrationResult<Message>> {
+    const { toolResults = [], approvals = [], signal } = options;
+    checkId(conversationId);
+    const before = await readRun(this.#deps.store, conversationId);
+    if (before === undefined || hasNotBegun(before)) throw unknownRun(conversationId);
+    this.#checkWire(before);
+    if (isHeld(before.head)) throw busy(conversationId);
+    // First what may be refused, of a completed run too: it says which results it has had.
+    await this.#inbox.check(before, toolResults);
+    await this.#checkApprovals(before, approvals);
+    if (before.head.status === "completed") throw notWaiting(conversationId);
+    for (const { id, principal, ...decision } of approvals) {
+      await this.#deps.approvals!.decide(id, decision, principal);
+    }
+    if (toolResults.length > 0) await this.#inbox.handIn(conversationId, toolResults, before);
+    const checkpoint = await this.#take(before, toolResults.length + approvals.length > 0, signal);
+    if (checkpoint === undefined) return (await this.get(conversationId))!;
+    return this.#work(checkpoint, options, emit, async (_, tell) => {
+      const { used, error, runId, rows } = checkpoint.head;
+      // Reached again at once, a limit would be one for ever.
+      const isLimit = error !== null && LIMITS.has(error.code);
+      await checkpoint.commit({ error: null, ...(isLimit && { lifted: used, liftedRows: rows }) });
+      await tell({ type: "run.resumed", conversationId, runId });
+    });
+  }
+
+  /** Before any is decided: they are of this run. */
+  async #checkApprovals({ head }: StoredRun, approvals: readonly ApprovalInput[]): Promise<void> {
+    if (approvals.length === 0) return;
+    const service = this.#deps.approvals;
+    if (service === undefined) {
+      throw new TypeError("To decide approvals with resume(), give new Orchestrator() the approvals of its executor.");
+    }
+    for (const { id } of approvals) {
+      if ((await service.get(id))?.runId === head.runId) continue;
+      throw new ToolError(
+        "approval_not_found",
+        `No call of conversation ${head.conversationId} waits for the approval ${JSON.stringify(id)}. Nothing was changed.`,
+      );
+    }
+  }
+
+  /**
+   * Takes the run. Who has brought something waits until another one is done, for that one may not have seen it.
+   *
+   * @returns `undefined` when the other one has completed it
+   */
+  async #take(
+    before: StoredRun,
+    hasBrought: boolean,
+    signal: AbortSignal | undefined,
+  ): Promise<Checkpoint | undefined> {
+    const { store, leaseMs } = this.#deps;
+    const { conversationId } = before.head;
+    for (let stored: StoredRun = before; ;) {
+      try {
+        return await Checkpoint.take(store, leaseMs, stored);
+      } catch (error) {
+        if (!hasBrought || !isBusy(error)) throw error;
+      }
+      await waitForRelease(store, conversationId, signal);
+      const now = await readRun(store, conversationId);
+      if (now === undefined) throw unknownRun(conversationId);
+      if (now.head.status === "completed" || signal?.aborted === true) return undefined;
+      stored = now;
+    }
+  }
+
+  /** Works on a run until it stops, and gives it back whatever happens. */
+  async #work(
+    checkpoint: Checkpoint,
+    context: RunContext,
+    emit: Emit | undefined,
+    prepare: (loop: Loop, tell: Emit) => Promise<void>,
+  ): Promise<OrchestrationResult<Message>> {
+    const { store, executor } = this.#deps;
+    const { conversationId } = checkpoint.head;
+    const tell: Emit = (event) => {
+      this.#hear(event, conversationId);
+      return emit?.(event);
+    };
+    const isHeard = emit !== undefined || this.#onEvent !== undefined;
+    const loop = new Loop(this.#deps, checkpoint, context, this.#inbox, tell);
+    try {
+      await prepare(loop, tell);
+      const feed = isHeard ? await followEvents(store, executor, checkpoint.head.runId, tell) : undefined;
+      const stop = await loop.run().finally(() => feed?.end());
+      const { status, error: reason } = stop;
+      const error = reason === undefined ? null : { code: reason.code, message: reason.message };
+      await checkpoint.release({ status, error });
+      const result = resultOf(checkpoint, stop);
+      await tell({ type: "run.ended", result });
+      return result;
+    } catch (error) {
+      const { code, message } = isToolError(error) ? error : { code: "aborted", message: String(error) };
+      // If this fails too, the lease ends by itself.
+      await checkpoint.release({ status: "error", error: { code, message } }).catch(() => checkpoint.abandon());
+      throw error;
+    } finally {
+      this.#inbox.forget(conversationId);
+    }
+  }
+
+  // -- what comes in, and what is told
+
+  #inputOf(options: RunOptions<Message>): InputRow {
+    const { input, messages = [], instructions, behavior, toolChoice } = options;
+    if (input !== undefined && typeof input !== "string") throw new TypeError(`input is a text, got ${typeof input}.`);
+    const all = [...messages, ...(input === undefined ? [] : [this.#deps.model.userMessage(input)])];
+    if (all.length === 0) throw new TypeError("run() needs something to say: input, or messages.");
+    return {
+      kind: "input",
+      runId: newId("run"),
+      at: Date.now(),
+      // A copy: what the caller does with its own list later changes nothing.
+      messages: structuredClone(all),
+      ...(instructions !== undefined && { instructions }),
+      ...(behavior !== undefined && { behavior }),
+      ...(toolChoice !== undefined && { toolChoice }),
+    };
+  }
+
+  #checkWire({ head }: StoredRun): void {
+    const { name } = this.#deps.model.adapter;
+    if (head.wire === name) return;
+    throw new ToolError(
+      "wrong_wire",
+      `Conversation ${head.conversationId} has messages in the form of ${head.wire}, and the model speaks ${name}. Go on with a model of ${head.wire}.`,
+    );
+  }
+
+  #hear(event: RunEvent, conversationId: string): void {
+    try {
+      const heard = this.#onEvent?.(event, conversationId);
+      if (heard instanceof Promise) heard.catch(() => {});
+    } catch {
+      // A listener changes no outcome.
+    }
+  }
+
+  #streamed(
+    conversationId: string,
+    { signal }: RunContext,
+    begin: (signal: AbortSignal, emit: Emit) => Promise<OrchestrationResult<Message>>,
+  ): RunStream<Message> {
+    return openStream(conversationId, signal, begin, (answer) => this.provideToolResult(conversationId, answer));
+  }
+}
+
+/** The limits that a `resume()` lifts. */
+const LIMITS: ReadonlySet<string> = new Set(["max_steps", "budget_exceeded", "truncated"]);
+
+/** Its process died before it had stored what was said: nobody was told of it, and `run()` begins it again. */
+function hasNotBegun({ rows }: StoredRun): boolean {
+  return rows.length === 0;
+}
+
+function newId(kind: string): string {
+  return `${kind}_${crypto.randomUUID().replaceAll("-", "")}`;
+}
+
+function internalOf(registry: ToolRegistry): ToolSource {
+  return { tools: () => registry.tools().filter(({ mode }) => mode === "internal") };
+}
+
+function checkId(conversationId: unknown): void {
+  if (typeof conversationId === "string" && conversationId !== "") return;
+  throw new TypeError(
+    `A conversationId is a text, got ${conversationId === "" ? "an empty one" : typeof conversationId}.`,
+  );
+}
+
+function checkParts({ model, store, approvals, executor, onEvent }: OrchestratorOptions): void {
+  if (typeof model?.open !== "function") {
+    throw new TypeError("new Orchestrator() needs a model: that of an adapter, adapter.model(client, params).");
+  }
+  if (typeof store?.put !== "function") {
+    throw new TypeError("new Orchestrator() needs a store: memoryStore(), sqliteStore(…) or redisStore(…).");
+  }
+  if (approvals !== undefined && typeof approvals?.request !== "function") {
+    throw new TypeError("approvals is an ApprovalService.");
+  }
+  if (executor !== undefined && typeof executor?.executeAll !== "function") {
+    throw new TypeError("executor is a ToolExecutor.");
+  }
+  if (onEvent !== undefined && typeof onEvent !== "function") throw new TypeError("onEvent is a function.");
+}

@@ -1,0 +1,99 @@
+import type { ToolCallError } from "../errors.ts";
+import type { ToolCall } from "../stream/call.ts";
+import { ToolUse } from "../tool/use.ts";
+import type { CallRecord } from "./format.ts";
+import type { PendingToolCall } from "./types.ts";
+
+/** The calls of a turn, apart by who has to do something about them. */
+export interface Partition {
+  readonly internal: readonly CallRecord[];
+  readonly external: readonly CallRecord[];
+  readonly invalid: readonly CallRecord[];
+}
+
+/**
+ * The calls that can be executed now: the first group that is not through.
+ *
+ * ```
+ * a  b  c(dependent)  d       groups: a b | c d
+ * ```
+ */
+export function partition(calls: readonly CallRecord[], isThrough: (call: CallRecord) => boolean): Partition {
+  const open = calls.filter((call) => call.mode !== "invalid" && !isThrough(call));
+  const batch = Math.min(...open.map((call) => call.batch));
+  const now = open.filter((call) => call.batch === batch);
+  return {
+    internal: now.filter(({ mode }) => mode === "internal"),
+    external: now.filter(({ mode }) => mode === "external"),
+    invalid: calls.filter(({ mode }) => mode === "invalid"),
+  };
+}
+
+/**
+ * A call that needs the result of one before it says so with `metadata.dependent: true` (notations in which one call can
+ * refer to another do): it begins a new group.
+ */
+export function isDependent({
+  metadata,
+}: {
+  readonly metadata?: Readonly<Record<string, unknown>> | undefined;
+}): boolean {
+  return metadata?.["dependent"] === true;
+}
+
+/** The calls of a finished turn as they are kept. */
+export function recordsOf(calls: readonly ToolCall[]): CallRecord[] {
+  let batch = 0;
+  return calls.map((call, index) => {
+    if (index > 0 && isDependent(call)) batch++;
+    return recordOf(call, batch);
+  });
+}
+
+function recordOf(call: ToolCall, batch: number): CallRecord {
+  const { outcome, invocationId, id, name, argsText, turnIndex, position, metadata } = call;
+  // The time of a call that waits for others is not counted: nobody knows yet when it begins.
+  const base = { invocationId, id, name, argsText, turnIndex, position, batch, ...kept(metadata) };
+  if (outcome instanceof ToolUse) return { ...base, ...executable(outcome, batch === 0) };
+  const { code, message } = outcome!;
+  return { ...base, mode: "invalid", error: { code, message: `${message}${expected(call, outcome!)}` } };
+}
+
+/** What a use adds to the record of its call. */
+export function executable({ tool, input }: ToolUse, isTimed = true): Pick<CallRecord, "mode" | "input" | "expiresAt"> {
+  if (tool.mode === "internal") return { mode: "internal", ...shown(input) };
+  return {
+    mode: "external",
+    ...shown(input),
+    ...(isTimed && tool.timeoutMs !== undefined && { expiresAt: Date.now() + tool.timeoutMs }),
+  };
+}
+
+/** As the caller sees it. */
+export function pendingCall(call: CallRecord): PendingToolCall {
+  const { invocationId, id, name, input = null, argsText, expiresAt = null } = call;
+  return { id: invocationId, wireId: id, name: name!, arguments: input, rawText: argsText, expiresAt };
+}
+
+/** A model that wrote a wrong input sees the schema again, where it is short. */
+function expected({ tool }: ToolCall, { code }: ToolCallError): string {
+  if (tool === undefined || (code !== "invalid_input" && code !== "invalid_json")) return "";
+  const schema = JSON.stringify(tool.inputSchema.jsonSchema);
+  return schema.length > MAX_SCHEMA ? "" : ` The input of ${tool.name} is ${schema}.`;
+}
+
+const MAX_SCHEMA = 2_000;
+
+/** What a schema makes of an input may be nothing that JSON can say; then it is not shown. */
+function shown(input: unknown): { input?: unknown } {
+  try {
+    const text = JSON.stringify(input) as string | undefined;
+    return text === undefined ? {} : { input: JSON.parse(text) as unknown };
+  } catch {
+    return {};
+  }
+}
+
+function kept(metadata: Readonly<Record<string, unknown>>): { metadata?: Readonly<Record<string, unknown>> } {
+  return Object.keys(metadata).length === 0 ? {} : { metadata };
+}

@@ -1,0 +1,87 @@
+import { ToolError, type ToolErrorCode } from "../errors.ts";
+import { Answers, type Answer } from "./answers.ts";
+import type { StoredRun } from "./checkpoint.ts";
+import type { RunDeps } from "./deps.ts";
+import type { CallStatus, OutcomeRecord, TurnRow } from "./format.ts";
+import type { Stop } from "./loop.ts";
+import { pendingCall } from "./partition.ts";
+import { handedOut, lastTurn, openTurn, unanswered, usageOf } from "./rows.ts";
+import { treeOf } from "./tree.ts";
+import type { OrchestrationResult } from "./types.ts";
+
+/** What is told of a run. */
+export function resultOf({ head, rows }: Pick<StoredRun, "head" | "rows">, stop: Stop): OrchestrationResult {
+  const { status, error, external = [], approvals = [], outcomes = [] } = stop;
+  const turn = lastTurn(rows);
+  const own = rows.slice(rows.findLastIndex(({ kind }) => kind === "input"));
+  return {
+    status,
+    content: turn?.text ?? "",
+    conversationId: head.conversationId,
+    runId: head.runId,
+    pendingToolCalls: external.map(pendingCall),
+    pendingApprovals: approvals,
+    ...(error !== undefined && { error }),
+    messages: rows.flatMap(({ messages }) => messages),
+    tree: treeOf(rows, status, outcomes),
+    metadata: {
+      ...head.used,
+      usage: usageOf(own),
+      finishReason: turn?.finishReason ?? undefined,
+      requestId: turn?.requestId,
+      startedAt: head.startedAt,
+      updatedAt: head.updatedAt,
+    },
+  };
+}
+
+/** Why a stored run stands still, from what is stored: all that is open, also what was asked after it stopped. */
+export async function storedStop(deps: RunDeps, { head, rows }: StoredRun): Promise<Stop> {
+  const { store, approvals } = deps;
+  const { status, error, conversationId, runId } = head;
+  if (status === "completed") return { status };
+  const open = openTurn(rows);
+  const answers = open && (await new Answers(store, conversationId, open.turnId).read());
+  const external = open === undefined ? [] : unanswered(handedOut(open, head), answers!);
+  const pending = open === undefined ? [] : ((await approvals?.list({ runId, status: "pending" })) ?? []);
+  return {
+    // A run at which nobody works, and that was given back by nobody: its process died.
+    status: status === "running" ? (external.length > 0 ? "awaiting_tool_results" : "error") : status,
+    external,
+    approvals: pending,
+    ...(open !== undefined && { outcomes: await outcomesOf(deps, runId, open, answers!) }),
+    ...(status === "error" && error !== null && { error: new ToolError(error.code as ToolErrorCode, error.message) }),
+  };
+}
+
+/** What has come out of the calls of an open turn, as far as it is on record. */
+async function outcomesOf(
+  { executor }: RunDeps,
+  runId: string,
+  turn: TurnRow,
+  answers: ReadonlyMap<string, Answer>,
+): Promise<OutcomeRecord[]> {
+  const actions = new Map((await executor.actions(runId)).map((action) => [action.invocationId, action]));
+  return turn.calls.flatMap(({ invocationId, mode, error }): OutcomeRecord[] => {
+    const answer = answers.get(invocationId);
+    if (mode === "invalid") return [{ invocationId, status: "invalid", message: error!.message, at: turn.at }];
+    if (answer !== undefined) return [{ invocationId, status: statusOf(answer), at: answer.at }];
+    const action = actions.get(invocationId);
+    if (action === undefined || action.endedAt === null) return [];
+    const { status, startedAt, endedAt } = action;
+    return [
+      {
+        invocationId,
+        status: status === "done" ? "completed" : (status as CallStatus),
+        at: endedAt,
+        ...(startedAt !== null && { durationMs: endedAt - startedAt }),
+        ...(action.error !== undefined && { message: action.error.message }),
+      },
+    ];
+  });
+}
+
+function statusOf({ expired, error }: Answer): CallStatus {
+  if (expired === true) return "expired";
+  return error === undefined ? "completed" : "failed";
+}

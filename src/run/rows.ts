@@ -1,0 +1,69 @@
+import { ToolError } from "../errors.ts";
+import type { Answer } from "./answers.ts";
+import type { CallRecord, Head, InputRow, Row, TurnRow } from "./format.ts";
+import { isCut } from "./turn.ts";
+
+export function lastTurn(rows: readonly Row[]): TurnRow | undefined {
+  return rows.findLast((row): row is TurnRow => row.kind === "turn");
+}
+
+/** The last turn, while calls of it have no result. */
+export function openTurn(rows: readonly Row[]): TurnRow | undefined {
+  const last = rows.at(-1);
+  return last?.kind === "turn" && last.calls.length > 0 ? last : undefined;
+}
+
+/** The external calls that the caller may answer now, answered or not. */
+export function handedOut(turn: TurnRow | undefined, { pending }: Pick<Head, "pending">): CallRecord[] {
+  const external = turn?.calls.filter(({ mode }) => mode === "external") ?? [];
+  return external.flatMap((call) => {
+    const known = pending.find(({ id }) => id === call.invocationId);
+    if (known === undefined) return call.batch === 0 ? [call] : [];
+    return [known.input === undefined ? call : { ...call, input: known.input }];
+  });
+}
+
+export function unanswered(calls: readonly CallRecord[], answers: ReadonlyMap<string, Answer>): CallRecord[] {
+  return calls.filter(({ invocationId }) => !answers.has(invocationId));
+}
+
+/** How many calls of a turn are executed, here or by the caller. */
+export function executableCalls({ calls }: TurnRow): number {
+  return calls.filter(({ mode }) => mode !== "invalid").length;
+}
+
+/** What was said last: it holds until something else is said. */
+export function latest(rows: readonly Row[], field: "instructions" | "behavior"): string | undefined {
+  return rows.findLast((row): row is InputRow => row.kind === "input" && row[field] !== undefined)?.[field];
+}
+
+/** How many turns in a row, up to the last one, were cut. */
+export function cutTurns(rows: readonly Row[]): number {
+  let count = 0;
+  for (let index = rows.length - 1; index >= 0; index--) {
+    const row = rows[index]!;
+    if (row.kind === "input" || (row.kind === "turn" && !isCut(row))) break;
+    if (row.kind === "turn") count++;
+  }
+  return count;
+}
+
+export function cutError(rows: readonly Row[]): ToolError {
+  const turn = lastTurn(rows);
+  const why = turn?.error?.message ?? `it ended with ${turn?.finishReason}`;
+  return new ToolError(
+    "truncated",
+    `${cutTurns(rows)} turns in a row were cut before the model had finished its calls; the last one: ${why}. resume() asks again.`,
+  );
+}
+
+export function usageOf(rows: readonly Row[]) {
+  const usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
+  for (const row of rows) {
+    if (row.kind !== "turn" || row.usage === undefined) continue;
+    usage.inputTokens += row.usage.inputTokens;
+    usage.outputTokens += row.usage.outputTokens;
+    usage.totalTokens += row.usage.totalTokens;
+  }
+  return usage;
+}

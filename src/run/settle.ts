@@ -1,0 +1,154 @@
+import type { ApprovalRequest } from "../execute/approvals/types.ts";
+import type { ExecutionContext } from "../execute/context.ts";
+import type { ToolExecutor } from "../execute/executor.ts";
+import type { Ledger } from "../execute/ledger.ts";
+import type { Outcome } from "../execute/outcome.ts";
+import type { Model } from "../model.ts";
+import type { ToolRegistry } from "../tool/registry.ts";
+import { ToolUse } from "../tool/use.ts";
+import type { Answer, Answers } from "./answers.ts";
+import {
+  answeredCall,
+  canceledCall,
+  failure,
+  invalidCall,
+  resolved,
+  unknownCall,
+  useOf,
+  type Settled,
+} from "./calls.ts";
+import type { CallRecord, TurnRow } from "./format.ts";
+import { isDependent, partition } from "./partition.ts";
+
+/** What there is for settling the calls of a turn. */
+export interface SettleRequest {
+  readonly turn: TurnRow;
+  readonly model: Model;
+  readonly tools: ToolRegistry;
+  readonly executor: ToolExecutor;
+  readonly answers: Answers;
+  readonly context: ExecutionContext;
+  /** The calls as they were read, where this process has read them. */
+  readonly uses: ReadonlyMap<string, ToolUse>;
+  /** The executor's record. */
+  readonly ledger: Ledger;
+}
+
+/** All calls have come out, or some wait. */
+export type Settlement =
+  | { readonly isOpen: false; readonly settled: readonly Settled[] }
+  | {
+      readonly isOpen: true;
+      /** What has come out so far. */
+      readonly settled: readonly Settled[];
+      /** That the caller has to execute now. */
+      readonly external: readonly CallRecord[];
+      readonly approvals: readonly ApprovalRequest[];
+    };
+
+/**
+ * Executes the internal calls of a turn and takes the results of the external ones, group after group, as far as it goes.
+ * What was executed before is on the executor's record, so that this may be done again at any time, in any process.
+ */
+export async function settleCalls(request: SettleRequest): Promise<Settlement> {
+  const { turn, answers } = request;
+  const settled = new Map<string, Settled>();
+  for (const call of turn.calls) if (call.mode === "invalid") settled.set(call.invocationId, invalidCall(call));
+  for (;;) {
+    const open = partition(turn.calls, ({ invocationId }) => settled.has(invocationId));
+    if (open.internal.length + open.external.length === 0) break;
+    await answers.expire(open.external);
+    const approvals = await executeCalls(request, open.internal, settled);
+    const external = handOut(request, open.external, await answers.read(), settled);
+    if (external.length + approvals.length > 0) {
+      return { isOpen: true, settled: [...settled.values()], external, approvals };
+    }
+  }
+  return { isOpen: false, settled: turn.calls.map(({ invocationId }) => settled.get(invocationId)!) };
+}
+
+/** Takes the results that were handed in; gives the calls that have none. */
+function handOut(
+  { tools, model, uses }: SettleRequest,
+  calls: readonly CallRecord[],
+  given: ReadonlyMap<string, Answer>,
+  settled: Map<string, Settled>,
+): CallRecord[] {
+  return calls.flatMap((call) => {
+    const { invocationId } = call;
+    const answer = given.get(invocationId);
+    if (answer !== undefined) settled.set(invocationId, answeredCall(call, answer, tools, model));
+    if (answer !== undefined) return [];
+    if (!isDependent(call) || model.resolve === undefined) return [call];
+    const use = uses.get(invocationId) ?? useOf(call, tools);
+    const ready =
+      use instanceof ToolUse ? resolved(call, use, settled.values(), model) : invalidCall({ ...call, error: use });
+    if (ready instanceof ToolUse) return [{ ...call, input: ready.input }];
+    settled.set(invocationId, ready);
+    return [];
+  });
+}
+
+/** Executes what can be; gives the approvals that are waited for. */
+async function executeCalls(
+  { executor, context, tools, uses, model, ledger }: SettleRequest,
+  calls: readonly CallRecord[],
+  settled: Map<string, Settled>,
+): Promise<ApprovalRequest[]> {
+  const ready: ToolUse[] = [];
+  for (const call of calls) {
+    const { invocationId } = call;
+    const use = uses.get(invocationId) ?? useOf(call, tools);
+    const known = use instanceof ToolUse && isDependent(call) ? resolved(call, use, settled.values(), model) : use;
+    if (known instanceof ToolUse && known.tool.mode === "internal") ready.push(known);
+    else if (known instanceof ToolUse) settled.set(invocationId, unknownCall(call));
+    else if ("record" in known) settled.set(invocationId, known);
+    else settled.set(invocationId, failure(call, "unknown", known.code, known.message));
+  }
+  const outcomes = ready.length === 0 ? [] : await executor.executeAll(ready, context);
+  const approvals: ApprovalRequest[] = [];
+  for (const outcome of outcomes) {
+    if (outcome.status === "awaiting_approval") approvals.push(outcome.approval);
+    else settled.set(outcome.invocationId, await executed(outcome, ledger));
+  }
+  return approvals;
+}
+
+async function executed(outcome: Exclude<Outcome, { status: "awaiting_approval" }>, ledger: Ledger): Promise<Settled> {
+  const { actionId, invocationId, status, use } = outcome;
+  // For the tree: whoever reads it can do without.
+  const action = (await ledger.get(actionId).catch(() => undefined))?.value;
+  const { startedAt, endedAt } = action ?? {};
+  return {
+    record: {
+      invocationId,
+      status,
+      at: endedAt ?? Date.now(),
+      ...("error" in outcome && { message: outcome.error.message }),
+      ...(startedAt !== undefined && endedAt !== undefined && { durationMs: endedAt - startedAt }),
+    },
+    outcome: "error" in outcome ? outcome.error : use,
+  };
+}
+
+/** Gives up what is open: what has come out counts, what was begun is unknown, the rest was not executed. */
+export async function cancelCalls(request: SettleRequest): Promise<readonly Settled[]> {
+  const { turn, model, tools, answers, executor, context } = request;
+  const given = await answers.read();
+  const actions = new Map((await executor.actions(context.runId)).map((action) => [action.invocationId, action]));
+  const settled = new Map<string, Settled>();
+  const ended: CallRecord[] = [];
+  for (const call of turn.calls) {
+    const { invocationId, mode } = call;
+    const answer = given.get(invocationId);
+    const status = actions.get(invocationId)?.status;
+    if (mode === "invalid") settled.set(invocationId, invalidCall(call));
+    else if (answer !== undefined) settled.set(invocationId, answeredCall(call, answer, tools, model));
+    else if (mode === "external" || status === "started") settled.set(invocationId, unknownCall(call));
+    else if (status === undefined || status === "planned") settled.set(invocationId, canceledCall(call));
+    else ended.push(call);
+  }
+  // On record: nothing runs again.
+  await executeCalls(request, ended, settled);
+  return turn.calls.map(({ invocationId }) => settled.get(invocationId)!);
+}

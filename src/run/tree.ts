@@ -1,0 +1,172 @@
+import type { CallRecord, OutcomeRecord, Row, TurnRow } from "./format.ts";
+
+/** One thing that happened in a conversation, with what happened inside of it. */
+export interface TreeNode {
+  /** Unique in the tree; of a call its invocation id, of a run its run id. */
+  readonly id: string;
+  readonly parentId: string | null;
+  readonly kind: "run" | "turn" | "call";
+  readonly label: string;
+  /**
+   * Of a run the status that it has, of a turn why it ended, of a call how it came out: `completed`, `failed`, `denied`,
+   * `unknown`, `invalid`, `canceled`, `expired`, or `open`.
+   */
+  readonly status: string;
+  /** Milliseconds since 1970. */
+  readonly startedAt: number;
+  /** Milliseconds; `null` where it is not over or was not measured. */
+  readonly durationMs: number | null;
+  /** What the model said, or why a call failed; bounded. */
+  readonly detail?: string;
+  readonly children: readonly TreeNode[];
+}
+
+/** Everything that the runs of a conversation did. */
+export interface ExecutionTree {
+  readonly runs: readonly TreeNode[];
+  /** For a terminal. */
+  toText(): string;
+  /** A Mermaid flowchart. */
+  toMermaid(): string;
+}
+
+/**
+ * @param status of the last run; those before it are over
+ * @param open what has come out of the calls of the last turn, if others of it are open
+ */
+export function treeOf(rows: readonly Row[], status: string, open: readonly OutcomeRecord[] = []): ExecutionTree {
+  const runs: (TreeNode & { children: TreeNode[] })[] = [];
+  for (const [index, row] of rows.entries()) {
+    const run = runs.at(-1);
+    if (row.kind === "input") {
+      const { runId: id, at } = row;
+      runs.push({ ...node("run", id, null, "run", "completed", at), children: [] });
+    } else if (row.kind === "turn" && run !== undefined) {
+      const next = rows[index + 1];
+      run.children.push(turnNode(row, run, next?.kind === "results" ? next.outcomes : next === undefined ? open : []));
+    }
+  }
+  const last = runs.length - 1;
+  const dated = runs.map((run, index) => ({
+    ...run,
+    status: index === last ? status : run.status,
+    durationMs: endOf(rows, runs, index) - run.startedAt,
+  }));
+  // Not enumerable, so that a result stays what can be printed, cloned and sent.
+  return Object.defineProperties({ runs: dated } as unknown as ExecutionTree, {
+    toText: { value: () => textOf(dated) },
+    toMermaid: { value: () => mermaidOf(dated) },
+  });
+}
+
+function turnNode(
+  row: TurnRow,
+  run: TreeNode & { children: TreeNode[] },
+  outcomes: readonly OutcomeRecord[],
+): TreeNode {
+  const id = row.turnId;
+  const status = row.error?.code ?? row.finishReason ?? "unknown";
+  const byCall = new Map(outcomes.map((outcome) => [outcome.invocationId, outcome]));
+  return {
+    ...node("turn", id, run.id, `turn ${run.children.length + 1}`, status, row.at, row.durationMs),
+    ...detailOf(row.text || row.error?.message),
+    children: row.calls.map((call) => callNode(call, id, row, byCall.get(call.invocationId))),
+  };
+}
+
+function callNode(call: CallRecord, parentId: string, row: TurnRow, outcome: OutcomeRecord | undefined): TreeNode {
+  const label = `${call.name ?? "?"}${call.mode === "external" ? " (external)" : ""}`;
+  const startedAt = row.at + row.durationMs;
+  const durationMs = outcome?.durationMs ?? (call.mode === "external" && outcome ? outcome.at - startedAt : null);
+  return {
+    ...node("call", call.invocationId, parentId, label, outcome?.status ?? "open", startedAt, durationMs),
+    ...detailOf(outcome?.message),
+    children: [],
+  };
+}
+
+function node(
+  kind: TreeNode["kind"],
+  id: string,
+  parentId: string | null,
+  label: string,
+  status: string,
+  startedAt: number,
+  durationMs: number | null = null,
+): TreeNode {
+  return { id, parentId, kind, label, status, startedAt, durationMs, children: [] };
+}
+
+function detailOf(text: string | undefined): { detail?: string } {
+  if (text === undefined || text === "") return {};
+  const line = text.replace(/[\s\p{Cc}\p{Cf}]+/gu, " ").trim();
+  return { detail: line.length > MAX_DETAIL ? `${line.slice(0, MAX_DETAIL - 1)}…` : line };
+}
+
+const MAX_DETAIL = 100;
+
+/** The end of a run is the last thing that was written of it. */
+function endOf(rows: readonly Row[], runs: readonly TreeNode[], index: number): number {
+  const next = runs[index + 1];
+  const own = rows.filter((row) => row.at >= runs[index]!.startedAt && (next === undefined || row.at < next.startedAt));
+  const last = own.at(-1);
+  return last === undefined ? runs[index]!.startedAt : last.at + (last.kind === "turn" ? last.durationMs : 0);
+}
+
+function textOf(runs: readonly TreeNode[]): string {
+  const lines: string[] = [];
+  const write = (one: TreeNode, before: string, branch: string, below: string) => {
+    lines.push(`${before}${branch}${lineOf(one)}`);
+    for (const [index, child] of one.children.entries()) {
+      const isLast = index === one.children.length - 1;
+      write(child, `${before}${below}`, isLast ? "└─ " : "├─ ", isLast ? "   " : "│  ");
+    }
+  };
+  for (const run of runs) write(run, "", "", "");
+  return lines.join("\n");
+}
+
+function lineOf({ kind, id, label, status, durationMs, detail }: TreeNode): string {
+  const name = kind === "run" ? `${label} ${id}` : label;
+  const time = durationMs === null ? "" : `  ${timeOf(durationMs)}`;
+  return `${MARKS[status] ?? "·"} ${name}  ${status}${time}${detail === undefined ? "" : `  ${detail}`}`;
+}
+
+const MARKS: Readonly<Record<string, string>> = {
+  completed: "✓",
+  stop: "✓",
+  "tool-use": "✓",
+  failed: "✗",
+  error: "✗",
+  invalid: "✗",
+  denied: "⊘",
+  canceled: "⊘",
+  unknown: "?",
+  expired: "?",
+  open: "…",
+  awaiting_tool_results: "…",
+  awaiting_approval: "…",
+};
+
+function timeOf(ms: number): string {
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+}
+
+function mermaidOf(runs: readonly TreeNode[]): string {
+  const lines = ["flowchart TD"];
+  let count = 0;
+  const write = (one: TreeNode, parent: string | undefined) => {
+    const id = `n${count++}`;
+    const time = one.durationMs === null ? "" : `<br/>${timeOf(one.durationMs)}`;
+    lines.push(`  ${id}["${escaped(one.label)}<br/>${escaped(one.status)}${time}"]`);
+    if (parent !== undefined) lines.push(`  ${parent} --> ${id}`);
+    for (const child of one.children) write(child, id);
+  };
+  for (const run of runs) write(run, undefined);
+  return lines.join("\n");
+}
+
+/** Names may be the model's. In a quoted label only these have a meaning. https://mermaid.js.org/syntax/flowchart.html */
+function escaped(text: string): string {
+  return text.replace(/[&"<>#;\n]/g, (character) => `#${character.charCodeAt(0)};`);
+}

@@ -1,0 +1,41 @@
+import type { Model } from "../model.ts";
+import type { ToolRegistry } from "../tool/registry.ts";
+import type { CallRecord } from "./format.ts";
+import type { PendingToolCall, ToolResultInput } from "./types.ts";
+import { pendingCall } from "./partition.ts";
+
+/** `true`: against the tool's `outputSchema`; or what says what is wrong with a result. */
+export type ValidateResults = boolean | ((result: ToolResultInput, call: PendingToolCall) => string | undefined);
+
+/** What is wrong with a result; `undefined`: nothing. Whether its call waits for one is none of its business. */
+export function checkResult(
+  input: ToolResultInput,
+  calls: readonly CallRecord[],
+  tools: ToolRegistry,
+  model: Model,
+  validate: ValidateResults,
+): string | undefined {
+  const { images = [], toolCallId, result, error } = input;
+  if (!Array.isArray(images) || !images.every(isImage)) {
+    return "images is a list of { mediaType, data }, both texts, the data in base64";
+  }
+  if (images.length > 0 && model.imageResult === undefined) {
+    return `${model.adapter.name} takes no images in results`;
+  }
+  const call = calls.find(({ invocationId }) => invocationId === toolCallId);
+  if (call === undefined || validate === false) return undefined;
+  if (typeof validate === "function") return validate(input, pendingCall(call));
+  const schema = tools.get(call.name!)?.outputSchema;
+  if (schema === undefined || error !== undefined) return undefined;
+  const checked = schema.validate(result);
+  if (checked.ok) return undefined;
+  return checked.issues
+    .slice(0, 10)
+    .map(({ path, message }) => `${path.join(".") || "result"}: ${message}`)
+    .join("; ");
+}
+
+function isImage(image: unknown): boolean {
+  const { mediaType, data } = (image ?? {}) as { mediaType?: unknown; data?: unknown };
+  return typeof mediaType === "string" && /^image\/[\w.+-]+$/.test(mediaType) && typeof data === "string";
+}

@@ -1,0 +1,123 @@
+import type { ApprovalRequest, Approvals } from "../execute/approvals/types.ts";
+import type { Store } from "../store/store.ts";
+import { Answers } from "./answers.ts";
+import { headKey, isHeld, readHeadEntry, readRun } from "./checkpoint.ts";
+import type { RunDeps } from "./deps.ts";
+import { isBusy, unknownRun } from "./errors.ts";
+import type { CallRecord } from "./format.ts";
+import { resultOf, storedStop } from "./result.ts";
+import { lastTurn } from "./rows.ts";
+import type { OrchestrationResult } from "./types.ts";
+
+/** How often to look although nothing was told: messages of a store may get lost. */
+const POLL_MS = 5_000;
+const RELEASE_POLL_MS = 1_000;
+
+/** Waits until nobody works on a run, or the signal fires. */
+export async function waitForRelease(
+  store: Store,
+  conversationId: string,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const bell = createBell(signal);
+  const stop = await store.subscribe(headKey(conversationId), bell.ring);
+  try {
+    for (;;) {
+      const entry = await readHeadEntry(store, conversationId);
+      if (signal?.aborted === true || entry === undefined || !isHeld(entry.value)) return;
+      await bell.wait(Math.min(RELEASE_POLL_MS, entry.value.lease!.until - Date.now()));
+    }
+  } finally {
+    bell.end();
+    await stop();
+  }
+}
+
+/** Waits until something may have changed of what a run waits for: a result, a decision, the end of a call's time. */
+async function waitForChange(
+  answers: Answers,
+  { external = [], approvals = [] }: { external?: readonly CallRecord[]; approvals?: readonly ApprovalRequest[] },
+  service: Approvals | undefined,
+  isThere: () => Promise<boolean>,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const bell = createBell(signal);
+  const leave = new AbortController();
+  // First listen, then look: what comes in between rings.
+  const stop = await answers.watch(bell.ring);
+  for (const { id } of approvals) service?.await(id, { signal: leave.signal }).then(bell.ring, () => {});
+  try {
+    if (signal?.aborted === true || (await isThere())) return;
+    const next = Math.min(...external.map(({ expiresAt = Infinity }) => expiresAt));
+    await bell.wait(Math.min(POLL_MS, next - Date.now()));
+  } finally {
+    bell.end();
+    leave.abort();
+    await stop();
+  }
+}
+
+/** Resumes a run whenever something of what it waits for has changed, until it waits for nothing more. */
+export async function seeThrough(
+  deps: RunDeps,
+  conversationId: string,
+  signal: AbortSignal | undefined,
+  resume: () => Promise<unknown>,
+): Promise<OrchestrationResult> {
+  const { store, approvals } = deps;
+  let seen: string | undefined;
+  for (;;) {
+    await waitForRelease(store, conversationId, signal);
+    const stored = await readRun(store, conversationId);
+    if (stored === undefined || stored.rows.length === 0) throw unknownRun(conversationId);
+    const { head, rows } = stored;
+    const stop = await storedStop(deps, stored);
+    if (head.status === "completed" || head.status === "error" || signal?.aborted === true) {
+      return resultOf(stored, stop);
+    }
+    const answers = new Answers(store, conversationId, lastTurn(rows)?.turnId ?? "none");
+    // What it waits for, as it is now: another one than it was when the run was resumed is a reason to do so again.
+    const state = async (): Promise<string> => {
+      const pending = (await approvals?.list({ runId: head.runId, status: "pending" })) ?? [];
+      const due = (stop.external ?? []).filter(({ expiresAt = Infinity }) => expiresAt <= Date.now()).length;
+      return JSON.stringify([head.rows, [...(await answers.read()).keys()], pending.map(({ id }) => id), due]);
+    };
+    const now = await state();
+    if (now === seen) await waitForChange(answers, stop, approvals, async () => (await state()) !== seen, signal);
+    else {
+      try {
+        await resume();
+        seen = now;
+      } catch (error) {
+        if (!isBusy(error)) throw error;
+      }
+    }
+  }
+}
+
+/** Something to wait on that may ring before anybody waits. */
+function createBell(signal: AbortSignal | undefined) {
+  let hasRung = false;
+  let wake: (() => void) | undefined;
+  const ring = (): void => {
+    hasRung = true;
+    wake?.();
+  };
+  signal?.addEventListener("abort", ring);
+  return {
+    ring,
+    async wait(ms: number): Promise<void> {
+      if (!hasRung) {
+        let timer: ReturnType<typeof setTimeout> | undefined;
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+          timer = setTimeout(resolve, Math.max(1, ms));
+        });
+        clearTimeout(timer);
+      }
+      hasRung = false;
+      wake = undefined;
+    },
+    end: () => signal?.removeEventListener("abort", ring),
+  };
+}

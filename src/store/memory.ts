@@ -1,0 +1,154 @@
+import { checkDelete, checkKey, checkList, checkPrefix, checkPut, endOf } from "./arguments.ts";
+import { closed, conflict } from "./errors.ts";
+import { createListeners } from "./listeners.ts";
+import type { ListOptions, PutOptions, Store, StoreChange, StoreEntry } from "./store.ts";
+import { textOf } from "./value.ts";
+
+/** A value is kept as its JSON: a copy in, a copy out, and what other stores would refuse is refused here, too. */
+interface Row {
+  readonly text: string;
+  readonly version: number;
+  readonly expiresAt: number | null;
+}
+
+/** After so many writes (or as many as there are rows, if they are more) all rows are looked at for expired ones. */
+const SWEEP_AFTER = 1_000;
+
+/**
+ * A store in this process: for tests, and for applications whose approvals and runs may end with the process.
+ *
+ * @example
+ * const store = memoryStore();
+ * const { version } = await store.put(storeKey("note", "1"), { text: "Hi" });
+ * await store.put(storeKey("note", "1"), { text: "Hello" }, { expectedVersion: version });
+ */
+export function memoryStore(): Store {
+  const name = "memory";
+  const rows = new Map<string, Row>();
+  /** The keys of `rows`, in order. */
+  const keys: string[] = [];
+  const listeners = createListeners();
+  let lastVersion = 0;
+  let writes = 0;
+  let isClosed = false;
+
+  function assertOpen(): void {
+    if (isClosed) throw closed(name);
+  }
+
+  function find(key: string): Row | undefined {
+    const row = rows.get(key);
+    if (row === undefined || !isOver(row)) return row;
+    remove(key);
+    return undefined;
+  }
+
+  function remove(key: string): void {
+    rows.delete(key);
+    keys.splice(positionOf(keys, key), 1);
+  }
+
+  function sweep(): void {
+    if (++writes < Math.max(SWEEP_AFTER, rows.size)) return;
+    writes = 0;
+    for (const [key, row] of rows) if (isOver(row)) rows.delete(key);
+    keys.splice(0, keys.length, ...keys.filter((key) => rows.has(key)));
+  }
+
+  /** Later, so that no listener runs inside of the writer's call. */
+  function tell(change: StoreChange): void {
+    if (listeners.size > 0) queueMicrotask(() => listeners.tell(change));
+  }
+
+  return {
+    name,
+
+    async get<Value>(key: string) {
+      checkKey(key);
+      assertOpen();
+      const row = find(key);
+      return row === undefined ? undefined : entryOf<Value>(key, row);
+    },
+
+    async put<Value>(key: string, value: Value, options: PutOptions = {}) {
+      checkPut(key, options);
+      const text = textOf(value);
+      assertOpen();
+      sweep();
+      const { expectedVersion, ttlMs = null } = options;
+      const stored = find(key);
+      if (expectedVersion !== undefined && expectedVersion !== (stored?.version ?? 0)) {
+        throw conflict(key, expectedVersion, stored?.version ?? 0);
+      }
+      if (stored === undefined) keys.splice(positionOf(keys, key), 0, key);
+      const keptUntil = stored?.expiresAt ?? null;
+      const expiresAt = ttlMs === "keep" ? keptUntil : ttlMs === null ? null : Date.now() + Math.ceil(ttlMs);
+      const row: Row = { text, version: ++lastVersion, expiresAt };
+      rows.set(key, row);
+      tell({ key, type: "put" });
+      return entryOf<Value>(key, row);
+    },
+
+    async delete(key, options = {}) {
+      checkDelete(key, options);
+      assertOpen();
+      const stored = find(key);
+      if (stored === undefined) return false;
+      const { expectedVersion = stored.version } = options;
+      if (expectedVersion !== stored.version) throw conflict(key, expectedVersion, stored.version);
+      remove(key);
+      tell({ key, type: "delete" });
+      return true;
+    },
+
+    async list<Value>(prefix: string, options: ListOptions = {}) {
+      checkList(prefix, options);
+      assertOpen();
+      const { after, limit = Infinity } = options;
+      const end = endOf(prefix);
+      const entries: StoreEntry<Value>[] = [];
+      const from = after !== undefined && after >= prefix ? positionOf(keys, after) : positionOf(keys, prefix);
+      for (let index = from; index < keys.length && entries.length < limit; index++) {
+        const key = keys[index]!;
+        if (end !== undefined && key >= end) break;
+        const row = rows.get(key)!;
+        if (key !== after && !isOver(row)) entries.push(entryOf<Value>(key, row));
+      }
+      return entries;
+    },
+
+    async subscribe(prefix, listener) {
+      checkPrefix(prefix);
+      assertOpen();
+      const stop = listeners.add(prefix, listener);
+      return async () => stop();
+    },
+
+    async close() {
+      isClosed = true;
+      listeners.clear();
+      rows.clear();
+      keys.length = 0;
+    },
+  };
+}
+
+function isOver({ expiresAt }: Row): boolean {
+  return expiresAt !== null && expiresAt <= Date.now();
+}
+
+function entryOf<Value>(key: string, { text, version, expiresAt }: Row): StoreEntry<Value> {
+  return { key, value: JSON.parse(text) as Value, version, expiresAt };
+}
+
+/** Where the key is among the sorted keys, or belongs. */
+function positionOf(keys: readonly string[], key: string): number {
+  let low = 0;
+  let high = keys.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (keys[middle]! < key) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

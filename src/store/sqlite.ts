@@ -1,0 +1,333 @@
+import { DatabaseSync } from "node:sqlite";
+import { isToolError, ToolError } from "../errors.ts";
+import { checkDelete, checkKey, checkList, checkMs, checkPrefix, checkPut, endOf } from "./arguments.ts";
+import { closed, conflict, failed, unreadable } from "./errors.ts";
+import { createListeners } from "./listeners.ts";
+import type { ListOptions, PutOptions, Store, StoreEntry } from "./store.ts";
+import { textOf } from "./value.ts";
+
+export interface SqliteStoreOptions {
+  /** The database file; it is made where it is missing, its folder is not. `":memory:"`: gone with the store. */
+  path: string;
+  /** How long to wait for other writers before `store_failed`. Default 5,000. */
+  busyTimeoutMs?: number;
+  /** How often to look for changes that other processes made; only while something is subscribed. Default 50. */
+  pollMs?: number;
+}
+
+/** "tool", so that `file` and we ourselves recognise the database. https://sqlite.org/pragma.html#pragma_application_id */
+const APPLICATION_ID = 0x746f6f6c;
+
+/** The layout of the tables. A file with a greater one is refused. */
+const FORMAT = 1;
+
+/**
+ * AUTOINCREMENT: a version is never given twice, also not after a delete. https://sqlite.org/autoinc.html
+ * A deleted entry stays for a while as a row without a value, so that other processes hear of it.
+ */
+const TABLES = `
+  CREATE TABLE entry (
+    version INTEGER PRIMARY KEY AUTOINCREMENT,
+    key TEXT NOT NULL UNIQUE,
+    value TEXT,
+    expires_at INTEGER
+  ) STRICT;
+  CREATE INDEX entry_expires_at ON entry (expires_at) WHERE expires_at IS NOT NULL;
+  PRAGMA application_id = ${APPLICATION_ID};
+  PRAGMA user_version = ${FORMAT};
+`;
+
+/** How long a delete can be heard of by a process that was stopped. */
+const DELETED_MS = 600_000;
+
+/** One attempt waits so long inside of SQLite, where it holds up the whole process; then it waits outside. */
+const BLOCKING_MS = 10;
+
+interface Row {
+  readonly version: number;
+  readonly key: string;
+  readonly value: string | null;
+  readonly expires_at: number | null;
+}
+
+/**
+ * A store in an SQLite file, for all processes of one machine. A write that has answered survives a crash of the
+ * process and a loss of power (WAL, `synchronous = FULL`). Not for network file systems.
+ *
+ * @throws ToolError `store_failed` when the file can not be opened, belongs to another application, or was made by a
+ * newer version of this library
+ * @example
+ * const store = sqliteStore("runs.db");
+ */
+export function sqliteStore(options: string | SqliteStoreOptions): Store {
+  const name = "sqlite";
+  const { path, busyTimeoutMs = 5_000, pollMs = 50 } = typeof options === "string" ? { path: options } : options;
+  if (typeof path !== "string" || path === "") throw new TypeError("sqliteStore() needs the path of its file.");
+  checkMs("busyTimeoutMs", busyTimeoutMs);
+  checkMs("pollMs", pollMs);
+  const database = open(path, busyTimeoutMs);
+  const listeners = createListeners();
+  let isClosed = false;
+
+  const find = database.prepare(
+    "SELECT * FROM entry WHERE key = ? AND value IS NOT NULL AND (expires_at IS NULL OR expires_at > ?)",
+  );
+  const write = database.prepare("REPLACE INTO entry (key, value, expires_at) VALUES (?, ?, ?)");
+  const sweep = database.prepare(
+    "DELETE FROM entry WHERE version IN (SELECT version FROM entry WHERE expires_at <= ? LIMIT 20)",
+  );
+  const page = database.prepare(
+    `SELECT * FROM entry WHERE key >= ? AND key < ? AND key > ?
+      AND value IS NOT NULL AND (expires_at IS NULL OR expires_at > ?) ORDER BY key LIMIT ?`,
+  );
+  const lastWrite = database.prepare("SELECT seq FROM sqlite_sequence WHERE name = 'entry'");
+  const changesAfter = database.prepare(
+    "SELECT version, key, value IS NULL AS deleted FROM entry WHERE version > ? ORDER BY version",
+  );
+  const dataVersion = database.prepare("PRAGMA data_version");
+
+  /** Waits for other writers without holding up this process. */
+  async function run<Result>(verb: string, subject: string, work: () => Result): Promise<Result> {
+    const giveUpAt = performance.now() + busyTimeoutMs;
+    for (;;) {
+      if (isClosed) throw closed(name);
+      try {
+        return work();
+      } catch (error) {
+        if (isToolError(error)) throw error;
+        if (!isBusy(error) || performance.now() >= giveUpAt) throw failed(name, verb, subject, error);
+      }
+      await sleep(1 + Math.random() * 20);
+    }
+  }
+
+  function stored(key: string, now: number): Row | undefined {
+    return find.get(key, now) as unknown as Row | undefined;
+  }
+
+  // what other processes wrote
+
+  let timer: ReturnType<typeof setInterval> | undefined;
+  let isTelling = false;
+  let seenData: unknown;
+  let seenVersion = 0;
+  let lookedAt = 0;
+
+  function startWatching(): void {
+    if (timer !== undefined) return;
+    seenVersion = (lastWrite.get()?.["seq"] as number | undefined) ?? 0;
+    seenData = dataVersion.get()?.["data_version"];
+    lookedAt = Date.now();
+    timer = setInterval(look, pollMs);
+  }
+
+  function stopWatching(): void {
+    clearInterval(timer);
+    timer = undefined;
+  }
+
+  /** `data_version` says, for 3 µs, whether another connection wrote since. https://sqlite.org/pragma.html#pragma_data_version */
+  function look(): void {
+    if (timer === undefined) return;
+    try {
+      const data = dataVersion.get()?.["data_version"];
+      if (data !== seenData) tellChanges();
+      seenData = data;
+      // This process was stopped for so long that deletes may have been forgotten.
+      const sleptFor = Date.now() - lookedAt;
+      lookedAt = Date.now();
+      if (sleptFor > DELETED_MS / 2) listeners.tellMissed();
+    } catch {
+      // Nothing was marked as seen: the next look tells it.
+    }
+  }
+
+  function tellChanges(): void {
+    for (const { version, key, deleted } of changesAfter.all(seenVersion)) {
+      seenVersion = version as number;
+      listeners.tell({ key: key as string, type: deleted === 1 ? "delete" : "put" });
+    }
+  }
+
+  /** What this process wrote does not show in `data_version`. */
+  function tellOwn(): void {
+    if (listeners.size === 0 || isTelling) return;
+    isTelling = true;
+    queueMicrotask(() => {
+      isTelling = false;
+      try {
+        if (timer !== undefined) tellChanges();
+      } catch {
+        seenData = undefined; // the next look tells it
+      }
+    });
+  }
+
+  return {
+    name,
+
+    async get<Value>(key: string) {
+      checkKey(key);
+      const row = await run("read", key, () => stored(key, Date.now()));
+      return row === undefined ? undefined : entryOf<Value>(name, row);
+    },
+
+    async put<Value>(key: string, value: Value, putOptions: PutOptions = {}) {
+      checkPut(key, putOptions);
+      const text = textOf(value);
+      const { expectedVersion, ttlMs = null } = putOptions;
+      const row = await run("write", key, () =>
+        transaction(database, () => {
+          const now = Date.now();
+          const last = stored(key, now);
+          if (expectedVersion !== undefined && expectedVersion !== (last?.version ?? 0)) {
+            throw conflict(key, expectedVersion, last?.version ?? 0);
+          }
+          const keptUntil = last?.expires_at ?? null;
+          const expiresAt = ttlMs === "keep" ? keptUntil : ttlMs === null ? null : now + Math.ceil(ttlMs);
+          sweep.run(now);
+          const version = Number(write.run(key, text, expiresAt).lastInsertRowid);
+          return { version, key, value: text, expires_at: expiresAt };
+        }),
+      );
+      tellOwn();
+      return entryOf<Value>(name, row);
+    },
+
+    async delete(key, deleteOptions = {}) {
+      checkDelete(key, deleteOptions);
+      const isDeleted = await run("delete", key, () =>
+        transaction(database, () => {
+          const now = Date.now();
+          const last = stored(key, now);
+          if (last === undefined) return false;
+          const { expectedVersion = last.version } = deleteOptions;
+          if (expectedVersion !== last.version) throw conflict(key, expectedVersion, last.version);
+          sweep.run(now);
+          write.run(key, null, now + DELETED_MS);
+          return true;
+        }),
+      );
+      if (isDeleted) tellOwn();
+      return isDeleted;
+    },
+
+    async list<Value>(prefix: string, listOptions: ListOptions = {}) {
+      checkList(prefix, listOptions);
+      const { after = "", limit = -1 } = listOptions;
+      // "\x7f" is behind every key
+      const rows = await run("list", prefix, () => page.all(prefix, endOf(prefix) ?? "\x7f", after, Date.now(), limit));
+      return rows.map((row) => entryOf<Value>(name, row as unknown as Row));
+    },
+
+    async subscribe(prefix, listener) {
+      checkPrefix(prefix);
+      await run("subscribe to", prefix, () => {
+        startWatching();
+        tellChanges(); // to the others: who comes now hears of what is written from now on
+      });
+      const stop = listeners.add(prefix, listener);
+      return async () => {
+        stop();
+        if (listeners.size === 0) stopWatching();
+      };
+    },
+
+    async close() {
+      if (isClosed) return;
+      isClosed = true;
+      stopWatching();
+      listeners.clear();
+      database.close();
+    },
+  };
+}
+
+function entryOf<Value>(store: string, { key, value, version, expires_at: expiresAt }: Row): StoreEntry<Value> {
+  try {
+    return { key, value: JSON.parse(value!) as Value, version, expiresAt };
+  } catch (cause) {
+    throw unreadable(store, key, cause);
+  }
+}
+
+function open(path: string, busyTimeoutMs: number): DatabaseSync {
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(path);
+    database.exec(`PRAGMA busy_timeout = ${Math.ceil(busyTimeoutMs)}`);
+    if (!isOurs(database, path)) create(database, path, busyTimeoutMs);
+    database.exec(`PRAGMA synchronous = FULL; PRAGMA busy_timeout = ${BLOCKING_MS}`);
+    return database;
+  } catch (cause) {
+    database?.close();
+    throw isToolError(cause) ? cause : failed("sqlite", "open", path, cause);
+  }
+}
+
+/** False for an empty file. */
+function isOurs(database: DatabaseSync, path: string): boolean {
+  const format = numberOf(database, "PRAGMA user_version");
+  if (numberOf(database, "PRAGMA application_id") === APPLICATION_ID) {
+    if (format <= FORMAT) return true;
+    throw new ToolError(
+      "store_failed",
+      `"${path}" was made by a newer version of this library (format ${format}, this one reads up to ${FORMAT}). Update this one, or use another file.`,
+    );
+  }
+  if (format === 0 && numberOf(database, "SELECT count(*) FROM sqlite_schema") === 0) return false;
+  throw new ToolError("store_failed", `"${path}" is a database of another application. Use a file of its own.`);
+}
+
+function create(database: DatabaseSync, path: string, busyTimeoutMs: number): void {
+  const giveUpAt = performance.now() + busyTimeoutMs;
+  for (;;) {
+    try {
+      database.exec("PRAGMA journal_mode = WAL");
+      break;
+    } catch (error) {
+      // Changing to WAL does not wait for a process that does the same: SQLite says "busy" at once.
+      if (!isBusy(error) || performance.now() >= giveUpAt) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
+    }
+  }
+  transaction(database, () => {
+    // Another process may have been faster.
+    if (!isOurs(database, path)) database.exec(TABLES);
+  });
+}
+
+function transaction<Result>(database: DatabaseSync, work: () => Result): Result {
+  // IMMEDIATE, so that what is compared can not change before it is written
+  database.exec("BEGIN IMMEDIATE");
+  try {
+    const result = work();
+    database.exec("COMMIT");
+    return result;
+  } catch (error) {
+    rollBack(database);
+    throw error;
+  }
+}
+
+function rollBack(database: DatabaseSync): void {
+  try {
+    database.exec("ROLLBACK");
+  } catch {
+    // SQLite did it by itself, as it does when the disk is full.
+  }
+}
+
+function numberOf(database: DatabaseSync, sql: string): number {
+  return Number(Object.values(database.prepare(sql).get() ?? {})[0]);
+}
+
+/** SQLITE_BUSY and SQLITE_LOCKED, with their extended codes. https://sqlite.org/rescode.html */
+function isBusy(error: unknown): boolean {
+  const code = (error as { errcode?: unknown } | null)?.errcode;
+  return typeof code === "number" && ((code & 0xff) === 5 || (code & 0xff) === 6);
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((done) => setTimeout(done, ms));
+}

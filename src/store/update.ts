@@ -1,0 +1,53 @@
+import pRetry from "p-retry";
+import { isConflict } from "./errors.ts";
+import type { PutOptions, Store, StoreEntry } from "./store.ts";
+
+/** What `updateEntry()` may be told. */
+export interface UpdateOptions {
+  /** How long the new value is kept. Default: `"keep"`, as long as the one before. */
+  ttlMs?: PutOptions["ttlMs"];
+  /** How often it may lose against other writers before it gives up. Default 100. */
+  maxConflicts?: number;
+  /** Ends the waiting between two attempts. */
+  signal?: AbortSignal;
+}
+
+/**
+ * Reads, changes and writes one value such that no other writer's change is lost: where another one wrote in between,
+ * it reads again, after a short random wait.
+ *
+ * `change` gets a copy of the value (`undefined`: there is none), which it may alter and return. It may run several
+ * times, so it should do nothing else. If it returns `undefined`, nothing is written.
+ *
+ * @returns the entry as it is now; `undefined` when there was none and none was made
+ * @throws ToolError `version_conflict` after `maxConflicts`; whatever `change` or the store throws
+ * @example
+ * await updateEntry<number>(store, storeKey("calls", runId), (count = 0) => count + 1);
+ */
+export async function updateEntry<Value>(
+  store: Store,
+  key: string,
+  change: (
+    value: Value | undefined,
+    entry: StoreEntry<Value> | undefined,
+  ) => Value | undefined | Promise<Value | undefined>,
+  options: UpdateOptions = {},
+): Promise<StoreEntry<Value> | undefined> {
+  const { ttlMs = "keep", maxConflicts = 100, signal } = options;
+
+  async function attempt(): Promise<StoreEntry<Value> | undefined> {
+    const entry = await store.get<Value>(key);
+    const value = await change(entry?.value, entry);
+    if (value === undefined) return entry;
+    return store.put(key, value, { expectedVersion: entry?.version ?? 0, ttlMs });
+  }
+
+  return pRetry(attempt, {
+    retries: maxConflicts,
+    shouldRetry: ({ error }) => isConflict(error),
+    minTimeout: 1,
+    maxTimeout: 50,
+    randomize: true,
+    ...(signal === undefined ? {} : { signal }),
+  });
+}

@@ -1,0 +1,68 @@
+import type { EventSource } from "../adapter.ts";
+import type { ConversationAdapter, Model, ModelRequest, ModelTurn } from "../model.ts";
+import { openTurn } from "../open-turn.ts";
+import type { Recording } from "../replay/recording.ts";
+
+/** One answer: a recording, the bytes of a body, the events of a stream, or what makes one of them for a request. */
+export type ReplayedTurn<Message = any> = ReplaySource | ((request: ModelRequest<Message>) => ReplaySource);
+type ReplaySource = Recording | Uint8Array | Iterable<unknown> | EventSource<any>;
+
+/** A model that answers from recordings, and keeps what it was asked. */
+export interface ReplayModel<Message = any> extends Model<Message> {
+  /** What it was asked, oldest first; the messages are copies. */
+  readonly requests: readonly ModelRequest<Message>[];
+}
+
+/**
+ * A model that answers with what was recorded, one answer a turn: for tests, and for a run without a key.
+ *
+ * @throws TypeError in `open()` when there is no answer left
+ * @example
+ * const model = replayModel(anthropic, [await loadRecording("fixtures/anthropic/parallel")]);
+ */
+export function replayModel<Message>(
+  adapter: ConversationAdapter<Message>,
+  turns: readonly ReplayedTurn<Message>[],
+): ReplayModel<Message> {
+  const requests: ModelRequest<Message>[] = [];
+  return {
+    ...adapter.conversation,
+    adapter,
+    requests,
+    open(request): ModelTurn {
+      const answer = turns[requests.length];
+      if (answer === undefined) {
+        throw new TypeError(
+          `This replayModel() has ${turns.length} turns and was asked for one more. Give it another recording.`,
+        );
+      }
+      requests.push({ ...request, messages: structuredClone(request.messages) as Message[] });
+      const source = sourceOf(typeof answer === "function" ? answer(request) : answer);
+      const { tools = [], signal, runId } = request;
+      return openTurn<unknown>(
+        (events) => adapter.read(events, { tools, signal, runId }),
+        async () => ({ events: source }),
+      );
+    },
+  };
+}
+
+function sourceOf(source: ReplaySource): AsyncIterable<unknown> {
+  if (isRecording(source)) return once(source.bytes);
+  if (ArrayBuffer.isView(source)) return once(source);
+  if (Symbol.iterator in source) return each(source);
+  if (Symbol.asyncIterator in source) return source as AsyncIterable<unknown>;
+  return (source as Response).body ?? each([]);
+}
+
+function isRecording(source: ReplaySource): source is Recording {
+  return "bytes" in source && ArrayBuffer.isView(source.bytes);
+}
+
+async function* once(bytes: unknown): AsyncIterable<unknown> {
+  yield bytes;
+}
+
+async function* each(events: Iterable<unknown>): AsyncIterable<unknown> {
+  yield* events;
+}

@@ -1,0 +1,99 @@
+import {
+  defineAdapter,
+  type Adapter,
+  type EventSource,
+  type Endpoint,
+  type ParserSink,
+  type ToolsOptions,
+} from "../adapter.ts";
+import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../read.ts";
+import type { StreamEvent } from "../stream/events.ts";
+import { isRecord } from "../schema/json.ts";
+import { dropAnnotations } from "../schema/rewrites.ts";
+import { lowerTools } from "../tool/lower-tools.ts";
+import type { ToolSource } from "../tool/tool-set.ts";
+import type { TextDialect, ToolDescription } from "./dialect.ts";
+import { createTextParser, type TextEvent, type TextResponse } from "./events.ts";
+import { textMessages, type TextMessage } from "./messages.ts";
+import type { TextOptions } from "./notation.ts";
+import { expandParallel } from "./parallel.ts";
+import { textSink } from "./sink.ts";
+
+export type TextReadOptions = ReadOptions & TextOptions;
+
+/** What text may come from: strings, another adapter's stream, or the bytes of a recording of either. */
+export type TextSource = EventSource<TextEvent> | AsyncIterable<string> | ReadableStream<string>;
+
+/** An adapter for text in which the calls stand. */
+export interface TextAdapter extends Adapter<TextEvent, TextResponse, ToolDescription, TextMessage> {
+  /** The part of the system prompt that describes the tools, and how they are called. */
+  describeTools(tools: ToolSource): string;
+  read(source: TextSource, options?: TextReadOptions): TurnStream;
+  /** A text that came whole. */
+  parse(response: TextResponse | string, options?: TextReadOptions): StreamEvent[];
+}
+
+/** Makes an adapter of a notation. */
+export function textAdapter(
+  name: string,
+  dialect: TextDialect,
+  { streamsInput }: { readonly streamsInput: boolean },
+): TextAdapter {
+  const { toolName } = dialect;
+  const tools = (source: ToolSource, options?: ToolsOptions): ToolDescription[] =>
+    lowerTools(source, {
+      adapter: name,
+      toolName,
+      plain: [dropAnnotations(["$schema", "$comment"])],
+      options,
+      make: ({ description }, lowered) => ({ name: lowered.name, description, parameters: lowered.schema }),
+    });
+  function parser(sink: ParserSink, options: TextOptions = {}) {
+    const calls = expandParallel(sink, toolName, options.tools);
+    return createTextParser(textSink(calls, [dialect], toolName, options), () => calls.end());
+  }
+  const reading = (options: TextOptions) => ({ name, toolName, parser: (sink: ParserSink) => parser(sink, options) });
+
+  return defineAdapter({
+    name,
+    capabilities: {
+      streamsInput,
+      wireIds: false,
+      parallelCalls: true,
+      strict: false,
+      imagesInResults: false,
+      errorFlag: false,
+    },
+    toolName,
+    tools,
+    describeTools: (source: ToolSource) => dialect.describe(tools(source, { onLoss: "ignore" })),
+    /** A text has no field for it: describe those tools that may be called. */
+    toolChoice: () => ({}),
+    parser,
+    read: (source: TextSource, options: TextReadOptions = {}) =>
+      readTurn(reading(options), source as EventSource<TextEvent>, options),
+    parse: (response: TextResponse | string, options: TextReadOptions = {}) =>
+      parseResponse<TextEvent | TextResponse>(
+        reading(options),
+        typeof response === "string" ? { text: response } : response,
+        options,
+      ),
+    ...textMessages(dialect),
+    recognises,
+    endpoint,
+  });
+}
+
+/** A piece of text, or a whole one; `[DONE]` ends the streams of other wires. */
+function recognises(event: unknown): boolean {
+  if (typeof event === "string") return event !== "[DONE]";
+  if (!isRecord(event)) return false;
+  const { type, delta, text } = event;
+  return type === "text-delta" ? typeof delta === "string" : type === undefined && typeof text === "string";
+}
+
+/** Text comes from everywhere. */
+const endpoint: Endpoint = {
+  match: () => undefined,
+  errorBody: (_, message) => ({ error: { message } }),
+};

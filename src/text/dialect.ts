@@ -1,0 +1,47 @@
+import type { JsonSchema } from "../schema/types.ts";
+import type { Notation } from "./notation.ts";
+
+/** A tool as a prompt describes it. */
+export interface ToolDescription {
+  /** As the model is to write it. */
+  readonly name: string;
+  readonly description: string | undefined;
+  readonly parameters: JsonSchema;
+}
+
+/** A call as it goes back to the model that wrote it. */
+export interface WrittenCall {
+  readonly id: string | null;
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+/** What came of a call, as text. */
+export interface WrittenResult extends Omit<WrittenCall, "args"> {
+  readonly output: unknown;
+  readonly isError: boolean;
+}
+
+/** A notation, and how its model is told of tools and results. */
+export interface TextDialect extends Notation {
+  /** The name under which the model knows a tool. */
+  toolName(name: string): string;
+  /** The part of the system prompt that describes the tools, and how they are called. */
+  describe(tools: readonly ToolDescription[]): string;
+  /** Calls as the model would have written them: for a history that another adapter has read. */
+  writeCalls(calls: readonly WrittenCall[]): string;
+  writeResults(results: readonly WrittenResult[]): string;
+}
+
+/**
+ * A result without the notation's own marks: what a tool has fetched must not end its block, or begin a call.
+ * Each mark loses its first character to an entity.
+ */
+export function withoutMarks(text: string, marks: readonly string[]): string {
+  let safe = text;
+  for (const mark of marks) {
+    if (safe.includes(mark)) safe = safe.replaceAll(mark, `&#${mark.charCodeAt(0)};${mark.slice(1)}`);
+  }
+  return safe;
+}

@@ -1,0 +1,119 @@
+import type { Parser } from "../adapter.ts";
+import { isToolError, ToolError } from "../errors.ts";
+import { isRecord } from "../schema/json.ts";
+import { toolChunk } from "../stream/chunk.ts";
+import type { FinishReason, StreamEvent, Usage } from "../stream/events.ts";
+import { ToolUse } from "../tool/use.ts";
+import type { TextSink } from "./sink.ts";
+
+/**
+ * What text comes in: plain strings, or the events of another adapter's stream (the live ones, or as JSON).
+ *
+ * Plain strings end with their source. Where events came, only `finish` ends the turn well.
+ */
+export type TextEvent =
+  | string
+  | StreamEvent
+  | { readonly type: "text-delta" | "reasoning-delta" | "refusal-delta"; readonly delta: string }
+  | {
+      readonly type: "finish";
+      readonly reason: FinishReason;
+      readonly providerReason?: string | null | undefined;
+      readonly message?: string | undefined;
+    }
+  | { readonly type: "error"; readonly error: { readonly message: string } };
+
+/** A response that was not streamed. */
+export interface TextResponse {
+  readonly text: string;
+  readonly reasoning?: string | undefined;
+  /** Default `stop`. */
+  readonly finishReason?: FinishReason | undefined;
+}
+
+/** The parser's record: the text as the model wrote it, calls and all. */
+export interface TextNative {
+  readonly text: string;
+}
+
+/** Reads text events. The text goes through the sink's scanner, all else to the turn. */
+export function createTextParser(sink: TextSink, onEnd: () => void): Parser<TextEvent | TextResponse> {
+  let written = "";
+  let hasEvents = false;
+  let hasStrings = false;
+
+  function push(event: TextEvent | TextResponse): void {
+    if (typeof event === "string") {
+      hasStrings = true;
+      return onText(event);
+    }
+    if (!isRecord(event)) return;
+    if ("type" in event) onEvent(event);
+    else onWhole(event);
+  }
+
+  function onText(delta: string): void {
+    written += delta;
+    sink.text(delta);
+  }
+
+  function onEvent(event: Exclude<TextEvent, string>): void {
+    hasEvents = true;
+    switch (event.type) {
+      case "start":
+        return sink.start(event.responseId, event.model);
+      case "text-delta":
+        return onText(event.delta);
+      case "reasoning-delta":
+        return sink.reasoning(event.delta);
+      case "refusal-delta":
+        return sink.refusal(event.delta);
+      case "tool-use":
+        return onUse(event.use);
+      case "provider-tool":
+        return sink.providerTool(event.call);
+      case "usage":
+        return sink.usage(event.usage as Usage);
+      case "finish":
+        sink.finish(event.reason, event.providerReason ?? null, event.message);
+        return sink.terminal();
+      case "error":
+        return sink.fail(errorOf(event.error));
+      default: // a call while it streams: it comes whole as tool-use, or not at all
+    }
+  }
+
+  /** A call of the wire's own, beside those in its text. It has run, if at all, by whoever reads the other stream. */
+  function onUse(use: unknown): void {
+    if (!(use instanceof ToolUse)) return;
+    const { turnIndex, position, id, name, argsText, metadata } = use;
+    sink.tool(toolChunk(turnIndex, position, id, name, argsText, true, metadata));
+  }
+
+  function onWhole({ text, reasoning = "", finishReason = "stop" }: TextResponse): void {
+    hasEvents = true;
+    if (typeof text !== "string") return;
+    sink.reasoning(reasoning);
+    onText(text);
+    sink.finish(finishReason, null);
+    sink.terminal();
+  }
+
+  return {
+    push,
+    end() {
+      if (hasStrings && !hasEvents) sink.finish("stop", null);
+      sink.end();
+      onEnd();
+    },
+    get native(): TextNative {
+      return { text: written };
+    },
+  };
+}
+
+function errorOf(error: unknown): ToolError {
+  if (isToolError(error)) return error;
+  const message = isRecord(error) && typeof error["message"] === "string" ? error["message"] : JSON.stringify(error);
+  return new ToolError("provider_error", message, { cause: error });
+}

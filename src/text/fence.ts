@@ -1,0 +1,96 @@
+/**
+ * Whether what comes next stands in a code fence (https://spec.commonmark.org/0.31.2/#fenced-code-blocks), in code or
+ * quotes in the line: there, a marker is something that the model writes about.
+ *
+ * It sees each character once, and looks at none that has not come: a code span ends with its line at the latest, since
+ * the ticks that it begins with may be all there are.
+ */
+export class Fence {
+  /** The line so far: its indent, a run of fence characters, what is behind the run, anything else. */
+  #line: "indent" | "run" | "info" | "rest" = "indent";
+  #indent = 0;
+  #run = 0;
+  #char = 0;
+  /** Of the fence that is open: its character and length. */
+  #open: { readonly char: number; readonly run: number } | undefined;
+  #last = 0;
+  /** A run of ticks in the line, and the run that has begun a code span. */
+  #ticks = 0;
+  #codeTicks = 0;
+  /** The quote before a marker. It goes on to its partner, or to the end of the line. */
+  #quote = 0;
+
+  /** Whether a marker that begins here is text. */
+  isQuoting(): boolean {
+    if (isQuote(this.#last)) this.#quote = this.#last;
+    this.#endTicks();
+    return this.#open !== undefined || this.#line === "info" || this.#codeTicks > 0 || this.#quote !== 0;
+  }
+
+  see(code: number): void {
+    if (code === this.#quote) this.#quote = 0;
+    this.#last = code;
+    if (code === NEWLINE) return this.#endLine();
+    if (code === BACKTICK) this.#ticks++;
+    else this.#endTicks();
+    switch (this.#line) {
+      case "indent":
+        if (code === SPACE && this.#indent < 3) this.#indent++;
+        else if (code === BACKTICK || code === TILDE) {
+          this.#line = "run";
+          this.#char = code;
+          this.#run = 1;
+        } else this.#line = "rest";
+        return;
+      case "run":
+        if (code === this.#char) this.#run++;
+        else if (this.#run < 3) this.#line = "rest";
+        // Behind the run of the end there is nothing but white space.
+        else this.#line = this.#open !== undefined && !isSpace(code) ? "rest" : "info";
+        return;
+      case "info":
+        // "```code``` in a line" is no fence; neither is a line of code that only begins with ticks.
+        if (this.#open === undefined ? this.#char === BACKTICK && code === BACKTICK : !isSpace(code))
+          this.#line = "rest";
+        return;
+      case "rest":
+    }
+  }
+
+  /** A block or a marker has been passed over: the line goes on behind it. */
+  pass(): void {
+    this.#line = "rest";
+    this.#last = this.#ticks = this.#codeTicks = this.#quote = 0;
+  }
+
+  #endTicks(): void {
+    if (this.#ticks === 0) return;
+    if (this.#codeTicks === 0) this.#codeTicks = this.#ticks;
+    else if (this.#codeTicks === this.#ticks) this.#codeTicks = 0;
+    this.#ticks = 0;
+  }
+
+  #endLine(): void {
+    this.#ticks = this.#codeTicks = this.#quote = 0;
+    const isRun = this.#run >= 3 && (this.#line === "run" || this.#line === "info");
+    if (isRun) {
+      if (this.#open === undefined) this.#open = { char: this.#char, run: this.#run };
+      else if (this.#char === this.#open.char && this.#run >= this.#open.run) this.#open = undefined;
+    }
+    this.#line = "indent";
+    this.#indent = this.#run = 0;
+  }
+}
+
+const NEWLINE = 10;
+const SPACE = 32;
+const BACKTICK = 96;
+const TILDE = 126;
+
+function isSpace(code: number): boolean {
+  return code === SPACE || code === 9 || code === 13;
+}
+
+function isQuote(code: number): boolean {
+  return code === 34 || code === 39;
+}

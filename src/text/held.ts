@@ -1,0 +1,72 @@
+import type { ParserSink } from "../adapter.ts";
+import type { ToolChunk } from "../stream/chunk.ts";
+
+/** A sink that says what it holds when the turn ends. */
+export interface HoldingSink extends ParserSink {
+  end(): void;
+}
+
+/** A call of the wire whose chunks are held until it is known what to do with it. */
+export class HeldCall {
+  readonly chunks: ToolChunk[] = [];
+  readonly #first: ToolChunk;
+  #id: string | null | undefined;
+  /** Characters of its arguments. */
+  length = 0;
+
+  constructor(first: ToolChunk) {
+    this.#first = first;
+    this.add(first);
+  }
+
+  add(chunk: ToolChunk): void {
+    this.chunks.push(chunk);
+    this.#id ||= chunk.id;
+    this.length += chunk.argsTextDelta?.length ?? 0;
+  }
+
+  /** Whether a chunk is more of this call: by its index, or by what else it says. */
+  owns({ turnIndex, callIndex, id, name }: ToolChunk): boolean {
+    const first = this.#first;
+    if (turnIndex !== first.turnIndex || (id && this.#id && id !== this.#id)) return false;
+    if (callIndex !== undefined || first.callIndex !== undefined) return callIndex === first.callIndex;
+    return !name || name === first.name;
+  }
+
+  get argsText(): string {
+    return this.chunks.map(({ argsTextDelta }) => argsTextDelta ?? "").join("");
+  }
+
+  /** Arguments that came as an object. */
+  get argsValue(): Readonly<Record<string, unknown>> | undefined {
+    return this.chunks.find(({ argsKvPatch }) => argsKvPatch !== undefined)?.argsKvPatch;
+  }
+
+  get hasFailed(): boolean {
+    return this.chunks.some(({ error, errorType }) => error !== undefined || errorType !== undefined);
+  }
+}
+
+/** A sink before another one that looks at its calls. */
+export function holdingSink(
+  sink: ParserSink,
+  { tool, end, giveUp }: { tool(chunk: ToolChunk): void; end(): void; giveUp(): void },
+): HoldingSink {
+  return {
+    start: (responseId, model) => sink.start(responseId, model),
+    text: (delta) => sink.text(delta),
+    reasoning: (delta) => sink.reasoning(delta),
+    refusal: (delta) => sink.refusal(delta),
+    tool,
+    providerTool: (call) => sink.providerTool(call),
+    usage: (usage) => sink.usage(usage),
+    finish: (reason, providerReason, message) => sink.finish(reason, providerReason, message),
+    terminal: () => sink.terminal(),
+    fail(error) {
+      // What was held did come: the turn that fails says what became of it.
+      giveUp();
+      sink.fail(error);
+    },
+    end,
+  };
+}

@@ -1,0 +1,69 @@
+import type { FailedCall, ToolCallError } from "../errors.ts";
+import { historyInput, repliesOf } from "../stream/history.ts";
+import type { Turn } from "../stream/events.ts";
+import type { ToolUse } from "../tool/use.ts";
+import type { TextDialect, WrittenResult } from "./dialect.ts";
+import type { TextNative } from "./events.ts";
+
+/** A message of nothing but text: every chat API takes it in this form, or nearly. */
+export interface TextMessage {
+  role: "assistant" | "user";
+  content: string;
+}
+
+/** History as a model knows it that writes its calls into its text. */
+export function textMessages(dialect: TextDialect) {
+  /**
+   * The turn as the message that goes back: one, or none for a turn in which nothing came. It is what the model wrote,
+   * letter by letter, calls included.
+   */
+  function assistantMessage(turn: Turn): TextMessage[] {
+    const content = writtenBy(turn) ?? rewritten(turn);
+    return content === "" ? [] : [{ role: "assistant", content }];
+  }
+
+  /** A turn that another adapter has read, or that was put together by hand. */
+  function rewritten(turn: Turn): string {
+    if (turn.calls.length === 0) return turn.text;
+    const calls = turn.calls.map((call) => ({
+      id: call.id,
+      name: dialect.toolName(call.name ?? "unnamed"),
+      args: historyInput(call),
+      metadata: call.metadata,
+    }));
+    return [turn.text, dialect.writeCalls(calls)].filter((part) => part !== "").join("\n");
+  }
+
+  function written(call: FailedCall, output: unknown, isError: boolean): WrittenResult {
+    return { id: call.id, name: dialect.toolName(call.name ?? "unnamed"), metadata: call.metadata, output, isError };
+  }
+
+  function message(results: readonly WrittenResult[]): TextMessage {
+    return { role: "user", content: dialect.writeResults(results) };
+  }
+
+  return {
+    assistantMessage,
+    /** The result of one call, as a user message. */
+    toolResult: (use: ToolUse, output: unknown): TextMessage => message([written(use, output, false)]),
+    /** What the model hears of a call that did not happen or failed. */
+    toolError: (error: ToolCallError): TextMessage => message([written(error.call, error.message, true)]),
+    /**
+     * The results of all calls of a turn, in call order: one user message, or none for a turn without calls.
+     *
+     * @throws TypeError while a call is still open or running: wait for the turn and for its executions first.
+     */
+    toolResults(turn: Turn): TextMessage[] {
+      const results = repliesOf<WrittenResult>(turn, {
+        result: (use, output) => written(use, output, false),
+        error: (call, text) => written(call, text, true),
+      });
+      return results.length === 0 ? [] : [message(results)];
+    },
+  };
+}
+
+function writtenBy({ native }: Turn): string | undefined {
+  const { text } = (native ?? {}) as Partial<TextNative>;
+  return typeof text === "string" ? text : undefined;
+}

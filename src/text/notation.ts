@@ -1,0 +1,69 @@
+import type { Limits } from "../stream/limits.ts";
+import type { ToolSource } from "../tool/tool-set.ts";
+import type { Tool } from "../tool/tool.ts";
+import type { BlockWriter } from "./writer.ts";
+
+/**
+ * One way in which models write calls into their text: what a block begins with, and who reads it.
+ *
+ * ```
+ * "Let me look. <tool_call>{…}</tool_call> Done."
+ *               ^ marker   ^ block reader, to its end
+ * ```
+ */
+export interface Notation {
+  readonly name: string;
+  /** What a block begins with. Text is held back no longer than the longest of them. */
+  readonly markers: readonly string[];
+  /** Begins one text. What it keeps from block to block is in the closure. */
+  start(writer: BlockWriter, context: TextContext): (marker: string) => BlockReader;
+}
+
+/** Reads one block, from behind its marker on. */
+export interface BlockReader {
+  /**
+   * - `head`: it is not known yet whether this is a block. Nothing has been said, nothing was taken
+   * - `none`: it is not. The text goes to the next notation that has the marker, or to the reader
+   * - `open`, `closed`: it is one
+   */
+  readonly state: "head" | "none" | "open" | "closed";
+  /**
+   * Reads on from `at`, and returns how far it came. What it leaves comes again, with more behind it, and is no longer
+   * than a marker, or than a head.
+   */
+  read(text: string, at: number): number;
+  /**
+   * The text is over, with this behind what was taken. Whoever has begun a call says that it was cut.
+   *
+   * @returns what turned out to stand behind the block, to be read once more, with `context.isBlind`
+   */
+  end(rest: string): string | undefined;
+}
+
+/** What a reader may ask about the text that it reads. */
+export interface TextContext {
+  /** The tool of a name that the model wrote; `undefined` where it is none, or where nobody knows the tools. */
+  tool(name: string): Tool | undefined;
+  /** Without tools every name is taken for one. */
+  readonly hasTools: boolean;
+  readonly limits: Limits;
+  /** Values that the model may refer to by their names, in notations that have names. */
+  readonly variables: Readonly<Record<string, unknown>>;
+  /** At the end: the text was not cut. */
+  readonly isWhole: boolean;
+  /** A quote that nobody closed has hidden the end of a block: now every end counts, in strings too. */
+  readonly isBlind: boolean;
+}
+
+/** What is needed to read calls from a text. */
+export interface TextOptions {
+  readonly tools?: ToolSource | undefined;
+  readonly limits?: Partial<Limits> | undefined;
+  /** Values that the model may refer to by their names, where the notation has names: results of earlier turns. */
+  readonly variables?: Readonly<Record<string, unknown>> | undefined;
+  /** Look for calls in the reasoning, too. Default `false`: what is thought aloud there is often no more than a plan. */
+  readonly reasoning?: boolean | undefined;
+}
+
+/** Longer than any head that has been seen: a marker, a name, some white space. */
+export const MAX_HEAD = 256;

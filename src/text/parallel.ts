@@ -1,0 +1,89 @@
+import type { ParserSink } from "../adapter.ts";
+import { parseJson } from "../json/index.ts";
+import { isRecord } from "../schema/json.ts";
+import { toolChunk, type ToolChunk } from "../stream/chunk.ts";
+import { toolList, type ToolSource } from "../tool/tool-set.ts";
+import { HeldCall, holdingSink, type HoldingSink } from "./held.ts";
+
+/** A function that models know from their training, and that wraps several calls into one. */
+const WRAPPERS: ReadonlySet<string> = new Set(["multi_tool_use.parallel", "multi_tool_use", "parallel"]);
+
+/** What is kept of a wrapper's arguments; one that is longer is passed on as it is. */
+const MAX_KEPT = 1_048_576;
+
+/** The calls of a wrapper have labels of their own. */
+const EXPANDED_TURN = 2_000_000;
+
+/**
+ * A sink before another one: a call of `multi_tool_use.parallel` with
+ * `{"tool_uses": [{"recipient_name": "functions.f", "parameters": {…}}]}` becomes the calls that it wraps, if no tool of
+ * that name was offered, and all of those were.
+ */
+export function expandParallel(
+  sink: ParserSink,
+  toolName: (name: string) => string,
+  tools: ToolSource | undefined,
+): HoldingSink {
+  const known = new Set(tools === undefined ? [] : toolList(tools).map(({ name }) => toolName(name)));
+  const held: HeldCall[] = [];
+  let expanded = 0;
+
+  function tool(chunk: ToolChunk): void {
+    let call = held.find((one) => one.owns(chunk));
+    if (call !== undefined) call.add(chunk);
+    else {
+      const { name } = chunk;
+      if (known.size === 0 || !name || known.has(name) || !WRAPPERS.has(name)) return sink.tool(chunk);
+      held.push((call = new HeldCall(chunk)));
+    }
+    if (call.length > MAX_KEPT || call.hasFailed) passOn(call);
+    else if (chunk.done === true) release(call, true);
+  }
+
+  function release(call: HeldCall, isDone: boolean): void {
+    const calls = wrappedIn(call, toolName, known);
+    if (calls === undefined) return passOn(call);
+    held.splice(held.indexOf(call), 1);
+    // Whether they are complete is decided as for any other call.
+    for (const { name, args } of calls) {
+      sink.tool(toolChunk(EXPANDED_TURN, expanded++, undefined, name, JSON.stringify(args), isDone || undefined));
+    }
+  }
+
+  function passOn(call: HeldCall): void {
+    held.splice(held.indexOf(call), 1);
+    for (const chunk of call.chunks) sink.tool(chunk);
+  }
+
+  return holdingSink(sink, {
+    tool,
+    end: () => [...held].forEach((call) => release(call, false)),
+    giveUp: () => [...held].forEach(passOn),
+  });
+}
+
+function wrappedIn(
+  call: HeldCall,
+  toolName: (name: string) => string,
+  known: ReadonlySet<string>,
+): { name: string; args: object }[] | undefined {
+  const value = call.argsValue ?? parsed(call.argsText);
+  const uses = isRecord(value) ? value["tool_uses"] : undefined;
+  if (!Array.isArray(uses) || uses.length === 0) return undefined;
+  const calls: { name: string; args: object }[] = [];
+  for (const use of uses as unknown[]) {
+    if (!isRecord(use) || typeof use["recipient_name"] !== "string" || !isRecord(use["parameters"])) return undefined;
+    const name = toolName(use["recipient_name"].replace(/^functions\./, ""));
+    if (!known.has(name)) return undefined;
+    calls.push({ name, args: use["parameters"] });
+  }
+  return calls;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,53 @@
+import type { Adapter, EventSource, Parser, ParserSink } from "../adapter.ts";
+import { parseResponse, readTurn, type ReadOptions } from "../read.ts";
+import type { Notation, TextOptions } from "./notation.ts";
+import { dropEchoes } from "./echoes.ts";
+import { expandParallel } from "./parallel.ts";
+import { textSink } from "./sink.ts";
+
+export interface RescueOptions extends Pick<TextOptions, "reasoning"> {
+  /** The notations that are looked for. */
+  readonly notations: readonly Notation[];
+}
+
+/**
+ * An adapter that also finds the calls that its model, or a broken server, wrote into the text. They become calls of the
+ * turn like any other, and go back in the wire's own form.
+ *
+ * It wraps an adapter, rather than being an option of every `read()`: so the adapters know nothing of notations, who does
+ * not need them does not load them, and whatever takes an adapter takes this one.
+ */
+export function rescue<A extends Adapter>(adapter: A, { notations, reasoning }: RescueOptions): A {
+  const { name } = adapter;
+  const toolName = (tool: string) => adapter.toolName(tool);
+  // Adapters with options of their own take them as the second argument, too.
+  const inner = adapter.parser as (sink: ParserSink, options?: object) => Parser<unknown>;
+
+  function parser(sink: ParserSink, options: ReadOptions = {}): Parser<unknown> {
+    const calls = expandParallel(sink, toolName, options.tools);
+    const once = dropEchoes(calls);
+    const text = textSink(once, notations, toolName, { ...options, reasoning });
+    const parsed = inner.call(adapter, text, options);
+    return {
+      push: (event) => parsed.push(event),
+      end() {
+        parsed.end();
+        text.end();
+        once.end();
+        calls.end();
+      },
+      ...(parsed.thrown !== undefined && { thrown: (error: unknown) => parsed.thrown!(error) }),
+      get native() {
+        return parsed.native;
+      },
+    };
+  }
+
+  const reading = (options: ReadOptions) => ({ name, toolName, parser: (sink: ParserSink) => parser(sink, options) });
+  return {
+    ...adapter,
+    parser,
+    read: (source: EventSource<unknown>, options: ReadOptions = {}) => readTurn(reading(options), source, options),
+    parse: (response: unknown, options: ReadOptions = {}) => parseResponse(reading(options), response, options),
+  };
+}

@@ -1,0 +1,130 @@
+import { Fence } from "./fence.ts";
+import { lookFor } from "./look.ts";
+import { MAX_HEAD, type BlockReader, type Notation, type TextContext } from "./notation.ts";
+import type { BlockWriter } from "./writer.ts";
+
+/** Takes one text in pieces, and tells its calls from the rest. */
+export interface TextScanner {
+  push(delta: string): void;
+  /** The text is over: what was held back is said, a block that is open was cut. */
+  end(isWhole: boolean): void;
+}
+
+/** The part of the context that does not change. */
+export type TextKnowledge = Omit<TextContext, "isBlind" | "isWhole">;
+
+/**
+ * Finds the blocks of some notations in a text. What is surely text is handed out at once; held back is only what may
+ * still become a marker, and what stands between a marker and the first sign that it begins a block.
+ *
+ * Each character is looked at once, save for the few that are held back.
+ */
+export function createScanner(
+  notations: readonly Notation[],
+  writer: BlockWriter,
+  context: TextKnowledge,
+): TextScanner {
+  const shared = { ...context, isBlind: false, isWhole: false };
+  const openers = notations.map((notation) => notation.start(writer, shared));
+  const markers = [...new Set(notations.flatMap((notation) => notation.markers))];
+  const firsts = new Set(markers.map((marker) => marker.charCodeAt(0)));
+  const fence = new Fence();
+  /** What came and was not taken yet. */
+  let held = "";
+  let marker = "";
+  let reader: BlockReader | undefined;
+  /** The notations that may read what stands behind the marker, if the reader does not. */
+  let others: ((marker: string) => BlockReader)[] = [];
+
+  function push(delta: string): void {
+    const text = held === "" ? delta : held + delta;
+    let at = 0;
+    for (;;) {
+      const before = at;
+      const wasReading = reader !== undefined;
+      at = reader === undefined ? readText(text, at) : readBlock(reader, text, at);
+      // Who neither moves nor changes his mind waits for more.
+      if (at === before && wasReading === (reader !== undefined)) break;
+    }
+    held = text.slice(at);
+  }
+
+  /** @returns where a marker ends, or may begin; the end of the text where there is none. */
+  function readText(text: string, from: number): number {
+    for (let at = from; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      if (firsts.has(code) && !fence.isQuoting()) {
+        const found = lookFor(text, at, markers);
+        if (found !== undefined) {
+          say(text.slice(from, at));
+          if (found === "maybe") return at;
+          begin(found.word);
+          return at + found.word.length;
+        }
+      }
+      fence.see(code);
+    }
+    say(text.slice(from));
+    return text.length;
+  }
+
+  function begin(word: string): void {
+    marker = word;
+    others = openers.filter((_, index) => notations[index]!.markers.includes(word));
+    reader = others.shift()!(word);
+  }
+
+  function readBlock(current: BlockReader, text: string, from: number): number {
+    // What decides is never longer than this, however the text came in.
+    const at = current.read(current.state === "head" ? text.slice(0, from + MAX_HEAD) : text, from);
+    const isHopeless = current.state === "none" || (current.state === "head" && text.length - at > MAX_HEAD);
+    if (isHopeless) {
+      reader = others.shift()?.(marker);
+      if (reader === undefined) giveBack();
+      else return readBlock(reader, text, from);
+      return from;
+    }
+    if (current.state === "closed") {
+      reader = undefined;
+      fence.pass();
+    }
+    return at;
+  }
+
+  /** The marker was text. What is behind it has not been taken, and may hold another one. */
+  function giveBack(): void {
+    say(marker);
+    fence.pass();
+  }
+
+  function say(text: string): void {
+    if (text !== "") writer.text(text);
+  }
+
+  function end(isWhole: boolean): void {
+    shared.isWhole = isWhole;
+    const rest = finish();
+    if (rest === undefined) return;
+    shared.isBlind = true;
+    push(rest);
+    finish();
+  }
+
+  function finish(): string | undefined {
+    const rest = held;
+    held = "";
+    const last = reader;
+    reader = undefined;
+    if (last === undefined) {
+      say(rest);
+      return undefined;
+    }
+    const behind = last.end(rest);
+    // A marker with nothing but white space behind it begins nothing.
+    if (last.state === "head" || last.state === "none") say(marker + rest);
+    fence.pass();
+    return behind;
+  }
+
+  return { push, end };
+}

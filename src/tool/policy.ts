@@ -1,0 +1,129 @@
+import { ToolError } from "../errors.ts";
+import type { Effect } from "./tool.ts";
+
+/** What a rule is told about a call: who, where, which. What the application put into the context is there, too. */
+export interface PolicyContext {
+  readonly runId: string;
+  readonly invocationId: string;
+  /** The provider's id of the call, `null` where it gave none. No identity: providers repeat ids. */
+  readonly toolCallId: string | null;
+  readonly toolName: string;
+  /** The mode in which the model works now (`"doc_edit"`), if there are modes. */
+  readonly behavior: string | undefined;
+  /** On whose behalf the call is made. */
+  readonly principal: { readonly id: string; readonly [attribute: string]: unknown } | undefined;
+  readonly [key: string]: unknown;
+}
+
+/** What an undo function is told about the action that it undoes. */
+export interface UndoRecord<Input = any, Output = any, Data = any> {
+  readonly actionId: string;
+  readonly runId: string;
+  readonly invocationId: string;
+  readonly toolName: string;
+  /** As the handler got it, in its JSON form. */
+  readonly input: Input;
+  /** As the handler returned it, in its JSON form. */
+  readonly output: Output;
+  /** What the handler gave `context.undoData()`; `undefined` when it gave nothing. */
+  readonly data: Data;
+  /** When the action ended, in milliseconds since 1970. */
+  readonly completedAt: number;
+}
+
+/** What an undo function is given to work with. */
+export interface UndoContext {
+  /** Stable over repeated tries of the same undo, and another one than that of the action. */
+  readonly idempotencyKey: string;
+  readonly signal: AbortSignal | undefined;
+  readonly principal: PolicyContext["principal"];
+  /** Throw what this makes when the target was changed since: the undo then fails with code `undo_conflict`. */
+  conflict(message: string): ToolError;
+}
+
+/**
+ * The rules under which an executor runs a tool. All optional; without an executor (`use.execute()`) they do nothing.
+ * They hold for the tool wherever it is used, so that they stand beside its handler and not in the loop.
+ */
+export interface ToolPolicy<Input = any> {
+  /** The modes in which the tool may be called. Default, and for an empty list: in all. */
+  readonly behaviors?: readonly string[] | undefined;
+  /** Whether a person has to approve the call. A function that throws denies the call. */
+  readonly needsApproval?: boolean | ((input: Input, context: PolicyContext) => boolean | Promise<boolean>) | undefined;
+  /** What the person is asked. Default: the tool's name and input. */
+  readonly approvalMessage?: string | ((input: Input) => string) | undefined;
+  /** How long a call may take, all its attempts included, in milliseconds. Default: the executor's. */
+  readonly timeoutMs?: number | undefined;
+  /** Runs alone: no other call of the same turn runs at the same time. */
+  readonly sequential?: boolean | undefined;
+  /** How often a failed call is tried again. Only for `effect: "read"` and `"idempotent"`. Default 0. */
+  readonly retries?: number | undefined;
+  /** Undoes what the handler did. Makes the tool undoable. */
+  readonly undo?: ((record: UndoRecord<Input>, context: UndoContext) => unknown) | undefined;
+  /** How long a call can be undone, in milliseconds. Default: 1 hour. */
+  readonly undoTtlMs?: number | undefined;
+  /** What the tool does can not be taken back: every call needs approval, unless `needsApproval` says otherwise. */
+  readonly irreversible?: boolean | undefined;
+  /** Tools that must have succeeded in this run before. */
+  readonly requires?: string | readonly string[] | undefined;
+  /** How many calls of the tool may run in one run. */
+  readonly maxCallsPerRun?: number | undefined;
+}
+
+/**
+ * The rules that a definition holds, and nothing else of it.
+ *
+ * @throws ToolError `invalid_tool` for a rule that can not be meant
+ */
+export function policyOf(definition: ToolPolicy & { readonly name: string }, effect: Effect): ToolPolicy {
+  const policy: Record<string, unknown> = {};
+  for (const [field, [fits, expected]] of Object.entries(FIELDS)) {
+    const value = definition[field as keyof ToolPolicy];
+    if (value === undefined) continue;
+    if (!fits(value)) throw invalid(definition.name, `${field} is ${expected}, got ${shown(value)}.`);
+    policy[field] = Array.isArray(value) ? Object.freeze([...(value as unknown[])]) : value;
+  }
+  const { retries = 0, undo, irreversible } = policy as ToolPolicy;
+  if (retries > 0 && effect === "write") {
+    throw invalid(
+      definition.name,
+      `retries are for effect "read" and "idempotent": a "write" may have happened though it failed.`,
+    );
+  }
+  if (irreversible === true && undo !== undefined) {
+    throw invalid(definition.name, `it is irreversible and has an undo function: one of them is wrong.`);
+  }
+  return policy;
+}
+
+type Check = readonly [fits: (value: unknown) => boolean, expected: string];
+
+const isFunction = (value: unknown): boolean => typeof value === "function";
+const isBoolean = (value: unknown): boolean => typeof value === "boolean";
+const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
+const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
+/** What a timer can wait. */
+const isTime = (value: unknown): boolean => typeof value === "number" && value > 0 && value <= 2_147_483_647;
+
+const FIELDS = {
+  behaviors: [isTexts, "a list of names"],
+  needsApproval: [(value) => isBoolean(value) || isFunction(value), "a boolean or a function"],
+  approvalMessage: [(value) => isText(value) || isFunction(value), "a text or a function"],
+  timeoutMs: [isTime, "a positive number of milliseconds, at most 2147483647"],
+  sequential: [isBoolean, "a boolean"],
+  retries: [isCount, "a whole number from 0"],
+  undo: [isFunction, "a function"],
+  undoTtlMs: [(value) => typeof value === "number" && value > 0, "a positive number of milliseconds"],
+  irreversible: [isBoolean, "a boolean"],
+  requires: [(value) => isText(value) || isTexts(value), "the name of a tool or a list of names"],
+  maxCallsPerRun: [isCount, "a whole number from 0"],
+} satisfies Record<keyof ToolPolicy, Check>;
+
+function invalid(name: string, what: string): ToolError {
+  return new ToolError("invalid_tool", `Tool ${name}: ${what}`);
+}
+
+function shown(value: unknown): string {
+  return typeof value === "function" ? "a function" : (JSON.stringify(value) ?? typeof value);
+}

@@ -1,0 +1,275 @@
+import { Queue, QueueEvents, QueueEventsProducer, UnrecoverableError, Worker } from "bullmq";
+import type { ConnectionOptions, Job, JobsOptions, QueueEventsListener, WorkerOptions } from "bullmq";
+import { ToolExecutor, type ToolExecutorOptions } from "../execute/executor.ts";
+import { safeMessage } from "../execute/failure.ts";
+import type { Store } from "../store/store.ts";
+import type { Tool, ToolContext } from "../tool/tool.ts";
+import { toolList, type ToolSource } from "../tool/tool-set.ts";
+import type { JobData, JobResult } from "./job.ts";
+import { JobFailure, perform } from "./perform.ts";
+import { remoteTool } from "./remote.ts";
+import { Waiting } from "./waiting.ts";
+
+/** Where the queue is: the same for those who call and for the workers. */
+export interface BullmqPlace {
+  /** The application's own client of `ioredis` or `redis`, or what one is made of: `{ host, port }`. */
+  readonly connection: ConnectionOptions;
+  /** The queue's name. Default `toolstream`. */
+  readonly queue?: string;
+  /** In front of all keys, as BullMQ has it. Default `bull`. */
+  readonly prefix?: string;
+  /** Hears of connections that fail. They are made again; default: nobody. */
+  readonly onError?: (error: Error) => void;
+}
+
+/** How calls become jobs. */
+export interface BullmqToolsOptions extends BullmqPlace {
+  /** Which tools are executed by workers. Default: all that have a handler. */
+  readonly only?: (tool: Tool) => boolean;
+  /** What handlers over there get in their context beside the ids and the principal's id. JSON; it lies in Redis. */
+  readonly context?: (context: ToolContext) => Readonly<Record<string, unknown>>;
+  /** Of each job: its priority, what to wait between attempts, how long it is kept after its end (default: 1 hour). */
+  readonly jobOptions?: Pick<JobsOptions, "backoff" | "lifo" | "priority" | "removeOnComplete" | "removeOnFail">;
+  /** How often to look after a job of which nothing is heard, in milliseconds. Default 5 s. */
+  readonly pollMs?: number;
+}
+
+/** Tools that are executed by workers. */
+export interface BullmqTools {
+  /** For an executor: all tools of the source, in their order. */
+  readonly tools: readonly Tool[];
+  /** Ends the connections. Jobs go on; calls that wait for theirs fail, writes as `outcome_unknown`. */
+  close(): Promise<void>;
+}
+
+/**
+ * The tools with their handlers elsewhere: `execute` puts the call into a BullMQ queue and waits for what a
+ * {@link bullmqWorker} makes of it. The job's id is the call's idempotency key, so that a call that is asked for again
+ * finds its job; `tool.retries` are the queue's attempts. A timeout or an abort takes the job out of the queue, or tells the
+ * worker that has it.
+ *
+ * @example
+ * const { tools: remote, close } = bullmqTools(tools, { connection: { host: "localhost", port: 6379 } });
+ * const executor = new ToolExecutor({ tools: remote, store });
+ */
+export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): BullmqTools {
+  const { queue: name, place, onError } = placeOf(options, "bullmqTools");
+  const { only = () => true, context: extra = () => ({}), jobOptions = {}, pollMs = 5_000 } = options;
+  const list = toolList(tools);
+  const queue = new Queue<JobData, JobResult>(name, place);
+  const events = new QueueEvents(name, place);
+  const producer = new QueueEventsProducer(name, place);
+  queue.on("error", onError);
+  events.on("error", onError);
+  producer.on("error", onError);
+  const waiting = new Waiting({
+    pollMs,
+    // A job that can not be read now is looked at again.
+    look: async (id) => endOf(await queue.getJob(id)),
+  });
+  events.on("completed", ({ jobId, returnvalue }) =>
+    waiting.end(jobId, { status: "completed", returned: returnvalue }),
+  );
+  events.on("failed", ({ jobId, failedReason }) => waiting.end(jobId, { status: "failed", reason: failedReason }));
+  events.on("removed", ({ jobId }) => waiting.end(jobId, { status: "gone" }));
+  events.on("progress", ({ jobId, data }) => waiting.progress(jobId, data));
+
+  const owner = crypto.randomUUID();
+  const dispatch = {
+    extra,
+    async send(call: JobData, tool: Tool, context: ToolContext): Promise<JobResult> {
+      const data = { ...call, owner };
+      const jobId = data.context.idempotencyKey;
+      const { retries = 0 } = tool;
+      return waiting.wait(jobId, tool, context, {
+        async add() {
+          await queue.add(tool.name, data, {
+            backoff: { type: "exponential", delay: 200 },
+            removeOnComplete: KEPT,
+            removeOnFail: KEPT,
+            ...jobOptions,
+            jobId,
+            attempts: retries + 1,
+            // What is in a stack is nobody's business who can read the queue.
+            stackTraceLimit: 0,
+          });
+          // Goes on for a process that is taken for dead: the job is there, and is this one's now.
+          if (context.attempt > 1) await (await queue.getJob(jobId))?.updateData(data);
+        },
+        async cancel() {
+          // Who was taken for dead, and was not, has nothing to say any more.
+          if ((await queue.getJob(jobId))?.data.owner !== owner) return;
+          // The worker that has it holds a lock: then it can not be removed, and the worker has to hear of it.
+          if ((await queue.remove(jobId)) === 0) await producer.publishEvent({ eventName: CANCEL, jobId }, MAX_EVENTS);
+        },
+      });
+    },
+  };
+  return {
+    tools: list.map((tool) => (tool.mode === "internal" && only(tool) ? remoteTool(tool, dispatch) : tool)),
+    async close() {
+      waiting.close();
+      await Promise.all([queue, events, producer].map(hangUp));
+    },
+  };
+}
+
+/** A {@link ToolExecutor} that has its tools executed by workers. */
+export interface BullmqExecutor extends ToolExecutor {
+  /** Ends the connections, as that of {@link BullmqTools}. */
+  close(): Promise<void>;
+}
+
+/**
+ * A ToolExecutor whose handlers run at {@link bullmqWorker}s. Rules, approvals, the record, events, timeouts and undoing
+ * are here, and as they were.
+ *
+ * @example
+ * const executor = bullmqExecutor({ tools, store, connection: { host: "localhost", port: 6379 } });
+ * const orchestrator = new Orchestrator({ model, tools, store, executor });
+ */
+export function bullmqExecutor(options: ToolExecutorOptions & BullmqToolsOptions): BullmqExecutor {
+  const { tools, close } = bullmqTools(options.tools, options);
+  return Object.assign(new ToolExecutor({ ...options, tools }), { close });
+}
+
+export interface BullmqWorkerOptions extends BullmqPlace {
+  /**
+   * Where it is recorded that a write was begun, so that none runs twice: one store for all workers. Needed when a tool
+   * has effect `write`.
+   */
+  readonly store?: Store;
+  /** How many jobs at the same time, a rate limit, how long a lock holds, …: as BullMQ has them. */
+  readonly worker?: Omit<WorkerOptions, "connection" | "prefix">;
+  /** How large an output may be as JSON, in bytes. Default 1 MiB. */
+  readonly maxOutputBytes?: number;
+  /** What of a handler's error is told. Default: `safeMessage` of `toolstream/execute`. */
+  readonly errorMessage?: (error: unknown, tool: Tool) => string;
+}
+
+export interface BullmqWorker {
+  /** BullMQ's own, for its events and for `pause()`. */
+  readonly worker: Worker<JobData, JobResult>;
+  /** Takes no more jobs, and ends when those that it has are done. */
+  close(): Promise<void>;
+}
+
+/**
+ * Executes what {@link bullmqTools} puts into the queue, with the handlers of these tools.
+ *
+ * A job whose worker dies is handed to another one. Tools of effect `read` and `idempotent` are then executed again; a
+ * write is not, if it was begun: what is on record of it is told, or that its outcome is unknown.
+ *
+ * @throws TypeError for tools of effect `write` without a store
+ * @example
+ * const { close } = bullmqWorker(tools, { connection: { host: "localhost", port: 6379 }, store });
+ * process.once("SIGTERM", () => void close());
+ */
+export function bullmqWorker(tools: ToolSource, options: BullmqWorkerOptions): BullmqWorker {
+  const { queue: name, place, onError } = placeOf(options, "bullmqWorker");
+  const { store, maxOutputBytes = 1024 * 1024, errorMessage = safeMessage } = options;
+  const list = toolList(tools);
+  const write = list.find(({ effect, mode }) => effect === "write" && mode === "internal");
+  if (write !== undefined && typeof store?.put !== "function") {
+    throw new TypeError(
+      `bullmqWorker() needs a store for tools that write (${write.name}): without a record of what was begun a job that is handed out again would be executed again.`,
+    );
+  }
+  const id = crypto.randomUUID();
+  const shop = {
+    tools: new Map(list.map((tool) => [tool.name, tool])),
+    store,
+    worker: id,
+    maxOutputBytes,
+    errorMessage,
+  };
+  const running = new Map<string, AbortController>();
+  const stop = (jobId: string, why: string) => running.get(jobId)?.abort(new DOMException(why, "AbortError"));
+
+  const worker = new Worker<JobData, JobResult>(
+    name,
+    async (job) => {
+      const controller = new AbortController();
+      running.set(job.id!, controller);
+      try {
+        return await perform(shop, {
+          data: job.data,
+          attempt: job.attemptsStarted,
+          signal: controller.signal,
+          onProgress: (text) => job.updateProgress({ text }),
+        });
+      } catch (error) {
+        throw failureOf(error);
+      } finally {
+        if (running.get(job.id!) === controller) running.delete(job.id!);
+      }
+    },
+    { ...options.worker, ...place },
+  );
+  worker.on("error", onError);
+  // Another worker has, or will have, the job: this one's result is not taken any more.
+  worker.on("lockRenewalFailed", (ids) => ids.forEach((jobId) => stop(jobId, "The lock of the job was lost.")));
+  const events = new QueueEvents(name, place);
+  events.on("error", onError);
+  events.on<CancelListener, typeof CANCEL>(CANCEL, ({ jobId }: { jobId: string }) =>
+    stop(jobId, "Nobody waits for the job any more."),
+  );
+  return {
+    worker,
+    async close() {
+      await worker.close();
+      await hangUp(events);
+    },
+  };
+}
+
+/** An event of ours beside BullMQ's: nobody waits for the job any more. */
+const CANCEL = "toolstream.cancel";
+/** As many as BullMQ keeps itself. */
+const MAX_EVENTS = 10_000;
+/** So long the end of a job can be read, in seconds: by a process that goes on for one that has died. */
+const KEPT = { age: 3_600 };
+
+interface CancelListener extends QueueEventsListener {
+  readonly [CANCEL]: (args: { jobId: string }, id: string) => void;
+}
+
+/** Closes a connection; one whose server does not answer is cut. */
+async function hangUp(part: { close(): Promise<void>; disconnect(): Promise<void> }): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const patience = new Promise<"over">((resolve) => {
+    timer = setTimeout(() => resolve("over"), HANG_UP_MS);
+  });
+  // What fails at the end of a connection changes nothing.
+  const closed = await Promise.race([part.close().catch(() => {}), patience]);
+  clearTimeout(timer);
+  if (closed === "over") void part.disconnect().catch(() => {});
+}
+
+const HANG_UP_MS = 2_000;
+
+/** What the queue keeps of it, and whether it tries again. */
+function failureOf(error: unknown): Error {
+  const failure =
+    error instanceof JobFailure ? error : new JobFailure("execution_failed", safeMessage(error), { cause: error });
+  return failure.isFinal ? Object.assign(new UnrecoverableError(failure.message), { cause: failure.cause }) : failure;
+}
+
+function endOf(job: Job<JobData, JobResult> | undefined) {
+  if (job === undefined) return { status: "gone" } as const;
+  if (job.finishedOn === undefined) return undefined;
+  return job.failedReason === undefined
+    ? ({ status: "completed", returned: job.returnvalue } as const)
+    : ({ status: "failed", reason: job.failedReason } as const);
+}
+
+function placeOf({ connection, queue = "toolstream", prefix, onError }: BullmqPlace, who: string) {
+  if (typeof connection !== "object" || connection === null) {
+    throw new TypeError(`${who}() needs a connection: a client of ioredis or redis, or { host, port }.`);
+  }
+  return {
+    queue,
+    place: { connection, ...(prefix !== undefined && { prefix }) },
+    onError: (error: Error) => onError?.(error),
+  };
+}

@@ -1,0 +1,193 @@
+import { isToolError, type ToolErrorCode } from "../errors.ts";
+import { runHandler, type HandlerEnd } from "../execute/attempt.ts";
+import { jsonOf, outputOf } from "../execute/output.ts";
+import type { Store } from "../store/store.ts";
+import type { Tool, ToolContext } from "../tool/tool.ts";
+import { claim } from "./claims.ts";
+import { digestOfTool, reasonText, readJob, type JobData, type JobResult } from "./job.ts";
+
+/** What a worker performs jobs with. */
+export interface Workshop {
+  readonly tools: ReadonlyMap<string, Tool>;
+  /** For writes. */
+  readonly store: Store | undefined;
+  /** Who this worker is, for the record. */
+  readonly worker: string;
+  readonly maxOutputBytes: number;
+  readonly errorMessage: (error: unknown, tool: Tool) => string;
+}
+
+/** One start of a job. */
+export interface JobStart {
+  readonly data: unknown;
+  /** From 1, over all workers. */
+  readonly attempt: number;
+  readonly signal: AbortSignal;
+  readonly onProgress: (text: string) => Promise<void>;
+}
+
+/** A job that has failed: `message` is the reason as the queue keeps it. */
+export class JobFailure extends Error {
+  /** Whether it may be tried again, if the queue is told to. */
+  readonly isFinal: boolean;
+
+  constructor(code: ToolErrorCode, message: string, options: { cause?: unknown; isFinal?: boolean } = {}) {
+    super(reasonText(code, message), options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "JobFailure";
+    this.isFinal = options.isFinal ?? true;
+  }
+}
+
+/**
+ * Performs a job: the handler of its tool, under the tool's timeout; a write only if no worker has begun it before.
+ *
+ * @throws JobFailure
+ */
+export async function perform(shop: Workshop, start: JobStart): Promise<JobResult> {
+  const { data, tool, input } = await checked(shop, start);
+  if (tool.effect !== "write") return run(shop, start, data, tool, input);
+  const answer = await claimed(shop, start, data, tool);
+  if (answer.status === "done") return answer.result;
+  if (answer.status === "failed") throw reasonFailure(answer.reason);
+  if (answer.status !== "yours") {
+    // Begun, or a record that this version can not have written.
+    throw new JobFailure("outcome_unknown", `${UNKNOWN} Another worker began it and gave no sign any more.`);
+  }
+  try {
+    const result = await run(shop, start, data, tool, input);
+    // What can not be recorded is known here, and by the queue, if it hears of it.
+    await answer.end({ status: "done", result }).catch(() => {});
+    return result;
+  } catch (error) {
+    await answer.end({ status: "failed", reason: (error as JobFailure).message }).catch(() => {});
+    throw error;
+  }
+}
+
+const UNKNOWN =
+  "It was started, and it is not known what came of it. It may have had its effect: look before you call it again.";
+
+/** Whoever may write into the queue may write anything. */
+async function checked({ tools }: Workshop, { data: given }: JobStart) {
+  const data = readJob(given);
+  if (typeof data === "string") throw new JobFailure("invalid_call", `This job can not be performed: ${data}.`);
+  const tool = tools.get(data.tool);
+  if (tool?.execute === undefined) {
+    throw new JobFailure("unknown_tool", `The workers have no tool ${JSON.stringify(data.tool)}. It was not executed.`);
+  }
+  if ((await digestOfTool(tool)) !== data.definition) {
+    throw new JobFailure(
+      "definition_changed",
+      `The workers have another definition of ${tool.name} than the one that was called: deploy both with the same one. It was not executed.`,
+    );
+  }
+  const read = tool.inputSchema.validate(jsonIn(data.input));
+  if (!read.ok) {
+    throw new JobFailure("invalid_input", `The input of ${tool.name} does not fit its schema. It was not executed.`);
+  }
+  return { data, tool, input: read.value };
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+async function claimed({ store, worker }: Workshop, { attempt }: JobStart, data: JobData, tool: Tool) {
+  try {
+    return await claim(store!, data.context.idempotencyKey, worker);
+  } catch (cause) {
+    const isFirst = attempt === 1;
+    const what = isFirst ? `${tool.name} was not executed` : UNKNOWN;
+    throw new JobFailure(isFirst ? "store_failed" : "outcome_unknown", `${what}: its record can not be read.`, {
+      cause,
+    });
+  }
+}
+
+async function run(shop: Workshop, start: JobStart, data: JobData, tool: Tool, input: unknown): Promise<JobResult> {
+  const { attempt, signal, onProgress } = start;
+  let undoData: unknown;
+  const progress = (value: unknown) => tellProgress(value, onProgress);
+  const { ended } = runHandler({
+    handler: (_, stop) => {
+      const context: ToolContext = {
+        ...data.context,
+        toolName: tool.name,
+        attempt,
+        signal: stop,
+        progress: (value) => (stop.aborted ? Promise.resolve() : progress(value)),
+        undoData: (value) => void (undoData = value),
+      };
+      return tool.execute!(input, context) as unknown;
+    },
+    beforeAttempt: async () => {},
+    onProgress: progress,
+    onLate: () => {},
+    firstAttempt: attempt,
+    retries: 0,
+    retryDelayMs: 0,
+    timeoutMs: tool.timeoutMs,
+    signal,
+  });
+  const end = await ended;
+  if (!end.ok) throw failureOf(shop, tool, end);
+  try {
+    const { value, marks } = outputOf(tool, end.value, shop.maxOutputBytes);
+    return {
+      output: JSON.stringify(value),
+      ...(marks.length > 0 && { marks }),
+      ...(undoData !== undefined && { undoData: undoText(undoData, shop.maxOutputBytes) }),
+    };
+  } catch (cause) {
+    if (!isToolError(cause)) throw cause;
+    throw new JobFailure(cause.code, `It was executed, but ${cause.message}.`, { cause });
+  }
+}
+
+function undoText(undoData: unknown, maxBytes: number): string | false {
+  try {
+    return jsonOf(undoData, maxBytes);
+  } catch {
+    return false;
+  }
+}
+
+function failureOf({ errorMessage }: Workshop, tool: Tool, end: Extract<HandlerEnd, { ok: false }>): JobFailure {
+  const mayHave = tool.effect === "write" ? " It may have had its effect nevertheless." : "";
+  const { code, cause } = end;
+  switch (code) {
+    case "timeout":
+      return new JobFailure("timeout", `It did not end within ${tool.timeoutMs} ms.${mayHave}`, {
+        cause,
+        isFinal: false,
+      });
+    case "lost":
+    case "aborted":
+      return new JobFailure("aborted", `It was aborted while it ran.${mayHave}`, { cause });
+    case "execution_failed": {
+      const known = isToolError(cause) ? cause.code : code;
+      return new JobFailure(known, errorMessage(cause, tool), { cause, isFinal: false });
+    }
+  }
+}
+
+/** What is too large, or nothing that JSON can say, is not told: progress changes nothing. */
+async function tellProgress(value: unknown, tell: (text: string) => Promise<void>): Promise<void> {
+  try {
+    await tell(jsonOf(value, MAX_PROGRESS));
+  } catch {
+    // The queue can not be reached, or the value can not be sent.
+  }
+}
+
+const MAX_PROGRESS = 64 * 1024;
+
+function reasonFailure(reason: string): JobFailure {
+  const failure = new JobFailure("execution_failed", "");
+  failure.message = reason;
+  return failure;
+}

@@ -1,0 +1,261 @@
+/** The models of the adapters: the official clients, over HTTP, at the replay server. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import Anthropic from "@anthropic-ai/sdk";
+import { GoogleGenAI } from "@google/genai";
+import { GoogleGenerativeAI } from "@google/generative-ai";
+import { CohereClientV2 } from "cohere-ai";
+import OpenAI from "openai";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { anthropic } from "../../adapters/anthropic/index.ts";
+import { cohere } from "../../adapters/cohere/index.ts";
+import { google } from "../../adapters/google/index.ts";
+import { openaiChat } from "../../adapters/openai-chat/index.ts";
+import { openaiResponses } from "../../adapters/openai-responses/index.ts";
+import type { Model } from "../../src/model.ts";
+import { loadRecording, serveReplay, type ReplayServer } from "../../src/replay/index.ts";
+import { replayModel, summarize } from "../../src/testing/index.ts";
+import { fixturesDir, loadFixture, sharedTools } from "../fixtures.ts";
+
+const adapters = [openaiChat, openaiResponses, anthropic, google, cohere];
+
+interface Row {
+  readonly wire: string;
+  /** A model of the official client, at a base URL. */
+  model(baseUrl: string): Model;
+  /** Whether the SDK tries again by itself, and with what setting. */
+  readonly retries: boolean;
+  /** Whether the SDK tells of headers. */
+  readonly tells: boolean;
+}
+
+const rows: Record<string, Row> = {
+  "openai chat": {
+    wire: "openai-chat",
+    model: (url) =>
+      openaiChat.model(new OpenAI({ apiKey: "none", baseURL: `${url}/v1` }), {
+        model: "gpt-5-mini",
+        reasoning_effort: "low",
+      }),
+    retries: true,
+    tells: true,
+  },
+  "openai responses": {
+    wire: "openai-responses",
+    model: (url) =>
+      openaiResponses.model(new OpenAI({ apiKey: "none", baseURL: `${url}/v1` }), {
+        model: "gpt-5-mini",
+        store: false,
+        include: ["reasoning.encrypted_content"],
+      }),
+    retries: true,
+    tells: true,
+  },
+  anthropic: {
+    wire: "anthropic",
+    model: (url) =>
+      anthropic.model(new Anthropic({ apiKey: "none", baseURL: url }), {
+        model: "claude-x",
+        max_tokens: 64,
+        stop_sequences: ["END"],
+      }),
+    retries: true,
+    tells: true,
+  },
+  "@google/genai": {
+    wire: "google",
+    model: (url) =>
+      google.model(
+        new GoogleGenAI({
+          apiKey: "none",
+          httpOptions: { baseUrl: url, retryOptions: { attempts: 2, initialDelay: 0.01 } },
+        }),
+        { model: "gemini-x", config: { temperature: 0 } },
+      ),
+    retries: true,
+    tells: true,
+  },
+  "@google/generative-ai": {
+    wire: "google",
+    model: (url) =>
+      google.model(new GoogleGenerativeAI("none").getGenerativeModel({ model: "gemini-x" }, { baseUrl: url }), {
+        generationConfig: { temperature: 0 },
+      }),
+    retries: false,
+    tells: false,
+  },
+  cohere: {
+    wire: "cohere",
+    model: (url) =>
+      cohere.model(new CohereClientV2({ token: "none", environment: url }), { model: "command-x", temperature: 0 }),
+    retries: true,
+    tells: true,
+  },
+};
+
+let server: ReplayServer;
+beforeAll(async () => {
+  const behaviour = Object.fromEntries(
+    adapters.flatMap(({ name }) => [
+      [`${name}/one-call`, { status: 429, message: "Slow down.", times: 1 }],
+      [`${name}/no-arguments`, { status: 401, message: "Bad key." }],
+    ]),
+  );
+  server = await serveReplay({ adapters, fixtures: fixturesDir, behaviour });
+});
+afterAll(() => server.close());
+
+describe.each(Object.entries(rows))("the model of %s", (_, { wire, model, retries, tells }) => {
+  const at = (name: string) => model(`${server.url}/${wire}/${name}`);
+  const asked = (name: string) => server.requests.filter(({ fixture }) => fixture === `${wire}/${name}`);
+
+  it("gives the turn of a stream, and sends what it was given", async () => {
+    const turn = at("parallel").open({
+      messages: [at("parallel").userMessage("What is the weather?")],
+      tools: sharedTools,
+      instructions: "Be brief.",
+      toolChoice: "required",
+      runId: "run",
+    });
+    const read = await turn.done();
+    const { expected } = loadFixture(wire, "parallel");
+    expect(JSON.parse(JSON.stringify(summarize(read)))).toEqual(expected);
+    const body = asked("parallel").at(-1)!.body as Record<string, unknown>;
+    if (Array.isArray(body["tools"])) body["tools"] = `${JSON.stringify(body["tools"]).length > 1000}`;
+    expect(body).toMatchSnapshot();
+  });
+
+  it.runIf(retries)("leaves retries to the SDK", async () => {
+    const count = asked("one-call").length;
+    const read = await at("one-call")
+      .open({ messages: [at("one-call").userMessage("Hi")], tools: sharedTools })
+      .done();
+    expect(read.error).toBeUndefined();
+    expect(asked("one-call").length - count).toBe(2);
+  });
+
+  it("tells of a refused request with the last event, in one place", async () => {
+    const turn = at("no-arguments").open({ messages: [at("no-arguments").userMessage("Hi")] });
+    const events = [];
+    for await (const event of turn) events.push(event);
+    expect(events.map(({ type }) => type)).toEqual(["error"]);
+    const { error } = turn.turn;
+    expect(error).toMatchObject({ code: "provider_error" });
+    expect(error!.message).toMatch(/^The provider refused the request with status 401: .*Bad key\./);
+    expect(error!.cause).toBeInstanceOf(Error);
+    expect(turn.response?.status).toBe(401);
+  });
+
+  it("tells of a server that is not there", async () => {
+    const turn = model("http://127.0.0.1:9").open({ messages: [at("parallel").userMessage("Hi")] });
+    expect((await turn.done()).error).toMatchObject({ code: "connection_lost" });
+    expect(turn.response).toBeUndefined();
+  }, 20_000);
+
+  it("closes the connection when its signal fires, or its reader leaves", async () => {
+    const slow = await slowServer(wire);
+    for (const leave of ["signal", "break", "before the answer"] as const) {
+      const abort = new AbortController();
+      const turn = model(slow.url).open({
+        messages: [at("parallel").userMessage("Hi")],
+        tools: sharedTools,
+        signal: abort.signal,
+      });
+      slow.delayMs = leave === "before the answer" ? 60_000 : 0;
+      if (leave === "before the answer") setTimeout(() => abort.abort(), 50);
+      for await (const event of turn) {
+        if (event.type === "error") break;
+        if (leave === "signal") abort.abort();
+        else break;
+      }
+      expect(turn.turn.error).toMatchObject({ code: "aborted" });
+      await slow.closed();
+    }
+    await slow.end();
+  });
+
+  it.runIf(tells)("surfaces the id of the request and the limits", async () => {
+    const slow = await slowServer(wire);
+    const turn = model(slow.url).open({ messages: [at("parallel").userMessage("Hi")], tools: sharedTools });
+    for await (const event of turn) if (event.type !== "start") break;
+    expect(turn.response).toMatchObject({ status: 200, requestId: "req_42" });
+    expect(turn.response!.rateLimits).toEqual({ "x-ratelimit-remaining-requests": "9", "retry-after": "1" });
+    expect(turn.response!.headers).not.toHaveProperty("set-cookie");
+    await slow.end();
+  });
+
+  it("throws at once for misuse only", () => {
+    expect(() => at("parallel").open({ messages: [], tools: "none" as never })).toThrow(TypeError);
+  });
+});
+
+it("the model of an adapter that wraps another reads with what it adds", async () => {
+  const read: typeof openaiChat.read = (source, options) => {
+    wrapped.push(options?.runId ?? "");
+    return openaiChat.read(source, options);
+  };
+  const wrapped: string[] = [];
+  const client = new OpenAI({ apiKey: "none", baseURL: `${server.url}/openai-chat/text-only/v1` });
+  const model = { ...openaiChat, read }.model(client, { model: "m" });
+  await model.open({ messages: [model.userMessage("Hi")], runId: "mine" }).done();
+  expect(wrapped).toEqual(["mine"]);
+  const { model: alone } = openaiChat;
+  expect(alone(client, { model: "m" }).adapter).toBe(openaiChat);
+});
+
+describe("replayModel()", () => {
+  it.each(adapters.map((adapter) => [adapter.name, adapter] as const))("answers for %s", async (name, adapter) => {
+    const model = replayModel(adapter as never, [
+      await loadRecording(join(fixturesDir, name, "parallel")),
+      () => readFileSync(join(fixturesDir, name, "text-only", "stream.sse")),
+    ]);
+    const first = await model.open({ messages: [model.userMessage("Hi")], tools: sharedTools }).done();
+    expect(first.calls.length).toBeGreaterThan(1);
+    const second = await model.open({ messages: [model.userMessage("Hi")], tools: sharedTools }).done();
+    expect(second.text).not.toBe("");
+    expect(model.requests).toHaveLength(2);
+    expect(() => model.open({ messages: [] })).toThrow(/2 turns/);
+  });
+});
+
+/** A server that sends the beginning of a stream and then waits. */
+async function slowServer(wire: string) {
+  const body = readFileSync(join(fixturesDir, wire, "parallel", "stream.sse"), "utf8");
+  const open = new Set<IncomingMessage["socket"]>();
+  const state = { delayMs: 0 };
+  const provider: Server = createServer((request, response: ServerResponse) => {
+    open.add(request.socket);
+    request.resume();
+    response.on("close", () => {
+      open.delete(request.socket);
+    });
+    setTimeout(() => {
+      if (response.destroyed) return;
+      response.writeHead(200, {
+        "content-type": "text/event-stream",
+        "x-request-id": "req_42",
+        "request-id": "req_42",
+        "x-ratelimit-remaining-requests": "9",
+        "retry-after": "1",
+        "set-cookie": "secret=1",
+      });
+      response.write(body.slice(0, body.length / 2));
+    }, state.delayMs).unref();
+  });
+  await new Promise<void>((resolve) => provider.listen(0, "127.0.0.1", resolve));
+  return {
+    url: `http://127.0.0.1:${(provider.address() as AddressInfo).port}`,
+    set delayMs(ms: number) {
+      state.delayMs = ms;
+    },
+    async closed() {
+      await expect.poll(() => open.size).toBe(0);
+    },
+    end() {
+      provider.closeAllConnections();
+      return new Promise((resolve) => provider.close(resolve));
+    },
+  };
+}

@@ -1,0 +1,208 @@
+/** What each provider takes: behind every call its one result, in call order. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { anthropic } from "../../adapters/anthropic/index.ts";
+import { cohere } from "../../adapters/cohere/index.ts";
+import { google } from "../../adapters/google/index.ts";
+import { openaiChat } from "../../adapters/openai-chat/index.ts";
+import { openaiResponses } from "../../adapters/openai-responses/index.ts";
+import type { Conversation } from "../../src/model.ts";
+
+/** How a wire writes a history. */
+interface Row {
+  readonly name: string;
+  readonly conversation: Conversation;
+  calls(...ids: readonly string[]): unknown[];
+  result(id: string): unknown;
+  text(text: string): unknown;
+  /** The calls and results in a history, and what else is in it, in order: `call a`, `result a`, `unknown a`, `text`. */
+  read(messages: readonly any[]): string[];
+}
+
+const unknown = /outcome of this call is unknown/;
+const resultOf = (id: string, content: unknown) =>
+  `${unknown.test(JSON.stringify(content)) ? "unknown" : "result"} ${id}`;
+
+const rows: readonly Row[] = [
+  {
+    name: "openai-chat",
+    conversation: openaiChat.conversation,
+    calls: (...ids) => [
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: ids.map((id) => ({ id, type: "function", function: { name: id, arguments: "{}" } })),
+      },
+    ],
+    result: (id) => ({ role: "tool", tool_call_id: id, content: "ok" }),
+    text: (content) => ({ role: "user", content }),
+    read: (messages) =>
+      messages.flatMap(({ role, tool_calls = [], tool_call_id, content }) =>
+        role === "assistant"
+          ? tool_calls.map(({ id }: { id: string }) => `call ${id}`)
+          : [role === "tool" ? resultOf(tool_call_id, content) : "text"],
+      ),
+  },
+  {
+    name: "openai-responses",
+    conversation: openaiResponses.conversation,
+    calls: (...ids) => [
+      { type: "reasoning", id: "rs_1", summary: [] },
+      ...ids.map((id) => ({ type: "function_call", call_id: id, name: id, arguments: "{}" })),
+    ],
+    result: (id) => ({ type: "function_call_output", call_id: id, output: "ok" }),
+    text: (content) => ({ role: "user", content }),
+    read: (messages) =>
+      messages.flatMap(({ type, call_id, output }) => {
+        if (type === "reasoning") return [];
+        if (type === "function_call") return [`call ${call_id}`];
+        return [type === "function_call_output" ? resultOf(call_id, output) : "text"];
+      }),
+  },
+  {
+    name: "anthropic",
+    conversation: anthropic.conversation,
+    calls: (...ids) => [
+      { role: "assistant", content: ids.map((id) => ({ type: "tool_use", id, name: id, input: {} })) },
+    ],
+    result: (id) => ({ role: "user", content: [{ type: "tool_result", tool_use_id: id, content: "ok" }] }),
+    text: (content) => ({ role: "user", content }),
+    read: (messages) =>
+      messages.flatMap(({ content }) =>
+        typeof content === "string"
+          ? ["text"]
+          : content.map(({ type, id, tool_use_id, content: inner }: any) =>
+              type === "tool_use" ? `call ${id}` : type === "tool_result" ? resultOf(tool_use_id, inner) : "text",
+            ),
+      ),
+  },
+  {
+    name: "google",
+    conversation: google.conversation,
+    calls: (...ids) => [{ role: "model", parts: ids.map((id) => ({ functionCall: { id, name: id, args: {} } })) }],
+    result: (id) => ({ role: "user", parts: [{ functionResponse: { id, name: id, response: { output: "ok" } } }] }),
+    text: (text) => ({ role: "user", parts: [{ text }] }),
+    read: (messages) =>
+      messages.flatMap(({ parts }) =>
+        parts.map(({ functionCall, functionResponse }: any) =>
+          functionCall
+            ? `call ${functionCall.id}`
+            : functionResponse
+              ? resultOf(functionResponse.id, functionResponse.response)
+              : "text",
+        ),
+      ),
+  },
+  {
+    name: "cohere",
+    conversation: cohere.conversation,
+    calls: (...ids) => [
+      {
+        role: "assistant",
+        toolCalls: ids.map((id) => ({ id, type: "function", function: { name: id, arguments: "{}" } })),
+      },
+    ],
+    result: (id) => ({ role: "tool", toolCallId: id, content: "ok" }),
+    text: (content) => ({ role: "user", content }),
+    read: (messages) =>
+      messages.flatMap(({ role, toolCalls = [], toolCallId, content }) =>
+        role === "assistant"
+          ? toolCalls.map(({ id }: { id: string }) => `call ${id}`)
+          : [role === "tool" ? resultOf(toolCallId, content) : "text"],
+      ),
+  },
+];
+
+describe.each(rows)("pair() of $name", ({ conversation, calls, result, text, read }) => {
+  const pair = (...messages: unknown[]) => read(conversation.pair(messages));
+
+  it("leaves a history alone in which nothing is amiss", () => {
+    const messages = [text("Hi"), ...calls("a"), result("a"), ...calls("b"), result("b"), text("And?")];
+    const paired = conversation.pair(messages);
+    expect(paired).toEqual(messages);
+    paired.forEach((message, index) => expect(message).toBe(messages[index]));
+  });
+
+  it("says of a call without a result that its outcome is unknown", () => {
+    expect(pair(text("Hi"), ...calls("a", "b"), result("b"))).toEqual([
+      "text",
+      "call a",
+      "call b",
+      "unknown a",
+      "result b",
+    ]);
+    expect(pair(...calls("a"))).toEqual(["call a", "unknown a"]);
+  });
+
+  it("drops a result without its call, and one that comes twice", () => {
+    expect(pair(result("x"), text("Hi"))).toEqual(["text"]);
+    expect(pair(...calls("a"), result("a"), result("a"), result("x"))).toEqual(["call a", "result a"]);
+  });
+
+  it("puts results in call order, right behind their calls", () => {
+    expect(pair(...calls("a", "b"), result("b"), result("a"))).toEqual(["call a", "call b", "result a", "result b"]);
+    expect(pair(...calls("a"), text("Wait"), result("a"))).toEqual(["call a", "result a", "text"]);
+  });
+
+  it("pairs calls of one id in their order", () => {
+    expect(pair(...calls("a", "a"), result("a"))).toEqual(["call a", "call a", "result a", "unknown a"]);
+  });
+
+  it("makes every history one that is right, and changes nothing a second time", () => {
+    const piece = fc.oneof(
+      fc.array(fc.constantFrom("a", "b", "c"), { minLength: 1, maxLength: 3 }).map((ids) => calls(...ids)),
+      fc.constantFrom("a", "b", "c", "d").map((id) => [result(id)]),
+      fc.constant([text("Hi")]),
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 8 }), (pieces) => {
+        const paired = conversation.pair(pieces.flat());
+        const open: string[] = [];
+        for (const entry of read(paired)) {
+          const [kind, id] = entry.split(" ") as [string, string];
+          if (kind === "call") open.push(id);
+          else if (kind === "text") expect(open).toEqual([]);
+          else expect(open.shift()).toBe(id);
+        }
+        expect(open).toEqual([]);
+        expect(conversation.pair(paired)).toEqual(paired);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe("what only one provider wants", () => {
+  it("anthropic: all results in the message behind the calls, and before what else it says", () => {
+    const { calls, result } = rows[2]!;
+    const mixed = {
+      role: "user",
+      content: [{ type: "text", text: "And:" }, ...(result("a") as { content: object[] }).content],
+    };
+    const paired = anthropic.conversation.pair([...calls("a", "b"), mixed, result("b")] as never);
+    expect(rows[2]!.read(paired)).toEqual(["call a", "call b", "result a", "result b", "text"]);
+    expect(paired[1]!.content).toHaveLength(2);
+  });
+
+  it("google: all results in one content, found by name where there are no ids", () => {
+    const call = (name: string) => ({ functionCall: { name, args: {} } });
+    const response = (name: string, output: number) => ({
+      role: "user" as const,
+      parts: [{ functionResponse: { name, response: { output } } }],
+    });
+    const model = { role: "model" as const, parts: [call("x"), call("y"), call("x")] };
+    const paired = google.conversation.pair([model, response("y", 1), response("x", 2), response("x", 3)]);
+    expect(paired).toEqual([
+      model,
+      { role: "user", parts: [response("x", 2), response("y", 1), response("x", 3)].flatMap(({ parts }) => parts) },
+    ]);
+  });
+
+  it("openai-responses: results of calls that are at the provider stay", () => {
+    const client = { responses: { create: () => ({ withResponse: () => Promise.reject(new Error("not asked")) }) } };
+    const output = { type: "function_call_output" as const, call_id: "a", output: "ok" };
+    const there = openaiResponses.model(client, { model: "m", previous_response_id: "resp_1" });
+    expect(there.pair([output])).toEqual([output]);
+    expect(openaiResponses.model(client, { model: "m" }).pair([output])).toEqual([]);
+  });
+});

@@ -1,0 +1,103 @@
+import { chmodSync, chownSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { folderWith, run } from "./command.ts";
+
+const greet = `#!/bin/sh
+[ "$1" = --schema ] && { echo '{"name":"greet","description":"Greets.","effect":"read","parameters":{"name":{"type":"string","required":true}}}'; exit; }
+echo '{"progress":1}' >&2
+echo 'careful' >&2
+input=$(cat)
+case "$input" in *Ada*) echo '{"success":true,"result":{"text":"Hello, Ada"}}';; *slow*) sleep 600;; *) echo '{"success":false,"error":"I know no such person"}'; exit 1;; esac
+`;
+
+function tools(): string {
+  const folder = folderWith({ greet, "README.md": "# Tools\\n" });
+  chmodSync(join(folder, "greet"), 0o755);
+  chmodSync(join(folder, "README.md"), 0o644);
+  return folder;
+}
+
+describe("toolstream exec", () => {
+  it("prints the result", async () => {
+    const outcome = await run(["exec", join(tools(), "greet"), "--input", '{"name":"Ada"}']);
+    expect(outcome).toEqual({ status: 0, stdout: '{\n  "text": "Hello, Ada"\n}\n', stderr: "" });
+  });
+
+  it("reads the input from stdin, and shows progress when asked", async () => {
+    const outcome = await run(["exec", join(tools(), "greet"), "--input", "-", "--progress"], {
+      input: '{"name":"Ada"}',
+    });
+    expect(outcome).toMatchObject({ status: 0, stderr: '{"progress":1}\n' });
+  });
+
+  it.each([
+    ["its error", '{"name":"Bob"}', [], "toolstream: Tool greet failed: I know no such person\ncareful\n"],
+    ["what does not fit its schema", "{}", [], "toolstream: The input of greet does not fit its schema: "],
+    ["that it took too long", '{"name":"slow"}', ["--timeout", "300"], "The program took longer than 300 ms"],
+  ])("fails with %s on stderr and status 1", async (_, input, more, words) => {
+    const outcome = await run(["exec", join(tools(), "greet"), "--input", input, ...more]);
+    expect(outcome).toMatchObject({ status: 1, stdout: "", stderr: expect.stringContaining(words) });
+  });
+
+  it("finds a tool by its name", async () => {
+    const home = folderWith({});
+    mkdirSync(join(home, ".toolstream"));
+    const { status, stderr } = await run(["exec", "greet"], { env: { HOME: home } });
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: 'toolstream: There is no tool "greet". There are: none.\n',
+    });
+  });
+
+  it("says why a file can not be run", async () => {
+    const outcome = await run(["exec", join(tools(), "README.md")]);
+    expect(outcome).toMatchObject({ status: 1, stderr: expect.stringContaining("is not executable") });
+    expect(outcome.stderr).not.toMatch(/\n\s+at /);
+  });
+});
+
+it.runIf(process.getuid?.() === 0)("runs the files of others when they are named", async () => {
+  const folder = tools();
+  chownSync(join(folder, "greet"), 12345, 12345);
+  const input = ["--input", '{"name":"Ada"}'];
+  const refused = await run(["exec", join(folder, "greet"), ...input]);
+  expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining("belongs to user 12345") });
+  expect(await run(["exec", join(folder, "greet"), ...input, "--owner", "12345"])).toMatchObject({ status: 0 });
+  expect((await run(["tools", folder, "--owner", "12345"])).stdout).toContain("greet  (read)");
+});
+
+describe("toolstream tools", () => {
+  it("lists what is a tool, and why the rest is none", async () => {
+    const folder = tools();
+    const { status, stdout } = await run(["tools", folder]);
+    expect(status).toBe(0);
+    expect(stdout).toBe(
+      `greet  (read)  ${folder}/greet\n  Greets.\n\nSkipped:\n  ${folder}/README.md: is not executable: chmod +x makes it so\n`,
+    );
+  });
+
+  it("as JSON", async () => {
+    const folder = tools();
+    const { stdout } = await run(["tools", folder, "--json"]);
+    expect(JSON.parse(stdout)).toMatchObject({
+      tools: [
+        { name: "greet", effect: "read", digest: expect.stringMatching(/^sha256:/), inputSchema: { type: "object" } },
+      ],
+      skipped: [{ path: `${folder}/README.md`, code: "executable_refused" }],
+    });
+  });
+
+  it("knows what a manifest knows", async () => {
+    const folder = tools();
+    const manifest = join(folderWith({}), "manifest.json");
+    expect(await run(["tools", folder, "--manifest", manifest])).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining("can not be read"),
+    });
+    await run(["tools", folder, "--manifest", manifest, "--write"]);
+    expect((await run(["tools", folder, "--manifest", manifest])).stdout).toContain("greet  (read)");
+    const changed = folderWith({ greet: `${greet}# changed` });
+    expect((await run(["tools", changed, "--manifest", manifest])).stdout).toContain("is not in the manifest");
+  });
+});

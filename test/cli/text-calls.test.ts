@@ -1,0 +1,55 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { textAdapters } from "../adapters.ts";
+import { fixturesDir } from "../fixtures.ts";
+import { jsonLines, run } from "./command.ts";
+
+const tools = join(fixturesDir, "tools.json");
+
+interface Line {
+  readonly wire: string;
+  readonly text: string;
+  readonly toolCalls: readonly { readonly name: string; readonly input: unknown; readonly status: string }[];
+}
+
+describe("toolstream replay --text", () => {
+  it.each(textAdapters.map(({ adapter }) => adapter.name))("reads the calls of %s", async (name) => {
+    const notation = name === "text-helpers" ? "helpers" : name.replace("text-json/", "");
+    const folder = join(fixturesDir, name, "parallel");
+    const outcome = await run(["replay", folder, "--text", notation, "--tools", tools, "--json"]);
+    expect(outcome).toMatchObject({ status: 0, stderr: "" });
+    const expected = JSON.parse(readFileSync(join(folder, "expected.json"), "utf8")) as Line;
+    const [line] = jsonLines(outcome) as unknown as [Line];
+    expect(line.wire).toBe("text");
+    expect(line.text).toBe(expected.text);
+    expect(line.toolCalls).toEqual(expected.toolCalls);
+  });
+
+  it("reads them from the text of any wire, and without it shows the text as it is", async () => {
+    const folder = join(fixturesDir, "text-json/rescue/quirk-30-qwen-xml-in-think");
+    const [found, plain] = await Promise.all([
+      run(["replay", folder, "--text", "qwen-xml", "--tools", tools, "--json"]),
+      run(["replay", folder, "--tools", tools, "--json"]),
+    ]);
+    expect(jsonLines(found)).toMatchObject([
+      { wire: "openai-chat", toolCalls: [{ input: { customer: "007", limit: 5 } }] },
+    ]);
+    expect(jsonLines(plain)).toMatchObject([
+      { text: expect.stringContaining("<function=find_orders>") as string, toolCalls: [] },
+    ]);
+  });
+
+  it("shows them to a person, too", async () => {
+    const outcome = await run([
+      "replay",
+      join(fixturesDir, "text-helpers/references"),
+      "--text",
+      "helpers",
+      "--tools",
+      tools,
+    ]);
+    expect(outcome).toMatchObject({ status: 0, stderr: "" });
+    expect(outcome.stdout).toContain("find_orders");
+  });
+});

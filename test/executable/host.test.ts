@@ -1,0 +1,59 @@
+import { spawn } from "node:child_process";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { mark, onLinux, PATIENT, program, shTool } from "./support.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+/** Starts a process that calls a tool, and says when the tool runs. */
+function startHost(path: string, ending: string, env: Record<string, string> = {}, limits = "true") {
+  const host = [process.execPath, join(import.meta.dirname, "host.ts"), path, ending];
+  const child = spawn("/bin/sh", ["-c", `${limits} && exec "$@"`, "sh", ...host], {
+    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env },
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  let stdout = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
+  const closed = new Promise((done) => child.once("exit", (status, signal) => done(signal ?? status)));
+  return { child, closed, printed: () => stdout };
+}
+
+// Started in a group of its own, a program hears no Ctrl-C and survives its host, unless the host ends it.
+describe.runIf(onLinux)("B19: when the host ends, what it started ends", () => {
+  const hangs = shTool(`trap '' TERM INT HUP\nsleep 600 &\necho '{"progress":1}' >&2\nsleep 600`);
+
+  it.each([
+    ["process.exit()", "exit", undefined, 3],
+    ["an uncaught error", "throw", undefined, 1],
+    ["SIGINT", "", "SIGINT", "SIGINT"],
+    ["SIGTERM", "", "SIGTERM", "SIGTERM"],
+    ["SIGHUP", "", "SIGHUP", "SIGHUP"],
+    ["SIGINT, which the host handles itself", "own-handler", "SIGINT", 7],
+  ] as const)("by %s", async (_, ending, signal, outcome) => {
+    const { env, left } = mark();
+    const { child, closed, printed } = startHost(program(hangs), ending, env);
+    if (signal !== undefined) {
+      await vi.waitFor(() => expect(printed()).toBe("running\n"), PATIENT);
+      child.kill(signal);
+    }
+    expect(await closed).toBe(outcome);
+    await vi.waitFor(() => expect(left()).toEqual([]), PATIENT);
+  });
+});
+
+it.runIf(onLinux)("B21: no room for more open files is an error with a code, and ends nobody's process", async () => {
+  const tiny = program(shTool(`sleep 0.1; echo '{"success":true,"result":"room"}'`));
+  const { closed, printed } = startHost(tiny, "many", {}, "ulimit -n 60");
+  expect(await closed).toBe(0);
+  const [codes, last] = printed().split("\n");
+  expect(last).toBe("room");
+  const known = ["done", "executable_refused", "spawn_failed"];
+  expect((JSON.parse(codes!) as string[]).filter((code) => !known.includes(code))).toEqual([]);
+  expect(codes).toContain("spawn_failed");
+});
+
+it("no listener of ours stays when no program runs", async () => {
+  const { closed, printed } = startHost(program(shTool(`echo '{"success":true}'`)), "listeners");
+  expect(await closed).toBe(0);
+  expect(printed()).toBe("true\n");
+});

@@ -1,0 +1,26 @@
+// A host for host.test.ts: calls the program that it is told to, and then ends as it is told to.
+import { loadExecutable } from "../../src/executable/index.ts";
+
+const [path = "", ending = ""] = process.argv.slice(2);
+if (ending === "own-handler") process.on("SIGINT", () => process.exit(7));
+const tool = await loadExecutable(path, { env: { TEST_MARK: process.env["TEST_MARK"] ?? "" } });
+const listeners = () => ["exit", "SIGINT", "SIGTERM", "SIGHUP"].map((name) => process.listenerCount(name));
+const before = listeners();
+if (ending === "many") {
+  const outcomes = await Promise.allSettled(Array.from({ length: 60 }, () => tool.use({}).execute()));
+  const codes = outcomes.map((outcome) => (outcome.status === "rejected" ? outcome.reason.cause?.code : "done"));
+  console.log(JSON.stringify([...new Set(codes)].toSorted()));
+  console.log(await tool.use({}).execute()); // it is over, and there is room again
+  process.exit();
+}
+const running = tool.use({}).execute({
+  async progress() {
+    console.log("running");
+    if (ending === "exit") process.exit(3);
+    if (ending === "throw") setImmediate(() => JSON.parse("no JSON"));
+  },
+});
+if (ending === "listeners") {
+  await running;
+  console.log(JSON.stringify(before) === JSON.stringify(listeners()));
+}

@@ -1,0 +1,177 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { ApprovalService, type ApprovalAsk, type ApprovalEvent } from "../../../src/execute/approvals/index.ts";
+import { memoryStore, type Store } from "../../../src/store/index.ts";
+
+let store: Store;
+beforeEach(() => {
+  store = memoryStore();
+});
+
+const ask = (invocationId: string, more: Partial<ApprovalAsk> = {}): ApprovalAsk => ({
+  runId: "run_1",
+  invocationId,
+  toolName: "refund_order",
+  input: { order: invocationId },
+  definitionDigest: "sha256:tool",
+  message: "Refund?",
+  ...more,
+});
+
+const service = (over = store) => new ApprovalService({ store: over });
+
+/** The events behind a number, as a fresh process sees them. */
+async function eventsAfter(after: number, count: number, scope = "default"): Promise<ApprovalEvent[]> {
+  const stop = new AbortController();
+  const events: ApprovalEvent[] = [];
+  if (count === 0) return events;
+  for await (const event of service().subscribe({ after, scope, signal: stop.signal })) {
+    events.push(event);
+    if (events.length === count) stop.abort();
+  }
+  return events;
+}
+
+const short = ({ seq, type, request }: ApprovalEvent) => `${seq} ${type} ${request.invocationId} ${request.status}`;
+
+describe("G9: events are gap-free", () => {
+  it('"reconnect from seq gives exactly the rest", at every event index', async () => {
+    const approvals = service();
+    const rows = [];
+    for (let at = 0; at < 6; at++) rows.push(await approvals.request(ask(`${at}`)));
+    for (const { id } of rows.toReversed()) await approvals.decide(id, { decision: "approve" });
+    const all = await eventsAfter(0, 12);
+    expect(all.map(({ seq }) => seq)).toEqual(Array.from({ length: 12 }, (_, at) => at + 1));
+    for (let index = 0; index <= 12; index++) {
+      expect((await eventsAfter(index, 12 - index)).map(short)).toEqual(all.slice(index).map(short));
+    }
+  });
+
+  it("each event has one number, however many processes see it at once", async () => {
+    const services = Array.from({ length: 8 }, () => service());
+    await Promise.all(
+      Array.from({ length: 40 }, async (_, at) => {
+        const [a, b, c] = [0, 1, 2].map((offset) => services[(at + offset) % 8]!) as [
+          ApprovalService,
+          ApprovalService,
+          ApprovalService,
+        ];
+        const { id } = await a.request(ask(`${at}`));
+        await Promise.all([b.decide(id, { decision: "approve" }), c.await(id), c.list(), a.get(id)]);
+      }),
+    );
+    const events = await eventsAfter(0, 80);
+    expect(events.map(({ seq }) => seq)).toEqual(Array.from({ length: 80 }, (_, at) => at + 1));
+    expect(new Set(events.map(({ type, request }) => `${type} ${request.id}`)).size).toBe(80);
+    const entries = await store.list("approval/log/default/");
+    expect(entries).toHaveLength(80);
+  });
+
+  it("numbers scopes apart", async () => {
+    await service().request(ask("0", { scope: "acme" }));
+    const other = await service().request(ask("1", { scope: "acme/x" }));
+    expect(other.seq).toBe(1);
+    expect((await eventsAfter(0, 1, "acme")).map(short)).toEqual(["1 approval.requested 0 pending"]);
+  });
+
+  it("tells what happens from now on, and ends with the signal", async () => {
+    const stop = new AbortController();
+    const seen: string[] = [];
+    const reading = (async () => {
+      for await (const event of service().subscribe({ signal: stop.signal })) {
+        seen.push(event.type);
+        if (seen.length === 2) stop.abort();
+      }
+    })();
+    const { id } = await service().request(ask("0"));
+    await service().decide(id, { decision: "deny" });
+    await reading;
+    expect(seen).toEqual(["approval.requested", "approval.decided"]);
+  });
+
+  it("tells what expired", async () => {
+    const approvals = service();
+    const { id } = await approvals.request(ask("0", { ttlMs: 20 }));
+    await approvals.await(id);
+    expect((await eventsAfter(0, 2)).map(short)[1]).toBe("2 approval.decided 0 expired");
+  });
+});
+
+describe("a process that dies between two writes", () => {
+  /** A store whose writes fail from the n-th on: all that a killed process can leave behind. */
+  function dyingAfter(writes: number): Store {
+    let left = writes;
+    const alive = () => {
+      if (left-- <= 0) throw new Error("killed");
+    };
+    return {
+      ...store,
+      put: async (...args) => (alive(), store.put(...args)),
+      delete: async (...args) => (alive(), store.delete(...args)),
+    };
+  }
+
+  it.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])(
+    "after %i writes: no request, decision or event lost or told twice",
+    async (writes) => {
+      const dying = service(dyingAfter(writes));
+      try {
+        const { id } = await dying.request(ask("0"));
+        await dying.decide(id, { decision: "approve" });
+      } catch {}
+      const fresh = service();
+      const row = await fresh.request(ask("0"));
+      if (row.status === "pending") await fresh.decide(row.id, { decision: "approve" });
+      expect((await eventsAfter(0, 2)).map(short)).toEqual([
+        "1 approval.requested 0 approved",
+        "2 approval.decided 0 approved",
+      ]);
+      expect(await store.list("approval/log/default/")).toHaveLength(2);
+      expect(await fresh.list()).toHaveLength(1);
+      // What was left open is closed, but for a mark whose request never came.
+      expect(await fresh.list({ status: "pending" })).toEqual([]);
+      const marks = await store.list("approval/open/");
+      expect(marks.map(({ key }) => key).filter((key) => key.endsWith(row.id))).toEqual([]);
+    },
+  );
+
+  it("is told of by whoever subscribes next, though nobody asks again", async () => {
+    await service(dyingAfter(3))
+      .request(ask("0"))
+      .catch(() => {});
+    expect((await store.list("approval/log/default/")).length).toBe(0);
+    expect((await eventsAfter(0, 1)).map(short)).toEqual(["1 approval.requested 0 pending"]);
+  });
+});
+
+it("finds the end of a long log without reading all of it", async () => {
+  const approvals = service();
+  for (let at = 0; at < 130; at++) await approvals.request(ask(`${at}`));
+  let read = 0;
+  const counting: Store = {
+    ...store,
+    list: async (...args) => {
+      const entries = await store.list(...args);
+      if (args[0].includes("/log/")) read += entries.length;
+      return entries as never;
+    },
+  };
+  expect(await service(counting).position()).toBe(130);
+  expect(read).toBe(30);
+});
+
+it("looks for what is pending among what is open, not among all that ever was", async () => {
+  const approvals = service();
+  for (let at = 0; at < 20; at++) {
+    const { id } = await approvals.request(ask(`${at}`));
+    if (at !== 7) await approvals.decide(id, { decision: "deny" });
+  }
+  let reads = 0;
+  const get: Store["get"] = (key) => (reads++, store.get(key));
+  const list: Store["list"] = (prefix, options) => {
+    if (prefix.startsWith("approval/call/")) throw new Error("looks at all of them");
+    return store.list(prefix, options);
+  };
+  const pending = await service({ ...store, get, list }).list({ status: "pending" });
+  expect(pending.map(({ invocationId }) => invocationId)).toEqual(["7"]);
+  expect(reads).toBe(1);
+});

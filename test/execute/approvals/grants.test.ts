@@ -1,0 +1,154 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { ApprovalService, type ApprovalAsk, type GrantOptions } from "../../../src/execute/approvals/index.ts";
+import { memoryStore, type Store } from "../../../src/store/index.ts";
+
+let store: Store;
+let now: number;
+let approvals: ApprovalService;
+let calls = 0;
+
+const ada = { id: "ada" };
+const bob = { id: "bob" };
+
+beforeEach(() => {
+  store = memoryStore();
+  now = Date.now();
+  approvals = new ApprovalService({
+    store,
+    now: () => now,
+    mayDecide: () => true,
+    validateInput: (_, value) => ({ ok: true, value }),
+  });
+});
+
+function ask(input: unknown, more: Partial<ApprovalAsk> = {}): ApprovalAsk {
+  return {
+    runId: "run_1",
+    invocationId: `${calls++}`,
+    toolName: "refund_order",
+    input,
+    definitionDigest: "sha256:tool",
+    message: "Refund?",
+    requestedBy: bob,
+    ...more,
+  };
+}
+
+const small = { customer: { id: "c1" }, cents: 500 };
+
+/** Ada says "always" to a call of bob's, which then runs. */
+async function always(input: unknown, options: GrantOptions = {}) {
+  const { id } = await approvals.request(ask(input));
+  const row = await approvals.decide(id, { decision: "approve", always: options }, ada);
+  await approvals.succeeded(id);
+  return row;
+}
+
+const statusOf = async (input: unknown, more?: Partial<ApprovalAsk>) =>
+  (await approvals.request(ask(input, more))).status;
+
+describe('B16 "always allow" too wide', () => {
+  it("covers exactly the input that was shown, by default", async () => {
+    const { id } = await always(small);
+    expect(await approvals.request(ask({ cents: 500, customer: { id: "c1" } }))).toMatchObject({
+      status: "approved",
+      decidedBy: "ada",
+      grantId: id,
+    });
+    expect(await statusOf({ ...small, cents: 501 })).toBe("pending");
+    expect(await statusOf({ ...small, note: "x" })).toBe("pending");
+  });
+
+  it('"keyed by tool + definition digest + arg predicate + principal + expiry"', async () => {
+    await always(small, { ttlMs: 1_000 });
+    expect(await statusOf(small)).toBe("approved");
+    expect(await statusOf(small, { toolName: "refund_order_2" })).toBe("pending");
+    expect(await statusOf(small, { definitionDigest: "sha256:changed" })).toBe("pending");
+    expect(await statusOf(small, { requestedBy: { id: "eve" } })).toBe("pending");
+    expect(await statusOf(small, { requestedBy: undefined })).toBe("pending");
+    expect(await statusOf(small, { scope: "other" })).toBe("pending");
+    now += 1_000;
+    expect(await statusOf(small)).toBe("pending");
+  });
+
+  it("by places in the input", async () => {
+    await always(small, { where: { equals: [{ path: ["customer", "id"], value: "c1" }] } });
+    expect(await statusOf({ customer: { id: "c1" }, cents: 1 })).toBe("approved");
+    expect(await statusOf({ customer: { id: "c2" }, cents: 1 })).toBe("pending");
+    expect(await statusOf({ customer: {}, cents: 1 })).toBe("pending");
+    expect(await statusOf("c1")).toBe("pending");
+  });
+
+  it("by a JSON Schema", async () => {
+    const schema = { type: "object", properties: { cents: { maximum: 1000 } }, required: ["cents"] };
+    await always(small, { where: { schema } });
+    expect(await statusOf({ cents: 1000 })).toBe("approved");
+    expect(await statusOf({ cents: 1001 })).toBe("pending");
+    expect(await statusOf({})).toBe("pending");
+  });
+
+  it('"shown scope = stored scope": changing what was handed in changes nothing', async () => {
+    const where = { equals: [{ path: ["cents"], value: 500 as unknown }] };
+    const row = await always(small, { where });
+    where.equals[0]!.value = 1;
+    where.equals.length = 0;
+    const [grant] = await approvals.grants();
+    expect(grant).toMatchObject(row.always!);
+    expect(grant!.where).toEqual({ equals: [{ path: ["cents"], value: 500 }] });
+  });
+
+  it('"failed calls teach nothing": it counts once the call has succeeded', async () => {
+    const { id } = await approvals.request(ask(small));
+    await approvals.decide(id, { decision: "approve", always: {} }, ada);
+    expect(await statusOf(small)).toBe("pending");
+    await approvals.succeeded(id);
+    await approvals.succeeded(id);
+    expect(await statusOf(small)).toBe("approved");
+    expect(await approvals.grants()).toHaveLength(1);
+  });
+
+  it('"edited calls teach nothing"', async () => {
+    const { id } = await approvals.request(ask(small));
+    const both = { decision: "approve", editedInput: small, always: {} } as const;
+    await expect(approvals.decide(id, both, ada)).rejects.toThrow("teaches nothing");
+    await approvals.decide(id, { decision: "approve", editedInput: small }, ada);
+    await approvals.succeeded(id);
+    expect(await approvals.grants()).toEqual([]);
+  });
+
+  it("nothing is learned from a request that was denied, or is void", async () => {
+    const denied = await approvals.request(ask(small));
+    await approvals.decide(denied.id, { decision: "deny" }, ada);
+    await approvals.succeeded(denied.id);
+    const asked = ask(small);
+    const { id } = await approvals.request(asked);
+    await approvals.decide(id, { decision: "approve", always: {} }, ada);
+    await approvals.request({ ...asked, input: { cents: 5 } });
+    await approvals.succeeded(id);
+    await approvals.succeeded("apr_nothing");
+    expect(await approvals.grants()).toEqual([]);
+  });
+
+  it.each<[string, GrantOptions]>([
+    ["one that does not cover its own call", { where: { equals: [{ path: ["cents"], value: 1 }] } }],
+    ["a schema that can not be read", { where: { schema: { $ref: "https://example.com/schema.json" } } }],
+    ["a place that is none", { where: { equals: [{ path: ["constructor"], value: null }] } }],
+    ["no list", { where: { equals: 5 as never } }],
+    ["no time", { ttlMs: 0 }],
+    ["endless time", { ttlMs: Infinity }],
+  ])("refuses %s, and the request stays open", async (_, options) => {
+    const { id } = await approvals.request(ask(small));
+    const deciding = approvals.decide(id, { decision: "approve", always: options }, ada);
+    await expect(deciding).rejects.toMatchObject({ code: "invalid_input" });
+    expect((await approvals.get(id))?.status).toBe("pending");
+  });
+
+  it("can be taken back, and does not come again", async () => {
+    const { id } = await always(small);
+    const [grant] = await approvals.grants();
+    expect(await approvals.revoke(grant!)).toBe(true);
+    expect(await approvals.revoke(grant!)).toBe(false);
+    await approvals.succeeded(id);
+    expect(await statusOf(small)).toBe("pending");
+  });
+});

@@ -1,0 +1,450 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { z } from "zod";
+import {
+  ApprovalError,
+  approvalDigest,
+  approvalSession,
+  approvedInput,
+  ApprovalService,
+} from "../../../src/execute/approvals/index.ts";
+import type { ApprovalAsk, ApprovalServiceOptions, ServerMessage } from "../../../src/execute/approvals/index.ts";
+import { memoryStore, storeKey, type Store } from "../../../src/store/index.ts";
+import { defineTool } from "../../../src/tool/tool.ts";
+
+const refund = defineTool({
+  name: "refund_order",
+  inputSchema: z.object({ order: z.string(), cents: z.number().int().positive() }),
+  execute: () => "done",
+});
+
+const ada = { id: "ada", tenant: "acme" };
+const bob = { id: "bob", tenant: "acme" };
+const eve = { id: "eve", tenant: "evil" };
+
+let store: Store = memoryStore();
+afterEach(() => {
+  store = memoryStore();
+});
+
+function ask(more: Partial<ApprovalAsk> = {}): ApprovalAsk {
+  return {
+    runId: "run_1",
+    invocationId: "0.0",
+    toolName: "refund_order",
+    input: { order: "A1", cents: 500 },
+    definitionDigest: "sha256:tool",
+    message: "Refund 5.00 for order A1?",
+    ...more,
+  };
+}
+
+function service(more: Partial<ApprovalServiceOptions> = {}): ApprovalService {
+  return new ApprovalService({ store, tools: [refund], ...more });
+}
+
+/** One with principals: tenants apart, bob has asked. */
+function withPrincipals(more: Partial<ApprovalServiceOptions> = {}): ApprovalService {
+  return service({ mayDecide: (principal, { metadata }) => principal["tenant"] === metadata["tenant"], ...more });
+}
+
+const asked = ask({ requestedBy: bob, metadata: { tenant: "acme" } });
+
+async function codeOf(promise: Promise<unknown>): Promise<string> {
+  try {
+    await promise;
+  } catch (error) {
+    if (error instanceof ApprovalError) return error.code;
+    return String(error);
+  }
+  return "no error";
+}
+
+describe("asking", () => {
+  it("gives the same row for the same run, invocation and digest, also from a fresh process", async () => {
+    const first = await service().request(ask());
+    const again = await service().request(ask());
+    expect(again).toEqual(first);
+    expect(first).toMatchObject({ status: "pending", seq: 1, input: { order: "A1", cents: 500 } });
+    expect(await service().list()).toHaveLength(1);
+  });
+
+  it("gives ids that nobody can guess", async () => {
+    const ids = await Promise.all(
+      Array.from({ length: 100 }, async (_, at) => (await service().request(ask({ invocationId: `${at}` }))).id),
+    );
+    expect(new Set(ids).size).toBe(100);
+    expect(ids.every((id) => /^apr_[0-9a-f]{48}$/.test(id))).toBe(true);
+  });
+
+  it("makes one row of many who ask at once", async () => {
+    // Like a store on another machine: all have looked before any has written.
+    const later = () => new Promise((resolve) => setTimeout(resolve, 5));
+    const far: Store = {
+      ...store,
+      get: async (key) => (await later(), store.get(key)),
+      put: async (...args) => (await later(), store.put(...args)),
+    };
+    const rows = await Promise.all(Array.from({ length: 20 }, () => service({ store: far }).request(ask())));
+    expect(new Set(rows.map(({ id }) => id)).size).toBe(1);
+    expect(await service().list()).toHaveLength(1);
+  });
+
+  it("does not mistake one run for another whose id begins alike, or holds a slash", async () => {
+    const one = await service().request(ask({ runId: "r", invocationId: "1/2" }));
+    const other = await service().request(ask({ runId: "r/1", invocationId: "2" }));
+    expect(one.id).not.toBe(other.id);
+    expect((await service().list({ runId: "r" })).map(({ id }) => id)).toEqual([one.id]);
+  });
+
+  it.each(["constructor", "__proto__", "toString", "hasOwnProperty", ""])(
+    'B2 "names/ids as object keys": %j as run, invocation, tool and scope',
+    async (name) => {
+      const row = await service().request(
+        ask({ runId: name, invocationId: name, toolName: name, scope: name, message: name }),
+      );
+      expect((await service().decide(row.id, { decision: "deny" })).status).toBe("denied");
+      expect(await codeOf(service().decide(name, { decision: "approve" }))).toBe("approval_not_found");
+      expect(await service().list({ runId: name })).toHaveLength(1);
+    },
+  );
+
+  it('B8 "round-trip of a lone surrogate through the store", B1 "__proto__": shown as they are', async () => {
+    const input: unknown = JSON.parse('{"text":"\\ud800","__proto__":{"polluted":1}}');
+    const row = await service().request(ask({ input }));
+    expect(JSON.stringify(row.input)).toBe('{"text":"\\ud800","__proto__":{"polluted":1}}');
+    expect(({} as { polluted?: number }).polluted).toBeUndefined();
+  });
+
+  it('"big state": 5 MB of input, approved at once', async () => {
+    const row = await service().request(ask({ input: { text: "x".repeat(5_000_000) } }));
+    await service().decide(row.id, { decision: "approve" });
+    expect((await service().await(row.id)).status).toBe("approved");
+  });
+
+  it.each([
+    [{ runId: 5 as never }, /runId/],
+    [{ requestedBy: { id: "" } }, /principal/],
+    [{ ttlMs: -1 }, /ttlMs/],
+  ])("refuses %j", async (more, message) => {
+    await expect(service().request(ask(more))).rejects.toThrow(message);
+  });
+});
+
+describe('B15 "approval TOCTOU": digest differs -> new approval, old void', () => {
+  it.each<[string, Partial<ApprovalAsk>]>([
+    ["another input", { input: { order: "A1", cents: 999_999 } }],
+    ["another definition, or another executable behind it", { definitionDigest: "sha256:swapped" }],
+    ["another tool", { toolName: "delete_order" }],
+  ])("%s", async (_, change) => {
+    const before = await service().request(ask());
+    await service().decide(before.id, { decision: "approve" });
+    const after = await service().request(ask(change));
+    expect(after).toMatchObject({ status: "pending", replaces: before.id });
+    expect(after.id).not.toBe(before.id);
+    expect(await service().get(before.id)).toMatchObject({ status: "void", decidedAt: expect.any(Number) });
+    expect(await codeOf(service().decide(before.id, { decision: "approve" }))).toBe("approval_void");
+  });
+
+  it('"mutate args object" after the request changes nothing that is stored', async () => {
+    const input = { order: "A1", cents: 500 };
+    const row = await service().request(ask({ input }));
+    input.cents = 999_999;
+    expect((await service().decide(row.id, { decision: "approve" })).input).toEqual({ order: "A1", cents: 500 });
+    expect((await service().request(ask({ input }))).status).toBe("pending");
+  });
+
+  it("tells whoever waits for the old one", async () => {
+    const row = await service().request(ask());
+    const waiting = service().await(row.id);
+    await service().request(ask({ input: {} }));
+    expect((await waiting).status).toBe("void");
+  });
+
+  it("keeps a bounded number of void requests of one call", async () => {
+    for (let cents = 1; cents <= 30; cents++) await service().request(ask({ input: { cents } }));
+    const all = await service().list({ runId: "run_1" });
+    expect(all.map(({ status }) => status).filter((status) => status === "pending")).toHaveLength(1);
+    expect(all.length).toBeLessThan(25);
+  });
+});
+
+describe("deciding", () => {
+  it('G4 "first wins": "same approval answered twice (approve+approve, approve+deny)" gets the first outcome', async () => {
+    const approvals = withPrincipals();
+    const { id } = await approvals.request(asked);
+    await approvals.decide(id, { decision: "approve", reason: "fine" }, ada);
+    for (const decision of ["approve", "deny"] as const) {
+      const error = await approvals.decide(id, { decision }, ada).catch((reason: unknown) => reason as ApprovalError);
+      expect(error).toMatchObject({
+        code: "already_decided",
+        request: { status: "approved", decidedBy: "ada", reason: "fine" },
+      });
+    }
+  });
+
+  it('B13 "forged id" and "other run\'s id": nothing is found', async () => {
+    const approvals = withPrincipals();
+    await approvals.request(asked);
+    for (const id of ["apr_1", "", "0.0", "run_1", `apr_${"0".repeat(48)}`, "../id", "__proto__"]) {
+      expect(await codeOf(approvals.decide(id, { decision: "approve" }, ada))).toBe("approval_not_found");
+    }
+  });
+
+  it('B13 "other tenant": the same answer as for an id that never was', async () => {
+    const approvals = withPrincipals();
+    const { id } = await approvals.request(asked);
+    const answerTo = (requestId: string) =>
+      approvals.decide(requestId, { decision: "approve" }, eve).catch((error: unknown) => error as ApprovalError);
+    const [real, forged] = [await answerTo(id), await answerTo("apr_nothing")] as ApprovalError[];
+    expect(real!.code).toBe("approval_not_found");
+    expect([real!.message, real!.request]).toEqual([forged!.message, forged!.request]);
+    expect((await approvals.get(id))?.status).toBe("pending");
+    // Also when it is decided: `already_decided` would tell.
+    await approvals.decide(id, { decision: "deny" }, ada);
+    expect(await codeOf(approvals.decide(id, { decision: "approve" }, eve))).toBe("approval_not_found");
+  });
+
+  it('B13 "self-approval by the requesting principal" is refused unless told so', async () => {
+    const { id } = await withPrincipals().request(asked);
+    expect(await codeOf(withPrincipals().decide(id, { decision: "approve" }, bob))).toBe("approval_not_allowed");
+    const told = withPrincipals({ allowSelfApproval: true });
+    expect((await told.decide(id, { decision: "approve" }, bob)).decidedBy).toBe("bob");
+  });
+
+  it('B13 "expired"', async () => {
+    let now = 1_000;
+    const approvals = withPrincipals({ now: () => now, ttlMs: 100 });
+    const { id } = await approvals.request(asked);
+    now += 100;
+    expect(await codeOf(approvals.decide(id, { decision: "approve" }, ada))).toBe("approval_expired");
+    expect(await approvals.get(id)).toMatchObject({ status: "expired", decidedBy: null });
+    expect((await approvals.request(asked)).status).toBe("expired");
+  });
+
+  it('B13 "edited args outside schema": refused, and still to be decided', async () => {
+    const approvals = service();
+    const { id } = await approvals.request(ask());
+    for (const editedInput of [{ order: "A1", cents: -5 }, { order: "A1" }, "A1", null, 5]) {
+      expect(await codeOf(approvals.decide(id, { decision: "approve", editedInput }))).toBe("invalid_input");
+    }
+    expect((await approvals.get(id))?.status).toBe("pending");
+  });
+
+  it('B13 "decision before request is committed": an id that leads to no request yet is not found', async () => {
+    const { id } = await service().request(ask());
+    // As a process leaves it that dies between its two writes.
+    await store.delete(storeKey("approval", "call", "run_1", "0.0"));
+    expect(await codeOf(service().decide(id, { decision: "approve" }))).toBe("approval_not_found");
+    expect((await service().request(ask())).id).not.toBe(id);
+  });
+
+  it('"args mutated between approval and execution": an edit is a full replacement, and what is stored is what runs', async () => {
+    const approvals = service();
+    const { id, digest } = await approvals.request(ask());
+    const editedInput = { order: "A1", cents: 100, note: "dropped by the schema" };
+    const row = await approvals.decide(id, { decision: "approve", editedInput });
+    editedInput.cents = 1;
+    expect(approvedInput(row)).toEqual({ order: "A1", cents: 100 });
+    const { toolName, definitionDigest } = row;
+    expect(row.digest).toBe(await approvalDigest({ toolName, definitionDigest, input: { order: "A1", cents: 100 } }));
+    expect(row.digest).not.toBe(digest);
+    // The executor asks again with the model's input, right before it runs: the same, approved row.
+    expect(await approvals.request(ask())).toEqual(row);
+  });
+
+  it("refuses an edit that the schema makes into what JSON can not hold", async () => {
+    const tool = defineTool({
+      name: "refund_order",
+      inputSchema: z.object({ at: z.string().transform((at) => new Date(at)) }),
+    });
+    const approvals = service({ tools: [tool] });
+    const { id } = await approvals.request(ask());
+    const editedInput = { at: "2026-11-22" };
+    expect(await codeOf(approvals.decide(id, { decision: "approve", editedInput }))).toBe("invalid_input");
+  });
+
+  it("mayDecide is required as soon as there are principals", async () => {
+    const approvals = service();
+    const { id } = await approvals.request(ask());
+    await expect(approvals.decide(id, { decision: "approve" }, ada)).rejects.toThrow(TypeError);
+    const other = await approvals.request(ask({ invocationId: "0.1", requestedBy: bob }));
+    expect(await codeOf(approvals.decide(other.id, { decision: "approve" }))).toBe("approval_not_allowed");
+  });
+
+  it("a mayDecide that throws, or answers with anything but true, denies", async () => {
+    const errors: unknown[] = [];
+    const broken = () => {
+      throw new Error("database down");
+    };
+    for (const mayDecide of [broken, async () => broken(), () => "yes" as never, () => undefined as never]) {
+      const approvals = service({ mayDecide, onError: (error) => errors.push(error) });
+      const { id } = await approvals.request(asked);
+      expect(await codeOf(approvals.decide(id, { decision: "approve" }, ada))).toBe("approval_not_found");
+      expect(await approvals.list({ principal: ada })).toEqual([]);
+    }
+    expect(errors.length).toBeGreaterThan(1);
+  });
+
+  it.each([
+    [{ decision: "maybe" }],
+    [undefined],
+    [{ decision: "deny", editedInput: {} }],
+    [{ decision: "approve", editedInput: {}, always: {} }],
+    [{ decision: "approve", reason: 5 }],
+  ])("throws a TypeError for the decision %j", async (decision) => {
+    const { id } = await service().request(ask());
+    await expect(service().decide(id, decision as never)).rejects.toThrow(TypeError);
+  });
+});
+
+describe("waiting", () => {
+  it("ends with the decision, whenever it comes, in another service on the same store", async () => {
+    for (let at = 0; at < 50; at++) {
+      const { id } = await service().request(ask({ invocationId: `${at}` }));
+      const [row] = await Promise.all([
+        service().await(id),
+        service().decide(id, { decision: at % 2 === 0 ? "approve" : "deny" }),
+      ]);
+      expect(row.status).toBe(at % 2 === 0 ? "approved" : "denied");
+    }
+  });
+
+  it("is not put to sleep by a store that tells nothing", async () => {
+    const silent: Store = { ...store, subscribe: async () => async () => {} };
+    const { id } = await service().request(ask());
+    const waiting = service({ store: silent, pollMs: 5 }).await(id);
+    await service().decide(id, { decision: "approve" });
+    expect((await waiting).status).toBe("approved");
+  });
+
+  it("gives the request back still pending after its time, and expired after the request's", async () => {
+    const approvals = service();
+    const { id } = await approvals.request(ask({ ttlMs: 400 }));
+    expect((await approvals.await(id, { timeoutMs: 1 })).status).toBe("pending");
+    expect((await approvals.await(id)).status).toBe("expired");
+  });
+
+  it("ends with the signal, before and while it waits", async () => {
+    const { id } = await service().request(ask());
+    await expect(service().await(id, { signal: AbortSignal.abort() })).rejects.toMatchObject({ code: "aborted" });
+    const stop = new AbortController();
+    const waiting = service().await(id, { signal: stop.signal });
+    stop.abort();
+    await expect(waiting).rejects.toMatchObject({ code: "aborted" });
+    expect((await service().get(id))?.status).toBe("pending");
+  });
+
+  it("of an id that never was, finds nothing", async () => {
+    expect(await codeOf(service().await("apr_1"))).toBe("approval_not_found");
+  });
+});
+
+describe("listing", () => {
+  it('"only the first of several pending approvals is visible": list shows all after a cold start, in order', async () => {
+    for (let at = 0; at < 15; at++) await service().request(ask({ invocationId: `${15 - at}` }));
+    const listed = await service().list({ runId: "run_1", status: "pending" });
+    expect(listed.map(({ invocationId }) => invocationId)).toEqual(Array.from({ length: 15 }, (_, at) => `${15 - at}`));
+  });
+
+  it('"pending calls keyed by tool name": two refunds with equal arguments are two requests, approved in any order', async () => {
+    const one = await service().request(ask({ invocationId: "0.0" }));
+    const two = await service().request(ask({ invocationId: "0.1" }));
+    await service().decide(two.id, { decision: "approve" });
+    expect((await service().get(one.id))?.status).toBe("pending");
+    expect((await service().decide(one.id, { decision: "deny" })).invocationId).toBe("0.0");
+    expect((await service().get(two.id))?.status).toBe("approved");
+  });
+
+  it('"parallel interrupts share one id": three at once have three ids, answered in reverse', async () => {
+    const rows = await Promise.all(["0.0", "0.1", "0.2"].map((id) => service().request(ask({ invocationId: id }))));
+    const waiting = rows.map(({ id }) => service().await(id));
+    for (const [at, { id }] of [...rows.entries()].toReversed()) {
+      await service().decide(id, { decision: at === 1 ? "deny" : "approve", reason: `${at}` });
+    }
+    const outcomes = await Promise.all(waiting);
+    expect(outcomes.map(({ status, reason }) => [status, reason])).toEqual([
+      ["approved", "0"],
+      ["denied", "1"],
+      ["approved", "2"],
+    ]);
+  });
+
+  it("by status, by scope and for a principal", async () => {
+    const approvals = withPrincipals();
+    const { id } = await approvals.request(asked);
+    await approvals.request(ask({ invocationId: "0.1", metadata: { tenant: "evil" }, scope: "evil" }));
+    expect(await approvals.list({ scope: "evil" })).toHaveLength(1);
+    expect(await approvals.list({ principal: ada })).toMatchObject([{ id }]);
+    expect(await approvals.list({ principal: bob }), "who asked may not decide").toEqual([]);
+    await approvals.decide(id, { decision: "deny" }, ada);
+    expect(await approvals.list({ status: "denied" })).toMatchObject([{ id }]);
+  });
+});
+
+describe("keeping", () => {
+  it("forgets a request some time after it was decided, not before", async () => {
+    const approvals = service({ retentionMs: 400 });
+    const { id } = await approvals.request(ask());
+    const open = await approvals.request(ask({ invocationId: "0.1" }));
+    await approvals.decide(id, { decision: "approve" });
+    expect((await approvals.request(ask())).id).toBe(id);
+    while ((await approvals.get(id)) !== undefined) await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(await approvals.list()).toMatchObject([{ id: open.id, status: "pending" }]);
+    expect(await codeOf(approvals.decide(id, { decision: "deny" }))).toBe("approval_not_found");
+    expect((await approvals.request(ask())).id).not.toBe(id);
+  });
+
+  it("keeps what was asked again in its place", async () => {
+    const approvals = service({ retentionMs: 20 });
+    const before = await approvals.request(ask());
+    await approvals.decide(before.id, { decision: "approve" });
+    const { id } = await approvals.request(ask({ input: {} }));
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    expect((await approvals.get(id))?.status).toBe("pending");
+  });
+});
+
+describe('B22 "state as input": hand-edited state is refused', () => {
+  const key = storeKey("approval", "call", "run_1", "0.0");
+  const edit = async (change: Record<string, unknown>) => {
+    const entry = await store.get<{ requests: object[] }>(key);
+    await store.put(key, { format: 1, requests: [{ ...entry!.value.requests[0], ...change }] });
+  };
+
+  it.each<[string, Record<string, unknown>]>([
+    ["status skipped to approved", { status: "approved" }],
+    ["an unknown status", { status: "constructor" }],
+    ["an edited input without its digest", { status: "approved", decidedAt: 1, editedInput: { cents: 1 } }],
+    ["another digest", { status: "approved", decidedAt: 1, digest: "sha256:other" }],
+    ["another call's request", { invocationId: "0.9" }],
+    ["a field that is no text", { toolName: { toString: "refund_order" } }],
+  ])("%s", async (_, change) => {
+    await service().request(ask());
+    await edit(change);
+    expect(await codeOf(service().request(ask()))).toBe("invalid_approval");
+  });
+
+  it("says nothing of it to a client", async () => {
+    const { id } = await service().request(ask());
+    await edit({ status: "constructor" });
+    const sent: ServerMessage[] = [];
+    const session = approvalSession({ service: withPrincipals(), principal: eve, send: (one) => void sent.push(one) });
+    await session.receive(JSON.stringify({ type: "approval.decide", request_id: id, decision: "approve" }));
+    await session.end();
+    expect(sent.filter(({ type }) => type === "approval.error")).toMatchObject([{ code: "internal_error" }]);
+    expect(JSON.stringify(sent)).not.toContain("run_1");
+  });
+
+  it.each([
+    [{ format: 2, requests: [] }],
+    [[]],
+    ["approved"],
+    [null],
+    [{ requests: [] }],
+    [{ format: 1, requests: 5 }],
+  ])("the record %j", async (record) => {
+    await store.put(key, record);
+    expect(await codeOf(service().request(ask()))).toBe("invalid_approval");
+    expect(await codeOf(service().list())).toBe("invalid_approval");
+  });
+});

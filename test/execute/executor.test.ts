@@ -1,0 +1,794 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { openaiChat } from "../../adapters/openai-chat/index.ts";
+import { defineTool, ToolCallError, ToolRegistry } from "../../src/index.ts";
+import { allow, ask, deny, ToolExecutor, type ToolEvent } from "../../src/execute/index.ts";
+import { memoryStore } from "../../src/store/index.ts";
+import { counted, RUN, setup, sleep, until, useOf } from "./support.ts";
+
+describe("execute()", () => {
+  it("runs the handler and tells of it", async () => {
+    const { tool, ran } = counted();
+    const { executor, events } = setup([tool]);
+    const use = tool.use({ n: 1 }, { id: "call_1", invocationId: "inv" });
+    const outcome = await executor.execute(use, { ...RUN, requestId: "req" });
+    expect(outcome).toMatchObject({
+      status: "completed",
+      actionId: "run/inv",
+      invocationId: "inv",
+      toolName: "act",
+      output: { ok: true, input: { n: 1 } },
+      attempts: 1,
+      replayed: false,
+      recorded: true,
+      undoableUntil: null,
+    });
+    expect(ran).toHaveLength(1);
+    expect(use).toMatchObject({ state: "done", result: { ok: true, input: { n: 1 } } });
+    const base = {
+      toolName: "act",
+      actionId: "run/inv",
+      runId: "run",
+      invocationId: "inv",
+      toolCallId: "call_1",
+      requestId: "req",
+    };
+    expect(events).toEqual([
+      { ...base, type: "tool.invoked", seq: 1, at: expect.any(Number), payloadSummary: '{"n":1}' },
+      { ...base, type: "tool.started", seq: 2, at: expect.any(Number), attempt: 1 },
+      {
+        ...base,
+        type: "tool.completed",
+        seq: 3,
+        at: expect.any(Number),
+        durationMs: expect.any(Number),
+        outputSummary: '{"ok":true,"input":{"n":1}}',
+      },
+    ]);
+  });
+
+  it("hands the handler what it needs, and what the application put into the context", async () => {
+    const { tool, ran } = counted();
+    const { executor } = setup([tool]);
+    const principal = { id: "anna" };
+    const use = tool.use({}, { id: "call_1", invocationId: "inv" });
+    await executor.execute(use, {
+      ...RUN,
+      requestId: "r",
+      behavior: "b",
+      principal,
+      tenant: "acme",
+      toolName: "other",
+    });
+    expect(ran[0]!.context).toMatchObject({
+      runId: "run",
+      requestId: "r",
+      behavior: "b",
+      principal,
+      tenant: "acme",
+      toolName: "act",
+      toolCallId: "call_1",
+      invocationId: "inv",
+      idempotencyKey: "run/inv",
+      attempt: 1,
+      signal: expect.any(AbortSignal),
+      progress: expect.any(Function),
+      undoData: expect.any(Function),
+    });
+  });
+
+  it("gives the adapter's toolResults() what it needs", async () => {
+    const { tool } = counted({ execute: ({ n }: any) => (n === 1 ? "one" : Promise.reject(new Error("only 1"))) });
+    const { executor } = setup([tool]);
+    const call = (index: number, args: string) => ({
+      index,
+      id: `call_${index}`,
+      type: "function",
+      function: { name: "act", arguments: args },
+    });
+    const events = openaiChat.parse(
+      {
+        id: "r",
+        object: "chat.completion",
+        created: 1,
+        model: "m",
+        choices: [
+          {
+            index: 0,
+            finish_reason: "tool_calls",
+            logprobs: null,
+            message: {
+              role: "assistant",
+              content: null,
+              refusal: null,
+              tool_calls: [call(0, '{"n":1}'), call(1, '{"n":2}')] as any,
+            },
+          },
+        ],
+      },
+      { tools: [tool] },
+    );
+    const uses = events.flatMap((event) => (event.type === "tool-use" ? [event.use] : []));
+    const { turn } = events.at(-1) as any;
+    await executor.executeAll(uses, RUN);
+    expect(openaiChat.toolResults(turn)).toEqual([
+      { role: "tool", tool_call_id: "call_0", content: "one" },
+      { role: "tool", tool_call_id: "call_1", content: expect.stringContaining("Tool act failed: only 1") },
+    ]);
+  });
+
+  it("keeps an adapter's mark on an output, live and from the record", async () => {
+    const mark = Symbol.for("toolstream.test.resultContent");
+    const { tool } = counted({ execute: () => ({ [mark]: true, content: [1] }) });
+    const { executor } = setup([tool]);
+    const live = useOf(tool, {}, { invocationId: "a" });
+    await executor.execute(live, RUN);
+    const again = useOf(tool, {}, { invocationId: "a" });
+    await executor.execute(again, RUN);
+    expect(mark in (live.result as object)).toBe(true);
+    expect(mark in (again.result as object)).toBe(true);
+    expect(again.result).toEqual(live.result);
+  });
+
+  it("takes a registry, and leaves external tools to their caller", async () => {
+    const { tool } = counted();
+    const registry = new ToolRegistry();
+    const external = registry.register(tool, { mode: "external" });
+    const { executor } = setup(registry);
+    expect(() => executor.execute(external.use({}), RUN)).toThrow(/act is external/);
+  });
+
+  it("never rejects for what a handler does", async () => {
+    const cause = new Error("disk full");
+    const { tool } = counted({ execute: () => Promise.reject(cause) });
+    const { executor, events } = setup([tool]);
+    const use = useOf(tool);
+    const outcome = await executor.execute(use, RUN);
+    if (outcome.status !== "failed") throw new Error(outcome.status);
+    expect(outcome.error).toBeInstanceOf(ToolCallError);
+    expect(outcome.error).toMatchObject({ code: "execution_failed", message: "Tool act failed: disk full", cause });
+    expect(use).toMatchObject({ state: "failed", error: outcome.error });
+    expect(events.at(-1)).toMatchObject({
+      type: "tool.failed",
+      errorCode: "execution_failed",
+      errorMessage: "Tool act failed: disk full",
+    });
+  });
+
+  it.each<[string, (executor: ToolExecutor) => unknown, RegExp]>([
+    ["no run", (executor) => executor.execute(counted().tool.use({}), {} as never), /runId of the run/],
+    [
+      "no context",
+      (executor) => executor.execute(counted().tool.use({}), undefined as never),
+      /execute\(use, { runId }\)/,
+    ],
+    ["no use", (executor) => executor.execute({ name: "act" } as never, RUN), /takes a ToolUse/],
+    [
+      "a principal without id",
+      (executor) => executor.execute(counted().tool.use({}), { ...RUN, principal: {} as never }),
+      /principal/,
+    ],
+    ["a timeout of 0", (executor) => executor.execute(counted().tool.use({}), { ...RUN, timeoutMs: 0 }), /timeoutMs/],
+    ["undo without an id", (executor) => executor.undo(undefined as never), /actionId/],
+  ])("throws a TypeError for %s", (_, mistake, message) => {
+    const { executor } = setup([counted().tool]);
+    expect(() => mistake(executor)).toThrow(message);
+    expect(() => mistake(executor)).toThrow(TypeError);
+  });
+
+  it.each<[string, object]>([
+    ["no store", { tools: [] }],
+    ["no tools", { store: memoryStore() }],
+    ["a concurrency of 0", { tools: [], store: memoryStore(), concurrency: 0 }],
+    ["a listener that is none", { tools: [], store: memoryStore(), onEvent: "log" }],
+  ])("can not be made with %s", (_, options) => {
+    expect(() => new ToolExecutor(options as never)).toThrow(TypeError);
+  });
+
+  it("refuses a use that was executed without it, and an invocation id that another call has", async () => {
+    const { tool, ran } = counted();
+    const { executor } = setup([tool]);
+    const used = useOf(tool);
+    await used.execute();
+    await expect(executor.execute(used, RUN)).rejects.toThrow(/use.execute\(\) or by an executor, not by both/);
+    await executor.execute(useOf(tool, { n: 1 }, { invocationId: "same" }), RUN);
+    const other = useOf(tool, { n: 2 }, { invocationId: "same" });
+    await expect(executor.execute(other, RUN)).rejects.toThrow(/is another call .*other arguments/);
+    expect(other.state).toBe("new");
+    expect(ran).toHaveLength(2);
+  });
+});
+
+describe("executeAll()", () => {
+  const slow = (name: string, log: string[], more: object = {}) =>
+    defineTool({
+      name,
+      inputSchema: z.object({ n: z.number() }),
+      ...more,
+      execute: async ({ n }) => {
+        log.push(`${name}${n} begins`);
+        await sleep(5);
+        log.push(`${name}${n} ends`);
+        return n;
+      },
+    });
+
+  it("runs side by side up to the concurrency, and gives the outcomes in call order", async () => {
+    let now = 0;
+    let most = 0;
+    const { tool } = counted({
+      execute: async ({ n }: any) => {
+        most = Math.max(most, ++now);
+        await sleep(n);
+        now--;
+        return n;
+      },
+    });
+    const { executor } = setup([tool], { concurrency: 3 });
+    const inputs = [9, 1, 5, 2, 8, 3];
+    const outcomes = await executor.executeAll(
+      inputs.map((n) => useOf(tool, { n })),
+      RUN,
+    );
+    expect(outcomes.map((outcome) => outcome.status === "completed" && outcome.output)).toEqual(inputs);
+    expect(most).toBe(3);
+  });
+
+  it("runs a sequential tool alone, after those before it and before those behind it", async () => {
+    const log: string[] = [];
+    const [read, write] = [slow("r", log, { effect: "read" }), slow("w", log, { sequential: true })];
+    const { executor } = setup([read, write]);
+    const uses = [read, read, write, write, read].map((tool, n) => useOf(tool, { n }));
+    await executor.executeAll(uses, RUN);
+    expect(log.slice(0, 4).toSorted()).toEqual(["r0 begins", "r0 ends", "r1 begins", "r1 ends"]);
+    expect(log.slice(4)).toEqual(["w2 begins", "w2 ends", "w3 begins", "w3 ends", "r4 begins", "r4 ends"]);
+  });
+
+  it("one failure harms no sibling", async () => {
+    const { tool } = counted({
+      execute: ({ n }: any) => {
+        if (n === 1) throw new Error("no");
+        return n;
+      },
+    });
+    const other = counted({ name: "other" }).tool;
+    const { executor } = setup([tool]);
+    const uses = [useOf(tool, { n: 0 }), useOf(tool, { n: 1 }), useOf(other), useOf(tool, { n: 2 })];
+    const outcomes = await executor.executeAll(uses, RUN);
+    expect(outcomes.map(({ status }) => status)).toEqual(["completed", "failed", "denied", "completed"]);
+  });
+
+  it("runs two calls of one tool with equal arguments both (llama_index 22464)", async () => {
+    const { tool, ran } = counted();
+    const { executor } = setup([tool]);
+    await executor.executeAll([useOf(tool, { n: 1 }), useOf(tool, { n: 1 })], RUN);
+    expect(ran).toHaveLength(2);
+    expect(ran[0]!.context.idempotencyKey).not.toBe(ran[1]!.context.idempotencyKey);
+  });
+
+  it("runs nothing when one of the uses can not be meant", async () => {
+    const { tool, ran } = counted();
+    const { executor } = setup([tool]);
+    await expect(executor.executeAll([useOf(tool), {} as never], RUN)).rejects.toThrow(TypeError);
+    expect(ran).toHaveLength(0);
+  });
+
+  it("takes one use twice for one call", async () => {
+    const { tool, ran } = counted({ execute: () => sleep(2) });
+    const { executor } = setup([tool]);
+    const use = useOf(tool);
+    const outcomes = await executor.executeAll([use, use], RUN);
+    expect(ran).toHaveLength(1);
+    expect(outcomes.map(({ status, replayed }) => [status, replayed])).toEqual([
+      ["completed", false],
+      ["completed", true],
+    ]);
+  });
+});
+
+describe("behaviours", () => {
+  const edit = counted({ name: "edit", behaviors: ["doc_edit", "review"] });
+  const any = counted({ name: "any" });
+  const empty = counted({ name: "empty", behaviors: [] });
+
+  it("say what is offered", () => {
+    const { executor } = setup([edit.tool, any.tool, empty.tool]);
+    const names = (behavior?: string) => executor.toolsFor(behavior).map(({ name }) => name);
+    expect(names("doc_edit")).toEqual(["edit", "any", "empty"]);
+    expect(names("chat")).toEqual(["any", "empty"]);
+    expect(names()).toEqual(["any", "empty"]);
+  });
+
+  it.each([["chat"], [undefined]])("deny a call in %s", async (behavior) => {
+    const { executor, events } = setup([edit.tool]);
+    const use = useOf(edit.tool);
+    const outcome = await executor.execute(use, { ...RUN, behavior });
+    expect(outcome).toMatchObject({ status: "denied", reason: "behavior_not_allowed" });
+    expect(events.at(-1)).toMatchObject({
+      type: "tool.denied",
+      reason: "behavior_not_allowed",
+      allowed: ["doc_edit", "review"],
+    });
+    expect(use.error).toMatchObject({ code: "denied", message: expect.stringContaining("doc_edit, review") });
+    expect(edit.ran).toHaveLength(0);
+  });
+});
+
+describe("authorize", () => {
+  it("allows, denies and asks", async () => {
+    const { tool, ran } = counted();
+    const { executor } = setup([tool], {
+      authorize: ({ input }, { principal }) => {
+        const { n } = input;
+        return n === 1 ? allow() : n === 2 ? deny(`not for ${principal!.id}`) : ask("Really?");
+      },
+    });
+    const context = { ...RUN, principal: { id: "anna" } };
+    const outcomes = await executor.executeAll(
+      [1, 2, 3].map((n) => useOf(tool, { n })),
+      context,
+    );
+    expect(outcomes).toMatchObject([
+      { status: "completed" },
+      { status: "denied", reason: "policy", error: { message: "not for anna" } },
+      { status: "denied", reason: "approval_unavailable" },
+    ]);
+    expect(ran).toHaveLength(1);
+  });
+
+  it.each<[string, object, object]>([
+    ["a policy that throws", { authorize: () => Promise.reject(new Error("db down")) }, {}],
+    ["a policy that says nothing", { authorize: () => undefined }, {}],
+    ["a policy that says true", { authorize: () => true }, {}],
+    ["a rule that throws", {}, { needsApproval: () => Promise.reject(new Error("no")) }],
+    ["a rule that says nothing", {}, { needsApproval: () => undefined }],
+  ])("%s denies", async (_, options, change) => {
+    const { tool, ran } = counted(change);
+    const { executor } = setup([tool], options as never);
+    const outcome = await executor.execute(useOf(tool), RUN);
+    expect(outcome).toMatchObject({ status: "denied", reason: "policy_failed" });
+    expect((outcome as any).error.message).not.toContain("db down");
+    expect(ran).toHaveLength(0);
+  });
+
+  it("stores its outcome: a denied call stays denied though the policy is gone (mastra 20487)", async () => {
+    const { tool, ran } = counted();
+    const { executor, store } = setup([tool], { authorize: () => deny("no") });
+    await executor.execute(useOf(tool, {}, { invocationId: "a" }), RUN);
+    const later = setup([tool], { store });
+    const outcome = await later.executor.execute(useOf(tool, {}, { invocationId: "a" }), RUN);
+    expect(outcome).toMatchObject({ status: "denied", reason: "policy", replayed: true });
+    expect(ran).toHaveLength(0);
+  });
+});
+
+describe("the input", () => {
+  it("that was judged is the one that runs, whoever changes the object meanwhile (reliability B15)", async () => {
+    const { tool, ran } = counted({ inputSchema: z.object({ n: z.number(), list: z.array(z.number()) }) });
+    const { executor } = setup([tool], {
+      authorize: async ({ input }) => {
+        use.input.n = 1000;
+        use.input.list.push(1000);
+        input.n = 2000; // nor does the policy change it
+        await sleep(1);
+        return allow();
+      },
+    });
+    const use = useOf(tool, { n: 1, list: [1] });
+    await executor.execute(use, RUN);
+    expect(ran[0]!.input).toEqual({ n: 1, list: [1] });
+  });
+
+  it("is new for each attempt: a handler that changes it changes nothing else", async () => {
+    const { tool } = counted({
+      effect: "read",
+      retries: 1,
+      execute: (input: any, { attempt }: any) => {
+        const seen = input.n;
+        input.n = 1000;
+        if (attempt === 1) throw new Error("busy");
+        return seen;
+      },
+    });
+    const { executor } = setup([tool]);
+    expect(await executor.execute(useOf(tool, { n: 1 }), RUN)).toMatchObject({ output: 1 });
+  });
+
+  it("keeps what a schema made: dates, maps, instances of classes, and own __proto__", async () => {
+    const made = {
+      at: new Date(0),
+      map: new Map([["a", [1]]]),
+      set: new Set([1]),
+      url: new URL("https://example.com"),
+    };
+    const { tool, ran } = counted({ inputSchema: z.any().transform((input) => ({ ...made, input })) });
+    const { executor } = setup([tool]);
+    await executor.execute(useOf(tool, JSON.parse('{"__proto__":{"polluted":1}}')), RUN);
+    expect(ran[0]!.input).toMatchObject(made);
+    expect(ran[0]!.input.url).toBe(made.url);
+    expect(ran[0]!.input.map).not.toBe(made.map);
+    expect(Object.keys(ran[0]!.input.input)).toEqual(["__proto__"]);
+  });
+});
+
+describe("rules over the history of a run", () => {
+  it("authorize can look at the actions so far", async () => {
+    const { tool, ran } = counted();
+    const { executor } = setup([tool], {
+      authorize: async ({ input, actions }) => {
+        const inputs = await actions();
+        return inputs.filter(({ status }) => status === "done").length >= input.n ? deny("") : allow();
+      },
+    });
+    const statuses = [];
+    for (let call = 0; call < 3; call++) statuses.push((await executor.execute(useOf(tool, { n: 2 }), RUN)).status);
+    expect(statuses).toEqual(["completed", "completed", "denied"]);
+    expect(ran).toHaveLength(2);
+  });
+
+  it("requires: another tool has to succeed first, in this run", async () => {
+    const read = counted({
+      name: "read_file",
+      effect: "read",
+      execute: ({ n }: any) => (n === 0 ? Promise.reject(new Error("no")) : n),
+    });
+    const write = counted({ name: "write_file", requires: "read_file" });
+    const { executor } = setup([read.tool, write.tool]);
+    const run = async (tool: typeof read.tool, n: number, runId = "run") =>
+      (await executor.execute(useOf(tool, { n }), { runId })).status;
+    expect(await run(write.tool, 1)).toBe("denied");
+    expect(await run(read.tool, 0)).toBe("failed");
+    expect(await run(write.tool, 2)).toBe("denied");
+    expect(await run(read.tool, 1, "another run")).toBe("completed");
+    expect(await run(write.tool, 3)).toBe("denied");
+    expect(await run(read.tool, 1)).toBe("completed");
+    expect(await run(write.tool, 4)).toBe("completed");
+    expect(write.ran).toHaveLength(1);
+  });
+
+  it("maxCallsPerRun: of calls side by side, in two executors, exactly so many run", async () => {
+    const { tool, ran } = counted({ maxCallsPerRun: 3, execute: () => sleep(1) });
+    const { executor, store } = setup([tool]);
+    const other = setup([tool], { store });
+    const outcomes = await Promise.all([
+      executor.executeAll(
+        [1, 2, 3, 4].map((n) => useOf(tool, { n })),
+        RUN,
+      ),
+      other.executor.executeAll(
+        [5, 6, 7, 8].map((n) => useOf(tool, { n })),
+        RUN,
+      ),
+    ]);
+    expect(ran).toHaveLength(3);
+    const denied = outcomes.flat().filter(({ status }) => status === "denied");
+    expect(denied).toHaveLength(5);
+    expect(denied[0]).toMatchObject({
+      reason: "too_many_calls",
+      error: { message: expect.stringContaining("3 times") },
+    });
+    expect(await executor.execute(useOf(tool), { runId: "another" })).toMatchObject({ status: "completed" });
+  });
+});
+
+describe("ids of providers", () => {
+  // reliability §1.1: gpt-oss-120b sent answered ids again 546 times, writes included.
+  it("the same id, tool and input again in a run is told, and the policy decides", async () => {
+    const { tool, ran } = counted();
+    const { executor, events } = setup([tool], {
+      authorize: ({ repeatOf }) => (repeatOf === undefined ? allow() : deny("you did that already")),
+    });
+    const call = (n: number, invocationId: string, runId = "run") =>
+      executor.execute(tool.use({ n }, { id: "call_1", invocationId }), { runId });
+    expect(await call(1, "a")).toMatchObject({ status: "completed" });
+    expect(await call(1, "b")).toMatchObject({ status: "denied", repeatOf: "run/a" });
+    expect(events.filter(({ type }) => type === "tool.invoked").at(-1)).toMatchObject({ repeatOf: "run/a" });
+    expect(await call(1, "c", "another")).toMatchObject({ status: "completed" });
+    expect(ran).toHaveLength(2);
+  });
+
+  // reliability §1.1: gpt-4o gave one id to different calls in 49 of 200 runs.
+  it("the same id for another call is another call", async () => {
+    const { tool, ran } = counted();
+    const { executor } = setup([tool]);
+    const outcomes = [
+      await executor.execute(tool.use({ n: 1 }, { id: "call_1", invocationId: "a" }), RUN),
+      await executor.execute(tool.use({ n: 2 }, { id: "call_1", invocationId: "b" }), RUN),
+    ];
+    expect(outcomes.map((outcome) => outcome.repeatOf)).toEqual([undefined, undefined]);
+    expect(ran.map(({ input }) => input.n)).toEqual([1, 2]);
+  });
+});
+
+describe("tool names (reliability B2, B12)", () => {
+  it.each(["constructor", "toString", "__proto__", "hasOwnProperty", "dеlete_file" /* Cyrillic */, "Act"])(
+    "%s is no tool of ours: nothing runs",
+    async (name) => {
+      const { tool } = counted();
+      const stranger = counted({ name });
+      const { executor, events } = setup([tool]);
+      const outcome = await executor.execute(useOf(stranger.tool), { runId: "__proto__" });
+      expect(outcome).toMatchObject({ status: "denied", reason: "unknown_tool", error: { code: "unknown_tool" } });
+      expect(events.at(-1)).toMatchObject({ type: "tool.denied", reason: "unknown_tool" });
+      expect(stranger.ran).toHaveLength(0);
+    },
+  );
+
+  it("runs the tool that it has, not another one of that name, with that one's schema", async () => {
+    const { tool, ran } = counted({ inputSchema: z.object({ n: z.number() }) });
+    const stranger = counted({ inputSchema: z.object({ n: z.any() }) });
+    const { executor } = setup([tool]);
+    expect(await executor.execute(useOf(stranger.tool, { n: 1 }), RUN)).toMatchObject({ status: "completed" });
+    expect(await executor.execute(useOf(stranger.tool, { n: "1" }), RUN)).toMatchObject({
+      status: "failed",
+      error: { code: "invalid_input" },
+    });
+    expect(ran).toHaveLength(1);
+    expect(stranger.ran).toHaveLength(0);
+  });
+
+  it("keeps actions whose run and invocation meet in one text apart", async () => {
+    const { tool, ran } = counted();
+    const { executor } = setup([tool]);
+    await executor.execute(useOf(tool, {}, { invocationId: "c" }), { runId: "a/b" });
+    await executor.execute(useOf(tool, {}, { invocationId: "b/c" }), { runId: "a" });
+    expect(ran).toHaveLength(2);
+  });
+});
+
+describe("time", () => {
+  it.each([
+    ["the tool's", { timeoutMs: 15 }, {}, {}],
+    ["the call's", { timeoutMs: 60_000 }, { timeoutMs: 15 }, {}],
+    ["the executor's", {}, {}, { timeoutMs: 15 }],
+  ])("settles at %s timeout, though the handler never does", async (_, change, context, options) => {
+    let signal: AbortSignal | undefined;
+    const { tool } = counted({
+      ...change,
+      execute: (_input: unknown, handed: any) => new Promise(() => (signal = handed.signal)),
+    });
+    const { executor, events } = setup([tool], options);
+    const outcome = await executor.execute(useOf(tool), { ...RUN, ...context });
+    expect(outcome).toMatchObject({
+      status: "failed",
+      error: { code: "timeout", message: "act did not end within 15 ms. It may have had its effect nevertheless." },
+    });
+    expect(signal!.aborted).toBe(true);
+    expect(events.at(-1)).toMatchObject({ type: "tool.failed", errorCode: "timeout" });
+  });
+
+  it.each<[string, () => unknown, object]>([
+    ["a late result", () => "late", { type: "tool.late", result: "completed" }],
+    [
+      "a late failure (reliability B23)",
+      () => Promise.reject(new Error("late")),
+      { type: "tool.late", result: "failed", errorMessage: "late" },
+    ],
+  ])("%s is an event and changes nothing", async (_, end, event) => {
+    let go!: () => void;
+    const { tool } = counted({
+      timeoutMs: 5,
+      effect: "read",
+      execute: () => new Promise<void>((resolve) => (go = resolve)).then(end),
+    });
+    const { executor, events, store } = setup([tool]);
+    const use = useOf(tool, {}, { invocationId: "a" });
+    const outcome = await executor.execute(use, RUN);
+    const row = (await store.get("action/run/a"))?.version;
+    go();
+    await until(() => events.at(-1)!.type === "tool.late");
+    expect(events.at(-1)).toMatchObject(event);
+    expect(use).toMatchObject({ state: "failed", error: { code: "timeout", message: "act did not end within 5 ms." } });
+    expect((await store.get("action/run/a"))?.version).toBe(row);
+    expect(await executor.execute(useOf(tool, {}, { invocationId: "a" }), RUN)).toMatchObject({
+      status: "failed",
+      error: { message: (outcome as any).error.message },
+    });
+  });
+
+  it("ends when the caller gives up, and lets go of the caller's signal", async () => {
+    const controller = new AbortController();
+    const { tool } = counted({ execute: () => new Promise(() => {}) });
+    const { executor } = setup([tool]);
+    const running = executor.execute(useOf(tool), { ...RUN, signal: controller.signal });
+    await sleep(5);
+    controller.abort();
+    expect(await running).toMatchObject({ status: "failed", error: { code: "aborted" } });
+  });
+
+  it("does not begin when the caller has given up before", async () => {
+    const { tool, ran } = counted();
+    const { executor, types } = setup([tool]);
+    const outcome = await executor.execute(useOf(tool, {}, { invocationId: "a" }), {
+      ...RUN,
+      signal: AbortSignal.abort(),
+    });
+    expect(outcome).toMatchObject({ status: "failed", attempts: 0, error: { code: "aborted" } });
+    expect(types()).toEqual(["tool.invoked", "tool.failed"]);
+    // What the model was told stays true.
+    expect(await executor.execute(useOf(tool, {}, { invocationId: "a" }), RUN)).toMatchObject({ status: "failed" });
+    expect(ran).toHaveLength(0);
+  });
+
+  it("tries a read again, each attempt recorded before it begins, with one idempotency key (reliability G2, G3)", async () => {
+    const rows: unknown[] = [];
+    const { tool, ran } = counted({
+      effect: "idempotent",
+      retries: 2,
+      execute: async (_: unknown, { attempt }: any) => {
+        rows.push((await store.get<any>("action/run/a"))!.value.attempts);
+        if (attempt < 3) throw attempt === 1 ? new Error("busy") : "still busy";
+        return "at last";
+      },
+    });
+    const { executor, store, types } = setup([tool]);
+    const outcome = await executor.execute(useOf(tool, {}, { invocationId: "a" }), RUN);
+    expect(outcome).toMatchObject({ status: "completed", output: "at last", attempts: 3 });
+    expect(rows).toEqual([1, 2, 3]);
+    expect(new Set(ran.map(({ context }) => context.idempotencyKey)).size).toBe(1);
+    expect(types()).toEqual(["tool.invoked", "tool.started", "tool.started", "tool.started", "tool.completed"]);
+  });
+
+  it("gives the last error when all attempts have failed, also one that is none", async () => {
+    const { tool, ran } = counted({ effect: "read", retries: 1, execute: () => Promise.reject("no disk") });
+    const { executor } = setup([tool]);
+    expect(await executor.execute(useOf(tool), RUN)).toMatchObject({
+      status: "failed",
+      attempts: 2,
+      error: { message: "Tool act failed: no disk", cause: "no disk" },
+    });
+    expect(ran).toHaveLength(2);
+  });
+
+  it("a handler that ends because it was told to is no late result, and its late progress is not told", async () => {
+    let tell!: () => Promise<void>;
+    const { tool } = counted({
+      timeoutMs: 5,
+      execute: (_: unknown, { signal, progress }: any) => {
+        tell = () => progress("late");
+        return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+      },
+    });
+    const { executor, types } = setup([tool]);
+    await executor.execute(useOf(tool), RUN);
+    await tell();
+    await sleep(5);
+    expect(types()).toEqual(["tool.invoked", "tool.started", "tool.failed"]);
+  });
+
+  it("the timeout holds for all attempts together", async () => {
+    const { tool } = counted({
+      effect: "read",
+      retries: 1000,
+      timeoutMs: 20,
+      execute: () => Promise.reject(new Error("no")),
+    });
+    const { executor } = setup([tool]);
+    expect(await executor.execute(useOf(tool), RUN)).toMatchObject({ status: "failed", error: { code: "timeout" } });
+  });
+});
+
+describe("progress", () => {
+  it("of a generator and of context.progress() is told, in order", async () => {
+    const { tool } = counted({
+      execute: async function* (_: unknown, { progress }: any) {
+        yield { percent: 10 };
+        await progress("half");
+        yield { percent: 90 };
+        return "done";
+      },
+    });
+    const { executor, events } = setup([tool]);
+    expect(await executor.execute(useOf(tool), RUN)).toMatchObject({ status: "completed", output: "done" });
+    const told = events.flatMap((event) => (event.type === "tool.progress" ? [event.progressSummary] : []));
+    expect(told).toEqual(['{"percent":10}', '"half"', '{"percent":90}']);
+    expect(events.at(-1)!.type).toBe("tool.completed");
+  });
+
+  it("that nobody waits for is bounded", async () => {
+    const { tool } = counted({
+      execute: (_: unknown, { progress }: any) => {
+        for (let n = 0; n < 10_000; n++) void progress(n);
+      },
+    });
+    const { executor, events } = setup([tool]);
+    await executor.execute(useOf(tool), RUN);
+    expect(events.filter(({ type }) => type === "tool.progress").length).toBeLessThanOrEqual(100);
+  });
+});
+
+describe("events", () => {
+  it("are numbered without gaps over executors that share a store, and can be read from any number (reliability G9)", async () => {
+    const { tool } = counted({ execute: () => sleep(1) });
+    const { executor, store, events } = setup([tool]);
+    const other = setup([tool], { store });
+    await Promise.all(
+      [executor, other.executor].map((one) =>
+        one.executeAll(
+          Array.from({ length: 20 }, () => useOf(tool)),
+          RUN,
+        ),
+      ),
+    );
+    const all = [...events, ...other.events].toSorted((a, b) => a.seq - b.seq);
+    expect(all.map(({ seq }) => seq)).toEqual(Array.from({ length: 120 }, (_, index) => index + 1));
+    for (const one of [events, other.events]) expect(one).toEqual(one.toSorted((a, b) => a.seq - b.seq));
+    for (const after of [0, 1, 60, 119, 120]) {
+      expect(await executor.events("run", { after })).toEqual(all.slice(after));
+    }
+    // A process that comes later goes on where they stopped.
+    const late = setup([tool], { store });
+    expect(await late.executor.position("run")).toBe(120);
+    expect(await late.executor.position("nowhere")).toBe(0);
+    await late.executor.execute(useOf(tool), RUN);
+    expect(late.events.map(({ seq }) => seq)).toEqual([121, 122, 123]);
+  });
+
+  it.each<[string, (event: ToolEvent) => unknown]>([
+    [
+      "throws",
+      () => {
+        throw new Error("no");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("no"))],
+    ["changes the event", (event) => Object.assign(event, { seq: 77, runId: "x" })],
+  ])("a listener that %s changes nothing (ai 10169)", async (_, onEvent) => {
+    const { tool } = counted();
+    const { executor } = setup([tool], { onEvent });
+    expect(await executor.execute(useOf(tool), RUN)).toMatchObject({ status: "completed" });
+    expect((await executor.events("run")).map(({ seq }) => seq)).toEqual([1, 2, 3]);
+  });
+
+  it("can be listened to by several, each of whom may leave", async () => {
+    const { tool } = counted();
+    const { executor, events } = setup([tool]);
+    const heard: number[] = [];
+    executor.listen(() => {
+      throw new Error("no");
+    });
+    const stop = executor.listen(({ seq }) => void heard.push(seq));
+    await executor.execute(useOf(tool), RUN);
+    stop();
+    await executor.execute(useOf(tool), RUN);
+    expect(heard).toEqual([1, 2, 3]);
+    expect(events).toHaveLength(6);
+    expect(() => executor.listen("log" as never)).toThrow(TypeError);
+  });
+
+  it("can be numbered by the process alone", async () => {
+    const { tool } = counted();
+    const { executor, events } = setup([tool], { storeEvents: false });
+    await executor.executeAll([useOf(tool), useOf(tool)], RUN);
+    expect(events.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(await executor.events("run")).toEqual([]);
+  });
+
+  it("show a bounded, redacted, printable part of inputs and outputs (reliability B23)", async () => {
+    const { tool } = counted({
+      inputSchema: z.any(),
+      execute: () => ({ ansi: "\u001b[2J", bidi: "\u202e", secret: { token: "t0p" }, long: "x".repeat(10_000) }),
+    });
+    const { executor, events } = setup([tool], {
+      redact: (path, value) => (path.at(-1) === "card" || path.includes("secret") ? "[hidden]" : value),
+    });
+    await executor.execute(useOf(tool, { card: "4111", list: Array.from({ length: 10_000 }, () => 1) }), RUN);
+    const texts = events.map((event) => JSON.stringify(event));
+    expect(texts.join("")).not.toMatch(/4111|t0p/);
+    const shown = events.flatMap((event) => Object.values(event)).join("");
+    for (const character of ["\u001b", "\u202e"]) expect(shown).not.toContain(character);
+    expect(texts.every((text) => text.length < 1500)).toBe(true);
+    expect(events[0]).toMatchObject({ payloadSummary: expect.stringContaining('{"card":"[hidden]","list":[1,') });
+  });
+
+  it("a redaction that throws shows nothing", async () => {
+    const { tool } = counted();
+    const { executor, events } = setup([tool], {
+      redact: () => {
+        throw new Error("no");
+      },
+    });
+    expect(await executor.execute(useOf(tool, { text: "secret" }), RUN)).toMatchObject({ status: "completed" });
+    expect(JSON.stringify(events)).not.toContain("secret");
+  });
+});

@@ -1,0 +1,357 @@
+/** The record of each action: what survives a process, and who may write (reliability G1-G3, G10, B22). */
+import { describe, expect, it } from "vitest";
+import { ToolError } from "../../src/errors.ts";
+import { memoryStore, type Store } from "../../src/store/index.ts";
+import { counted, failing, RUN, setup, sleep, until, useOf } from "./support.ts";
+
+const down = () => new ToolError("store_failed", "The store is down.");
+
+/** A row as a process leaves it that died in the handler. */
+async function died(store: Store, tool: any, change: object = {}) {
+  const never = counted({ ...tool, inputSchema: tool.inputSchema, execute: () => new Promise(() => {}) });
+  const { executor } = setup([never.tool], { store });
+  void executor.execute(never.tool.use({ n: 1 }, { id: "call_1", invocationId: "a" }), RUN);
+  await until(async () => (await store.get("action/run/a")) !== undefined);
+  const entry = (await store.get<any>("action/run/a"))!;
+  await store.put("action/run/a", { ...entry.value, lease: { owner: "dead", until: Date.now() - 1 }, ...change });
+}
+
+const call = (tool: any) => tool.use({ n: 1 }, { id: "call_1", invocationId: "a" });
+
+describe("a call whose process died in the handler", () => {
+  it("is not run again if it is a write: the model hears that its outcome is unknown", async () => {
+    const { tool, ran } = counted();
+    const store = memoryStore();
+    await died(store, { effect: "write", name: "act", inputSchema: tool.inputSchema });
+    const { executor, events } = setup([tool], { store });
+    const use = call(tool);
+    const outcome = await executor.execute(use, RUN);
+    expect(outcome).toMatchObject({ status: "unknown", attempts: 1, error: { code: "outcome_unknown" } });
+    expect(use.error!.message).toMatch(/act was started, and it is not known what came of it/);
+    expect(events.at(-1)).toMatchObject({ type: "tool.failed", errorCode: "outcome_unknown" });
+    expect(await executor.execute(call(tool), RUN)).toMatchObject({ status: "unknown", replayed: true });
+    expect(await executor.undo(outcome.actionId)).toMatchObject({
+      status: "refused",
+      error: { code: "outcome_unknown" },
+    });
+    expect(ran).toHaveLength(0);
+  });
+
+  it.each(["read", "idempotent"] as const)(
+    "is run again if it is %s, with the same idempotency key",
+    async (effect) => {
+      const { tool, ran } = counted({ effect });
+      const store = memoryStore();
+      await died(store, { effect, name: "act", inputSchema: tool.inputSchema });
+      const { executor, types } = setup([tool], { store });
+      expect(await executor.execute(call(tool), RUN)).toMatchObject({
+        status: "completed",
+        attempts: 2,
+        replayed: false,
+      });
+      expect(ran[0]!.context).toMatchObject({ idempotencyKey: "run/a", attempt: 2 });
+      expect(types()).toEqual(["tool.started", "tool.completed"]);
+    },
+  );
+
+  it("is not run again if it was a write when it was begun, whatever it says now", async () => {
+    const { tool, ran } = counted({ effect: "read" });
+    const store = memoryStore();
+    await died(store, { effect: "write", name: "act", inputSchema: tool.inputSchema });
+    expect(await setup([tool], { store }).executor.execute(call(tool), RUN)).toMatchObject({ status: "unknown" });
+    expect(ran).toHaveLength(0);
+  });
+});
+
+describe("two processes and one call", () => {
+  it("the body runs once; the other one gets the outcome (reliability G1, G2)", async () => {
+    const { tool, ran } = counted({ execute: () => sleep(5).then(() => "done") });
+    const store = memoryStore();
+    const executors = Array.from({ length: 10 }, () => setup([tool], { store }).executor);
+    for (let round = 0; round < 20; round++) {
+      const use = () => useOf(tool, { n: round }, { id: "c", invocationId: `inv-${round}` });
+      const outcomes = await Promise.all(executors.map((one) => one.execute(use(), RUN)));
+      expect(outcomes.every((outcome) => outcome.status === "completed" && outcome.output === "done")).toBe(true);
+      expect(outcomes.filter(({ replayed }) => !replayed)).toHaveLength(1);
+    }
+    expect(ran).toHaveLength(20);
+    const log = await executors[0]!.events("run");
+    expect(log.map(({ seq }) => seq)).toEqual(log.map((_, at) => at + 1));
+    for (const type of ["tool.invoked", "tool.started", "tool.completed"]) {
+      expect(log.filter((event) => event.type === type)).toHaveLength(20);
+    }
+  });
+
+  it("a handler that takes longer than the lease keeps it", async () => {
+    const { tool, ran } = counted({ execute: () => sleep(150).then(() => "done") });
+    const store = memoryStore();
+    const slow = setup([tool], { store, leaseMs: 40 });
+    const other = setup([tool], { store, leaseMs: 40 });
+    const running = slow.executor.execute(call(tool), RUN);
+    await until(() => ran.length === 1);
+    expect(await other.executor.execute(call(tool), RUN)).toMatchObject({
+      status: "completed",
+      output: "done",
+      replayed: true,
+    });
+    expect(await running).toMatchObject({ status: "completed", replayed: false });
+    expect(ran).toHaveLength(1);
+  });
+
+  it("one that slept past its lease can not write: what the other one said counts (reliability G10)", async () => {
+    let go!: () => void;
+    const { tool, ran } = counted({ execute: () => new Promise<string>((resolve) => (go = () => resolve("late"))) });
+    const store = memoryStore();
+    let isAsleep = false;
+    const sleeper = setup([tool], { store: failing(store, () => (isAsleep ? down() : undefined)), leaseMs: 30 });
+    const use = call(tool);
+    const running = sleeper.executor.execute(use, RUN);
+    await until(() => ran.length === 1);
+    isAsleep = true;
+    const other = setup([tool], { store });
+    expect(await other.executor.execute(call(tool), RUN)).toMatchObject({ status: "unknown" });
+    const version = (await store.get("action/run/a"))!.version;
+    isAsleep = false;
+    go();
+    expect(await running).toMatchObject({ status: "unknown", replayed: true });
+    expect(use.error).toMatchObject({ code: "outcome_unknown" });
+    expect((await store.get("action/run/a"))!.version).toBe(version);
+    expect(sleeper.events.at(-1)).toMatchObject({ type: "tool.late", result: "completed" });
+  });
+
+  it("one whose lease is lost while the handler runs is told so by its signal", async () => {
+    let signal: AbortSignal | undefined;
+    const { tool } = counted({ execute: (_: unknown, context: any) => new Promise(() => (signal = context.signal)) });
+    const store = memoryStore();
+    const { executor } = setup([tool], { store, leaseMs: 30 });
+    const running = executor.execute(call(tool), RUN);
+    await until(() => signal);
+    const { value } = (await store.get<any>("action/run/a"))!;
+    await store.put("action/run/a", { ...value, status: "unknown", error: { code: "outcome_unknown", message: "?" } });
+    expect(await running).toMatchObject({ status: "unknown" });
+    expect(signal!.aborted).toBe(true);
+  });
+
+  it("waiting for another one ends with the caller's signal", async () => {
+    const { tool } = counted({ execute: () => new Promise(() => {}) });
+    const store = memoryStore();
+    void setup([tool], { store }).executor.execute(call(tool), RUN);
+    await until(async () => (await store.get("action/run/a")) !== undefined);
+    const { executor } = setup([tool], { store });
+    expect(await executor.execute(call(tool), { ...RUN, signal: AbortSignal.timeout(10) })).toMatchObject({
+      status: "unknown",
+      error: { message: expect.stringContaining("Another process executes it") },
+    });
+  });
+});
+
+describe("a store that fails", () => {
+  it("when it is read: nothing runs, and nobody says that it is safe to try again (everruns PR 2097)", async () => {
+    const { tool, ran } = counted();
+    const { executor } = setup([tool], {
+      store: failing(memoryStore(), (verb) => (verb === "get" ? down() : undefined)),
+    });
+    const use = call(tool);
+    expect(await executor.execute(use, RUN)).toMatchObject({ status: "unknown", error: { code: "outcome_unknown" } });
+    expect(use.error!.message).toMatch(/not known whether it was executed before. Do not call it again/);
+    expect(ran).toHaveLength(0);
+  });
+
+  it("while another process executes it: nobody says that it was not executed", async () => {
+    const { tool, ran } = counted({ execute: () => new Promise(() => {}) });
+    const store = memoryStore();
+    void setup([tool], { store }).executor.execute(call(tool), RUN);
+    await until(() => ran.length === 1);
+    const deaf: Store = { ...store, subscribe: () => Promise.reject(down()) };
+    expect(await setup([tool], { store: deaf }).executor.execute(call(tool), RUN)).toMatchObject({
+      status: "unknown",
+      error: { code: "outcome_unknown" },
+    });
+  });
+
+  it("before the start is recorded: nothing runs", async () => {
+    const { tool, ran } = counted();
+    const { executor } = setup([tool], {
+      store: failing(memoryStore(), (verb, key) => (verb === "put" && key.startsWith("action/") ? down() : undefined)),
+    });
+    expect(await executor.execute(call(tool), RUN)).toMatchObject({
+      status: "failed",
+      error: { code: "store_failed", message: expect.stringContaining("act was not executed") },
+    });
+    expect(ran).toHaveLength(0);
+  });
+
+  it("for a moment after the handler: the result is recorded at the next try", async () => {
+    const { tool, ran } = counted();
+    let failures = 2;
+    const store = memoryStore();
+    const { executor } = setup([tool], {
+      store: failing(store, (verb, key) =>
+        ran.length > 0 && verb === "put" && key.startsWith("action/") && failures-- > 0 ? down() : undefined,
+      ),
+    });
+    expect(await executor.execute(call(tool), RUN)).toMatchObject({ status: "completed", recorded: true });
+    expect((await store.get<any>("action/run/a"))!.value.status).toBe("done");
+  });
+
+  it("for good after the handler: the result is told, and that it is not recorded", async () => {
+    const { tool, ran } = counted();
+    const { executor } = setup([tool], {
+      store: failing(memoryStore(), (verb) => (ran.length > 0 && verb === "put" ? down() : undefined)),
+    });
+    expect(await executor.execute(call(tool), RUN)).toMatchObject({
+      status: "completed",
+      output: { ok: true, input: { n: 1 } },
+      recorded: false,
+    });
+  });
+
+  it("for events only: the outcome does not depend on them", async () => {
+    const { tool } = counted();
+    const { executor, events } = setup([tool], {
+      store: failing(memoryStore(), (verb, key) => (verb === "put" && key.startsWith("event/") ? down() : undefined)),
+    });
+    expect(await executor.execute(call(tool), RUN)).toMatchObject({ status: "completed" });
+    expect(events).toEqual([]);
+  });
+});
+
+describe("a record that was edited by hand (reliability B22)", () => {
+  it.each<[string, (row: any) => unknown]>([
+    ["a newer version", (row) => ({ ...row, version: 2 })],
+    ["no version", ({ version: _, ...row }) => row],
+    ["a status that is none", (row) => ({ ...row, status: "approved" })],
+    ["no digest", ({ digest: _, ...row }) => row],
+    ["a text for a number", (row) => ({ ...row, attempts: "many" })],
+    ["another run's ids", (row) => ({ ...row, runId: "other" })],
+    ["a start without a lease", ({ lease: _, ...row }) => ({ ...row, status: "started" })],
+    ["an end without a reason", ({ output: _, ...row }) => ({ ...row, status: "failed" })],
+    ["a list", () => Array.from({ length: 100_000 }, () => 0)],
+    ["nothing", () => null],
+    ["__proto__", (row) => JSON.parse(`{"__proto__":${JSON.stringify(row)}}`)],
+  ])("with %s runs nothing", async (_, edit) => {
+    const { tool, ran } = counted();
+    const { executor, store } = setup([tool]);
+    await executor.execute(call(tool), RUN);
+    await store.put("action/run/a", edit((await store.get<any>("action/run/a"))!.value));
+    const outcome = await executor.execute(call(tool), RUN);
+    expect(outcome).toMatchObject({ status: "unknown", error: { code: "outcome_unknown" } });
+    expect(await executor.undo("run/a")).toMatchObject({ status: "refused" });
+    expect(ran).toHaveLength(1);
+  });
+
+  it("holds no secret of the context", async () => {
+    const { tool } = counted();
+    const { executor, store } = setup([tool]);
+    const principal = { id: "anna", token: "s3cret" };
+    await executor.execute(call(tool), { ...RUN, principal, apiKey: "s3cret" });
+    const all = await store.list("");
+    expect(all.length).toBeGreaterThan(3);
+    expect(JSON.stringify(all)).not.toContain("s3cret");
+  });
+});
+
+describe("a record of version 1 (reliability G7)", () => {
+  // As version 0.1 wrote them. They are never changed: what follows has to read them.
+  const base = {
+    version: 1,
+    runId: "run",
+    invocationId: "a",
+    requestId: null,
+    toolName: "act",
+    toolCallId: "call_1",
+    principal: "anna",
+    effect: "write",
+    digest: "sha256:c1a37a8f5c7e5ec0e8a2dbfe41fb2ee5b1ac1d0ed7cb8bca4a9b0c0b4b1c6b5e",
+    attempts: 1,
+    createdAt: 1795317791742,
+    startedAt: 1795317791742,
+  };
+  const ended = { ...base, endedAt: 1795317791759 };
+
+  it.each<[string, object, object]>([
+    [
+      "done",
+      { ...ended, status: "done", output: { ok: true } },
+      { status: "completed", output: { ok: true }, undone: false },
+    ],
+    [
+      "done and undone",
+      {
+        ...ended,
+        status: "done",
+        output: 1,
+        undo: { state: "undone", expiresAt: 1795321391759, at: 1795317792000, by: "anna" },
+      },
+      { status: "completed", undone: true },
+    ],
+    [
+      "failed",
+      { ...ended, status: "failed", error: { code: "timeout", message: "m" } },
+      { status: "failed", error: { code: "timeout", message: "m" } },
+    ],
+    [
+      "denied",
+      {
+        ...ended,
+        status: "denied",
+        error: { code: "denied", message: "m" },
+        reason: "approval_denied",
+        decidedBy: "boss",
+      },
+      { status: "denied", reason: "approval_denied" },
+    ],
+    ["started", { ...base, status: "started", lease: { owner: "x", until: 1795317821742 } }, { status: "unknown" }],
+  ])("%s is read", async (_, row, expected) => {
+    const { tool, ran } = counted();
+    const { executor, store } = setup([tool]);
+    // The digest is that of this library now: the record is bound to the input.
+    await executor.execute(call(tool), { runId: "probe" });
+    const { digest } = (await store.get<any>("action/probe/a"))!.value;
+    const lease = "lease" in row ? { lease: { owner: "x", until: Date.now() - 1 } } : {};
+    await store.put("action/run/a", { ...row, digest, ...lease });
+    expect(await executor.execute(call(tool), RUN)).toMatchObject(expected);
+    expect(ran).toHaveLength(1);
+  });
+});
+
+describe("forget()", () => {
+  it("deletes what is on record of one run", async () => {
+    const { tool } = counted({ maxCallsPerRun: 5 });
+    const { executor, store } = setup([tool]);
+    await executor.execute(call(tool), RUN);
+    await executor.execute(call(tool), { runId: "run_2" });
+    await executor.forget("run");
+    const keys = (await store.list("")).map(({ key }) => key);
+    expect(keys.length).toBeGreaterThan(3);
+    expect(keys.every((key) => key.includes("/run_2/"))).toBe(true);
+    expect(await executor.execute(call(tool), RUN)).toMatchObject({ status: "completed", replayed: false });
+    expect((await executor.events("run")).map(({ seq }) => seq)).toEqual([1, 2, 3]);
+  });
+});
+
+describe("actions()", () => {
+  it("and action() say what is on record of one", async () => {
+    const { tool } = counted();
+    const { executor } = setup([tool]);
+    const { actionId } = await executor.execute(call(tool), RUN);
+    expect(await executor.action(actionId)).toEqual((await executor.actions("run"))[0]);
+    expect(await executor.action("nowhere")).toBeUndefined();
+  });
+
+  it("lists what is on record, in the order in which it began", async () => {
+    const { tool } = counted({ execute: ({ n }: any) => (n === 2 ? Promise.reject(new Error("no")) : n) });
+    const { executor } = setup([tool]);
+    for (const n of [1, 2]) {
+      await executor.execute(useOf(tool, { n }, { id: null, invocationId: `inv-${9 - n}` }), {
+        ...RUN,
+        principal: { id: "anna" },
+      });
+      await sleep(2);
+    }
+    expect(await executor.actions("run")).toMatchObject([
+      { actionId: "run/inv-8", status: "done", output: 1, principal: "anna", attempts: 1, undo: null },
+      { actionId: "run/inv-7", status: "failed", error: { code: "execution_failed", message: "Tool act failed: no" } },
+    ]);
+  });
+});

@@ -1,0 +1,456 @@
+/** Approval as the executor sees it, and what users of other toolkits complain about: each complaint names its source. */
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineTool } from "../../src/index.ts";
+import { ask } from "../../src/execute/index.ts";
+import { counted, RUN, setup, setupWithApprovals, sleep, until, useOf } from "./support.ts";
+
+const PAUSE = { ...RUN, waitForApproval: false };
+const APPROVE = { decision: "approve" } as const;
+const DENY = { decision: "deny", reason: "too much" } as const;
+
+const refund = (change: object = {}) => counted({ name: "refund", needsApproval: true, ...change });
+
+describe("a call that needs approval", () => {
+  it("waits, runs once it is approved, and tells of it in order", async () => {
+    const { tool, ran } = refund({ approvalMessage: ({ n }: any) => `Refund order ${n}?` });
+    const { executor, approvals, events } = setupWithApprovals([tool]);
+    const use = useOf(tool, { n: 7 }, { invocationId: "a" });
+    const running = executor.execute(use, RUN);
+    await until(async () => (await approvals.list({ status: "pending" })).length === 1);
+    const [request] = await approvals.list();
+    expect(request).toMatchObject({ message: "Refund order 7?", input: { n: 7 }, runId: "run", invocationId: "a" });
+    expect(use.state).toBe("running");
+    expect(ran).toHaveLength(0);
+    await approvals.decide(request!.id, APPROVE);
+    expect(await running).toMatchObject({ status: "completed", approval: { id: request!.id, status: "approved" } });
+    expect(ran).toHaveLength(1);
+    expect(events.map(({ type, seq }) => [type, seq])).toEqual([
+      ["tool.invoked", 1],
+      ["approval.requested", 2],
+      ["approval.decided", 3],
+      ["tool.started", 4],
+      ["tool.completed", 5],
+    ]);
+    expect(events[1]).toMatchObject({ approvalId: request!.id, message: "Refund order 7?", payloadSummary: '{"n":7}' });
+    expect(events[2]).toMatchObject({ approvalId: request!.id, decision: "approved", decidedBy: null });
+  });
+
+  it("comes back at once where the run pauses, and goes on later", async () => {
+    const { tool, ran } = refund();
+    const { executor, approvals, store, events } = setupWithApprovals([tool]);
+    const use = useOf(tool, { n: 1 }, { invocationId: "a" });
+    const paused = await executor.execute(use, PAUSE);
+    expect(paused).toMatchObject({ status: "awaiting_approval", approval: { status: "pending" } });
+    expect(use.state).toBe("new");
+    // Asked again meanwhile: nothing new.
+    expect(await executor.execute(use, PAUSE)).toMatchObject({ status: "awaiting_approval" });
+    expect(await approvals.list()).toHaveLength(1);
+    await approvals.decide((paused as any).approval.id, APPROVE);
+    // Another process, with the call rebuilt from the history.
+    const later = setupWithApprovals([tool], { store });
+    const rebuilt = tool.use({ n: 1 }, { invocationId: "a" });
+    expect(await later.executor.execute(rebuilt, PAUSE)).toMatchObject({ status: "completed" });
+    expect(ran).toHaveLength(1);
+    expect([...events, ...later.events].map(({ type, seq }) => [type, seq])).toEqual([
+      ["tool.invoked", 1],
+      ["approval.requested", 2],
+      ["approval.decided", 3],
+      ["tool.started", 4],
+      ["tool.completed", 5],
+    ]);
+  });
+
+  it("that is denied does not run, and the model hears why", async () => {
+    const { tool, ran } = refund();
+    const { executor, approvals, events } = setupWithApprovals([tool], { service: { mayDecide: () => true } });
+    const use = useOf(tool);
+    const paused: any = await executor.execute(use, PAUSE);
+    await approvals.decide(paused.approval.id, DENY, { id: "boss" });
+    expect(await executor.execute(use, PAUSE)).toMatchObject({ status: "denied", reason: "approval_denied" });
+    expect(use.error).toMatchObject({ code: "denied", message: "refund was denied by a person: too much" });
+    expect(events.at(-1)).toMatchObject({ type: "tool.denied", reason: "approval_denied", decidedBy: "boss" });
+    expect(ran).toHaveLength(0);
+  });
+
+  it("that nobody decides in time does not run", async () => {
+    const { tool, ran } = refund();
+    const { executor } = setupWithApprovals([tool]);
+    const outcome = await executor.execute(useOf(tool), { ...RUN, approval: { ttlMs: 10 } });
+    expect(outcome).toMatchObject({ status: "denied", reason: "approval_expired" });
+    expect(ran).toHaveLength(0);
+  });
+
+  it.each<[string, () => object]>([
+    ["a time", () => ({ approvalTimeoutMs: 5 })],
+    ["a signal", () => ({ signal: AbortSignal.timeout(5) })],
+  ])("is waited for until %s, and stays open", async (_, context) => {
+    const { tool, ran } = refund();
+    const { executor, approvals } = setupWithApprovals([tool]);
+    const use = useOf(tool);
+    const outcome: any = await executor.execute(use, { ...RUN, ...context() });
+    expect(outcome.status).toBe("awaiting_approval");
+    await approvals.decide(outcome.approval.id, APPROVE);
+    expect(await executor.execute(use, RUN)).toMatchObject({ status: "completed" });
+    expect(ran).toHaveLength(1);
+  });
+
+  it.each<[string, object, object, number]>([
+    ["irreversible: true asks", { irreversible: true }, {}, 1],
+    ["irreversible: true with needsApproval: false does not", { irreversible: true, needsApproval: false }, {}, 0],
+    ["a rule says so", { needsApproval: ({ n }: any) => n > 10 }, {}, 0],
+    [
+      "a rule that waits says so",
+      { needsApproval: async ({ n }: any, { tenant }: any) => n < 10 && tenant === "t" },
+      {},
+      1,
+    ],
+    ["the policy asks", {}, { authorize: () => ask() }, 1],
+  ])("%s", async (_, change, options, asked) => {
+    const { tool, ran } = counted(change);
+    const { executor, approvals } = setupWithApprovals([tool], options);
+    await executor.execute(useOf(tool, { n: 5 }), { ...PAUSE, tenant: "t" });
+    expect(await approvals.list()).toHaveLength(asked);
+    expect(ran).toHaveLength(1 - asked);
+  });
+
+  it("runs with what the person wrote in place of the input, checked by the schema", async () => {
+    const { tool, ran } = refund({ inputSchema: z.object({ n: z.number(), note: z.string().default("none") }) });
+    const { executor, approvals } = setupWithApprovals([tool]);
+    const use = useOf(tool, { n: 100 });
+    const paused: any = await executor.execute(use, PAUSE);
+    await expect(approvals.decide(paused.approval.id, { ...APPROVE, editedInput: { n: "5" } })).rejects.toThrow(/n/);
+    await approvals.decide(paused.approval.id, { ...APPROVE, editedInput: { n: 5 } });
+    expect(await executor.execute(use, PAUSE)).toMatchObject({ status: "completed" });
+    expect(ran.map(({ input }) => input)).toEqual([{ n: 5, note: "none" }]);
+  });
+
+  it("holds nobody up: its siblings run, also one by one", async () => {
+    const needy = refund({ sequential: true });
+    const { tool, ran } = counted();
+    const { executor, approvals } = setupWithApprovals([needy.tool, tool], { concurrency: 1 });
+    const running = executor.executeAll([useOf(needy.tool), useOf(tool), useOf(tool)], RUN);
+    await until(() => ran.length === 2);
+    const [request] = await approvals.list();
+    await approvals.decide(request!.id, APPROVE);
+    expect((await running).map(({ status }) => status)).toEqual(["completed", "completed", "completed"]);
+    expect(needy.ran).toHaveLength(1);
+  });
+
+  it("an 'always' counts once the call has succeeded, for this tool and input (reliability B16)", async () => {
+    const { tool, ran } = refund({
+      execute: ({ text }: any) => (text === "fail" ? Promise.reject(new Error("no")) : 1),
+    });
+    const { executor, approvals } = setupWithApprovals([tool]);
+    const run = async (input: object) => (await executor.execute(useOf(tool, input), PAUSE)).status;
+    for (const [text, after] of [
+      ["fail", "awaiting_approval"],
+      ["fine", "completed"],
+    ] as const) {
+      const use = useOf(tool, { text });
+      const paused: any = await executor.execute(use, PAUSE);
+      await approvals.decide(paused.approval.id, { ...APPROVE, always: {} });
+      await executor.execute(use, PAUSE);
+      expect(await run({ text })).toBe(after);
+    }
+    expect(await run({ text: "other" })).toBe("awaiting_approval");
+    expect(ran).toHaveLength(3);
+  });
+});
+
+describe("what changed since it was shown is asked again (reliability B15)", () => {
+  const pause = async (change: object = {}, options: object = {}) => {
+    const { tool, ran } = refund(change);
+    const parts = setupWithApprovals([tool], options);
+    const use = useOf(tool, { n: 1 }, { invocationId: "a" });
+    const paused: any = await parts.executor.execute(use, PAUSE);
+    return { ...parts, tool, ran, use, paused };
+  };
+
+  it.each([["before it is approved"], ["after it was approved"]])(
+    "the arguments object, %s (ai 3c09e00)",
+    async (when) => {
+      const { use, paused, approvals, executor, ran } = await pause();
+      if (when.startsWith("after")) await approvals.decide(paused.approval.id, APPROVE);
+      use.input.n = 1000;
+      const again: any = await executor.execute(use, PAUSE);
+      expect(again.status).toBe("awaiting_approval");
+      expect(again.approval).toMatchObject({ status: "pending", input: { n: 1000 } });
+      expect(again.approval.id).not.toBe(paused.approval.id);
+      expect(await approvals.get(paused.approval.id)).toMatchObject({ status: "void" });
+      await approvals.decide(again.approval.id, APPROVE);
+      await executor.execute(use, PAUSE);
+      expect(ran.map(({ input }) => input.n)).toEqual([1000]);
+    },
+  );
+
+  it("the arguments object, while it waits in this process", async () => {
+    const { tool, ran } = refund();
+    const { executor, approvals } = setupWithApprovals([tool]);
+    const use = useOf(tool, { n: 1 });
+    const running = executor.execute(use, RUN);
+    await until(async () => (await approvals.list()).length === 1);
+    const [first] = await approvals.list();
+    use.input.n = 1000;
+    await approvals.decide(first!.id, APPROVE);
+    await until(async () => (await approvals.list({ status: "pending" })).length === 1);
+    expect(ran).toHaveLength(0);
+    const [second] = await approvals.list({ status: "pending" });
+    expect(second).toMatchObject({ input: { n: 1000 } });
+    await approvals.decide(second!.id, DENY);
+    expect(await running).toMatchObject({ status: "denied" });
+    expect(ran).toHaveLength(0);
+  });
+
+  it.each<[string, object]>([
+    ["description (MCPoison, CVE-2025-54136)", { description: "Refunds everything." }],
+    ["schema", { inputSchema: z.object({ n: z.number(), all: z.boolean().optional() }) }],
+  ])("the tool's %s", async (_, change) => {
+    const { paused, approvals, store } = await pause();
+    await approvals.decide(paused.approval.id, APPROVE);
+    const changed = refund(change);
+    const later = setupWithApprovals([changed.tool], { store });
+    const again: any = await later.executor.execute(changed.tool.use({ n: 1 }, { invocationId: "a" }), PAUSE);
+    expect(again).toMatchObject({ status: "awaiting_approval", approval: { status: "pending" } });
+    expect(changed.ran).toHaveLength(0);
+  });
+
+  it.each<[string, (digest: () => string) => { change: object; options: object }]>([
+    ["the executor's hook", (digest) => ({ change: {}, options: { executableDigest: digest } })],
+    ["the tool's metadata", (digest) => ({ change: { metadata: { executableDigest: digest } }, options: {} })],
+  ])("the executable file (openclaw 124738), by %s", async (_, make) => {
+    let file = "sha256:aa";
+    const { change, options } = make(() => file);
+    const { use, paused, approvals, executor, ran } = await pause(change, options);
+    await approvals.decide(paused.approval.id, APPROVE);
+    file = "sha256:bb";
+    expect(await executor.execute(use, PAUSE)).toMatchObject({
+      status: "awaiting_approval",
+      approval: { status: "pending" },
+    });
+    expect(ran).toHaveLength(0);
+  });
+
+  it("what is shown and digested is what runs: the last of duplicate keys (reliability B7)", async () => {
+    const { openaiChat } = await import("../../adapters/openai-chat/index.ts");
+    const { tool, ran } = refund();
+    const { executor, approvals } = setupWithApprovals([tool]);
+    const function_ = { name: "refund", arguments: '{"n":1,"n":1000}' };
+    const message = {
+      role: "assistant",
+      content: null,
+      tool_calls: [{ id: "c", type: "function", function: function_ }],
+    };
+    const events = openaiChat.parse({ choices: [{ index: 0, finish_reason: "tool_calls", message }] } as any, {
+      tools: [tool],
+    });
+    const use = events.flatMap((event) => (event.type === "tool-use" ? [event.use] : []))[0]!;
+    const paused: any = await executor.execute(use, PAUSE);
+    expect(paused.approval.input).toEqual({ n: 1000 });
+    await approvals.decide(paused.approval.id, APPROVE);
+    await executor.execute(use, PAUSE);
+    expect(ran.map(({ input }) => input.n)).toEqual([1000]);
+  });
+});
+
+describe("complaints of other toolkits' users (reliability §4)", () => {
+  it("approve B while only A is suspended executes A (mastra PR 19377)", async () => {
+    const a = refund({ name: "a" });
+    const b = refund({ name: "b" });
+    const { executor, approvals } = setupWithApprovals([a.tool, b.tool]);
+    const use = useOf(a.tool);
+    await executor.execute(use, PAUSE);
+    await expect(approvals.decide("b", APPROVE)).rejects.toMatchObject({ code: "approval_not_found" });
+    expect(await executor.execute(use, PAUSE)).toMatchObject({ status: "awaiting_approval" });
+    expect([...a.ran, ...b.ran]).toEqual([]);
+  });
+
+  it("two refunds collapse to one (mastra PR 18041), parallel interrupts share one id (langgraph 6533, 6626, 6627)", async () => {
+    const { tool, ran } = refund();
+    const { executor, approvals } = setupWithApprovals([tool]);
+    const uses = [1, 1, 2].map((n, index) => useOf(tool, { n }, { invocationId: `inv-${index}` }));
+    const paused = await executor.executeAll(uses, PAUSE);
+    const ids = paused.map((outcome: any) => outcome.approval.id as string);
+    expect(new Set(ids).size).toBe(3);
+    for (const [index, id] of [...ids.entries()].toReversed()) {
+      await approvals.decide(id, index === 1 ? DENY : APPROVE);
+      const statuses = (await executor.executeAll(uses, PAUSE)).map(({ status }) => status);
+      expect(statuses[index]).toBe(index === 1 ? "denied" : "completed");
+    }
+    expect(ran.map(({ context }) => context.invocationId)).toEqual(["inv-2", "inv-0"]);
+  });
+
+  it("only the first of several pending approvals is visible after a cold start (mastra 19435, 20529)", async () => {
+    const { tool } = refund();
+    const { executor, store } = setupWithApprovals([tool]);
+    await executor.executeAll(
+      [1, 2, 3].map((n) => useOf(tool, { n })),
+      PAUSE,
+    );
+    const cold = setupWithApprovals([tool], { store });
+    expect((await cold.approvals.list({ status: "pending" })).map(({ input }) => (input as any).n).toSorted()).toEqual([
+      1, 2, 3,
+    ]);
+  });
+
+  it("decline executes the tool, since the policy function was lost (mastra PR 20487)", async () => {
+    const { tool } = refund();
+    const { executor, approvals, store } = setupWithApprovals([tool]);
+    const paused: any = await executor.execute(useOf(tool, {}, { invocationId: "a" }), PAUSE);
+    // The tool as another process knows it needs no approval; there is nobody to ask; there is no tool at all.
+    const bare = counted({ name: "refund" });
+    const asks = () => bare.tool.use({}, { invocationId: "a" });
+    expect(await setupWithApprovals([bare.tool], { store }).executor.execute(asks(), PAUSE)).toMatchObject({
+      status: "awaiting_approval",
+    });
+    await approvals.decide(paused.approval.id, DENY);
+    expect(await setupWithApprovals([bare.tool], { store }).executor.execute(asks(), PAUSE)).toMatchObject({
+      status: "denied",
+    });
+    expect(bare.ran).toHaveLength(0);
+  });
+
+  it.each<[string, (tool: any, store: any) => any]>([
+    ["nobody to ask", (tool, store) => setup([tool], { store })],
+    ["no such tool", (_, store) => setup([counted().tool], { store })],
+  ])("an approved call with %s after the restart is denied", async (_, restart) => {
+    const { tool, ran } = refund();
+    const { executor, approvals, store } = setupWithApprovals([tool]);
+    const paused: any = await executor.execute(useOf(tool, {}, { invocationId: "a" }), PAUSE);
+    await approvals.decide(paused.approval.id, APPROVE);
+    const later = restart(tool, store);
+    expect(await later.executor.execute(tool.use({}, { invocationId: "a" }), PAUSE)).toMatchObject({
+      status: "denied",
+    });
+    expect(ran).toHaveLength(0);
+  });
+
+  it("resume re-runs siblings that had finished (langgraph PR 3126)", async () => {
+    const needy = refund();
+    const done = counted({ name: "done" });
+    const { executor, approvals, store } = setupWithApprovals([needy.tool, done.tool]);
+    const uses = () => [done.tool.use({}, { invocationId: "a" }), needy.tool.use({}, { invocationId: "b" })];
+    const [, paused]: any = await executor.executeAll(uses(), PAUSE);
+    await approvals.decide(paused.approval.id, APPROVE);
+    const later = setupWithApprovals([needy.tool, done.tool], { store });
+    const outcomes = await later.executor.executeAll(uses(), PAUSE);
+    expect(outcomes.map(({ status, replayed }) => [status, replayed])).toEqual([
+      ["completed", true],
+      ["completed", false],
+    ]);
+    expect([done.ran.length, needy.ran.length]).toEqual([1, 1]);
+  });
+
+  it("an approved tool re-executes on a later turn (agent-framework 6851, 4232); the answer is lost when the run fails after it (7458, G5)", async () => {
+    const { tool, ran } = refund();
+    const { executor, approvals, store } = setupWithApprovals([tool]);
+    const paused: any = await executor.execute(tool.use({}, { invocationId: "a" }), PAUSE);
+    await approvals.decide(paused.approval.id, APPROVE);
+    await executor.execute(tool.use({}, { invocationId: "a" }), PAUSE);
+    // The provider answered 500 after that; the whole history comes again.
+    const later = setupWithApprovals([tool], { store });
+    for (let turn = 0; turn < 3; turn++) {
+      const use = tool.use({}, { invocationId: "a" });
+      expect(await later.executor.execute(use, PAUSE)).toMatchObject({ status: "completed", replayed: true });
+      expect(use.result).toEqual({ ok: true, input: {} });
+    }
+    expect(ran).toHaveLength(1);
+    expect(await approvals.list()).toHaveLength(1);
+    expect((await executor.events("run")).filter(({ type }) => type === "tool.completed")).toHaveLength(1);
+  });
+
+  it("a run that is aborted right after the answer loses it (agent-framework 7458, G5)", async () => {
+    const { tool, ran } = refund();
+    const { executor, approvals } = setupWithApprovals([tool]);
+    const use = useOf(tool);
+    const paused: any = await executor.execute(use, PAUSE);
+    await approvals.decide(paused.approval.id, APPROVE);
+    const aborted = await executor.execute(use, { ...PAUSE, signal: AbortSignal.abort() });
+    expect(aborted).toMatchObject({ status: "awaiting_approval", approval: { status: "approved" } });
+    expect(ran).toHaveLength(0);
+    expect(await executor.execute(use, PAUSE)).toMatchObject({ status: "completed" });
+    expect(await approvals.list()).toHaveLength(1);
+  });
+
+  it("the same approval answered twice runs twice (ai 1727442)", async () => {
+    const { tool, ran } = refund();
+    const { executor, approvals } = setupWithApprovals([tool]);
+    const use = useOf(tool);
+    const running = executor.execute(use, RUN);
+    await until(async () => (await approvals.list()).length === 1);
+    const { id } = (await approvals.list())[0]!;
+    const answers = await Promise.allSettled(
+      [APPROVE, APPROVE, DENY].map((decision) => approvals.decide(id, decision)),
+    );
+    expect(answers.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    expect(answers.filter((answer: any) => answer.reason?.code === "already_decided")).toHaveLength(2);
+    await running;
+    expect(ran.length).toBeLessThanOrEqual(1);
+  });
+
+  it("a big state and a fixed wait say 'not suspended' (mastra 22413): 5 MB of input, approved at once", async () => {
+    const { tool, ran } = refund();
+    const { executor, approvals } = setupWithApprovals([tool]);
+    const use = useOf(tool, { text: "x".repeat(5 * 1024 * 1024) });
+    const paused: any = await executor.execute(use, PAUSE);
+    await approvals.decide(paused.approval.id, APPROVE);
+    expect(await executor.execute(use, PAUSE)).toMatchObject({ status: expect.stringMatching(/completed|failed/) });
+    expect(ran).toHaveLength(1);
+  });
+
+  it("context passed at resume drops the approval (openai-agents-python 4244)", async () => {
+    const { tool, ran } = refund();
+    const { executor, approvals } = setupWithApprovals([tool], { service: { mayDecide: () => true } });
+    const principal = { id: "anna" };
+    for (const [index, later] of [PAUSE, { ...PAUSE, principal, behavior: "x", extra: 1 }].entries()) {
+      const use = useOf(tool, { n: index });
+      const paused: any = await executor.execute(use, { ...PAUSE, principal });
+      await approvals.decide(paused.approval.id, APPROVE, { id: "boss" });
+      expect(await executor.execute(use, later)).toMatchObject({ status: "completed" });
+    }
+    expect(ran).toHaveLength(2);
+  });
+
+  it("two copies of one restored state share a cache (openai-agents-js 680, python 2501): 20 processes go on at once", async () => {
+    const { tool, ran } = refund({ execute: () => sleep(2) });
+    const { executor, approvals, store } = setupWithApprovals([tool]);
+    const paused: any = await executor.execute(useOf(tool, {}, { invocationId: "a" }), PAUSE);
+    await approvals.decide(paused.approval.id, APPROVE);
+    const others = Array.from({ length: 20 }, () => setupWithApprovals([tool], { store }));
+    const outcomes = await Promise.all(
+      others.map((other) => other.executor.execute(tool.use({}, { invocationId: "a" }), RUN)),
+    );
+    expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set(["completed"]));
+    expect(outcomes.filter(({ replayed }) => !replayed)).toHaveLength(1);
+    expect(ran).toHaveLength(1);
+    const log = await executor.events("run");
+    expect(log.map(({ seq }) => seq)).toEqual(log.map((_, index) => index + 1));
+    expect(log.filter(({ type }) => type === "tool.completed")).toHaveLength(1);
+    expect(log.filter(({ type }) => type === "approval.decided")).toHaveLength(1);
+  });
+
+  it("who asked may not approve (reliability B13)", async () => {
+    const { tool, ran } = refund();
+    const { executor, approvals } = setupWithApprovals([tool], { service: { mayDecide: () => true } });
+    const principal = { id: "anna" };
+    const use = useOf(tool);
+    const paused: any = await executor.execute(use, { ...PAUSE, principal });
+    await expect(approvals.decide(paused.approval.id, APPROVE, principal)).rejects.toMatchObject({
+      code: "approval_not_allowed",
+    });
+    expect(await executor.execute(use, PAUSE)).toMatchObject({ status: "awaiting_approval" });
+    expect(ran).toHaveLength(0);
+  });
+});
+
+it("a tool that is defined in this file compiles with typed rules", () => {
+  const tool = defineTool({
+    name: "refund",
+    inputSchema: z.object({ amount: z.number() }),
+    needsApproval: ({ amount }) => amount > 100,
+    approvalMessage: ({ amount }) => `Refund ${amount.toFixed(2)}?`,
+    execute: ({ amount }) => amount,
+    undo: async ({ input, output, data }) => [input.amount, output, data],
+  });
+  expect(tool.use({ amount: 5 }).executeSync()).toBe(5);
+});

@@ -1,0 +1,208 @@
+/** What comes out of handlers, and what of it reaches the model (reliability B3, B23, B27). */
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { safeMessage } from "../../src/execute/index.ts";
+import { counted, RUN, setup, useOf } from "./support.ts";
+
+const cycle: unknown[] = [];
+cycle.push(cycle);
+
+describe("an output", () => {
+  it.each<[string, unknown, unknown]>([
+    ["nothing", undefined, null],
+    ["a text", "text", "text"],
+    ["a Date inside", { at: new Date(0) }, { at: "1970-01-01T00:00:00.000Z" }],
+    ["a property that is undefined", { a: undefined, b: 1 }, { b: 1 }],
+    [
+      "own __proto__ (reliability B1)",
+      JSON.parse('{"__proto__":{"polluted":1}}'),
+      JSON.parse('{"__proto__":{"polluted":1}}'),
+    ],
+    ["a lone surrogate (reliability B8)", { text: "\ud800" }, { text: "\ud800" }],
+    [
+      "text that looks like a tool call",
+      '<tool_call>{"name":"delete"}</tool_call>',
+      '<tool_call>{"name":"delete"}</tool_call>',
+    ],
+    ["escape sequences of a terminal", "\u001b[31mred", "\u001b[31mred"],
+  ])("%s goes back as the same JSON, now and from the record", async (_, returned, expected) => {
+    const { tool, ran } = counted({ execute: () => returned });
+    const { executor } = setup([tool]);
+    const now = await executor.execute(useOf(tool, {}, { invocationId: "a" }), RUN);
+    const later = await executor.execute(useOf(tool, {}, { invocationId: "a" }), RUN);
+    for (const outcome of [now, later]) expect(outcome).toMatchObject({ status: "completed", output: expected });
+    expect(Object.keys((now as any).output ?? {})).toEqual(Object.keys((expected ?? {}) as object));
+    expect(({} as any).polluted).toBeUndefined();
+    expect(ran).toHaveLength(1);
+  });
+
+  it.each<[string, () => unknown, string]>([
+    ["a bigint", () => ({ id: 12345678901234567890n }), "not_serializable"],
+    ["a cycle", () => cycle, "not_serializable"],
+    ["a function", () => ({ then_: () => 1 }), "not_serializable"],
+    ["a symbol", () => [Symbol("x")], "not_serializable"],
+    ["NaN", () => ({ n: Number.NaN }), "not_serializable"],
+    ["a Map", () => new Map([["a", 1]]), "not_serializable"],
+    [
+      "a getter that throws",
+      () => ({
+        get a() {
+          throw new Error("/etc/passwd");
+        },
+      }),
+      "not_serializable",
+    ],
+    [
+      "a toJSON() that throws",
+      () => ({
+        toJSON: () => {
+          throw new Error("no");
+        },
+      }),
+      "not_serializable",
+    ],
+    ["depth 300", () => JSON.parse("[".repeat(300) + "]".repeat(300)), "not_serializable"],
+    ["depth 100,000 (reliability B3)", () => JSON.parse("[".repeat(100_000) + "]".repeat(100_000)), "not_serializable"],
+    ["100 MB of text", () => "x".repeat(100 * 1024 * 1024), "output_too_large"],
+    ["2 MB of values", () => Array.from({ length: 1_000_000 }, () => 1), "output_too_large"],
+    ["600 KB of text that is 1.8 MB", () => "€".repeat(600 * 1024), "output_too_large"],
+  ])("of %s is a failure with a clear code", async (_, execute, code) => {
+    const { tool } = counted({ execute });
+    const { executor, events } = setup([tool]);
+    const use = useOf(tool);
+    const outcome = await executor.execute(use, RUN);
+    expect(outcome).toMatchObject({
+      status: "failed",
+      error: { code, message: expect.stringMatching(/^act was executed, but its output /) },
+    });
+    expect(events.at(-1)).toMatchObject({ type: "tool.failed", errorCode: code });
+    expect(use.error!.message).not.toContain("passwd");
+  });
+
+  it("may be as large as the executor says", async () => {
+    const { tool } = counted({ execute: () => "x".repeat(100) });
+    expect(await setup([tool], { maxOutputBytes: 102 }).executor.execute(useOf(tool), RUN)).toMatchObject({
+      status: "completed",
+    });
+    expect(await setup([tool], { maxOutputBytes: 101 }).executor.execute(useOf(tool), RUN)).toMatchObject({
+      status: "failed",
+    });
+  });
+
+  it("brackets in a text are no levels", async () => {
+    const { tool } = counted({ execute: () => ({ text: '[{"\\'.repeat(1000) }) });
+    expect(await setup([tool]).executor.execute(useOf(tool), RUN)).toMatchObject({ status: "completed" });
+  });
+
+  it("is checked by the output schema, which may fill it in", async () => {
+    const outputSchema = z.object({ n: z.number(), unit: z.string().default("C") });
+    const { tool } = counted({ outputSchema, execute: ({ n }: any) => ({ n: n === 1 ? 1 : "one" }) });
+    const { executor } = setup([tool]);
+    expect(await executor.execute(useOf(tool, { n: 1 }), RUN)).toMatchObject({ output: { n: 1, unit: "C" } });
+    expect(await executor.execute(useOf(tool, { n: 2 }), RUN)).toMatchObject({
+      status: "failed",
+      error: { code: "invalid_output", issues: [{ path: ["n"] }], message: expect.stringMatching(/n: .*number/) },
+    });
+  });
+});
+
+describe("an input", () => {
+  it.each<[string, unknown]>([
+    ["a function", () => () => 1],
+    ["NaN", Number.NaN],
+  ])("that holds %s, for a schema that lets it pass, fails before it runs", async (_, value) => {
+    const { tool, ran } = counted({ inputSchema: z.any() });
+    const { executor, types } = setup([tool]);
+    const outcome = await executor.execute(useOf(tool, { value }), RUN);
+    expect(outcome).toMatchObject({ status: "failed", error: { code: "not_serializable" } });
+    expect(types()).toEqual(["tool.invoked", "tool.failed"]);
+    expect(ran).toHaveLength(0);
+  });
+
+  it("that a schema made a Date of reaches the handler as one", async () => {
+    const { tool, ran } = counted({ inputSchema: z.object({ at: z.string().transform((text) => new Date(text)) }) });
+    const { executor } = setup([tool]);
+    await executor.execute(useOf(tool, { at: "2026-01-01" }), RUN);
+    expect(ran[0]!.input.at).toBeInstanceOf(Date);
+  });
+});
+
+describe("safeMessage() (reliability B27)", () => {
+  it.each<[string, unknown, string]>([
+    ["says what an error says", new Error("disk full"), "disk full"],
+    [
+      "keeps URLs and what the model knows",
+      new Error("GET https://api.example.com/v1/orders/7 gave 404 and/or 410"),
+      "GET https://api.example.com/v1/orders/7 gave 404 and/or 410",
+    ],
+    [
+      "hides absolute paths",
+      new Error("ENOENT: no such file, open '/home/anna/My Files/k.pem'"),
+      "ENOENT: no such file, open '[path]'",
+    ],
+    ["hides paths without quotes", new Error("cannot read /srv/app/config.json: denied"), "cannot read [path]: denied"],
+    ["hides Windows paths", new Error("cannot read C:\\Users\\anna\\x.txt now"), "cannot read [path] now"],
+    ["hides file URLs", new Error("import of file:///srv/app/a.js failed"), "import of [path] failed"],
+    [
+      "hides a stack that is in the message",
+      new Error("bad\n    at run (/srv/app.js:1:2)\n    at main (/srv/app.js:3:4)"),
+      "bad",
+    ],
+    ["hides queries", new Error("syntax error: SELECT password FROM users WHERE id = 1"), "syntax error: [query]"],
+    [
+      "hides credentials in URLs",
+      new Error("connect postgres://app:pa55@db:5432/x failed"),
+      "connect postgres://[hidden]@db:5432/x failed",
+    ],
+    ["takes what is no error", "text", "text"],
+    ["takes nothing", undefined, "undefined"],
+    [
+      "takes what has no text",
+      {
+        toString() {
+          throw new Error("no");
+        },
+      },
+      "it threw a value that can not be shown",
+    ],
+  ])("%s", (_, error, message) => {
+    expect(safeMessage(error)).toBe(message);
+  });
+
+  it("hides the values of secret environment variables, and is bounded", () => {
+    process.env["TEST_API_KEY"] = "sk-very-secret-1234";
+    try {
+      expect(safeMessage(new Error("401 for sk-very-secret-1234"))).toBe("401 for [hidden]");
+    } finally {
+      delete process.env["TEST_API_KEY"];
+    }
+    expect(safeMessage(new Error("x".repeat(1_000_000)))).toHaveLength(1000);
+  });
+
+  it("is what model, events and record get; the application gets the error", async () => {
+    const cause = new Error("EACCES: permission denied, open '/root/.ssh/id_rsa'");
+    const { tool } = counted({ execute: () => Promise.reject(cause) });
+    const { executor, events } = setup([tool]);
+    const outcome: any = await executor.execute(useOf(tool), RUN);
+    expect(outcome.error).toMatchObject({
+      message: "Tool act failed: EACCES: permission denied, open '[path]'",
+      cause,
+    });
+    expect(JSON.stringify([events, await executor.actions("run")])).not.toContain("id_rsa");
+  });
+
+  it.each<[string, () => string, string]>([
+    ["another one", () => "something went wrong", "Tool act failed: something went wrong"],
+    [
+      "one that fails",
+      () => {
+        throw new Error("no");
+      },
+      "Tool act failed: disk full",
+    ],
+  ])("can be %s", async (_, errorMessage, message) => {
+    const { tool } = counted({ execute: () => Promise.reject(new Error("disk full")) });
+    const { executor } = setup([tool], { errorMessage });
+    expect(await executor.execute(useOf(tool), RUN)).toMatchObject({ error: { message } });
+  });
+});

@@ -1,0 +1,359 @@
+/** Undo, and how it can be abused (reliability B25). */
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { defineTool } from "../../src/index.ts";
+import { memoryStore } from "../../src/store/index.ts";
+import { counted, failing, RUN, setup, setupWithApprovals, sleep, until, useOf } from "./support.ts";
+
+/** A shelf of numbered things: adding can be undone. */
+function shelf(change: object = {}) {
+  const things = new Map<number, string>();
+  const undone: any[] = [];
+  const add = defineTool({
+    name: "add",
+    inputSchema: z.object({ n: z.number() }),
+    execute: ({ n }, { undoData }) => {
+      things.set(n, "v1");
+      undoData({ version: "v1", secret: "s3cret" });
+      return { added: n };
+    },
+    undo: async (record, context) => {
+      undone.push({ record, context });
+      if (things.get(record.input.n) !== record.data.version) throw context.conflict("it was changed since");
+      things.delete(record.input.n);
+    },
+    ...change,
+  });
+  return { things, undone, add };
+}
+
+const ok = (outcome: { status: string }) => {
+  if (outcome.status !== "completed") throw new Error(outcome.status);
+  return outcome as any;
+};
+
+describe("undo()", () => {
+  it("undoes what was done, once, with what the handler kept for it", async () => {
+    const { things, undone, add } = shelf();
+    const { executor, events, store } = setup([add]);
+    const outcome = ok(await executor.execute(useOf(add, { n: 1 }, { invocationId: "a" }), RUN));
+    expect(outcome.undoableUntil).toBeGreaterThan(Date.now() + 3_500_000);
+    expect(outcome.undoableUntil).toBeLessThanOrEqual(Date.now() + 3_600_000);
+    const principal = { id: "anna" };
+    expect(await executor.undo(outcome.actionId, principal)).toEqual({
+      status: "undone",
+      actionId: "run/a",
+      toolName: "add",
+      message: "This add call was undone afterwards: what it did does not hold any more.",
+    });
+    expect(things.size).toBe(0);
+    expect(undone).toEqual([
+      {
+        record: {
+          actionId: "run/a",
+          runId: "run",
+          invocationId: "a",
+          toolName: "add",
+          input: { n: 1 },
+          output: { added: 1 },
+          data: { version: "v1", secret: "s3cret" },
+          completedAt: expect.any(Number),
+        },
+        context: {
+          idempotencyKey: "run/a/undo",
+          signal: expect.any(AbortSignal),
+          principal,
+          conflict: expect.any(Function),
+        },
+      },
+    ]);
+    expect(events.at(-1)).toMatchObject({ type: "tool.undone", actionId: "run/a", seq: 4, undoneBy: "anna" });
+    // Twice.
+    expect(await executor.undo(outcome.actionId)).toMatchObject({
+      status: "refused",
+      error: { code: "already_undone" },
+    });
+    expect(undone).toHaveLength(1);
+    // The data has served its purpose.
+    expect(JSON.stringify((await store.get("action/run/a"))!.value)).not.toContain("s3cret");
+  });
+
+  it("of the model's view: the result of an undone call says so", async () => {
+    const { add } = shelf();
+    const { executor } = setup([add]);
+    await executor.execute(useOf(add, { n: 1 }, { invocationId: "a" }), RUN);
+    await executor.undo("run/a");
+    const use = useOf(add, { n: 1 }, { invocationId: "a" });
+    expect(await executor.execute(use, RUN)).toMatchObject({ status: "completed", undone: true, undoableUntil: null });
+    expect(use.result).toEqual({
+      undone: true,
+      message: "This add call was undone afterwards: what it did does not hold any more.",
+      output: { added: 1 },
+    });
+  });
+
+  it("exactly one of two that race wins, in two executors", async () => {
+    const { undone, add } = shelf();
+    const { executor, store } = setup([add]);
+    const other = setup([add], { store });
+    for (let n = 0; n < 30; n++) {
+      const { actionId } = await executor.execute(useOf(add, { n }), RUN);
+      const outcomes = await Promise.all([executor, other.executor, executor].map((one) => one.undo(actionId)));
+      expect(outcomes.filter(({ status }) => status === "undone")).toHaveLength(1);
+      expect(outcomes.filter((outcome: any) => outcome.error?.code === "already_undone")).toHaveLength(2);
+    }
+    expect(undone).toHaveLength(30);
+  });
+
+  it("after its time is over does nothing", async () => {
+    const { undone, add } = shelf({ undoTtlMs: 5 });
+    const { executor, store, events } = setup([add]);
+    const { actionId } = await executor.execute(useOf(add, { n: 1 }, { invocationId: "a" }), RUN);
+    await sleep(10);
+    for (let time = 0; time < 2; time++) {
+      expect(await executor.undo(actionId)).toMatchObject({ status: "expired", error: { code: "undo_expired" } });
+    }
+    expect(undone).toHaveLength(0);
+    expect(JSON.stringify((await store.get("action/run/a"))!.value)).not.toContain("s3cret");
+    expect(events.at(-1)!.type).toBe("tool.completed");
+  });
+
+  it("by another principal is refused", async () => {
+    const { undone, add } = shelf();
+    const { executor } = setup([add]);
+    const { actionId } = await executor.execute(useOf(add, { n: 1 }), { ...RUN, principal: { id: "anna" } });
+    for (const principal of [{ id: "bob" }, undefined]) {
+      expect(await executor.undo(actionId, principal)).toMatchObject({
+        status: "refused",
+        error: { code: "undo_not_allowed" },
+      });
+    }
+    expect(undone).toHaveLength(0);
+    expect(await executor.undo(actionId, { id: "anna" })).toMatchObject({ status: "undone" });
+  });
+
+  it.each<[string, () => unknown, boolean]>([
+    ["says yes", () => true, true],
+    ["says no", () => false, false],
+    ["says nothing", () => undefined, false],
+    ["throws", () => Promise.reject(new Error("db down")), false],
+  ])("asks mayUndo, which %s", async (_, answer, isAllowed) => {
+    const { add } = shelf();
+    const seen: any[] = [];
+    const { executor } = setup([add], {
+      mayUndo: (principal, action) => (seen.push(principal, action), answer()) as boolean,
+    });
+    const { actionId } = await executor.execute(useOf(add, { n: 1 }), { ...RUN, principal: { id: "anna" } });
+    const outcome = await executor.undo(actionId, { id: "bob" });
+    expect(outcome.status).toBe(isAllowed ? "undone" : "refused");
+    expect(seen[1]).toMatchObject({ toolName: "add", principal: "anna", undo: { state: "available" } });
+    expect(JSON.stringify(seen)).not.toContain("s3cret");
+  });
+
+  it("that itself needs approval waits for it in mayUndo", async () => {
+    const { undone, add } = shelf();
+    const parts = setupWithApprovals([add], {
+      mayUndo: async (_, { actionId, runId, invocationId }) => {
+        const request = await parts.approvals.request({
+          runId,
+          invocationId: `${invocationId}/undo`,
+          toolName: "undo",
+          input: { actionId },
+          definitionDigest: "undo",
+          message: `Undo ${actionId}?`,
+        });
+        return (await parts.approvals.await(request.id)).status === "approved";
+      },
+    });
+    const { actionId } = await parts.executor.execute(useOf(add, { n: 1 }), RUN);
+    const undoing = parts.executor.undo(actionId);
+    await until(async () => (await parts.approvals.list()).length === 1);
+    expect(undone).toHaveLength(0);
+    await parts.approvals.decide((await parts.approvals.list())[0]!.id, { decision: "approve" });
+    expect(await undoing).toMatchObject({ status: "undone" });
+  });
+
+  it("while the action runs is refused", async () => {
+    let go!: () => void;
+    const { add } = shelf({ execute: () => new Promise<void>((resolve) => (go = resolve)) });
+    const { executor } = setup([add]);
+    const running = executor.execute(useOf(add, { n: 1 }, { invocationId: "a" }), RUN);
+    await until(() => go);
+    expect(await executor.undo("run/a")).toMatchObject({
+      status: "refused",
+      error: { code: "not_undoable", message: "add has not ended yet." },
+    });
+    go();
+    await running;
+  });
+
+  it.each<[string, object, object]>([
+    ["a failed call", { execute: () => Promise.reject(new Error("no")) }, {}],
+    ["a denied call", { behaviors: ["other"] }, {}],
+    ["a call of a tool without undo", { undo: undefined }, {}],
+    ["a call that waits for approval", { needsApproval: true }, { waitForApproval: false }],
+  ])("of %s is refused", async (_, change, context) => {
+    const { undone, add } = shelf(change);
+    const { executor } = setupWithApprovals([add]);
+    const { actionId } = await executor.execute(useOf(add, { n: 1 }), { ...RUN, ...context });
+    expect(await executor.undo(actionId)).toMatchObject({ status: "refused", error: { code: "not_undoable" } });
+    expect(undone).toHaveLength(0);
+  });
+
+  it.each(["nowhere", "run/b", "../action", "__proto__", "run%2Fa"])(
+    "of %s is refused: there is no such action",
+    async (id) => {
+      const { add } = shelf();
+      const { executor } = setup([add]);
+      await executor.execute(useOf(add, { n: 1 }, { invocationId: "a" }), RUN);
+      expect(await executor.undo(id)).toMatchObject({ status: "refused", error: { code: "not_undoable" } });
+    },
+  );
+
+  it("of what was changed since is a conflict", async () => {
+    const { things, add } = shelf();
+    const { executor, events } = setup([add]);
+    const { actionId } = await executor.execute(useOf(add, { n: 1 }), RUN);
+    things.set(1, "v2");
+    const conflict = {
+      status: "undo_failed",
+      error: { code: "undo_conflict", message: "Undoing add failed: it was changed since" },
+    };
+    expect(await executor.undo(actionId)).toMatchObject(conflict);
+    expect(events.at(-1)).toMatchObject({ type: "tool.undo_failed", errorCode: "undo_conflict" });
+    expect(things.get(1)).toBe("v2");
+    // It is not tried again unless told so.
+    things.set(1, "v1");
+    expect(await executor.undo(actionId)).toMatchObject(conflict);
+    expect(things.size).toBe(1);
+    expect(await executor.undo(actionId, undefined, { retry: true })).toMatchObject({ status: "undone" });
+  });
+
+  it("that throws, or takes too long, has failed; its message holds no path", async () => {
+    const { add } = shelf({ undo: () => Promise.reject(new Error("cannot write '/srv/shelf'")) });
+    const { executor } = setup([add]);
+    const { actionId } = await executor.execute(useOf(add, { n: 1 }), RUN);
+    expect(await executor.undo(actionId)).toMatchObject({
+      status: "undo_failed",
+      error: { code: "undo_failed", message: "Undoing add failed: cannot write '[path]'" },
+    });
+    const slow = shelf({ timeoutMs: 5, undo: () => new Promise(() => {}) });
+    const other = setup([slow.add]);
+    const second = await other.executor.execute(useOf(slow.add, { n: 1 }), RUN);
+    expect(await other.executor.undo(second.actionId)).toMatchObject({ status: "undo_failed" });
+  });
+
+  it("whose process died in the middle has failed: how far it came is not known", async () => {
+    const { undone, add } = shelf();
+    const { executor, store } = setup([add]);
+    await executor.execute(useOf(add, { n: 1 }, { invocationId: "a" }), RUN);
+    const entry = (await store.get<any>("action/run/a"))!;
+    const dead = { ...entry.value.undo, state: "undoing", by: "anna", lease: { owner: "dead", until: Date.now() - 1 } };
+    await store.put("action/run/a", { ...entry.value, undo: dead });
+    expect(await executor.undo("run/a")).toMatchObject({
+      status: "undo_failed",
+      error: { message: expect.stringContaining("how far it came is not known") },
+    });
+    expect(undone).toHaveLength(0);
+    expect(await executor.undo("run/a", undefined, { retry: true })).toMatchObject({ status: "undone" });
+  });
+
+  it("data that can not be kept makes the action not undoable, and harms nothing else", async () => {
+    const { add } = shelf({ execute: (_: unknown, { undoData }: any) => (undoData({ n: 1n }), "done") });
+    const { executor } = setup([add]);
+    const outcome = ok(await executor.execute(useOf(add, { n: 1 }), RUN));
+    expect(outcome).toMatchObject({ output: "done", undoableUntil: null });
+    expect(await executor.undo(outcome.actionId)).toMatchObject({
+      status: "undo_failed",
+      error: { code: "not_undoable" },
+    });
+  });
+
+  it("of a call whose output can not be shown works: it had its effect", async () => {
+    const { undone, add } = shelf({
+      execute: (_: unknown, { undoData }: any) => (undoData({ version: undefined }), 1n),
+    });
+    const { executor } = setup([add]);
+    const outcome = await executor.execute(useOf(add, { n: 1 }), RUN);
+    expect(outcome.status).toBe("failed");
+    expect(await executor.undo(outcome.actionId)).toMatchObject({ status: "undone" });
+    expect(undone).toHaveLength(1);
+  });
+
+  it("when the store does not answer is refused, and says so", async () => {
+    const { undone, add } = shelf();
+    let isDown = false;
+    const { ToolError } = await import("../../src/errors.ts");
+    const store = failing(memoryStore(), () => (isDown ? new ToolError("store_failed", "down") : undefined));
+    const { executor } = setup([add], { store });
+    const { actionId } = await executor.execute(useOf(add, { n: 1 }), RUN);
+    isDown = true;
+    expect(await executor.undo(actionId)).toMatchObject({ status: "refused", error: { code: "store_failed" } });
+    expect(undone).toHaveLength(0);
+  });
+
+  it("data is in no event, no outcome and no list", async () => {
+    const { add } = shelf();
+    const { executor, events } = setup([add]);
+    const outcome = await executor.execute(useOf(add, { n: 1 }), RUN);
+    const again = await executor.execute(useOf(add, { n: 1 }, { invocationId: outcome.invocationId }), RUN);
+    const undone = await executor.undo(outcome.actionId);
+    const { use: _, ...shown } = outcome;
+    const { use: _again, ...shownAgain } = again;
+    const all = JSON.stringify([
+      events,
+      shown,
+      shownAgain,
+      undone,
+      await executor.actions("run"),
+      await executor.events("run"),
+    ]);
+    expect(all).not.toContain("s3cret");
+  });
+});
+
+describe("undoRun()", () => {
+  it("undoes in reverse order and reports what it could not", async () => {
+    const { undone, things, add } = shelf();
+    const read = counted({ name: "read", effect: "read" });
+    const mail = counted({ name: "mail" });
+    const denied = counted({ name: "denied", behaviors: ["other"] });
+    const { executor } = setup([add, read.tool, mail.tool, denied.tool]);
+    for (const use of [
+      useOf(add, { n: 1 }),
+      useOf(read.tool),
+      useOf(mail.tool),
+      useOf(denied.tool),
+      useOf(add, { n: 2 }),
+      useOf(add, { n: 3 }),
+    ]) {
+      await executor.execute(use, RUN);
+    }
+    await executor.execute(useOf(add, { n: 4 }), { runId: "another" });
+    things.set(2, "changed");
+    const report = await executor.undoRun("run");
+    expect(undone.map(({ record }) => record.input.n)).toEqual([3, 2, 1]);
+    expect(report.undone).toHaveLength(2);
+    expect(report.notUndone).toMatchObject([
+      { status: "undo_failed", toolName: "add", error: { code: "undo_conflict" } },
+      { status: "refused", toolName: "mail", error: { code: "not_undoable" } },
+    ]);
+    expect([...things.keys()]).toEqual([2, 4]);
+  });
+
+  it("can stop at the first that it could not", async () => {
+    const { undone, things, add } = shelf();
+    const { executor } = setup([add]);
+    for (const n of [1, 2, 3]) await executor.execute(useOf(add, { n }), RUN);
+    things.set(2, "changed");
+    const report = await executor.undoRun("run", undefined, { onFailure: "stop" });
+    expect(undone.map(({ record }) => record.input.n)).toEqual([3, 2]);
+    expect(report.notUndone).toHaveLength(1);
+    expect(things.has(1)).toBe(true);
+  });
+
+  it("of an empty run is an empty report", async () => {
+    const { executor } = setup([shelf().add]);
+    expect(await executor.undoRun("nothing")).toEqual({ runId: "nothing", undone: [], notUndone: [] });
+  });
+});

@@ -1,0 +1,202 @@
+import { Client } from "@modelcontextprotocol/client";
+import { McpServer } from "@modelcontextprotocol/server";
+import { setTimeout } from "node:timers/promises";
+import { describe, expect, it, vi } from "vitest";
+import { z } from "zod";
+import { defineTool, ToolRegistry, type Tool } from "../../src/index.ts";
+import { mcpHandlers, mcpTools, serveMcp } from "../../src/mcp/index.ts";
+import { connections, connectOldServer, execute, failure, newServer, oldServer, processes } from "./support.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+const city = z.object({ city: z.string() });
+const weather = defineTool({
+  name: "get_weather",
+  description: "Current weather of a city.",
+  inputSchema: city,
+  outputSchema: z.object({ celsius: z.number() }),
+  effect: "read",
+  execute: ({ city: name }) => ({ celsius: name === "Oslo" ? -3 : Number.NaN }),
+});
+const greet = defineTool({
+  name: "math.greet/all",
+  inputSchema: z.object({ name: z.string().optional() }),
+  effect: "idempotent",
+  execute: ({ name = "you" }) => `Hello, ${name}`,
+});
+const fails = defineTool({
+  name: "fails",
+  inputSchema: z.object({}),
+  execute: () => {
+    throw new Error("no such order");
+  },
+});
+const external = defineTool({ name: "ask_user", inputSchema: z.object({}) });
+const all = [weather, greet, fails, external] as Tool[];
+
+describe.each(Object.entries(connections))("serveMcp(), read by %s", (_name, connect) => {
+  async function served(tools: Tool[] = all, options = {}) {
+    const server = newServer();
+    serveMcp(server, new ToolRegistry(tools), options);
+    return mcpTools(await connect(server), { prefix: "" });
+  }
+
+  it("offers the tools of a registry, with their schemas, and leaves out what nobody here runs", async () => {
+    const set = await served();
+    expect(set.skipped).toEqual([]);
+    expect(set.tools().map(({ name }) => name)).toEqual(["get_weather", "math.greet__all", "fails"]);
+    const [first] = set.tools();
+    expect(first).toMatchObject({ description: "Current weather of a city.", mode: "internal" });
+    expect(first!.inputSchema.jsonSchema).toMatchObject({
+      properties: { city: { type: "string" } },
+      required: ["city"],
+    });
+    expect(first!.outputSchema?.jsonSchema).toMatchObject({ properties: { celsius: { type: "number" } } });
+  });
+
+  it("gives results: structured, as text, and errors", async () => {
+    const [get, hello, bad] = (await served()).tools();
+    expect(await execute(get, { city: "Oslo" })).toEqual({ celsius: -3 });
+    expect(await execute(hello, {})).toBe("Hello, you");
+    expect(await failure(execute(bad))).toMatchObject({
+      code: "tool_failed",
+      message: "Tool fails failed: no such order",
+    });
+  });
+
+  it("says of an input that does not fit what is wrong, to the model", async () => {
+    const set = await served();
+    const loose = set.tools()[0]!;
+    // past our own validation, as another client would
+    const error = await failure(Promise.resolve(loose.execute!({ town: "Oslo" }, context(loose))));
+    expect(error).toMatchObject({ code: "tool_failed", message: expect.stringContaining("does not fit its schema") });
+  });
+
+  it("says of an output that does not fit that it is none", async () => {
+    const [get] = (await served()).tools();
+    expect(await failure(execute(get, { city: "Bergen" }))).toMatchObject({
+      message: expect.stringContaining("output schema"),
+    });
+  });
+
+  it("passes on progress and the end of the caller's patience", async () => {
+    let isEnded = false;
+    const slow = defineTool({
+      name: "slow",
+      inputSchema: z.object({}),
+      async *execute(_input, { signal }) {
+        try {
+          yield { progress: 3, total: 10, message: "so far" };
+          yield "more";
+          await setTimeout(600_000, undefined, { signal: signal! });
+        } finally {
+          isEnded = true;
+        }
+      },
+    });
+    const [tool] = (await served([slow])).tools();
+    const gaveUp = new AbortController();
+    const seen: unknown[] = [];
+    const progress = async (value: unknown) => {
+      seen.push(value);
+      if (seen.length === 2) gaveUp.abort(new Error("enough"));
+    };
+    const error = await failure(execute(tool, {}, { signal: gaveUp.signal, progress }));
+    expect(error).toMatchObject({ code: "aborted", cause: new Error("enough") });
+    expect(seen).toEqual([{ progress: 3, total: 10, message: "so far" }, { progress: 4 }]);
+    await vi.waitFor(() => expect(isEnded).toBe(true), { timeout: 20_000 });
+  });
+
+  it("lets somebody else run the calls, who is told of the caller what the host says", async () => {
+    const runs = vi.fn((use: { name: string }, given: { user?: unknown }) => `${use.name} for ${String(given.user)}`);
+    const set = await served([greet as Tool], { execute: runs, context: () => ({ user: "ada" }) });
+    expect(await execute(set.tools()[0])).toBe("math.greet/all for ada");
+  });
+});
+
+describe.each(Object.entries(processes))("serveMcp() over stdio, read by %s", (_, connect) => {
+  it("answers from a process of its own", async () => {
+    const set = await mcpTools(await connect());
+    expect(set.tools().map(({ name }) => name)).toEqual(["calculator__add", "calculator__wait"]);
+    expect(await execute(set.tools()[0], { a: 1, b: 2 })).toEqual({ sum: 3 });
+  });
+
+  it("notices that the process is gone", async () => {
+    const client = await connect();
+    const set = await mcpTools(client);
+    const progress = async () => void (await client.close());
+    expect(await failure(execute(set.tools()[1], {}, { progress }))).toMatchObject({ code: "server_failed" });
+  });
+});
+
+it("mcpHandlers() serve a server of sdk 1", async () => {
+  const client = await connectOldServer(oldServer(mcpHandlers(all)));
+  const set = await mcpTools(client, { prefix: "old" });
+  expect(await execute(set.tools()[0], { city: "Oslo" })).toEqual({ celsius: -3 });
+  await expect(client.callTool({ name: "ask_user" })).rejects.toMatchObject({ code: -32602 });
+});
+
+it("an McpServer is as good, and tools that join later are offered", async () => {
+  const server = new McpServer({ name: "test", version: "1.0.0" });
+  const registry = new ToolRegistry([greet]);
+  serveMcp(server, registry);
+  const client = await connections["client 2, MCP 2025"](server.server);
+  registry.register(fails);
+  expect((await client.listTools()).tools.map(({ name, annotations }) => [name, annotations])).toEqual([
+    ["math.greet__all", { readOnlyHint: false, destructiveHint: false, idempotentHint: true }],
+    ["fails", { readOnlyHint: false, destructiveHint: true, idempotentHint: false }],
+  ]);
+});
+
+describe("a tool that needs approval", () => {
+  const ran = vi.fn(() => "done");
+  const refund = { name: "refund", inputSchema: z.object({}), execute: ran };
+
+  it.each([{ needsApproval: true }, { needsApproval: () => false }, { irreversible: true }])(
+    "(%o) is not served where nobody is asked",
+    async (policy) => {
+      const tool = defineTool({ ...refund, ...policy }) as Tool;
+      expect(() => mcpHandlers([tool])).toThrow("needs approval, and nobody here can give it");
+      const registry = new ToolRegistry();
+      const { callTool } = mcpHandlers(registry);
+      registry.register(tool);
+      expect(await callTool({ params: { name: "refund" } })).toMatchObject({ isError: true });
+      expect(ran).not.toHaveBeenCalled();
+    },
+  );
+
+  it("is served with who asks", async () => {
+    const tool = defineTool({ ...refund, needsApproval: true }) as Tool;
+    const { callTool } = mcpHandlers([tool], { execute: () => "asked" });
+    expect(await callTool({ params: { name: "refund" } })).toEqual({ content: [{ type: "text", text: "asked" }] });
+  });
+});
+
+it("a tool that takes a text is none for MCP", () => {
+  expect(() => mcpHandlers([defineTool({ name: "shout", inputSchema: { type: "string" }, execute: String })])).toThrow(
+    "takes a text",
+  );
+});
+
+it("two names that MCP would know as one are a mistake", () => {
+  const twice = [weather, defineTool({ name: "math.greet__all", inputSchema: city }), greet].map((tool) => ({
+    ...tool,
+    mode: "internal",
+  }));
+  expect(() => mcpHandlers(twice as Tool[])).toThrow("MCP would know both");
+});
+
+it.each([undefined, {}, new Client({ name: "client", version: "1" })])("is no server: %o", (value) => {
+  expect(() => serveMcp(value as never, [])).toThrow(TypeError);
+});
+
+const context = (tool: Tool) => ({
+  invocationId: "i",
+  toolCallId: null,
+  toolName: tool.name,
+  signal: undefined,
+  idempotencyKey: "i",
+  attempt: 1,
+  progress: async () => {},
+  undoData: () => {},
+});

@@ -1,0 +1,340 @@
+/** What users of other toolkits complain about, each as a test that names its source. */
+import type { ChatCompletionMessageParam } from "openai/resources/chat/completions";
+import { describe, expect, it } from "vitest";
+import { ToolError } from "../../src/errors.ts";
+import { ApprovalService } from "../../src/execute/approvals/index.ts";
+import { Orchestrator, type OrchestrationResult, type OrchestratorOptions } from "../../src/run/index.ts";
+import { memoryStore } from "../../src/store/index.ts";
+import type { Store } from "../../src/store/store.ts";
+import type { Tool } from "../../src/tool/tool.ts";
+import { problemOf } from "./scenario.ts";
+import { counted, external, scripted, short, type ScriptedTurn } from "./script.ts";
+
+const conversationId = "c1";
+const input = "Go";
+
+/** What the model says next depends on how often it has spoken: so it does in every process. */
+function byHistory(...turns: readonly ScriptedTurn[]) {
+  return scripted(({ messages }) => {
+    const said = messages.filter(({ role }: { role: string }) => role === "assistant").length;
+    return turns[Math.min(said, turns.length - 1)]!;
+  });
+}
+
+function make(turns: readonly ScriptedTurn[], tools: readonly Tool[], more: Partial<OrchestratorOptions> = {}) {
+  const store = more.store ?? memoryStore();
+  const approvals = new ApprovalService({ store });
+  const model = byHistory(...turns);
+  return { store, approvals, model, orchestrator: new Orchestrator({ model, tools, store, approvals, ...more }) };
+}
+
+const done: ScriptedTurn = { text: "Done." };
+
+function results({ messages }: OrchestrationResult): string[] {
+  return (messages as ChatCompletionMessageParam[]).flatMap((message) =>
+    message.role === "tool" ? [String(message.content)] : [],
+  );
+}
+
+describe("external calls", () => {
+  it("mastra PR 18041: pending calls keyed by tool name, so that two refunds collapse to one", async () => {
+    const same = { name: "refund", args: { n: 5 }, id: "call_1" };
+    const { orchestrator } = make([{ calls: [same, same] }, done], [external("refund")]);
+    const { pendingToolCalls } = await orchestrator.run({ conversationId, input });
+    expect(new Set(pendingToolCalls.map(({ id }) => id)).size).toBe(2);
+    const [first, second] = pendingToolCalls;
+    await orchestrator.resume(conversationId, { toolResults: [{ toolCallId: second!.id, result: "two" }] });
+    const end = await orchestrator.resume(conversationId, { toolResults: [{ toolCallId: first!.id, result: "one" }] });
+    expect(results(end)).toEqual(["one", "two"]);
+  });
+
+  it("langgraph 6533, 6626, 6627: parallel interrupts share one id, and answers go to the wrong tool", async () => {
+    const calls = ["a", "b", "c"].map((name) => ({ name, id: "call_same" }));
+    const { orchestrator } = make(
+      [{ calls }, done],
+      calls.map(({ name }) => external(name)),
+    );
+    let result = await orchestrator.run({ conversationId, input });
+    for (const { id, name } of result.pendingToolCalls.toReversed()) {
+      result = await orchestrator.resume(conversationId, { toolResults: [{ toolCallId: id, result: `for ${name}` }] });
+    }
+    expect(results(result)).toEqual(["for a", "for b", "for c"]);
+  });
+
+  it("langgraph PR 3126: resume runs siblings again that had finished", async () => {
+    const write = counted("write");
+    const { orchestrator } = make(
+      [{ calls: [{ name: "write" }, { name: "ask" }] }, done],
+      [write.tool, external("ask")],
+    );
+    const { pendingToolCalls } = await orchestrator.run({ conversationId, input });
+    await orchestrator.resume(conversationId);
+    await orchestrator.resume(conversationId, { toolResults: [{ toolCallId: pendingToolCalls[0]!.id, result: 1 }] });
+    expect(write.inputs).toHaveLength(1);
+  });
+
+  it("mastra 19814: a stale snapshot is used on the second resume", async () => {
+    const { orchestrator, store } = make([{ calls: [{ name: "ask" }, { name: "ask" }] }, done], [external("ask")]);
+    const { pendingToolCalls } = await orchestrator.run({ conversationId, input });
+    const other = make([{ calls: [{ name: "ask" }, { name: "ask" }] }, done], [external("ask")], { store });
+    const [first, second] = pendingToolCalls.map(({ id }) => id);
+    // Both have read the same state, and both bring something.
+    const ends = await Promise.all([
+      orchestrator.resume(conversationId, { toolResults: [{ toolCallId: first!, result: 1 }] }),
+      other.orchestrator.resume(conversationId, { toolResults: [{ toolCallId: second!, result: 2 }] }),
+    ]);
+    expect(ends.map(({ status }) => status)).toContain("completed");
+    expect(results((await orchestrator.get(conversationId))!)).toEqual(["1", "2"]);
+  });
+
+  it("llama_index 22464: duplicates are dropped because two calls have equal name and arguments", async () => {
+    const write = counted("write");
+    const same = { name: "write", args: { n: 1 }, id: "call_1" };
+    const { orchestrator } = make([{ calls: [same, same] }, done], [write.tool]);
+    const end = await orchestrator.run({ conversationId, input });
+    expect(write.inputs).toHaveLength(2);
+    expect(results(end)).toHaveLength(2);
+  });
+});
+
+describe("approvals", () => {
+  const turns: readonly ScriptedTurn[] = [
+    {
+      calls: [
+        { name: "write", args: { n: 1 } },
+        { name: "write", args: { n: 1 } },
+      ],
+    },
+    done,
+  ];
+
+  it("mastra 19435, 20529: only the first of several pending approvals is visible", async () => {
+    const write = counted("write", { needsApproval: true });
+    const { orchestrator, store } = make(turns, [write.tool]);
+    await orchestrator.run({ conversationId, input });
+    const cold = make(turns, [write.tool], { store });
+    expect((await cold.orchestrator.get(conversationId))!.pendingApprovals).toHaveLength(2);
+    expect((await cold.orchestrator.resume(conversationId)).pendingApprovals).toHaveLength(2);
+  });
+
+  it("mastra PR 20487: decline executes the tool, for its policy was lost on the way", async () => {
+    const { orchestrator, store } = make(turns, [counted("write", { needsApproval: true }).tool]);
+    const { pendingApprovals } = await orchestrator.run({ conversationId, input });
+    const without = counted("write");
+    const cold = make(turns, [without.tool], { store });
+    const approvals = pendingApprovals.map(({ id }) => ({ id, decision: "deny" as const }));
+    const end = await cold.orchestrator.resume(conversationId, { approvals });
+    expect(end.status).toBe("completed");
+    expect(without.inputs).toEqual([]);
+  });
+
+  it("ai 7.0.149: the same approval answered twice runs twice, or both ways", async () => {
+    const write = counted("write", { needsApproval: true });
+    const { orchestrator } = make(turns, [write.tool]);
+    const { pendingApprovals } = await orchestrator.run({ conversationId, input });
+    const id = pendingApprovals[0]!.id;
+    await orchestrator.resume(conversationId, { approvals: [{ id, decision: "approve" }] });
+    const again = orchestrator.resume(conversationId, { approvals: [{ id, decision: "deny" }] });
+    await expect(again).rejects.toMatchObject({ code: "already_decided" });
+    expect(write.inputs).toHaveLength(1);
+  });
+
+  it("agent-framework 6851, 4232: an approved tool runs again on a later turn, its approval being in the history", async () => {
+    const write = counted("write", { needsApproval: true });
+    const { orchestrator, store } = make(turns, [write.tool]);
+    const { pendingApprovals } = await orchestrator.run({ conversationId, input });
+    const approvals = pendingApprovals.map(({ id }) => ({ id, decision: "approve" as const }));
+    const { messages } = await orchestrator.resume(conversationId, { approvals });
+    expect(write.inputs).toHaveLength(2);
+    const later = make([{ text: "Hello." }], [write.tool], { store });
+    await later.orchestrator.run({ conversationId, input: "And now?" });
+    await later.orchestrator.run({ conversationId: "c2", messages, input: "And now?" });
+    expect(write.inputs).toHaveLength(2);
+  });
+
+  it("ai 50a26d5: a pending approval is superseded by a new message, and decided later", async () => {
+    const write = counted("write", { needsApproval: true });
+    const { orchestrator, approvals } = make(turns, [write.tool]);
+    const { pendingApprovals } = await orchestrator.run({ conversationId, input });
+    await expect(orchestrator.run({ conversationId, input: "No" })).rejects.toMatchObject({ code: "run_open" });
+    const end = await orchestrator.run({ conversationId, input: "No", whenOpen: "cancel" });
+    expect(results(end)[0]).toContain("was not executed");
+    await approvals.decide(pendingApprovals[0]!.id, { decision: "approve" });
+    await expect(orchestrator.resume(conversationId)).rejects.toMatchObject({ code: "not_waiting" });
+    expect(write.inputs).toEqual([]);
+  });
+
+  it("openai-agents-python 4244: context passed at resume drops the approval", async () => {
+    for (const context of [undefined, { tenant: "acme" }]) {
+      const write = counted("write", { needsApproval: true });
+      const { orchestrator } = make(turns, [write.tool]);
+      const { pendingApprovals } = await orchestrator.run({ conversationId, input });
+      const approvals = pendingApprovals.map(({ id }) => ({ id, decision: "approve" as const }));
+      await orchestrator.resume(conversationId, { approvals, ...(context && { context }) });
+      expect(write.inputs).toHaveLength(2);
+    }
+  });
+
+  it("mastra 22413: a big state is not stored in time, and the run counts as not suspended", async () => {
+    const big = "x".repeat(5 * 1024 * 1024);
+    const write = counted("write", { needsApproval: true });
+    const { orchestrator } = make(turns, [write.tool]);
+    const { pendingApprovals } = await orchestrator.run({ conversationId, input: big });
+    const approvals = pendingApprovals.map(({ id }) => ({ id, decision: "approve" as const }));
+    expect((await orchestrator.resume(conversationId, { approvals })).status).toBe("completed");
+  });
+});
+
+describe("the history", () => {
+  const turns: readonly ScriptedTurn[] = [
+    { calls: [{ name: "write" }, { name: "ask" }] },
+    { calls: [{ name: "write" }] },
+    done,
+  ];
+
+  it("ai 03c3e33, a2750db: trimming drops a call and leaves its result, or the other way round", async () => {
+    const write = counted("write");
+    const requests: (readonly ChatCompletionMessageParam[])[] = [];
+    for (const keep of [1, 2, 3, 4]) {
+      const { orchestrator, model } = make(turns, [write.tool, external("ask")], {
+        trim: (messages) => messages.slice(-keep),
+      });
+      const { pendingToolCalls } = await orchestrator.run({ conversationId, input });
+      await orchestrator.resume(conversationId, { toolResults: [{ toolCallId: pendingToolCalls[0]!.id, result: 1 }] });
+      requests.push(...model.requests.map(({ messages }) => messages));
+    }
+    expect(requests.map(problemOf)).toEqual(requests.map(() => undefined));
+  });
+
+  it("deepagentsjs 150, 173, claude-code 3003: a dangling call makes every later request fail", async () => {
+    const { orchestrator, model } = make([done], []);
+    const call = { id: "call_1", type: "function" as const, function: { name: "write", arguments: "{}" } };
+    const messages: ChatCompletionMessageParam[] = [
+      { role: "user", content: "Go" },
+      { role: "assistant", tool_calls: [call, { ...call, id: "call_2" }] },
+      { role: "tool", tool_call_id: "call_2", content: "two" },
+    ];
+    await orchestrator.run({ conversationId, messages, input: "And?" });
+    expect(short(model.requests[0]!.messages)).toEqual([
+      "user",
+      "call(write,write)",
+      'result({"error":"The outcome of this call is unknown: no result of it was recorded."})',
+      "result(two)",
+      "user",
+    ]);
+  });
+
+  it("OpenMinis 293, 352: a result without its call makes every later request fail", async () => {
+    const { orchestrator, model } = make([done], []);
+    const messages: ChatCompletionMessageParam[] = [
+      { role: "tool", tool_call_id: "call_0", content: "of a call that was trimmed" },
+      { role: "user", content: "Go" },
+    ];
+    await orchestrator.run({ conversationId, messages });
+    expect(short(model.requests[0]!.messages)).toEqual(["user"]);
+  });
+});
+
+describe("the state", () => {
+  const turns: readonly ScriptedTurn[] = [{ calls: [{ name: "ask" }, { name: "write" }] }, done];
+
+  it("openai-agents-js PR 993: rehydrated items are plain objects whose getters are gone", async () => {
+    const write = counted("write", { needsApproval: true });
+    const { orchestrator, store } = make(turns, [write.tool, external("ask")]);
+    const live = await orchestrator.run({ conversationId, input });
+    const { tree, ...restored } = (await make(turns, [write.tool, external("ask")], { store }).orchestrator.get(
+      conversationId,
+    ))!;
+    const { tree: liveTree, ...rest } = live;
+    expect(restored).toEqual(rest);
+    expect(tree.toText()).toBe(liveTree.toText());
+    expect(tree.toMermaid()).toBe(liveTree.toMermaid());
+  });
+
+  it("openai-agents-js 680, openai-agents-python 2501: two restored copies share what they know", async () => {
+    const write = counted("write", { needsApproval: true });
+    const { orchestrator, store } = make(turns, [write.tool, external("ask")]);
+    const { pendingToolCalls, pendingApprovals } = await orchestrator.run({ conversationId, input });
+    const copies = await Promise.all([copyOf(store), copyOf(store)]);
+    const [first, second] = copies.map((copy) => make(turns, [write.tool, external("ask")], { store: copy }));
+    const toolResults = [{ toolCallId: pendingToolCalls[0]!.id, result: 1 }];
+    const id = pendingApprovals[0]!.id;
+    const one = await first!.orchestrator.resume(conversationId, {
+      toolResults,
+      approvals: [{ id, decision: "approve" }],
+    });
+    const two = await second!.orchestrator.resume(conversationId, {
+      toolResults,
+      approvals: [{ id, decision: "deny" }],
+    });
+    expect([one.status, two.status]).toEqual(["completed", "completed"]);
+    expect(write.inputs).toHaveLength(1);
+    expect(results(two)[1]).toContain("denied");
+  });
+
+  it("agent-framework 7458: the answer is consumed, the run fails, and the retry looks like a duplicate", async () => {
+    const write = counted("write", { needsApproval: true });
+    let isDown = true;
+    const model = scripted(({ messages }) => {
+      if (messages.length === 1) return turns[0]!;
+      return isDown ? { fail: Object.assign(new Error("overloaded"), { status: 500 }), text: "" } : done;
+    });
+    const store = memoryStore();
+    const approvals = new ApprovalService({ store });
+    const orchestrator = new Orchestrator({
+      model,
+      tools: [write.tool, external("ask")],
+      store,
+      approvals,
+      maxCutTurns: 1,
+    });
+    const { pendingToolCalls, pendingApprovals } = await orchestrator.run({ conversationId, input });
+    const failed = await orchestrator.resume(conversationId, {
+      toolResults: [{ toolCallId: pendingToolCalls[0]!.id, result: 1 }],
+      approvals: [{ id: pendingApprovals[0]!.id, decision: "approve" }],
+    });
+    expect(failed).toMatchObject({ status: "error", error: { code: "provider_error" } });
+    isDown = false;
+    const end = await orchestrator.resume(conversationId);
+    expect(end).toMatchObject({ status: "completed", pendingApprovals: [] });
+    expect(write.inputs).toHaveLength(1);
+  });
+
+  it('everruns PR 2097: "safe to retry" is told when the store could not be read', async () => {
+    const store = memoryStore();
+    const { orchestrator } = make(turns, [external("ask")], { store });
+    await orchestrator.run({ conversationId, input });
+    const down = async (): Promise<never> => {
+      throw new ToolError("store_failed", "down");
+    };
+    const broken: Store = { ...store, get: down, list: down, put: down, subscribe: down };
+    const cold = make(turns, [external("ask")], { store: broken }).orchestrator;
+    await expect(cold.resume(conversationId)).rejects.toMatchObject({ code: "store_failed" });
+    await expect(cold.get(conversationId)).rejects.toMatchObject({ code: "store_failed" });
+    await expect(cold.run({ conversationId, input })).rejects.toMatchObject({ code: "store_failed" });
+  });
+
+  it("ai 10169: a hook breaks approvals, or leaves the stream open for ever", async () => {
+    const write = counted("write");
+    const hooks = [
+      () => {
+        throw new Error("hook");
+      },
+      () => Promise.reject(new Error("hook")),
+      () => new Promise(() => {}),
+    ];
+    for (const onEvent of hooks) {
+      const { orchestrator } = make([{ calls: [{ name: "write" }] }, done], [write.tool], { onEvent });
+      const stream = orchestrator.stream({ conversationId, input });
+      for await (const event of stream) expect(event.type).toBeTypeOf("string");
+      expect((await stream.result).status).toBe("completed");
+    }
+    expect(write.inputs).toHaveLength(3);
+  });
+});
+
+async function copyOf(store: Store): Promise<Store> {
+  const copy = memoryStore();
+  for (const { key, value } of await store.list("")) await copy.put(key, value);
+  return copy;
+}

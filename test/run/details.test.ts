@@ -1,0 +1,239 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { anthropic } from "../../adapters/anthropic/index.ts";
+import { cohere } from "../../adapters/cohere/index.ts";
+import { openaiResponses } from "../../adapters/openai-responses/index.ts";
+import type { ConversationAdapter } from "../../src/model.ts";
+import { loadRecording } from "../../src/replay/index.ts";
+import { Orchestrator } from "../../src/run/index.ts";
+import { memoryStore } from "../../src/store/index.ts";
+import { replayModel } from "../../src/testing/index.ts";
+import { defineTool } from "../../src/tool/tool.ts";
+import { ToolRegistry } from "../../src/tool/registry.ts";
+import { fixturesDir } from "../fixtures.ts";
+import { encoders } from "./encode.ts";
+import { counted, external, scripted, short } from "./script.ts";
+
+const conversationId = "c1";
+const input = "Go";
+
+describe("what a model is asked", () => {
+  it("are the tools of the mode, the instructions that were given last, and the choice for the first turn only", async () => {
+    const edit = counted("edit", { behaviors: ["edit"] });
+    const read = counted("read", { effect: "read" });
+    const model = scripted({ calls: [{ name: "read" }] }, { text: "Read." }, { text: "Edited." });
+    const orchestrator = new Orchestrator({ model, tools: [edit.tool, read.tool], store: memoryStore() });
+    await orchestrator.run({ conversationId, input, instructions: "Be brief.", toolChoice: "required" });
+    await orchestrator.run({ conversationId, input: "Now edit", behavior: "edit" });
+    const asked = model.requests.map(({ tools, instructions, toolChoice }) => ({
+      tools: new ToolRegistry(tools).tools().map(({ name }) => name),
+      instructions,
+      toolChoice,
+    }));
+    expect(asked).toEqual([
+      { tools: ["read"], instructions: "Be brief.", toolChoice: "required" },
+      { tools: ["read"], instructions: "Be brief.", toolChoice: undefined },
+      { tools: ["edit", "read"], instructions: "Be brief.", toolChoice: undefined },
+    ]);
+    expect(short(model.requests[2]!.messages)).toEqual([
+      "user",
+      "call(read)",
+      'result({"ran":"read","n":null})',
+      "say(Read.)",
+      "user",
+    ]);
+  });
+
+  it("is the rest of a turn that the provider has paused", async () => {
+    const model = replayModel(anthropic, [
+      await loadRecording(join(fixturesDir, "anthropic/pause-turn")),
+      await loadRecording(join(fixturesDir, "anthropic/text-only")),
+    ]);
+    const orchestrator = new Orchestrator({ model, store: memoryStore() });
+    const result = await orchestrator.run({ conversationId, input });
+    expect(result.status).toBe("completed");
+    expect(model.requests).toHaveLength(2);
+    expect(model.requests[1]!.messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
+  });
+});
+
+describe("what a handler is told", () => {
+  it("is who, where, and what the application adds", async () => {
+    let told: Record<string, unknown> | undefined;
+    const who = defineTool({
+      name: "who",
+      inputSchema: z.object({}),
+      execute: (_, context) => {
+        told = context;
+        return null;
+      },
+    });
+    const orchestrator = new Orchestrator({
+      model: scripted({ calls: [{ name: "who" }] }, { text: "Done." }),
+      tools: [who],
+      store: memoryStore(),
+    });
+    const { runId } = await orchestrator.run({
+      conversationId,
+      input,
+      principal: { id: "ada" },
+      requestId: "req_1",
+      context: { tenant: "acme" },
+    });
+    expect(told).toMatchObject({ runId, conversationId, principal: { id: "ada" }, requestId: "req_1", tenant: "acme" });
+  });
+});
+
+describe("a conversation that is at work", () => {
+  it("is busy for everybody else", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const slow = counted("slow", { execute: () => promise });
+    const model = scripted({ calls: [{ name: "slow" }] }, { text: "Done." });
+    const orchestrator = new Orchestrator({ model, tools: [slow.tool], store: memoryStore() });
+    const stream = orchestrator.stream({ conversationId, input });
+    for await (const event of stream) {
+      if (event.type !== "tool.started") continue;
+      await expect(orchestrator.resume(conversationId)).rejects.toMatchObject({ code: "run_busy" });
+      await expect(orchestrator.run({ conversationId, input, whenOpen: "cancel" })).rejects.toMatchObject({
+        code: "run_busy",
+      });
+      expect(await orchestrator.list({ status: "running" })).toMatchObject([{ conversationId }]);
+      resolve();
+    }
+    expect((await stream.result).status).toBe("completed");
+  });
+
+  it("begins once, of two that begin it", async () => {
+    const orchestrator = new Orchestrator({ model: scripted({ text: "Hi." }), store: memoryStore() });
+    const ends = await Promise.allSettled([
+      orchestrator.run({ conversationId, input }),
+      orchestrator.run({ conversationId, input }),
+    ]);
+    expect(ends.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+  });
+
+  it("ends when it is aborted, and goes on where it was", async () => {
+    const abort = new AbortController();
+    const write = counted("write", {
+      execute: async (_, { signal }) => {
+        abort.abort();
+        await new Promise((_done, fail) => signal!.addEventListener("abort", () => fail(signal!.reason as Error)));
+      },
+    });
+    const model = scripted({ calls: [{ name: "write" }] }, { text: "Done." });
+    const orchestrator = new Orchestrator({ model, tools: [write.tool], store: memoryStore() });
+    const result = await orchestrator.run({ conversationId, input, signal: abort.signal });
+    expect(result).toMatchObject({ status: "error", error: { code: "aborted" } });
+    expect(model.requests).toHaveLength(1);
+    const end = await orchestrator.resume(conversationId);
+    expect(end.status).toBe("completed");
+    expect(short(end.messages)[2]).toContain("aborted");
+  });
+
+  it("is over its time when it has used it", async () => {
+    const slow = counted("slow", { execute: () => new Promise((resolve) => setTimeout(resolve, 30)) });
+    const model = scripted({ calls: [{ name: "slow" }] });
+    const orchestrator = new Orchestrator({ model, tools: [slow.tool], store: memoryStore(), budgets: { maxMs: 50 } });
+    const result = await orchestrator.run({ conversationId, input });
+    expect(result).toMatchObject({ status: "error", error: { code: "budget_exceeded" } });
+    expect(result.metadata.activeMs).toBeGreaterThanOrEqual(50);
+  });
+});
+
+describe("images in results", () => {
+  const images = [{ mediaType: "image/png", data: "iVBORw0K" }];
+
+  async function handedIn(adapter: ConversationAdapter<any>) {
+    const encode = encoders[adapter.name]!;
+    const calls = [{ id: "call_1", name: "look", args: {} }];
+    const model = replayModel(adapter, [encode({ calls }), encode({ text: "I see." })]);
+    const orchestrator = new Orchestrator({ model, tools: [external("look")], store: memoryStore() });
+    const { pendingToolCalls } = await orchestrator.run({ conversationId, input });
+    const toolResults = [{ toolCallId: pendingToolCalls[0]!.id, result: { width: 2 }, images }];
+    await orchestrator.resume(conversationId, { toolResults });
+    return model.requests[1]!.messages.at(-1);
+  }
+
+  it("are what the provider takes", async () => {
+    expect(await handedIn(anthropic)).toEqual({
+      role: "user",
+      content: [
+        {
+          type: "tool_result",
+          tool_use_id: "call_1",
+          content: [
+            { type: "text", text: '{"width":2}' },
+            { type: "image", source: { type: "base64", media_type: "image/png", data: "iVBORw0K" } },
+          ],
+        },
+      ],
+    });
+    expect(await handedIn(openaiResponses)).toEqual({
+      type: "function_call_output",
+      call_id: "call_1",
+      output: [
+        { type: "input_text", text: '{"width":2}' },
+        { type: "input_image", image_url: "data:image/png;base64,iVBORw0K", detail: "auto" },
+      ],
+    });
+  });
+
+  it("are refused where it takes none", async () => {
+    await expect(handedIn(cohere)).rejects.toMatchObject({ code: "invalid_result" });
+  });
+});
+
+describe("the tree", () => {
+  it("shows turns and calls with how they came out", async () => {
+    const write = counted("write");
+    const fail = counted("fail", { execute: () => Promise.reject(new Error('no "seats"')) });
+    const calls = [{ name: "write" }, { name: "fail" }, { name: "nobody" }, { name: "ask" }];
+    const model = scripted({ text: "I try.", calls }, { text: "Done." });
+    const tools = [write.tool, fail.tool, external("ask")];
+    const orchestrator = new Orchestrator({ model, tools, store: memoryStore() });
+    const paused = await orchestrator.run({ conversationId, input });
+    const outline = (text: string) => text.replace(/run_\w{32}/g, "RUN").replace(/ +[\d.]+ m?s\b/g, "");
+    expect(outline(paused.tree.toText()).split("\n")).toEqual([
+      "… run RUN  awaiting_tool_results",
+      "└─ ✓ turn 1  tool-use  I try.",
+      "   ├─ ✓ write  completed",
+      '   ├─ ✗ fail  failed  Tool fail failed: no "seats"',
+      expect.stringMatching(/^ {3}├─ ✗ nobody {2}invalid /),
+      "   └─ … ask (external)  open",
+    ]);
+    const toolResults = [{ toolCallId: paused.pendingToolCalls[0]!.id, result: 1 }];
+    const { tree, runId } = await orchestrator.resume(conversationId, { toolResults });
+    expect(outline(tree.toText()).split("\n").slice(1)).toEqual([
+      "├─ ✓ turn 1  tool-use  I try.",
+      "│  ├─ ✓ write  completed",
+      '│  ├─ ✗ fail  failed  Tool fail failed: no "seats"',
+      expect.stringMatching(/^│ {2}├─ ✗ nobody {2}invalid .*no tool/i),
+      "│  └─ ✓ ask (external)  completed",
+      "└─ ✓ turn 2  stop  Done.",
+    ]);
+    expect(tree.toMermaid()).toMatch(/^flowchart TD\n {2}n0\["run<br\/>completed/);
+    const [run] = tree.runs;
+    expect(run).toMatchObject({ id: runId, parentId: null, kind: "run", status: "completed" });
+    expect(run!.children.map(({ parentId }) => parentId)).toEqual([runId, runId]);
+    expect(run!.children[0]!.children[0]!.parentId).toBe(run!.children[0]!.id);
+  });
+
+  it("of hostile names stays a tree", async () => {
+    const model = scripted(
+      { calls: [{ name: '"]; click n0 "javascript:alert(1)"' }] },
+      { text: "\u001b[31mred\n└─ ✓ fake" },
+    );
+    const orchestrator = new Orchestrator({ model, store: memoryStore() });
+    const { tree } = await orchestrator.run({ conversationId, input });
+    expect(tree.toText()).not.toContain("\u001b");
+    expect(tree.toText().split("\n")).toHaveLength(4);
+    expect(
+      tree
+        .toMermaid()
+        .split("\n")
+        .filter((line) => !/^(flowchart TD| {2}n\d+(\[".*"\]| --> n\d+))$/.test(line)),
+    ).toEqual([]);
+    expect(tree.toMermaid()).not.toContain('"]; click');
+  });
+});

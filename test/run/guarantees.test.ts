@@ -1,0 +1,315 @@
+/** G5 to G10 at the level of runs; G1 to G4 hold at every crash in `crash.test.ts`. */
+import { execFile, spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import type { ChatCompletionMessageParam } from "openai/resources/chat/completions";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openaiChat } from "../../adapters/openai-chat/index.ts";
+import type { ParserSink } from "../../src/adapter.ts";
+import { isToolError } from "../../src/errors.ts";
+import { ApprovalService } from "../../src/execute/approvals/index.ts";
+import { ToolExecutor } from "../../src/execute/index.ts";
+import { Orchestrator, type OrchestrationResult, type RunEvent } from "../../src/run/index.ts";
+import { readTurn } from "../../src/read.ts";
+import { memoryStore } from "../../src/store/index.ts";
+import { sqliteStore } from "../../src/store/sqlite.ts";
+import { replayModel } from "../../src/testing/index.ts";
+import type { ToolUse } from "../../src/tool/use.ts";
+import { problemOf } from "./scenario.ts";
+import { counted, external, scripted, short, type ScriptedCall, type ScriptedTurn } from "./script.ts";
+
+const conversationId = "c1";
+
+let dir: string;
+beforeAll(() => {
+  dir = mkdtempSync(join(tmpdir(), "toolstream-guarantees-"));
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+describe("G8: every request has each call answered exactly once, adjacent, in call order", () => {
+  const NAMES = ["read", "write", "ask", "approve", "fail", "unknown"];
+  const call = fc.record({
+    name: fc.constantFrom(...NAMES),
+    // Providers repeat ids.
+    id: fc.constantFrom("call_1", "call_2", "call_3"),
+    args: fc.constantFrom({}, { n: 1 }, { n: "no number" }, '{"n": 1', "") as fc.Arbitrary<unknown>,
+  });
+  const turn: fc.Arbitrary<ScriptedTurn> = fc.record(
+    { calls: fc.array(call, { maxLength: 4 }), finish: fc.constantFrom("tool_calls", "length", null) },
+    { requiredKeys: ["calls"] },
+  ) as fc.Arbitrary<ScriptedTurn>;
+  /** What is done with a run that has stopped. */
+  const action = fc.constantFrom("answer", "fail", "approve", "deny", "nothing", "new", "cold", "abort");
+
+  it("whatever is answered, denied, aborted or given up, and when", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(turn, { minLength: 1, maxLength: 4 }), fc.array(action, { maxLength: 8 }), check),
+      { numRuns: 150 },
+    );
+  }, 120_000);
+
+  async function check(turns: readonly ScriptedTurn[], actions: readonly string[]): Promise<void> {
+    const store = memoryStore();
+    const approvals = new ApprovalService({ store });
+    const problems: string[] = [];
+    const tools = [
+      counted("read", { effect: "read" }).tool,
+      counted("write").tool,
+      counted("approve", { needsApproval: true }).tool,
+      counted("fail", { execute: () => Promise.reject(new Error("no")) }).tool,
+      external("ask"),
+    ];
+    let asked = 0;
+    const model = scripted(({ messages }) => {
+      const problem = problemOf(messages);
+      if (problem !== undefined) problems.push(problem);
+      return turns[asked++] ?? { text: "Done." };
+    });
+    const make = () => new Orchestrator({ model, tools, store, approvals, maxSteps: 20 });
+    let orchestrator = make();
+    let result: OrchestrationResult = await orchestrator.run({ conversationId, input: "Go" });
+    for (const next of [...actions, ...Array.from({ length: 6 }, () => "answer")]) {
+      if (next === "cold") orchestrator = make();
+      const [pending] = result.pendingToolCalls;
+      const [approval] = result.pendingApprovals;
+      const signal = next === "abort" ? AbortSignal.abort() : undefined;
+      const context = signal === undefined ? {} : { signal };
+      try {
+        if (next === "new") {
+          result = await orchestrator.run({ conversationId, input: "Else", whenOpen: "cancel", ...context });
+        } else {
+          result = await orchestrator.resume(conversationId, {
+            ...context,
+            toolResults: pending && /answer|fail/.test(next) ? [answerTo(pending.id, next)] : [],
+            approvals:
+              approval && /approve|deny|answer/.test(next)
+                ? [{ id: approval.id, decision: next === "deny" ? "deny" : "approve" }]
+                : [],
+          });
+        }
+      } catch (error) {
+        if (!isToolError(error) || error.code !== "not_waiting") throw error;
+      }
+    }
+    const problem =
+      result.pendingToolCalls.length === 0 ? problemOf(result.messages as ChatCompletionMessageParam[]) : undefined;
+    expect([...problems, problem].filter((found) => found !== undefined)).toEqual([]);
+  }
+
+  function answerTo(toolCallId: string, how: string) {
+    return how === "fail" ? { toolCallId, error: "no" } : { toolCallId, result: how };
+  }
+});
+
+describe("G9: events are numbered without a gap", () => {
+  it("and whoever comes back gets exactly the rest", async () => {
+    const store = memoryStore();
+    const tools = [counted("read", { effect: "read" }).tool, counted("write").tool];
+    const executor = new ToolExecutor({ tools, store });
+    const calls: ScriptedCall[] = [{ name: "write" }, { name: "read" }, { name: "write" }];
+    const model = scripted({ calls }, { calls }, { text: "Done." });
+    const orchestrator = new Orchestrator({ model, tools, store, executor });
+    const stream = orchestrator.stream({ conversationId, input: "Go" });
+    const live: RunEvent[] = [];
+    for await (const event of stream) if ("seq" in event) live.push(event);
+    const { runId } = await stream.result;
+    expect(live.map((event) => ("seq" in event ? event.seq : 0))).toEqual(live.map((_, index) => index + 1));
+    for (let after = 0; after <= live.length; after++) {
+      expect(await executor.events(runId, { after })).toEqual(live.slice(after));
+    }
+  });
+});
+
+describe("G10: a worker that slept past its lease", () => {
+  it("can not write when it wakes up", async () => {
+    const database = join(dir, "stop.db");
+    const leaseMs = 400;
+    const child = spawn(process.execPath, [join(import.meta.dirname, "stop-child.ts"), database, String(leaseMs)], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    expect((await lines.next()).value).toBe("body");
+
+    const store = sqliteStore(database);
+    const write = counted("write");
+    const model = scripted({ text: "I was there." });
+    const orchestrator = new Orchestrator({ model, tools: [write.tool], store, leaseMs });
+    let result: OrchestrationResult | undefined;
+    while (result === undefined) {
+      result = await orchestrator.resume(conversationId).catch((error: unknown) => {
+        if (!isToolError(error) || error.code !== "run_busy") throw error;
+        return new Promise<undefined>((resolve) => setTimeout(resolve, 50));
+      });
+    }
+    expect(result).toMatchObject({ status: "completed", content: "I was there." });
+    expect(write.inputs).toEqual([]);
+    const before = (await store.list("run")).map(({ key, version }) => [key, version]);
+
+    child.kill("SIGCONT");
+    expect((await lines.next()).value).toBe("end lease_lost");
+    expect((await store.list("run")).map(({ key, version }) => [key, version])).toEqual(before);
+    expect((await orchestrator.get(conversationId))!.content).toBe("I was there.");
+    await store.close();
+  }, 30_000);
+});
+
+describe("G6: another process", () => {
+  it("resumes a paused run with nothing but the store", async () => {
+    const database = join(dir, "pause.db");
+    const pausing = `
+      import { Orchestrator } from ${JSON.stringify(join(process.cwd(), "src/run/index.ts"))};
+      import { sqliteStore } from ${JSON.stringify(join(process.cwd(), "src/store/sqlite.ts"))};
+      import { external, scripted } from ${JSON.stringify(join(import.meta.dirname, "script.ts"))};
+      const orchestrator = new Orchestrator({
+        model: scripted({ calls: [{ name: "ask", args: { n: 7 } }] }), tools: [external("ask")], store: sqliteStore(${JSON.stringify(database)}),
+      });
+      const { status } = await orchestrator.run({ conversationId: "c1", input: "Go" });
+      console.log(status);
+      process.exit(0);`;
+    const said = await new Promise<string>((resolve, reject) =>
+      execFile(process.execPath, ["--input-type=module-typescript", "-e", pausing], (error, stdout) =>
+        error === null ? resolve(stdout) : reject(error),
+      ),
+    );
+    expect(said.trim()).toBe("awaiting_tool_results");
+    const store = sqliteStore(database);
+    const orchestrator = new Orchestrator({ model: scripted({ text: "Done." }), tools: [external("ask")], store });
+    const [found] = await orchestrator.list({ status: "awaiting_tool_results" });
+    const { pendingToolCalls } = (await orchestrator.get(found!.conversationId))!;
+    expect(pendingToolCalls).toMatchObject([{ name: "ask", arguments: { n: 7 } }]);
+    const toolResults = [{ toolCallId: pendingToolCalls[0]!.id, result: "seven" }];
+    const end = await orchestrator.resume(found!.conversationId, { toolResults });
+    expect(short(end.messages)).toEqual(["user", "call(ask)", "result(seven)", "say(Done.)"]);
+    await store.close();
+  }, 20_000);
+});
+
+describe("a run that is waited for", () => {
+  it("goes on when a result arrives at another process, and when somebody decides there", async () => {
+    const database = join(dir, "wait.db");
+    const open = () => {
+      const store = sqliteStore({ path: database, pollMs: 10 });
+      const approvals = new ApprovalService({ store, pollMs: 50 });
+      const write = counted("write", { needsApproval: true });
+      const model = scripted({ calls: [{ name: "ask" }, { name: "write" }] }, { text: "Done." });
+      const tools = [write.tool, external("ask")];
+      return { store, approvals, write, orchestrator: new Orchestrator({ model, tools, store, approvals }) };
+    };
+    const here = open();
+    const there = open();
+    const paused = await here.orchestrator.run({ conversationId, input: "Go" });
+    const waiting = here.orchestrator.waitAndResume(conversationId);
+    const toolCallId = paused.pendingToolCalls[0]!.id;
+    await there.orchestrator.provideToolResult(conversationId, { toolCallId, result: "from there" });
+    await there.approvals.decide(paused.pendingApprovals[0]!.id, { decision: "approve" });
+    const end = await waiting;
+    expect(end.status).toBe("completed");
+    expect(short(end.messages)[2]).toBe("result(from there)");
+    expect(here.write.inputs).toHaveLength(1);
+    await Promise.all([here.store.close(), there.store.close()]);
+  }, 20_000);
+
+  it("stops waiting when its signal fires", async () => {
+    const model = scripted({ calls: [{ name: "ask" }] });
+    const orchestrator = new Orchestrator({ model, tools: [external("ask")], store: memoryStore() });
+    await orchestrator.run({ conversationId, input: "Go" });
+    const leave = new AbortController();
+    const waiting = orchestrator.waitAndResume(conversationId, { signal: leave.signal });
+    setTimeout(() => leave.abort(), 50);
+    expect((await waiting).status).toBe("awaiting_tool_results");
+  });
+
+  it("tells the model when nobody answered in time", async () => {
+    const model = scripted({ calls: [{ name: "ask" }] }, { text: "Then not." });
+    const tools = [external("ask", { timeoutMs: 60 })];
+    const orchestrator = new Orchestrator({ model, tools, store: memoryStore() });
+    const paused = await orchestrator.run({ conversationId, input: "Go" });
+    expect(paused.pendingToolCalls[0]!.expiresAt).toBeGreaterThan(Date.now() - 60_000);
+    const end = await orchestrator.waitAndResume(conversationId);
+    expect(end).toMatchObject({ status: "completed", content: "Then not." });
+    expect(short(end.messages)[2]).toContain("got no result in time");
+    const late = { toolCallId: paused.pendingToolCalls[0]!.id, result: "late" };
+    await expect(orchestrator.provideToolResult(conversationId, late)).rejects.toMatchObject({
+      code: "already_answered",
+    });
+  });
+});
+
+describe("calls that depend on each other", () => {
+  it("are released one by one", async () => {
+    // A notation in which one call can refer to another says so in the call's metadata.
+    const reading = { name: openaiChat.name, toolName: openaiChat.toolName, parser: saying };
+    const adapter = { ...openaiChat, read: (source: any, options: any) => readTurn(reading, source, options) };
+    const ask = (id: string, metadata: object) => (sink: ParserSink) =>
+      sink.tool({ id, name: "ask", argsTextDelta: "{}", done: true, metadata: { ...metadata } });
+    const end = (sink: ParserSink) => sink.finish("stop", "stop");
+    const model = replayModel(adapter as never, [
+      [ask("call_1", {}), ask("call_2", { dependent: true }), end],
+      [(sink: ParserSink) => sink.text("Done."), end],
+    ]);
+    const orchestrator = new Orchestrator({ model, tools: [external("ask")], store: memoryStore() });
+    const first = await orchestrator.run({ conversationId, input: "Go" });
+    expect(first.pendingToolCalls).toHaveLength(1);
+    const second = await orchestrator.resume(conversationId, {
+      toolResults: [{ toolCallId: first.pendingToolCalls[0]!.id, result: 1 }],
+    });
+    expect(second.pendingToolCalls).toHaveLength(1);
+    const last = await orchestrator.resume(conversationId, {
+      toolResults: [{ toolCallId: second.pendingToolCalls[0]!.id, result: 2 }],
+    });
+    expect(short(last.messages as ChatCompletionMessageParam[])).toEqual([
+      "user",
+      "call(ask,ask)",
+      "result(1)",
+      "result(2)",
+      "say(Done.)",
+    ]);
+  });
+
+  it("get the results that they refer to, in another process too", async () => {
+    const script = (sink: ParserSink) => {
+      sink.tool({ id: "call_1", name: "ask", argsTextDelta: "{}", done: true, metadata: { step: 0 } });
+      const metadata = { step: 1, dependent: true };
+      sink.tool({ id: "call_2", name: "write", argsTextDelta: '{"n":{"$result":"x"}}', done: true, metadata });
+      sink.tool({ id: "call_3", name: "ask", argsTextDelta: '{"n":{"$result":"x"}}', done: true, metadata });
+      sink.finish("stop", "stop");
+    };
+    const reading = { name: openaiChat.name, toolName: openaiChat.toolName, parser: saying };
+    const adapter = { ...openaiChat, read: (source: any, options: any) => readTurn(reading, source, options) };
+    const resolve = (use: ToolUse, results: ReadonlyMap<number, unknown>): ToolUse =>
+      use.tool.use({ n: results.get(0) }, { id: use.id, invocationId: use.invocationId });
+    const store = memoryStore();
+    const write = counted("write");
+    const make = (...turns: unknown[]) => {
+      const model = { ...replayModel(adapter as never, turns as never), resolve };
+      return new Orchestrator({ model, tools: [write.tool, external("ask")], store });
+    };
+    const said = (sink: ParserSink) => {
+      sink.text("Done.");
+      sink.finish("stop", "stop");
+    };
+    const first = await make([script]).run({ conversationId, input: "Go" });
+    const toolResults = [{ toolCallId: first.pendingToolCalls[0]!.id, result: 42 }];
+    const second = await make().resume(conversationId, { toolResults });
+    expect(write.inputs).toEqual([{ n: 42 }]);
+    expect(second.pendingToolCalls).toMatchObject([{ name: "ask", arguments: { n: 42 } }]);
+    expect((await make().get(conversationId))!.pendingToolCalls).toEqual(second.pendingToolCalls);
+    const last = await make([said]).resume(conversationId, {
+      toolResults: [{ toolCallId: second.pendingToolCalls[0]!.id, result: "ok" }],
+    });
+    expect(short(last.messages as ChatCompletionMessageParam[]).slice(2)).toEqual([
+      "result(42)",
+      'result({"ran":"write","n":42})',
+      "result(ok)",
+      "say(Done.)",
+    ]);
+  });
+});
+
+/** A parser whose events say themselves what they are. */
+function saying(sink: ParserSink) {
+  return { push: (say: (to: ParserSink) => void) => say(sink), end: () => {}, native: {} };
+}

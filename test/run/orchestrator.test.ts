@@ -1,0 +1,350 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { isToolError } from "../../src/errors.ts";
+import { ApprovalService } from "../../src/execute/approvals/index.ts";
+import { Orchestrator, type RunEvent } from "../../src/run/index.ts";
+import { memoryStore } from "../../src/store/index.ts";
+import { replayModel } from "../../src/testing/index.ts";
+import { loadRecording } from "../../src/replay/index.ts";
+import { anthropic } from "../../adapters/anthropic/index.ts";
+import { counted, external, heldTurn, scripted, short } from "./script.ts";
+
+const conversationId = "c1";
+
+async function codeOf(promise: Promise<unknown>): Promise<string> {
+  const error = await promise.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (error === undefined) return "resolved";
+  return isToolError(error) ? error.code : (error as Error).name;
+}
+
+describe("run()", () => {
+  it("executes internal calls and goes on until the model calls nothing more", async () => {
+    const read = counted("read", { effect: "read" });
+    const write = counted("write");
+    const model = scripted(
+      {
+        calls: [
+          { name: "read", args: { n: 1 } },
+          { name: "write", args: { n: 2 } },
+        ],
+      },
+      { text: "Done." },
+    );
+    const orchestrator = new Orchestrator({ model, tools: [read.tool, write.tool], store: memoryStore() });
+    const result = await orchestrator.run({ conversationId, input: "Go" });
+    expect(result).toMatchObject({ status: "completed", content: "Done.", conversationId, pendingToolCalls: [] });
+    expect(short(result.messages)).toEqual([
+      "user",
+      "call(read,write)",
+      'result({"ran":"read","n":1})',
+      'result({"ran":"write","n":2})',
+      "say(Done.)",
+    ]);
+    expect([read.inputs, write.inputs]).toEqual([[{ n: 1 }], [{ n: 2 }]]);
+    expect(result.metadata).toMatchObject({ steps: 2, calls: 2, tokens: 30, usage: { totalTokens: 30 } });
+    expect(model.requests[1]!.messages).toEqual(result.messages.slice(0, 4));
+    expect(await orchestrator.get(conversationId)).toEqual({ ...result, tree: expect.anything() });
+  });
+
+  it("pauses with the external calls though internal ones of the turn run, and takes results in any order", async () => {
+    const write = counted("write");
+    const model = scripted(
+      { calls: [{ name: "ask", args: { n: 1 } }, { name: "write" }, { name: "ask", args: { n: 2 } }] },
+      { text: "Done." },
+    );
+    const orchestrator = new Orchestrator({ model, tools: [write.tool, external("ask")], store: memoryStore() });
+    const paused = await orchestrator.run({ conversationId, input: "Go" });
+    expect(paused.status).toBe("awaiting_tool_results");
+    expect(write.inputs).toHaveLength(1);
+    const [first, second] = paused.pendingToolCalls;
+    expect(paused.pendingToolCalls).toEqual([
+      {
+        id: first!.id,
+        wireId: expect.any(String),
+        name: "ask",
+        arguments: { n: 1 },
+        rawText: '{"n":1}',
+        expiresAt: null,
+      },
+      {
+        id: second!.id,
+        wireId: expect.any(String),
+        name: "ask",
+        arguments: { n: 2 },
+        rawText: '{"n":2}',
+        expiresAt: null,
+      },
+    ]);
+    const still = await orchestrator.resume(conversationId, {
+      toolResults: [{ toolCallId: second!.id, result: "two" }],
+    });
+    expect(still).toMatchObject({ status: "awaiting_tool_results", pendingToolCalls: [{ id: first!.id }] });
+    const done = await orchestrator.continueWithToolResults(conversationId, [
+      { toolCallId: first!.id, error: "no one" },
+    ]);
+    expect(done.status).toBe("completed");
+    expect(short(done.messages)).toEqual([
+      "user",
+      "call(ask,write,ask)",
+      'result({"error":"Tool ask failed: no one"})',
+      'result({"ran":"write","n":null})',
+      "result(two)",
+      "say(Done.)",
+    ]);
+    expect(write.inputs).toHaveLength(1);
+  });
+
+  it("refuses a result that it can not take, and changes nothing", async () => {
+    const tools = [external("ask", { outputSchema: z.object({ ok: z.boolean() }) })];
+    const model = scripted(
+      { calls: [{ name: "ask" }, { name: "ask" }] },
+      { calls: [{ name: "ask" }] },
+      { text: "Done." },
+    );
+    const store = memoryStore();
+    const orchestrator = new Orchestrator({ model, tools, store });
+    const { pendingToolCalls } = await orchestrator.run({ conversationId, input: "Go" });
+    const [a, b] = pendingToolCalls.map(({ id }) => id) as [string, string];
+    const other = await orchestrator.run({ conversationId: "c2", input: "Go" });
+    const foreign = other.pendingToolCalls[0]!.id;
+    const ok = { ok: true };
+    const hand = (...toolResults: any[]) => codeOf(orchestrator.resume(conversationId, { toolResults }));
+
+    const before = JSON.stringify(await store.list(""));
+    expect(await hand({ toolCallId: a, result: ok }, { toolCallId: "nobody", result: ok })).toBe("unknown_call");
+    expect(await hand({ toolCallId: foreign, result: ok })).toBe("unknown_call");
+    expect(await hand({ toolCallId: a, result: ok }, { toolCallId: a, result: ok })).toBe("already_answered");
+    expect(await hand({ toolCallId: a, result: { ok: "yes" } })).toBe("invalid_result");
+    expect(await hand({ toolCallId: a })).toBe("invalid_result");
+    expect(await hand({ toolCallId: a, result: ok, error: "both" })).toBe("invalid_result");
+    expect(await hand({ toolCallId: a, result: 1n })).toBe("invalid_result");
+    expect(await hand({ toolCallId: 7, result: ok })).toBe("invalid_result");
+    expect(await hand("yes")).toBe("invalid_result");
+    expect(await hand({ toolCallId: a, result: ok, images: [{ mediaType: "image/png", data: "AA" }] })).toBe(
+      "invalid_result",
+    );
+    expect(await codeOf(orchestrator.resume("nowhere"))).toBe("unknown_run");
+    expect(await codeOf(orchestrator.provideToolResult("nowhere", { toolCallId: a, result: ok }))).toBe("unknown_run");
+    expect(JSON.stringify(await store.list(""))).toBe(before);
+
+    expect(await hand({ toolCallId: a, result: ok })).toBe("resolved");
+    expect(await hand({ toolCallId: a, result: ok })).toBe("already_answered");
+    expect(await hand({ toolCallId: b, result: ok })).toBe("resolved");
+    expect(await hand({ toolCallId: b, result: ok })).toBe("already_answered");
+    expect(await hand()).toBe("not_waiting");
+  });
+
+  it("blocks new input while results are open, or gives them up when told so", async () => {
+    const model = scripted({ calls: [{ name: "ask" }] }, { text: "Done." });
+    const orchestrator = new Orchestrator({ model, tools: [external("ask")], store: memoryStore() });
+    await orchestrator.run({ conversationId, input: "Go" });
+    expect(await codeOf(orchestrator.run({ conversationId, input: "Never mind" }))).toBe("run_open");
+    const result = await orchestrator.run({ conversationId, input: "Never mind", whenOpen: "cancel" });
+    expect(short(result.messages)).toEqual([
+      "user",
+      "call(ask)",
+      expect.stringContaining("is unknown: it was begun"),
+      "user",
+      "say(Done.)",
+    ]);
+  });
+
+  it("tells of what is misused", async () => {
+    const model = scripted({ text: "Hi" });
+    const store = memoryStore();
+    expect(() => new Orchestrator({ store } as any)).toThrow(TypeError);
+    expect(() => new Orchestrator({ model } as any)).toThrow(TypeError);
+    expect(() => new Orchestrator({ model, store, maxSteps: 0 })).toThrow(TypeError);
+    expect(() => new Orchestrator({ model, store, onEvent: 1 } as any)).toThrow(TypeError);
+    expect(() => new Orchestrator({ model, store, approvals: {} } as any)).toThrow(TypeError);
+    expect(() => new Orchestrator({ model, store, executor: {} } as any)).toThrow(TypeError);
+    const orchestrator = new Orchestrator({ model, store });
+    await expect(orchestrator.run({})).rejects.toThrow(TypeError);
+    await expect(orchestrator.run({ input: 5 as never })).rejects.toThrow(TypeError);
+    await expect(orchestrator.run({ conversationId: 7 as never, input: "Hi" })).rejects.toThrow(TypeError);
+    await expect(orchestrator.resume("")).rejects.toThrow(TypeError);
+    const result = await orchestrator.run({ conversationId, input: "Hi" });
+    expect(structuredClone(result)).toEqual(result);
+    expect(await codeOf(orchestrator.resume(conversationId, { approvals: [{ id: "x", decision: "approve" }] }))).toBe(
+      "TypeError",
+    );
+  });
+});
+
+describe("an approval", () => {
+  function setUp() {
+    const store = memoryStore();
+    const approvals = new ApprovalService({ store });
+    const write = counted("write", { needsApproval: true });
+    const read = counted("read", { effect: "read" });
+    const model = scripted(
+      { calls: [{ name: "write", args: { n: 1 } }, { name: "read" }, { name: "write", args: { n: 1 } }] },
+      { text: "Done." },
+    );
+    const tools = [write.tool, read.tool];
+    return { store, approvals, write, read, orchestrator: new Orchestrator({ model, tools, store, approvals }) };
+  }
+
+  it("is waited for, decided in any order, and executes its own call once", async () => {
+    const { orchestrator, write, read } = setUp();
+    const paused = await orchestrator.run({ conversationId, input: "Go" });
+    expect(paused.status).toBe("awaiting_approval");
+    expect(paused.pendingApprovals).toHaveLength(2);
+    expect([write.inputs.length, read.inputs.length]).toEqual([0, 1]);
+    const [first, second] = paused.pendingApprovals;
+    const next = await orchestrator.resume(conversationId, {
+      approvals: [{ id: second!.id, decision: "deny", reason: "not twice" }],
+    });
+    expect(next).toMatchObject({ status: "awaiting_approval", pendingApprovals: [{ id: first!.id }] });
+    const done = await orchestrator.resume(conversationId, { approvals: [{ id: first!.id, decision: "approve" }] });
+    expect(done.status).toBe("completed");
+    expect(write.inputs).toEqual([{ n: 1 }]);
+    expect(read.inputs).toHaveLength(1);
+    expect(short(done.messages)[4]).toContain("not twice");
+  });
+
+  it("of another run is refused", async () => {
+    const { orchestrator, write } = setUp();
+    const { pendingApprovals } = await orchestrator.run({ conversationId, input: "Go" });
+    await orchestrator.run({ conversationId: "c2", input: "Go" });
+    const approvals = [{ id: pendingApprovals[0]!.id, decision: "approve" as const }];
+    expect(await codeOf(orchestrator.resume("c2", { approvals }))).toBe("approval_not_found");
+    expect(write.inputs).toEqual([]);
+  });
+});
+
+describe("stream()", () => {
+  it("tells text, inputs, tool events and the calls for the caller", async () => {
+    const read = counted("read", { effect: "read" });
+    const model = scripted({ text: "Let me see.", calls: [{ name: "read" }, { name: "ask" }] }, { text: "Done." });
+    const orchestrator = new Orchestrator({ model, tools: [read.tool, external("ask")], store: memoryStore() });
+    const stream = orchestrator.stream({ conversationId, input: "Go" });
+    const events: RunEvent[] = [];
+    for await (const event of stream) events.push(event);
+    const types = events.map(({ type }) => type);
+    expect(types[0]).toBe("run.started");
+    expect(types).toEqual(
+      expect.arrayContaining(["text-delta", "tool-input-delta", "tool-use", "finish", "tool.completed"]),
+    );
+    expect(types.at(-1)).toBe("run.ended");
+    const seqs = events.flatMap((event) => ("seq" in event ? [event.seq] : []));
+    expect(seqs).toEqual(seqs.map((_, index) => index + 1));
+    const detected = events.find((event) => event.type === "external_tool_detected")!;
+    const paused = await stream.result;
+    expect(detected.call).toEqual(paused.pendingToolCalls[0]);
+
+    const rest = orchestrator.resumeStream(conversationId, {
+      toolResults: [{ toolCallId: detected.call.id, result: 1 }],
+    });
+    const more: string[] = [];
+    for await (const event of rest) more.push(event.type);
+    expect([more[0], more.at(-1)]).toEqual(["run.resumed", "run.ended"]);
+    expect((await rest.result).content).toBe("Done.");
+  });
+
+  it("takes the result of a call while its turn goes on, and needs no pause then", async () => {
+    const end = Promise.withResolvers<void>();
+    const model = replayModel(anthropic, [
+      heldTurn("look", end.promise),
+      await loadRecording("fixtures/anthropic/text-only"),
+    ]);
+    const tools = [external("look", { effect: "read" })];
+    const orchestrator = new Orchestrator({ model, tools, store: memoryStore() });
+    const stream = orchestrator.stream({ conversationId, input: "Go" });
+    for await (const event of stream) {
+      if (event.type !== "external_tool_detected") continue;
+      await expect(stream.provideToolResult("nobody", { result: 1 })).rejects.toMatchObject({ code: "unknown_call" });
+      await stream.provideToolResult(event.call.id, { result: "early" });
+      await expect(stream.provideToolResult(event.call.id, { result: 2 })).rejects.toMatchObject({
+        code: "already_answered",
+      });
+      end.resolve();
+    }
+    const result = await stream.result;
+    expect(result.status).toBe("completed");
+    expect(result.messages[2]).toEqual({
+      role: "user",
+      content: [{ type: "tool_result", tool_use_id: "toolu_1", content: "early" }],
+    });
+  });
+
+  it("ends in a state that can be resumed when its reader leaves", async () => {
+    const model = scripted({ text: "Hello" }, { text: "Hello again" });
+    const orchestrator = new Orchestrator({ model, store: memoryStore() });
+    const stream = orchestrator.stream({ conversationId, input: "Go" });
+    for await (const event of stream) if (event.type === "text-delta") break;
+    expect(await stream.result).toMatchObject({ status: "error", error: { code: "aborted" } });
+    expect(await orchestrator.resume(conversationId)).toMatchObject({ status: "completed", content: "Hello again" });
+  });
+});
+
+describe("a turn that is cut", () => {
+  it("by its length gets error results, and is bounded", async () => {
+    const write = counted("write");
+    const model = scripted({ calls: [{ name: "write", args: '{"n": 1' }], finish: "length" });
+    const orchestrator = new Orchestrator({ model, tools: [write.tool], store: memoryStore(), maxCutTurns: 1 });
+    const result = await orchestrator.run({ conversationId, input: "Go" });
+    expect(result).toMatchObject({ status: "error", error: { code: "truncated" } });
+    expect(model.requests).toHaveLength(2);
+    expect(write.inputs).toEqual([]);
+    expect(short(result.messages)[2]).toContain("error");
+    await orchestrator.resume(conversationId);
+    expect(model.requests).toHaveLength(4);
+  });
+
+  it("without a call is asked for again", async () => {
+    const model = scripted({ text: "Hel", finish: null }, { text: "Hello" });
+    const events: string[] = [];
+    const orchestrator = new Orchestrator({ model, store: memoryStore(), onEvent: ({ type }) => events.push(type) });
+    const result = await orchestrator.run({ conversationId, input: "Go" });
+    expect(result).toMatchObject({ status: "completed", content: "Hello" });
+    expect(short(result.messages)).toEqual(["user", "say(Hello)"]);
+    expect(events).toContain("turn.retried");
+  });
+
+  it("gives an invalid call back with what was expected", async () => {
+    const write = counted("write");
+    const model = scripted({ calls: [{ name: "write", args: { n: "one" } }, { name: "rite" }] }, { text: "Done." });
+    const orchestrator = new Orchestrator({ model, tools: [write.tool], store: memoryStore() });
+    const { messages } = await orchestrator.run({ conversationId, input: "Go" });
+    expect(short(messages)[2]).toMatch(/n: .*number.*The input of write is .*"type/);
+    expect(short(messages)[3]).toMatch(/rite.*write/);
+    expect(write.inputs).toEqual([]);
+  });
+});
+
+describe("limits", () => {
+  it.each([
+    ["maxSteps", { maxSteps: 2 }, "max_steps"],
+    ["maxCalls", { budgets: { maxCalls: 2 } }, "budget_exceeded"],
+    ["maxTokens", { budgets: { maxTokens: 25 } }, "budget_exceeded"],
+  ] as const)("%s ends the run in a state that can be resumed", async (_, options, code) => {
+    const write = counted("write");
+    const model = scripted({ calls: [{ name: "write" }] });
+    const orchestrator = new Orchestrator({ model, tools: [write.tool], store: memoryStore(), ...options });
+    const result = await orchestrator.run({ conversationId, input: "Go" });
+    expect(result).toMatchObject({ status: "error", error: { code } });
+    const ran = write.inputs.length;
+    expect(ran).toBe(2);
+    expect(await orchestrator.get(conversationId)).toMatchObject({ status: "error", error: { code } });
+    const more = await orchestrator.resume(conversationId);
+    expect(more).toMatchObject({ status: "error", error: { code } });
+    expect(write.inputs.length).toBe(2 * ran);
+  });
+});
+
+describe("list()", () => {
+  it("finds runs by how they stand", async () => {
+    const model = scripted({ calls: [{ name: "ask" }] }, { text: "Done." });
+    const orchestrator = new Orchestrator({ model, tools: [external("ask")], store: memoryStore() });
+    await orchestrator.run({ conversationId: "one/1", input: "Go" });
+    await orchestrator.run({ conversationId: "two", input: "Go" });
+    expect((await orchestrator.list()).map((run) => run.conversationId)).toEqual(["one/1", "two"]);
+    expect((await orchestrator.list({ status: "awaiting_tool_results" })).map((run) => run.conversationId)).toEqual([
+      "one/1",
+    ]);
+  });
+});

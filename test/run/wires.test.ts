@@ -1,0 +1,116 @@
+/** One conversation on every wire, through the official clients and HTTP: what the providers are sent. */
+import Anthropic from "@anthropic-ai/sdk";
+import { GoogleGenAI } from "@google/genai";
+import { CohereClientV2 } from "cohere-ai";
+import OpenAI from "openai";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { anthropic } from "../../adapters/anthropic/index.ts";
+import { cohere } from "../../adapters/cohere/index.ts";
+import { google } from "../../adapters/google/index.ts";
+import { openaiChat } from "../../adapters/openai-chat/index.ts";
+import { openaiResponses } from "../../adapters/openai-responses/index.ts";
+import { ApprovalService } from "../../src/execute/approvals/index.ts";
+import type { Model } from "../../src/model.ts";
+import { serveReplay, type ReplayCase, type ReplayServer } from "../../src/replay/index.ts";
+import { Orchestrator } from "../../src/run/index.ts";
+import { memoryStore } from "../../src/store/index.ts";
+import { defineTool } from "../../src/tool/tool.ts";
+import { encoders, type NeutralTurn } from "./encode.ts";
+
+const turns: readonly NeutralTurn[] = [
+  {
+    reasoning: "Two cities, one question, and the old report goes.",
+    text: "I look it up.",
+    calls: [
+      { id: "call_oslo", name: "get_weather", args: { city: "Oslo" } },
+      { id: "call_rome", name: "get_weather", args: { city: "Rome" } },
+      { id: "call_ask", name: "ask_user", args: { question: "Which report?" } },
+      { id: "call_delete", name: "delete_report", args: { name: "old" } },
+      { id: "call_book", name: "book", args: { city: "Oslo" } },
+    ],
+  },
+  { text: "Oslo is cold." },
+];
+
+const tools = [
+  defineTool({
+    name: "get_weather",
+    inputSchema: z.object({ city: z.string() }),
+    effect: "read",
+    execute: ({ city }) => ({ city, celsius: 3 }),
+  }),
+  defineTool({ name: "ask_user", inputSchema: z.object({ question: z.string() }) }),
+  defineTool({
+    name: "delete_report",
+    inputSchema: z.object({ name: z.string() }),
+    needsApproval: true,
+    execute: () => "deleted",
+  }),
+  defineTool({
+    name: "book",
+    inputSchema: z.object({ city: z.string() }),
+    execute: () => {
+      throw new Error("no seats");
+    },
+  }),
+];
+
+const models: Record<string, (url: string) => Model> = {
+  "openai-chat": (url) =>
+    openaiChat.model(new OpenAI({ apiKey: "none", baseURL: `${url}/v1` }), { model: "m", stream_options: null }),
+  "openai-responses": (url) =>
+    openaiResponses.model(new OpenAI({ apiKey: "none", baseURL: `${url}/v1` }), { model: "m", store: false }),
+  anthropic: (url) => anthropic.model(new Anthropic({ apiKey: "none", baseURL: url }), { model: "m", max_tokens: 99 }),
+  google: (url) => google.model(new GoogleGenAI({ apiKey: "none", httpOptions: { baseUrl: url } }), { model: "m" }),
+  cohere: (url) => cohere.model(new CohereClientV2({ token: "none", environment: url }), { model: "m" }),
+};
+
+/** The turns one after the other, each time that a case is asked for. */
+class InTurn extends Map<string, ReplayCase> {
+  readonly #asked = new Map<string, number>();
+
+  override get(key: string): ReplayCase {
+    const count = this.#asked.get(key) ?? 0;
+    this.#asked.set(key, count + 1);
+    const bytes = encoders[key.split("/")[0]!]!(turns[Math.min(count, turns.length - 1)]!);
+    return { stream: { bytes, chunks: [], complete: true, contentType: "text/event-stream" } };
+  }
+}
+
+let server: ReplayServer;
+beforeAll(async () => {
+  const adapters = [openaiChat, openaiResponses, anthropic, google, cohere];
+  server = await serveReplay({ adapters, fixtures: new InTurn() });
+});
+afterAll(() => server.close());
+
+describe.each(Object.entries(models))("%s", (wire, modelAt) => {
+  it("is sent every call with its result, in call order", async () => {
+    const store = memoryStore();
+    const approvals = new ApprovalService({ store });
+    const model = modelAt(`${server.url}/${wire}/talk`);
+    const orchestrator = new Orchestrator({ model, tools, store, approvals });
+    const paused = await orchestrator.run({ conversationId: "c", input: "What is the weather?" });
+    expect(paused).toMatchObject({ status: "awaiting_tool_results", content: "I look it up." });
+    expect(paused.pendingToolCalls).toMatchObject([{ name: "ask_user", arguments: { question: "Which report?" } }]);
+    expect(paused.pendingApprovals).toMatchObject([{ toolName: "delete_report", input: { name: "old" } }]);
+    const result = await orchestrator.resume("c", {
+      approvals: [{ id: paused.pendingApprovals[0]!.id, decision: "deny", reason: "keep it" }],
+      toolResults: [{ toolCallId: paused.pendingToolCalls[0]!.id, result: { report: "new" } }],
+    });
+    expect(result).toMatchObject({ status: "completed", content: "Oslo is cold." });
+
+    const [first, second] = server.requests.filter(({ fixture }) => fixture === `${wire}/talk`);
+    expect(conversationIn(first!.body)).toHaveLength(1);
+    // Nothing is amiss in it, though it was put together over a pause.
+    expect(model.pair(result.messages)).toEqual(result.messages);
+    expect(JSON.stringify(conversationIn(second!.body))).not.toContain("undefined");
+    expect(conversationIn(second!.body)).toMatchSnapshot();
+  });
+});
+
+function conversationIn(body: unknown): unknown[] {
+  const { messages, input, contents } = body as Record<string, unknown[] | undefined>;
+  return (messages ?? input ?? contents)!;
+}

@@ -1,0 +1,196 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Store, StoreChange } from "../../src/store/index.ts";
+import { sqliteStore } from "../../src/store/sqlite.ts";
+import { startProcess } from "./process.ts";
+
+let folder: string;
+let path: string;
+let open: Store[];
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "toolstream-sqlite-"));
+  path = join(folder, "store.db");
+  open = [];
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  for (const store of open) await store.close();
+  rmSync(folder, { recursive: true });
+});
+
+function storeOf(...options: Parameters<typeof sqliteStore>): Store {
+  open.push(sqliteStore(...options));
+  return open.at(-1)!;
+}
+
+function edit<Result>(work: (database: DatabaseSync) => Result, file = path): Result {
+  const database = new DatabaseSync(file, { timeout: 5_000 });
+  try {
+    return work(database);
+  } finally {
+    database.close();
+  }
+}
+
+it("keeps everything in its file", async () => {
+  const first = storeOf(path);
+  const kept = await first.put("a", { text: "Hi" });
+  const dropped = await first.put("b", 1);
+  await first.delete("b");
+  await first.close();
+  const second = storeOf({ path });
+  expect(await second.get("a")).toEqual(kept);
+  expect((await second.put("b", 1)).version).toBeGreaterThan(dropped.version);
+});
+
+it("writes ahead, and leaves one file when it is closed", async () => {
+  const store = storeOf(path);
+  await store.put("a", 1);
+  expect(existsSync(`${path}-wal`)).toBe(true);
+  expect(edit((database) => database.prepare("PRAGMA journal_mode").get())).toEqual({ journal_mode: "wal" });
+  await store.close();
+  expect(existsSync(`${path}-wal`)).toBe(false);
+});
+
+it("can be in memory", async () => {
+  const store = storeOf(":memory:");
+  await store.put("a", 1);
+  expect((await store.get("a"))!.value).toBe(1);
+  expect(await storeOf(":memory:").get("a")).toBeUndefined();
+});
+
+it("keeps lone surrogates out of the file, where they would be replaced", async () => {
+  const store = storeOf(path);
+  await store.put("a", "\ud800");
+  expect(edit((database) => database.prepare("SELECT value FROM entry").get())).toEqual({ value: '"\\ud800"' });
+});
+
+it("can be opened by many processes at once, also for the first time", async () => {
+  const processes = await Promise.all(Array.from({ length: 4 }, () => startProcess({ driver: "sqlite", path })));
+  await Promise.all(processes.map(({ call }, index) => call("put", `p/${index}`, index)));
+  await Promise.all(processes.map(({ kill }) => kill()));
+  expect(await storeOf(path).list("p/")).toHaveLength(4);
+});
+
+describe("a file that is not right is refused and left as it is", () => {
+  it.each<[string, () => void, RegExp]>([
+    [
+      "a newer version's",
+      () => edit((database) => database.exec("PRAGMA user_version = 2")),
+      /made by a newer version of this library \(format 2, this one reads up to 1\)/,
+    ],
+    [
+      "another application's",
+      () => edit((database) => database.exec("PRAGMA application_id = 5; CREATE TABLE own (id)")),
+      /a database of another application/,
+    ],
+    ["no database", () => writeFileSync(path, "What a nice day.\n".repeat(100)), /file is not a database/],
+  ])("%s", async (what, make, message) => {
+    if (what.startsWith("a newer")) await sqliteStore(path).close();
+    make();
+    const before = readFileSync(path);
+    expect(() => sqliteStore(path)).toThrow(expect.objectContaining({ code: "store_failed" }));
+    expect(() => sqliteStore(path)).toThrow(message);
+    expect(() => sqliteStore(path)).toThrow(path);
+    expect(readFileSync(path).equals(before)).toBe(true);
+  });
+
+  it("another application's without an id", () => {
+    edit((database) => database.exec("CREATE TABLE own (id)"));
+    expect(() => sqliteStore(path)).toThrow(/a database of another application/);
+  });
+
+  it("one that can not be made", () => {
+    expect(() => sqliteStore(join(folder, "missing", "store.db"))).toThrow(
+      expect.objectContaining({ code: "store_failed", cause: expect.any(Error) }),
+    );
+  });
+
+  it("none", () => {
+    expect(() => sqliteStore("")).toThrow(TypeError);
+    expect(() => sqliteStore(undefined as never)).toThrow(TypeError);
+    expect(() => sqliteStore({} as never)).toThrow(TypeError);
+    expect(() => sqliteStore({ path, pollMs: Number.NaN })).toThrow(/pollMs is NaN/);
+    expect(() => sqliteStore({ path, busyTimeoutMs: -1 })).toThrow(TypeError);
+  });
+});
+
+describe("while another process writes for long", () => {
+  it("reads go on, writes wait without holding up this process", async () => {
+    const store = storeOf(path);
+    await store.put("a", 1);
+    const other = new DatabaseSync(path);
+    other.exec("BEGIN IMMEDIATE");
+    const written = store.put("a", 2);
+    for (let turn = 0; turn < 3; turn++) {
+      await new Promise((done) => setTimeout(done, 10));
+      expect((await store.get("a"))!.value).toBe(1);
+    }
+    other.exec("COMMIT");
+    other.close();
+    expect((await written).value).toBe(2);
+  });
+
+  it("writes fail in the end, and nothing is written later", async () => {
+    const store = storeOf({ path, busyTimeoutMs: 30 });
+    await store.put("a", 1);
+    const other = new DatabaseSync(path);
+    other.exec("BEGIN IMMEDIATE");
+    await expect(store.put("a", 2)).rejects.toMatchObject({
+      code: "store_failed",
+      message: expect.stringContaining("database is locked"),
+    });
+    other.exec("COMMIT");
+    other.close();
+    expect((await store.get("a"))!.value).toBe(1);
+  });
+
+  it("a store that is closed meanwhile waits no longer", async () => {
+    const store = storeOf(path);
+    const other = new DatabaseSync(path);
+    other.exec("BEGIN IMMEDIATE");
+    const written = store.put("a", 2);
+    await store.close();
+    await expect(written).rejects.toThrow("The sqlite store is closed");
+    other.close();
+  });
+});
+
+it("does not grow by what is over or deleted", async () => {
+  const store = storeOf(path);
+  vi.useFakeTimers({ toFake: ["Date"] });
+  for (let index = 0; index < 100; index++) {
+    await store.put(`over/${index}`, 1, { ttlMs: 10_000 });
+    await store.put(`deleted/${index}`, 1);
+    await store.delete(`deleted/${index}`);
+  }
+  vi.setSystemTime(Date.now() + 3_600_000);
+  for (let index = 0; index < 15; index++) await store.put("a", index);
+  expect(edit((database) => database.prepare("SELECT key FROM entry").all())).toEqual([{ key: "a" }]);
+});
+
+it("tells to read again when this process was stopped for so long that deletes may be forgotten", async () => {
+  const store = storeOf({ path, pollMs: 5 });
+  const seen: StoreChange[] = [];
+  await store.subscribe("a/", (change) => void seen.push(change));
+  vi.useFakeTimers({ toFake: ["Date"] });
+  vi.setSystemTime(Date.now() + 3_600_000);
+  await vi.waitFor(() => expect(seen).toEqual([{ type: "missed", key: "a/" }]));
+});
+
+it("goes on telling after a look that failed", async () => {
+  const store = storeOf({ path, pollMs: 5 });
+  const seen: string[] = [];
+  await store.subscribe("a/", ({ key }) => void seen.push(key));
+  edit((database) => database.exec("ALTER TABLE entry RENAME TO moved"));
+  await new Promise((done) => setTimeout(done, 30));
+  edit((database) => {
+    database.exec("ALTER TABLE moved RENAME TO entry");
+    database.exec("INSERT INTO entry (key, value) VALUES ('a/1', '1')");
+  });
+  await vi.waitFor(() => expect(seen).toEqual(["a/1"]));
+});

@@ -1,0 +1,193 @@
+import { describe, expect, it } from "vitest";
+import { textHelpers } from "../../adapters/text-helpers/index.ts";
+import { defineTool, jsonSchema, ToolCallError, ToolUse, type Turn } from "../../src/index.ts";
+import { readText } from "./support.ts";
+
+const any = {};
+const tools = [
+  defineTool({ name: "f", inputSchema: jsonSchema({ type: "object", properties: { a: any, b: any, c: any } }) }),
+  defineTool({ name: "g", inputSchema: jsonSchema({ type: "object", properties: {} }) }),
+  defineTool({
+    name: "Search.web",
+    inputSchema: jsonSchema({ type: "object", properties: { query: { type: "string" } }, required: ["query"] }),
+  }),
+];
+
+async function turnOf(code: string): Promise<Turn> {
+  return (await readText(textHelpers(), [`<helpers>${code}</helpers>`], tools)).turn;
+}
+
+/** What a turn's calls come to: their inputs, or why there is none. */
+function outcomes({ calls }: Turn): unknown[] {
+  return calls.map(({ outcome }) => {
+    if (outcome instanceof ToolUse) return outcome.input;
+    return outcome instanceof ToolCallError ? `${outcome.code}: ${outcome.message}` : undefined;
+  });
+}
+
+describe("arguments", () => {
+  it.each<[string, unknown]>([
+    // strings
+    [`f("text")`, { a: "text" }],
+    [`f('text')`, { a: "text" }],
+    [`f("it's")`, { a: "it's" }],
+    [`f('say "hi"')`, { a: 'say "hi"' }],
+    [`f("""two\nlines""")`, { a: "two\nlines" }],
+    [`f('''a "b" ''c''')`, { a: `a "b" ''c` }],
+    [`f("")`, { a: "" }],
+    [`f('''''')`, { a: "" }],
+    [
+      String.raw`f("a\nb\t\\ \" \' \x41 \u00e9 \U0001F642 \101 \0 \q")`,
+      { a: "a\nb\t\\ \" ' A \u00e9 \u{1f642} A \0 \\q" },
+    ],
+    ['f("one \\\nline")', { a: "one line" }],
+    [String.raw`f(r"\d+\n")`, { a: String.raw`\d+\n` }],
+    [String.raw`f(R'C:\tmp')`, { a: String.raw`C:\tmp` }],
+    [`f(u"text")`, { a: "text" }],
+    [`f("a" 'b'\n  "c")`, { a: "abc" }],
+    [`f("</helpers> # no end")`, { a: "</helpers> # no end" }],
+    [`f("\u{1f642} \u0457")`, { a: "\u{1f642} \u0457" }],
+    [`f("{not} %s an f-string")`, { a: "{not} %s an f-string" }],
+    // numbers
+    [`f(1)`, { a: 1 }],
+    [`f(-1)`, { a: -1 }],
+    [`f(+7)`, { a: 7 }],
+    [`f(0)`, { a: 0 }],
+    [`f(1.5)`, { a: 1.5 }],
+    [`f(-.5)`, { a: -0.5 }],
+    [`f(1.0)`, { a: 1 }],
+    [`f(1e3)`, { a: 1000 }],
+    [`f(1_000_000)`, { a: 1_000_000 }],
+    [`f(0xFF, 0o17, 0b101)`, { a: 255, b: 15, c: 5 }],
+    // words
+    [`f(True, False, None)`, { a: true, b: false, c: null }],
+    [`f(true, false, null)`, { a: true, b: false, c: null }],
+    // containers
+    [`f([1, "two", [3.5, None]])`, { a: [1, "two", [3.5, null]] }],
+    [`f({"a": {"b": [{}]}})`, { a: { a: { b: [{}] } } }],
+    [`f({'k': True, "l": 'v',})`, { a: { k: true, l: "v" } }],
+    [`f({1: 2, True: 3, None: 4})`, { a: { "1": 2, true: 3, null: 4 } }],
+    [`f({"a": 1, "a": 2})`, { a: { a: 2 } }],
+    [`f({"__proto__": 1})`, { a: JSON.parse('{"__proto__": 1}') }],
+    [`f((1, 2), (), (3,))`, { a: [1, 2], b: [], c: [3] }],
+    [`f([])`, { a: [] }],
+    [`f(((1)))`, { a: 1 }],
+    // names of arguments
+    [`f(1, 2, 3)`, { a: 1, b: 2, c: 3 }],
+    [`f(c=1, a=2)`, { a: 2, c: 1 }],
+    [`f(1, c=3)`, { a: 1, c: 3 }],
+    [`f(1, b = 2,)`, { a: 1, b: 2 }],
+    [`f()`, {}],
+    [`g()`, {}],
+    // layout
+    [`f(\n  1,  # the first\n  # nothing\n  b=2,\n)`, { a: 1, b: 2 }],
+    [`\n    f(1)\n`, { a: 1 }],
+    [`# a comment with an apostrophe: it's\nf(1)`, { a: 1 }],
+    [`f(1);`, { a: 1 }],
+    [`\n\`\`\`python\nf(1)\n\`\`\`\n`, { a: 1 }],
+    // callees and targets
+    [`Search.web("x")`, { query: "x" }],
+    [`await f(1)`, { a: 1 }],
+    [`x = f(1)`, { a: 1 }],
+    [`x: dict = f(1)`, { a: 1 }],
+  ])("%s", async (code, input) => {
+    expect(outcomes(await turnOf(code))).toEqual([input]);
+  });
+
+  it.each<[string, unknown[]]>([
+    [`f(1)\nf(2)`, [{ a: 1 }, { a: 2 }]],
+    [`f(1); f(2)`, [{ a: 1 }, { a: 2 }]],
+    [`city = "Oslo"\nf(city)`, [{ a: "Oslo" }]],
+    [`x = {"l": [1, 2]}\nf(x["l"][-1], x.l)`, [{ a: 2, b: [1, 2] }]],
+    [`x = [1]\ny = x\nf([y, y])`, [{ a: [[1], [1]] }]],
+    [`# nothing`, []],
+    [``, []],
+  ])("%j", async (code, inputs) => {
+    expect(outcomes(await turnOf(code))).toEqual(inputs);
+  });
+});
+
+describe("what is refused, with a reason", () => {
+  it.each<[string, RegExp]>([
+    [`f(f"a{x}")`, /an f-string is not evaluated/],
+    [`f("a" f"{x}")`, /an f-string is not evaluated/],
+    [`f(F'x')`, /an f-string is not evaluated/],
+    [`f(*args)`, /an argument with a star is not unpacked/],
+    [`f(**{"a": 1})`, /an argument with a star is not unpacked/],
+    [`f([*x])`, /an argument with a star/],
+    [`f({**x})`, /an argument with a star/],
+    [`f(b"bytes")`, /bytes can not be an argument/],
+    [`f(3j)`, /complex numbers/],
+    [`f(1e999)`, /too large/],
+    [`f(12345678901234567890)`, /can not be kept exactly/],
+    [String.raw`f("\N{BULLET}")`, /is not known here/],
+    [String.raw`f("\x4")`, /is not whole/],
+    [`f(1 + 2)`, /an operation is not evaluated/],
+    [`f("a" + "b")`, /an operation is not evaluated/],
+    [`f(not True)`, /an operation is not evaluated/],
+    [`f(1 if True else 2)`, /a conditional expression is not evaluated/],
+    [`f(lambda: 1)`, /a lambda expression is not evaluated/],
+    [`f([x for x in y])`, /a comprehension is not evaluated/],
+    [`f(x for x in y)`, /a comprehension is not evaluated/],
+    [`f({1, 2})`, /a set expression is not evaluated/],
+    [`f({(1,): 2})`, /the keys of a dict are strings/],
+    [`f(...)`, /an ellipsis is not evaluated/],
+    [`f(1, a=2)`, /the argument a is given twice/],
+    [`f(a=1, a=2)`, /the argument a is given twice/],
+    [`f(1, 2, 3, 4)`, /f takes 3 arguments, and this is number 4/],
+    [`g(1)`, /g takes 0 arguments/],
+    [`f(a=1, 2)`, /an argument without a name follows one with a name/],
+    [`f(user_id)`, /user_id is not defined/],
+    [`x = [1]\nf(x[5])`, /there is no x\[5\]/],
+    [`x = "text"\nf(x.upper)`, /there is no x\.upper/],
+    [`f()()`, /a call begins with the name of a function/],
+    [`a, b = f(1)`, /an assignment has one name on its left/],
+    [`x += 1`, /an update statement can not be run here/],
+    [`import os`, /an import statement can not be run here/],
+    [`for x in y:\n  f(x)`, /a for statement can not be run here/],
+    [`h(1)`, /There is no tool "h"/],
+    [`print("x")`, /There is no tool "print"/],
+    [`f("open)`, /line 1 is no valid Python: f\("open\)/],
+    [`f(1\ng(`, /is no valid Python/],
+    [`f(1 2)`, /is no valid Python/],
+    [`f("say "hi" there")`, /is no valid Python/],
+    ["f(" + "[".repeat(200) + "]".repeat(200) + ")", /nests deeper than 128 levels/],
+  ])("%s", async (code, reason) => {
+    const { calls } = await turnOf(code);
+    const errors = calls.map(({ outcome }) => outcome).filter((outcome) => outcome instanceof ToolCallError);
+    expect(errors.map(({ message }) => message).join()).toMatch(reason);
+    expect(calls.some(({ outcome }) => outcome instanceof ToolUse)).toBe(false);
+  });
+
+  it("says which call it is", async () => {
+    const { calls } = await turnOf(`f(f"{x}")`);
+    expect(calls[0]!.name).toBe("f");
+    const { code, message } = calls[0]!.outcome as ToolCallError;
+    expect([code, message]).toEqual([
+      "invalid_call",
+      "The call of f can not be read: an f-string is not evaluated: write the text itself, or pass the variable as an argument of its own. Correct it and send it again.",
+    ]);
+  });
+
+  it("harms no other line", async () => {
+    expect(outcomes(await turnOf(`f(1)\nx = f(f"{y}")\nf(2)\nf(x)`))).toEqual([
+      { a: 1 },
+      expect.stringMatching(/^invalid_call: .*an f-string/),
+      { a: 2 },
+      expect.stringMatching(/^invalid_call: .*it needs x, which has no value/),
+    ]);
+  });
+
+  it("but a syntax error leaves nothing to run, since what follows it may be the rest of a string", async () => {
+    expect(outcomes(await turnOf(`f("first line\ng()\n")`))).toEqual([
+      'invalid_call: The call of a tool can not be read: line 1 is no valid Python: f("first line. Nothing of the block was run. Correct it and send it again.',
+    ]);
+  });
+
+  it("a variable that names itself over and over does not grow without bounds", async () => {
+    const lines = ["x0 = ['0123456789']"];
+    for (let i = 1; i < 60; i++) lines.push(`x${i} = [x${i - 1}, x${i - 1}]`);
+    const { calls } = await turnOf(`${lines.join("\n")}\nf(x59)`);
+    expect(calls[0]!.outcome).toMatchObject({ message: expect.stringMatching(/too long/) as string });
+  });
+});

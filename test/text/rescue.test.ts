@@ -1,0 +1,92 @@
+import { describe, expect, it } from "vitest";
+import { anthropic } from "../../adapters/anthropic/index.ts";
+import { cohere } from "../../adapters/cohere/index.ts";
+import { google } from "../../adapters/google/index.ts";
+import { openaiChat } from "../../adapters/openai-chat/index.ts";
+import { openaiResponses } from "../../adapters/openai-responses/index.ts";
+import { rescueTextCalls, textJson } from "../../adapters/text-json/index.ts";
+import { wires, type Wire } from "../../bench/wires.ts";
+import { defineTool, jsonSchema, type Adapter } from "../../src/index.ts";
+import { callsIn, resultsIn } from "../promises/support.ts";
+import { loadFixture, readPieces } from "../fixtures.ts";
+
+const read = defineTool({
+  name: "math.add",
+  effect: "read",
+  inputSchema: jsonSchema({ type: "object", properties: { a: { type: "integer" } }, required: ["a"] }),
+  execute: ({ a }) => a + 1,
+});
+const call = '<tool_call>{"name": "math.add", "arguments": {"a": 1}}</tool_call>';
+
+describe("a call that is rescued from the text", () => {
+  it.each<[Adapter]>([[openaiChat], [openaiResponses], [anthropic], [google], [cohere]])(
+    "goes back in the wire's own form, with its result: $name",
+    async (adapter) => {
+      const encode = wires[adapter.name as Wire];
+      const args = JSON.stringify({ a: 5 });
+      const body = encode({
+        text: `One. ${call} Two. ${call}`,
+        calls: [{ id: "call_0", name: adapter.toolName("math.add"), argsText: args }],
+        deltaLength: 7,
+      });
+      const bytes = new TextEncoder().encode(body.join(""));
+      const rescuer = rescueTextCalls(adapter, { notations: ["hermes"] });
+      const { turn, events } = await readPieces(rescuer, [bytes], [read]);
+      const inputs = events.flatMap((event) => (event.type === "tool-use" ? [event.use.input as unknown] : []));
+      expect(inputs.toSorted((x, y) => JSON.stringify(x).localeCompare(JSON.stringify(y)))).toEqual([
+        { a: 1 },
+        { a: 1 },
+        { a: 5 },
+      ]);
+      expect(turn.text).toBe("One.  Two. ");
+      for (const { outcome } of turn.calls) if (outcome !== undefined && "execute" in outcome) await outcome.execute();
+      const history = JSON.parse(JSON.stringify(rescuer.assistantMessage(turn))) as unknown;
+      const results = JSON.parse(JSON.stringify(rescuer.toolResults(turn))) as unknown;
+      expect(callsIn(history)).toHaveLength(3);
+      expect(callsIn(history).toSorted()).toEqual(resultsIn(results).toSorted());
+    },
+  );
+
+  it("changes nothing where there is none", async () => {
+    const fixture = loadFixture("openai-chat", "parallel");
+    const [plain, rescued] = await Promise.all(
+      [openaiChat, rescueTextCalls(openaiChat)].map((adapter) => readPieces(adapter, [fixture.bytes], fixture.tools)),
+    );
+    expect(JSON.stringify(openaiChat.assistantMessage(rescued!.turn))).toBe(
+      JSON.stringify(openaiChat.assistantMessage(plain!.turn)),
+    );
+    expect(rescued!.events.map(({ type }) => type)).toEqual(plain!.events.map(({ type }) => type));
+  });
+
+  it("is found in a whole response, too, and with the adapter's own options", () => {
+    const rescuer = rescueTextCalls(openaiChat);
+    const response = {
+      object: "chat.completion" as const,
+      choices: [0, 1].map((index) => ({
+        index,
+        message: { role: "assistant", content: index === 1 ? call : "Hello." },
+        finish_reason: "stop",
+      })),
+    };
+    const names = (options: { choice?: number }) =>
+      rescuer
+        .parse(response, { tools: [read], ...options })
+        .flatMap((event) => (event.type === "tool-use" ? [event.use.name] : []));
+    expect(names({})).toEqual([]);
+    expect(names({ choice: 1 })).toEqual(["math.add"]);
+  });
+
+  it("looks into the reasoning only when asked to", async () => {
+    const { bytes, tools } = loadFixture("text-json/rescue", "quirk-29-kimi-in-reasoning");
+    const { turn } = await readPieces(rescueTextCalls(openaiChat), [bytes], tools);
+    expect(turn.calls).toEqual([]);
+    expect(turn.reasoning).toContain("<|tool_call_begin|>");
+  });
+
+  it("names the notations there are", () => {
+    expect(() => rescueTextCalls(openaiChat, { notations: ["xml" as never] })).toThrow(
+      /There is no notation "xml"; there are hermes,/,
+    );
+    expect(() => textJson("xml" as never)).toThrow(TypeError);
+  });
+});

@@ -1,0 +1,152 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { notations } from "../../adapters/text-json/notations/index.ts";
+import { fixtureNames, loadFixture, places, seeded } from "../fixtures.ts";
+import { textAdapters } from "../adapters.ts";
+import type { TextAdapter } from "../../src/text/adapter.ts";
+import { readText, said, scannerOf, textOf } from "./support.ts";
+
+const all = Object.values(notations);
+const markers = all.flatMap((notation) => notation.markers);
+const longest = Math.max(...markers.map((marker) => marker.length));
+
+/** Text full of what markers begin with. */
+const nearly = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom("<", "[", "<|", "<tool", "</tool_call>", "[TOOL_", "`", '"', "'", "\n", "```", "~~~\n", "{", "}"),
+      fc.string({ unit: "grapheme", maxLength: 12 }),
+      fc.constantFrom(...markers).map((marker) => marker.slice(0, -1)),
+    ),
+    { maxLength: 24 },
+  )
+  .map((parts) => parts.join(""))
+  .filter((text) => !markers.some((marker) => text.includes(marker)));
+
+describe("text without a marker", () => {
+  it("passes through unchanged, with a delay no longer than a marker", () => {
+    fc.assert(
+      fc.property(nearly, fc.integer({ min: 1, max: 9 }), (text, size) => {
+        const { scanner, heard } = scannerOf(all);
+        for (let at = 0; at < text.length; at += size) {
+          scanner.push(text.slice(at, at + size));
+          const sent = Math.min(at + size, text.length);
+          expect(text.slice(0, sent).startsWith(heard.text)).toBe(true);
+          expect(sent - heard.text.length).toBeLessThan(longest);
+        }
+        scanner.end(true);
+        expect(heard).toEqual({ text, chunks: [] });
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("is said at once, up to what may be a marker", () => {
+    const { scanner, heard } = scannerOf(all);
+    scanner.push("Hello <b");
+    expect(heard.text).toBe("Hello <b");
+    scanner.push("> and <tool_c");
+    expect(heard.text).toBe("Hello <b> and ");
+    scanner.push("ount>");
+    expect(heard.text).toBe("Hello <b> and <tool_count>");
+  });
+});
+
+describe("a marker that turns out to begin nothing", () => {
+  it.each([
+    ["<tool_call> is the tag", "no JSON behind it"],
+    ["<tool_call>", "nothing behind it"],
+    ["<tool_call>  \n ", "white space behind it"],
+    [`<tool_call>${" ".repeat(300)}{"name":"now"}`, "more white space than any model writes"],
+    ["<tool_call>{}</tool_call>", "no key"],
+    ["<function=>{}</function>", "no name"],
+    ["<function=f>text</function>", "no JSON"],
+    ["[TOOL_CALLS] they are called", "a word"],
+    ["<|tool_call_begin|>two words<|tool_call_argument_begin|>{}", "a name with a space"],
+    ["<\u{ff5c}DSML\u{ff5c}function_calls> begins it", "no tag"],
+    ['<|DSML|invoke id="1">', "no name"],
+    ["<|channel|>IT<|message|>", "no channel"],
+    ["<|python_tag|>import os", "code"],
+  ])("%s: %s", async (text) => {
+    for (const size of [1, 3, text.length]) {
+      const { scanner, heard } = scannerOf(all);
+      for (let at = 0; at < text.length; at += size) scanner.push(text.slice(at, at + size));
+      scanner.end(true);
+      expect(heard).toEqual({ text, chunks: [] });
+    }
+  });
+});
+
+describe("a marker that is written about", () => {
+  const call = '<tool_call>{"name":"now"}</tool_call>';
+  it.each([
+    `\`\`\`\n${call}\n\`\`\`\n`,
+    `\`\`\`xml\n${call}\n\`\`\``,
+    `  ~~~~\n~~~\n${call}\n`,
+    `\`\`\`${call}\n`,
+    `write \`${call}\` and`,
+    `write \`\` a \` ${call} \`\`,`,
+    `say "${call}"`,
+    `say '${call}'`,
+    `{"example": "${call.slice(0, 11)}`,
+  ])("%j is text", (text) => {
+    const { scanner, heard } = scannerOf(all);
+    for (const character of text) scanner.push(character);
+    scanner.end(true);
+    expect(heard).toEqual({ text, chunks: [] });
+  });
+
+  it.each([
+    `\`\`\`\ncode\n\`\`\`\n${call}`,
+    `\`\`\`code\`\`\` ${call}`,
+    `it\`s\n${call}`,
+    `"quoted" ${call}`,
+    `don't ${call}`,
+    `    \`\`\`\n${call}`,
+    `${call}\n\`\`\``,
+  ])("%j has a call", (text) => {
+    const { scanner, heard } = scannerOf(all);
+    for (const character of text) scanner.push(character);
+    scanner.end(true);
+    expect(heard.chunks.map(({ name }) => name).filter(Boolean)).toEqual(["now"]);
+    expect(heard.text).toBe(text.replace(call, ""));
+  });
+});
+
+/** A long text is read some hundred times. */
+const timeout = 120_000;
+
+describe.each(textAdapters.map(({ adapter }) => adapter as TextAdapter))("$name", (adapter) => {
+  it.each(fixtureNames(adapter.name))(
+    "%s, as text, is the same character by character and at every split",
+    async (name) => {
+      const fixture = loadFixture(adapter.name, name);
+      const text = textOf(fixture);
+      const whole = said(await readText(adapter, [text], fixture.tools));
+      expect(said(await readText(adapter, text.split(""), fixture.tools))).toBe(whole);
+      for (const at of places(text.length, seeded(text.length))) {
+        const split = said(await readText(adapter, [text.slice(0, at), text.slice(at)], fixture.tools));
+        if (split !== whole) expect({ at, split }).toEqual({ at, split: whole });
+      }
+    },
+    timeout,
+  );
+
+  it.each(fixtureNames(adapter.name))(
+    "%s, as text that is cut anywhere, makes no call that is not in the whole",
+    async (name) => {
+      const fixture = loadFixture(adapter.name, name);
+      const text = textOf(fixture);
+      const inputs = ({ events }: Awaited<ReturnType<typeof readText>>) =>
+        events.flatMap((event) =>
+          event.type === "tool-use" ? [JSON.stringify([event.use.name, event.use.input])] : [],
+        );
+      const whole = inputs(await readText(adapter, [text], fixture.tools));
+      for (const at of places(text.length, seeded(text.length))) {
+        const cut = inputs(await readText(adapter, [text.slice(0, at)], fixture.tools));
+        expect(cut.filter((input) => !whole.includes(input))).toEqual([]);
+      }
+    },
+    timeout,
+  );
+});

@@ -1,0 +1,189 @@
+import { describe, expect, it } from "vitest";
+import { openaiChat } from "../../adapters/openai-chat/index.ts";
+import { textJson, type NotationName } from "../../adapters/text-json/index.ts";
+import { notations } from "../../adapters/text-json/notations/index.ts";
+import { defineTool, jsonSchema, ToolUse, type ToolCallError } from "../../src/index.ts";
+import { loadFixture, sharedTools } from "../fixtures.ts";
+import { readText, textOf } from "./support.ts";
+
+const names = Object.keys(notations) as NotationName[];
+
+describe.each(names)("text-json/%s", (name) => {
+  const adapter = textJson(name);
+
+  it("describes the tools and how they are called", () => {
+    const prompt = adapter.describeTools(sharedTools);
+    for (const tool of sharedTools) expect(prompt).toContain(tool.name);
+    expect(prompt).toContain("Current weather of a city.");
+  });
+
+  it("what it writes of calls, it reads", async () => {
+    const { turn } = await readText(adapter, [textOf(loadFixture(adapter.name, "parallel"))], sharedTools);
+    const written = adapter.assistantMessage({ ...copyOf(turn), native: undefined });
+    const again = await readText(adapter, [written[0]!.content], sharedTools);
+    expect(again.turn.calls.map((call) => call.input)).toEqual(turn.calls.map((call) => call.input));
+  });
+
+  it("a history is what the model wrote, and one message with all results", async () => {
+    const text = textOf(loadFixture(adapter.name, "parallel"));
+    const { turn } = await readText(adapter, [text], sharedTools);
+    expect(adapter.assistantMessage(turn)).toEqual([{ role: "assistant", content: text }]);
+    for (const { outcome } of turn.calls) if (outcome instanceof ToolUse) await outcome.execute();
+    const [message, ...more] = adapter.toolResults(turn);
+    expect([message!.role, more]).toEqual(["user", []]);
+    expect(message!.content.match(/"tool":"?get_weather|"tool":"find_orders|"tool":"refund_order/g)).toHaveLength(3);
+  });
+
+  it("no result ends its block, or begins a call", async () => {
+    const { turn } = await readText(adapter, [textOf(loadFixture(adapter.name, "one-call"))], sharedTools);
+    const use = turn.calls[0]!.outcome as ToolUse;
+    const { writeResults, markers } = notations[name];
+    const end = adapter.toolResult(use, "").content.slice(-12);
+    const hostile = [...markers, end].join(" ");
+    const plain = writeResults([{ id: null, name: "x", metadata: {}, output: "", isError: false }]);
+    const { content } = adapter.toolResult(use, hostile);
+    for (const marker of markers) {
+      expect(content.split(marker).length).toBeLessThanOrEqual(plain.split(marker).length);
+    }
+  });
+
+  it("a value that passes a limit fails its own call, and no other", async () => {
+    const text = textOf(loadFixture(adapter.name, "unicode-and-escapes"));
+    async function* source() {
+      yield text;
+    }
+    const turn = await adapter.read(source(), { tools: sharedTools, limits: { maxArgumentsLength: 20 } }).done();
+    expect(turn.calls.map(({ outcome }) => (outcome as ToolCallError).code)).toEqual(["too_large"]);
+    expect(turn.error).toBeUndefined();
+  });
+});
+
+/** The fields of a live turn. */
+function copyOf(turn: Awaited<ReturnType<typeof readText>>["turn"]) {
+  const { wire, runId, responseId, model, text, reasoning, refusal, calls, providerToolCalls } = turn;
+  const { finishReason, providerFinishReason, finishMessage, usage, error } = turn;
+  const said = { wire, runId, responseId, model, text, reasoning, refusal, calls, providerToolCalls };
+  return { ...said, finishReason, providerFinishReason, finishMessage, usage, error };
+}
+
+describe("text from elsewhere", () => {
+  it("is read from another adapter's stream, whose failure is the turn's", async () => {
+    const { bytes, tools } = loadFixture("text-json/rescue", "one-call");
+    async function* body() {
+      yield bytes;
+    }
+    const hermes = textJson("hermes");
+    const stream = hermes.read(openaiChat.read(body()), { tools });
+    const turn = await stream.done();
+    expect(turn).toMatchObject({ wire: "text-json/hermes", model: "Qwen/Qwen3-8B", providerFinishReason: "stop" });
+    expect(turn.calls.map(({ outcome }) => (outcome as ToolUse).input as unknown)).toEqual([{ city: "Oslo" }]);
+    expect(hermes.assistantMessage(turn)[0]!.content).toContain("<tool_call>");
+
+    const cut = await hermes.read(openaiChat.read(new Response(bytes.slice(0, 900))), { tools }).done();
+    expect(cut.error).toMatchObject({ code: "connection_lost" });
+    expect(cut.calls.every(({ released }) => !released)).toBe(true);
+  });
+
+  it("is read from a ReadableStream of strings, and from one string", async () => {
+    const text = '<tool_call>{"name":"now"}</tool_call>';
+    const hermes = textJson("hermes");
+    const turn = await hermes
+      .read(new Response(text).body!.pipeThrough(new TextDecoderStream()), { tools: sharedTools })
+      .done();
+    expect(turn.calls).toHaveLength(1);
+    expect(hermes.parse(text, { tools: sharedTools }).map(({ type }) => type)).toEqual([
+      "tool-input-start",
+      "tool-use",
+      "finish",
+    ]);
+  });
+
+  it("that throws has lost its connection: no write is released", async () => {
+    async function* source() {
+      yield '<tool_call>{"name":"set_volume","arguments":{"level":1}}</tool_call>';
+      throw new Error("reset");
+    }
+    const turn = await textJson("hermes").read(source(), { tools: sharedTools }).done();
+    expect(turn.error).toMatchObject({ code: "connection_lost" });
+    expect(turn.calls[0]!.outcome).toMatchObject({ code: "turn_not_finished" });
+  });
+});
+
+describe("the live input", () => {
+  it("grows while the call is written", async () => {
+    const seen: unknown[] = [];
+    async function* source() {
+      for (const piece of [
+        "<function=write_file>\n<parameter=path>\na",
+        ".txt\n</parameter>\n<parameter=content>\nHel",
+        "lo",
+        "\n</parameter>\n</function>",
+      ])
+        yield piece;
+    }
+    for await (const event of textJson("qwen-xml").read(source(), { tools: sharedTools })) {
+      if (event.type === "tool-input-delta") seen.push(structuredClone(event.call.input));
+    }
+    expect(seen).toContainEqual({ path: "a" });
+    expect(seen).toContainEqual({ path: "a.txt", content: "Hel" });
+    expect(seen.at(-1)).toEqual({ path: "a.txt", content: "Hello" });
+  });
+});
+
+describe("values that are written as plain text", () => {
+  const tool = defineTool({
+    name: "f",
+    effect: "write",
+    inputSchema: jsonSchema({
+      type: "object",
+      properties: {
+        text: { type: "string" },
+        maybe: { type: ["string", "null"] },
+        count: { type: "integer" },
+        on: { type: "boolean" },
+        list: { type: "array", items: { type: "integer" } },
+        either: { anyOf: [{ type: "integer" }, { type: "null" }] },
+        level: { enum: [1, 2] },
+        word: { enum: ["1", "2"] },
+        far: { $ref: "#/$defs/far" },
+        any: {},
+      },
+      $defs: { far: { type: "number" } },
+    }),
+  });
+  it.each<[string, string, unknown]>([
+    ["text", "5", "5"],
+    ["text", "null", "null"],
+    ["text", "", ""],
+    ["text", '"quoted"', '"quoted"'],
+    ["maybe", "null", null],
+    ["maybe", "nullable", "nullable"],
+    ["count", "5", 5],
+    ["count", " 5 ", 5],
+    ["on", "True", true],
+    ["on", "false", false],
+    ["list", "[1, 2]", [1, 2]],
+    ["either", "None", null],
+    ["either", "7", 7],
+    ["level", "2", 2],
+    ["word", "2", "2"],
+    ["far", "1.5", 1.5],
+    ["any", "5", "5"],
+  ])("%s of %j", async (key, text, value) => {
+    const { turn } = await readText(
+      textJson("qwen-xml"),
+      [`<tool_call>\n<function=f>\n<parameter=${key}>\n${text}\n</parameter>\n</function>\n</tool_call>`],
+      [tool],
+    );
+    expect((turn.calls[0]!.outcome as ToolUse).input).toEqual({ [key]: value });
+  });
+
+  it("can not bring in a property of their own", async () => {
+    const { turn } = await readText(
+      textJson("qwen-xml"),
+      ['<function=f>\n<parameter=list>\n[1], "text": "x"\n</parameter>\n</function>'],
+      [tool],
+    );
+    expect(turn.calls[0]!.outcome).toMatchObject({ code: "invalid_input" });
+  });
+});

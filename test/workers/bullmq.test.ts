@@ -1,0 +1,675 @@
+/** Calls through a queue on a real Redis, with callers and workers of this process. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Queue } from "bullmq";
+import { Redis } from "ioredis";
+import { createClient } from "redis";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { z } from "zod";
+import { ToolError } from "../../src/errors.ts";
+import { ApprovalService } from "../../src/execute/approvals/index.ts";
+import { ToolExecutor, type ToolEvent, type ToolExecutorOptions } from "../../src/execute/index.ts";
+import { Orchestrator } from "../../src/run/index.ts";
+import { memoryStore, storeKey, type Store } from "../../src/store/index.ts";
+import { defineTool, type Tool, type ToolContext } from "../../src/tool/tool.ts";
+import { ToolRegistry } from "../../src/tool/registry.ts";
+import {
+  bullmqExecutor,
+  bullmqTools,
+  bullmqWorker,
+  type BullmqToolsOptions,
+  type BullmqWorkerOptions,
+} from "../../src/workers/bullmq.ts";
+import { scripted } from "../run/script.ts";
+import { redisMissing, startRedis, type RedisServer } from "../store/redis-server.ts";
+import { noted, notes } from "./support.ts";
+import { toolsAt } from "./tools.ts";
+
+describe("caller's mistakes", () => {
+  const write = defineTool({ name: "save", inputSchema: z.object({}), execute: () => 1 });
+  const read = defineTool({ name: "look", inputSchema: z.object({}), effect: "read", execute: () => 1 });
+
+  it("a worker that writes needs a store", () => {
+    const connection = { host: "127.0.0.1", port: 1 };
+    expect(() => bullmqWorker([read, write], { connection })).toThrow(/needs a store for tools that write \(save\)/);
+    expect(() => bullmqWorker([read, write], { connection })).toThrow(TypeError);
+  });
+
+  it("all need a connection", () => {
+    expect(() => bullmqWorker([read], {} as never)).toThrow(/bullmqWorker\(\) needs a connection/);
+    expect(() => bullmqTools([read], {} as never)).toThrow(/bullmqTools\(\) needs a connection/);
+    expect(() => bullmqExecutor({ tools: [read], store: memoryStore() } as never)).toThrow(TypeError);
+  });
+});
+
+describe.skipIf(redisMissing !== undefined)(`on Redis${redisMissing === undefined ? "" : ` (${redisMissing})`}`, () => {
+  let server: RedisServer;
+  let folder: string;
+  let file: string;
+  let queue: string;
+  let cleanUps: (() => unknown)[];
+  let count = 0;
+
+  beforeAll(async () => {
+    server = await startRedis();
+    folder = await mkdtemp(join(tmpdir(), "toolstream-workers-"));
+  });
+  afterAll(async () => {
+    await server.stop();
+    await rm(folder, { recursive: true });
+  });
+  beforeEach(() => {
+    queue = `queue-${++count}`;
+    file = join(folder, queue);
+    cleanUps = [];
+  });
+  afterEach(async () => {
+    for (const cleanUp of cleanUps.toReversed()) await cleanUp();
+  });
+
+  const place = () => ({ connection: { host: "127.0.0.1", port: server.port }, queue });
+  /** Both sides for the same tools, and what happened. */
+  function callers(
+    tools: readonly Tool[],
+    options: Partial<ToolExecutorOptions & BullmqToolsOptions & { store: Store }> = {},
+  ) {
+    const events: ToolEvent[] = [];
+    const executor = bullmqExecutor({
+      tools,
+      store: memoryStore(),
+      onEvent: (event) => void events.push(event),
+      pollMs: 300,
+      ...place(),
+      ...options,
+    });
+    cleanUps.push(() => executor.close());
+    let calls = 0;
+    const call = (name: string, input: unknown, context: object = {}, id = `call-${++calls}`) => {
+      const tool = tools.find((one) => one.name === name)!;
+      return executor.execute(tool.use(input as never, { id: "wire", invocationId: id }), { runId: "run", ...context });
+    };
+    return { executor, events, call, types: () => events.map(({ type }) => type) };
+  }
+  function work(tools: readonly Tool[], options: Partial<BullmqWorkerOptions> = {}) {
+    const worker = bullmqWorker(tools, { store: memoryStore(), ...place(), ...options });
+    cleanUps.push(() => worker.close());
+    return worker;
+  }
+  function admin() {
+    const jobs = new Queue(queue, place());
+    cleanUps.push(() => jobs.close());
+    return jobs;
+  }
+  /** One tool, on both sides. */
+  const both = (tool: Tool, options: Parameters<typeof callers>[1] & Partial<BullmqWorkerOptions> = {}) => {
+    const { store, context, ...rest } = options;
+    work([tool], { ...(rest as object) });
+    return callers([tool], { ...rest, ...(store && { store }), ...(context && { context }) });
+  };
+
+  describe("a call", () => {
+    it("is executed by a worker, and told as if it had been executed here", async () => {
+      const contexts: ToolContext[] = [];
+      const tool = defineTool({
+        name: "greet",
+        inputSchema: z.object({ name: z.string(), polite: z.boolean().default(true) }),
+        execute: (input, context) => {
+          contexts.push(context);
+          return { said: input };
+        },
+      });
+      const { call, types } = both(tool, { context: () => ({ tenant: "acme", runId: "no" }) });
+      const outcome = await call(
+        "greet",
+        { name: "Anna" },
+        { requestId: "req-1", principal: { id: "anna", token: "secret" }, behavior: "edit", database: { open: true } },
+        "a:b/c",
+      );
+      expect(outcome).toMatchObject({ status: "completed", output: { said: { name: "Anna", polite: true } } });
+      expect(types()).toEqual(["tool.invoked", "tool.started", "tool.completed"]);
+      const { signal, progress: _p, undoData: _u, ...told } = contexts[0]!;
+      expect(signal).toBeInstanceOf(AbortSignal);
+      // The principal by its id; nothing else of the context but what was asked to be sent.
+      expect(told).toEqual({
+        tenant: "acme",
+        runId: "run",
+        invocationId: "a:b/c",
+        toolCallId: "wire",
+        toolName: "greet",
+        idempotencyKey: outcome.actionId,
+        requestId: "req-1",
+        behavior: "edit",
+        principal: { id: "anna" },
+        attempt: 1,
+      });
+      // Our idempotency key is the id of the job.
+      expect(await admin().getJob(outcome.actionId)).toMatchObject({ id: "run/a%3Ab%2Fc", name: "greet" });
+    });
+
+    it("has an id of its own, whatever ids providers send", async () => {
+      work(toolsAt(file));
+      const { call } = callers(toolsAt(file));
+      const outcomes = await Promise.all([call("book", { ms: 1 }, {}, "x"), call("book", { ms: 1 }, {}, "y")]);
+      expect(outcomes.map(({ status }) => status)).toEqual(["completed", "completed"]);
+      expect(new Set(notes(file).map(({ key }) => key))).toEqual(new Set(["run/x", "run/y"]));
+    });
+
+    it("tells its progress, of a generator too; what is too large is not told", async () => {
+      const tool = defineTool({
+        name: "count",
+        inputSchema: z.object({}),
+        effect: "read",
+        async *execute(_, { progress }) {
+          await progress({ at: 0 });
+          await progress("x".repeat(100_000));
+          await progress(10n);
+          yield { at: 1 };
+          yield { at: 2 };
+        },
+      });
+      const { call, events } = both(tool);
+      expect(await call("count", {})).toMatchObject({ status: "completed", output: { at: 2 } });
+      await vi.waitFor(() => {
+        const told = events.flatMap((event) => (event.type === "tool.progress" ? [event.progressSummary] : []));
+        expect(told).toEqual(['{"at":0}', '{"at":1}', '{"at":2}']);
+      });
+    });
+
+    it("is undone here, with what the handler gave there", async () => {
+      const undone: unknown[] = [];
+      const tool = defineTool({
+        name: "add",
+        inputSchema: z.object({ n: z.number() }),
+        execute: ({ n }, { undoData }) => (undoData({ was: n - 1 }), n),
+        undo: ({ input, output, data }) => undone.push({ input, output, data }),
+      });
+      const { call, executor } = both(tool);
+      const { actionId } = await call("add", { n: 5 });
+      expect(await executor.undo(actionId)).toMatchObject({ status: "undone" });
+      expect(undone).toEqual([{ input: { n: 5 }, output: 5, data: { was: 4 } }]);
+    });
+
+    it("can not be undone with what can not be sent, and says so", async () => {
+      const undo = () => {};
+      const execute = (_: unknown, { undoData }: ToolContext) => undoData(() => "a function");
+      const { call, executor } = both(defineTool({ name: "add", inputSchema: z.object({}), execute, undo }));
+      const outcome = await call("add", {});
+      expect(outcome).toMatchObject({ status: "completed", undoableUntil: null });
+      expect(await executor.undo(outcome.actionId)).toMatchObject({ error: { code: "not_undoable" } });
+    });
+
+    it("needs its approval before it is queued, and denied calls are not", async () => {
+      const store = memoryStore();
+      const tool = defineTool({ name: "pay", inputSchema: z.object({}), needsApproval: true, execute: () => "paid" });
+      const approvals = new ApprovalService({ store });
+      const { call } = both(tool, { store, approvals, waitForApproval: false });
+      const first = await call("pay", {}, {}, "a");
+      expect(first.status).toBe("awaiting_approval");
+      expect(await admin().getJobCounts()).toMatchObject({ completed: 0, waiting: 0, active: 0 });
+      await approvals.decide(first.approval!.id, { decision: "approve" });
+      expect(await call("pay", {}, {}, "a")).toMatchObject({ status: "completed", output: "paid" });
+      const second = await call("pay", {}, {}, "b");
+      await approvals.decide(second.approval!.id, { decision: "deny" });
+      expect(await call("pay", {}, {}, "b")).toMatchObject({ status: "denied" });
+      expect(await admin().getJobCounts()).toMatchObject({ completed: 1, waiting: 0, active: 0, failed: 0 });
+    });
+
+    it("of a run of the Orchestrator, beside a call that stays here", async () => {
+      const here = process.pid;
+      const remote = defineTool({
+        name: "far",
+        inputSchema: z.object({}),
+        effect: "read",
+        execute: (_, { tenant }) => ({ tenant }),
+      });
+      const local = defineTool({
+        name: "near",
+        inputSchema: z.object({}),
+        execute: (_, { tenant }) => ({ pid: here, tenant: tenant ?? null }),
+      });
+      const registry = new ToolRegistry([remote, local]);
+      registry.register(defineTool({ name: "ask", inputSchema: z.object({}) }));
+      work([remote]);
+      const store = memoryStore();
+      const executor = bullmqExecutor({
+        tools: registry,
+        store,
+        ...place(),
+        only: ({ name }) => name === "far",
+        context: ({ tenant }) => ({ tenant }),
+      });
+      cleanUps.push(() => executor.close());
+      const model = scripted({ calls: [{ name: "far" }, { name: "near" }, { name: "ask" }] }, { text: "Done." });
+      const orchestrator = new Orchestrator({ model, tools: registry, store, executor });
+      const paused = await orchestrator.run({ conversationId: "c", input: "Go.", context: { tenant: "acme" } });
+      expect(paused.pendingToolCalls.map(({ name }) => name)).toEqual(["ask"]);
+      const { id } = paused.pendingToolCalls[0]!;
+      const result = await orchestrator.resume("c", { toolResults: [{ toolCallId: id, result: "yes" }] });
+      expect(result).toMatchObject({ status: "completed", content: "Done." });
+      const results = result.messages.flatMap((message: any) => (message.role === "tool" ? [message.content] : []));
+      expect(results).toEqual(['{"tenant":"acme"}', `{"pid":${here},"tenant":"acme"}`, "yes"]);
+      expect((await admin().getJobs()).map(({ name }) => name)).toEqual(["far"]);
+    });
+
+    it("takes clients of ioredis and of redis", async () => {
+      const io = new Redis(server.port, "127.0.0.1", { maxRetriesPerRequest: null });
+      const node = createClient({ url: server.url });
+      await node.connect();
+      cleanUps.push(
+        () => io.disconnect(),
+        () => node.close(),
+      );
+      work(toolsAt(file), { connection: io });
+      const { call } = callers(toolsAt(file), { connection: node });
+      expect(await call("look", { ms: 1 })).toMatchObject({ status: "completed" });
+    });
+  });
+
+  describe("values are the same there as here", () => {
+    const echo = defineTool({
+      name: "echo",
+      inputSchema: z.looseObject({
+        when: z.iso
+          .datetime()
+          .transform((text) => new Date(text))
+          .optional(),
+      }),
+      effect: "read",
+      execute: (input) => ({
+        got: JSON.stringify(input),
+        keys: Object.keys(input),
+        proto: (input as { polluted?: unknown }).polluted ?? null,
+        isDate: input.when instanceof Date,
+      }),
+    });
+
+    it.each([
+      ["lone surrogates and NUL", String.raw`{"a":"\ud800","b":"\u0000x","c":"🙂"}`],
+      ["__proto__ and constructor", '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}'],
+      ["a depth of 200", `{"a":${"[".repeat(200)}${"]".repeat(200)}}`],
+    ])("%s", async (_, text) => {
+      const { call } = both(echo);
+      const input: unknown = JSON.parse(text);
+      const here = (await echo.use(input as never).execute()) as { keys: string[] };
+      const outcome = await call("echo", input);
+      expect(outcome).toMatchObject({ status: "completed" });
+      expect((outcome as { output: unknown }).output).toEqual(here);
+      expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
+    });
+
+    it("a Date that the schema reads from its text is one there, too", async () => {
+      const { call } = both(echo);
+      expect(await call("echo", { when: "2026-11-22T00:00:00.000Z" })).toMatchObject({ output: { isDate: true } });
+    });
+
+    it("an input that the schema would make another value of is refused before it is queued", async () => {
+      const tool = defineTool({
+        name: "twice",
+        inputSchema: z.object({ n: z.number().transform((n) => n * 2) }),
+        effect: "read",
+        execute: ({ n }) => n,
+      });
+      const { call } = both(tool);
+      const outcome = await call("twice", { n: 4 });
+      expect(outcome).toMatchObject({ status: "failed", error: { code: "not_serializable" } });
+      expect(outcome.use.error!.message).toContain("the schema makes another value of it");
+      expect(await admin().getJobs()).toEqual([]);
+    });
+
+    it("outputs keep their marks, and are checked with the schema once, there", async () => {
+      const mark = Symbol.for("toolstream.test");
+      const tool = defineTool({
+        name: "marked",
+        inputSchema: z.object({}),
+        outputSchema: z.object({ n: z.number().transform((n) => n + 1) }),
+        effect: "read",
+        execute: () => Object.defineProperty({ n: 1 }, mark, { value: true, enumerable: true }),
+      });
+      const { call } = both(tool);
+      const outcome = (await call("marked", {})) as unknown as { output: Record<symbol, unknown> };
+      expect(outcome.output).toEqual({ n: 2 });
+      expect(outcome.output[mark]).toBe(true);
+    });
+  });
+
+  describe("failures", () => {
+    const failing = (thrown: unknown, more: object = {}) =>
+      defineTool({
+        name: "fail",
+        inputSchema: z.object({}),
+        execute: () => {
+          throw thrown;
+        },
+        ...more,
+      });
+
+    it("messages are bounded and tell nothing of the machine, in Redis neither", async () => {
+      const tool = defineTool({
+        name: "fail",
+        inputSchema: z.object({ message: z.string() }),
+        execute: ({ message }) => {
+          throw new Error(message);
+        },
+      });
+      const { call } = both(tool);
+      const long = await call("fail", { message: "long ".repeat(1_000) });
+      expect(long).toMatchObject({ status: "failed", error: { code: "execution_failed" } });
+      expect(long.use.error!.message.length).toBeLessThan(1_100);
+      const short = await call("fail", { message: "cannot open /home/me/secret/file.ts" });
+      expect(short.use.error!.message).toBe("Tool fail failed: cannot open [path]");
+      for (const { actionId } of [long, short]) {
+        const job = (await admin().getJob(actionId))!;
+        expect(job.failedReason.length).toBeLessThan(1_100);
+        expect(job.failedReason).not.toContain("secret");
+        expect(job.stacktrace).toEqual([]);
+      }
+    });
+
+    it("a program behind a tool that can not be read any more is a failure, and leaks no path", async () => {
+      let isThere = true;
+      const executableDigest = () => {
+        if (isThere) return "sha256:1";
+        throw new Error("ENOENT: open '/home/me/secret/tool.sh'");
+      };
+      const tool = defineTool({
+        name: "act",
+        inputSchema: z.object({}),
+        metadata: { executableDigest },
+        execute: () => 1,
+      });
+      const { call } = callers([tool]);
+      const outcome = call("act", {});
+      await vi.waitFor(async () => expect(await admin().getJobs()).toHaveLength(1));
+      isThere = false;
+      work([tool]);
+      expect(await outcome).toMatchObject({ status: "failed", error: { code: "execution_failed" } });
+      expect((await outcome).use.error!.message).toBe("Tool act failed: ENOENT: open '[path]'");
+    });
+
+    it("the code of a ToolError comes back", async () => {
+      const known = both(failing(new ToolError("tool_failed", "the server said no")));
+      expect(await known.call("fail", {})).toMatchObject({
+        error: { code: "tool_failed", message: "Tool fail failed: the server said no" },
+      });
+    });
+
+    it("a text that looks like a code is a text", async () => {
+      const { call } = both(failing(new Error("[outcome_unknown] made up")));
+      expect(await call("fail", {})).toMatchObject({
+        status: "failed",
+        error: { code: "execution_failed", message: "Tool fail failed: [outcome_unknown] made up" },
+      });
+    });
+
+    it.each([
+      ["too large", () => "x".repeat(2_000_000), "output_too_large"],
+      ["a cycle", () => ((value) => (value["self"] = value))({} as Record<string, unknown>), "not_serializable"],
+      ["not what its schema says", () => "no number", "invalid_output"],
+    ])("an output that is %s", async (_, execute, code) => {
+      const more = code === "invalid_output" ? { outputSchema: z.object({ n: z.number() }) } : {};
+      const { call } = both(
+        defineTool({ name: "out", inputSchema: z.object({}), ...more, execute: execute as () => unknown }),
+      );
+      const outcome = await call("out", {});
+      expect(outcome).toMatchObject({ status: "failed", error: { code } });
+      expect(outcome.use.error!.message).toContain("It was executed, but");
+    });
+
+    it("retries are the queue's, for what may be repeated", async () => {
+      const attempts: number[] = [];
+      const tool = defineTool({
+        name: "flaky",
+        inputSchema: z.object({}),
+        effect: "idempotent",
+        retries: 2,
+        execute: (_, { attempt }) => {
+          attempts.push(attempt);
+          if (attempt < 3) throw new Error("not yet");
+          return attempt;
+        },
+      });
+      const { call, types } = both(tool, { jobOptions: { backoff: 10 } });
+      expect(await call("flaky", {})).toMatchObject({ status: "completed", output: 3, attempts: 1 });
+      expect(attempts).toEqual([1, 2, 3]);
+      expect(types()).toEqual(["tool.invoked", "tool.started", "tool.completed"]);
+    });
+
+    it("a write fails once", async () => {
+      let ran = 0;
+      const { call } = both(failing(new Error("no"), { needsApproval: () => (ran++, false) }));
+      expect(await call("fail", {})).toMatchObject({ status: "failed" });
+      expect(await call("fail", {}, {}, "call-1")).toMatchObject({ status: "failed", replayed: true });
+      expect(ran).toBe(1);
+    });
+
+    it("workers with another definition do not run the call", async () => {
+      const tool = (description: string) =>
+        defineTool({ name: "act", description, inputSchema: z.object({}), execute: () => "done" });
+      work([tool("Sends the letter.")]);
+      const { call } = callers([tool("Shows the letter.")]);
+      expect(await call("act", {})).toMatchObject({ status: "failed", error: { code: "definition_changed" } });
+    });
+
+    it.each(["constructor", "__proto__", "gone"])("workers without the tool (%s) say so", async (name) => {
+      work([]);
+      const { call } = callers([defineTool({ name, inputSchema: z.object({}), execute: () => "done" })]);
+      expect(await call(name, {})).toMatchObject({ status: "failed", error: { code: "unknown_tool" } });
+    });
+
+    it("a write whose record can not be read is not executed", async () => {
+      let ran = 0;
+      const tool = defineTool({ name: "act", inputSchema: z.object({}), execute: () => ++ran });
+      const broken: Store = { ...memoryStore(), put: () => Promise.reject(new ToolError("store_failed", "no answer")) };
+      work([tool], { store: broken });
+      const { call } = callers([tool]);
+      const outcome = await call("act", {});
+      expect(outcome).toMatchObject({ status: "failed", error: { code: "store_failed" } });
+      expect(outcome.use.error!.message).toContain("act was not executed");
+      expect(ran).toBe(0);
+    });
+  });
+
+  describe("what lies in the queue is input as any other", () => {
+    const input = '{"n":1}';
+    const context = { idempotencyKey: "k", runId: "r", invocationId: "i", toolCallId: null };
+    let ran: number;
+    let tool: Tool;
+    beforeEach(() => {
+      ran = 0;
+      tool = defineTool({ name: "act", inputSchema: z.object({ n: z.number() }), execute: () => ++ran });
+    });
+
+    it.each<[string, (good: Record<string, unknown>) => unknown, string]>([
+      ["nothing", () => null, "[invalid_call]"],
+      ["a text", () => "act", "[invalid_call]"],
+      ["a newer version", (good) => ({ ...good, version: 2 }), "newer version (2)"],
+      ["no key", (good) => ({ ...good, context: { ...context, idempotencyKey: "" } }), "[invalid_call]"],
+      ["an input that does not fit", (good) => ({ ...good, input: '{"n":"x"}' }), "[invalid_input]"],
+      ["an input that is no JSON", (good) => ({ ...good, input: "{" }), "[invalid_input]"],
+      ["another definition", (good) => ({ ...good, definition: "sha256:0" }), "[definition_changed]"],
+    ])("%s is refused", async (_, change, reason) => {
+      const { call } = callers([tool]);
+      const jobs = admin();
+      const waiting = call("act", { n: 1 });
+      const good = await vi.waitFor(async () => {
+        const [job] = await jobs.getJobs(["waiting"]);
+        return job!.data as Record<string, unknown>;
+      });
+      expect(good).toMatchObject({ version: 1, tool: "act", input, context: { runId: "run" } });
+      const job = await jobs.add("act", change({ ...good, context }), { jobId: "made/up" });
+      work([tool]);
+      await waiting;
+      await vi.waitFor(async () => expect(await job.isFailed()).toBe(true));
+      expect((await jobs.getJob("made/up"))!.failedReason).toContain(reason);
+      expect(ran).toBe(1);
+    });
+
+    it("an answer that no worker of ours gave is none", async () => {
+      const { call } = callers([tool]);
+      const { Worker } = await import("bullmq");
+      const other = new Worker(queue, async () => "hello", place());
+      cleanUps.push(() => other.close());
+      expect(await call("act", { n: 1 })).toMatchObject({ status: "failed", error: { code: "invalid_answer" } });
+    });
+
+    it("a record of a write that this version can not have written counts as begun", async () => {
+      const store = memoryStore();
+      await store.put(storeKey("job", "run/call-1"), { status: "paused" });
+      work([tool], { store });
+      const { call } = callers([tool]);
+      expect(await call("act", { n: 1 })).toMatchObject({ status: "unknown", error: { code: "outcome_unknown" } });
+      expect(ran).toBe(0);
+    });
+  });
+
+  describe("time, and who gives up", () => {
+    it("a call that times out while it waits is taken out of the queue, and never begun", async () => {
+      const { call, types } = callers(toolsAt(file));
+      const outcome = await call("hurried", { ms: 1 });
+      expect(outcome).toMatchObject({ status: "failed", error: { code: "timeout" } });
+      await vi.waitFor(async () => expect(await admin().getJobs()).toEqual([]));
+      work(toolsAt(file));
+      const { call: next } = callers(toolsAt(file));
+      await next("look", { ms: 1 }, {}, "next");
+      expect(notes(file).map(({ tool }) => tool)).toEqual(["look", "look"]);
+      await vi.waitFor(() => expect(types()).toContain("tool.late"));
+    });
+
+    it.each(["look", "book"])("the worker of a call that is aborted (%s) hears of it", async (name) => {
+      work(toolsAt(file));
+      const { call } = callers(toolsAt(file));
+      const controller = new AbortController();
+      const outcome = call(name, { ms: 20_000 }, { signal: controller.signal });
+      await noted(file, ({ what }) => what === "begin");
+      controller.abort();
+      expect(await outcome).toMatchObject({ status: "failed", error: { code: "aborted" } });
+      await noted(file, ({ what }) => what === "aborted");
+    });
+
+    it("the tool's timeout holds at the worker, too: for a caller that has died", async () => {
+      const jobs = admin();
+      const { call, executor } = callers(toolsAt(file), { timeoutMs: 10_000 });
+      const outcome = call("hurried", { ms: 20_000 }, { timeoutMs: 10_000 });
+      work(toolsAt(file));
+      expect(await outcome).toMatchObject({ status: "failed", error: { code: "timeout" } });
+      const [job] = await jobs.getJobs(["failed"]);
+      expect(job!.failedReason).toMatch(/^\[timeout\] It did not end within 300 ms\. It may have had its effect/);
+      expect(notes(file).map(({ what }) => what)).toEqual(["begin", "aborted"]);
+      expect(await executor.actions("run")).toMatchObject([{ status: "failed" }]);
+    });
+
+    it("a job that somebody removes is told: a write as of unknown outcome", async () => {
+      const { call } = callers(toolsAt(file));
+      const outcomes = [call("look", { ms: 1 }, {}, "a"), call("book", { ms: 1 }, {}, "b")];
+      const jobs = admin();
+      await vi.waitFor(async () => expect(await jobs.getJobs()).toHaveLength(2));
+      await jobs.obliterate({ force: true });
+      const [read, write] = await Promise.all(outcomes);
+      expect(read).toMatchObject({ status: "failed", error: { code: "aborted" } });
+      expect(write).toMatchObject({ status: "unknown", error: { code: "outcome_unknown" } });
+    });
+
+    it("a caller that closes waits no more: a write is of unknown outcome, as its job may go on", async () => {
+      const { call, executor } = callers(toolsAt(file));
+      const outcomes = [call("look", { ms: 1 }, {}, "a"), call("book", { ms: 1 }, {}, "b")];
+      const jobs = admin();
+      await vi.waitFor(async () => expect(await jobs.getJobs()).toHaveLength(2));
+      await executor.close();
+      const [read, write] = await Promise.all(outcomes);
+      expect(read).toMatchObject({ status: "failed", error: { code: "aborted" } });
+      expect(write).toMatchObject({ status: "unknown" });
+    });
+
+    it("a process that goes on for one that is taken for dead finds its job, and the other can not cancel it", async () => {
+      const tool = toolsAt(file)[0]!;
+      const one = bullmqTools([tool], place());
+      const two = bullmqTools([tool], { ...place(), pollMs: 200 });
+      cleanUps.push(one.close, two.close);
+      work([tool]);
+      const gaveUp = new AbortController();
+      const context = (attempt: number, signal?: AbortSignal) => ({
+        runId: "run",
+        invocationId: "i",
+        idempotencyKey: "run/i",
+        attempt,
+        ...(signal && { signal }),
+      });
+      const use = ({ tools: [remote] }: typeof one) => remote!.use({ ms: 1_000 } as never, { invocationId: "i" });
+      const first = use(one).execute(context(1, gaveUp.signal));
+      await noted(file, ({ what }) => what === "begin");
+      const jobs = admin();
+      const before = (await jobs.getJob("run/i"))!.data.owner;
+      const second = use(two).execute(context(2));
+      await vi.waitFor(async () => expect((await jobs.getJob("run/i"))!.data.owner).not.toBe(before));
+      gaveUp.abort();
+      expect(await second).toEqual({ slept: 1_000, attempt: 1 });
+      expect(await first).toEqual({ slept: 1_000, attempt: 1 });
+      // And whoever comes when it is over gets what came of it.
+      expect(await use(one).execute(context(3))).toEqual({ slept: 1_000, attempt: 1 });
+      expect(notes(file).map(({ what }) => what)).toEqual(["begin", "end"]);
+    });
+
+    it("a Redis that was lost with all that it held: who waits is told", async () => {
+      const own = await startRedis();
+      const errors: Error[] = [];
+      const connection = { host: "127.0.0.1", port: own.port };
+      const { call, executor } = callers(toolsAt(file), { connection, onError: (error) => void errors.push(error) });
+      const outcomes = [call("look", { ms: 1 }, {}, "a"), call("book", { ms: 1 }, {}, "b")];
+      const jobs = new Queue(queue, { connection });
+      jobs.on("error", () => {});
+      await vi.waitFor(async () => expect(await jobs.getJobs()).toHaveLength(2));
+      await own.stop();
+      await vi.waitFor(() => expect(errors.length).toBeGreaterThan(0), { timeout: 10_000 });
+      const again = await startRedis(own.port);
+      const [read, write] = await Promise.all(outcomes);
+      expect(read).toMatchObject({ status: "failed", error: { code: "aborted" } });
+      expect(write).toMatchObject({ status: "unknown" });
+      await jobs.close();
+      await executor.close();
+      await again.stop();
+    }, 30_000);
+
+    it("a Redis that does not come back keeps nobody from closing", async () => {
+      const own = await startRedis();
+      const { call, executor } = callers(toolsAt(file), { connection: { host: "127.0.0.1", port: own.port } });
+      await Promise.race([call("book", { ms: 1 }, {}, "a"), new Promise((done) => setTimeout(done, 200))]);
+      const outcome = call("book", { ms: 1 }, {}, "b");
+      await own.stop();
+      await executor.close();
+      expect(await outcome).toMatchObject({ status: "unknown" });
+    }, 30_000);
+
+    it("the worker's rate limit holds", async () => {
+      work(toolsAt(file), { worker: { limiter: { max: 1, duration: 60_000 } } });
+      const { call } = callers(toolsAt(file));
+      const outcomes = [call("look", { ms: 1 }, {}, "a"), call("look", { ms: 1 }, { timeoutMs: 1_000 }, "b")];
+      expect((await Promise.all(outcomes)).map(({ status }) => status).toSorted()).toEqual(["completed", "failed"]);
+      expect(notes(file).map(({ what }) => what)).toEqual(["begin", "end"]);
+    });
+  });
+
+  it("a write that is handed out again is not executed again: what came of it is told", async () => {
+    const store = memoryStore();
+    let ran = 0;
+    const tool = defineTool({ name: "act", inputSchema: z.object({}), execute: () => ++ran });
+    const { worker } = work([tool], { store });
+    const first = callers([tool]);
+    expect(await first.call("act", {}, {}, "same")).toMatchObject({ output: 1 });
+    // As after a crash between the end of the handler and that of the job; and by a caller without a record.
+    await admin().obliterate({ force: true });
+    const second = callers([tool]);
+    expect(await second.call("act", {}, {}, "same")).toMatchObject({ status: "completed", output: 1 });
+    expect(ran).toBe(1);
+    await worker.close();
+  });
+
+  it("without an executor a remote tool is executed by use.execute()", async () => {
+    const tool = defineTool({ name: "plus", inputSchema: z.object({ n: z.number() }), execute: ({ n }) => n + 1 });
+    const { tools, close } = bullmqTools([tool], place());
+    cleanUps.push(close);
+    work([tool]);
+    expect(await tools[0]!.use({ n: 1 }).execute()).toBe(2);
+    expect(new ToolExecutor({ tools, store: memoryStore() }).toolsFor()).toEqual(tools);
+  });
+});
