@@ -5,6 +5,7 @@ import type { ToolChunk } from "./stream/chunk.ts";
 import type { FinishReason, ProviderToolCall, StreamEvent, Turn, Usage } from "./stream/events.ts";
 import type { ToolSource } from "./tool/tool-set.ts";
 import type { ToolUse } from "./tool/use.ts";
+import type { Delta } from "./wire/index.ts";
 
 /** What a wire can do; what it can not is `false`. */
 export interface AdapterCapabilities {
@@ -66,6 +67,11 @@ export interface ParserSink {
 export interface Parser<Event> {
   /** One event of the stream, or a whole response that was not streamed. Unknown events are passed over. */
   push(event: Event): void;
+  /**
+   * What an event that came is a piece of, if it is nothing but a piece of text or of one call's arguments. Most of a
+   * stream is such events, alike but for the piece: those that follow are then read by {@link Delta.push}, and not made.
+   */
+  deltaOf?(event: Event): Delta | undefined;
   /** The stream is over. */
   end(): void;
   /**

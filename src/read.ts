@@ -6,7 +6,7 @@ import type { Limits } from "./stream/limits.ts";
 import { TurnReader } from "./stream/turn.ts";
 import type { RepairPolicy } from "./tool/tool.ts";
 import type { ToolSource } from "./tool/tool-set.ts";
-import { createDecoder, type Decoder } from "./wire/index.ts";
+import { createDecoder, type Decoder, type Delta } from "./wire/index.ts";
 
 export interface ReadOptions {
   /** The tools that were offered. Without them every tool name is accepted and no input is validated. */
@@ -245,6 +245,8 @@ class Pump {
     }
     this.#decoder ??= createDecoder({
       onEvent: (event) => this.#push(event),
+      onDelta: (delta, text, index) => this.#pushDelta(delta, text, index),
+      deltaOf: this.#parser.deltaOf === undefined ? undefined : (event) => this.#parser.deltaOf!(event),
       // An error answer that is none of the provider's own (a page of HTML, say) is told by its status.
       onError: (error) => this.#status === undefined && reader.fail(error),
       maxEventBytes: reader.maxEventBytes,
@@ -255,6 +257,17 @@ class Pump {
   /** The provider's terminal event or a failure ends the turn, not the end of the connection: some proxies keep it open. */
   #push(event: unknown): void {
     if (!this.reader.isOver) push(this.reader, this.#parser, event);
+  }
+
+  #pushDelta(delta: Delta, text: string, index: number): boolean {
+    const { reader } = this;
+    if (reader.isOver) return true;
+    try {
+      return delta.push(text, index);
+    } catch (cause) {
+      reader.fail(unreadable(cause));
+      return true;
+    }
   }
 
   /**

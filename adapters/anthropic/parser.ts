@@ -2,6 +2,7 @@ import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import { toolChunk } from "../../src/stream/chunk.ts";
 import type { FinishReason, Usage } from "../../src/stream/events.ts";
+import type { Delta } from "../../src/wire/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import type { WireBlock, WireDelta, WireError, WireEvent, WireMessage, WireStopDetails, WireUsage } from "./wire.ts";
 
@@ -156,15 +157,10 @@ export function createParser(sink: ParserSink): Parser<ParserInput> {
     const block: { [field: string]: unknown } = record.block;
     switch (delta.type) {
       case "input_json_delta":
-        if (!delta.partial_json) return;
-        target.input = undefined;
-        if (record.call === undefined) target.json += inputText(delta.partial_json);
-        else inputPiece(record.call, inputText(delta.partial_json));
+        if (delta.partial_json) inputPiece(target, inputText(delta.partial_json));
         return;
       case "text_delta":
-        if (!delta.text) return;
-        sink.text(delta.text);
-        append(block, "text", delta.text);
+        if (delta.text) textPiece(record, delta.text);
         return;
       case "thinking_delta":
         if (!delta.thinking) return;
@@ -185,8 +181,45 @@ export function createParser(sink: ParserSink): Parser<ParserInput> {
     }
   }
 
-  function inputPiece({ turnIndex, callIndex }: CallPlace, piece: string): void {
-    sink.tool(toolChunk(turnIndex, callIndex, undefined, undefined, piece));
+  /** The pieces of an input or a text, which are most of a stream. */
+  function deltaOf({ type, delta }: WireEvent): Delta | undefined {
+    if (type !== "content_block_delta") return undefined;
+    if (delta?.type === "input_json_delta") return inputDelta;
+    return delta?.type === "text_delta" ? textDelta : undefined;
+  }
+
+  const inputDelta: Delta = {
+    text: ["delta", "partial_json"],
+    index: ["index"],
+    push(piece, index) {
+      const target = open.get(index);
+      if (target === undefined) return false;
+      if (piece !== "") inputPiece(target, piece);
+      return true;
+    },
+  };
+
+  const textDelta: Delta = {
+    text: ["delta", "text"],
+    index: ["index"],
+    push(piece, index) {
+      const target = open.get(index);
+      if (target === undefined) return false;
+      if (piece !== "") textPiece(target.record, piece);
+      return true;
+    },
+  };
+
+  function inputPiece(target: OpenBlock, piece: string): void {
+    const { call } = target.record;
+    target.input = undefined;
+    if (call === undefined) target.json += piece;
+    else sink.tool(toolChunk(call.turnIndex, call.callIndex, undefined, undefined, piece));
+  }
+
+  function textPiece({ block }: BlockRecord, piece: string): void {
+    sink.text(piece);
+    append(block, "text", piece);
   }
 
   /** A gateway may forget to say that text or thinking begins. */
@@ -299,7 +332,9 @@ export function createParser(sink: ParserSink): Parser<ParserInput> {
   /** Counts are cumulative; a `null` in a later frame means that nothing was said of it. */
   function addUsage(more: WireUsage | null | undefined): void {
     if (!more) return;
-    usage = { ...usage, ...Object.fromEntries(Object.entries(more).filter(([, value]) => !isNothing(value))) };
+    const sum: Record<string, unknown> = { ...usage };
+    for (const [name, value] of Object.entries(more)) if (!isNothing(value) && name !== "__proto__") sum[name] = value;
+    usage = sum as WireUsage;
     usageTold = false;
   }
 
@@ -316,7 +351,7 @@ export function createParser(sink: ParserSink): Parser<ParserInput> {
     sink.fail(new ToolError("provider_error", error.type ? `${error.type}: ${said}` : said, { cause: event }));
   }
 
-  return { push, end: tellUsage, thrown, native };
+  return { push, deltaOf, end: tellUsage, thrown, native };
 }
 
 /** The client throws an `APIError` with the whole event as its `error`. */

@@ -2,6 +2,7 @@ import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import { toolChunk } from "../../src/stream/chunk.ts";
 import type { FinishReason } from "../../src/stream/events.ts";
+import type { Delta } from "../../src/wire/index.ts";
 import type {
   CohereContent,
   CohereNative,
@@ -59,6 +60,31 @@ export function createParser(sink: ParserSink): Parser<WireEvent> {
     }
   }
 
+  /** The pieces of arguments and of text, which are most of a stream. */
+  function deltaOf({ type, delta }: WireEvent): Delta | undefined {
+    const message = delta?.message;
+    if (type === "tool-call-delta") return isOnlyArguments(message) ? argumentsDelta : undefined;
+    return type === "content-delta" && isOnlyText(message) ? textDelta : undefined;
+  }
+
+  const argumentsDelta: Delta = {
+    text: ["delta", "message", "tool_calls", "function", "arguments"],
+    index: ["index"],
+    push(piece, index) {
+      sink.tool(toolChunk(undefined, index, undefined, undefined, piece, false));
+      return true;
+    },
+  };
+
+  const textDelta: Delta = {
+    text: ["delta", "message", "content", "text"],
+    index: ["index"],
+    push(piece, index) {
+      onText(piece, index);
+      return true;
+    },
+  };
+
   function onPlan(message: WireMessage | null | undefined): void {
     const delta = message?.tool_plan ?? message?.toolPlan;
     if (typeof delta !== "string" || delta === "") return;
@@ -89,10 +115,13 @@ export function createParser(sink: ParserSink): Parser<WireEvent> {
       blockOf("thinking", index).text += thinking;
       sink.reasoning(thinking);
     }
-    if (typeof text === "string" && text !== "") {
-      blockOf("text", index).text += text;
-      sink.text(text);
-    }
+    if (typeof text === "string") onText(text, index);
+  }
+
+  function onText(text: string, index: number | undefined): void {
+    if (text === "") return;
+    blockOf("text", index).text += text;
+    sink.text(text);
   }
 
   function blockOf(type: "text" | "thinking", index: number | undefined) {
@@ -148,13 +177,48 @@ export function createParser(sink: ParserSink): Parser<WireEvent> {
     sink.fail(new ToolError("provider_error", errorText(event.error ?? event.message), { cause: event }));
   }
 
-  return {
-    push,
-    end() {},
-    get native(): CohereNative {
-      return { toolPlan, content: blocks.map(contentOf), citations };
-    },
-  };
+  function native(): CohereNative {
+    return { toolPlan, content: blocks.map(contentOf), citations };
+  }
+
+  return new CohereParser(push, deltaOf, native);
+}
+
+/** Its getter is on a prototype: in an object literal it is a new function, with a hidden class of its own, each time. */
+class CohereParser implements Parser<WireEvent> {
+  readonly push: (event: WireEvent) => void;
+  readonly deltaOf: (event: WireEvent) => Delta | undefined;
+  readonly #native: () => CohereNative;
+
+  constructor(
+    push: (event: WireEvent) => void,
+    deltaOf: (event: WireEvent) => Delta | undefined,
+    native: () => CohereNative,
+  ) {
+    this.push = push;
+    this.deltaOf = deltaOf;
+    this.#native = native;
+  }
+
+  end(): void {}
+
+  get native(): CohereNative {
+    return this.#native();
+  }
+}
+
+/** Whether nothing is said but more of one call's arguments. */
+function isOnlyArguments(message: WireMessage | null | undefined): boolean {
+  if (typeof message !== "object" || message === null) return false;
+  const { tool_calls: call } = message;
+  if (typeof call !== "object" || call === null || isList(call)) return false;
+  const { id, function: part } = call;
+  return !id && typeof part === "object" && part !== null && !part.name;
+}
+
+function isOnlyText(message: WireMessage | null | undefined): boolean {
+  const content = message?.content;
+  return typeof content === "object" && content !== null && !isList(content) && !content.thinking;
 }
 
 /** https://docs.cohere.com/v2/reference/chat#response.body.finish_reason; the last two are older words for others. */

@@ -2,6 +2,7 @@ import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import { toolChunk } from "../../src/stream/chunk.ts";
 import type { FinishReason } from "../../src/stream/events.ts";
+import type { Delta } from "../../src/wire/index.ts";
 import { failedGeneration } from "./failed-generation.ts";
 import { mergePart } from "./parts.ts";
 import type {
@@ -53,6 +54,33 @@ export class ChatParser implements Parser<WireEvent | string> {
       this.#event(event);
     }
   }
+
+  /** The pieces of arguments and of text, which are most of a stream. */
+  deltaOf(event: WireEvent | string): Delta | undefined {
+    const delta = onlyDelta(event, this.#choice);
+    if (delta === undefined || !this.#started) return undefined;
+    if (isOnlyText(delta)) return this.#textDelta;
+    return isOnlyArguments(delta) ? this.#argumentsDelta : undefined;
+  }
+
+  readonly #textDelta: Delta = {
+    text: ["choices", 0, "delta", "content"],
+    ignored: UNREAD,
+    push: (piece) => {
+      if (!this.#over && piece !== "") this.#content(piece, false);
+      return true;
+    },
+  };
+
+  readonly #argumentsDelta: Delta = {
+    text: ["choices", 0, "delta", "tool_calls", 0, "function", "arguments"],
+    index: ["choices", 0, "delta", "tool_calls", 0, "index"],
+    ignored: UNREAD,
+    push: (piece, index) => {
+      if (!this.#over && piece !== "") this.#call(index, undefined, undefined, piece, undefined, false);
+      return true;
+    },
+  };
 
   end(): void {
     this.#over = true;
@@ -256,6 +284,53 @@ export class ChatParser implements Parser<WireEvent | string> {
     }
     this.#sink.fail(new ToolError("provider_error", message, { cause: raw }));
   }
+}
+
+/** What differs between the chunks of some servers, and is not read after the first. */
+const UNREAD = [["id"], ["created"], ["obfuscation"]] as const;
+
+/** The delta of a chunk that holds nothing else. */
+function onlyDelta(event: unknown, index: number): WireMessage | undefined {
+  if (!isRecord(event)) return undefined;
+  const { choices, object, error, usage, x_groq } = event as WireEvent;
+  const isChunk = object !== "chat.completion" && object !== "error";
+  if (!isChunk || isSaid(error) || isSaid(usage) || isSaid(x_groq) || !Array.isArray(choices)) return undefined;
+  const [choice, ...others] = choices as readonly (WireChoice | null)[];
+  if (!isRecord(choice) || others.length > 0 || (choice.index ?? 0) !== index || !isRecord(choice.delta))
+    return undefined;
+  return isSaid(choice.finish_reason) || isSaid(choice.usage) || isSaid(choice.error) ? undefined : choice.delta;
+}
+
+function isOnlyText(message: WireMessage): boolean {
+  return typeof message.content === "string" && saysOnly(message, TEXT_FIELDS);
+}
+
+function isOnlyArguments(message: WireMessage): boolean {
+  const { tool_calls: calls } = message;
+  if (!Array.isArray(calls) || calls.length !== 1 || !saysOnly(message, CALL_FIELDS)) return false;
+  const [call] = calls as readonly (WireToolCall | null)[];
+  return (
+    isRecord(call) &&
+    saysOnly(call, ENTRY_FIELDS) &&
+    call.type !== "custom" &&
+    typeof call.index === "number" &&
+    isRecord(call.function) &&
+    saysOnly(call.function, ARGUMENTS_FIELDS)
+  );
+}
+
+const TEXT_FIELDS = new Set(["content", "role"]);
+const CALL_FIELDS = new Set(["tool_calls", "role"]);
+const ENTRY_FIELDS = new Set(["index", "type", "function"]);
+const ARGUMENTS_FIELDS = new Set(["arguments"]);
+
+/** Whether all fields but these are empty. */
+function saysOnly(record: object, fields: ReadonlySet<string>): boolean {
+  return Object.entries(record).every(([field, value]) => fields.has(field) || !isSaid(value));
+}
+
+function isSaid(value: unknown): boolean {
+  return value !== null && value !== undefined;
 }
 
 /** Labels that no server uses, so that these calls meet no other. */

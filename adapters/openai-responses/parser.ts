@@ -1,6 +1,7 @@
 import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import { toolChunk } from "../../src/stream/chunk.ts";
+import type { Delta } from "../../src/wire/index.ts";
 import { isHosted, providerCall } from "./hosted.ts";
 import type { NativeItem, NativeTurn, WireError, WireEvent, WireItem, WirePart, WireResponse } from "./wire.ts";
 
@@ -41,35 +42,63 @@ export function createParser(sink: ParserSink): Parser<unknown> {
   let refused = false;
   let reasoned = false;
 
-  return {
-    push(event) {
-      if (ended || typeof event !== "object" || event === null) return;
-      const { type } = event as WireEvent;
-      if (typeof type === "string") onEvent(type, event);
-      // A response that was not streamed.
-      else if ((event as WireResponse).object === "response") onEnd(event, "response.done");
-      // The body of an error answer, or a line of a server that has no event for it.
-      else if ((event as WireEvent).error) fail((event as WireEvent).error, null);
-    },
-    // A stream that ends before its terminal event was cut: nothing is known that is not said yet.
-    end() {},
-    thrown,
-    get native(): NativeTurn {
-      return {
-        items: items
-          .filter((item) => item.done || isCall(item.wire))
-          .toSorted(byOutput)
-          .map(nativeItem),
-      };
-    },
-  };
+  return new ResponsesParser(push, deltaOf, native);
+
+  function push(event: unknown): void {
+    if (ended || typeof event !== "object" || event === null) return;
+    const { type } = event as WireEvent;
+    if (typeof type === "string") onEvent(type, event);
+    // A response that was not streamed.
+    else if ((event as WireResponse).object === "response") onEnd(event, "response.done");
+    // The body of an error answer, or a line of a server that has no event for it.
+    else if ((event as WireEvent).error) fail((event as WireEvent).error, null);
+  }
+
+  /** The pieces of arguments and of text, which are most of a stream; an item that is not known takes the event itself. */
+  function deltaOf(event: unknown): Delta | undefined {
+    const { type, content_index: contentIndex } = event as WireEvent;
+    switch (type) {
+      case "response.function_call_arguments.delta":
+      case "response.custom_tool_call_input.delta":
+        return {
+          ...PLACES,
+          push(piece, index) {
+            const item = byIndex.get(index);
+            if (item === undefined) return ended;
+            if (!ended) onInput(item, piece);
+            return true;
+          },
+        };
+      case "response.output_text.delta":
+        return {
+          ...PLACES,
+          push(piece, index) {
+            const item = byIndex.get(index);
+            if (item === undefined) return ended;
+            if (!ended) onText(item, contentIndex, piece);
+            return true;
+          },
+        };
+      default:
+        return undefined;
+    }
+  }
+
+  function native(): NativeTurn {
+    return {
+      items: items
+        .filter((item) => item.done || isCall(item.wire))
+        .toSorted(byOutput)
+        .map(nativeItem),
+    };
+  }
 
   function onEvent(type: string, event: WireEvent): void {
     // The pieces first: they are most of the stream.
     switch (type) {
       case "response.function_call_arguments.delta":
       case "response.custom_tool_call_input.delta":
-        return onInput(type, event, event.delta);
+        return onInput(find(event) ?? open(event, { type: itemTypeOf(type) }), event.delta);
       case "response.output_text.delta":
         return onText(find(event) ?? open(event, { type: "message" }), event.content_index, event.delta);
       case "response.reasoning_text.delta":
@@ -179,9 +208,8 @@ export function createParser(sink: ParserSink): Parser<unknown> {
 
   // -- calls
 
-  function onInput(type: string, event: WireEvent, delta: unknown): void {
+  function onInput(item: Item, delta: unknown): void {
     if (typeof delta !== "string") return;
-    const item = find(event) ?? open(event, { type: itemTypeOf(type) });
     if (!isCall(item.wire) || item.done) return;
     item.sent += delta.length;
     sink.tool(toolChunk(0, item.key, undefined, undefined, delta));
@@ -328,6 +356,38 @@ export function createParser(sink: ParserSink): Parser<unknown> {
     // No index and no id: the item now open, if it is one of that kind.
     const last = items.at(-1);
     return last !== undefined && !last.done && (wire === undefined || isSame(last.wire, wire)) ? last : undefined;
+  }
+}
+
+/** Where the events of pieces have them, and what they count and pad with. */
+const PLACES = {
+  text: ["delta"],
+  index: ["output_index"],
+  ignored: [["sequence_number"], ["item_id"], ["obfuscation"]],
+} as const;
+
+/** Its getter is on a prototype: in an object literal it is a new function, with a hidden class of its own, each time. */
+class ResponsesParser implements Parser<unknown> {
+  readonly push: (event: unknown) => void;
+  readonly deltaOf: (event: unknown) => Delta | undefined;
+  readonly thrown = thrown;
+  readonly #native: () => NativeTurn;
+
+  constructor(
+    push: (event: unknown) => void,
+    deltaOf: (event: unknown) => Delta | undefined,
+    native: () => NativeTurn,
+  ) {
+    this.push = push;
+    this.deltaOf = deltaOf;
+    this.#native = native;
+  }
+
+  /** A stream that ends before its terminal event was cut: nothing is known that is not said yet. */
+  end(): void {}
+
+  get native(): NativeTurn {
+    return this.#native();
   }
 }
 

@@ -1,3 +1,5 @@
+import { GrowingText } from "./growing-text.ts";
+
 /** What is known of a text that is still arriving. */
 export type JsonState =
   /** Nothing but white space so far. */
@@ -71,9 +73,6 @@ const E = 6;
 const E_SIGN = 7;
 const EXPONENT = 8;
 
-/** Pieces of a string are made one when they add up to this many characters: a rope of few, flat, large leaves. */
-const BLOCK = 4096;
-
 /** Returned by the readers when the rest of the text is not to be read. */
 const STOP = Infinity;
 
@@ -112,10 +111,9 @@ export function createJsonParser({ maxDepth = 128 }: { maxDepth?: number } = {})
   const keys: (string | number)[] = [0];
   let container: Container = holder;
   let inArray = true;
+  let isInherited = false; // the key last read: see `set`
 
-  // The string or number being read: `head`, made of full blocks, then the open `block`.
-  let head = "";
-  let block = "";
+  const string = new GrowingText(); // the string or number being read
   let isKey = false;
   let escape = 0; // 1 after a backslash, 2 to 5 while 0 to 3 digits of \uXXXX have been read
   let unit = 0;
@@ -225,7 +223,7 @@ export function createJsonParser({ maxDepth = 128 }: { maxDepth?: number } = {})
       state = "too_deep";
       return STOP;
     }
-    put(container, keys[keys.length - 1]!, opened);
+    set(opened);
     placed();
     stack.push(opened);
     keys.push(0);
@@ -253,9 +251,16 @@ export function createJsonParser({ maxDepth = 128 }: { maxDepth?: number } = {})
     mode = stack.length === 1 ? DONE : NEXT;
   }
 
+  /** Puts a value at the current place. The name is looked up once a key: a string that grows is put there again and again. */
+  function set(value: unknown): void {
+    const key = keys[keys.length - 1]!;
+    if (!inArray && isInherited) put(container, key, value);
+    else (container as Record<string | number, unknown>)[key] = value;
+  }
+
   /** A value with nothing to come. */
   function finished(value: unknown): void {
-    put(container, keys[keys.length - 1]!, value);
+    set(value);
     placed();
     afterValue();
   }
@@ -267,23 +272,33 @@ export function createJsonParser({ maxDepth = 128 }: { maxDepth?: number } = {})
       at = readEscape(text, at);
       if (at >= text.length) return at;
     }
+    let run = ""; // of this text, unescaped
     let from = at;
-    while (at < text.length) {
+    for (; at < text.length; at++) {
       const code = text.charCodeAt(at);
-      if (code >= 0x20 && code !== 0x22 /* " */ && code !== 0x5c /* \ */) {
-        at++;
+      if (code >= 0x20 && code !== 0x22 /* " */ && code !== 0x5c /* \ */) continue;
+      if (from < at) run = run === "" ? text.slice(from, at) : run + text.slice(from, at);
+      const char = code === 0x5c ? unescaped(text.charCodeAt(at + 1)) : "";
+      if (char !== "") {
+        run += char;
+        from = ++at + 1;
         continue;
       }
-      appendRun(text, from, at);
+      appendRun(run, from < at ? text.charCodeAt(at - 1) : 0);
       if (code < 0x20) return fail();
       if (code === 0x22) {
         closeString();
         return at + 1;
       }
+      // An escape that is cut, or \u, or none.
+      run = "";
       escape = 1;
-      at = from = readEscape(text, at + 1);
+      from = at = readEscape(text, at + 1);
+      at--;
     }
-    if (at === text.length) appendRun(text, from, at);
+    if (at !== text.length) return at;
+    if (from < at) appendRun(run === "" ? text.slice(from) : run + text.slice(from), text.charCodeAt(at - 1));
+    else appendRun(run, 0);
     return at;
   }
 
@@ -315,14 +330,12 @@ export function createJsonParser({ maxDepth = 128 }: { maxDepth?: number } = {})
     return at;
   }
 
-  function appendRun(text: string, from: number, to: number): void {
-    if (from === to) return;
-    if (!isHighSurrogate(text.charCodeAt(to - 1))) {
-      append(text.slice(from, to));
-      return;
-    }
-    if (from < to - 1) append(text.slice(from, to - 1));
-    hold(text.charAt(to - 1));
+  /** @param last unit of the run, told since to look it up would make the string flat; 0 where it was an escape */
+  function appendRun(run: string, last: number): void {
+    if (run === "") return;
+    if (!isHighSurrogate(last)) return append(run);
+    if (run.length > 1) append(run.slice(0, -1));
+    hold(text1(last));
   }
 
   /** Keeps a high surrogate out of sight until the next character, its other half perhaps, is there. */
@@ -336,25 +349,16 @@ export function createJsonParser({ maxDepth = 128 }: { maxDepth?: number } = {})
       text = held + text;
       held = "";
     }
-    block += text;
+    string.append(text);
     stale = true;
     if (stringKnown) grown += text;
-    if (block.length >= BLOCK) pack();
-  }
-
-  function pack(): void {
-    // V8 makes a string flat when a character of it is touched, and the optimizer drops a touch that nobody needs;
-    // `unit` is free when no escape is being read.
-    unit = block.charCodeAt(0);
-    head += block;
-    block = "";
   }
 
   /** All of the string or number that was read; there is none being read after that. */
   function take(): string {
     if (held !== "") append("");
-    const whole = head + block;
-    head = block = "";
+    const whole = string.text;
+    string.clear();
     return whole;
   }
 
@@ -362,10 +366,11 @@ export function createJsonParser({ maxDepth = 128 }: { maxDepth?: number } = {})
     const text = take();
     if (isKey) {
       keys[keys.length - 1] = text;
+      isInherited = text in Object.prototype;
       mode = COLON;
       return;
     }
-    put(container, keys[keys.length - 1]!, text);
+    set(text);
     if (stringKnown) {
       log.push({ path: keys.slice(1), append: grown, done: true });
       stringKnown = false;
@@ -378,7 +383,7 @@ export function createJsonParser({ maxDepth = 128 }: { maxDepth?: number } = {})
   /** Writes the growing string into its container. */
   function show(): void {
     if (mode !== STRING || isKey || !stale) return;
-    put(container, keys[keys.length - 1]!, head + block);
+    set(string.text);
     stale = false;
   }
 

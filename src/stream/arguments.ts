@@ -2,6 +2,7 @@ import type { ToolErrorCode } from "../errors.ts";
 import {
   createJsonParser,
   exceedsDepth,
+  GrowingText,
   parseJson,
   repairJson,
   type JsonChange,
@@ -36,13 +37,15 @@ export class Arguments {
   failure: Extract<ArgumentsOutcome, { ok: false }> | undefined;
 
   readonly #limits: Limits;
-  #parts: string[] = [];
+  readonly #text = new GrowingText();
   #length = 0;
-  /** Last character that is not white space; `parts` may be a long list, so it is not looked up there. */
+  /** Last character that is not white space; the text may be in many pieces, so it is not looked up there. */
   #lastChar = 0;
   #parser: JsonParser | undefined;
-  /** How many of `parts` the parser has seen. */
-  #fed = 0;
+  /** What the parser, if there is one, has not seen. */
+  #unfed = "";
+  /** Whether somebody holds the parser's live value, and might write to it. */
+  #isSeen = false;
   /** The last delta, when it began with everything that came before it: perhaps the stream is cumulative. */
   #snapshot: string | undefined;
   #cumulative = false;
@@ -69,31 +72,23 @@ export class Arguments {
 
   /** The text as it came; the compact JSON of arguments that came as values. */
   get text(): string {
-    if (this.#hasValue) return JSON.stringify(this.#value);
-    const parts = this.#parts;
-    if (parts.length > 1) {
-      // A rest that the parser has not seen is fed first, so that one joined part is a seen part.
-      if (this.#parser !== undefined) this.#feed();
-      // A few are added, which copies nothing: free text is read in this way after each delta.
-      let text = parts[0]!;
-      if (parts.length > 8) text = parts.join("");
-      else for (let i = 1; i < parts.length; i++) text += parts[i]!;
-      this.#parts = [text];
-      this.#fed = this.#parser === undefined ? 0 : 1;
-    }
-    return this.#parts[0] ?? "";
+    return this.#hasValue ? JSON.stringify(this.#value) : this.#text.text;
   }
 
   /** The live partial input: a preview. Reading it costs time in proportion to what is new. */
   get partial(): unknown {
     if (this.#hasValue) return this.#value;
     if (this.custom) return this.text;
+    this.#isSeen = true;
     return this.#feed().value;
   }
 
   /** What has changed in the partial input since this was last asked. */
   changes(): JsonChange[] {
-    if (!this.#hasValue && !this.custom) return this.#feed().changes();
+    if (!this.#hasValue && !this.custom) {
+      this.#isSeen = true; // what is closed is shared
+      return this.#feed().changes();
+    }
     const changes = this.#valueChanges;
     this.#valueChanges = [];
     if (changes !== undefined) return changes;
@@ -217,6 +212,8 @@ export class Arguments {
     const { text } = this;
     if (this.custom) return { ok: true, value: text };
     if (this.#lastChar === 0) return this.#empty(text);
+    const read = this.#takeRead();
+    if (read !== undefined) return exactly(read, text);
     // A text no longer than the limit cannot nest deeper than it.
     if (text.length > this.#limits.maxDepth && exceedsDepth(text, this.#limits.maxDepth)) {
       this.#tooDeep();
@@ -234,8 +231,21 @@ export class Arguments {
     this.#hasValue = true;
     this.#value = value;
     this.#valueChanges = undefined;
-    this.#parts = [];
+    this.#text.clear();
     this.#parser = undefined;
+  }
+
+  /**
+   * The arguments as the incremental parser has read them, if it did, and nobody has its value: then there is no need to
+   * parse the text again. The parser is given up, so that what is done to this value is not seen in `partial`.
+   */
+  #takeRead(): unknown {
+    if (this.#parser === undefined || this.#isSeen || this.#feed().state !== "closed") return undefined;
+    const { value } = this.#parser;
+    // Anything but an object takes the long way.
+    if (typeof value !== "object" || value === null) return undefined;
+    this.#parser = undefined;
+    return value;
   }
 
   /** A copy of a value that came as one, so that what is done to it here is not done to the event it came in. */
@@ -273,25 +283,31 @@ export class Arguments {
   #push(delta: string): void {
     this.#length += delta.length;
     if (this.#length > this.#limits.maxArgumentsLength) return this.#tooLong();
-    this.#parts.push(delta);
+    this.#text.append(delta);
+    if (this.#parser !== undefined) this.#unfed += delta;
     if (this.custom) this.#valueChanges?.push({ path: [], append: delta, done: false });
     this.#lastChar = lastCharOf(delta) || this.#lastChar;
   }
 
   #feed(): JsonParser {
-    this.#parser ??= createJsonParser({ maxDepth: this.#limits.maxDepth });
-    for (; this.#fed < this.#parts.length; this.#fed++) this.#parser.feed(this.#parts[this.#fed]!);
+    if (this.#parser === undefined) {
+      this.#parser = createJsonParser({ maxDepth: this.#limits.maxDepth });
+      this.#parser.feed(this.#text.text);
+    } else if (this.#unfed !== "") {
+      this.#parser.feed(this.#unfed);
+      this.#unfed = "";
+    }
     return this.#parser;
   }
 
   /** Begins again with this text. */
   #replace(text: string): void {
     const asked = this.#parser;
-    this.#parts = [];
+    this.#text.clear();
     this.#length = 0;
     this.#lastChar = 0;
-    this.#fed = 0;
     this.#parser = undefined;
+    this.#unfed = "";
     this.#push(text);
     // Who follows the changes gets a new root as the next one.
     if (asked !== undefined) this.#feed();
@@ -402,8 +418,8 @@ export class Arguments {
       message: `are longer than ${maxArgumentsLength} characters (limits.maxArgumentsLength)`,
     };
     // The text is given up; who has looked at the partial input keeps what it has seen.
-    this.#parts = [];
-    this.#fed = 0;
+    this.#text.clear();
+    this.#unfed = "";
   }
 
   #tooDeep(): void {

@@ -22,7 +22,7 @@ export class TurnReader {
   /** The provider said that nothing more will come. */
   isTerminated = false;
   readonly #buffer: ToolBuffer;
-  #events: StreamEvent[] = [];
+  #events: StreamEvent[] = NONE;
   /** Complete calls that wait for the end of the turn, and unknown names, which may turn out to be the provider's own. */
   #held: (ToolUse | ToolCallError)[] = [];
   #hasEnded = false;
@@ -48,8 +48,14 @@ export class TurnReader {
   /** The events since this was last asked. */
   take(): StreamEvent[] {
     const events = this.#events;
-    this.#events = [];
+    this.#events = NONE;
     return events;
+  }
+
+  /** A list of one is made with its event in it: to push into an empty one makes room for many. */
+  #say(event: StreamEvent): void {
+    if (this.#events.length === 0) this.#events = [event];
+    else this.#events.push(event);
   }
 
   // What a parser says: the methods of ParserSink
@@ -59,25 +65,25 @@ export class TurnReader {
     const isFirst = turn.responseId === undefined && turn.model === undefined;
     turn.responseId = responseId ?? turn.responseId;
     turn.model = model ?? turn.model;
-    if (isFirst) this.#events.push({ type: "start", responseId, model });
+    if (isFirst) this.#say({ type: "start", responseId, model });
   }
 
   text(delta: string): void {
     if (delta === "" || this.turn.error !== undefined) return;
     this.turn.text += delta;
-    this.#events.push({ type: "text-delta", delta });
+    this.#say({ type: "text-delta", delta });
   }
 
   reasoning(delta: string): void {
     if (delta === "" || this.turn.error !== undefined) return;
     this.turn.reasoning += delta;
-    this.#events.push({ type: "reasoning-delta", delta });
+    this.#say({ type: "reasoning-delta", delta });
   }
 
   refusal(delta: string): void {
     if (delta === "" || this.turn.error !== undefined) return;
     this.turn.refusal += delta;
-    this.#events.push({ type: "refusal-delta", delta });
+    this.#say({ type: "refusal-delta", delta });
   }
 
   tool(chunk: ToolChunk): void {
@@ -95,12 +101,12 @@ export class TurnReader {
 
   providerTool(call: ProviderToolCall): void {
     this.turn.noteProviderCall(call);
-    this.#events.push({ type: "provider-tool", call });
+    this.#say({ type: "provider-tool", call });
   }
 
   usage(usage: Usage): void {
     this.turn.usage = usage;
-    this.#events.push({ type: "usage", usage });
+    this.#say({ type: "usage", usage });
   }
 
   finish(reason: FinishReason, providerReason: string | null, message?: string): void {
@@ -136,15 +142,15 @@ export class TurnReader {
     const isCleanEnd = turn.error === undefined && isClean(turn.finishReason);
     const outcomes = [...this.#held, ...rest].toSorted((a, b) => positionOf(a) - positionOf(b));
     for (const outcome of outcomes) {
-      if (outcome instanceof ToolCallError) this.#events.push({ type: "tool-error", error: outcome });
+      if (outcome instanceof ToolCallError) this.#say({ type: "tool-error", error: outcome });
       else if (isCleanEnd || outcome.tool.eager) this.#releaseUse(outcome);
       else this.#withhold(outcome);
     }
     this.#held = [];
-    if (turn.error !== undefined) this.#events.push({ type: "error", error: turn.error, turn });
+    if (turn.error !== undefined) this.#say({ type: "error", error: turn.error, turn });
     else {
       const { finishReason: reason, providerFinishReason: providerReason, finishMessage: message } = turn;
-      this.#events.push({ type: "finish", reason, providerReason, message, turn });
+      this.#say({ type: "finish", reason, providerReason, message, turn });
     }
   }
 
@@ -155,12 +161,12 @@ export class TurnReader {
     const hasValues = chunk.argsKvPatch !== undefined || chunk.argsPathPatch !== undefined;
     if (!state.isAnnounced) {
       state.isAnnounced = true;
-      this.#events.push({ type: "tool-input-start", call });
+      this.#say({ type: "tool-input-start", call });
       // What came before the name is told with it.
       const delta = state.args.isValue ? "" : call.argsText;
-      if (delta !== "" || state.args.isValue) this.#events.push({ type: "tool-input-delta", call, delta });
+      if (delta !== "" || state.args.isValue) this.#say({ type: "tool-input-delta", call, delta });
     } else if (added !== "" || hasValues) {
-      this.#events.push({ type: "tool-input-delta", call, delta: added });
+      this.#say({ type: "tool-input-delta", call, delta: added });
     }
   }
 
@@ -184,14 +190,14 @@ export class TurnReader {
     this.#held = this.#held.filter((held) => held.invocationId !== outcome.invocationId);
     if (outcome instanceof ToolCallError) {
       if (outcome.code === "unknown_tool") this.#held.push(outcome);
-      else this.#events.push({ type: "tool-error", error: outcome });
+      else this.#say({ type: "tool-error", error: outcome });
     } else if (outcome.tool.eager) this.#releaseUse(outcome);
     else this.#held.push(outcome);
   }
 
   #releaseUse(use: ToolUse): void {
     stateOf(this.#buffer.call(use.invocationId)!).isReleased = true;
-    this.#events.push({ type: "tool-use", use });
+    this.#say({ type: "tool-use", use });
   }
 
   /** A turn that was cut, failed or refused releases no write; the model hears of it. */
@@ -202,7 +208,7 @@ export class TurnReader {
       use,
     );
     stateOf(this.#buffer.call(use.invocationId)!).outcome = error;
-    this.#events.push({ type: "tool-error", error });
+    this.#say({ type: "tool-error", error });
   }
 
   /** For the model: what the network said is none of its business, and may hold addresses. */
@@ -230,6 +236,9 @@ export class TurnReader {
     });
   }
 }
+
+/** Never written to. */
+const NONE: StreamEvent[] = [];
 
 /** The turn while it is read. */
 export class TurnState implements Turn {

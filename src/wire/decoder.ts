@@ -1,5 +1,6 @@
 import { parseJson } from "../json/parse.ts";
 import type { ToolError } from "../errors.ts";
+import type { Delta } from "./delta.ts";
 import { noEventsError, notJsonError } from "./errors.ts";
 import { createJsonValues } from "./json-values.ts";
 import { createLines } from "./lines.ts";
@@ -11,6 +12,10 @@ import { concat } from "./utf8.ts";
 export interface DecoderOptions {
   /** One event, parsed. The `[DONE]` that ends some streams comes as the string `"[DONE]"`. */
   onEvent(value: unknown): void;
+  /** An event of which it is known that it is nothing but such a piece; if the answer is false, it comes to `onEvent`. */
+  onDelta?(delta: Delta, text: string, index: number): boolean;
+  /** What an event is a piece of, if it is one: with it, those like it come to `onDelta`. */
+  deltaOf?: ((event: unknown) => Delta | undefined) | undefined;
   /** `invalid_event` or `event_too_large`: the last thing that is said. */
   onError(error: ToolError): void;
   /** The largest event, and with it the largest buffer. Default 32 MiB. */
@@ -27,7 +32,11 @@ export interface Decoder {
   readonly format: "sse" | "json" | undefined;
 }
 
+const NOTHING = new Uint8Array(0);
 const BOM = [0xef, 0xbb, 0xbf];
+const LF = 10;
+/** Longer than any event that there is a template of. */
+const NEAR = 8192;
 const JSON_STARTS = [0x7b, 0x5b, 0x22]; // { [ "
 
 /**
@@ -41,10 +50,10 @@ const JSON_STARTS = [0x7b, 0x5b, 0x22]; // { [ "
  * decoder.end();
  */
 export function createDecoder(options: DecoderOptions): Decoder {
-  const { onEvent, onError, maxEventBytes = 32 * 1024 * 1024 } = options;
+  const { onEvent, onDelta, onError, deltaOf, maxEventBytes = 32 * 1024 * 1024 } = options;
   if (!(maxEventBytes > 0)) throw new TypeError(`maxEventBytes has to be a positive number, not ${maxEventBytes}`);
   let body: { feed(bytes: Uint8Array): void; end(): void } | undefined;
-  let start = new Uint8Array(0); // bytes that may turn out to be a byte order mark
+  let start: Uint8Array = NOTHING; // bytes that may turn out to be a byte order mark
   let bomPassed = false;
   let offset = 0; // of what has been passed over before the first event
   let failed = false;
@@ -62,6 +71,7 @@ export function createDecoder(options: DecoderOptions): Decoder {
 
   /** Without the byte order mark; `undefined` while there may be one. */
   function afterByteOrderMark(bytes: Uint8Array): Uint8Array | undefined {
+    if (start.length === 0 && bytes[0] !== BOM[0]) bomPassed = true;
     if (bomPassed) return bytes;
     const known = start.length === 0 ? bytes : concat(start, bytes);
     const isBom = BOM.every((byte, i) => i >= known.length || known[i] === byte);
@@ -90,19 +100,12 @@ export function createDecoder(options: DecoderOptions): Decoder {
 
   function openSse(): { feed(bytes: Uint8Array): void; end(): void } {
     const stray = createStrayErrors(onValue);
-    const templates = createTemplates();
+    const templates = createTemplates(onDelta === undefined ? undefined : deltaOf);
     const sse = createSse({
       onData(data, cut, head) {
         stray.passed();
         const value = onData(data, cut);
         if (head !== undefined) templates.learn(head, data, value);
-      },
-      takeKnown(text, at) {
-        const next = failed ? -1 : templates.match(text, at);
-        if (next === -1) return -1;
-        stray.passed();
-        onEvent(templates.value);
-        return next;
       },
       onStray: stray.line,
       onError: fail,
@@ -115,8 +118,31 @@ export function createDecoder(options: DecoderOptions): Decoder {
       maxLineBytes: maxEventBytes,
       offset,
     });
+
+    /** Event by event, so that after one that no template knows the next one may be known. */
+    function feedEvents(bytes: Uint8Array): void {
+      for (let at = 0; at < bytes.length && !failed;) {
+        const next = lines.isIdle && sse.isIdle ? templates.match(bytes, at) : -1;
+        if (next !== -1 && next - at <= maxEventBytes && takeKnown()) {
+          lines.skip(next - at);
+          stray.passed();
+          at = next;
+        } else {
+          const to = templates.isHopeless ? bytes.length : afterBlankLine(bytes, at);
+          lines.feed(at === 0 && to === bytes.length ? bytes : bytes.subarray(at, to));
+          at = to;
+        }
+      }
+    }
+
+    function takeKnown(): boolean {
+      if (templates.delta !== undefined) return onDelta!(templates.delta, templates.text, templates.index);
+      onEvent(templates.value);
+      return true;
+    }
+
     return {
-      feed: lines.feed,
+      feed: feedEvents,
       end() {
         lines.end();
         if (failed) return;
@@ -129,6 +155,7 @@ export function createDecoder(options: DecoderOptions): Decoder {
   /** @returns the value of the data, if it is JSON */
   function onData(data: string, cut: boolean): unknown {
     if (failed) return undefined;
+    if (data === "[DONE]") return onUnusualData(data, cut, undefined); // no need to throw for it
     let value: unknown;
     try {
       value = parseJson(data);
@@ -198,6 +225,15 @@ export function createDecoder(options: DecoderOptions): Decoder {
   }
 
   return decoder;
+}
+
+/** Behind the next blank line; at the end of the bytes, if it is not near: what follows an event that long is as long. */
+function afterBlankLine(bytes: Uint8Array, from: number): number {
+  const near = bytes.length - from <= NEAR ? bytes : bytes.subarray(0, from + NEAR);
+  for (let at = near.indexOf(LF, from); at !== -1; at = near.indexOf(LF, at + 1)) {
+    if (near[at + 1] === LF) return at + 2;
+  }
+  return bytes.length;
 }
 
 /** The parser's complaint without the quotation that it adds: the message has its own. */

@@ -17,6 +17,15 @@ export interface LinesOptions {
   readonly offset: number;
 }
 
+export interface Lines {
+  feed(bytes: Uint8Array): void;
+  /** So many bytes, whole lines of text, were read by somebody else: only where `isIdle`. */
+  skip(bytes: number): void;
+  end(): void;
+  /** All that was fed has been handed on. */
+  readonly isIdle: boolean;
+}
+
 /**
  * Bytes to text in whole lines. Each byte is decoded once, and no line is copied that lies whole inside its chunk:
  *
@@ -25,21 +34,31 @@ export interface LinesOptions {
  *         kept + first     handed on in one text  kept
  * ```
  */
-export function createLines(options: LinesOptions): { feed(bytes: Uint8Array): void; end(): void } {
+export function createLines(options: LinesOptions): Lines {
   const { onLines, onTail, onError, maxLineBytes, offset } = options;
   const utf8 = createUtf8Stream();
   let kept: string[] = []; // the open line: joined once, when it ends
   let keptBytes = 0;
+  let skipped = 0; // bytes
   let failed = false;
+  // A field, not a getter: see the end of src/json/parser.ts.
+  const lines = { feed, skip, end: finish, isIdle: true };
 
   function feed(bytes: Uint8Array): void {
     if (failed) return;
     const text = utf8.decode(bytes);
     split(text, utf8.decodedBytes);
-    if (utf8.invalidAt !== -1) fail(invalidUtf8Error(offset + utf8.invalidAt));
+    lines.isIdle = kept.length === 0 && utf8.isWhole;
+    if (utf8.invalidAt !== -1) fail(invalidUtf8Error(offset + skipped + utf8.invalidAt));
+  }
+
+  function skip(bytes: number): void {
+    skipped += bytes;
   }
 
   function split(text: string, bytes: number): void {
+    // As most servers send it: whole events, one or more, in one piece.
+    if (kept.length === 0 && text.charCodeAt(text.length - 1) === LF) return handOn(text);
     // Two searches that cost next to nothing, before the slower one from the end: most of a long line has no end in it.
     const lf = text.indexOf("\n");
     const cr = text.indexOf("\r");
@@ -74,12 +93,12 @@ export function createLines(options: LinesOptions): { feed(bytes: Uint8Array): v
     onLines(line);
   }
 
-  function handOn(lines: string): void {
-    if (3 * lines.length <= maxLineBytes) return onLines(lines);
+  function handOn(text: string): void {
+    if (3 * text.length <= maxLineBytes) return onLines(text);
     // so many that one of them may be too large: what comes before that one still counts
-    for (let at = 0; at < lines.length;) {
-      const end = afterFirstLineEnd(lines, at);
-      const line = lines.slice(at, end);
+    for (let at = 0; at < text.length;) {
+      const end = afterFirstLineEnd(text, at);
+      const line = text.slice(at, end);
       if (isTooLarge(line, maxLineBytes)) return fail(tooLargeError(maxLineBytes));
       onLines(line);
       at = end;
@@ -89,7 +108,7 @@ export function createLines(options: LinesOptions): { feed(bytes: Uint8Array): v
   function finish(): void {
     if (failed) return;
     utf8.end();
-    if (utf8.invalidAt !== -1) return fail(invalidUtf8Error(offset + utf8.invalidAt));
+    if (utf8.invalidAt !== -1) return fail(invalidUtf8Error(offset + skipped + utf8.invalidAt));
     onTail(kept.join(""));
   }
 
@@ -100,7 +119,7 @@ export function createLines(options: LinesOptions): { feed(bytes: Uint8Array): v
     onError(error);
   }
 
-  return { feed, end: finish };
+  return lines;
 }
 
 /** Whether a line, its end not counted, has more bytes. */

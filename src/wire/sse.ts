@@ -15,11 +15,6 @@ export interface SseOptions {
   onError(error: ToolError): void;
   /** Of one event with several data lines, in characters; a single line is bounded where lines are made. */
   readonly maxEventLength: number;
-  /**
-   * Asked where an event may begin: takes the event if it knows it, and says where the next one begins; -1 otherwise.
-   * It may take only what `head`, data and a blank line make.
-   */
-  takeKnown?(text: string, at: number): number;
 }
 
 const LF = 10;
@@ -32,10 +27,14 @@ const IGNORED = new Set(["event", "id", "retry"]);
 
 /**
  * Server-Sent Events (https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation), from
- * whole lines: `push(text)` takes what ends in a line end, `end(tail)` the rest.
+ * whole lines: `push(text)` takes what ends in a line end, `end(tail)` the rest. `isIdle` between two events.
  */
-export function createSse(options: SseOptions): { push(text: string): void; end(tail: string): void } {
-  const { onData, onStray, onError, maxEventLength, takeKnown } = options;
+export function createSse(options: SseOptions): {
+  push(text: string): void;
+  end(tail: string): void;
+  readonly isIdle: boolean;
+} {
+  const { onData, onStray, onError, maxEventLength } = options;
   let data = "";
   let dataLines = 0; // of the open event
   let isFresh = true; // no line of the next event was seen
@@ -43,6 +42,8 @@ export function createSse(options: SseOptions): { push(text: string): void; end(
   let hasStray = false; // in the open event
   let ending = false;
   let failed = false;
+  // A field, not a getter: see the end of src/json/parser.ts.
+  const sse = { push, end, isIdle: true };
 
   function push(text: string): void {
     let at = 0;
@@ -60,11 +61,6 @@ export function createSse(options: SseOptions): { push(text: string): void; end(
     while (at < text.length && !failed) {
       if (isFresh) {
         start = at;
-        const next = cr === -1 && takeKnown !== undefined ? takeKnown(text, at) : -1;
-        if (next !== -1) {
-          at = next;
-          continue;
-        }
         isFresh = false;
       }
       if (lf < at && lf !== -1) lf = text.indexOf("\n", at);
@@ -93,6 +89,7 @@ export function createSse(options: SseOptions): { push(text: string): void; end(
       else if (text.charCodeAt(at) === LF) at++;
       cr = text.indexOf("\r", at);
     }
+    sse.isIdle = isFresh && !isAfterCr;
   }
 
   function addData(line: string): void {
@@ -109,13 +106,12 @@ export function createSse(options: SseOptions): { push(text: string): void; end(
     onStray(line, ending);
   }
 
-  return {
-    push,
-    end(tail) {
-      ending = true;
-      push(`${tail}\n\n`);
-    },
-  };
+  function end(tail: string): void {
+    ending = true;
+    push(`${tail}\n\n`);
+  }
+
+  return sse;
 }
 
 /** Whether the line from `at` to `to` is one of the field `data`. */

@@ -59,6 +59,8 @@ export interface Utf8Stream {
   decode(bytes: Uint8Array): string;
   /** How many bytes the text of the last `decode()` had. */
   readonly decodedBytes: number;
+  /** No character is cut at the end of what came. */
+  readonly isWhole: boolean;
   /** No more bytes: a character that is cut stays out, but it has to be the start of one. */
   end(): void;
   /** Position of the byte that is not UTF-8, counted from the first byte of all; -1 as long as there is none. */
@@ -73,12 +75,13 @@ export function createUtf8Stream(): Utf8Stream {
   let cut: Uint8Array = EMPTY; // the bytes of a character that is not whole
   let offset = 0; // of the first byte that is not decoded
   // Fields, not getters: see the end of src/json/parser.ts.
-  const stream = { decode, end, decodedBytes: 0, invalidAt: -1 };
+  const stream = { decode, end, decodedBytes: 0, isWhole: true, invalidAt: -1 };
 
   function decode(piece: Uint8Array): string {
     const bytes = cut.length === 0 ? piece : concat(cut, piece);
     const length = bytes.length - cutCharacterLength(bytes);
-    cut = length === bytes.length ? EMPTY : bytes.slice(length);
+    stream.isWhole = length === bytes.length;
+    cut = stream.isWhole ? EMPTY : bytes.slice(length);
     const text = decodeUtf8(length === bytes.length ? bytes : bytes.subarray(0, length));
     if (text === undefined) return valid(bytes);
     offset += length;

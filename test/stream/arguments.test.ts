@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Arguments, type ArgumentsOutcome } from "../../src/stream/arguments.ts";
@@ -399,6 +400,46 @@ describe("changes()", () => {
 });
 
 describe("text in pieces of any size", () => {
+  it("comes to the same, whoever has looked at it on the way", () => {
+    const object = fc.dictionary(
+      fc.oneof(fc.string(), fc.constantFrom("__proto__", "1", "constructor")),
+      fc.jsonValue(),
+    );
+    const looks = fc.array(fc.constantFrom("nothing", "isClosed", "partial", "changes"), { minLength: 1 });
+    fc.assert(
+      fc.property(object, fc.integer({ min: 1, max: 9 }), looks, (value, size, list) => {
+        const text = JSON.stringify(value, null, size % 3);
+        const args = read([]);
+        for (let at = 0, n = 0; at < text.length; at += size, n++) {
+          args.append(text.slice(at, at + size));
+          const look = list[n % list.length]!;
+          if (look === "isClosed") void args.isClosed;
+          else if (look === "partial") void args.partial;
+          else if (look === "changes") args.changes();
+        }
+        const parsed = read([text]).finish("off");
+        const looked = args.finish("off");
+        // Not toStrictEqual(), which takes a property "constructor" for the class.
+        expect(isDeepStrictEqual(looked, parsed)).toBe(true);
+        if (parsed.ok && looked.ok) {
+          expect(isDeepStrictEqual(looked.value, JSON.parse(text))).toBe(true);
+          expect(JSON.stringify(looked.value)).toBe(JSON.stringify(JSON.parse(text)));
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it.each([false, true])("is another object than the live input (looked at before: %s)", (before) => {
+    const args = read(['{"a":{"b":1}', "}"]);
+    expect(args.isClosed).toBe(true);
+    if (before) (args.partial as { a: { b: number } }).a.b = 2;
+    const { value } = args.finish("off") as { value: { a: { b: number } } };
+    expect(value).toEqual({ a: { b: 1 } });
+    value.a.b = 3;
+    expect(args.partial).toEqual({ a: { b: before ? 2 : 1 } });
+  });
+
   it("is what JSON.parse makes of it, and is truncated at every other place", () => {
     fc.assert(
       fc.property(

@@ -171,7 +171,7 @@ describe("an event that is like one before it", () => {
       const at = frame.indexOf("data: ") + 6;
       const data = frame.slice(at).trimEnd();
       if (data === "[DONE]") continue;
-      if (templates.match(frame, 0) === frame.length) {
+      if (templates.match(chunk, 0) === chunk.length) {
         known++;
         expect(templates.value).toEqual(JSON.parse(data));
       } else templates.learn(frame.slice(0, at), data, JSON.parse(data));
