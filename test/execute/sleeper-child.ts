@@ -1,26 +1,23 @@
 /**
- * One call in a process of its own: prints `in handler`, waits in its handler until the file GO is there, and prints what
- * came of it.
+ * One call in a process of its own: prints `in handler`, and what came of it. With `sleep` it stops in its handler (SIGSTOP)
+ * until somebody wakes it (SIGCONT).
  *
- *     node test/execute/sleeper-child.ts DATABASE GO EFFECT NAME
+ *     node test/execute/sleeper-child.ts DATABASE EFFECT NAME [sleep]
  */
-import { existsSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
 import { defineTool, jsonSchema, type Effect } from "../../src/index.ts";
 import { ToolExecutor } from "../../src/execute/index.ts";
 import { sqliteStore } from "../../src/store/sqlite.ts";
 
-const [database, go, effect, name] = process.argv.slice(2) as [string, string, Effect, string];
+const [database, effect, name, sleep] = process.argv.slice(2) as [string, Effect, string, string?];
 
 const tool = defineTool({
   name: "act",
   inputSchema: jsonSchema({ type: "object" }),
   effect,
   execute: async () => {
-    // Who is stopped within a write holds the lock of the database: all that was begun with the handler is written first.
-    await sleep(200);
     console.log("in handler");
-    while (!existsSync(go)) await sleep(10);
+    // By itself: no write to the database is under way here, so that it sleeps without holding the lock.
+    if (sleep === "sleep") process.kill(process.pid, "SIGSTOP");
     return name;
   },
 });

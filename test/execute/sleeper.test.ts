@@ -3,7 +3,7 @@
  * (reliability G10; a job that is processed twice when the event loop blocks past the lock: bullmq 3183, 439).
  */
 import { spawn, type ChildProcess } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -18,13 +18,9 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-function start(
-  effect: string,
-  name: string,
-  go: string,
-): { child: ChildProcess; lines: string[]; ended: Promise<any> } {
+function start(effect: string, ...rest: string[]): { child: ChildProcess; lines: string[]; ended: Promise<any> } {
   const script = join(import.meta.dirname, "sleeper-child.ts");
-  const child = spawn(process.execPath, [script, join(folder, `${effect}.db`), go, effect, name], {
+  const child = spawn(process.execPath, [script, join(folder, `${effect}.db`), effect, ...rest], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   children.push(child);
@@ -44,15 +40,11 @@ it.each([
 ])(
   "the word of the one that was awake counts: %s",
   async (effect, expected) => {
-    const now = join(folder, `${effect}-now`);
-    const later = join(folder, `${effect}-later`);
-    writeFileSync(now, "");
-    const first = start(effect, "first", later);
+    const first = start(effect, "first", "sleep");
     await until(() => first.lines.includes("in handler"));
-    first.child.kill("SIGSTOP");
-    const second = start(effect, "second", now);
+    // It comes to its end when the lease of the sleeper is over.
+    const second = start(effect, "second");
     expect(await second.ended).toMatchObject(expected);
-    writeFileSync(later, "");
     first.child.kill("SIGCONT");
     const report = await first.ended;
     expect(report).toMatchObject(expected);
