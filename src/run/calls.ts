@@ -64,7 +64,7 @@ export function resolved(call: CallRecord, use: ToolUse, settled: Iterable<Settl
 /** A call that can not be executed, as it is told to the model. */
 export function invalidCall(call: CallRecord): Settled {
   const { code, message } = call.error!;
-  return failure(call, "invalid", code as ToolErrorCode, message);
+  return failure(call, code === "outcome_unknown" ? "unknown" : "invalid", code as ToolErrorCode, message);
 }
 
 /** A call that is given up: nothing was executed, and nothing will be. */

@@ -41,22 +41,26 @@ export function isDependent({
   return metadata?.["dependent"] === true;
 }
 
-/** The calls of a finished turn as they are kept. */
-export function recordsOf(calls: readonly ToolCall[]): CallRecord[] {
+/**
+ * The calls of a finished turn as they are kept.
+ *
+ * @param errors of calls that were complete, and can not be executed after all
+ */
+export function recordsOf(calls: readonly ToolCall[], errors: ReadonlyMap<string, ToolCallError>): CallRecord[] {
   let batch = 0;
   return calls.map((call, index) => {
     if (index > 0 && isDependent(call)) batch++;
-    return recordOf(call, batch);
+    return recordOf(call, errors.get(call.invocationId) ?? call.outcome!, batch);
   });
 }
 
-function recordOf(call: ToolCall, batch: number): CallRecord {
-  const { outcome, invocationId, id, name, argsText, turnIndex, position, metadata } = call;
+function recordOf(call: ToolCall, outcome: ToolUse | ToolCallError, batch: number): CallRecord {
+  const { invocationId, id, name, argsText, turnIndex, position, metadata } = call;
   // The time of a call that waits for others is not counted: nobody knows yet when it begins.
   const base = { invocationId, id, name, argsText, turnIndex, position, batch, ...kept(metadata) };
   if (outcome instanceof ToolUse) return { ...base, ...executable(outcome, batch === 0) };
-  const { code, message } = outcome!;
-  return { ...base, mode: "invalid", error: { code, message: `${message}${expected(call, outcome!)}` } };
+  const { code, message } = outcome;
+  return { ...base, mode: "invalid", error: { code, message: `${message}${expected(call, outcome)}` } };
 }
 
 /** What a use adds to the record of its call. */

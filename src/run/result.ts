@@ -64,8 +64,11 @@ async function outcomesOf(
   const actions = new Map((await executor.actions(runId)).map((action) => [action.invocationId, action]));
   return turn.calls.flatMap(({ invocationId, mode, error }): OutcomeRecord[] => {
     const answer = answers.get(invocationId);
-    if (mode === "invalid") return [{ invocationId, status: "invalid", message: error!.message, at: turn.at }];
     if (answer !== undefined) return [{ invocationId, status: statusOf(answer), at: answer.at }];
+    if (mode === "invalid") {
+      const status = error!.code === "outcome_unknown" ? "unknown" : "invalid";
+      return [{ invocationId, status, message: error!.message, at: turn.at }];
+    }
     const action = actions.get(invocationId);
     if (action === undefined || action.endedAt === null) return [];
     const { status, startedAt, endedAt } = action;

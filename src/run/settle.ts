@@ -51,9 +51,15 @@ export type Settlement =
  * What was executed before is on the executor's record, so that this may be done again at any time, in any process.
  */
 export async function settleCalls(request: SettleRequest): Promise<Settlement> {
-  const { turn, answers } = request;
+  const { turn, answers, tools, model } = request;
   const settled = new Map<string, Settled>();
-  for (const call of turn.calls) if (call.mode === "invalid") settled.set(call.invocationId, invalidCall(call));
+  // Handed out before its turn was cut: its result may have been faster.
+  const early = turn.calls.some(({ error }) => error?.code === "outcome_unknown") ? await answers.read() : undefined;
+  for (const call of turn.calls) {
+    if (call.mode !== "invalid") continue;
+    const answer = early?.get(call.invocationId);
+    settled.set(call.invocationId, answer === undefined ? invalidCall(call) : answeredCall(call, answer, tools, model));
+  }
   for (;;) {
     const open = partition(turn.calls, ({ invocationId }) => settled.has(invocationId));
     if (open.internal.length + open.external.length === 0) break;
@@ -142,8 +148,8 @@ export async function cancelCalls(request: SettleRequest): Promise<readonly Sett
     const { invocationId, mode } = call;
     const answer = given.get(invocationId);
     const status = actions.get(invocationId)?.status;
-    if (mode === "invalid") settled.set(invocationId, invalidCall(call));
-    else if (answer !== undefined) settled.set(invocationId, answeredCall(call, answer, tools, model));
+    if (answer !== undefined) settled.set(invocationId, answeredCall(call, answer, tools, model));
+    else if (mode === "invalid") settled.set(invocationId, invalidCall(call));
     else if (mode === "external" || status === "started") settled.set(invocationId, unknownCall(call));
     else if (status === undefined || status === "planned") settled.set(invocationId, canceledCall(call));
     else ended.push(call);

@@ -1,7 +1,8 @@
 import type { ToolChoice } from "../adapter.ts";
-import type { ToolError } from "../errors.ts";
+import { ToolCallError, type ToolError } from "../errors.ts";
 import type { Model } from "../model.ts";
-import type { FinishReason, Turn } from "../stream/events.ts";
+import { isClean } from "../stream/buffer.ts";
+import type { FinishReason, StreamEvent, Turn } from "../stream/events.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
 import type { TurnRow } from "./format.ts";
@@ -39,27 +40,104 @@ export interface AskedTurn {
 export async function askModel(request: TurnRequest): Promise<AskedTurn> {
   const { model, messages, tools, instructions, toolChoice, signal, turnId, emit } = request;
   const at = Date.now();
-  const stream = model.open({ messages, tools, instructions, toolChoice, signal, runId: turnId });
+  const offered = tools.map(early);
+  const stream = model.open({ messages, tools: offered, instructions, toolChoice, signal, runId: turnId });
   const uses = new Map<string, ToolUse>();
+  const held = new Held(new Set(tools.filter(({ eager }) => eager).map(({ name }) => name)));
   let hasBegun = false;
   for await (const event of stream) {
     hasBegun ||= event.type !== "error";
-    if (event.type === "tool-use") {
-      const { use } = event;
-      uses.set(use.invocationId, use);
+    if (event.type === "finish" || event.type === "error") for (const end of held.end(event.turn)) await emit(end);
+    if (event.type === "tool-error") held.drop(event.error);
+    if (event.type !== "tool-use") {
       await emit(event);
-      if (use.tool.mode === "external") {
-        request.onExternal(use);
-        if (!isDependent(use)) await emit({ type: "external_tool_detected", call: callOf(use) });
-      } else if (use.tool.effect === "read" && !isDependent(use)) request.onRead(use);
-    } else await emit(event);
+      continue;
+    }
+    const { use } = event;
+    const released = !held.keeps(use);
+    if (released) await emit(event);
+    uses.set(use.invocationId, use);
+    const isInternal = use.tool.mode === "internal";
+    if (isInternal && use.tool.effect === "read" && !isDependent(use)) request.onRead(use);
+    if (isInternal || isCutNow(stream.turn)) continue;
+    request.onExternal(use);
+    if (isDependent(use)) continue;
+    held.told(use);
+    await emit({ type: "external_tool_detected", call: callOf(use), released });
   }
   const { turn } = stream;
   const requestId = stream.response?.requestId;
-  return { row: rowOf(model, turn, turnId, at, requestId), uses, error: turn.error, hasBegun };
+  return { row: rowOf(model, turn, turnId, at, requestId, held.errors), uses, error: turn.error, hasBegun };
 }
 
-function rowOf(model: Model, turn: Turn, turnId: string, at: number, requestId: string | undefined): TurnRow {
+/** The caller hears of its calls when they are complete, and may begin while the turn goes on. */
+function early(tool: Tool): Tool {
+  return tool.mode === "external" && !tool.eager ? { ...tool, eager: true } : tool;
+}
+
+/** Calls for the caller that are complete, and wait for the end of their turn: it may yet be cut. */
+class Held {
+  /** What the model hears of those whose turn was cut, by invocation id. */
+  readonly errors = new Map<string, ToolCallError>();
+  readonly #eager: ReadonlySet<string>;
+  readonly #uses = new Map<string, ToolUse>();
+  readonly #told = new Set<string>();
+
+  /** @param eager the names of the tools that wait for nothing */
+  constructor(eager: ReadonlySet<string>) {
+    this.#eager = eager;
+  }
+
+  keeps(use: ToolUse): boolean {
+    if (use.tool.mode === "internal" || this.#eager.has(use.name)) return false;
+    this.#uses.set(use.invocationId, use);
+    return true;
+  }
+
+  /** The caller knows of it, and may have begun. */
+  told({ invocationId }: ToolUse): void {
+    this.#told.add(invocationId);
+  }
+
+  drop({ invocationId }: ToolCallError): void {
+    this.#uses.delete(invocationId);
+  }
+
+  /** What is told at the end of the turn: the calls are released, or can not be executed any more. */
+  *end(turn: Turn): Iterable<StreamEvent> {
+    for (const use of this.#uses.values()) {
+      if (!isCutNow(turn)) yield { type: "tool-use", use };
+      else {
+        const error = this.#told.has(use.invocationId) ? begunError(use) : unfinishedError(use);
+        this.errors.set(use.invocationId, error);
+        yield { type: "tool-error", error };
+      }
+    }
+  }
+}
+
+function begunError(use: ToolUse): ToolCallError {
+  const message = `The outcome of the call of ${use.name} is unknown: it was handed out, and then the turn it belongs to was cut. Find out what came of it before it is sent again.`;
+  return new ToolCallError("outcome_unknown", message, use);
+}
+
+function unfinishedError(use: ToolUse): ToolCallError {
+  const message = `The call of ${use.name} was not executed, since the turn it belongs to did not finish. Send it again if it is still wanted.`;
+  return new ToolCallError("turn_not_finished", message, use);
+}
+
+function isCutNow({ error, finishReason }: Turn): boolean {
+  return error !== undefined || (finishReason !== undefined && !isClean(finishReason));
+}
+
+function rowOf(
+  model: Model,
+  turn: Turn,
+  turnId: string,
+  at: number,
+  requestId: string | undefined,
+  errors: ReadonlyMap<string, ToolCallError>,
+): TurnRow {
   const { text, finishReason, usage, error } = turn;
   return {
     kind: "turn",
@@ -68,7 +146,7 @@ function rowOf(model: Model, turn: Turn, turnId: string, at: number, requestId: 
     durationMs: Date.now() - at,
     messages: model.adapter.assistantMessage(turn),
     text,
-    calls: recordsOf(turn.calls),
+    calls: recordsOf(turn.calls, errors),
     finishReason: finishReason ?? null,
     ...(error !== undefined && { error: { code: error.code, message: error.message } }),
     ...(usage !== undefined && { usage: tokensOf(usage) }),

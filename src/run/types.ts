@@ -127,8 +127,12 @@ export type RunEvent =
   | { readonly type: "turn.started"; readonly turn: number; readonly attempt: number }
   /** The turn was cut; what it said so far does not count, and it is asked for again. */
   | { readonly type: "turn.retried"; readonly turn: number; readonly error: ToolError }
-  /** A call for the caller is complete: start it now and hand its result in with `provideToolResult()`. */
-  | { readonly type: "external_tool_detected"; readonly call: PendingToolCall }
+  /**
+   * A call for the caller is complete: it may be started now, and its result handed in with `provideToolResult()`.
+   * `released: false`: its turn goes on, and may yet be cut. If it is, and no result is there, the model hears that the
+   * outcome is unknown. What must not run then is started at its `tool-use`, which comes with the end of the turn.
+   */
+  | { readonly type: "external_tool_detected"; readonly call: PendingToolCall; readonly released: boolean }
   | { readonly type: "run.ended"; readonly result: OrchestrationResult };
 
 /** One run as `list()` gives it. */

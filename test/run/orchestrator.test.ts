@@ -271,6 +271,59 @@ describe("stream()", () => {
     });
   });
 
+  it("tells of a call when it is complete, and releases it when its turn has ended", async () => {
+    const end = Promise.withResolvers<void>();
+    const model = replayModel(anthropic, [heldTurn("change", end.promise)]);
+    const orchestrator = new Orchestrator({ model, tools: [external("change")], store: memoryStore() });
+    const seen: unknown[] = [];
+    const stream = orchestrator.stream({ conversationId, input: "Go" });
+    for await (const event of stream) {
+      if (event.type === "external_tool_detected") {
+        seen.push({ detected: event.call.id, released: event.released });
+        end.resolve();
+      }
+      if (event.type === "tool-use" || event.type === "finish") seen.push(event.type);
+    }
+    const { status, pendingToolCalls } = await stream.result;
+    expect(status).toBe("awaiting_tool_results");
+    expect(seen).toEqual([{ detected: pendingToolCalls[0]!.id, released: false }, "tool-use", "finish"]);
+  });
+
+  it.each([
+    ["the result counts if it is there", true, "early"],
+    ["else the outcome is unknown", false, "is unknown: it was handed out"],
+  ])("whose turn is cut behind a call that was told: %s", async (_, isAnswered, told) => {
+    const cut = Promise.withResolvers<void>();
+    const turns = [heldTurn("change", cut.promise), await loadRecording("fixtures/anthropic/text-only")];
+    const model = replayModel(anthropic, turns);
+    const orchestrator = new Orchestrator({ model, tools: [external("change")], store: memoryStore() });
+    const stream = orchestrator.stream({ conversationId, input: "Go" });
+    const events: RunEvent[] = [];
+    for await (const event of stream) {
+      events.push(event);
+      if (event.type !== "external_tool_detected") continue;
+      if (isAnswered) await stream.provideToolResult(event.call.id, { result: "early" });
+      cut.reject(new Error("socket hang up"));
+    }
+    const { status, messages, tree } = await stream.result;
+    expect(status).toBe("completed");
+    expect(JSON.stringify(messages[2])).toContain(told);
+    expect(tree.runs[0]!.children[0]!.children[0]!.status).toBe(isAnswered ? "completed" : "unknown");
+    expect(events.filter(({ type }) => /^tool-(use|error)$/.test(type))).toMatchObject([
+      { error: { code: "outcome_unknown" } },
+    ]);
+  });
+
+  it("tells nobody of a call that comes with the end of a turn that is cut", async () => {
+    const model = scripted({ calls: [{ name: "change" }], finish: "length" }, { text: "Done" });
+    const orchestrator = new Orchestrator({ model, tools: [external("change")], store: memoryStore() });
+    const stream = orchestrator.stream({ conversationId, input: "Go" });
+    const types: string[] = [];
+    for await (const { type } of stream) types.push(type);
+    expect(types).not.toContain("external_tool_detected");
+    expect(short((await stream.result).messages)[2]).toContain("was not executed");
+  });
+
   it("ends in a state that can be resumed when its reader leaves", async () => {
     const model = scripted({ text: "Hello" }, { text: "Hello again" });
     const orchestrator = new Orchestrator({ model, store: memoryStore() });
