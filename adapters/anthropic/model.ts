@@ -4,6 +4,8 @@ import type {
   MessageParam,
   RawMessageStreamEvent,
   TextBlockParam,
+  Tool,
+  ToolUnion,
   ImageBlockParam,
   ToolResultBlockParam,
 } from "@anthropic-ai/sdk/resources/messages";
@@ -34,7 +36,10 @@ export interface MessagesClient {
 export type MessagesAdapter = Adapter<any, any, any, MessageParam>;
 
 /** The parameters of `client.messages.create()`, without those that each turn brings. */
-export type MessagesModelParams = Omit<MessageCreateParamsStreaming, "messages" | "tools" | "stream">;
+export interface MessagesModelParams extends Omit<MessageCreateParamsStreaming, "messages" | "tools" | "stream"> {
+  /** Tools that the provider runs (`web_search_20250305`, …), offered in every turn beside ours. */
+  readonly tools?: readonly Exclude<ToolUnion, Tool>[];
+}
 
 /** A model at the user's own client. */
 export function messagesModel(
@@ -44,13 +49,14 @@ export function messagesModel(
   options: ModelOptions = {},
 ): Model<MessageParam> {
   const { parallel, limits, repair } = options;
+  const { tools: hosted = [], ...fields } = params;
   return {
     ...conversation,
     adapter,
     open({ messages, tools = [], instructions, toolChoice, signal, runId }) {
-      const offered = adapter.tools(tools, options);
+      const offered: ToolUnion[] = [...adapter.tools(tools, options), ...hosted];
       const body: MessageCreateParamsStreaming = {
-        ...params,
+        ...fields,
         messages: [...messages],
         ...(instructions !== undefined && { system: instructions }),
         ...(offered.length > 0 && { tools: offered }),

@@ -1,8 +1,16 @@
-import type { Content, GenerateContentConfig, GenerateContentParameters, GenerateContentResponse } from "@google/genai";
+import type {
+  Content,
+  GenerateContentConfig,
+  GenerateContentParameters,
+  GenerateContentResponse,
+  Tool,
+} from "@google/genai";
 import type {
   Content as LegacyContent,
   EnhancedGenerateContentResponse,
+  FunctionDeclarationsTool,
   GenerateContentRequest,
+  Tool as LegacyTool,
 } from "@google/generative-ai";
 import type { Adapter, ToolChoice } from "../../src/adapter.ts";
 import type { Conversation, Model, ModelOptions, ModelRequest } from "../../src/model.ts";
@@ -19,9 +27,12 @@ export interface GenaiClient {
 }
 
 /** The parameters of `ai.models.generateContentStream()`, without those that each turn brings. */
-export type GenaiModelParams = Omit<GenerateContentParameters, "contents" | "config"> & {
-  config?: Omit<GenerateContentConfig, "tools" | "abortSignal">;
-};
+export interface GenaiModelParams extends Omit<GenerateContentParameters, "contents" | "config"> {
+  config?: Omit<GenerateContentConfig, "tools" | "abortSignal"> & {
+    /** Tools that the provider runs (`{ googleSearch: {} }`, …), offered in every turn beside ours. */
+    readonly tools?: readonly Omit<Tool, "functionDeclarations">[];
+  };
+}
 
 /** A model of `@google/generative-ai`: what `genAI.getGenerativeModel()` gives, made without tools. */
 export interface LegacyModelClient {
@@ -32,7 +43,10 @@ export interface LegacyModelClient {
 }
 
 /** The request of `model.generateContentStream()`, without what each turn brings. */
-export type LegacyModelParams = Omit<GenerateContentRequest, "contents" | "tools">;
+export interface LegacyModelParams extends Omit<GenerateContentRequest, "contents" | "tools"> {
+  /** Tools that the provider runs (`{ codeExecution: {} }`), offered in every turn beside ours. */
+  readonly tools?: readonly Exclude<LegacyTool, FunctionDeclarationsTool>[];
+}
 
 export interface GoogleModelOptions extends ModelOptions {
   /** With `toolChoice: "auto"`: calls are held to their declarations. */
@@ -55,14 +69,16 @@ export function genaiModel(
   params: GenaiModelParams,
   options: GoogleModelOptions = {},
 ): Model<Content> {
+  const { tools: hosted = [], ...config } = params.config ?? {};
   return modelOf<Content>(adapter, options, (request) => {
-    const { tools, toolConfig, instructions } = fieldsOf(adapter, request, options, "json-schema");
+    const { tools: own, toolConfig, instructions } = fieldsOf(adapter, request, options, "json-schema");
+    const tools: Tool[] = [...own, ...hosted];
     return async (abortSignal) => {
       const stream = await client.models.generateContentStream({
         ...params,
         contents: [...request.messages],
         config: {
-          ...params.config,
+          ...config,
           ...(instructions !== undefined && { systemInstruction: instructions }),
           ...(tools.length > 0 && { tools }),
           ...toolConfig,
@@ -88,12 +104,14 @@ export function legacyModel(
   params: LegacyModelParams = {},
   options: GoogleModelOptions = {},
 ): Model<LegacyContent> {
+  const { tools: hosted = [], ...fields } = params;
   return modelOf<LegacyContent>(adapter, options, (request) => {
-    const { tools, toolConfig, instructions } = fieldsOf(adapter, request, options, "schema");
+    const { tools: own, toolConfig, instructions } = fieldsOf(adapter, request, options, "schema");
+    const tools: LegacyTool[] = [...own, ...hosted];
     return async (signal) => {
       const { stream, response } = await client.generateContentStream(
         {
-          ...params,
+          ...fields,
           contents: [...request.messages],
           // Text alone it sends as it is, and the API refuses that.
           ...(instructions !== undefined && { systemInstruction: { role: "system", parts: [{ text: instructions }] } }),
@@ -147,6 +165,7 @@ function declares(tool: { functionDeclarations?: readonly unknown[] }): boolean 
 
 export const conversation: Conversation<GoogleContent> = {
   userMessage: (text) => ({ role: "user", parts: [{ text }] }),
+  modelMessage: (text) => ({ role: "model", parts: [{ text }] }),
   pair: (messages) => pairMessages(messages, PAIRING),
 };
 

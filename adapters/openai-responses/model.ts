@@ -1,7 +1,10 @@
 import type {
+  CustomTool,
+  FunctionTool,
   ResponseCreateParamsStreaming,
   ResponseInputItem,
   ResponseStreamEvent,
+  Tool,
 } from "openai/resources/responses/responses";
 import type { Adapter } from "../../src/adapter.ts";
 import type { Conversation, Model, ModelOptions } from "../../src/model.ts";
@@ -26,7 +29,10 @@ export interface ResponsesClient {
 export type ResponsesAdapter = Adapter<any, any, any, ResponseInputItem>;
 
 /** The parameters of `client.responses.create()`, without those that each turn brings. */
-export type ResponsesModelParams = Omit<ResponseCreateParamsStreaming, "input" | "tools" | "stream">;
+export interface ResponsesModelParams extends Omit<ResponseCreateParamsStreaming, "input" | "tools" | "stream"> {
+  /** Tools that the provider runs (`web_search`, `file_search`, …), offered in every turn beside ours. */
+  readonly tools?: readonly Exclude<Tool, FunctionTool | CustomTool>[];
+}
 
 /** A model at the user's own client. */
 export function responsesModel(
@@ -36,15 +42,16 @@ export function responsesModel(
   options: ModelOptions = {},
 ): Model<ResponseInputItem> {
   const { parallel, limits, repair } = options;
+  const { tools: hosted = [], ...fields } = params;
   // Then the history is at the provider, and with it the calls of the first results.
   const keepsOrphans = isGiven(params.previous_response_id) || isGiven(params.conversation);
   return {
     ...conversation,
     adapter,
     open({ messages, tools = [], instructions, toolChoice, signal, runId }) {
-      const offered = adapter.tools(tools, options);
+      const offered: Tool[] = [...adapter.tools(tools, options), ...hosted];
       const body: ResponseCreateParamsStreaming = {
-        ...params,
+        ...fields,
         input: [...messages],
         ...(instructions !== undefined && { instructions }),
         ...(offered.length > 0 && { tools: offered }),

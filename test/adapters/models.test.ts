@@ -191,6 +191,47 @@ describe.each(Object.entries(rows))("the model of %s", (_, { wire, model, retrie
   });
 });
 
+describe("tools that the provider runs", () => {
+  const claude = (url: string) => new Anthropic({ apiKey: "none", baseURL: url });
+  const gpt = (url: string) => new OpenAI({ apiKey: "none", baseURL: `${url}/v1` });
+  const gemini = (url: string) => new GoogleGenAI({ apiKey: "none", httpOptions: { baseUrl: url } });
+  const oldGemini = (url: string) =>
+    new GoogleGenerativeAI("none").getGenerativeModel({ model: "m" }, { baseUrl: url });
+  const search = { type: "web_search_20250305" as const, name: "web_search" as const };
+  const cases: Record<string, [wire: string, hosted: object, model: (url: string) => Model]> = {
+    anthropic: [
+      "anthropic",
+      search,
+      (url) => anthropic.model(claude(url), { model: "m", max_tokens: 9, tools: [search] }),
+    ],
+    "openai responses": [
+      "openai-responses",
+      { type: "web_search" },
+      (url) => openaiResponses.model(gpt(url), { model: "m", tools: [{ type: "web_search" }] }),
+    ],
+    "@google/genai": [
+      "google",
+      { googleSearch: {} },
+      (url) => google.model(gemini(url), { model: "m", config: { tools: [{ googleSearch: {} }] } }),
+    ],
+    "@google/generative-ai": [
+      "google",
+      { codeExecution: {} },
+      (url) => google.model(oldGemini(url), { tools: [{ codeExecution: {} }] }),
+    ],
+  };
+
+  it.each(Object.values(cases))("are offered beside ours: %s %o", async (wire, hosted, modelAt) => {
+    const model = modelAt(`${server.url}/${wire}/parallel`);
+    for (const tools of [[], sharedTools.slice(0, 1)]) {
+      await model.open({ messages: [model.userMessage("Hi")], tools }).done();
+      const sent = (server.requests.at(-1)!.body as { tools: unknown[] }).tools;
+      expect(sent.at(-1)).toEqual(hosted);
+      expect(sent).toHaveLength(tools.length + 1);
+    }
+  });
+});
+
 it("the model of an adapter that wraps another reads with what it adds", async () => {
   const read: typeof openaiChat.read = (source, options) => {
     wrapped.push(options?.runId ?? "");

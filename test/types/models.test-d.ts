@@ -37,6 +37,14 @@ export const others: readonly Model[] = [
   cohere.model(co, { model: "command-a-03-2025", temperature: 0 }),
 ];
 
+/** Tools that the provider runs go beside ours. */
+export const hosted: readonly Model[] = [
+  openaiResponses.model(openai, { model: "gpt-5-mini", tools: [{ type: "web_search" }] }),
+  anthropic.model(claude, { model: "m", max_tokens: 1, tools: [{ type: "web_search_20250305", name: "web_search" }] }),
+  google.model(ai, { model: "m", config: { tools: [{ googleSearch: {} }] } }),
+  google.model(legacy, { tools: [{ codeExecution: {} }] }),
+];
+
 /** What each turn brings is not the user's to give, and what the SDK does not know is refused. */
 export const refused = [
   // @ts-expect-error -- messages are the turn's
@@ -45,8 +53,14 @@ export const refused = [
   openaiResponses.model(openai, { model: "m", stream: true }),
   // @ts-expect-error -- max_tokens is missing
   anthropic.model(claude, { model: "m" }),
-  // @ts-expect-error -- tools are the turn's
-  google.model(ai, { model: "m", config: { tools: [] } }),
+  // @ts-expect-error -- functions are the turn's
+  google.model(ai, { model: "m", config: { tools: [{ functionDeclarations: [] }] } }),
+  // @ts-expect-error -- functions are the turn's
+  openaiResponses.model(openai, { model: "m", tools: [{ type: "function", name: "f", parameters: {}, strict: null }] }),
+  // @ts-expect-error -- functions are the turn's
+  anthropic.model(claude, { model: "m", max_tokens: 1, tools: [{ name: "f", input_schema: { type: "object" } }] }),
+  // @ts-expect-error -- nothing is hosted there
+  cohere.model(co, { model: "m", tools: [] }),
   // @ts-expect-error -- another provider's client
   cohere.model(openai, { model: "m" }),
   // @ts-expect-error -- no such effort
