@@ -52,6 +52,8 @@ export interface ResultImage {
 export interface Conversation<Message = any> {
   /** What the user says, as a message. */
   userMessage(text: string): Message;
+  /** What the model said, as a message: a text without calls. Default: `{ role: "assistant", content: text }`. */
+  modelMessage?(text: string): Message;
   /**
    * The messages such that the provider takes them: behind every call its one result, in call order. Messages in which
    * nothing is amiss are given as they are; a missing result becomes an error that says that the outcome is unknown;

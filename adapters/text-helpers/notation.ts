@@ -1,8 +1,10 @@
+import { parseJson } from "../../src/json/index.ts";
 import { withoutMarks, type TextDialect, type WrittenResult } from "../../src/text/dialect.ts";
 import { safeToolName } from "../../src/tool/names.ts";
 import { codeBlock } from "./block.ts";
 import { createCalls } from "./calls.ts";
 import { signatures } from "./describe.ts";
+import { resolveUse } from "./run-block.ts";
 
 /** How the blocks are called. */
 export interface HelperTags {
@@ -56,16 +58,50 @@ Arguments are literals, lists, dicts, and variables that an earlier line has ass
       return `${open}\n${lines.join("\n")}\n${close}`;
     },
     writeResults: (results) =>
-      `<${resultTag}>\n${results.map((result) => withoutMarks(lineOf(result), marks)).join("\n")}\n</${resultTag}>`,
+      `<${resultTag}>\n${results.map((result) => lineOf(result, marks)).join("\n")}\n</${resultTag}>`,
+    countResults: (message) => linesIn(message, resultTag).length,
+    ends: [close],
+    assigned(message, count) {
+      const assignments = linesIn(message, resultTag)
+        .slice(0, count)
+        .flatMap((line) => {
+          const [, name, json] = ASSIGNMENT.exec(line) ?? [];
+          const value = name === undefined ? undefined : parsed(json!);
+          return value === undefined ? [] : [[name!, value] as const];
+        });
+      return Object.fromEntries(assignments);
+    },
+    resolve: resolveUse,
   };
 }
 
+const ASSIGNMENT = /^([\p{L}_][\p{L}\p{N}_]*) = (.*)$/u;
+
+/** One line a result. */
+function linesIn(message: string, tag: string): string[] {
+  const [open, close] = [`<${tag}>\n`, `\n</${tag}>`];
+  if (!message.startsWith(open) || !message.endsWith(close)) return [];
+  return message.slice(open.length, -close.length).split("\n");
+}
+
+function parsed(json: string): unknown {
+  try {
+    return parseJson(json);
+  } catch {
+    return undefined;
+  }
+}
+
 /** `user_id = "u_17"` for a variable, `send(…) -> …` for a call without one. */
-function lineOf({ name, metadata, output, isError }: WrittenResult): string {
+function lineOf({ name, metadata, output, isError }: WrittenResult, marks: readonly string[]): string {
   const { variable, source } = metadata as { variable?: unknown; source?: unknown };
-  const call = typeof source === "string" ? source.replaceAll(/\s+/g, " ") : `${name}(...)`;
-  // As JSON it is one line, and no line of it can pass for another result.
-  const text = JSON.stringify(output) ?? "null";
+  const call = withoutMarks(typeof source === "string" ? source.replaceAll(/\s+/g, " ") : `${name}(...)`, marks);
+  // As JSON it is one line, and no line of it can pass for another result. In JSON a mark stands in a string, and loses
+  // its first character to an escape: it means the same.
+  const text = marks.reduce(
+    (json, mark) => json.replaceAll(mark, `\\u003c${mark.slice(1)}`),
+    JSON.stringify(output) ?? "null",
+  );
   if (isError) return `${call} -> error: ${text}`;
   return typeof variable === "string" ? `${variable} = ${text}` : `${call} -> ${text}`;
 }

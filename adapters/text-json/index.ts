@@ -7,6 +7,7 @@ export type { ToolDescription } from "../../src/text/dialect.ts";
 export type { TextAdapter, TextReadOptions, TextSource } from "../../src/text/adapter.ts";
 export type { TextEvent, TextNative, TextResponse } from "../../src/text/events.ts";
 export type { TextMessage } from "../../src/text/messages.ts";
+export type { TextModelOptions, TextRequest, TextSpeaker } from "../../src/text/model.ts";
 export type { TextOptions } from "../../src/text/notation.ts";
 export type { NotationName } from "./notations/index.ts";
 

@@ -6,6 +6,7 @@ import {
   type ParserSink,
   type ToolsOptions,
 } from "../adapter.ts";
+import type { Conversation, Model } from "../model.ts";
 import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../read.ts";
 import type { StreamEvent } from "../stream/events.ts";
 import { isRecord } from "../schema/json.ts";
@@ -13,8 +14,10 @@ import { dropAnnotations } from "../schema/rewrites.ts";
 import { lowerTools } from "../tool/lower-tools.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
 import type { TextDialect, ToolDescription } from "./dialect.ts";
+import { textConversation } from "./conversation.ts";
 import { createTextParser, type TextEvent, type TextResponse } from "./events.ts";
 import { textMessages, type TextMessage } from "./messages.ts";
+import { textModel, type TextModelOptions, type TextSpeaker } from "./model.ts";
 import type { TextOptions } from "./notation.ts";
 import { expandParallel } from "./parallel.ts";
 import { textSink } from "./sink.ts";
@@ -31,6 +34,17 @@ export interface TextAdapter extends Adapter<TextEvent, TextResponse, ToolDescri
   read(source: TextSource, options?: TextReadOptions): TurnStream;
   /** A text that came whole. */
   parse(response: TextResponse | string, options?: TextReadOptions): StreamEvent[];
+  readonly conversation: Conversation<TextMessage>;
+  /**
+   * A model for a loop, out of one that only has to write text: the model of another adapter, or a function. What the
+   * system says goes into `instructions`, before the description of the tools: they are in place of the system prompt
+   * among the other model's parameters.
+   *
+   * @throws TypeError for what is neither
+   * @example textHelpers().model(openaiChat.model(new OpenAI(), { model: "gpt-5-mini" }))
+   * @example textJson("hermes").model(({ instructions, messages, signal }) => generate(instructions, messages, signal))
+   */
+  model(speaker: TextSpeaker, options?: TextModelOptions): Model;
 }
 
 /** Makes an adapter of a notation. */
@@ -49,12 +63,24 @@ export function textAdapter(
       make: ({ description }, lowered) => ({ name: lowered.name, description, parameters: lowered.schema }),
     });
   function parser(sink: ParserSink, options: TextOptions = {}) {
+    const { stop } = options;
+    if (stop !== undefined && !dialect.ends.includes(stop)) {
+      const ends = dialect.ends.length === 0 ? "has no end marks" : `has the end marks ${dialect.ends.join(" ")}`;
+      throw new TypeError(`stop is an end mark of the notation: ${name} ${ends}, got ${JSON.stringify(stop)}.`);
+    }
     const calls = expandParallel(sink, toolName, options.tools);
-    return createTextParser(textSink(calls, [dialect], toolName, options), () => calls.end());
+    return createTextParser(textSink(calls, [dialect], toolName, options), () => calls.end(), stop);
   }
   const reading = (options: TextOptions) => ({ name, toolName, parser: (sink: ParserSink) => parser(sink, options) });
+  const parse = (response: TextResponse | string, options: TextReadOptions = {}) =>
+    parseResponse<TextEvent | TextResponse>(
+      reading(options),
+      typeof response === "string" ? { text: response } : response,
+      options,
+    );
+  const { variables, ...conversation } = textConversation(dialect, parse);
 
-  return defineAdapter({
+  const adapter: TextAdapter = defineAdapter({
     name,
     capabilities: {
       streamsInput,
@@ -72,16 +98,15 @@ export function textAdapter(
     parser,
     read: (source: TextSource, options: TextReadOptions = {}) =>
       readTurn(reading(options), source as EventSource<TextEvent>, options),
-    parse: (response: TextResponse | string, options: TextReadOptions = {}) =>
-      parseResponse<TextEvent | TextResponse>(
-        reading(options),
-        typeof response === "string" ? { text: response } : response,
-        options,
-      ),
+    parse,
     ...textMessages(dialect),
     recognises,
     endpoint,
+    conversation,
+    model: (speaker: TextSpeaker, options: TextModelOptions = {}) =>
+      textModel(adapter, { ...conversation, variables }, speaker, options),
   });
+  return adapter;
 }
 
 /** A piece of text, or a whole one; `[DONE]` ends the streams of other wires. */

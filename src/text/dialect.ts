@@ -1,3 +1,4 @@
+import type { Conversation } from "../model.ts";
 import type { JsonSchema } from "../schema/types.ts";
 import type { Notation } from "./notation.ts";
 
@@ -32,6 +33,19 @@ export interface TextDialect extends Notation {
   /** Calls as the model would have written them: for a history that another adapter has read. */
   writeCalls(calls: readonly WrittenCall[]): string;
   writeResults(results: readonly WrittenResult[]): string;
+  /** How many results a message holds that {@link writeResults} wrote; 0 for any other. */
+  countResults(message: string): number;
+  /** The marks that end a block or a call: what may be asked for as a stop sequence. */
+  readonly ends: readonly string[];
+  /** What the first results of a message have assigned to variables, in a notation that has them. */
+  assigned?(message: string, count: number): Readonly<Record<string, unknown>>;
+  /** Fills results into a call that refers to them, in a notation that has such calls. */
+  readonly resolve?: Conversation["resolve"];
+}
+
+/** How often a mark stands in a text that begins with it. */
+export function countOf(text: string, mark: string): number {
+  return text.startsWith(mark) ? text.split(mark).length - 1 : 0;
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Parser } from "../adapter.ts";
-import { isToolError, ToolError } from "../errors.ts";
+import { isToolError, ToolCallError, ToolError } from "../errors.ts";
 import { isRecord } from "../schema/json.ts";
 import { toolChunk } from "../stream/chunk.ts";
 import type { FinishReason, StreamEvent, Usage } from "../stream/events.ts";
@@ -37,7 +37,7 @@ export interface TextNative {
 }
 
 /** Reads text events. The text goes through the sink's scanner, all else to the turn. */
-export function createTextParser(sink: TextSink, onEnd: () => void): Parser<TextEvent | TextResponse> {
+export function createTextParser(sink: TextSink, onEnd: () => void, stop?: string): Parser<TextEvent | TextResponse> {
   let written = "";
   let hasEvents = false;
   let hasStrings = false;
@@ -75,12 +75,30 @@ export function createTextParser(sink: TextSink, onEnd: () => void): Parser<Text
       case "usage":
         return sink.usage(event.usage as Usage);
       case "finish":
-        sink.finish(event.reason, event.providerReason ?? null, event.message);
+        onFinish(event.reason, event.providerReason, event.message);
         return sink.terminal();
       case "error":
         return sink.fail(errorOf(event.error));
-      default: // a call while it streams: it comes whole as tool-use, or not at all
+      case "tool-error":
+        return onFailedCall(event.error);
+      default: // a call while it streams: it comes whole later on
     }
+  }
+
+  function onFinish(reason: FinishReason, providerReason: string | null = null, message?: string): void {
+    if (reason === "stop" && stop !== undefined && sink.isInBlock) onText(stop);
+    sink.finish(reason, providerReason, message);
+  }
+
+  /** A call of the wire's own that failed there: of a tool that only the text's reader knows, or for good. */
+  function onFailedCall(error: unknown): void {
+    if (!(error instanceof ToolCallError)) return;
+    const { code, message } = error;
+    const { turnIndex, position, id, name, argsText, metadata } = error.call;
+    const isOver = code === "truncated" || code === "rejected";
+    const failure = isOver ? ([code === "rejected" ? message : undefined, code] as const) : ([] as const);
+    const chunk = [turnIndex, position, id, name, argsText, !isOver || undefined, metadata] as const;
+    sink.tool(toolChunk(...chunk, undefined, undefined, ...failure));
   }
 
   /** A call of the wire's own, beside those in its text. It has run, if at all, by whoever reads the other stream. */
@@ -95,14 +113,14 @@ export function createTextParser(sink: TextSink, onEnd: () => void): Parser<Text
     if (typeof text !== "string") return;
     sink.reasoning(reasoning);
     onText(text);
-    sink.finish(finishReason, null);
+    onFinish(finishReason);
     sink.terminal();
   }
 
   return {
     push,
     end() {
-      if (hasStrings && !hasEvents) sink.finish("stop", null);
+      if (hasStrings && !hasEvents) onFinish("stop");
       sink.end();
       onEnd();
     },

@@ -4,6 +4,7 @@ import type { Turn } from "../stream/events.ts";
 import type { ToolUse } from "../tool/use.ts";
 import type { TextDialect, WrittenResult } from "./dialect.ts";
 import type { TextNative } from "./events.ts";
+import { TEXT_TURN } from "./writer.ts";
 
 /** A message of nothing but text: every chat API takes it in this form, or nearly. */
 export interface TextMessage {
@@ -18,20 +19,23 @@ export function textMessages(dialect: TextDialect) {
    * letter by letter, calls included.
    */
   function assistantMessage(turn: Turn): TextMessage[] {
-    const content = writtenBy(turn) ?? rewritten(turn);
+    const text = writtenBy(turn);
+    // Calls of a wire's own stand in no text.
+    const others = turn.calls.filter(({ turnIndex }) => turnIndex < TEXT_TURN);
+    const content = text === undefined ? rewritten(turn.text, turn.calls) : rewritten(text, others);
     return content === "" ? [] : [{ role: "assistant", content }];
   }
 
   /** A turn that another adapter has read, or that was put together by hand. */
-  function rewritten(turn: Turn): string {
-    if (turn.calls.length === 0) return turn.text;
-    const calls = turn.calls.map((call) => ({
+  function rewritten(text: string, list: Turn["calls"]): string {
+    if (list.length === 0) return text;
+    const calls = list.map((call) => ({
       id: call.id,
       name: dialect.toolName(call.name ?? "unnamed"),
       args: historyInput(call),
       metadata: call.metadata,
     }));
-    return [turn.text, dialect.writeCalls(calls)].filter((part) => part !== "").join("\n");
+    return [text, dialect.writeCalls(calls)].filter((part) => part !== "").join("\n");
   }
 
   function written(call: FailedCall, output: unknown, isError: boolean): WrittenResult {

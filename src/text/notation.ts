@@ -63,6 +63,12 @@ export interface TextOptions {
   readonly variables?: Readonly<Record<string, unknown>> | undefined;
   /** Look for calls in the reasoning, too. Default `false`: what is thought aloud there is often no more than a plan. */
   readonly reasoning?: boolean | undefined;
+  /**
+   * The end mark that was a stop sequence of the request, so that the server has cut it off. Where a text ends in a block
+   * and the finish reason is `stop`, it is read, and goes back, as if the mark stood there. A model that fell silent in
+   * the middle looks the same: what it had written by then runs, if it can be read. Default: none.
+   */
+  readonly stop?: string | undefined;
 }
 
 /** Longer than any head that has been seen: a marker, a name, some white space. */

@@ -13,6 +13,8 @@ export const plainText = textAdapter(
     describe: () => "",
     writeCalls: () => "",
     writeResults: () => "",
+    countResults: () => 0,
+    ends: [],
   },
   { streamsInput: false },
 );

@@ -8,6 +8,8 @@ export interface TextScanner {
   push(delta: string): void;
   /** The text is over: what was held back is said, a block that is open was cut. */
   end(isWhole: boolean): void;
+  /** The text so far ends in a block that has surely begun. */
+  readonly isInBlock: boolean;
 }
 
 /** The part of the context that does not change. */
@@ -126,5 +128,11 @@ export function createScanner(
     return behind;
   }
 
-  return { push, end };
+  return {
+    push,
+    end,
+    get isInBlock() {
+      return reader?.state === "open";
+    },
+  };
 }

@@ -1,5 +1,5 @@
 import { outputText } from "../../../src/stream/history.ts";
-import { withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
+import { countOf, withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
 import { find, skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter, CallWriter } from "../../../src/text/writer.ts";
@@ -30,6 +30,8 @@ export const dsml: TextDialect = {
     return new DsmlBlock(mark, marker.endsWith("invoke"), writer, context);
   },
   toolName: anyName,
+  ends: MARKS.flatMap((mark) => [...SECTIONS, "invoke"].map((name) => `</${mark}${name}>`)),
+  countResults: (message) => countOf(message, "<function_results>") && message.split("<result>").length - 1,
   describe: (tools) => `## Tools
 
 You can call these functions. Each line describes one of them, with its parameters as a JSON Schema:

@@ -1,5 +1,5 @@
 import { outputText } from "../../../src/stream/history.ts";
-import { withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
+import { countOf, withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
 import { skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter } from "../../../src/text/writer.ts";
@@ -26,6 +26,8 @@ export const functionTag: TextDialect = {
   start: (writer, context) => (marker) =>
     marker === OPEN ? functionBlock(writer, context) : pythonTag(writer, context),
   toolName: anyName,
+  ends: [CLOSE, ...ENDS],
+  countResults: (message) => countOf(message, "<function_result="),
   describe: (
     tools,
   ) => `You can call these functions. Each line describes one of them, with its parameters as a JSON Schema:

@@ -1,5 +1,5 @@
 import { outputText } from "../../../src/stream/history.ts";
-import { withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
+import { countOf, withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter, CallWriter } from "../../../src/text/writer.ts";
 import { anyName, toolLines } from "../prompt.ts";
@@ -25,6 +25,8 @@ export const harmony: TextDialect = {
   markers: [START, CHANNEL],
   start: (writer, context) => (marker) => new HarmonyMessage(marker, writer, context),
   toolName: anyName,
+  ends: [CALL],
+  countResults: (message) => countOf(message, `${START}functions.`),
   describe: (tools) => `# Tools
 
 You can call these functions. Each line describes one of them, with its parameters as a JSON Schema:

@@ -1,6 +1,6 @@
 import { outputText } from "../../../src/stream/history.ts";
 import { isSpace, skipSpace } from "../../../src/text/look.ts";
-import { withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
+import { countOf, withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
 import { jsonBlock } from "../block.ts";
 import { Envelopes } from "../envelope.ts";
 import { anyName, toolLines } from "../prompt.ts";
@@ -26,6 +26,8 @@ export const hermes: TextDialect = {
       cutHead: () => writer.call().cut(),
     }),
   toolName: anyName,
+  ends: [CLOSE],
+  countResults: (message) => countOf(message, "<tool_response>"),
   describe: (tools) => `# Tools
 
 You can call these functions. Each line describes one of them, with its parameters as a JSON Schema:

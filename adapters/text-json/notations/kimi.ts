@@ -1,5 +1,5 @@
 import { outputText } from "../../../src/stream/history.ts";
-import { withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
+import { countOf, withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
 import { find, lookFor, skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter } from "../../../src/text/writer.ts";
@@ -24,6 +24,8 @@ export const kimi: TextDialect = {
   markers: [SECTION, CALL],
   start: (writer, context) => (marker) => (marker === CALL ? callBlock(writer, context) : section(writer, context)),
   toolName: anyName,
+  ends: [SECTION_END, CALL_END],
+  countResults: (message) => countOf(`\n${message}`, "\n## Return of "),
   describe: (tools) => `# Tools
 
 You can call these functions. Each line describes one of them, with its parameters as a JSON Schema:

@@ -1,5 +1,5 @@
 import { outputText } from "../../../src/stream/history.ts";
-import { withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
+import { countOf, withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
 import { look, skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter } from "../../../src/text/writer.ts";
@@ -25,6 +25,8 @@ export const mistral: TextDialect = {
   markers: [OPEN],
   start: (writer, context) => () => mistralBlock(writer, context),
   toolName: anyName,
+  ends: [],
+  countResults: (message) => countOf(message, "[TOOL_RESULTS]"),
   describe: (tools) => `[AVAILABLE_TOOLS][${toolLines(tools).replaceAll("\n", ", ")}][/AVAILABLE_TOOLS]
 
 To call functions, end your answer with one list of all calls, in exactly this form:

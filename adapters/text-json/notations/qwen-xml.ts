@@ -1,5 +1,5 @@
 import { outputText } from "../../../src/stream/history.ts";
-import { withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
+import { countOf, withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
 import { find, look, lookFor, skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter, CallWriter } from "../../../src/text/writer.ts";
@@ -25,6 +25,8 @@ export const qwenXml: TextDialect = {
   markers: [OPEN, FUNCTION],
   start: (writer, context) => (marker) => new QwenBlock(marker === OPEN, writer, context),
   toolName: anyName,
+  ends: [CLOSE, FUNCTION_END],
+  countResults: (message) => countOf(message, "<tool_response>"),
   describe: (tools) => `# Tools
 
 You can call these functions. Each line describes one of them, with its parameters as a JSON Schema:

@@ -1,0 +1,83 @@
+import type { Conversation } from "../model.ts";
+import { setOwn } from "../schema/json.ts";
+import type { StreamEvent } from "../stream/events.ts";
+import type { TextDialect, WrittenResult } from "./dialect.ts";
+import type { TextMessage } from "./messages.ts";
+
+/** What a loop has to know of a history of texts in which the calls stand. */
+export interface TextConversation extends Conversation<TextMessage> {
+  /** What the results in a history have assigned to variables. */
+  variables(messages: readonly unknown[]): Record<string, unknown>;
+}
+
+/** What the model hears of a call of which nothing is known. */
+const OUTCOME_UNKNOWN = "The outcome of this call is unknown: no result of it was recorded.";
+
+/** @param parse finds the calls in a text */
+export function textConversation(
+  dialect: TextDialect,
+  parse: (text: string) => readonly StreamEvent[],
+): TextConversation {
+  /** Messages stay the same from turn to turn, and are read once. */
+  const known = new WeakMap<TextMessage, readonly WrittenResult[]>();
+
+  /** The calls in what the model has said, each as one of which nothing is known. */
+  function callsIn(message: TextMessage): readonly WrittenResult[] {
+    let calls = known.get(message);
+    if (calls === undefined) known.set(message, (calls = unanswered(message.content)));
+    return calls;
+  }
+
+  function unanswered(text: string): WrittenResult[] {
+    if (!dialect.markers.some((marker) => text.includes(marker))) return [];
+    return parse(text).flatMap((event) => {
+      if (event.type !== "tool-use" && event.type !== "tool-error") return [];
+      const { id, name, metadata } = event.type === "tool-use" ? event.use : event.error.call;
+      return [{ id, name: dialect.toolName(name ?? "unnamed"), metadata, output: OUTCOME_UNKNOWN, isError: true }];
+    });
+  }
+
+  const resultsIn = (message: unknown): number =>
+    isTextMessage(message) && message.role === "user" ? dialect.countResults(message.content) : 0;
+
+  return {
+    userMessage: (content) => ({ role: "user", content }),
+    modelMessage: (content) => ({ role: "assistant", content }),
+    /** No server refuses a text, so nothing is dropped: results are missed only by the model. */
+    pair: (messages) =>
+      messages.flatMap((message, index) => {
+        if (!isTextMessage(message) || message.role === "user" || resultsIn(messages[index + 1]) > 0) return [message];
+        const calls = callsIn(message);
+        return calls.length === 0 ? [message] : [message, { role: "user", content: dialect.writeResults(calls) }];
+      }),
+    ...(dialect.resolve !== undefined && { resolve: dialect.resolve }),
+    variables(messages) {
+      const variables: Record<string, unknown> = {};
+      if (dialect.assigned === undefined) return variables;
+      /** How many results may follow: a user who writes what looks like one assigns nothing. */
+      let left = 0;
+      let said: TextMessage | undefined;
+      for (const message of messages) {
+        const count = resultsIn(message);
+        if (count === 0) {
+          said = isTextMessage(message) && message.role === "assistant" ? message : undefined;
+          left = Infinity;
+        } else if (said !== undefined && isTextMessage(message)) {
+          if (left === Infinity) left = callsIn(said).length;
+          for (const [name, value] of Object.entries(dialect.assigned(message.content, left))) {
+            setOwn(variables, name, value);
+          }
+          left = Math.max(0, left - count);
+        }
+      }
+      return variables;
+    },
+  };
+}
+
+/** A message of a role and a text, and of nothing else. */
+export function isTextMessage(message: unknown): message is TextMessage {
+  if (typeof message !== "object" || message === null) return false;
+  const { role, content } = message as Partial<TextMessage>;
+  return (role === "user" || role === "assistant") && typeof content === "string" && Object.keys(message).length === 2;
+}

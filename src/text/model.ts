@@ -1,0 +1,106 @@
+import type { ToolChoice } from "../adapter.ts";
+import type { Model, ModelOptions, ModelRequest } from "../model.ts";
+import { openTurn } from "../open-turn.ts";
+import { openSource } from "../source.ts";
+import { toolList, type ToolSource } from "../tool/tool-set.ts";
+import type { TextAdapter, TextSource } from "./adapter.ts";
+import { isTextMessage, type TextConversation } from "./conversation.ts";
+import type { TextEvent } from "./events.ts";
+import type { TextMessage } from "./messages.ts";
+import type { TextOptions } from "./notation.ts";
+
+/** What a function that generates text is asked. */
+export interface TextRequest {
+  /** What the system says, with the description of the tools; `undefined`: nothing. */
+  readonly instructions: string | undefined;
+  /** Oldest first. */
+  readonly messages: readonly TextMessage[];
+  /** Fires when nobody reads the text any more. */
+  readonly signal: AbortSignal;
+}
+
+/** Who generates the text: the model of an adapter, or a function. */
+export type TextSpeaker = Model | ((request: TextRequest) => TextSource | Promise<TextSource>);
+
+export type TextModelOptions = Pick<ModelOptions, "limits" | "repair"> & Pick<TextOptions, "reasoning" | "stop">;
+
+/**
+ * A model that writes its calls into its text. The history is of {@link TextMessage}s; a message of any other form goes
+ * to the speaker as it is.
+ */
+export function textModel(
+  adapter: TextAdapter,
+  conversation: TextConversation,
+  speaker: TextSpeaker,
+  options: TextModelOptions,
+): Model {
+  if (typeof speaker !== "function" && typeof (speaker as Partial<Model> | null)?.open !== "function") {
+    throw new TypeError("model() takes the model of another adapter, or a function that generates text.");
+  }
+  const { variables, ...known } = conversation;
+  return {
+    ...known,
+    adapter,
+    open(request) {
+      const { messages, tools = [], signal, runId } = request;
+      const { events, response } = speak(speaker, request, instructionsOf(adapter, request));
+      return openTurn<TextEvent>(
+        (source) => adapter.read(source, { ...options, tools, signal, runId, variables: variables(messages) }),
+        async (abort) => ({ events: await events(abort), responseOf: response }),
+      );
+    },
+  };
+}
+
+function speak(speaker: TextSpeaker, { messages, signal, runId }: ModelRequest, instructions: string | undefined) {
+  if (typeof speaker === "function") {
+    const ask = async (abort: AbortSignal) => {
+      const source = await speaker({ instructions, messages, signal: abort });
+      return openSource("model", source).items as AsyncIterable<TextEvent>;
+    };
+    return { events: ask, response: () => undefined };
+  }
+  // Opened at once, so that misuse throws; asked when its first event is.
+  const closing = new AbortController();
+  const turn = speaker.open({
+    messages: messages.map((message) => messageFor(speaker, message)),
+    instructions,
+    signal: signal === undefined ? closing.signal : AbortSignal.any([signal, closing.signal]),
+    runId,
+  });
+  const ask = async (abort: AbortSignal) => {
+    abort.addEventListener("abort", () => closing.abort(), { once: true });
+    return turn as AsyncIterable<TextEvent>;
+  };
+  return { events: ask, response: () => turn.response };
+}
+
+function messageFor(speaker: Model, message: unknown): unknown {
+  if (!isTextMessage(message)) return message;
+  const { role, content } = message;
+  if (role === "user") return speaker.userMessage(content);
+  return speaker.modelMessage?.(content) ?? { role, content };
+}
+
+/** The tools stand behind what the system says. */
+function instructionsOf(adapter: TextAdapter, { instructions, tools = [], toolChoice = "auto" }: ModelRequest) {
+  const offered = chosen(tools, toolChoice);
+  const parts = [instructions, offered.length === 0 ? undefined : adapter.describeTools(offered), word(toolChoice)];
+  const said = parts.filter((part) => part !== undefined && part !== "");
+  return said.length === 0 ? undefined : said.join("\n\n");
+}
+
+/** A text has no field for the choice: the others are not described. */
+function chosen(tools: ToolSource, choice: ToolChoice) {
+  const list = toolList(tools);
+  if (choice === "none") return [];
+  if (typeof choice === "string") return list;
+  const names = "name" in choice ? [choice.name] : choice.names;
+  return list.filter(({ name }) => names.includes(name));
+}
+
+function word(choice: ToolChoice): string | undefined {
+  if (choice === "none") return "Do not call any function now.";
+  const isRequired = choice === "required" || (typeof choice === "object" && ("name" in choice || choice.required));
+  return isRequired === true ? "Call a function now, before you answer." : undefined;
+}
