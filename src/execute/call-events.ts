@@ -61,10 +61,14 @@ export class CallEvents {
     void this.#tell({ type: "approval.requested", approvalId: id, message, payloadSummary, expiresAt }, true);
   }
 
-  decided({ id, status, decidedBy, reason }: ApprovalRequest): void {
+  decided(request: ApprovalRequest): void {
+    const { id, status, decidedBy, reason } = request;
     if (status === "pending") return;
-    const why = reason === undefined ? {} : { reason };
-    void this.#tell({ type: "approval.decided", approvalId: id, decision: status, decidedBy, ...why }, true);
+    const more = {
+      ...(reason !== undefined && { reason }),
+      ...("editedInput" in request && { payloadSummary: this.#summaryOf("input", request.editedInput) }),
+    };
+    void this.#tell({ type: "approval.decided", approvalId: id, decision: status, decidedBy, ...more }, true);
   }
 
   /** The end, from the row alone: another process may have to tell it. */

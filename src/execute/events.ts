@@ -74,6 +74,8 @@ export type EventBody =
       readonly decision: "approved" | "denied" | "expired" | "void";
       readonly decidedBy: string | null;
       readonly reason?: string;
+      /** After an edit: what runs instead of what was shown. */
+      readonly payloadSummary?: string;
     };
 
 /** Everything an executor tells. */

@@ -167,17 +167,14 @@ export class Execution {
   async #plan(version: number): Step {
     const { runId } = this.#context;
     const { id, invocationId, name } = this.#use;
-    this.#begin(undefined);
+    this.#begin(undefined, this.#input);
     if (id !== null && id !== "") {
       this.#repeatOf = await this.#deps.history.repeatOf(runId, invocationId, id, this.#digest);
     }
     const tool = this.#tool;
     if (tool === undefined) return this.#deny(version, unknownTool(name));
-    const actions = () => actionsOf(this.#deps.ledger, runId);
-    const call = { tool, input: snapshot(this.#input), repeatOf: this.#repeatOf, actions };
     const answer =
-      (await this.#deps.history.judge(tool, runId, invocationId)) ??
-      (await judge(call, this.#policyContext(), this.#deps.authorize));
+      (await this.#deps.history.judge(tool, runId, invocationId)) ?? (await this.#judge(tool, this.#input));
     switch (answer.decision) {
       case "deny":
         return this.#deny(version, answer);
@@ -196,6 +193,12 @@ export class Execution {
         return this.#approve(entry);
       }
     }
+  }
+
+  #judge(tool: Tool, input: unknown): Promise<GateAnswer> {
+    const actions = () => actionsOf(this.#deps.ledger, this.#context.runId);
+    const call = { tool, input: snapshot(input), repeatOf: this.#repeatOf, actions };
+    return judge(call, this.#policyContext(), this.#deps.authorize);
   }
 
   async #deny(version: number, denial: Denial, before?: ActionRow): Step {
@@ -253,8 +256,14 @@ export class Execution {
       case "approved":
         break;
     }
-    this.#begin(row);
-    return this.#start(tool, version, row, this.#inputOf(request), request);
+    const input = this.#inputOf(request);
+    this.#begin(row, input);
+    if ("editedInput" in request) {
+      // Nobody has judged that one yet: who may approve can still not do what the policy forbids.
+      const answer = await this.#judge(tool, input);
+      if (answer.decision === "deny") return this.#deny(version, answer, row);
+    }
+    return this.#start(tool, version, row, input, request);
   }
 
   /** What the person saw, or what they wrote in its place: it was checked when they did. */
@@ -430,7 +439,8 @@ export class Execution {
       this.#events.invoked(this.#input, this.#repeatOf, true);
       return this.#ended(unknown);
     }
-    this.#begin(row);
+    const input = request === undefined ? this.#input : this.#inputOf(request);
+    this.#begin(row, input);
     await this.#place.enter();
     const lease = { owner: this.#deps.owner, until: Date.now() + this.#deps.leaseMs };
     const entry = await this.#put({ ...row, attempts: row.attempts + 1, lease }, version);
@@ -439,7 +449,7 @@ export class Execution {
       return undefined;
     }
     this.#events.invoked(this.#input, this.#repeatOf, true);
-    return this.#run(tool, entry, request === undefined ? this.#input : this.#inputOf(request), request);
+    return this.#run(tool, entry, input, request);
   }
 
   // Ends --------------------------------------------------------------------------------------------------------------
@@ -550,11 +560,11 @@ export class Execution {
     return safeMessage(error);
   }
 
-  #begin(after: ActionRow | undefined): void {
+  #begin(after: ActionRow | undefined, input: unknown): void {
     const { id, invocationId, name } = this.#use;
     const { runId } = this.#context;
     const call = { toolName: name, toolCallId: id, description: this.#tool?.description, runId, invocationId };
-    this.#span.begin({ ...call, input: this.#input }, after?.trace);
+    this.#span.begin({ ...call, input }, after?.trace);
   }
 }
 

@@ -1,7 +1,7 @@
 import { ToolError } from "../errors.ts";
 import { toSchema, type InferInput, type InferOutput, type SchemaSource } from "../schema/index.ts";
 import type { Schema } from "../schema/types.ts";
-import { policyOf, type ToolPolicy } from "./policy.ts";
+import { policyOf, type ToolPolicy, type PolicyContext } from "./policy.ts";
 import { ToolUse, type ToolUseInit } from "./use.ts";
 
 /** What running a tool does to the world. `write` unless the tool says otherwise. */
@@ -30,6 +30,10 @@ export interface ToolContext {
   progress(value: unknown): Promise<void>;
   /** What the tool's `undo` will need. Stored with the result, and shown to nobody. The last one counts. JSON. */
   undoData(data: unknown): void;
+  /** From an executor: on whose behalf the call is made, in which mode, in which run. */
+  readonly principal?: PolicyContext["principal"];
+  readonly behavior?: PolicyContext["behavior"];
+  readonly runId?: string | undefined;
   readonly [key: string]: unknown;
 }
 

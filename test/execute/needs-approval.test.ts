@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineTool } from "../../src/index.ts";
-import { ask } from "../../src/execute/index.ts";
+import { allow, ask, deny } from "../../src/execute/index.ts";
 import { counted, RUN, setup, setupWithApprovals, sleep, until, useOf } from "./support.ts";
 
 const PAUSE = { ...RUN, waitForApproval: false };
@@ -123,6 +123,28 @@ describe("a call that needs approval", () => {
     await approvals.decide(paused.approval.id, { ...APPROVE, editedInput: { n: 5 } });
     expect(await executor.execute(use, PAUSE)).toMatchObject({ status: "completed" });
     expect(ran.map(({ input }) => input)).toEqual([{ n: 5, note: "none" }]);
+  });
+
+  it("what the policy forbids can not be approved by an edit either; the events say what was written", async () => {
+    const { tool, ran } = refund();
+    const authorize = ({ input }: any) => (input.n > 100 ? deny("That is too much.") : allow());
+    const { executor, approvals, events } = setupWithApprovals([tool], { authorize });
+    const edit = async (n: number) => {
+      const use = useOf(tool, { n: 50 });
+      const paused: any = await executor.execute(use, PAUSE);
+      await approvals.decide(paused.approval.id, { ...APPROVE, editedInput: { n } });
+      return executor.execute(use, PAUSE);
+    };
+    expect(await edit(500)).toMatchObject({
+      status: "denied",
+      reason: "policy",
+      error: { message: "That is too much." },
+    });
+    expect(ran).toHaveLength(0);
+    expect(await edit(60)).toMatchObject({ status: "completed" });
+    expect(ran.map(({ input }) => input)).toEqual([{ n: 60 }]);
+    const decided = events.filter(({ type }) => type === "approval.decided");
+    expect(decided).toMatchObject([{ payloadSummary: '{"n":500}' }, { payloadSummary: '{"n":60}' }]);
   });
 
   it("holds nobody up: its siblings run, also one by one", async () => {

@@ -95,6 +95,18 @@ describe("openTelemetry()", () => {
     });
   });
 
+  it("holds the arguments that run: those that a person wrote, after an edit", async () => {
+    const { telemetry, spans } = sdk({ captureArguments: true });
+    const { tool } = counted({ needsApproval: true });
+    const { executor, approvals } = setupWithApprovals([tool], { telemetry, waitForApproval: false });
+    const use = useOf(tool, { n: 1 });
+    const paused: any = await executor.execute(use, RUN);
+    await approvals.decide(paused.approval.id, { decision: "approve", editedInput: { n: 2 } });
+    await executor.execute(use, RUN);
+    const shown = spans().map(({ attributes }) => attributes["gen_ai.tool.call.arguments"]);
+    expect(shown).toEqual(['{"n":1}', '{"n":2}']);
+  });
+
   it("is a child of the caller's span, and the parent of the handler's", async () => {
     const { telemetry, tracer, spans } = sdk();
     const { tool } = counted({
