@@ -1,26 +1,25 @@
 import { isToolError, type ToolError, type ToolErrorCode } from "../errors.ts";
 import { isConflict } from "../store/errors.ts";
 import type { StoreEntry } from "../store/store.ts";
-import type { PolicyContext } from "../tool/policy.ts";
-import type { Tool, ToolContext } from "../tool/tool.ts";
+import type { Tool } from "../tool/tool.ts";
 import { invalidInput, type ToolUse, type ToolUseHandle } from "../tool/use.ts";
 import type { ApprovalRequest } from "./approvals/types.ts";
-import { runHandler } from "./attempt.ts";
+import { askApproval, waitForDecision } from "./call-approval.ts";
+import { policyContextOf, toolContextOf } from "./call-context.ts";
 import { CallEvents } from "./call-events.ts";
 import { awaitingOf, outcomeOf, settle, unrecordedOf, type AboutCall } from "./call-outcome.ts";
 import { CallSpan } from "./call-span.ts";
 import type { ExecutionContext } from "./context.ts";
 import type { Deps } from "./deps.ts";
-import { definitionDigest, digestOf } from "./digest.ts";
+import { digestOf } from "./digest.ts";
 import { judge, type GateAnswer } from "./gate.ts";
 import { safeMessage } from "./failure.ts";
 import { actionsOf } from "./info.ts";
-import { rowOfEnd } from "./handler-end.ts";
-import { HeldAction } from "./held.ts";
-import { actionIdOf, type ActionRow } from "./ledger.ts";
+import { actionIdOf, withoutLease, type ActionRow } from "./ledger.ts";
+import { waitForOther } from "./other-process.ts";
 import type { Outcome } from "./outcome.ts";
-import { jsonOf } from "./output.ts";
 import type { Place } from "./schedule.ts";
+import { runRecorded } from "./running.ts";
 import { snapshot } from "./snapshot.ts";
 
 type Entry = StoreEntry<ActionRow>;
@@ -198,7 +197,7 @@ export class Execution {
   #judge(tool: Tool, input: unknown): Promise<GateAnswer> {
     const actions = () => actionsOf(this.#deps.ledger, this.#context.runId);
     const call = { tool, input: snapshot(input), repeatOf: this.#repeatOf, actions };
-    return judge(call, this.#policyContext(), this.#deps.authorize);
+    return judge(call, policyContextOf(this.#use, this.#context), this.#deps.authorize);
   }
 
   async #deny(version: number, denial: Denial, before?: ActionRow): Step {
@@ -236,7 +235,7 @@ export class Execution {
       this.#place.leave();
       if (!(this.#context.waitForApproval ?? this.#deps.waitForApproval))
         return awaitingOf(this.#about(), row, request);
-      request = await this.#decisionOf(request);
+      request = await waitForDecision(this.#deps, this.#context, request);
       if (request.status === "pending") return awaitingOf(this.#about(), row, request);
     }
     this.#approval = request;
@@ -271,32 +270,8 @@ export class Execution {
     return "editedInput" in request ? request.editedInput : this.#input;
   }
 
-  /** The same ask finds the same request; after a change of input, tool or executable it makes a new one. */
-  async #ask(row: ActionRow): Promise<ApprovalRequest> {
-    const tool = this.#tool!;
-    const { runId, principal, approval } = this.#context;
-    const executable = await this.#deps.executableDigest(tool);
-    return this.#deps.approvals!.request({
-      runId,
-      invocationId: this.#use.invocationId,
-      toolName: tool.name,
-      input: json(this.#input),
-      definitionDigest: await definitionDigest(tool, executable ?? ""),
-      message: row.ask!,
-      requestedBy: principal,
-      ...approval,
-    });
-  }
-
-  async #decisionOf(request: ApprovalRequest): Promise<ApprovalRequest> {
-    const { approvalTimeoutMs, signal } = this.#context;
-    try {
-      return await this.#deps.approvals!.await(request.id, { timeoutMs: approvalTimeoutMs, signal });
-    } catch (error) {
-      // Nobody waits any more; the request stays.
-      if (isToolError(error) && error.code === "aborted") return request;
-      throw error;
-    }
+  #ask(row: ActionRow): Promise<ApprovalRequest> {
+    return askApproval(this.#deps, this.#context, this.#tool!, row, this.#input);
   }
 
   // Running -----------------------------------------------------------------------------------------------------------
@@ -335,90 +310,35 @@ export class Execution {
     return this.#run(tool, entry, input, request);
   }
 
-  /** The row says that an attempt has begun; now it begins. */
   async #run(tool: Tool, entry: Entry, input: unknown, request: ApprovalRequest | undefined): Step {
-    const held = new HeldAction(this.#deps.ledger, entry);
-    const { attempts } = entry.value;
-    const startedAt = performance.now();
-    let undoData: unknown;
-    let isOver = false;
     this.#isUnrun = false;
-    this.#events.started(attempts);
-    const timeoutMs = this.#context.timeoutMs ?? tool.timeoutMs ?? this.#deps.timeoutMs;
-    const progress = async (value: unknown) => (isOver ? undefined : this.#events.progress(value));
-    const run = () =>
-      runHandler({
-        handler: (attempt, signal) =>
-          tool.execute!(
-            snapshot(input),
-            this.#toolContext(attempt, signal, progress, (data) => void (undoData = data)),
-          ),
-        beforeAttempt: async (attempt) => {
-          await held.write((row) => ({ ...row, attempts: attempt }));
-          this.#events.started(attempt);
-        },
-        onProgress: progress,
-        onLate: (end) => this.#events.late(end),
-        firstAttempt: attempts,
-        retries: tool.retries ?? 0,
-        retryDelayMs: this.#deps.retryDelayMs,
-        timeoutMs,
-        signal: this.#context.signal,
-      });
-    const running = this.#span.run(run);
-    held.beat(this.#deps.leaseMs, running.lose);
-    const end = await running.ended;
-    held.stopBeating();
-    isOver = true;
-    const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
-    const { maxOutputBytes } = this.#deps;
-    const messageOf = (error: unknown) => this.#messageOf(error);
-    const ended = rowOfEnd({ tool, end, input, undoData, timeoutMs, maxOutputBytes, messageOf });
-    let recorded = true;
-    if (ended.change.status === "done") await this.#deps.history.succeeding(held.row);
-    try {
-      await held.write((row) => ({ ...withoutLease(row), ...ended.change, endedAt: Date.now() }));
-    } catch (error) {
-      if (isConflict(error)) {
-        // Another process has taken this one for dead, and its word counts.
-        if (end.ok || end.code === "execution_failed") this.#events.late(end);
-        return undefined;
-      }
-      // It is known here what came of it, and here alone.
-      recorded = false;
+    const end = await runRecorded({
+      deps: this.#deps,
+      tool,
+      entry,
+      input,
+      timeoutMs: this.#context.timeoutMs ?? tool.timeoutMs ?? this.#deps.timeoutMs,
+      signal: this.#context.signal,
+      events: this.#events,
+      span: this.#span,
+      messageOf: (error) => this.#messageOf(error),
+      contextOf: (own) => toolContextOf(this.#use, this.#context, own),
+    });
+    if (end === undefined) return undefined;
+    const { row, durationMs, cause, recorded } = end;
+    if (row.status === "done" && request !== undefined) {
+      await this.#deps.approvals?.succeeded(request.id).catch(() => {});
     }
-    const row: ActionRow = { ...withoutLease(held.row), ...ended.change };
-    const succeeded = row.status === "done" && request?.status === "approved";
-    if (succeeded) await this.#deps.approvals?.succeeded(request.id).catch(() => {});
-    return this.#ended(row, durationMs, ended.cause, recorded);
+    return this.#ended(row, durationMs, cause, recorded);
   }
 
   // Others ------------------------------------------------------------------------------------------------------------
 
-  /** Another process is at it: its outcome, or the end of its lease. */
-  async #waitForOther({ value: row, version }: Entry): Step {
+  async #waitForOther(entry: Entry): Step {
     this.#place.leave();
-    const { signal } = this.#context;
-    let wake!: () => void;
-    const woken = new Promise<void>((resolve) => (wake = resolve));
-    const timer = setTimeout(wake, Math.max(10, row.lease!.until - Date.now() + 10));
-    signal?.addEventListener("abort", wake);
-    const unwatch = await this.#deps.ledger.watch(this.#actionId, wake);
-    try {
-      // It may have ended before the watch began.
-      const now = await this.#deps.ledger.get(this.#actionId);
-      if (now?.version === version && signal?.aborted !== true) await woken;
-    } finally {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", wake);
-      await unwatch();
-    }
-    if (signal?.aborted !== true) return undefined;
-    return this.#unrecorded(
-      "unknown",
-      "outcome_unknown",
-      "Another process executes it; this one does not wait any more.",
-    );
+    if (await waitForOther(this.#deps.ledger, entry, this.#context.signal)) return undefined;
+    const message = "Another process executes it; this one does not wait any more.";
+    return this.#unrecorded("unknown", "outcome_unknown", message);
   }
 
   /** Whoever began it has died. What may be run again is; a write may have had its effect, and nobody knows. */
@@ -522,34 +442,6 @@ export class Execution {
     }
   }
 
-  #policyContext(): PolicyContext {
-    const { behavior, principal } = this.#context;
-    const { invocationId, id, name } = this.#use;
-    const { runId } = this.#context;
-    return { ...extras(this.#context), behavior, principal, runId, invocationId, toolCallId: id, toolName: name };
-  }
-
-  #toolContext(
-    attempt: number,
-    signal: AbortSignal,
-    progress: (value: unknown) => Promise<void>,
-    undoData: (data: unknown) => void,
-  ): ToolContext {
-    const { requestId } = this.#context;
-    return {
-      ...this.#policyContext(),
-      requestId,
-      toolCallId: this.#use.id,
-      toolName: this.#use.name,
-      invocationId: this.#use.invocationId,
-      idempotencyKey: this.#actionId,
-      attempt,
-      signal,
-      progress,
-      undoData,
-    };
-  }
-
   /** What of an error may be heard. */
   #messageOf(error: unknown): string {
     try {
@@ -569,6 +461,7 @@ export class Execution {
 }
 
 const UNREADABLE = "It is not known whether it was executed before. Do not call it again before you know";
+
 function unknownTool(name: string): Denial {
   return { decision: "deny", reason: "unknown_tool", message: `There is no tool ${JSON.stringify(name)} here.` };
 }
@@ -580,19 +473,4 @@ function executedElsewhere(use: ToolUse): TypeError {
   return new CallerMistake(
     `Call ${use.id ?? use.invocationId} (${use.name}) is ${use.state} and this executor has no record of it: a use is executed by use.execute() or by an executor, not by both.`,
   );
-}
-
-function withoutLease({ lease: _, ...row }: ActionRow): ActionRow {
-  return row;
-}
-
-/** What the application added to the context. */
-function extras(context: ExecutionContext): Record<string, unknown> {
-  const { signal: _s, timeoutMs: _t, waitForApproval: _w, approvalTimeoutMs: _a, approval: _p, ...rest } = context;
-  return rest;
-}
-
-/** The JSON form of what has a digest: what is shown and kept. */
-function json(value: unknown): unknown {
-  return JSON.parse(jsonOf(value, Infinity));
 }

@@ -73,6 +73,11 @@ export function actionIdOf(runId: string, invocationId: string): string {
   return storeKey(runId, invocationId);
 }
 
+/** Nobody works on it any more. */
+export function withoutLease({ lease: _, ...row }: ActionRow): ActionRow {
+  return row;
+}
+
 /** The rows of all actions, one each. */
 export class Ledger {
   readonly #store: Store;

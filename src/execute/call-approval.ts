@@ -1,0 +1,52 @@
+import { isToolError } from "../errors.ts";
+import type { Tool } from "../tool/tool.ts";
+import type { ApprovalRequest } from "./approvals/types.ts";
+import type { ExecutionContext } from "./context.ts";
+import type { Deps } from "./deps.ts";
+import { definitionDigest } from "./digest.ts";
+import type { ActionRow } from "./ledger.ts";
+import { jsonOf } from "./output.ts";
+
+/**
+ * Asks a person about one call. The same input, tool and executable find the same request, in any process; after a change
+ * of one of them the request is void, and this makes a new one.
+ */
+export async function askApproval(
+  { approvals, executableDigest }: Deps,
+  { runId, principal, approval }: ExecutionContext,
+  tool: Tool,
+  { invocationId, ask }: ActionRow,
+  input: unknown,
+): Promise<ApprovalRequest> {
+  const executable = await executableDigest(tool);
+  return approvals!.request({
+    runId,
+    invocationId,
+    toolName: tool.name,
+    input: json(input),
+    definitionDigest: await definitionDigest(tool, executable ?? ""),
+    message: ask!,
+    requestedBy: principal,
+    ...approval,
+  });
+}
+
+/** The request when somebody has decided; as it is, still pending, when the caller does not wait any more. */
+export async function waitForDecision(
+  { approvals }: Deps,
+  { approvalTimeoutMs: timeoutMs, signal }: ExecutionContext,
+  request: ApprovalRequest,
+): Promise<ApprovalRequest> {
+  try {
+    return await approvals!.await(request.id, { timeoutMs, signal });
+  } catch (error) {
+    // Nobody waits any more; the request stays.
+    if (isToolError(error) && error.code === "aborted") return request;
+    throw error;
+  }
+}
+
+/** The JSON form of what has a digest: what is shown and kept. */
+function json(value: unknown): unknown {
+  return JSON.parse(jsonOf(value, Infinity));
+}

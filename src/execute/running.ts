@@ -1,0 +1,90 @@
+import { isConflict } from "../store/errors.ts";
+import type { StoreEntry } from "../store/store.ts";
+import type { Tool, ToolContext } from "../tool/tool.ts";
+import { runHandler } from "./attempt.ts";
+import type { CallEvents } from "./call-events.ts";
+import type { CallSpan } from "./call-span.ts";
+import type { Deps } from "./deps.ts";
+import { rowOfEnd } from "./handler-end.ts";
+import { HeldAction } from "./held.ts";
+import { withoutLease, type ActionRow } from "./ledger.ts";
+import { snapshot } from "./snapshot.ts";
+
+/** What is run, and who hears of it. */
+export interface RecordedRun {
+  readonly deps: Deps;
+  readonly tool: Tool;
+  /** It says that an attempt has begun; now it begins. */
+  readonly entry: StoreEntry<ActionRow>;
+  readonly input: unknown;
+  readonly timeoutMs: number | undefined;
+  readonly signal: AbortSignal | undefined;
+  readonly events: CallEvents;
+  readonly span: CallSpan;
+  readonly messageOf: (error: unknown) => string;
+  contextOf(own: Pick<ToolContext, "attempt" | "signal" | "progress" | "undoData">): ToolContext;
+}
+
+/** What came of it. */
+export interface RecordedEnd {
+  readonly row: ActionRow;
+  readonly durationMs: number;
+  readonly cause: unknown;
+  /** False when the store did not take it: then it is known in this process alone. */
+  readonly recorded: boolean;
+}
+
+/**
+ * Runs the handler while its lease is extended, and records the end.
+ *
+ * @returns `undefined` when another process has taken this one for dead: its word counts
+ */
+export async function runRecorded(run: RecordedRun): Promise<RecordedEnd | undefined> {
+  const { deps, tool, entry, input, timeoutMs, signal, events, messageOf } = run;
+  const held = new HeldAction(deps.ledger, entry);
+  const { attempts } = entry.value;
+  const startedAt = performance.now();
+  let undoData: unknown;
+  let isOver = false;
+  events.started(attempts);
+  const progress = async (value: unknown) => (isOver ? undefined : events.progress(value));
+  const running = run.span.run(() =>
+    runHandler({
+      handler: (attempt, handlerSignal) => {
+        const own = { attempt, signal: handlerSignal, progress, undoData: (data: unknown) => void (undoData = data) };
+        return tool.execute!(snapshot(input), run.contextOf(own));
+      },
+      beforeAttempt: async (attempt) => {
+        await held.write((row) => ({ ...row, attempts: attempt }));
+        events.started(attempt);
+      },
+      onProgress: progress,
+      onLate: (end) => events.late(end),
+      firstAttempt: attempts,
+      retries: tool.retries ?? 0,
+      retryDelayMs: deps.retryDelayMs,
+      timeoutMs,
+      signal,
+    }),
+  );
+  held.beat(deps.leaseMs, running.lose);
+  const end = await running.ended;
+  held.stopBeating();
+  isOver = true;
+
+  const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
+  const { maxOutputBytes } = deps;
+  const { change, cause } = rowOfEnd({ tool, end, input, undoData, timeoutMs, maxOutputBytes, messageOf });
+  if (change.status === "done") await deps.history.succeeding(held.row);
+  let recorded = true;
+  try {
+    await held.write((row) => ({ ...withoutLease(row), ...change, endedAt: Date.now() }));
+  } catch (error) {
+    if (isConflict(error)) {
+      if (end.ok || end.code === "execution_failed") events.late(end);
+      return undefined;
+    }
+    recorded = false;
+  }
+  return { row: { ...withoutLease(held.row), ...change }, durationMs, cause, recorded };
+}
