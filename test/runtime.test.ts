@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { runInContext, createContext } from "node:vm";
 import { build } from "esbuild";
 import { describe, expect, it } from "vitest";
-import { adapters } from "./adapters.ts";
+import { adapters, textAdapters } from "./adapters.ts";
 import { loadFixture } from "./fixtures.ts";
 
 const root = resolve(import.meta.dirname, "..");
@@ -50,15 +50,22 @@ async function bundle(contents: string): Promise<string> {
   return outputFiles[0]!.text;
 }
 
+/** Where an adapter is found in its module: as a value, or made by a function with a notation's name. */
+function found(name: string): string {
+  if (name === "text-helpers") return "wire.textHelpers()";
+  if (name.startsWith("text-json/")) return `wire.textJson("${name.slice("text-json/".length)}")`;
+  return `Object.values(wire).find((value) => value?.name === "${name}" && "parser" in value)`;
+}
+
 describe("outside of Node", () => {
-  it.each(adapters.map(({ adapter }) => adapter.name))(
+  it.each([...adapters, ...textAdapters].map(({ adapter }) => adapter.name))(
     "%s reads a stream and checks its input, without Node and without eval",
     async (name) => {
       const code = await bundle(`
         import { defineTool } from "./src/index.ts";
-        import * as wire from "./adapters/${name}/index.ts";
+        import * as wire from "./adapters/${name.split("/")[0]}/index.ts";
         export async function run(bytes, definitions) {
-          const adapter = Object.values(wire).find((value) => value?.name === "${name}" && "parser" in value);
+          const adapter = ${found(name)};
           const tools = definitions.map(({ name, description, effect, parameters }) =>
             defineTool({ name, description, effect, inputSchema: parameters, execute: (input) => input }));
           adapter.tools(tools, { onLoss: "ignore" });
@@ -88,6 +95,34 @@ describe("outside of Node", () => {
       expect(results).toEqual(expect.arrayContaining(expected));
     },
   );
+
+  it("a run goes on with a model that writes Python", async () => {
+    const code = await bundle(`
+      import { defineTool } from "./src/index.ts";
+      import { textHelpers } from "./adapters/text-helpers/index.ts";
+      import { Orchestrator } from "./src/run/index.ts";
+      import { memoryStore } from "./src/store/index.ts";
+      export async function run() {
+        const inputSchema = { type: "object", properties: { n: { type: "number" } } };
+        const add = defineTool({ name: "add", inputSchema, execute: ({ n }) => ({ n: n + 1 }) });
+        const ask = defineTool({ name: "ask", inputSchema });
+        const texts = ["<helpers>\\nx = add(1)\\ny = ask(x.n)\\nadd(y)\\n</helpers>", "<helpers>add(x.n)</helpers>", "Done."];
+        const model = textHelpers().model(async function* () { yield texts.shift(); });
+        const runs = new Orchestrator({ model, tools: [add, ask], store: memoryStore() });
+        const { conversationId, pendingToolCalls: [call] } = await runs.run({ input: "Go" });
+        const done = await runs.resume(conversationId, { toolResults: [{ toolCallId: call.id, result: 7 }] });
+        return JSON.stringify([call.arguments, done.content, done.messages[2].content, done.messages[4].content]);
+      }
+    `);
+    const sandbox = createContext(webGlobals(), { codeGeneration: { strings: false, wasm: false } });
+    runInContext(code, sandbox);
+    expect(JSON.parse(await (runInContext("bundle.run()", sandbox) as Promise<string>))).toEqual([
+      { n: 2 },
+      "Done.",
+      '<helpers_result>\nx = {"n":2}\ny = 7\nadd(y) -> {"n":8}\n</helpers_result>',
+      '<helpers_result>\nadd(x.n) -> {"n":3}\n</helpers_result>',
+    ]);
+  });
 
   it("a store in memory keeps, tells and lets one writer win", async () => {
     const code = await bundle(`

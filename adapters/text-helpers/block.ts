@@ -9,9 +9,14 @@ export function codeBlock(
   read: (code: string) => void,
   writer: BlockWriter,
   context: TextContext,
+  maxBlockLength: number,
 ): BlockReader {
   const code = new CodeState();
   const { maxArgumentsLength } = context.limits;
+  const [maxLength, limit] =
+    maxBlockLength <= maxArgumentsLength
+      ? [maxBlockLength, "maxBlockLength of textHelpers()"]
+      : [maxArgumentsLength, "limits.maxArgumentsLength"];
   const first = close.charCodeAt(0);
   let state: BlockReader["state"] = "head";
   let parts: string[] = [];
@@ -21,13 +26,14 @@ export function codeBlock(
 
   function keep(piece: string): void {
     length += piece.length;
-    if (length <= maxArgumentsLength) parts.push(piece);
+    if (length <= maxLength) parts.push(piece);
     else parts = [];
   }
 
   function finish(text: string): void {
-    if (length > maxArgumentsLength) {
-      writer.call().unreadable(`the block is longer than ${maxArgumentsLength} characters (limits.maxArgumentsLength)`);
+    if (length > maxLength) {
+      const advice = "Nothing of it was run; write it in several blocks";
+      writer.call().unreadable(`the block is longer than ${maxLength} characters (${limit}). ${advice}`);
     } else read(withoutFence(text));
   }
 
@@ -74,7 +80,7 @@ export function codeBlock(
       keep(rest);
       const all = parts.join("");
       state = "closed";
-      if (context.isWhole && hidden !== undefined && length <= maxArgumentsLength) {
+      if (context.isWhole && hidden !== undefined && length <= maxLength) {
         finish(all.slice(0, hidden.from));
         return all.slice(hidden.to);
       }

@@ -16,7 +16,7 @@ export type { Reference, Step } from "./values.ts";
  * Calls that a model writes as Python, in a block of its text: `<helpers> user = find_user("John", zip="90210") </helpers>`.
  * A call may refer to the result of one before it. Needs the package `@lezer/python`.
  *
- * @throws TypeError for a tag that is no name
+ * @throws TypeError for a tag that is no name, or a limit that is none
  * @example
  * const helpers = textHelpers();
  * messages.unshift({ role: "system", content: helpers.describeTools(tools) });
@@ -25,6 +25,6 @@ export type { Reference, Step } from "./values.ts";
  * await runBlock(stream.turn);
  * messages.push(...helpers.assistantMessage(stream.turn), ...helpers.toolResults(stream.turn));
  */
-export function textHelpers(tags?: HelperTags): TextAdapter {
-  return textAdapter("text-helpers", helpers(tags), { streamsInput: false });
+export function textHelpers(options?: HelperTags): TextAdapter {
+  return textAdapter("text-helpers", helpers(options), { streamsInput: false });
 }

@@ -6,22 +6,33 @@ import { createCalls } from "./calls.ts";
 import { signatures } from "./describe.ts";
 import { resolveUse } from "./run-block.ts";
 
-/** How the blocks are called. */
+/** How the blocks are called, and how long they may be. */
 export interface HelperTags {
   /** Default `helpers`: calls stand between `<helpers>` and `</helpers>`. */
   readonly tag?: string;
   /** Default: the tag and `_result`. */
   readonly resultTag?: string;
+  /**
+   * Characters of one block; a longer one is an error, and nothing of it runs. Default 131,072 (128 Ki): the grammar
+   * takes up to half a second for as much, and others wait meanwhile.
+   */
+  readonly maxBlockLength?: number;
 }
 
-/** @throws TypeError for a tag that is no name */
-export function helpers({ tag = "helpers", resultTag = `${tag}_result` }: HelperTags = {}): TextDialect {
+const MAX_BLOCK = 131_072;
+
+/** @throws TypeError for a tag that is no name, or a limit that is none */
+export function helpers(options: HelperTags = {}): TextDialect {
+  const { tag = "helpers", resultTag = `${tag}_result`, maxBlockLength = MAX_BLOCK } = options;
   for (const name of [tag, resultTag]) {
     if (typeof name !== "string" || !/^[\w.:-]{1,64}$/.test(name)) {
       throw new TypeError(
         `A tag is a name of up to 64 letters, digits, "_", "-", "." and ":", got ${JSON.stringify(name)}.`,
       );
     }
+  }
+  if (!Number.isSafeInteger(maxBlockLength) || maxBlockLength < 1) {
+    throw new TypeError(`maxBlockLength is a positive integer, got ${String(maxBlockLength)}.`);
   }
   const open = `<${tag}>`;
   const close = `</${tag}>`;
@@ -32,7 +43,7 @@ export function helpers({ tag = "helpers", resultTag = `${tag}_result` }: Helper
     markers: [open],
     start(writer, context) {
       const calls = createCalls(writer, context);
-      return () => codeBlock(close, calls.read, writer, context);
+      return () => codeBlock(close, calls.read, writer, context, maxBlockLength);
     },
     toolName,
     describe: (tools) => `You can call these functions:

@@ -35,7 +35,10 @@ export interface TextDialect extends Notation {
   writeResults(results: readonly WrittenResult[]): string;
   /** How many results a message holds that {@link writeResults} wrote; 0 for any other. */
   countResults(message: string): number;
-  /** The marks that end a block or a call: what may be asked for as a stop sequence. */
+  /**
+   * The marks that may have been a stop sequence: they end a block in which each call says by itself that it is whole.
+   * None where the notation needs no such mark.
+   */
   readonly ends: readonly string[];
   /** What the first results of a message have assigned to variables, in a notation that has them. */
   assigned?(message: string, count: number): Readonly<Record<string, unknown>>;

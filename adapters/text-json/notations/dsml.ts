@@ -30,7 +30,7 @@ export const dsml: TextDialect = {
     return new DsmlBlock(mark, marker.endsWith("invoke"), writer, context);
   },
   toolName: anyName,
-  ends: MARKS.flatMap((mark) => [...SECTIONS, "invoke"].map((name) => `</${mark}${name}>`)),
+  ends: MARKS.flatMap((mark) => SECTIONS.map((section) => `</${mark}${section}>`)),
   countResults: (message) => countOf(message, "<function_results>") && message.split("<result>").length - 1,
   describe: (tools) => `## Tools
 
@@ -223,6 +223,7 @@ class DsmlBlock implements BlockReader {
     if ((close < 0 ? text.length : close) - at > MAX_TAG) return undefined;
     if (close < 0) return "maybe";
     const [, name = "", attributes = ""] = /^([a-z_]*)(.*)$/s.exec(text.slice(at + begin.length, close)) ?? [];
+    if (isEnd && attributes.trim() !== "") return undefined;
     return { name, isEnd, attributes, end: close + 1 };
   }
 }

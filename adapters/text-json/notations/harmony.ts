@@ -25,7 +25,7 @@ export const harmony: TextDialect = {
   markers: [START, CHANNEL],
   start: (writer, context) => (marker) => new HarmonyMessage(marker, writer, context),
   toolName: anyName,
-  ends: [CALL],
+  ends: [],
   countResults: (message) => countOf(message, `${START}functions.`),
   describe: (tools) => `# Tools
 

@@ -25,7 +25,7 @@ export const qwenXml: TextDialect = {
   markers: [OPEN, FUNCTION],
   start: (writer, context) => (marker) => new QwenBlock(marker === OPEN, writer, context),
   toolName: anyName,
-  ends: [CLOSE, FUNCTION_END],
+  ends: [CLOSE],
   countResults: (message) => countOf(message, "<tool_response>"),
   describe: (tools) => `# Tools
 

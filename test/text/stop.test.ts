@@ -1,0 +1,130 @@
+import { describe, expect, it } from "vitest";
+import { textHelpers } from "../../adapters/text-helpers/index.ts";
+import { textJson, type NotationName } from "../../adapters/text-json/index.ts";
+import type { FinishReason, ToolCallError } from "../../src/index.ts";
+import type { TextAdapter, TextReadOptions } from "../../src/text/adapter.ts";
+import { loadFixture, sharedTools } from "../fixtures.ts";
+import { textOf } from "./support.ts";
+
+/** The text in pieces of five characters, ended by the server. */
+async function read(adapter: TextAdapter, text: string, options: TextReadOptions, reason: FinishReason = "stop") {
+  async function* source() {
+    for (let at = 0; at < text.length; at += 5) yield { type: "text-delta" as const, delta: text.slice(at, at + 5) };
+    yield { type: "finish" as const, reason };
+  }
+  return adapter.read(source(), { tools: sharedTools, ...options }).done();
+}
+
+const rows: readonly (readonly [TextAdapter, string])[] = [
+  [textHelpers(), "</helpers>"],
+  [textHelpers({ tag: "tools" }), "</tools>"],
+  ...(
+    [
+      ["hermes", "</tool_call>"],
+      ["qwen-xml", "</tool_call>"],
+      ["function-tag", "</function>"],
+      ["kimi", "<|tool_call_end|>"],
+      ["dsml", "</\u{ff5c}DSML\u{ff5c}function_calls>"],
+    ] as const
+  ).map(([name, stop]) => [textJson(name as NotationName), stop] as const),
+];
+
+describe.each(rows)("$name, stopped at $1", (adapter, stop) => {
+  const written = textOf(loadFixture(adapter.name, "one-call"));
+  const text = stop === "</tools>" ? written.replaceAll("helpers>", "tools>") : written;
+  const cut = text.slice(0, text.indexOf(stop));
+
+  it("is read as if the mark stood there, when the caller says so and the server has stopped", async () => {
+    expect(cut.length).toBeLessThan(text.length);
+    const turn = await read(adapter, cut, { stop });
+    expect(turn.calls.map(({ released }) => released)).toEqual([true]);
+    // And goes back with it: the model sees what it wrote.
+    expect(adapter.assistantMessage(turn)).toEqual([{ role: "assistant", content: cut + stop }]);
+    const again = await read(adapter, cut + stop, {});
+    expect(turn.calls.map(({ name, argsText }) => [name, argsText])).toEqual(
+      again.calls.map(({ name, argsText }) => [name, argsText]),
+    );
+  });
+
+  it("is cut for any other end, and at any earlier place", async () => {
+    for (const reason of ["length", "content-filter", "unknown"] as const) {
+      const turn = await read(adapter, cut, { stop }, reason);
+      // Notations whose calls have an end of their own may have ended them before.
+      const before = await read(adapter, cut, {}, reason);
+      const releases = turn.calls.map(({ released }) => released);
+      expect([reason, ...releases]).toEqual([reason, ...before.calls.map(({ released }) => released)]);
+    }
+    for (let at = 0; at < cut.trimEnd().length; at++) {
+      const turn = await read(adapter, cut.slice(0, at), { stop });
+      const isWhole = turn.calls.some(({ released }) => released);
+      if (isWhole) expect([at, cut.slice(at).trim()]).toEqual([at, ""]);
+    }
+  });
+
+  it("stays as it is where no block is open", async () => {
+    for (const plain of ["Hello.", text, `About ${stop}`, ""]) {
+      const [turn, without] = [await read(adapter, plain, { stop }), await read(adapter, plain, {})];
+      expect(adapter.assistantMessage(turn)).toEqual(adapter.assistantMessage(without));
+      expect(turn.text).toBe(without.text);
+    }
+  });
+});
+
+describe("stop", () => {
+  it("is an end mark of the notation", () => {
+    for (const stop of ["", "\n\n", '")</helpers>', "</tool_call>", 1 as never]) {
+      expect(() => textHelpers().parse("Hi", { stop })).toThrow(/text-helpers has the end marks <\/helpers>/);
+    }
+    expect(() => textJson("mistral").parse("Hi", { stop: "]" })).toThrow(/text-json\/mistral has no end marks/);
+  });
+
+  it("is known to a model, and to its history", async () => {
+    const asked: number[] = [];
+    const model = textJson("hermes").model(
+      async function* ({ messages }) {
+        asked.push(messages.length);
+        yield '<tool_call>{"name": "get_weather", "arguments": {"city": "Oslo"}}';
+      },
+      { stop: "</tool_call>" },
+    );
+    const turn = await model.open({ messages: [], tools: sharedTools }).done();
+    expect(turn.calls.map(({ released }) => released)).toEqual([true]);
+    expect(model.pair(model.adapter.assistantMessage(turn))).toHaveLength(2);
+  });
+});
+
+describe("a block that is too long", () => {
+  const helpers = textHelpers({ maxBlockLength: 100 });
+  const block = (length: number) => `<helpers>${'get_weather("'.padEnd(length - 2, "x")}")</helpers>`;
+
+  it("is one error, and the next block is read", async () => {
+    const turn = await read(helpers, `${block(101)} and ${block(100)}`, {});
+    expect(turn.calls.map(({ released }) => released)).toEqual([false, true]);
+    expect(turn.calls[0]!.outcome).toMatchObject({
+      code: "invalid_call",
+      message: expect.stringContaining(
+        "the block is longer than 100 characters (maxBlockLength of textHelpers()). Nothing of it was run",
+      ),
+    });
+    expect(turn.text).toBe(" and ");
+  });
+
+  it("may be 128 Ki by default, and what the limit of arguments says", async () => {
+    const outcome = async (length: number, options: TextReadOptions = {}) => {
+      const { calls } = await textHelpers()
+        .read(once(block(length)), { tools: sharedTools, ...options })
+        .done();
+      return (calls[0]!.outcome as ToolCallError).message ?? "";
+    };
+    expect(await outcome(131_072)).toBe("");
+    expect(await outcome(131_073)).toContain("longer than 131072 characters");
+    expect(await outcome(60, { limits: { maxArgumentsLength: 50 } })).toContain("50 characters (limits.");
+    for (const maxBlockLength of [0, -1, 1.5, Number.NaN, "9" as never]) {
+      expect(() => textHelpers({ maxBlockLength })).toThrow(TypeError);
+    }
+  });
+});
+
+async function* once(text: string): AsyncIterable<string> {
+  yield text;
+}
