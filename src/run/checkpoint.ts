@@ -156,10 +156,16 @@ export class Checkpoint {
    *
    * @throws ToolError `run_busy` when another process works on it, or was faster
    */
-  static async take(store: Store, leaseMs: number, { entry, head, rows }: StoredRun): Promise<Checkpoint> {
+  static async take(
+    store: Store,
+    leaseMs: number,
+    { entry, head, rows }: StoredRun,
+    change: HeadChange = {},
+  ): Promise<Checkpoint> {
     if (isHeld(head)) throw busy(head.conversationId);
     const taken: Head = {
       ...head,
+      ...change,
       status: "running",
       epoch: head.epoch + 1,
       lease: newLease(leaseMs),
@@ -191,10 +197,21 @@ export class Checkpoint {
     return this.#queue(() => this.#putHead({ ...this.#head, ...change }));
   }
 
-  /** Gives the run back. @throws ToolError `lease_lost`, `store_failed` */
-  async release(change: HeadChange): Promise<void> {
+  /**
+   * Gives the run back, once: what is said after that is not ours to say.
+   *
+   * @param row the last one, if there is one more
+   * @throws ToolError `lease_lost`, `store_failed`
+   */
+  async release(change: HeadChange, row?: Row): Promise<void> {
     clearInterval(this.#beat);
-    await this.#queue(() => this.#putHead({ ...this.#head, ...change, lease: null }));
+    await this.#queue(async () => {
+      if (this.#head.lease === null) return;
+      if (row !== undefined) await this.#putRow(row);
+      const rows = this.#head.rows + (row === undefined ? 0 : 1);
+      await this.#putHead({ ...this.#head, ...change, rows, lease: null });
+      if (row !== undefined) this.rows.push(row);
+    });
   }
 
   /** Nothing is written any more; the lease ends by itself. */

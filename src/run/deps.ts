@@ -16,6 +16,7 @@ export interface RunDeps {
   readonly approvals: Approvals | undefined;
   readonly limits: Limits;
   readonly maxCutTurns: number;
+  readonly retryDelayMs: number;
   readonly validateResults: ValidateResults;
   readonly trim: ((messages: readonly any[]) => readonly any[] | Promise<readonly any[]>) | undefined;
   readonly leaseMs: number;

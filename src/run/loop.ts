@@ -8,11 +8,11 @@ import type { ToolUse } from "../tool/use.ts";
 import { Answers } from "./answers.ts";
 import { addUse, overBudget, tooManyCalls, usedSince } from "./budgets.ts";
 import { resultMessages, type Settled } from "./calls.ts";
-import type { Checkpoint } from "./checkpoint.ts";
+import type { Checkpoint, HeadChange } from "./checkpoint.ts";
 import type { Emit, RunDeps } from "./deps.ts";
 import type { CallRecord, Head, OutcomeRecord, Row, TurnRow } from "./format.ts";
 import type { Inbox } from "./inbox.ts";
-import { cutError, cutTurns, executableCalls, latest, openTurn } from "./rows.ts";
+import { cutError, cutTurns, executableCalls, failedTurns, latest, openTurn } from "./rows.ts";
 import { isDependent } from "./partition.ts";
 import { cancelCalls, settleCalls, type SettleRequest } from "./settle.ts";
 import { askModel } from "./turn.ts";
@@ -27,6 +27,9 @@ export interface Stop {
   readonly approvals?: readonly ApprovalRequest[];
   /** What has come out of the calls of the turn that is open. */
   readonly outcomes?: readonly OutcomeRecord[];
+  /** What is not stored yet: it is, together with the status. */
+  readonly row?: Row;
+  readonly change?: HeadChange;
 }
 
 /** One run at work: turn, calls, turn, calls, until the model calls nothing more or something has to be waited for. */
@@ -60,9 +63,12 @@ export class Loop {
       const last = rows.at(-1)!;
       if (this.#context.signal?.aborted === true) return aborted(this.#context.signal);
       const open = openTurn(rows);
-      const isOver = last.kind === "turn" && last.goesOn !== true;
       const stop =
-        open !== undefined ? await this.#settle(open) : isOver ? COMPLETED : (this.#limit() ?? (await this.#ask(last)));
+        open !== undefined
+          ? await this.#settle(open)
+          : isOver(last)
+            ? COMPLETED
+            : (this.#limit() ?? (await this.#ask(last)));
       if (stop !== undefined) return stop;
     }
   }
@@ -95,18 +101,16 @@ export class Loop {
     }
     const { external, approvals } = settlement;
     const outcomes = settlement.settled.map(({ record }) => record);
-    await this.#checkpoint.commit({
-      used: addUse(this.#head.used, { activeMs }),
-      pending: external.map(({ invocationId: id, input, metadata }) => ({
-        id,
-        ...(isDependent({ metadata }) && { input }),
-      })),
-    });
+    const pending = external.map(({ invocationId: id, input, metadata }) => ({
+      id,
+      ...(isDependent({ metadata }) && { input }),
+    }));
     return {
       status: external.length > 0 ? "awaiting_tool_results" : "awaiting_approval",
       external,
       approvals,
       outcomes,
+      change: { used: addUse(this.#head.used, { activeMs }), pending },
     };
   }
 
@@ -128,6 +132,8 @@ export class Loop {
     const turnId = `${runId}-${rows.length}-${epoch}-${this.#attempt}`;
     const turn = rows.filter(({ kind }) => kind === "turn").length;
     const behavior = latest(rows, "behavior");
+    await this.#pause();
+    if (this.#signal.aborted) return aborted(this.#signal);
     let left = (limits.maxCalls ?? Infinity) - usedSince(used, head.lifted).calls;
     await this.#tell({ type: "turn.started", turn, attempt: this.#attempt });
     const asked = await askModel({
@@ -148,10 +154,7 @@ export class Loop {
     // A turn that is not stored is none: who has answered a call of it has answered one that nobody will ask about.
     const isNone = error?.code === "aborted" || (error !== undefined && row.calls.length === 0);
     if (isNone) this.#inbox.forget(conversationId);
-    if (error?.code === "aborted") {
-      await this.#checkpoint.commit({ used: use });
-      return aborted(this.#signal);
-    }
+    if (error?.code === "aborted") return { ...aborted(this.#signal), change: { used: use } };
     if (isNone) {
       // Without calls there is nothing that the model would have to hear of.
       await this.#checkpoint.commit({ used: use });
@@ -161,9 +164,19 @@ export class Loop {
     }
     this.#attempt = 0;
     this.#uses = asked.uses;
+    if (error === undefined && isOver(row)) return { ...COMPLETED, row, change: { used: use, pending: [] } };
     await this.#checkpoint.append(row, { used: use, pending: [] });
     this.#inbox.forget(conversationId);
     return undefined;
+  }
+
+  /** A provider that has failed, or a connection, gets time: longer with each turn in a row. */
+  async #pause(): Promise<void> {
+    const { retryDelayMs } = this.#deps;
+    const failed = this.#attempt + failedTurns(this.#checkpoint.rows.slice(this.#head.liftedRows));
+    if (failed === 0 || retryDelayMs === 0) return;
+    // Not all of those that failed together shall ask together.
+    await pause(Math.min(retryDelayMs * 2 ** (failed - 1) * (1 + Math.random()), MAX_DELAY_MS), this.#signal);
   }
 
   /** What goes to the model: at the last moment before it does, every call has its result. */
@@ -209,6 +222,27 @@ export class Loop {
     const signal = this.#signal;
     return { ...context, runId, conversationId, behavior, principal, requestId, signal, waitForApproval: false };
   }
+}
+
+/** Nothing comes behind it, its calls being settled. */
+function isOver(row: Row): boolean {
+  return row.kind === "turn" && row.calls.length === 0 && row.goesOn !== true;
+}
+
+const MAX_DELAY_MS = 60_000;
+
+/** Waits, or until the signal fires. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    if (signal.aborted) end();
+    else signal.addEventListener("abort", end);
+  });
 }
 
 const COMPLETED: Stop = { status: "completed" };

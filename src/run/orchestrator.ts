@@ -6,14 +6,14 @@ import type { Store } from "../store/store.ts";
 import { ToolRegistry } from "../tool/registry.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
 import { checkLimits, NOTHING_USED, type Budgets } from "./budgets.ts";
-import { Checkpoint, isHeld, readRun, type StoredRun } from "./checkpoint.ts";
+import { Checkpoint, isHeld, readRun, type HeadChange, type StoredRun } from "./checkpoint.ts";
 import type { Emit, RunDeps } from "./deps.ts";
 import { busy, isBusy, notWaiting, runOpen, unknownRun } from "./errors.ts";
 import { followEvents } from "./feed.ts";
 import { forgetRun } from "./forget.ts";
 import { readHead, type InputRow } from "./format.ts";
 import { Inbox } from "./inbox.ts";
-import { Loop } from "./loop.ts";
+import { Loop, type Stop } from "./loop.ts";
 import { resultOf, storedStop } from "./result.ts";
 import { openTurn } from "./rows.ts";
 import { openStream, type RunStream } from "./run-stream.ts";
@@ -45,6 +45,11 @@ export interface OrchestratorOptions<Message = any> {
   readonly budgets?: Budgets;
   /** How often in a row a turn may be cut (by its length, by the connection) and asked for again. Default 2. */
   readonly maxCutTurns?: number;
+  /**
+   * Milliseconds before a turn in which the provider or the connection failed is asked for again; doubles with each,
+   * with some chance in it, up to a minute. Default 500.
+   */
+  readonly retryDelayMs?: number;
   /** Whether results that are handed in are checked. Default `true`: against the tool's `outputSchema`. */
   readonly validateResults?: ValidateResults;
   /** What is sent of a long conversation. Calls and results are paired again behind it. Stored is all of it. */
@@ -74,7 +79,7 @@ export class Orchestrator<Message = any> {
 
   constructor(options: OrchestratorOptions<Message>) {
     const { model, store, approvals, executor, tools = [], trim, validateResults = true } = options;
-    const { maxSteps = 32, budgets = {}, maxCutTurns = 2, leaseMs = 30_000 } = options;
+    const { maxSteps = 32, budgets = {}, maxCutTurns = 2, retryDelayMs = 500, leaseMs = 30_000 } = options;
     checkParts(options);
     const limits = { ...budgets, maxSteps };
     checkLimits(limits);
@@ -87,6 +92,7 @@ export class Orchestrator<Message = any> {
       approvals,
       limits,
       maxCutTurns,
+      retryDelayMs,
       validateResults,
       trim,
       leaseMs,
@@ -236,11 +242,7 @@ export class Orchestrator<Message = any> {
     const checkpoint = await this.#take(before, toolResults.length + approvals.length > 0, signal);
     if (checkpoint === undefined) return (await this.get(conversationId))!;
     return this.#work(checkpoint, options, emit, async (_, tell) => {
-      const { used, error, runId, rows } = checkpoint.head;
-      // Reached again at once, a limit would be one for ever.
-      const isLimit = error !== null && LIMITS.has(error.code);
-      await checkpoint.commit({ error: null, ...(isLimit && { lifted: used, liftedRows: rows }) });
-      await tell({ type: "run.resumed", conversationId, runId });
+      await tell({ type: "run.resumed", conversationId, runId: checkpoint.head.runId });
     });
   }
 
@@ -274,7 +276,7 @@ export class Orchestrator<Message = any> {
     const { conversationId } = before.head;
     for (let stored: StoredRun = before; ;) {
       try {
-        return await Checkpoint.take(store, leaseMs, stored);
+        return await Checkpoint.take(store, leaseMs, stored, freshStart(stored));
       } catch (error) {
         if (!hasBrought || !isBusy(error)) throw error;
       }
@@ -304,10 +306,7 @@ export class Orchestrator<Message = any> {
     try {
       await prepare(loop, tell);
       const feed = isHeard ? await followEvents(store, executor, checkpoint.head.runId, tell) : undefined;
-      const stop = await loop.run().finally(() => feed?.end());
-      const { status, error: reason } = stop;
-      const error = reason === undefined ? null : { code: reason.code, message: reason.message };
-      await checkpoint.release({ status, error });
+      const stop = await this.#stopped(loop, checkpoint).finally(() => feed?.end().catch(() => {}));
       const result = resultOf(checkpoint, stop);
       await tell({ type: "run.ended", result });
       return result;
@@ -319,6 +318,15 @@ export class Orchestrator<Message = any> {
     } finally {
       this.#inbox.forget(conversationId);
     }
+  }
+
+  /** Works until the run stops, and stores why. */
+  async #stopped(loop: Loop, checkpoint: Checkpoint): Promise<Stop> {
+    const stop = await loop.run();
+    const { status, error: reason, row, change } = stop;
+    const error = reason === undefined ? null : { code: reason.code, message: reason.message };
+    await checkpoint.release({ ...change, status, error }, row);
+    return stop;
   }
 
   // -- what comes in, and what is told
@@ -370,6 +378,12 @@ export class Orchestrator<Message = any> {
 /** The limits that a `resume()` lifts. */
 const LIMITS: ReadonlySet<string> = new Set(["max_steps", "budget_exceeded", "truncated"]);
 
+/** What a `resume()` changes: a limit, reached again at once, would be one for ever. */
+function freshStart({ head: { error, used, rows } }: StoredRun): HeadChange {
+  const isLimit = error !== null && LIMITS.has(error.code);
+  return { error: null, ...(isLimit && { lifted: used, liftedRows: rows }) };
+}
+
 /** Its process died before it had stored what was said: nobody was told of it, and `run()` begins it again. */
 function hasNotBegun({ rows }: StoredRun): boolean {
   return rows.length === 0;
@@ -390,7 +404,10 @@ function checkId(conversationId: unknown): void {
   );
 }
 
-function checkParts({ model, store, approvals, executor, onEvent }: OrchestratorOptions): void {
+function checkParts({ model, store, approvals, executor, onEvent, retryDelayMs = 0 }: OrchestratorOptions): void {
+  if (typeof retryDelayMs !== "number" || !(retryDelayMs >= 0)) {
+    throw new TypeError(`retryDelayMs is a number of milliseconds, got ${retryDelayMs}.`);
+  }
   if (typeof model?.open !== "function") {
     throw new TypeError("new Orchestrator() needs a model: that of an adapter, adapter.model(client, params).");
   }

@@ -39,10 +39,19 @@ export function latest(rows: readonly Row[], field: "instructions" | "behavior")
 
 /** How many turns in a row, up to the last one, were cut. */
 export function cutTurns(rows: readonly Row[]): number {
+  return inARow(rows, isCut);
+}
+
+/** How many turns in a row, up to the last one, the provider or the connection has failed. */
+export function failedTurns(rows: readonly Row[]): number {
+  return inARow(rows, ({ error }) => error !== undefined);
+}
+
+function inARow(rows: readonly Row[], isOne: (turn: TurnRow) => boolean): number {
   let count = 0;
   for (let index = rows.length - 1; index >= 0; index--) {
     const row = rows[index]!;
-    if (row.kind === "input" || (row.kind === "turn" && !isCut(row))) break;
+    if (row.kind === "input" || (row.kind === "turn" && !isOne(row))) break;
     if (row.kind === "turn") count++;
   }
   return count;

@@ -302,6 +302,7 @@ describe("the state", () => {
       store,
       approvals,
       maxCutTurns: 1,
+      retryDelayMs: 0,
     });
     const { pendingToolCalls, pendingApprovals } = await orchestrator.run({ conversationId, input });
     const failed = await orchestrator.resume(conversationId, {

@@ -68,7 +68,7 @@ describe("G8: every request has each call answered exactly once, adjacent, in ca
       if (problem !== undefined) problems.push(problem);
       return turns[asked++] ?? { text: "Done." };
     });
-    const make = () => new Orchestrator({ model, tools, store, approvals, maxSteps: 20 });
+    const make = () => new Orchestrator({ model, tools, store, approvals, maxSteps: 20, retryDelayMs: 0 });
     let orchestrator = make();
     let result: OrchestrationResult = await orchestrator.run({ conversationId, input: "Go" });
     for (const next of [...actions, ...Array.from({ length: 6 }, () => "answer")]) {

@@ -158,6 +158,7 @@ describe("run()", () => {
     expect(() => new Orchestrator({ store } as any)).toThrow(TypeError);
     expect(() => new Orchestrator({ model } as any)).toThrow(TypeError);
     expect(() => new Orchestrator({ model, store, maxSteps: 0 })).toThrow(TypeError);
+    expect(() => new Orchestrator({ model, store, retryDelayMs: -1 })).toThrow(TypeError);
     expect(() => new Orchestrator({ model, store, onEvent: 1 } as any)).toThrow(TypeError);
     expect(() => new Orchestrator({ model, store, approvals: {} } as any)).toThrow(TypeError);
     expect(() => new Orchestrator({ model, store, executor: {} } as any)).toThrow(TypeError);
@@ -296,7 +297,12 @@ describe("stream()", () => {
     const cut = Promise.withResolvers<void>();
     const turns = [heldTurn("change", cut.promise), await loadRecording("fixtures/anthropic/text-only")];
     const model = replayModel(anthropic, turns);
-    const orchestrator = new Orchestrator({ model, tools: [external("change")], store: memoryStore() });
+    const orchestrator = new Orchestrator({
+      model,
+      tools: [external("change")],
+      store: memoryStore(),
+      retryDelayMs: 0,
+    });
     const stream = orchestrator.stream({ conversationId, input: "Go" });
     const events: RunEvent[] = [];
     for await (const event of stream) {
@@ -351,11 +357,43 @@ describe("a turn that is cut", () => {
   it("without a call is asked for again", async () => {
     const model = scripted({ text: "Hel", finish: null }, { text: "Hello" });
     const events: string[] = [];
-    const orchestrator = new Orchestrator({ model, store: memoryStore(), onEvent: ({ type }) => events.push(type) });
+    const orchestrator = new Orchestrator({
+      model,
+      store: memoryStore(),
+      retryDelayMs: 0,
+      onEvent: ({ type }) => events.push(type),
+    });
     const result = await orchestrator.run({ conversationId, input: "Go" });
     expect(result).toMatchObject({ status: "completed", content: "Hello" });
     expect(short(result.messages)).toEqual(["user", "say(Hello)"]);
     expect(events).toContain("turn.retried");
+  });
+
+  it("by the connection is asked for again after a while, or not if the run is aborted in that time", async () => {
+    const model = scripted({ text: "Hel", fail: new Error("overloaded") });
+    const abort = new AbortController();
+    const onEvent = ({ type }: RunEvent) => type === "turn.retried" && setTimeout(() => abort.abort(), 20);
+    const orchestrator = new Orchestrator({ model, store: memoryStore(), retryDelayMs: 3_600_000, onEvent });
+    const result = await orchestrator.run({ conversationId, input: "Go", signal: abort.signal });
+    expect(result).toMatchObject({ status: "error", error: { code: "aborted" } });
+    expect(model.requests).toHaveLength(1);
+  });
+
+  it("by the connection behind a call is not asked for again at once either", async () => {
+    const read = counted("read", { effect: "read" });
+    const model = scripted({ calls: [{ name: "read" }, { name: "read" }], fail: new Error("overloaded") });
+    const abort = new AbortController();
+    const onEvent = ({ type }: RunEvent) => type === "error" && setTimeout(() => abort.abort(), 50);
+    const orchestrator = new Orchestrator({
+      model,
+      tools: [read.tool],
+      store: memoryStore(),
+      retryDelayMs: 3_600_000,
+      onEvent,
+    });
+    const result = await orchestrator.run({ conversationId, input: "Go", signal: abort.signal });
+    expect(result).toMatchObject({ status: "error", error: { code: "aborted" } });
+    expect(model.requests).toHaveLength(1);
   });
 
   it("gives an invalid call back with what was expected", async () => {
