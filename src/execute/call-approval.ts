@@ -46,6 +46,22 @@ export async function waitForDecision(
   }
 }
 
+/** The approval that an action was begun with, if it holds for the tool as it is now. Nobody is asked. */
+export async function standingApproval(
+  { approvals, executableDigest }: Deps,
+  tool: Tool,
+  approvalId: string,
+): Promise<ApprovalRequest | undefined> {
+  try {
+    const request = await approvals?.await(approvalId, { timeoutMs: 0 });
+    const definition = await definitionDigest(tool, (await executableDigest(tool)) ?? "");
+    return request?.status === "approved" && request.definitionDigest === definition ? request : undefined;
+  } catch (error) {
+    if (isToolError(error) && error.code === "approval_not_found") return undefined;
+    throw error;
+  }
+}
+
 /** The JSON form of what has a digest: what is shown and kept. */
 function json(value: unknown): unknown {
   return JSON.parse(jsonOf(value, Infinity));

@@ -4,7 +4,7 @@ import type { StoreEntry } from "../store/store.ts";
 import type { Tool } from "../tool/tool.ts";
 import { invalidInput, type ToolUse, type ToolUseHandle } from "../tool/use.ts";
 import type { ApprovalRequest } from "./approvals/types.ts";
-import { askApproval, waitForDecision } from "./call-approval.ts";
+import { askApproval, standingApproval, waitForDecision } from "./call-approval.ts";
 import { policyContextOf, toolContextOf } from "./call-context.ts";
 import { CallEvents } from "./call-events.ts";
 import { awaitingOf, outcomeOf, settle, unrecordedOf, type AboutCall } from "./call-outcome.ts";
@@ -345,9 +345,10 @@ export class Execution {
   async #takeOver({ value: row, version }: Entry): Step {
     const tool = this.#tool;
     const isRepeatable = row.effect !== "write" && tool !== undefined && tool.effect !== "write";
-    const request = isRepeatable && row.approvalId !== undefined ? await this.#ask(row) : undefined;
-    const isStillApproved = row.approvalId === undefined || request?.status === "approved";
-    if (!isRepeatable || !isStillApproved) {
+    const { approvalId } = row;
+    const hadApproval = approvalId !== undefined;
+    const request = isRepeatable && hadApproval ? await standingApproval(this.#deps, tool, approvalId) : undefined;
+    if (!isRepeatable || (hadApproval && request === undefined)) {
       const message = `${row.toolName} was started, and it is not known what came of it. It may have had its effect: look before you call it again.`;
       const unknown: ActionRow = {
         ...withoutLease(row),

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { ToolError } from "../../src/errors.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
-import { counted, failing, RUN, setup, sleep, until, useOf } from "./support.ts";
+import { counted, failing, RUN, setup, setupWithApprovals, sleep, until, useOf } from "./support.ts";
 
 const down = () => new ToolError("store_failed", "The store is down.");
 
@@ -53,6 +53,28 @@ describe("a call whose process died in the handler", () => {
       expect(types()).toEqual(["tool.started", "tool.completed"]);
     },
   );
+
+  it.each([
+    ["the tool is the same", "", { status: "completed", attempts: 2 }, 1],
+    ["the tool is another one now", "and more", { status: "unknown", attempts: 1 }, 0],
+  ])("that a person had approved: %s", async (_, description, expected, runs) => {
+    const store = memoryStore();
+    const options = { effect: "idempotent", needsApproval: true } as const;
+    const before = counted({ ...options, execute: () => new Promise(() => {}) });
+    const first = setupWithApprovals([before.tool], { store });
+    void first.executor.execute(call(before.tool), RUN);
+    await until(async () => (await first.approvals.list()).length > 0);
+    await first.approvals.decide((await first.approvals.list())[0]!.id, { decision: "approve" });
+    await until(() => before.ran.length > 0);
+    const entry = (await store.get<any>("action/run/a"))!;
+    await store.put("action/run/a", { ...entry.value, lease: { owner: "dead", until: Date.now() - 1 } });
+
+    const { tool, ran } = counted({ ...options, ...(description !== "" && { description }) });
+    const { executor, approvals } = setupWithApprovals([tool], { store });
+    expect(await executor.execute(call(tool), RUN)).toMatchObject(expected);
+    expect(ran).toHaveLength(runs);
+    expect(await approvals.list({ status: "pending" }), "nobody is asked about what does not run").toEqual([]);
+  });
 
   it("is not run again if it was a write when it was begun, whatever it says now", async () => {
     const { tool, ran } = counted({ effect: "read" });
@@ -130,6 +152,23 @@ describe("two processes and one call", () => {
     await store.put("action/run/a", { ...value, status: "unknown", error: { code: "outcome_unknown", message: "?" } });
     expect(await running).toMatchObject({ status: "unknown" });
     expect(signal!.aborted).toBe(true);
+  });
+
+  it("an end between the look at the record and the watch over it is not missed", async () => {
+    const store = memoryStore();
+    const { tool } = counted({ execute: () => new Promise(() => {}) });
+    const { executor } = setup([tool], { store });
+    void executor.execute(call(tool), RUN);
+    await until(async () => (await store.get("action/run/a")) !== undefined);
+    const subscribe: Store["subscribe"] = async (prefix, listener) => {
+      const { lease: _, ...row } = (await store.get<any>("action/run/a"))!.value;
+      await store.put("action/run/a", { ...row, status: "done", output: 7, endedAt: Date.now() });
+      // Those who are told are told a little later: before anybody listens.
+      await sleep(1);
+      return store.subscribe(prefix, listener);
+    };
+    const other = setup([tool], { store: { ...store, subscribe } });
+    expect(await other.executor.execute(call(tool), RUN)).toMatchObject({ status: "completed", output: 7 });
   });
 
   it("waiting for another one ends with the caller's signal", async () => {

@@ -418,10 +418,10 @@ describe("keeping", () => {
     }
   });
 
-  it("keeps what was asked again in its place", async () => {
+  it.each([true, false])("keeps what was asked again in its place (decided before: %s)", async (isDecided) => {
     const approvals = service({ retentionMs: 20 });
     const before = await approvals.request(ask());
-    await approvals.decide(before.id, { decision: "approve" });
+    if (isDecided) await approvals.decide(before.id, { decision: "approve" });
     const { id } = await approvals.request(ask({ input: {} }));
     await new Promise((resolve) => setTimeout(resolve, 60));
     expect((await approvals.get(id))?.status).toBe("pending");
