@@ -1,6 +1,7 @@
 import { ToolError } from "../errors.ts";
 import { checkForeignSchema } from "../schema/foreign.ts";
-import { toSchema, type JsonSchema, type Schema } from "../schema/index.ts";
+import { foreignSchema } from "../schema/foreign-schema.ts";
+import type { JsonSchema, Schema } from "../schema/index.ts";
 import type { Effect } from "../tool/tool.ts";
 
 /** What a program says of itself with `--schema`. */
@@ -8,7 +9,7 @@ export interface Definition {
   readonly name: string;
   readonly description: string | undefined;
   readonly inputSchema: Schema;
-  readonly outputSchema: JsonSchema | undefined;
+  readonly outputSchema: Schema | undefined;
   readonly effect: Effect | undefined;
   readonly metadata: Readonly<Record<string, unknown>>;
 }
@@ -30,7 +31,7 @@ const EFFECTS: readonly unknown[] = ["read", "idempotent", "write"];
 export function readDefinition(value: unknown): Definition {
   if (!isRecord(value)) throw invalid(`it has to be an object ${SHAPE}, got ${kindOf(value)}`);
   const { name, description, parameters, inputSchema, outputSchema, effect, metadata = {} } = value;
-  // MCP's rule for names (2026-07-28): without it two names could look the same and not be (B12: Cyrillic, zero width).
+  // MCP's rule for names (2026-07-28): without it two names could look the same and not be (Cyrillic letters, zero-width spaces).
   if (typeof name !== "string" || !/^[\w.-]{1,128}$/.test(name)) {
     throw invalid(`"name" has 1 to 128 letters a-z, digits and _ . -, got ${JSON.stringify(name)?.slice(0, 200)}`);
   }
@@ -47,12 +48,11 @@ export function readDefinition(value: unknown): Definition {
   if (outputSchema !== undefined && !isRecord(outputSchema)) {
     throw invalid(`"outputSchema" is an object, got ${kindOf(outputSchema)}`);
   }
-  if (outputSchema !== undefined) checkForeignSchema(outputSchema);
   return {
     name,
     description,
     inputSchema: readInputSchema(inputSchema, parameters),
-    outputSchema,
+    outputSchema: outputSchema === undefined ? undefined : foreignSchema(outputSchema),
     effect: effect as Effect | undefined,
     metadata,
   };
@@ -63,8 +63,8 @@ function readInputSchema(inputSchema: unknown, parameters: unknown): Schema {
   if (!isRecord(given)) {
     throw invalid(`"${inputSchema === undefined ? "parameters" : "inputSchema"}" is an object, got ${kindOf(given)}`);
   }
+  if (inputSchema !== undefined || typeof given["type"] === "string") return foreignSchema(given);
   checkForeignSchema(given);
-  if (inputSchema !== undefined || typeof given["type"] === "string") return toSchema(given);
   return parametersSchema(given);
 }
 
@@ -85,7 +85,7 @@ function parametersSchema(parameters: Record<string, unknown>): Schema {
     if (Object.hasOwn(rest, "default")) defaults.push([name, rest["default"]]);
     else if (isRequired === true) required.push(name);
   }
-  const schema = toSchema({
+  const schema = foreignSchema({
     type: "object",
     properties: Object.fromEntries(properties),
     ...(required.length > 0 ? { required } : {}),

@@ -1,7 +1,8 @@
 import canonicalize from "canonicalize";
 import { isToolError, ToolError } from "../errors.ts";
 import { checkForeignSchema } from "../schema/foreign.ts";
-import { toSchema, type Schema } from "../schema/index.ts";
+import { foreignSchema } from "../schema/foreign-schema.ts";
+import type { Schema } from "../schema/index.ts";
 import type { McpToolDefinition } from "./client.ts";
 
 /** A server's tool, looked through. */
@@ -28,11 +29,10 @@ export async function checkDefinition(definition: McpToolDefinition): Promise<Ch
   for (const text of [title, description]) {
     if ((text?.length ?? 0) > MAX_TEXT) throw new ToolError("too_large", `its description is longer than ${MAX_TEXT}.`);
   }
-  checkForeignSchema(inputSchema);
   if (outputSchema !== undefined) checkForeignSchema(outputSchema);
   return {
     definition,
-    inputSchema: toSchema(inputSchema) as Schema,
+    inputSchema: foreignSchema(inputSchema),
     outputSchema: outputSchema === undefined ? undefined : usable(outputSchema),
     digest: await digestOf({ name, title, description, inputSchema, outputSchema, annotations }),
   };
@@ -41,7 +41,7 @@ export async function checkDefinition(definition: McpToolDefinition): Promise<Ch
 /** The client has validated the output already; a schema that we can not use is one check less. */
 function usable(outputSchema: Readonly<Record<string, unknown>>): Schema | undefined {
   try {
-    return toSchema(outputSchema) as Schema;
+    return foreignSchema(outputSchema);
   } catch (error) {
     if (isToolError(error)) return undefined;
     throw error;

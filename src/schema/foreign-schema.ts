@@ -1,0 +1,31 @@
+import { checkForeignSchema } from "./foreign.ts";
+import { toSchema, type JsonSchema, type Schema } from "./index.ts";
+import { findSlowPatterns, stepsOf } from "./slow-patterns.ts";
+
+/** Some tenths of a second. */
+const MAX_STEPS = 1e8;
+
+/**
+ * A JSON Schema from outside (a program's, a server's), which can not make this process hang: not by its size, and not
+ * by patterns as `^.*.*.*x$`, that take seconds for a text of 2,000 characters, and hours for ten times that. They are
+ * checked on texts that are short enough; on longer ones all else is, and what is behind the schema has to look itself.
+ *
+ * @param schema that is shown to the model, as it is
+ * @throws ToolError `too_large`, `invalid_tool`
+ */
+export function foreignSchema(schema: JsonSchema): Schema {
+  checkForeignSchema(schema);
+  const whole = toSchema(schema) as Schema;
+  const { counts, areForNames, rest } = findSlowPatterns(schema);
+  if (counts.length === 0) return whole;
+  const withoutSlow = toSchema(rest) as Schema;
+  return Object.freeze({
+    jsonSchema: whole.jsonSchema,
+    validate(value: unknown) {
+      if (stepsOf(value, counts) <= MAX_STEPS) return whole.validate(value);
+      if (!areForNames) return withoutSlow.validate(value);
+      const message = "has texts that are too long to be checked against the patterns for names of the schema";
+      return { ok: false, issues: [{ message, path: [] }] } as const;
+    },
+  });
+}

@@ -1,0 +1,86 @@
+import type { JsonSchema } from "./types.ts";
+import { isRecord, setOwn } from "./json.ts";
+
+/** The patterns of a schema whose time can grow with a power of a text's length. */
+export interface SlowPatterns {
+  /** How many there are, by the power: `[0, 0, 3]` are three that are quadratic. Empty when all are linear. */
+  readonly counts: readonly number[];
+  /** Whether names of properties are among what they are for: without those the schema would say another thing. */
+  readonly areForNames: boolean;
+  /** The schema without them. */
+  readonly rest: JsonSchema;
+}
+
+/** What holds schemas by names of the author's choice, and what holds no schemas. */
+const MAPS = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"]);
+const DATA = new Set(["const", "enum", "default", "examples"]);
+
+/** @param schema not deeper than the stack: see `checkForeignSchema()` */
+export function findSlowPatterns(schema: JsonSchema): SlowPatterns {
+  const counts: number[] = [];
+  let areForNames = false;
+  const rest = withoutSlow(schema, false) as JsonSchema;
+  return { counts, areForNames, rest };
+
+  function withoutSlow(value: unknown, isMap: boolean): unknown {
+    if (Array.isArray(value)) return value.map((item) => withoutSlow(item, false));
+    if (!isRecord(value)) return value;
+    const copy = {};
+    for (const [key, child] of Object.entries(value)) {
+      if (!isMap && key === "pattern" && typeof child === "string" && isSlow(child)) continue;
+      if (!isMap && key === "patternProperties" && isRecord(child)) {
+        areForNames = Object.keys(child).filter(isSlow).length > 0 || areForNames;
+      }
+      const isData = !isMap && DATA.has(key);
+      setOwn(copy, key, isData ? child : withoutSlow(child, !isMap && MAPS.has(key)));
+    }
+    return copy;
+  }
+
+  function isSlow(pattern: string): boolean {
+    const power = powerOf(pattern);
+    if (power < 2) return false;
+    while (counts.length <= power) counts.push(0);
+    counts[power]!++;
+    return true;
+  }
+}
+
+/**
+ * At most how many of a pattern's loops can share a text between them, each way of which an engine that backtracks may
+ * try: of `^.*.*x$` two. Where a match may begin anywhere, that is one more. Read from the outside, so it can be too
+ * high (in `^a+-b+$` no loop reads what the other does), and never too low.
+ */
+export function powerOf(pattern: string): number {
+  const bare = pattern
+    .replace(/\\(?:[pPu]\{[^}]*\}|.)/gsu, "x")
+    .replace(/\[[^\]]*\]/g, "x")
+    .replaceAll("(?", "(");
+  const loops = bare.match(/[*+]|\{\d+,\}/g)?.length ?? 0;
+  const counted = [...bare.matchAll(/\{(?:\d+,)?(\d+)\}/g)].filter(([, most]) => Number(most) > 10).length;
+  const isAnchored = bare.startsWith("^") && !bare.includes("|");
+  return loops + counted + (isAnchored ? 0 : 1);
+}
+
+/** At most how many steps the patterns take for all texts of a value, names of properties included. */
+export function stepsOf(value: unknown, counts: readonly number[]): number {
+  let steps = 0;
+  const work: unknown[] = [value];
+  while (work.length > 0) {
+    const item = work.pop();
+    if (typeof item === "string") steps += stepsFor(item.length);
+    else if (Array.isArray(item)) for (const child of item) work.push(child);
+    else if (isRecord(item)) for (const [key, child] of Object.entries(item)) work.push(key, child);
+  }
+  return steps;
+
+  function stepsFor(length: number): number {
+    let sum = 0;
+    let ways = 1; // to put `power` borders into the text
+    for (let power = 1; power < counts.length; power++) {
+      ways *= (length + power) / power;
+      sum += counts[power]! * ways;
+    }
+    return sum;
+  }
+}

@@ -1,0 +1,68 @@
+import { describe, expect, it } from "vitest";
+import { foreignSchema } from "../../src/schema/foreign-schema.ts";
+import { powerOf } from "../../src/schema/slow-patterns.ts";
+
+const long = "a".repeat(100_000);
+const object = (text: object, more: object = {}) =>
+  foreignSchema({ type: "object", properties: { text, more: { type: "number" } }, ...more });
+
+describe("a pattern from outside that can be slow", () => {
+  it.each(["^.*.*.*x$", "^(.*)(.*)(.*)x$", "a*a*a*x", "^a{1,500}a{1,500}a{1,500}a{1,500}x$", "\\S+@\\S+\\.\\S+"])(
+    "%s does not keep a long text waiting",
+    (pattern) => {
+      const schema = object({ type: "string", pattern });
+      expect(schema.validate({ text: long })).toEqual({ ok: true, value: { text: long } });
+      expect(schema.validate({ text: long, more: "x" })).toMatchObject({ ok: false, issues: [{ path: ["more"] }] });
+      expect(schema.validate([long])).toMatchObject({ ok: false });
+    },
+  );
+
+  it("is checked on texts that are not so long", () => {
+    const schema = object({ type: "string", pattern: "^\\S+@\\S+\\.\\S+$" });
+    expect(schema.validate({ text: "ada@example.org" })).toMatchObject({ ok: true });
+    expect(schema.validate({ text: "ada" })).toMatchObject({ ok: false, issues: [{ path: ["text"] }] });
+  });
+
+  it("does not add up in lists, nor in many patterns", () => {
+    const pattern = "^.*.*.*x$";
+    const list = object({ type: "array", items: { pattern } });
+    expect(list.validate({ text: Array(5_000).fill("a".repeat(600)) })).toMatchObject({ ok: true });
+    const all = object({ allOf: Array.from({ length: 100 }, () => ({ pattern })) });
+    expect(all.validate({ text: "a".repeat(600) })).toMatchObject({ ok: true });
+  });
+
+  it("is not dropped where it is for the names of properties: then the value is refused", () => {
+    const schema = foreignSchema({ type: "object", patternProperties: { "^.*.*.*x$": { type: "number" } } });
+    expect(schema.validate({ abx: 1 })).toMatchObject({ ok: true });
+    expect(schema.validate({ abx: "1" })).toMatchObject({ ok: false, issues: [{ path: ["abx"] }] });
+    expect(schema.validate({ [long]: 1 })).toMatchObject({ ok: false, issues: [{ path: [] }] });
+  });
+
+  it("is no pattern where it is data, or the name of a property", () => {
+    const data = { pattern: ".*.*x" };
+    const schema = object(
+      { pattern: ".*.*x" },
+      { properties: { pattern: { const: data }, text: { pattern: ".*.*x" } } },
+    );
+    expect(schema.validate({ text: long, pattern: data })).toMatchObject({ ok: true });
+    expect(schema.validate({ text: long, pattern: {} })).toMatchObject({ ok: false });
+  });
+
+  it("is shown to the model as it is", () => {
+    const source = { type: "object", properties: { text: { type: "string", pattern: ".*.*x" } } };
+    expect(foreignSchema(source).jsonSchema).toEqual(source);
+  });
+
+  it.each([
+    ["^[a-z]*$", 1],
+    ["^\\p{L}+$", 1],
+    ["^[*+]{1,5}\\*x$", 0],
+    ["^(?:a?b){3}$", 0],
+    ["x", 1],
+    ["a*", 2],
+    ["^a*|b*$", 3],
+    ["^a{3,}b{2,20}c{12}$", 3],
+  ])("%s has the power %d", (pattern, power) => {
+    expect(powerOf(pattern)).toBe(power);
+  });
+});
