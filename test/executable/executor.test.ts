@@ -23,7 +23,7 @@ const APPROVE = { decision: "approve" } as const;
 const answer = (result: string) => shTool(`echo '{"success":true,"result":"${result}"}'`);
 
 describe("an executable under an executor", () => {
-  it("B15: that changes on disk between approval and call is not run", async () => {
+  it("that changes on disk between approval and call is not run", async () => {
     const path = program(answer("as shown"));
     const tool = await loadExecutable(path, { policy: { needsApproval: true } });
     const { executor, approvals, events } = setup(tool);
@@ -41,7 +41,7 @@ describe("an executable under an executor", () => {
     });
   });
 
-  it("B15: that is loaded again after it changed needs another approval", async () => {
+  it("that is loaded again after it changed needs another approval", async () => {
     const path = program(answer("as shown"));
     const policy = { needsApproval: true };
     const first = setup(await loadExecutable(path, { policy }));
@@ -78,7 +78,7 @@ describe("an executable under an executor", () => {
     expect(outcome).toMatchObject({ status: "failed", error: { cause: { code: "timeout" } } });
   });
 
-  it("B21: that can not be started is an event and an outcome, never a throw", async () => {
+  it("that can not be started is an event and an outcome, never a throw", async () => {
     const path = program(answer("there"));
     const tool = await loadExecutable(path);
     writeFileSync(path, "no program");

@@ -24,7 +24,7 @@ vi.setConfig({ testTimeout: 60_000 });
 const answer = (result: unknown) => shTool(`echo '{"success":true,"result":${JSON.stringify(result)}}'`);
 const isRoot = process.getuid?.() === 0;
 
-describe("B21: what can not be run", () => {
+describe("what can not be run", () => {
   it.each<[string, () => string, string]>([
     ["a file that is not there", () => join(folder(), "none"), "is not there"],
     ["a file in a file", () => join(program("#!/bin/sh\n"), "none"), "a part of the path is no folder"],
@@ -120,7 +120,7 @@ describe("B21: what can not be run", () => {
   });
 });
 
-describe("B17: a file that somebody else could have put there", () => {
+describe("a file that somebody else could have put there", () => {
   it("`..` in its path", async () => {
     const path = program(answer(1));
     const error = await failure(loadExecutable(path.replace(/\/tool$/, "/../x/tool")));
@@ -195,7 +195,7 @@ describe("B17: a file that somebody else could have put there", () => {
   });
 });
 
-describe("B15: a file that changes between approval and call", () => {
+describe("a file that changes between approval and call", () => {
   const changed = { code: "executable_changed" };
 
   it("is noticed", async () => {

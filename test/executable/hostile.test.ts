@@ -39,12 +39,12 @@ describe("--schema", () => {
     expect(error).toMatchObject({ code: "too_large", message: expect.stringContaining("refers to its own parts") });
   });
 
-  it("B10: with an exponential pattern (`^(a+)+$`) is refused", async () => {
+  it("with an exponential pattern (`^(a+)+$`) is refused", async () => {
     const error = await failure(loadExecutable(hostile("schema-with-evil-pattern")));
     expect(error).toMatchObject({ code: "invalid_tool", message: expect.stringContaining("exponential time") });
   });
 
-  it("B10: with a $ref to a server is refused, and the server hears nothing", async () => {
+  it("with a $ref to a server is refused, and the server hears nothing", async () => {
     let hits = 0;
     const server = createServer((_, response) => {
       hits++;
@@ -64,13 +64,8 @@ describe("--schema", () => {
     ["a list", "echo []", "invalid_tool", "got a list"],
     ["no name", "echo '{}'", "invalid_tool", '"name" has 1 to 128'],
     ["a name with a space", `echo '{"name":"a b"}'`, "invalid_tool", '"name" has 1 to 128'],
-    ["B12: a Cyrillic letter in its name", `echo '{"name":"d\u0435lete_file"}'`, "invalid_tool", '"name" has 1 to 128'],
-    [
-      "B12: a zero-width space in its name",
-      `echo '{"name":"delete_file\u200b"}'`,
-      "invalid_tool",
-      '"name" has 1 to 128',
-    ],
+    ["a Cyrillic letter in its name", `echo '{"name":"d\u0435lete_file"}'`, "invalid_tool", '"name" has 1 to 128'],
+    ["a zero-width space in its name", `echo '{"name":"delete_file\u200b"}'`, "invalid_tool", '"name" has 1 to 128'],
     ["a description that is none", `echo '{"name":"a","description":1}'`, "invalid_tool", '"description" is a text'],
     [
       "a book",
@@ -94,7 +89,7 @@ describe("--schema", () => {
   });
 });
 
-describe("B17: what a model writes is never code", () => {
+describe("what a model writes is never code", () => {
   it.each([
     ["; touch /tmp/x"],
     ['"; touch x; "'],
@@ -115,7 +110,7 @@ describe("B17: what a model writes is never code", () => {
   });
 });
 
-describe("B18: the environment", () => {
+describe("the environment", () => {
   it("has the allow-list, and no key of ours", async () => {
     for (const [name, value] of Object.entries({
       OPENAI_API_KEY: "sk-secret",
@@ -151,7 +146,7 @@ describe("B18: the environment", () => {
     },
   );
 
-  it("B24: has a caller's identity only when the host hands it over", async () => {
+  it("has a caller's identity only when the host hands it over", async () => {
     const options = { env: ({ userId }: ToolContext) => ({ CALLER: String(userId) }) };
     const got = (await call("says-what-it-gets", { ...options, context: { userId: "ada", token: "t0ken" } })) as {
       env: string;
@@ -162,7 +157,7 @@ describe("B18: the environment", () => {
   });
 });
 
-describe("B19: time and the process tree", () => {
+describe("time and the process tree", () => {
   const short = { timeoutMs: 300, graceMs: 200 };
 
   it.each(["forks-and-hangs", "ignores-sigterm"])("%s: all of it is gone after timeout and grace", async (name) => {
@@ -218,7 +213,7 @@ describe("B19: time and the process tree", () => {
   });
 });
 
-describe("B20: stdin and stdout", () => {
+describe("stdin and stdout", () => {
   const large = { text: "x".repeat(5_000_000) };
 
   it.each([
