@@ -15,7 +15,7 @@ import { adapterNamed, adapters } from "./wires.ts";
 export const usage = `toolstream demo [--live PROVIDER --model MODEL] [--prompt TEXT]
 
 Recorded streams of five providers become live partial inputs, validated tool calls and results, through the
-official SDK clients and a local server. No key and no network.
+official SDK clients and a local server. No key and no network. It runs in a checkout of the repository.
 
   --live PROVIDER  ask the real provider instead: openai-chat (openai), openai-responses, anthropic, google, cohere
   --model MODEL    its model

@@ -1,6 +1,12 @@
 import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
-import { discoverExecutables, ExecutableError, loadExecutable, type RunOptions } from "../executable/index.ts";
+import {
+  DEFAULT_SEARCH_PATHS,
+  discoverExecutables,
+  ExecutableError,
+  loadExecutable,
+  type RunOptions,
+} from "../executable/index.ts";
 import { isToolError } from "../errors.ts";
 import type { Tool } from "../tool/tool.ts";
 import { ownersOf } from "./owners.ts";
@@ -11,7 +17,7 @@ export const usage = `toolstream exec TOOL --input JSON [--timeout MS]
 
 Calls an executable tool and prints its result as JSON. When it fails, the error is on stderr and the exit status is 1.
 
-  TOOL          a path (with a slash in it), or the name of a tool in ~/.toolstream/tools or ./tools
+  TOOL          a path (with a slash in it), or the name of a tool in ${DEFAULT_SEARCH_PATHS.join(" or ")}
   --input JSON  its input; - reads it from stdin. Default {}
   --timeout MS  how long it may take. Default 30000
   --progress    its progress lines, on stderr
@@ -54,7 +60,8 @@ async function find(name: string, options: RunOptions): Promise<Tool> {
   if (found !== undefined) return found;
   const names = tools.map((tool) => tool.name).join(", ") || "none";
   const hint = skipped.length > 0 ? ` ${skipped.length} files were skipped: toolstream tools says why.` : "";
-  throw new CommandError(`There is no tool ${JSON.stringify(name)}. There are: ${names}.${hint}`);
+  const where = DEFAULT_SEARCH_PATHS.join(" and ");
+  throw new CommandError(`There is no tool ${JSON.stringify(name)} in ${where}. There are: ${names}.${hint}`);
 }
 
 function readInput(json: string): unknown {

@@ -34,9 +34,10 @@ export async function toolsCommand(args: readonly string[]): Promise<number> {
   });
   const { json = false, manifest, write = false } = values;
   if (write && manifest === undefined) throw new UsageError("--write needs --manifest FILE.");
+  const searchPaths = positionals.length === 0 ? DEFAULT_SEARCH_PATHS : positionals;
   const { tools, skipped } = await discoverExecutables({
     ...ownersOf(values.owner),
-    ...(positionals.length === 0 ? {} : { searchPaths: positionals }),
+    ...(positionals.length === 0 ? {} : { searchPaths }),
     ...(manifest === undefined || write ? {} : { manifest: await readManifest(manifest) }),
   });
   if (write) await writeManifest(manifest!, manifestOf(tools));
@@ -45,7 +46,9 @@ export async function toolsCommand(args: readonly string[]): Promise<number> {
     const { path, digest } = metadata["executable"] as ExecutableInfo;
     return { name, description, effect, path, digest, inputSchema: inputSchema.jsonSchema };
   });
-  process.stdout.write(json ? `${JSON.stringify({ tools: found, skipped }, undefined, 2)}\n` : listing(found, skipped));
+  process.stdout.write(
+    json ? `${JSON.stringify({ tools: found, skipped }, undefined, 2)}\n` : listing(searchPaths, found, skipped),
+  );
   return 0;
 }
 
@@ -56,12 +59,16 @@ interface Listed {
   readonly path: string;
 }
 
-function listing(found: readonly Listed[], skipped: readonly { path: string; reason: string }[]): string {
+function listing(
+  searched: readonly string[],
+  found: readonly Listed[],
+  skipped: readonly { path: string; reason: string }[],
+): string {
   const lines = found.flatMap(({ name, description, effect, path }) => [
     `${name}  (${effect})  ${printable(path)}`,
     ...(description === undefined ? [] : [`  ${short(description, 110)}`]),
   ]);
-  if (found.length === 0) lines.push("No tools.");
+  if (found.length === 0) lines.push(`No tools in ${searched.join(" and ")}.`);
   if (skipped.length > 0) lines.push("", "Skipped:");
   for (const { path, reason } of skipped) lines.push(`  ${printable(path)}: ${short(reason, 300)}`);
   return `${lines.join("\n")}\n`;

@@ -46,7 +46,7 @@ describe("toolstream exec", () => {
     const { status, stderr } = await run(["exec", "greet"], { env: { HOME: home } });
     expect({ status, stderr }).toEqual({
       status: 1,
-      stderr: 'toolstream: There is no tool "greet". There are: none.\n',
+      stderr: 'toolstream: There is no tool "greet" in ~/.toolstream/tools and ./tools. There are: none.\n',
     });
   });
 
