@@ -61,7 +61,7 @@ export const anthropic = defineAdapter({
   /**
    * A model for a loop: the user's own client, and the parameters of its requests.
    *
-   * @example anthropic.model(new Anthropic(), { model: "claude-sonnet-4-5", max_tokens: 4096 })
+   * @example anthropic.model(new Anthropic(), { model: "claude-sonnet-5-5", max_tokens: 4096 })
    */
   model(
     this: MessagesAdapter | void,

@@ -1,0 +1,100 @@
+/**
+ * A chat in the terminal, with a tool that you execute yourself and one that you have to approve.
+ * End it at any question (Ctrl-D, or kill -9) and start it again: it goes on where it was.
+ *
+ *   node examples/chat/main.ts [--wire openai | anthropic] [--state DIR] [--reset] [--live]
+ *
+ * The parts: `model.ts` who answers, `tools.ts` what it may do, `terminal.ts` you. Outside of this repository
+ * `../../src/run/index.ts` is `toolstream/run`.
+ */
+import { mkdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { ApprovalService } from "../../src/execute/approvals/index.ts";
+import { Orchestrator, type OrchestrationResult, type ResumeOptions, type RunStream } from "../../src/run/index.ts";
+import { sqliteStore } from "../../src/store/sqlite.ts";
+import { connect } from "./model.ts";
+import { createTerminal } from "./terminal.ts";
+import { chatTools } from "./tools.ts";
+
+const { values: options } = parseArgs({
+  options: {
+    wire: { type: "string", default: "openai" },
+    state: { type: "string", default: join(tmpdir(), "toolstream-chat") },
+    reset: { type: "boolean", default: false },
+    live: { type: "boolean", default: false },
+  },
+});
+
+if (options.reset) rmSync(options.state, { recursive: true, force: true });
+mkdirSync(options.state, { recursive: true });
+
+const conversationId = `chat-${options.wire}`;
+const store = sqliteStore(join(options.state, "chat.db"));
+const tools = chatTools(join(options.state, "refunds.txt"));
+const { model, close } = await connect(options);
+const orchestrator = new Orchestrator({ model, tools, store, approvals: new ApprovalService({ store, tools }) });
+const terminal = createTerminal();
+
+try {
+  await chat();
+} finally {
+  terminal.close();
+  await close();
+  await store.close();
+}
+
+async function chat(): Promise<void> {
+  let result = await orchestrator.get(conversationId);
+  if (result !== undefined) terminal.say(`Going on with ${conversationId} (${result.status}): ${result.content}`);
+  for (;;) {
+    const next = result === undefined || result.status === "completed" ? await begin() : await goOn(result);
+    if (next === undefined) break;
+    result = await told(next);
+  }
+  const status = result?.status ?? "completed";
+  terminal.say(status === "completed" ? "Goodbye." : `Paused (${status}). Start again to go on.`);
+}
+
+/** Something new is said. */
+async function begin(): Promise<RunStream | undefined> {
+  const input = await terminal.ask("> ");
+  return input === undefined ? undefined : orchestrator.stream({ conversationId, input });
+}
+
+/** One of the things that the run waits for. */
+async function goOn({
+  pendingToolCalls,
+  pendingApprovals,
+  error,
+}: OrchestrationResult): Promise<RunStream | undefined> {
+  const [call] = pendingToolCalls;
+  const [approval] = pendingApprovals;
+  const resume = (brought: ResumeOptions) => orchestrator.resumeStream(conversationId, brought);
+  if (call !== undefined) {
+    const answer = await terminal.ask(`${call.name} ${JSON.stringify(call.arguments)} = `);
+    return answer === undefined ? undefined : resume({ toolResults: [{ toolCallId: call.id, result: answer }] });
+  }
+  if (approval !== undefined) {
+    const answer = await terminal.ask(`${approval.message} [y/n] `);
+    const decision = answer?.startsWith("y") === true ? "approve" : "deny";
+    return answer === undefined ? undefined : resume({ approvals: [{ id: approval.id, decision }] });
+  }
+  const again = await terminal.ask(`${error?.message ?? "It was interrupted."} Again? [y/n] `);
+  return again?.startsWith("y") === true ? resume({}) : undefined;
+}
+
+/** Shows a run while it goes on. */
+async function told(stream: RunStream): Promise<OrchestrationResult> {
+  for await (const event of stream) {
+    if (event.type === "text-delta") terminal.write(event.delta);
+    if (event.type === "tool.completed" || event.type === "tool.failed" || event.type === "tool.denied") {
+      terminal.say(`  ${event.type} (${event.toolName})`);
+    }
+  }
+  terminal.endLine();
+  const result = await stream.result;
+  if (result.status === "completed") terminal.say(result.tree.toText());
+  return result;
+}

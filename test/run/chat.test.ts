@@ -1,0 +1,94 @@
+/** `examples/chat`, as a person uses it. */
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+
+const MAIN = join(import.meta.dirname, "../../examples/chat/main.ts");
+
+let state: string;
+beforeEach(() => {
+  state = mkdtempSync(join(tmpdir(), "toolstream-chat-test-"));
+});
+afterEach(() => rmSync(state, { recursive: true, force: true }));
+
+interface Session {
+  /** Answers when the question stands there. */
+  answer(question: string, line: string): Promise<void>;
+  /** All that it printed, once it has ended. */
+  readonly ended: Promise<string>;
+  end(): void;
+  kill(): void;
+}
+
+function start(wire: string): Session {
+  const child = spawn(process.execPath, [MAIN, "--wire", wire, "--state", state], { stdio: "pipe" });
+  let output = "";
+  let seen = 0;
+  let look = (): void => {};
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding("utf8").on("data", (text: string) => {
+      output += text;
+      look();
+    });
+  }
+  const ended = new Promise<string>((resolve) => child.on("close", () => resolve(output)));
+  return {
+    ended,
+    async answer(question, line) {
+      await new Promise<void>((resolve, reject) => {
+        look = () => {
+          const at = output.indexOf(question, seen);
+          if (at >= 0) seen = at + question.length;
+          if (at >= 0) resolve();
+        };
+        void ended.then(() => reject(new Error(`It ended without asking ${question}:\n${output}`)));
+        look();
+      });
+      if (line !== "") child.stdin.write(`${line}\n`);
+    },
+    end: () => child.stdin.end(),
+    kill: () => child.kill("SIGKILL"),
+  };
+}
+
+describe.each(["openai", "anthropic"])("the chat, with %s", { timeout: 60_000 }, (wire) => {
+  it("goes on where it was killed, and where it was left", async () => {
+    const first = start(wire);
+    await first.answer("> ", "Hello");
+    await first.answer("get_weather", "rainy");
+    await first.answer("get_weather", "");
+    first.kill();
+    await first.ended;
+
+    const second = start(wire);
+    await second.answer("awaiting_tool_results", "");
+    await second.answer("get_weather", "sunny");
+    await second.answer("[y/n] ", "");
+    second.end();
+    expect(await second.ended).toContain("Paused (awaiting_approval).");
+
+    const third = start(wire);
+    await third.answer("[y/n] ", "y");
+    await third.answer("> ", "");
+    third.end();
+    const said = await third.ended;
+    expect(said).toContain("tool.completed (refund_order)");
+    expect(said).toMatch(/└─ ✓ turn 2 {2}stop/);
+    expect(said).toContain("Goodbye.");
+    expect(readFileSync(join(state, "refunds.txt"), "utf8").trim().split("\n")).toHaveLength(1);
+  });
+
+  it("executes nothing that was denied", async () => {
+    const session = start(wire);
+    await session.answer("> ", "Hello");
+    await session.answer("get_weather", "rainy");
+    await session.answer("get_weather", "sunny");
+    await session.answer("[y/n] ", "n");
+    await session.answer("> ", "");
+    session.end();
+    expect(await session.ended).toContain("tool.denied (refund_order)");
+    expect(() => readFileSync(join(state, "refunds.txt"))).toThrow("ENOENT");
+  });
+});
