@@ -165,9 +165,13 @@ export class ToolExecutor {
     return this.#undoer.undoRun(runId, principal, options);
   }
 
-  /** The actions of a run as they are on record, in the order in which they began. */
-  actions(runId: string): Promise<ActionInfo[]> {
-    return actionsOf(this.#deps.ledger, runId);
+  /**
+   * The actions of a run as they are on record, in the order in which they began.
+   *
+   * @param options.invocationIds only those that are there of these: costs as much as they are, however long the run is
+   */
+  actions(runId: string, options: { readonly invocationIds?: readonly string[] } = {}): Promise<ActionInfo[]> {
+    return actionsOf(this.#deps.ledger, runId, options.invocationIds);
   }
 
   /** One action as it is on record; `undefined` when there is none. */

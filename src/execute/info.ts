@@ -1,5 +1,5 @@
 import type { DenyReason } from "./events.ts";
-import { actionIdOf, type ActionRow, type ActionStatus, type Ledger, type UndoState } from "./ledger.ts";
+import { actionIdOf, ifUnreadable, type ActionRow, type ActionStatus, type Ledger, type UndoState } from "./ledger.ts";
 
 /** An action as it is on record, for lists and trees. Holds neither undo data nor leases. Times are milliseconds since 1970. */
 export interface ActionInfo {
@@ -22,10 +22,18 @@ export interface ActionInfo {
   readonly undo: { readonly state: UndoState; readonly expiresAt: number } | null;
 }
 
-/** Those of a run, in the order in which they began. */
-export async function actionsOf(ledger: Ledger, runId: string): Promise<ActionInfo[]> {
-  const entries = await ledger.list(runId);
-  return entries.map(({ value }) => infoOf(value)).toSorted((a, b) => a.createdAt - b.createdAt);
+/** Those of a run, or these of them, in the order in which they began. */
+export async function actionsOf(
+  ledger: Ledger,
+  runId: string,
+  invocationIds?: readonly string[],
+): Promise<ActionInfo[]> {
+  const entries =
+    invocationIds === undefined
+      ? await ledger.list(runId)
+      : await Promise.all(invocationIds.map((id) => ledger.get(actionIdOf(runId, id)).catch(ifUnreadable)));
+  const actions = entries.flatMap((entry) => (entry === undefined ? [] : [infoOf(entry.value)]));
+  return actions.toSorted((a, b) => a.createdAt - b.createdAt);
 }
 
 export function infoOf(row: ActionRow): ActionInfo {

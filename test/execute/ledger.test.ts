@@ -378,6 +378,19 @@ describe("actions()", () => {
     expect(await executor.action("nowhere")).toBeUndefined();
   });
 
+  it("can be asked for some of them alone", async () => {
+    const { tool } = counted();
+    const lists: string[] = [];
+    const store = memoryStore();
+    const list: Store["list"] = (prefix, options) => (lists.push(prefix), store.list(prefix, options));
+    const { executor } = setup([tool], { store: { ...store, list } });
+    for (const invocationId of ["a", "b", "c", "d"]) await executor.execute(tool.use({}, { invocationId }), RUN);
+    await store.put("action/run/d", "damaged");
+    const actions = await executor.actions("run", { invocationIds: ["c", "none", "a", "d"] });
+    expect(actions.map(({ invocationId }) => invocationId).toSorted()).toEqual(["a", "c"]);
+    expect(lists).toEqual([]);
+  });
+
   it("lists what is on record, in the order in which it began", async () => {
     const { tool } = counted({ execute: ({ n }: any) => (n === 2 ? Promise.reject(new Error("no")) : n) });
     const { executor } = setup([tool]);
