@@ -17,6 +17,19 @@ export interface Notation {
   readonly markers: readonly string[];
   /** Begins one text. What it keeps from block to block is in the closure. */
   start(writer: BlockWriter, context: TextContext): (marker: string) => BlockReader;
+  /** Its marks in the arguments of calls that a server has read. */
+  readonly leaks?: Leaks;
+}
+
+/** What a server may leave of a notation in the arguments of a call. */
+export interface Leaks {
+  /** What it begins with. */
+  readonly marks: readonly string[];
+  /**
+   * What is to stand in place of `rest`, which begins with a mark, behind what came before it; `undefined` where that is
+   * not certain.
+   */
+  readonly mend: (before: string, rest: string) => string | undefined;
 }
 
 /** Reads one block, from behind its marker on. */

@@ -2,6 +2,7 @@ import type { Adapter, EventSource, Parser, ParserSink } from "../adapter.ts";
 import { parseResponse, readTurn, type ReadOptions } from "../read.ts";
 import type { Notation, TextOptions } from "./notation.ts";
 import { dropEchoes } from "./echoes.ts";
+import { mendLeaks } from "./leaks.ts";
 import { expandParallel } from "./parallel.ts";
 import { textSink } from "./sink.ts";
 
@@ -26,13 +27,18 @@ export function rescue<A extends Adapter>(adapter: A, { notations, reasoning }: 
   function parser(sink: ParserSink, options: ReadOptions = {}): Parser<unknown> {
     const calls = expandParallel(sink, toolName, options.tools);
     const once = dropEchoes(calls);
-    const text = textSink(once, notations, toolName, { ...options, reasoning });
+    const mended = mendLeaks(
+      once,
+      notations.flatMap(({ leaks }) => (leaks === undefined ? [] : [leaks])),
+    );
+    const text = textSink(mended, notations, toolName, { ...options, reasoning });
     const parsed = inner.call(adapter, text, options);
     return {
       push: (event) => parsed.push(event),
       end() {
         parsed.end();
         text.end();
+        mended.end();
         once.end();
         calls.end();
       },

@@ -47,6 +47,28 @@ describe("a call that is rescued from the text", () => {
     },
   );
 
+  it.each<[Adapter]>([[openaiChat], [openaiResponses], [anthropic], [google], [cohere]])(
+    "is mended where the server left marks in its arguments: $name",
+    async (adapter) => {
+      const encode = wires[adapter.name as Wire];
+      const mark = "\u{ff5c}DSML\u{ff5c}";
+      const leaked = `O</${mark}parameter><${mark}parameter name="b" string="false">[1]`;
+      const calls = [{ a: leaked }, { a: "O" }, { a: leaked, b: 2 }, { a: `About </${mark}parameter>.` }].map(
+        (args, index) => ({ id: `call_${index}`, name: "note", argsText: JSON.stringify(args) }),
+      );
+      const bytes = new TextEncoder().encode(encode({ text: "", calls, deltaLength: 7 }).join(""));
+      const { turn } = await readPieces(rescueTextCalls(adapter, { notations: ["dsml"] }), [bytes], undefined);
+      // Google sends whole objects: there are no marks between pieces of text.
+      const mended = adapter === google ? { a: leaked } : { a: "O", b: [1] };
+      expect(turn.calls.map(({ outcome }) => (outcome as { input?: unknown }).input)).toEqual([
+        mended,
+        { a: "O" },
+        { a: leaked, b: 2 },
+        { a: `About </${mark}parameter>.` },
+      ]);
+    },
+  );
+
   it("changes nothing where there is none", async () => {
     const fixture = loadFixture("openai-chat", "parallel");
     const [plain, rescued] = await Promise.all(

@@ -3,6 +3,7 @@ import { countOf, withoutMarks, type TextDialect } from "../../../src/text/diale
 import { find, skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter, CallWriter } from "../../../src/text/writer.ts";
+import { dsmlLeaks } from "../leaks.ts";
 import { anyName, toolLines } from "../prompt.ts";
 import { TypedArguments } from "../typed.ts";
 
@@ -29,6 +30,7 @@ export const dsml: TextDialect = {
     )!;
     return new DsmlBlock(mark, marker.endsWith("invoke"), writer, context);
   },
+  leaks: dsmlLeaks(MARKS),
   toolName: anyName,
   ends: MARKS.flatMap((mark) => SECTIONS.map((section) => `</${mark}${section}>`)),
   countResults: (message) => countOf(message, "<function_results>") && message.split("<result>").length - 1,
