@@ -5,19 +5,23 @@
  * The pattern becomes an automaton whose states are its characters. It is exponentially ambiguous if and only if some
  * state comes back to itself on one text in two ways (Weber and Seidl, "On the degree of ambiguity of finite automata",
  * https://doi.org/10.1016/0304-3975(91)90381-B).
- * Approximations: counted repetitions up to 10 are read as one, longer ones as a loop; characters are compared by samples.
+ * Approximations: counted repetitions up to 10 are written out, longer ones are read as a loop; where that comes to more
+ * states than are looked at, those up to 10 are read as one; characters are compared by samples.
  *
  * @param pattern one that compiles with the `u` flag
  */
 export function isExponential(pattern: string): boolean {
-  const automaton = createAutomaton(pattern);
+  const writtenOut = createAutomaton(pattern, true);
   try {
-    automaton.read();
+    const isWhole = writtenOut.read();
+    if (isWhole) return writtenOut.hasTwoWays();
+    const short = createAutomaton(pattern, false);
+    short.read();
+    return short.hasTwoWays();
   } catch (error) {
     if (error instanceof RangeError) return true; // groups in groups, deeper than any sane pattern
     throw error;
   }
-  return automaton.hasTwoWays();
 }
 
 /** A part of the pattern: the states it can begin and end with, and whether it can be passed without a character. */
@@ -31,15 +35,22 @@ const NOTHING: Part = { first: [], last: [], skippable: true };
 
 /** More states than this, and the analysis would cost more than it is worth; such a pattern is let pass. */
 const MAX_STATES = 250;
-const LONGEST_COUNT_READ_AS_ONE = 10;
+const LONGEST_COUNT_WRITTEN_OUT = 10;
 
-function createAutomaton(pattern: string) {
+function createAutomaton(pattern: string, writesOut: boolean) {
   const samples = sampleCharacters(pattern);
   const accepts: boolean[][] = []; // by state, by sample
   const edges: Map<number, number>[] = []; // by state: which follow, and in how many ways
   let at = 0;
+  let copies = 0;
 
-  return { read: readAlternatives, hasTwoWays };
+  return { read, hasTwoWays };
+
+  /** False when counts were not all written out, as there would be too many states. */
+  function read(): boolean {
+    readAlternatives();
+    return !writesOut || (accepts.length <= MAX_STATES && copies <= MAX_STATES);
+  }
 
   function readAlternatives(): Part {
     let all = readSequence();
@@ -58,7 +69,8 @@ function createAutomaton(pattern: string) {
   function readSequence(): Part {
     let sequence = NOTHING;
     while (at < pattern.length && pattern[at] !== "|" && pattern[at] !== ")") {
-      const next = readQuantifier(readAtom());
+      const start = at;
+      const next = readQuantifier(readAtom(), start);
       connect(sequence.last, next.first);
       sequence = {
         first: sequence.skippable ? [...sequence.first, ...next.first] : sequence.first,
@@ -69,16 +81,36 @@ function createAutomaton(pattern: string) {
     return sequence;
   }
 
-  function readQuantifier(part: Part): Part {
+  /** @param start where the part stands in the pattern */
+  function readQuantifier(part: Part, start: number): Part {
     const [whole, symbol, low, comma, high] =
       /^(?:([*+?])|\{(\d+)(,?)(\d*)\})\??/.exec(pattern.slice(at, at + 40)) ?? [];
     if (whole === undefined) return part;
-    at += whole.length;
+    const end = at + whole.length;
     const least = symbol === undefined ? Number(low) : symbol === "+" ? 1 : 0;
     const unlimited = symbol === "*" || symbol === "+" || (comma === "," && high === "");
     const most = unlimited ? Infinity : symbol === "?" ? 1 : Number(high || low);
-    if (most > LONGEST_COUNT_READ_AS_ONE) connect(part.last, part.first);
-    return { ...part, skippable: part.skippable || least === 0 };
+    if (most > LONGEST_COUNT_WRITTEN_OUT) connect(part.last, part.first);
+    const repeated = writesOut && most <= LONGEST_COUNT_WRITTEN_OUT ? writeOut(part, start, least, most) : part;
+    at = end;
+    return { ...repeated, skippable: repeated.skippable || least === 0 };
+  }
+
+  /** `x{1,3}` is `x(?:x(?:x)?)?`. */
+  function writeOut(part: Part, start: number, least: number, most: number): Part {
+    const first = [...part.first];
+    const last = new Set(least <= 1 ? part.last : []);
+    let ends = part.last; // of as many as were written
+    for (let count = 2; count <= most && accepts.length <= MAX_STATES && copies <= MAX_STATES; count++) {
+      copies++; // not all have states: (?:(?:){10}){10}
+      at = start;
+      const again = readAtom();
+      connect(ends, again.first);
+      if (part.skippable) first.push(...again.first);
+      ends = part.skippable ? [...again.last, ...ends] : again.last;
+      if (count >= least) for (const end of ends) last.add(end);
+    }
+    return { first, last: [...last], skippable: part.skippable };
   }
 
   function readAtom(): Part {

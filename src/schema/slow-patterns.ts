@@ -13,6 +13,8 @@ export interface SlowPatterns {
 
 /** What holds schemas by names of the author's choice, and what holds no schemas. */
 const MAPS = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"]);
+/** More than this, and a word is too long. */
+const MAX_POWER = 50;
 const DATA = new Set(["const", "enum", "default", "examples"]);
 
 /** @param schema not deeper than the stack: see `checkForeignSchema()` */
@@ -40,26 +42,38 @@ export function findSlowPatterns(schema: JsonSchema): SlowPatterns {
   function isSlow(pattern: string): boolean {
     const power = powerOf(pattern);
     if (power < 2) return false;
-    while (counts.length <= power) counts.push(0);
-    counts[power]!++;
+    const known = Math.min(power, MAX_POWER);
+    while (counts.length <= known) counts.push(0);
+    counts[known]!++;
     return true;
   }
 }
 
 /**
- * At most how many of a pattern's loops can share a text between them, each way of which an engine that backtracks may
- * try: of `^.*.*x$` two. Where a match may begin anywhere, that is one more. Read from the outside, so it can be too
- * high (in `^a+-b+$` no loop reads what the other does), and never too low.
+ * At most how many of a pattern's repetitions can share a text between them, each way of which an engine that backtracks
+ * may try: of `^.*.*x$` two, of `^(a?){10}$` ten. Where a match may begin anywhere, that is one more. Read from the
+ * outside, so it can be too high (in `^a+-b+$` no loop reads what the other does).
  */
 export function powerOf(pattern: string): number {
   const bare = pattern
     .replace(/\\(?:[pPu]\{[^}]*\}|.)/gsu, "x")
     .replace(/\[[^\]]*\]/g, "x")
     .replaceAll("(?", "(");
-  const loops = bare.match(/[*+]|\{\d+,\}/g)?.length ?? 0;
-  const counted = [...bare.matchAll(/\{(?:\d+,)?(\d+)\}/g)].filter(([, most]) => Number(most) > 10).length;
-  const isAnchored = bare.startsWith("^") && !bare.includes("|");
-  return loops + counted + (isAnchored ? 0 : 1);
+  const open: number[] = []; // of each group around, the sum before it
+  let sum = bare.startsWith("^") && !bare.includes("|") ? 0 : 1;
+  let inside = 0; // of the part before a quantifier
+  for (const [token, symbol, low, comma, high] of bare.matchAll(/([*+?])\??|\{(\d+)(,?)(\d*)\}\??|[^]/g)) {
+    if (token === "(") open.push(sum);
+    if (symbol === undefined && low === undefined) {
+      inside = token === ")" ? sum - (open.pop() ?? sum) : 0;
+      continue;
+    }
+    const isCounted = low !== undefined && (comma === "" || high !== "");
+    if (isCounted) sum += inside * Math.max(0, Number(high || low) - 1);
+    if (!isCounted || (comma !== "" && low !== high)) sum++;
+    inside = 0;
+  }
+  return sum;
 }
 
 /** At most how many steps the patterns take for all texts of a value, names of properties included. */
