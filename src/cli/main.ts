@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { createRequire } from "node:module";
 import { isToolError } from "../errors.ts";
 import * as demo from "./demo.ts";
 import * as exec from "./exec.ts";
@@ -30,13 +31,18 @@ ${Object.values(commands)
   .map((command) => `  ${command.usage.split("\n")[0]!}`)
   .join("\n")}
 
-toolstream COMMAND --help says more.
+toolstream COMMAND --help says more; toolstream --version says which this is.
 `;
 
 async function main([name, ...args]: readonly string[]): Promise<number> {
   if (name === undefined || name === "--help" || name === "-h" || name === "help") {
     process.stdout.write(help);
     return name === undefined ? 2 : 0;
+  }
+  if (name === "--version" || name === "-v") {
+    const { version } = createRequire(import.meta.url)("toolstream/package.json") as { version: string };
+    process.stdout.write(`${version}\n`);
+    return 0;
   }
   if (!Object.hasOwn(commands, name)) {
     process.stderr.write(`toolstream: there is no command ${JSON.stringify(name)}.\n\n${help}`);

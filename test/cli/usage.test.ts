@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { run } from "./command.ts";
@@ -11,6 +12,11 @@ describe("toolstream", () => {
     for (const command of commands) expect(asked.stdout).toContain(`  toolstream ${command}`);
     expect(asked.status).toBe(0);
     expect(bare).toEqual({ ...asked, status: 2 });
+  });
+
+  it("says its version", async () => {
+    const { version } = JSON.parse(readFileSync(resolve(import.meta.dirname, "../../package.json"), "utf8"));
+    expect(await run(["--version"])).toEqual({ status: 0, stdout: `${version}\n`, stderr: "" });
   });
 
   it.each(commands)("%s --help says how it is called", async (command) => {
