@@ -30,6 +30,31 @@ export interface GuardOptions {
 }
 
 /**
+ * What would refuse or hide everything, and say nothing about it.
+ *
+ * @throws TypeError
+ */
+export function checkGuard(
+  name: string,
+  { service, authenticate, origins }: GuardOptions & { readonly service: { readonly hasMayDecide: boolean } },
+): void {
+  if (service?.hasMayDecide === undefined) throw new TypeError(`${name}() needs a service: new ApprovalService(…)`);
+  if (!service.hasMayDecide) {
+    throw new TypeError(
+      `${name}() needs a service with mayDecide(principal, request): all who connect are principals, and without it none of them may decide`,
+    );
+  }
+  if (typeof authenticate !== "function") {
+    throw new TypeError(`${name}() needs authenticate(client): without it nobody is anybody`);
+  }
+  if (!Array.isArray(origins) && typeof origins !== "function") {
+    throw new TypeError(
+      `${name}() needs origins, a list of the pages that may connect: ["https://app.example"]; [] for none but programs (allowNoOrigin)`,
+    );
+  }
+}
+
+/**
  * A page of another site may open a connection with the cookies of its visitor, and only the browser says whose page it
  * is: https://datatracker.ietf.org/doc/html/rfc6455#section-10.2
  */

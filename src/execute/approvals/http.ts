@@ -3,6 +3,7 @@ import { quiet } from "./errors.ts";
 import { approvalFeed } from "./feed.ts";
 import {
   authenticated,
+  checkGuard,
   createRateLimit,
   DEFAULT_RATE,
   feedQuery,
@@ -65,9 +66,7 @@ export function approvalHandler(options: ApprovalHandlerOptions): (request: Requ
   const { service, path = "/approvals", redact, rateLimit = DEFAULT_RATE, allowAlways = false } = options;
   const { maxMessageBytes = 65_536, keepAliveMs = 15_000 } = options;
   const onError = quiet(options.onError);
-  if (typeof options.authenticate !== "function") {
-    throw new TypeError("approvalHandler() needs authenticate(client): without it nobody is anybody");
-  }
+  checkGuard("approvalHandler", options);
   const limits = new Map<string, ReturnType<typeof createRateLimit>>();
 
   async function answer(request: Request, url: URL): Promise<Response> {

@@ -96,6 +96,11 @@ export class ApprovalService implements Approvals {
     this.#grants = new ApprovalGrants(store, namespace, now);
   }
 
+  /** Whether there is a rule who may decide: where there are principals there has to be one. */
+  get hasMayDecide(): boolean {
+    return this.#mayDecide !== undefined;
+  }
+
   async request(ask: ApprovalAsk): Promise<ApprovalRequest> {
     checkAsk(ask);
     const askedDigest = await approvalDigest(ask);

@@ -1,6 +1,7 @@
 import type { Redact } from "../summary.ts";
 import {
   authenticated,
+  checkGuard,
   createRateLimit,
   DEFAULT_RATE,
   feedQuery,
@@ -83,9 +84,7 @@ export interface ApprovalSockets {
  */
 export function approvalSockets(options: ApprovalSocketsOptions): ApprovalSockets {
   const { maxMessageBytes = 65_536 } = options;
-  if (typeof options.authenticate !== "function") {
-    throw new TypeError("approvalSockets() needs authenticate(client): without it nobody is anybody");
-  }
+  checkGuard("approvalSockets", options);
   /** Who was recognised before the connection was there. */
   const known = new WeakMap<UpgradeRequest, AuthenticatedClient>();
 
