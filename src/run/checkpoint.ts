@@ -198,7 +198,7 @@ export class Checkpoint {
   }
 
   /**
-   * Gives the run back, once: what is said after that is not ours to say.
+   * Gives the run back.
    *
    * @param row the last one, if there is one more
    * @throws ToolError `lease_lost`, `store_failed`
@@ -206,7 +206,6 @@ export class Checkpoint {
   async release(change: HeadChange, row?: Row): Promise<void> {
     clearInterval(this.#beat);
     await this.#queue(async () => {
-      if (this.#head.lease === null) return;
       if (row !== undefined) await this.#putRow(row);
       const rows = this.#head.rows + (row === undefined ? 0 : 1);
       await this.#putHead({ ...this.#head, ...change, rows, lease: null });

@@ -303,13 +303,11 @@ export class Orchestrator<Message = any> {
     };
     const isHeard = emit !== undefined || this.#onEvent !== undefined;
     const loop = new Loop(this.#deps, checkpoint, context, this.#inbox, tell);
+    let stop: Stop;
     try {
       await prepare(loop, tell);
       const feed = isHeard ? await followEvents(store, executor, checkpoint.head.runId, tell) : undefined;
-      const stop = await this.#stopped(loop, checkpoint).finally(() => feed?.end().catch(() => {}));
-      const result = resultOf(checkpoint, stop);
-      await tell({ type: "run.ended", result });
-      return result;
+      stop = await this.#stopped(loop, checkpoint).finally(() => feed?.end().catch(() => {}));
     } catch (error) {
       const { code, message } = isToolError(error) ? error : { code: "aborted", message: String(error) };
       // If this fails too, the lease ends by itself.
@@ -318,6 +316,9 @@ export class Orchestrator<Message = any> {
     } finally {
       this.#inbox.forget(conversationId);
     }
+    const result = resultOf(checkpoint, stop);
+    await tell({ type: "run.ended", result });
+    return result;
   }
 
   /** Works until the run stops, and stores why. */

@@ -152,6 +152,35 @@ describe("run()", () => {
     ]);
   });
 
+  it("does not begin again what a process had begun that died, when its conversation goes on without it", async () => {
+    const store = memoryStore();
+    let isDead = false;
+    const never = new Promise<never>(() => {});
+    const dying = {
+      ...store,
+      put: (...args: Parameters<typeof store.put>) => (isDead ? never : store.put(...args)),
+    } as typeof store;
+    let begun = 0;
+    const body = () => {
+      begun++;
+      isDead = true;
+      return never;
+    };
+    const slow = counted("slow", { effect: "idempotent", execute: body });
+    const options = { tools: [slow.tool], leaseMs: 60 };
+    const first = scripted({ calls: [{ name: "slow" }] });
+    void new Orchestrator({ ...options, model: first, store: dying }).run({ conversationId, input: "Go" });
+    const other = new Orchestrator({ ...options, model: scripted({ text: "Done." }), store });
+    const goOn = () => other.run({ conversationId, input: "Never mind", whenOpen: "cancel" });
+    let code = "run_busy";
+    for (; code === "run_busy"; await new Promise((resolve) => setTimeout(resolve, 20))) {
+      if (isDead) code = await codeOf(goOn());
+    }
+    expect(code).toBe("resolved");
+    expect(begun).toBe(1);
+    expect(short((await other.get(conversationId))!.messages)[2]).toContain("is unknown: it was begun");
+  });
+
   it("tells of what is misused", async () => {
     const model = scripted({ text: "Hi" });
     const store = memoryStore();
@@ -318,6 +347,21 @@ describe("stream()", () => {
     expect(events.filter(({ type }) => /^tool-(use|error)$/.test(type))).toMatchObject([
       { error: { code: "outcome_unknown" } },
     ]);
+  });
+
+  it("executes a call anew when its turn was aborted and is asked for again: it may be another one", async () => {
+    const look = counted("look", { effect: "read" });
+    const model = replayModel(anthropic, [
+      heldTurn("look", new Promise(() => {})),
+      heldTurn("look", Promise.resolve()),
+      await loadRecording("fixtures/anthropic/text-only"),
+    ]);
+    const orchestrator = new Orchestrator({ model, tools: [look.tool], store: memoryStore() });
+    const abort = new AbortController();
+    const stream = orchestrator.stream({ conversationId, input: "Go", signal: abort.signal });
+    for await (const { type } of stream) if (type === "tool.completed") abort.abort();
+    expect((await orchestrator.resume(conversationId)).status).toBe("completed");
+    expect(look.inputs).toHaveLength(2);
   });
 
   it("tells nobody of a call that comes with the end of a turn that is cut", async () => {

@@ -1,0 +1,43 @@
+/** Who works on a run, and who may no longer. */
+import { describe, expect, it } from "vitest";
+import { anthropic } from "../../adapters/anthropic/index.ts";
+import { Checkpoint, readRun } from "../../src/run/checkpoint.ts";
+import type { Row } from "../../src/run/format.ts";
+import { Orchestrator } from "../../src/run/index.ts";
+import { memoryStore } from "../../src/store/index.ts";
+import { replayModel } from "../../src/testing/index.ts";
+import { external, heldTurn } from "./script.ts";
+
+const conversationId = "c1";
+
+function inputOf(text: string): Row {
+  return { kind: "input", runId: "run_1", at: Date.now(), messages: [{ role: "user", content: text }] };
+}
+
+describe("a lease", () => {
+  it("that is over lets nobody write over a row of the one who came after", async () => {
+    const store = memoryStore();
+    const first = await Checkpoint.create(store, 1, { conversationId, runId: "run_1", wire: "openai-chat" });
+    await new Promise((resolve) => setTimeout(resolve, 10));
+    const second = await Checkpoint.take(store, 60_000, (await readRun(store, conversationId))!);
+    await second.append(inputOf("second"));
+    await expect(first.append(inputOf("first"))).rejects.toMatchObject({ code: "lease_lost" });
+    expect(first.lost.aborted).toBe(true);
+    expect((await readRun(store, conversationId))!.rows).toMatchObject([{ messages: [{ content: "second" }] }]);
+    await second.release({ status: "error" });
+  });
+
+  it("is renewed while a turn takes longer than it", async () => {
+    const store = memoryStore();
+    const hold = Promise.withResolvers<void>();
+    const tools = [external("look")];
+    const options = { store, tools, leaseMs: 300 };
+    const first = new Orchestrator({ ...options, model: replayModel(anthropic, [heldTurn("look", hold.promise)]) });
+    const other = new Orchestrator({ ...options, model: replayModel(anthropic, []) });
+    const running = first.run({ conversationId, input: "Go" });
+    await new Promise((resolve) => setTimeout(resolve, 900));
+    await expect(other.resume(conversationId)).rejects.toMatchObject({ code: "run_busy" });
+    hold.resolve();
+    expect((await running).status).toBe("awaiting_tool_results");
+  });
+});
