@@ -1,3 +1,3 @@
 export { createDecoder } from "./decoder.ts";
 export type { Decoder, DecoderOptions } from "./decoder.ts";
-export type { Delta, EventPath } from "./delta.ts";
+export type { Delta } from "./delta.ts";
