@@ -53,7 +53,7 @@ export function createCalls(writer: BlockWriter, context: TextContext) {
 
   function run(statement: Statement): void {
     const { variable } = statement;
-    if ("refused" in statement) return refuse(statement.refused, statement.name, variable);
+    if ("refused" in statement) return refuse(statement.refused, statement, variable);
     const { expression } = statement;
     const before = steps;
     const made: Made[] = [];
@@ -63,7 +63,7 @@ export function createCalls(writer: BlockWriter, context: TextContext) {
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       steps = before;
-      return refuse(error.message, expression.kind === "call" ? expression.name : undefined, variable);
+      return refuse(error.message, expression.kind === "call" ? expression : undefined, variable);
     }
     for (const { name, args, metadata } of made) {
       const call = writer.call();
@@ -73,10 +73,14 @@ export function createCalls(writer: BlockWriter, context: TextContext) {
     }
   }
 
-  function refuse(reason: string, name: string | undefined, variable: string | undefined): void {
+  function refuse(
+    reason: string,
+    { name, source }: { readonly name?: string | undefined; readonly source?: string } = {},
+    variable: string | undefined,
+  ): void {
     if (variable !== undefined) scope.set(variable, { failed: reason });
     const call = writer.call();
-    if (name !== undefined) call.name(name);
+    if (name !== undefined) call.name(name, undefined, source === undefined ? undefined : { source: short(source) });
     call.unreadable(reason);
   }
 
@@ -111,7 +115,9 @@ export function createCalls(writer: BlockWriter, context: TextContext) {
     if (value === undefined) {
       const literal = JSON_WORDS.get(name);
       if (literal !== undefined) return { kind: "json", text: literal };
-      throw new Refusal(`${name} is not defined: no line before this one has assigned it`);
+      throw new Refusal(
+        `${name} is not defined: no line before it in this answer, and no earlier result, has assigned it`,
+      );
     }
     if ("failed" in value) throw new Refusal(`it needs ${name}, which has no value: ${value.failed}`);
     return value;
@@ -134,7 +140,7 @@ export function createCalls(writer: BlockWriter, context: TextContext) {
     const metadata: HelperMetadata = {
       step,
       ...(variable !== undefined && { variable }),
-      source: source.length > MAX_SOURCE ? `${source.slice(0, MAX_SOURCE)}…` : source,
+      source: short(source),
       ...(references.length > 0 && { dependent: true as const, dependsOn, references }),
     };
     made.push({ name, args: text, metadata });
@@ -142,6 +148,10 @@ export function createCalls(writer: BlockWriter, context: TextContext) {
   }
 
   return { read };
+}
+
+function short(source: string): string {
+  return source.length > MAX_SOURCE ? `${source.slice(0, MAX_SOURCE)}…` : source;
 }
 
 /** A control character is one in the code, and six in JSON. */

@@ -59,7 +59,7 @@ name = function_name("value", keyword=1)
 other_function(name["part"])
 ${close}
 
-Arguments are literals, lists, dicts, and variables that an earlier line has assigned. Nothing else is evaluated: no f-strings, operators, loops, conditions, imports or prints. The results come back in a <${resultTag}> block; do not write one yourself.`,
+Arguments are literals, lists, dicts, and variables that an earlier line has assigned; in later answers, those that hold the result of a call. Nothing else is evaluated: no f-strings, operators, loops, conditions, imports or prints. The results come back in a <${resultTag}> block; do not write one yourself.`,
     writeCalls(calls) {
       const lines = calls.map(({ name, args, metadata }) => {
         const { variable } = metadata;

@@ -25,7 +25,12 @@ export interface CallExpression {
 export type Statement =
   | { readonly variable: string | undefined; readonly expression: Expression }
   /** One that is no call; `name` is that of the call that it was to be. */
-  | { readonly variable: string | undefined; readonly refused: string; readonly name: string | undefined };
+  | {
+      readonly variable: string | undefined;
+      readonly refused: string;
+      readonly name: string | undefined;
+      readonly source: string;
+    };
 
 /**
  * Reads a block of Python.
@@ -73,7 +78,8 @@ class Reader {
       return { variable, expression: this.#expression(call, 0) };
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      return { variable, refused: error.message, name: call === undefined ? undefined : this.#nameOf(call) };
+      const name = call === undefined ? undefined : this.#nameOf(call);
+      return { variable, refused: error.message, name, source: this.#text(call ?? node) };
     }
   }
 
