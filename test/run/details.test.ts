@@ -4,6 +4,7 @@ import { z } from "zod";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { cohere } from "../../adapters/cohere/index.ts";
 import { openaiResponses } from "../../adapters/openai-responses/index.ts";
+import { ApprovalService } from "../../src/execute/approvals/index.ts";
 import type { ConversationAdapter } from "../../src/model.ts";
 import { loadRecording } from "../../src/replay/index.ts";
 import { Orchestrator } from "../../src/run/index.ts";
@@ -55,6 +56,25 @@ describe("what a model is asked", () => {
     expect(result.status).toBe("completed");
     expect(model.requests).toHaveLength(2);
     expect(model.requests[1]!.messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
+  });
+});
+
+describe("what a handler is given", () => {
+  it("is what was shown, also where another process mends less", async () => {
+    const store = memoryStore();
+    const make = (repair: "coerce" | "off") => {
+      const write = counted("write", { needsApproval: true, repair });
+      const model = scripted({ calls: [{ name: "write", args: { n: "5" } }] }, { text: "Done." });
+      const approvals = new ApprovalService({ store });
+      return { write, orchestrator: new Orchestrator({ model, tools: [write.tool], store, approvals }) };
+    };
+    const paused = await make("coerce").orchestrator.run({ conversationId, input: "Go" });
+    expect(paused.pendingApprovals[0]!.input).toEqual({ n: 5 });
+    const cold = make("off");
+    await cold.orchestrator.resume(conversationId, {
+      approvals: [{ id: paused.pendingApprovals[0]!.id, decision: "approve" }],
+    });
+    expect(cold.write.inputs).toEqual([{ n: 5 }]);
   });
 });
 

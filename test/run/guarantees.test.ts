@@ -253,6 +253,10 @@ describe("calls that depend on each other", () => {
     const orchestrator = new Orchestrator({ model, tools: [external("ask")], store: memoryStore() });
     const first = await orchestrator.run({ conversationId, input: "Go" });
     expect(first.pendingToolCalls).toHaveLength(1);
+    const later = first.tree.runs[0]!.children[0]!.children[1]!.id;
+    await expect(
+      orchestrator.resume(conversationId, { toolResults: [{ toolCallId: later, result: 2 }] }),
+    ).rejects.toMatchObject({ code: "unknown_call" });
     const second = await orchestrator.resume(conversationId, {
       toolResults: [{ toolCallId: first.pendingToolCalls[0]!.id, result: 1 }],
     });
