@@ -32,7 +32,7 @@ export async function checkDefinition(definition: McpToolDefinition): Promise<Ch
   if (outputSchema !== undefined) checkForeignSchema(outputSchema);
   return {
     definition,
-    inputSchema: foreignSchema(inputSchema),
+    inputSchema: foreignSchema(inputSchema, true),
     outputSchema: outputSchema === undefined ? undefined : usable(outputSchema),
     digest: await digestOf({ name, title, description, inputSchema, outputSchema, annotations }),
   };
@@ -41,7 +41,7 @@ export async function checkDefinition(definition: McpToolDefinition): Promise<Ch
 /** The client has validated the output already; a schema that we can not use is one check less. */
 function usable(outputSchema: Readonly<Record<string, unknown>>): Schema | undefined {
   try {
-    return foreignSchema(outputSchema);
+    return foreignSchema(outputSchema, true);
   } catch (error) {
     if (isToolError(error)) return undefined;
     throw error;

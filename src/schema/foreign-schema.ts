@@ -8,12 +8,14 @@ const MAX_STEPS = 1e8;
 /**
  * A JSON Schema from outside (a program's, a server's), which can not make this process hang: not by its size, and not
  * by patterns as `^.*.*.*x$`, that take seconds for a text of 2,000 characters, and hours for ten times that. They are
- * checked on texts that are short enough; on longer ones all else is, and what is behind the schema has to look itself.
+ * checked on texts that are short enough; a value with longer ones is refused.
  *
  * @param schema that is shown to the model, as it is
+ * @param checksItself what is behind the schema looks at every value itself, as servers have to: then those with longer
+ *   texts are let through where all else fits
  * @throws ToolError `too_large`, `invalid_tool`
  */
-export function foreignSchema(schema: JsonSchema): Schema {
+export function foreignSchema(schema: JsonSchema, checksItself = false): Schema {
   checkForeignSchema(schema);
   const whole = toSchema(schema) as Schema;
   const { counts, areForNames, rest } = findSlowPatterns(schema);
@@ -23,8 +25,8 @@ export function foreignSchema(schema: JsonSchema): Schema {
     jsonSchema: whole.jsonSchema,
     validate(value: unknown) {
       if (stepsOf(value, counts) <= MAX_STEPS) return whole.validate(value);
-      if (!areForNames) return withoutSlow.validate(value);
-      const message = "has texts that are too long to be checked against the patterns for names of the schema";
+      if (checksItself && !areForNames) return withoutSlow.validate(value);
+      const message = "has texts that are too long to be checked against the patterns of the schema; shorten them";
       return { ok: false, issues: [{ message, path: [] }] } as const;
     },
   });

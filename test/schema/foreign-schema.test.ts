@@ -4,7 +4,7 @@ import { powerOf } from "../../src/schema/slow-patterns.ts";
 
 const long = "a".repeat(100_000);
 const object = (text: object, more: object = {}) =>
-  foreignSchema({ type: "object", properties: { text, more: { type: "number" } }, ...more });
+  foreignSchema({ type: "object", properties: { text, more: { type: "number" } }, ...more }, true);
 
 describe("a pattern from outside that can be slow", () => {
   it.each(["^.*.*.*x$", "^(.*)(.*)(.*)x$", "a*a*a*x", "^a{1,500}a{1,500}a{1,500}a{1,500}x$", "\\S+@\\S+\\.\\S+"])(
@@ -16,6 +16,13 @@ describe("a pattern from outside that can be slow", () => {
       expect(schema.validate([long])).toMatchObject({ ok: false });
     },
   );
+
+  it("refuses long texts where nobody else checks them", () => {
+    const properties = { text: { type: "string", pattern: "^.*.*.*x$" } };
+    const schema = foreignSchema({ type: "object", properties });
+    expect(schema.validate({ text: "aax" })).toMatchObject({ ok: true });
+    expect(schema.validate({ text: `${long}x` })).toMatchObject({ ok: false, issues: [{ path: [] }] });
+  });
 
   it("is checked on texts that are not so long", () => {
     const schema = object({ type: "string", pattern: "^\\S+@\\S+\\.\\S+$" });
