@@ -19,7 +19,7 @@ export async function followEvents(
   runId: string,
   tell: (event: ToolEvent) => void | Promise<void>,
 ): Promise<Feed> {
-  let after = (await executor.events(runId)).at(-1)?.seq ?? 0;
+  let after = await executor.position(runId);
   let reading: Promise<void> = Promise.resolve();
   let isAsked = false;
   const read = async () => {

@@ -61,7 +61,9 @@ async function outcomesOf(
   turn: TurnRow,
   answers: ReadonlyMap<string, Answer>,
 ): Promise<OutcomeRecord[]> {
-  const actions = new Map((await executor.actions(runId)).map((action) => [action.invocationId, action]));
+  const invocationIds = turn.calls.map(({ invocationId }) => invocationId);
+  const known = await executor.actions(runId, { invocationIds });
+  const actions = new Map(known.map((action) => [action.invocationId, action]));
   return turn.calls.flatMap(({ invocationId, mode, error }): OutcomeRecord[] => {
     const answer = answers.get(invocationId);
     if (answer !== undefined) return [{ invocationId, status: statusOf(answer), at: answer.at }];

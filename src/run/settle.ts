@@ -141,7 +141,9 @@ async function executed(outcome: Exclude<Outcome, { status: "awaiting_approval" 
 export async function cancelCalls(request: SettleRequest): Promise<readonly Settled[]> {
   const { turn, model, tools, answers, executor, context } = request;
   const given = await answers.read();
-  const actions = new Map((await executor.actions(context.runId)).map((action) => [action.invocationId, action]));
+  const invocationIds = turn.calls.map(({ invocationId }) => invocationId);
+  const known = await executor.actions(context.runId, { invocationIds });
+  const actions = new Map(known.map((action) => [action.invocationId, action]));
   const settled = new Map<string, Settled>();
   const ended: CallRecord[] = [];
   for (const call of turn.calls) {
