@@ -86,7 +86,29 @@ export function parseResponse<Event>(
 }
 
 function readerOf(adapter: Reading<any>, options: ReadOptions): TurnReader {
-  return new TurnReader({ ...options, wire: adapter.name, toolName: (name) => adapter.toolName(name) });
+  return new TurnReader({ ...options, wire: adapter.name, toolName: toolNameOf(adapter) });
+}
+
+/** The names that each adapter has made, since most streams are read with the same tools as the one before. */
+const toolNames = new WeakMap<Reading<any>, (name: string) => string>();
+const MAX_NAMES = 1024;
+
+function toolNameOf(adapter: Reading<any>): (name: string) => string {
+  let toolName = toolNames.get(adapter);
+  if (toolName === undefined) {
+    const known = new Map<string, string>();
+    toolName = (name) => {
+      let made = known.get(name);
+      if (made === undefined) {
+        made = adapter.toolName(name);
+        if (known.size === MAX_NAMES) known.clear();
+        known.set(name, made);
+      }
+      return made;
+    };
+    toolNames.set(adapter, toolName);
+  }
+  return toolName;
 }
 
 /** What somebody who asked for an event, or for all there are, gets. */

@@ -213,7 +213,7 @@ function isOnlyArguments(message: WireMessage | null | undefined): boolean {
   const { tool_calls: call } = message;
   if (typeof call !== "object" || call === null || isList(call)) return false;
   const { id, function: part } = call;
-  return !id && typeof part === "object" && part !== null && !part.name;
+  return isMissing(id) && typeof part === "object" && part !== null && isMissing(part.name);
 }
 
 function isOnlyText(message: WireMessage | null | undefined): boolean {
@@ -239,13 +239,17 @@ function callChunk(call: WireToolCall, index: number | undefined, isWhole: boole
   return toolChunk(
     undefined,
     index,
-    call.id,
-    name,
+    call.id ?? undefined,
+    name ?? undefined,
     typeof args === "string" ? args : undefined,
     isWhole,
     undefined,
     isObject ? (args as Record<string, unknown>) : undefined,
   );
+}
+
+function isMissing(value: unknown): boolean {
+  return value === null || value === undefined;
 }
 
 function contentOf({ type, text }: { type: "text" | "thinking"; text: string }): CohereContent {

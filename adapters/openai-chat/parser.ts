@@ -65,7 +65,7 @@ export class ChatParser implements Parser<WireEvent | string> {
 
   readonly #textDelta: Delta = {
     text: ["choices", 0, "delta", "content"],
-    ignored: UNREAD,
+    ...UNREAD,
     push: (piece) => {
       if (!this.#over && piece !== "") this.#content(piece, false);
       return true;
@@ -75,7 +75,7 @@ export class ChatParser implements Parser<WireEvent | string> {
   readonly #argumentsDelta: Delta = {
     text: ["choices", 0, "delta", "tool_calls", 0, "function", "arguments"],
     index: ["choices", 0, "delta", "tool_calls", 0, "index"],
-    ignored: UNREAD,
+    ...UNREAD,
     push: (piece, index) => {
       if (!this.#over && piece !== "") this.#call(index, undefined, undefined, piece, undefined, false);
       return true;
@@ -286,8 +286,8 @@ export class ChatParser implements Parser<WireEvent | string> {
   }
 }
 
-/** What differs between the chunks of some servers, and is not read after the first. */
-const UNREAD = [["id"], ["created"], ["obfuscation"]] as const;
+/** What is not read after the first chunk; on some servers the id and the time differ from chunk to chunk. */
+const UNREAD = { ignored: [["obfuscation"]], steady: [["id"], ["created"]] } as const;
 
 /** The delta of a chunk that holds nothing else. */
 function onlyDelta(event: unknown, index: number): WireMessage | undefined {

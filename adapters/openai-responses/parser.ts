@@ -363,7 +363,8 @@ export function createParser(sink: ParserSink): Parser<unknown> {
 const PLACES = {
   text: ["delta"],
   index: ["output_index"],
-  ignored: [["sequence_number"], ["item_id"], ["obfuscation"]],
+  ignored: [["sequence_number"], ["obfuscation"]],
+  steady: [["item_id"]],
 } as const;
 
 /** Its getter is on a prototype: in an object literal it is a new function, with a hidden class of its own, each time. */

@@ -1,5 +1,21 @@
 import type { Delta, EventPath } from "./delta.ts";
-import { utf8Length } from "./utf8.ts";
+import {
+  afterSpaces,
+  BACKSLASH,
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COLON,
+  COMMA,
+  endOfNumber,
+  endOfString,
+  isCount,
+  isDigit,
+  MINUS,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  SPACE,
+} from "./json-text.ts";
 
 /** What two events have in common: the bytes between the values that differ, and the event to put new ones into. */
 export interface Template {
@@ -14,6 +30,8 @@ export interface Template {
   /** -1 where the index is always the same: `index`. */
   readonly indexSlot: number;
   readonly index: number;
+  /** Whether an event has fitted. */
+  isProven: boolean;
 }
 
 /** Bytes as words of four, since comparing them so takes a quarter of the time, and the rest. */
@@ -49,24 +67,14 @@ interface Place {
 
 export type Container = Record<string | number, unknown>;
 
-const MAX_SLOTS = 6;
-/** All numbers of so many digits are exact. */
-export const MAX_DIGITS = 15;
+export const MAX_SLOTS = 6;
+/** Of a string, in characters: JSON.parse has its merits with longer ones. */
+export const MAX_SLOT_LENGTH = 256;
 
-const SPACE = 0x20;
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_BRACKET = 0x5b;
-const MINUS = 0x2d;
-const BACKSLASH = 0x5c;
-const CLOSE_BRACKET = 0x5d;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
+/** What ends an event. */
 const END = "\n\n";
 
 const utf8 = new TextEncoder();
-const text = new TextDecoder();
 
 /** A level of the JSON text while it is walked. */
 interface Level {
@@ -89,21 +97,13 @@ export interface Sample {
  * What two texts, both of them JSON, have in common, if it is all but the values of some strings and numbers.
  * A string with an escape is a slot though it is the same in both: side by side calls begin with the same piece.
  * Refuses what would take care: escapes in keys, keys that come twice, `__proto__`, numbers that are no counts.
+ *
+ * @param delta what the second one is a piece of
  */
-export function templateOf(
-  first: Sample,
-  second: Sample,
-  deltaOf: ((event: unknown) => Delta | undefined) | undefined,
-): Template | undefined {
+export function templateOf(first: Sample, second: Sample, delta: Delta | undefined): Template | undefined {
   if (first.head !== second.head) return undefined;
-  const { value } = second;
-  const keyCount = keysOf(value);
-  // A first look; the parser may have changed its value.
-  if (keysOf(first.value) !== keyCount) return undefined;
-  const one = utf8.encode(first.data);
-  const two = utf8.encode(second.head + second.data + END);
-  const from = utf8Length(second.head);
-  const to = two.length - END.length;
+  const { data: one } = first;
+  const { head, data: two, value } = second;
   const ends: number[] = []; // of fixed parts, and where those behind them begin
   const starts: number[] = [0];
   const slots: Slot[] = [];
@@ -111,7 +111,7 @@ export function templateOf(
   const levels: Level[] = [];
   let keys = 0;
   let i = 0;
-  let j = from;
+  let j = 0;
 
   function addSlot(kind: Slot, start: number, end: number): void {
     ends.push(start);
@@ -121,12 +121,12 @@ export function templateOf(
   }
 
   function stepOf({ isArray, keyStart, keyEnd, index }: Level): string | number {
-    return isArray ? index : text.decode(two.subarray(keyStart, keyEnd));
+    return isArray ? index : two.slice(keyStart, keyEnd);
   }
 
-  while (j < to) {
-    const oneCode = one[i];
-    const code = two[j]!;
+  while (j < two.length) {
+    const oneCode = one.charCodeAt(i);
+    const code = two.charCodeAt(j);
     if (code === SPACE || oneCode === SPACE) {
       const oneEnd = afterSpaces(one, i);
       const twoEnd = afterSpaces(two, j);
@@ -136,8 +136,8 @@ export function templateOf(
     } else if (isDigit(code) && isDigit(oneCode)) {
       const oneEnd = endOfNumber(one, i);
       const twoEnd = endOfNumber(two, j);
-      if (oneEnd - i !== twoEnd - j || !isSame(one, i, two, j, twoEnd)) {
-        if (two[j - 1] === MINUS || !isCount(two, j, twoEnd)) return undefined;
+      if (one.slice(i, oneEnd) !== two.slice(j, twoEnd)) {
+        if (two.charCodeAt(j - 1) === MINUS || !isCount(two, j, twoEnd)) return undefined;
         addSlot(COUNT, j, twoEnd);
       }
       i = oneEnd;
@@ -148,11 +148,12 @@ export function templateOf(
       let oneEnd = i + twoEnd - j;
       const isSlot = twoEnd === -1;
       if (isSlot) {
-        oneEnd = endOfString(one, i + 1);
         twoEnd = endOfString(two, j + 1);
+        if (twoEnd - j > MAX_SLOT_LENGTH) return undefined;
+        oneEnd = endOfString(one, i + 1);
         addSlot(TEXT, j + 1, twoEnd);
       }
-      if (two[afterSpaces(two, twoEnd + 1)] === COLON) {
+      if (two.charCodeAt(afterSpaces(two, twoEnd + 1)) === COLON) {
         if (isSlot) return undefined;
         keys++;
         const level = levels[levels.length - 1]!;
@@ -172,21 +173,42 @@ export function templateOf(
     }
     if (slots.length > MAX_SLOTS) return undefined;
   }
-  if (i !== one.length || slots.length === 0 || keys !== keyCount) return undefined;
+  if (i !== one.length || slots.length === 0 || keys !== keysOf(value)) return undefined;
   ends.push(two.length);
-  const fixed = ends.map((end, part) => fixedOf(two, starts[part]!, end));
-  const delta = deltaOf?.(value);
   const places = delta === undefined ? undefined : placesOf(delta, value, slots, paths);
   return {
-    fixed,
+    fixed: fixedParts(head, two, starts, ends),
     slots: places?.slots ?? slots,
     // Of a value of our own: the other one may be kept, and changed, by who got it.
-    model: places === undefined ? modelOf(JSON.parse(second.data) as Container, paths, 0) : undefined,
+    model: places === undefined ? modelOf(JSON.parse(two) as Container, paths, 0) : undefined,
     delta: places === undefined ? undefined : delta,
     textSlot: places?.textSlot ?? -1,
     indexSlot: places?.indexSlot ?? -1,
     index: places?.index ?? 0,
+    isProven: false,
   };
+}
+
+/**
+ * The parts of an event between its slots.
+ *
+ * @param starts where they begin in the JSON text, and `ends` where they end
+ */
+export function fixedParts(
+  head: string,
+  data: string,
+  starts: readonly number[],
+  ends: readonly number[],
+): readonly Fixed[] {
+  const fixed: Fixed[] = [];
+  const last = ends.length - 1;
+  for (let part = 0; part <= last; part++) {
+    let text = data.slice(starts[part], ends[part]);
+    if (part === 0) text = head + text;
+    if (part === last) text += END;
+    fixed.push(fixedOf(text));
+  }
+  return fixed;
 }
 
 /** Which slots tell the delta; `undefined` if there is one that tells anything else. */
@@ -195,7 +217,8 @@ function placesOf(delta: Delta, original: Container, slots: readonly Slot[], pat
     path !== undefined && path.length === paths[slot]!.length && path.every((step, i) => step === paths[slot]![i]);
   const textSlot = slots.findIndex((kind, slot) => kind === TEXT && is(slot, delta.text));
   const indexSlot = slots.findIndex((kind, slot) => kind === COUNT && is(slot, delta.index));
-  const isIgnored = (slot: number) => delta.ignored?.some((path) => is(slot, path)) === true;
+  const unread = [...(delta.ignored ?? []), ...(delta.steady ?? [])];
+  const isIgnored = (slot: number) => unread.some((path) => is(slot, path));
   const isKnown = slots.every(
     (kind, slot) => kind === SPACES || slot === textSlot || slot === indexSlot || isIgnored(slot),
   );
@@ -245,57 +268,34 @@ function keysOf(value: unknown): number {
   return count;
 }
 
-function isSame(one: Uint8Array, oneAt: number, two: Uint8Array, from: number, to: number): boolean {
-  for (let at = from; at < to; at++) if (one[oneAt + at - from] !== two[at]) return false;
-  return true;
-}
-
 /** The closing quote of the second string, if both strings are one and the same, without an escape; else -1. */
-function endOfSame(one: Uint8Array, oneAt: number, two: Uint8Array, from: number): number {
+function endOfSame(one: string, oneAt: number, two: string, from: number): number {
   for (let at = from + 1; at < two.length; at++) {
-    const code = two[at];
-    if (code !== one[oneAt + at - from] || code === BACKSLASH) return -1;
+    const code = two.charCodeAt(at);
+    if (code !== one.charCodeAt(oneAt + at - from) || code === BACKSLASH) return -1;
     if (code === QUOTE) return at;
   }
   return -1;
 }
 
-function endOfString(bytes: Uint8Array, from: number): number {
-  let at = from;
-  for (; at < bytes.length && bytes[at] !== QUOTE; at++) if (bytes[at] === BACKSLASH) at++;
-  return at;
-}
-
-function afterSpaces(bytes: Uint8Array, from: number): number {
-  let at = from;
-  while (bytes[at] === SPACE) at++;
-  return at;
-}
-
-function endOfNumber(bytes: Uint8Array, from: number): number {
-  let at = from;
-  for (;;) {
-    const code = bytes[at]!;
-    if (!isDigit(code) && code !== 0x2e && code !== 0x2b && code !== MINUS && (code | 0x20) !== 0x65) return at;
-    at++;
-  }
-}
-
-function isCount(bytes: Uint8Array, from: number, to: number): boolean {
-  for (let at = from; at < to; at++) if (!isDigit(bytes[at])) return false;
-  return to - from <= MAX_DIGITS;
-}
-
-function isDigit(code: number | undefined): boolean {
-  return code !== undefined && code >= 48 && code <= 57;
-}
+// oxlint-disable-next-line no-control-regex -- all of ASCII
+const NOT_ASCII = /[^\x00-\x7f]/;
 
 /** Plain lists: typed arrays are slow to make, and most streams are short. */
-function fixedOf(bytes: Uint8Array, from: number, to: number): Fixed {
+function fixedOf(text: string): Fixed {
+  const bytes = NOT_ASCII.test(text) ? String.fromCharCode(...utf8.encode(text)) : text; // a character each
+  const { length } = bytes;
   const words: number[] = [];
-  let at = from;
-  for (; at + 4 <= to; at += 4) {
-    words.push(bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24));
+  let at = 0;
+  for (; at + 4 <= length; at += 4) {
+    words.push(
+      bytes.charCodeAt(at) |
+        (bytes.charCodeAt(at + 1) << 8) |
+        (bytes.charCodeAt(at + 2) << 16) |
+        (bytes.charCodeAt(at + 3) << 24),
+    );
   }
-  return { length: to - from, words, rest: [...bytes.subarray(at, to)] };
+  const rest: number[] = [];
+  for (; at < length; at++) rest.push(bytes.charCodeAt(at));
+  return { length, words, rest };
 }

@@ -1,7 +1,9 @@
 import type { Delta } from "./delta.ts";
+import { deltaTemplateOf } from "./delta-template.ts";
+import { MAX_DIGITS } from "./json-text.ts";
 import {
   IGNORED,
-  MAX_DIGITS,
+  MAX_SLOT_LENGTH,
   SPACES,
   templateOf,
   TEXT,
@@ -43,9 +45,8 @@ export interface Templates {
 
 const MAX_TEMPLATES = 4;
 const MAX_SAMPLES = 2;
-/** Longer events are rare, and JSON.parse has its merits there. */
-const MAX_DATA_LENGTH = 4096;
-const MAX_SLOT_LENGTH = 256;
+/** Longer events are rare. */
+const MAX_DATA_LENGTH = 2048;
 /** Comparisons that may fail before no more is learned; each event that fits a template earns one. */
 const PATIENCE = 16;
 
@@ -60,7 +61,7 @@ for (const char of '"\\/bfnrt') UNESCAPED[char.charCodeAt(0)] = (JSON.parse(`"\\
 
 /** @param deltaOf what an event is a piece of, if it is one: asked once for each template */
 export function createTemplates(deltaOf?: (event: unknown) => Delta | undefined): Templates {
-  const templates: Template[] = [];
+  let templates: Template[] = [];
   const samples: Sample[] = [];
   const values: unknown[] = [];
   let patience = PATIENCE;
@@ -83,6 +84,7 @@ export function createTemplates(deltaOf?: (event: unknown) => Delta | undefined)
         templates[i] = templates[i - 1]!;
         templates[i - 1] = template;
       }
+      template.isProven = true;
       if (patience < PATIENCE) patience++;
       const { delta } = template;
       self.delta = delta;
@@ -107,9 +109,10 @@ export function createTemplates(deltaOf?: (event: unknown) => Delta | undefined)
 
   /** Puts the value of a slot that begins at `start` into `values`, and says where it ends. */
   function take(kind: Slot, slot: number, bytes: Uint8Array, start: number): number {
-    if (kind === TEXT || kind === IGNORED) {
+    if (kind === IGNORED) return skipString(bytes, start);
+    if (kind === TEXT) {
       const end = readString(bytes, start);
-      if (end !== -1 && kind === TEXT) values[slot] = readText();
+      if (end !== -1) values[slot] = readText();
       return end;
     }
     let at = start;
@@ -128,17 +131,25 @@ export function createTemplates(deltaOf?: (event: unknown) => Delta | undefined)
   function learn(head: string, data: string, value: unknown): void {
     if (patience === 0 || data.length > MAX_DATA_LENGTH || typeof value !== "object" || value === null) return;
     const event: Sample = { head, data, value: value as Container };
-    for (const sample of samples) {
-      const template = templateOf(sample, event, deltaOf);
-      if (template === undefined) continue;
+    const template = templateFor(event);
+    if (template !== undefined) {
       if (templates.length === MAX_TEMPLATES) templates.pop();
       templates.unshift(template);
-      break;
     }
-    patience--;
+    if (--patience === 0) templates = templates.filter(({ isProven }) => isProven);
     self.isHopeless = patience === 0 && templates.length === 0;
     if (samples.length === MAX_SAMPLES) samples.pop();
     samples.unshift(event);
+  }
+
+  /** What it has in common with one before it; else what a delta says of itself. */
+  function templateFor(event: Sample): Template | undefined {
+    const delta = deltaOf?.(event.value);
+    for (const sample of samples) {
+      const template = templateOf(sample, event, delta);
+      if (template !== undefined) return template;
+    }
+    return delta === undefined ? undefined : deltaTemplateOf(event, delta);
   }
 
   return self;
@@ -198,6 +209,17 @@ function readString(bytes: Uint8Array, start: number): number {
       at += unit < 0x800 ? 1 : 2;
     }
     units[count++] = unit;
+  }
+  return -1;
+}
+
+/** The same for a string that nobody wants: a plain one of ASCII, as ids and padding are, is only passed over. */
+function skipString(bytes: Uint8Array, start: number): number {
+  const end = Math.min(bytes.length - 1, start + MAX_SLOT_LENGTH);
+  for (let at = start; at < end; at++) {
+    const byte = bytes[at]!;
+    if (byte === QUOTE) return at;
+    if (byte < SPACE || byte > 0x7e || byte === BACKSLASH) return readString(bytes, start);
   }
   return -1;
 }

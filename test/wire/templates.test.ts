@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { STREAMING_WIRES, makeStream } from "../../bench/workloads.ts";
 import { parseJson } from "../../src/json/index.ts";
-import { createDecoder } from "../../src/wire/index.ts";
+import { createDecoder, type Delta } from "../../src/wire/index.ts";
 import { createTemplates } from "../../src/wire/templates.ts";
 
 /** JSON texts of events that are alike: one shape, in which some values, and now and then a character, change. */
@@ -177,5 +177,63 @@ describe("an event that is like one before it", () => {
       } else templates.learn(frame.slice(0, at), data, JSON.parse(data));
     }
     expect(known).toBeGreaterThan(0.9 * chunks.length);
+  });
+});
+
+describe("an event that is a delta", () => {
+  const head = "data: ";
+  const delta: Delta = { text: ["d", "t"], index: ["i"], ignored: [["n"], ["p", 1]], push: () => true };
+  const bytes = (data: string) => new TextEncoder().encode(`${head}${data}\n\n`);
+  const after = (data: string) => {
+    const templates = createTemplates(() => delta);
+    templates.learn(head, data, JSON.parse(data));
+    return templates;
+  };
+  const first = '{"i":0,"n":9,"d":{"k":"é","t":"a"},"p":[1,"x"]}';
+
+  it("tells of those like it, without a second one", () => {
+    const templates = after(first);
+    const next = bytes('{"i":12,"n":10,"d":{"k":"é","t":"\\"€"},"p":[1,"yy"]}');
+    expect(templates.match(next, 0)).toBe(next.length);
+    expect(templates).toMatchObject({ delta, text: '"€', index: 12 });
+  });
+
+  it.each([
+    '{"i":0,"n":9,"d":{"k":"e","t":"a"},"p":[1,"x"]}',
+    '{"i":0,"n":9,"d":{"k":"é","t":"a"},"p":[2,"x"]}',
+    '{"i":-1,"n":9,"d":{"k":"é","t":"a"},"p":[1,"x"]}',
+    '{"i":0.5,"n":9,"d":{"k":"é","t":"a"},"p":[1,"x"]}',
+    '{"i":0,"n":9,"d":{"k":"é","t":null},"p":[1,"x"]}',
+    '{"i":0,"n":9,"d":{"k":"é","t":"a"},"p":[1,"x"],"e":1}',
+  ])("is not taken for %s", (other) => {
+    expect(after(first).match(bytes(other), 0)).toBe(-1);
+  });
+
+  it.each([
+    // A place that comes twice, or is written in another way: the last one counts.
+    '{"i":0,"d":{"t":"a"},"d":{"u":"b"}}',
+    '{"i":0,"d":{"t":"a","t":1}}',
+    '{"i":0,"i":1,"d":{"t":"a"}}',
+    String.raw`{"i":0,"d":{"t":"a","\u0074":1}}`,
+    String.raw`{"i":0,"d":{"t":"a"},"\u0064":1}`,
+    // No index that could be told, and no piece.
+    '{"i":-1,"d":{"t":"a"}}',
+    '{"i":"0","d":{"t":"a"}}',
+    '{"d":{"t":"a"}}',
+    '{"i":0,"d":{"t":1}}',
+    '{"i":0,"t":"a"}',
+    '{"i":0,"d":[{"t":"a"}]}',
+  ])("tells of none where it is %s", (data) => {
+    expect(after(data).match(bytes(data), 0)).toBe(-1);
+  });
+
+  it("is no use where those like it differ each time", () => {
+    const templates = createTemplates(() => delta);
+    for (let n = 0; n < 40; n++) {
+      const data = `{"i":0,"d":{"t":"a"},"logprob":-0.${n}}`;
+      expect(templates.match(bytes(data), 0)).toBe(-1);
+      templates.learn(head, data, JSON.parse(data));
+    }
+    expect(templates.isHopeless).toBe(true);
   });
 });

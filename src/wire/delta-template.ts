@@ -1,0 +1,125 @@
+import type { Delta, EventPath } from "./delta.ts";
+import {
+  CLOSE_BRACE,
+  CLOSE_BRACKET,
+  COMMA,
+  endOfNumber,
+  endOfString,
+  isCount,
+  isDigit,
+  MINUS,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+} from "./json-text.ts";
+import { COUNT, fixedParts, IGNORED, MAX_SLOTS, TEXT, type Sample, type Slot, type Template } from "./template.ts";
+
+/** One of the delta's places, while the text is walked. */
+interface Place {
+  readonly path: EventPath;
+  /** So many of its first steps lead to where we are. */
+  matched: number;
+  /** The most that ever did: a step that is taken twice is a key that comes twice. */
+  reached: number;
+}
+
+/**
+ * The template of one event that is a delta. What may change in those like it, the delta tells, so that there is no need
+ * to see a second one; all else is fixed.
+ *
+ * @returns `undefined` where the piece is not found, or a place of the delta's twice, or its index is no count, or a key
+ *   has an escape and might be any
+ */
+export function deltaTemplateOf({ head, data }: Sample, delta: Delta): Template | undefined {
+  const text = placeOf(delta.text);
+  const index = delta.index === undefined ? undefined : placeOf(delta.index);
+  const places = [text];
+  if (index !== undefined) places.push(index);
+  if (delta.ignored !== undefined) for (const path of delta.ignored) places.push(placeOf(path));
+
+  const ends: number[] = []; // of fixed parts, and where those behind them begin
+  const starts: number[] = [0];
+  const slots: Slot[] = [];
+  let textSlot = -1;
+  let indexSlot = -1;
+  const outer: number[] = []; // `item` of the containers around
+  let depth = 0;
+  let item = -1; // position in the innermost array; -1 in an object
+  let isKey = false;
+
+  for (let at = 0; at < data.length;) {
+    const code = data.charCodeAt(at);
+    if (code === QUOTE) {
+      const end = endOfString(data, at + 1);
+      if (isKey) {
+        isKey = false;
+        const key = data.slice(at + 1, end);
+        if (key.includes("\\") || !stepTo(places, depth, key)) return undefined;
+      } else {
+        const place = placeAt(places, depth);
+        if (place !== undefined) {
+          if (place === text) textSlot = slots.length;
+          slots.push(place === text ? TEXT : IGNORED);
+          ends.push(at + 1);
+          starts.push(end);
+        }
+      }
+      at = end + 1;
+    } else if (isDigit(code) || code === MINUS) {
+      const end = endOfNumber(data, at);
+      const place = isCount(data, at, end) ? placeAt(places, depth) : undefined;
+      if (place !== undefined) {
+        if (place === index) indexSlot = slots.length;
+        slots.push(COUNT);
+        ends.push(at);
+        starts.push(end);
+      }
+      at = end;
+    } else {
+      if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+        outer.push(item);
+        depth++;
+        isKey = code === OPEN_BRACE;
+        item = isKey ? -1 : 0;
+        if (!isKey && !stepTo(places, depth, item)) return undefined;
+      } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
+        item = outer.pop()!;
+        depth--;
+        isKey = false;
+      } else if (code === COMMA) {
+        isKey = item === -1;
+        if (!isKey && !stepTo(places, depth, ++item)) return undefined;
+      }
+      at++;
+    }
+  }
+  if (textSlot === -1 || (index !== undefined && indexSlot === -1) || slots.length > MAX_SLOTS) return undefined;
+  ends.push(data.length);
+  const fixed = fixedParts(head, data, starts, ends);
+  return { fixed, slots, model: undefined, delta, textSlot, indexSlot, index: 0, isProven: false };
+}
+
+function placeOf(path: EventPath): Place {
+  return { path, matched: 0, reached: 0 };
+}
+
+/** The place that the value at this depth is, if it is one. */
+function placeAt(places: readonly Place[], depth: number): Place | undefined {
+  for (const place of places) if (place.matched === depth && place.path.length === depth) return place;
+  return undefined;
+}
+
+/** The next member of the container at this depth. @returns false for one that came before */
+function stepTo(places: readonly Place[], depth: number, step: string | number): boolean {
+  for (const place of places)
+    if (place.matched >= depth - 1 && !match(place, depth, place.path[depth - 1] === step)) return false;
+  return true;
+}
+
+function match(place: Place, depth: number, isStep: boolean): boolean {
+  place.matched = isStep ? depth : depth - 1;
+  if (!isStep) return true;
+  if (place.reached >= depth) return false;
+  place.reached = depth;
+  return true;
+}
