@@ -11,7 +11,7 @@ import {
 import type { RepairPolicy } from "../tool/tool.ts";
 import type { Repair } from "../tool/use.ts";
 import type { PathPatch } from "./chunk.ts";
-import { copyValue, TooDeep, TooLong } from "./copy.ts";
+import { copyValue, TooDeep, TooLong, type Copied } from "./copy.ts";
 import type { Limits } from "./limits.ts";
 import { changedLiteral, hasHugeNumber, lostNumber } from "./numbers.ts";
 import { applyPatch, changeOf, setOwn, stepsToNew } from "./path.ts";
@@ -52,6 +52,9 @@ export class Arguments {
   /** Arguments that came as values, not as text. */
   #value: unknown;
   #hasValue = false;
+  /** What has the same text: the object as it came, if only one did. Nobody gets it from here, so nobody changes it. */
+  #source: unknown;
+  #valueText: string | undefined;
   #valueChanges: JsonChange[] | undefined;
   /** Strings that were said to go on. */
   readonly #openPaths = new Set<string>();
@@ -72,7 +75,8 @@ export class Arguments {
 
   /** The text as it came; the compact JSON of arguments that came as values. */
   get text(): string {
-    return this.#hasValue ? JSON.stringify(this.#value) : this.#text.text;
+    if (!this.#hasValue) return this.#text.text;
+    return (this.#valueText ??= JSON.stringify(this.#source ?? this.#value));
   }
 
   /** The live partial input: a preview. Reading it costs time in proportion to what is new. */
@@ -113,6 +117,11 @@ export class Arguments {
     return this.#hasValue;
   }
 
+  /** Whether `text` costs next to nothing. To make that of a long value costs as much as to parse it, and few ask for it. */
+  get isTextMade(): boolean {
+    return this.#source === undefined || this.#length < LONG_VALUE;
+  }
+
   /** Takes in a delta and says what it added to the text: `""` for a copy that was dropped. */
   append(delta: string): string {
     const { length } = delta;
@@ -139,13 +148,16 @@ export class Arguments {
   /** Takes in a whole object: merged with objects that came before, in place of text that did. */
   merge(patch: Readonly<Record<string, unknown>>): void {
     if (this.failure !== undefined) return;
-    const copy = this.#takeIn(patch, 0) as Record<string, unknown> | undefined;
-    if (copy === undefined) return;
+    const copied = this.#takeIn(patch, 0);
+    if (copied === undefined) return;
+    const copy = copied.copy as Record<string, unknown>;
     if (!this.#hasValue) {
       if (!this.isEmpty) this.#note("object", this.text);
       this.#becomeValue(copy);
+      if (copied.isExact) this.#source = patch;
       return;
     }
+    this.#source = this.#valueText = undefined;
     const target = this.#value as Record<string, unknown>;
     for (const key of Object.keys(copy)) {
       setOwn(target, key, copy[key]);
@@ -168,12 +180,13 @@ export class Arguments {
     if (this.failure !== undefined) return;
     this.isPatched = true;
     if (!this.#hasValue) this.#becomeValue({});
+    this.#source = this.#valueText = undefined;
     for (const patch of patches) {
       const { path, append } = patch;
       if (path.length > this.#limits.maxDepth) return this.#tooDeep();
       let value: unknown;
       if (append === undefined) {
-        value = this.#takeIn(patch.value, path.length);
+        value = this.#takeIn(patch.value, path.length)?.copy;
         if (this.failure !== undefined) return;
         this.#count(lengthOf(path));
       } else {
@@ -207,6 +220,8 @@ export class Arguments {
     if (this.failure !== undefined) return this.failure;
     if (this.#hasValue) {
       if (this.#openPaths.size > 0) return TRUNCATED;
+      // Before somebody else has the value: the text says what the model wrote, whatever is done to it.
+      if (this.#source === undefined) this.#valueText = this.text;
       return lost(lostNumber(this.#value)) ?? { ok: true, value: this.#value };
     }
     const { text } = this;
@@ -249,15 +264,11 @@ export class Arguments {
   }
 
   /** A copy of a value that came as one, so that what is done to it here is not done to the event it came in. */
-  #takeIn(value: unknown, depth: number): unknown {
+  #takeIn(value: unknown, depth: number): Copied | undefined {
     try {
-      const { copy, length } = copyValue(
-        value,
-        this.#limits.maxDepth - depth,
-        this.#limits.maxArgumentsLength - this.#length,
-      );
-      this.#length += length;
-      return copy;
+      const copied = copyValue(value, this.#limits.maxDepth - depth, this.#limits.maxArgumentsLength - this.#length);
+      this.#length += copied.length;
+      return copied;
     } catch (error) {
       if (error instanceof TooDeep) this.#tooDeep();
       else if (error instanceof TooLong) this.#tooLong();
@@ -438,6 +449,7 @@ export const TRUNCATED: Extract<ArgumentsOutcome, { ok: false }> = {
 };
 
 const CLOSE = 125; // "}"
+const LONG_VALUE = 1024;
 
 function parse(text: string): { value: unknown } | undefined {
   try {

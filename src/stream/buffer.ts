@@ -306,11 +306,16 @@ export class ToolBuffer {
       : safely(() => validate(tool, value, policy, args.repairs));
     if (!checked.ok) return invalidInput(failedCall(state, value), checked.issues);
     return new ToolUse({
-      ...failedCall(state, value),
+      invocationId: state.invocationId,
+      id: state.id,
       name: tool.name,
-      input: checked.value,
       tool,
+      input: checked.value,
+      argsText: args.isTextMade ? args.text : args,
       repairs: args.repairs,
+      turnIndex: state.turnIndex,
+      position: state.position,
+      metadata: (state.metadata ??= {}),
     });
   }
 }

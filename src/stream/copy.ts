@@ -3,18 +3,30 @@ import { setOwn } from "./path.ts";
 export class TooDeep extends RangeError {}
 export class TooLong extends RangeError {}
 
+/** A copy; about how long its JSON is; whether the value was JSON, so that both have the same text. */
+export interface Copied {
+  readonly copy: unknown;
+  readonly length: number;
+  readonly isExact: boolean;
+}
+
 /**
- * A deep copy of a JSON value, and about how long its JSON is. Properties are own ones, whatever their name.
+ * A deep copy of a JSON value. Properties are own ones, whatever their name; what no JSON can hold becomes `null`.
  *
  * @throws TooDeep, TooLong where the value passes a limit; it is not read further then.
  */
-export function copyValue(value: unknown, maxDepth: number, maxLength: number): { copy: unknown; length: number } {
+export function copyValue(value: unknown, maxDepth: number, maxLength: number): Copied {
   let length = 0;
+  let isExact = true;
 
   function copyOf(item: unknown, levels: number): unknown {
     length += typeof item === "string" ? item.length + 2 : 2;
     if (length > maxLength) throw new TooLong();
-    if (typeof item !== "object" || item === null) return isJson(item) ? item : null;
+    if (typeof item !== "object" || item === null) {
+      if (isJson(item)) return item;
+      isExact = false;
+      return null;
+    }
     if (levels === 0) throw new TooDeep();
     if (Array.isArray(item)) return item.map((child) => copyOf(child, levels - 1));
     const copy = {};
@@ -25,7 +37,8 @@ export function copyValue(value: unknown, maxDepth: number, maxLength: number): 
     return copy;
   }
 
-  return { copy: copyOf(value, maxDepth), length };
+  const copy = copyOf(value, maxDepth);
+  return { copy, length, isExact };
 }
 
 /** What no JSON can hold (a function, a BigInt) comes from no provider. */

@@ -30,7 +30,9 @@ export interface ToolUseInit {
 }
 
 /** All that a ToolUse is made of; `input` has been validated. */
-export interface ToolUseParts<Input = any, Output = any> extends FailedCall {
+export interface ToolUseParts<Input = any, Output = any> extends Omit<FailedCall, "argsText"> {
+  /** The text, or what makes it when it is asked for. */
+  readonly argsText: string | { readonly text: string };
   readonly tool: Tool<Input, Output>;
   readonly name: string;
   readonly input: Input;
@@ -60,8 +62,8 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
   readonly tool: Tool<Input, Output>;
   /** As the schema outputs it: defaults filled in, transforms applied. */
   readonly input: Input;
-  /** The arguments as the model wrote them. */
-  readonly argsText: string;
+  /** The arguments as the model wrote them; the compact JSON of those that came as a value. */
+  readonly argsText!: string;
   readonly repairs: readonly Repair[];
   readonly turnIndex: number;
   /** Position among the calls of the stream, from 0. */
@@ -78,7 +80,10 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
     this.name = parts.name;
     this.tool = parts.tool;
     this.input = parts.input;
-    this.argsText = parts.argsText;
+    const { argsText } = parts;
+    if (typeof argsText === "string") this.argsText = argsText;
+    // A property as any other, for those who copy a ToolUse.
+    else Object.defineProperty(this, "argsText", { get: () => argsText.text, enumerable: true });
     this.repairs = parts.repairs;
     this.turnIndex = parts.turnIndex;
     this.position = parts.position;

@@ -487,3 +487,23 @@ describe("misuse", () => {
     expect(() => new ToolBuffer([anything, refund], { toolName: () => "same" })).toThrow(/anything.*refund/);
   });
 });
+
+describe("arguments that came as a value", () => {
+  it.each([10, 5000])("have the text that they came with, whatever is done to the input (%i characters)", (length) => {
+    const args = { list: ["x".repeat(length)], deep: { n: 1, "": null } };
+    const buffer = new ToolBuffer(tools);
+    const use = buffer.append({ name: "anything", argsKvPatch: args, done: true }) as ToolUse;
+    const text = JSON.stringify(args);
+    (use.input as typeof args).list.push("more");
+    expect({ ...use }.argsText).toBe(text);
+    expect(use.argsText).toBe(text);
+    expect(buffer.calls[0]!.argsText).toBe(text);
+  });
+
+  it("have the text of what is kept, where they hold what no JSON can", () => {
+    const buffer = new ToolBuffer(tools);
+    const args = { big: 1n, text: "x".repeat(5000) };
+    const use = buffer.append({ name: "anything", argsKvPatch: args, done: true }) as ToolUse;
+    expect(use.argsText).toBe(JSON.stringify({ ...args, big: null }));
+  });
+});
