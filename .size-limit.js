@@ -7,12 +7,12 @@ import manifest from "./package.json" with { type: "json" };
 
 /** Subpath to limit. Dependencies are in it, optional peers are not. */
 const limits = {
-  ".": "40 kB",
-  "./openai-chat": "50 kB",
-  "./openai-responses": "50 kB",
-  "./anthropic": "50 kB",
-  "./google": "51 kB",
-  "./cohere": "48 kB",
+  ".": "41 kB",
+  "./openai-chat": "51 kB",
+  "./openai-responses": "51 kB",
+  "./anthropic": "51 kB",
+  "./google": "52 kB",
+  "./cohere": "49 kB",
   "./text-json": "54 kB",
   "./text-helpers": "53 kB",
   "./approvals": "26 kB",
@@ -48,7 +48,7 @@ export default [
       [manifest.exports["./openai-chat"].default]: "{ openaiChat }",
     },
     ignore: validators,
-    limit: "46.5 kB",
+    limit: "47 kB",
   },
   ...subpaths.map(([path, target]) => ({
     name: path.replace(/^\./, "toolstream"),
