@@ -1,6 +1,6 @@
 /**
  * A process dies by SIGKILL after every one of its writes to the store, and in each handler; another one goes on. No write
- * is executed twice, nothing that was decided is lost, and what nobody can know is called unknown (reliability G1-G6).
+ * is executed twice, nothing that was decided is lost, and what nobody can know is called unknown.
  */
 import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";

@@ -26,14 +26,14 @@ describe("digestOf()", () => {
   });
 
   it.each<[string, unknown, unknown]>([
-    ["two lone surrogates (reliability B8)", "\ud800", "\ud801"],
+    ["two lone surrogates", "\ud800", "\ud801"],
     ["a lone surrogate and what stands for it", "\ud800", '\u{F0000}u"\\ud800"'],
     ["a Date and its text", new Date(0), "1970-01-01T00:00:00.000Z"],
     ["a Date and an object written like it", new Date(5), { $date: 5 }],
     ["two Maps", new Map([["a", 1]]), new Map([["a", 2]])],
     ["a bigint and a number", 1n, 1],
     ["bytes and a list", new Uint8Array([1]), [1]],
-    ["own __proto__ and none (reliability B1)", JSON.parse('{"__proto__":{"a":1}}'), {}],
+    ["own __proto__ and none", JSON.parse('{"__proto__":{"a":1}}'), {}],
   ])("keeps apart %s", async (_, a, b) => {
     expect(await digestOf(a)).not.toBe(await digestOf(b));
   });
@@ -59,7 +59,7 @@ describe("digestOf()", () => {
       }),
       "not_serializable",
     ],
-    ["depth 10,000 (reliability B3)", () => JSON.parse("[".repeat(10_000) + "]".repeat(10_000)), "too_large"],
+    ["depth 10,000", () => JSON.parse("[".repeat(10_000) + "]".repeat(10_000)), "too_large"],
     ["two million values", () => Array.from({ length: 2_000_000 }, () => 0), "too_large"],
     ["a text of 33 Mi characters", () => "x".repeat(33 * 1024 * 1024), "too_large"],
   ])("refuses %s", async (_, make, code) => {

@@ -1,4 +1,4 @@
-/** The record of each action: what survives a process, and who may write (reliability G1-G3, G10, B22). */
+/** The record of each action: what survives a process, and who may write. */
 import { describe, expect, it } from "vitest";
 import { ToolError } from "../../src/errors.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
@@ -86,7 +86,7 @@ describe("a call whose process died in the handler", () => {
 });
 
 describe("two processes and one call", () => {
-  it("the body runs once; the other one gets the outcome (reliability G1, G2)", async () => {
+  it("the body runs once; the other one gets the outcome", async () => {
     const { tool, ran } = counted({ execute: () => sleep(5).then(() => "done") });
     const store = memoryStore();
     const executors = Array.from({ length: 10 }, () => setup([tool], { store }).executor);
@@ -120,7 +120,7 @@ describe("two processes and one call", () => {
     expect(ran).toHaveLength(1);
   });
 
-  it("one that slept past its lease can not write: what the other one said counts (reliability G10)", async () => {
+  it("one that slept past its lease can not write: what the other one said counts", async () => {
     let go!: () => void;
     const { tool, ran } = counted({ execute: () => new Promise<string>((resolve) => (go = () => resolve("late"))) });
     const store = memoryStore();
@@ -255,7 +255,7 @@ describe("a store that fails", () => {
   });
 });
 
-describe("a record that was edited by hand (reliability B22)", () => {
+describe("a record that was edited by hand", () => {
   it.each<[string, (row: any) => unknown]>([
     ["a newer version", (row) => ({ ...row, version: 2 })],
     ["no version", ({ version: _, ...row }) => row],
@@ -290,7 +290,7 @@ describe("a record that was edited by hand (reliability B22)", () => {
   });
 });
 
-describe("a record of version 1 (reliability G7)", () => {
+describe("a record of version 1", () => {
   // As version 0.1 wrote them. They are never changed: what follows has to read them.
   const base = {
     version: 1,

@@ -159,7 +159,7 @@ describe("a call that needs approval", () => {
     expect(needy.ran).toHaveLength(1);
   });
 
-  it("an 'always' counts once the call has succeeded, for this tool and input (reliability B16)", async () => {
+  it("an 'always' counts once the call has succeeded, for this tool and input", async () => {
     const { tool, ran } = refund({
       execute: ({ text }: any) => (text === "fail" ? Promise.reject(new Error("no")) : 1),
     });
@@ -180,7 +180,7 @@ describe("a call that needs approval", () => {
   });
 });
 
-describe("what changed since it was shown is asked again (reliability B15)", () => {
+describe("what changed since it was shown is asked again", () => {
   const pause = async (change: object = {}, options: object = {}) => {
     const { tool, ran } = refund(change);
     const parts = setupWithApprovals([tool], options);
@@ -253,7 +253,7 @@ describe("what changed since it was shown is asked again (reliability B15)", () 
     expect(ran).toHaveLength(0);
   });
 
-  it("what is shown and digested is what runs: the last of duplicate keys (reliability B7)", async () => {
+  it("what is shown and digested is what runs: the last of duplicate keys", async () => {
     const { openaiChat } = await import("../../adapters/openai-chat/index.ts");
     const { tool, ran } = refund();
     const { executor, approvals } = setupWithApprovals([tool]);
@@ -381,7 +381,7 @@ describe("complaints of other toolkits' users (reliability §4)", () => {
     expect((await executor.events("run")).filter(({ type }) => type === "tool.completed")).toHaveLength(1);
   });
 
-  it("a run that is aborted right after the answer loses it (agent-framework 7458, G5)", async () => {
+  it("a run that is aborted right after the answer loses it (agent-framework 7458)", async () => {
     const { tool, ran } = refund();
     const { executor, approvals } = setupWithApprovals([tool]);
     const use = useOf(tool);
@@ -451,7 +451,7 @@ describe("complaints of other toolkits' users (reliability §4)", () => {
     expect(log.filter(({ type }) => type === "approval.decided")).toHaveLength(1);
   });
 
-  it("who asked may not approve (reliability B13)", async () => {
+  it("who asked may not approve", async () => {
     const { tool, ran } = refund();
     const { executor, approvals } = setupWithApprovals([tool], { service: { mayDecide: () => true } });
     const principal = { id: "anna" };

@@ -1,6 +1,6 @@
 /**
  * A worker sleeps past its lease (SIGSTOP), another one finishes, and the first one wakes up: its write is refused
- * (reliability G10; a job that is processed twice when the event loop blocks past the lock: bullmq 3183, 439).
+ * (a job that is processed twice when the event loop blocks past the lock: bullmq 3183, 439).
  */
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** Undo, and how it can be abused (reliability B25). */
+/** Undo, and how it can be abused. */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineTool } from "../../src/index.ts";

@@ -36,7 +36,7 @@ function orchestratorOf(store: Store, more: Partial<OrchestratorOptions> = {}) {
   return { written, model, orchestrator: new Orchestrator({ model, tools, store, approvals, ...more }) };
 }
 
-describe("frozen checkpoints (G7)", () => {
+describe("frozen checkpoints", () => {
   const statuses: Record<string, string> = {
     paused: "awaiting_tool_results",
     answered: "awaiting_tool_results",
@@ -86,7 +86,7 @@ describe("frozen checkpoints (G7)", () => {
   );
 });
 
-describe("a checkpoint that is not ours to read (B22)", () => {
+describe("a checkpoint that is not ours to read", () => {
   const file = frozen.find((one) => one.endsWith("paused.json"))!;
   const headOf = (entries: Entry[]) => entries.find(({ key }) => key.startsWith("run/"))!.value;
 

@@ -1,4 +1,4 @@
-/** G5 to G10 at the level of runs; G1 to G4 hold at every crash in `crash.test.ts`. */
+/** What is guaranteed at the level of runs; what holds at every crash is in `crash.test.ts`. */
 import { execFile, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -29,7 +29,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-describe("G8: every request has each call answered exactly once, adjacent, in call order", () => {
+describe("every request has each call answered exactly once, adjacent, in call order", () => {
   const NAMES = ["read", "write", "ask", "approve", "fail", "unknown"];
   const call = fc.record({
     name: fc.constantFrom(...NAMES),
@@ -104,7 +104,7 @@ describe("G8: every request has each call answered exactly once, adjacent, in ca
   }
 });
 
-describe("G9: events are numbered without a gap", () => {
+describe("events are numbered without a gap", () => {
   it("and whoever comes back gets exactly the rest", async () => {
     const store = memoryStore();
     const tools = [counted("read", { effect: "read" }).tool, counted("write").tool];
@@ -123,7 +123,7 @@ describe("G9: events are numbered without a gap", () => {
   });
 });
 
-describe("G10: a worker that slept past its lease", () => {
+describe("a worker that slept past its lease", () => {
   it("can not write when it wakes up", async () => {
     const database = join(dir, "stop.db");
     const leaseMs = 400;
@@ -156,7 +156,7 @@ describe("G10: a worker that slept past its lease", () => {
   }, 30_000);
 });
 
-describe("G6: another process", () => {
+describe("another process", () => {
   it("resumes a paused run with nothing but the store", async () => {
     const database = join(dir, "pause.db");
     const pausing = `

@@ -117,7 +117,7 @@ export function problemOf(messages: readonly ChatCompletionMessageParam[]): stri
   return open.length > 0 ? `no-result-of-${open[0]}` : undefined;
 }
 
-/** What G1 to G9 say of a finished run. */
+/** What holds of every finished run. */
 export async function problemsOf(
   { executor }: Scenario,
   result: OrchestrationResult,

@@ -79,7 +79,7 @@ describe("a process is killed at every write between the request, the decision a
   });
 });
 
-describe('G4 "a decision is applied at most once, first wins"', () => {
+describe('"a decision is applied at most once, first wins"', () => {
   it.each([
     ["1,000 deciders of one request", 1, 500],
     ['"two deciders race 1,000x"', 1_000, 1],

@@ -33,7 +33,7 @@ async function eventsAfter(after: number, count: number, scope = "default"): Pro
 
 const short = ({ seq, type, request }: ApprovalEvent) => `${seq} ${type} ${request.invocationId} ${request.status}`;
 
-describe("G9: events are gap-free", () => {
+describe("events are gap-free", () => {
   it('"reconnect from seq gives exactly the rest", at every event index', async () => {
     const approvals = service();
     const rows = [];

@@ -115,7 +115,7 @@ describe("deciding", () => {
     });
   });
 
-  it('B14 "another tenant", "role without right": 404, as for what never was', async () => {
+  it('"another tenant", "role without right": 404, as for what never was', async () => {
     const { id } = await service.request(ask());
     for (const token of ["eve@evil", "ada@acme!"]) {
       const headers = { authorization: `Bearer ${token}` };
@@ -151,7 +151,7 @@ describe("deciding", () => {
     expect((await post(approve("apr_1"), { authorization: "Bearer zoe@acme" })).status).toBe(404);
   });
 
-  it('B27 "error leakage": what fails inside is not told', async () => {
+  it('"error leakage": what fails inside is not told', async () => {
     const errors: unknown[] = [];
     service = tenantService({ ...memoryStore(), get: () => Promise.reject(new Error("SQL of a secret table")) });
     use({ onError: (error) => errors.push(error) });
@@ -218,7 +218,7 @@ describe("the event stream", () => {
     ]);
   });
 
-  it('G9: "reconnect from seq gives exactly the rest", cut at every event', async () => {
+  it('"reconnect from seq gives exactly the rest", cut at every event', async () => {
     for (let at = 0; at < 5; at++) await service.request(ask());
     for (let cut = 0; cut <= 5; cut++) {
       const response = await get("/events", { ...HEADERS, "last-event-id": `${cut}` });
@@ -228,7 +228,7 @@ describe("the event stream", () => {
     }
   });
 
-  it('B14 "subscribe to another run": nothing leaks', async () => {
+  it('"subscribe to another run": nothing leaks', async () => {
     await service.request(ask());
     const own = await service.request(ask({ runId: "run_2", metadata: { tenant: "evil" } }));
     const headers = { ...HEADERS, authorization: "Bearer eve@evil" };

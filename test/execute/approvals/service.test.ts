@@ -97,7 +97,7 @@ describe("asking", () => {
   });
 
   it.each(["constructor", "__proto__", "toString", "hasOwnProperty", ""])(
-    'B2 "names/ids as object keys": %j as run, invocation, tool and scope',
+    '"names/ids as object keys": %j as run, invocation, tool and scope',
     async (name) => {
       const row = await service().request(
         ask({ runId: name, invocationId: name, toolName: name, scope: name, message: name }),
@@ -108,7 +108,7 @@ describe("asking", () => {
     },
   );
 
-  it('B8 "round-trip of a lone surrogate through the store", B1 "__proto__": shown as they are', async () => {
+  it('"round-trip of a lone surrogate through the store", "__proto__": shown as they are', async () => {
     const input: unknown = JSON.parse('{"text":"\\ud800","__proto__":{"polluted":1}}');
     const row = await service().request(ask({ input }));
     expect(JSON.stringify(row.input)).toBe('{"text":"\\ud800","__proto__":{"polluted":1}}');
@@ -130,7 +130,7 @@ describe("asking", () => {
   });
 });
 
-describe('B15 "approval TOCTOU": digest differs -> new approval, old void', () => {
+describe('"approval TOCTOU": digest differs -> new approval, old void', () => {
   it.each<[string, Partial<ApprovalAsk>]>([
     ["another input", { input: { order: "A1", cents: 999_999 } }],
     ["another definition, or another executable behind it", { definitionDigest: "sha256:swapped" }],
@@ -169,7 +169,7 @@ describe('B15 "approval TOCTOU": digest differs -> new approval, old void', () =
 });
 
 describe("deciding", () => {
-  it('G4 "first wins": "same approval answered twice (approve+approve, approve+deny)" gets the first outcome', async () => {
+  it('"first wins": "same approval answered twice (approve+approve, approve+deny)" gets the first outcome', async () => {
     const approvals = withPrincipals();
     const { id } = await approvals.request(asked);
     await approvals.decide(id, { decision: "approve", reason: "fine" }, ada);
@@ -182,7 +182,7 @@ describe("deciding", () => {
     }
   });
 
-  it('B13 "forged id" and "other run\'s id": nothing is found', async () => {
+  it('"forged id" and "other run\'s id": nothing is found', async () => {
     const approvals = withPrincipals();
     await approvals.request(asked);
     for (const id of ["apr_1", "", "0.0", "run_1", `apr_${"0".repeat(48)}`, "../id", "__proto__"]) {
@@ -190,7 +190,7 @@ describe("deciding", () => {
     }
   });
 
-  it('B13 "other tenant": the same answer as for an id that never was', async () => {
+  it('"other tenant": the same answer as for an id that never was', async () => {
     const approvals = withPrincipals();
     const { id } = await approvals.request(asked);
     const answerTo = (requestId: string) =>
@@ -204,14 +204,14 @@ describe("deciding", () => {
     expect(await codeOf(approvals.decide(id, { decision: "approve" }, eve))).toBe("approval_not_found");
   });
 
-  it('B13 "self-approval by the requesting principal" is refused unless told so', async () => {
+  it('"self-approval by the requesting principal" is refused unless told so', async () => {
     const { id } = await withPrincipals().request(asked);
     expect(await codeOf(withPrincipals().decide(id, { decision: "approve" }, bob))).toBe("approval_not_allowed");
     const told = withPrincipals({ allowSelfApproval: true });
     expect((await told.decide(id, { decision: "approve" }, bob)).decidedBy).toBe("bob");
   });
 
-  it('B13 "expired"', async () => {
+  it('"expired"', async () => {
     let now = 1_000;
     const approvals = withPrincipals({ now: () => now, ttlMs: 100 });
     const { id } = await approvals.request(asked);
@@ -221,7 +221,7 @@ describe("deciding", () => {
     expect((await approvals.request(asked)).status).toBe("expired");
   });
 
-  it('B13 "edited args outside schema": refused, and still to be decided', async () => {
+  it('"edited args outside schema": refused, and still to be decided', async () => {
     const approvals = service();
     const { id } = await approvals.request(ask());
     for (const editedInput of [{ order: "A1", cents: -5 }, { order: "A1" }, "A1", null, 5]) {
@@ -230,7 +230,7 @@ describe("deciding", () => {
     expect((await approvals.get(id))?.status).toBe("pending");
   });
 
-  it('B13 "decision before request is committed": an id that leads to no request yet is not found', async () => {
+  it('"decision before request is committed": an id that leads to no request yet is not found', async () => {
     const { id } = await service().request(ask());
     // As a process leaves it that dies between its two writes.
     await store.delete(storeKey("approval", "call", "run_1", "0.0"));
@@ -428,7 +428,7 @@ describe("keeping", () => {
   });
 });
 
-describe('B22 "state as input": hand-edited state is refused', () => {
+describe('"state as input": hand-edited state is refused', () => {
   const key = storeKey("approval", "call", "run_1", "0.0");
   const edit = async (change: Record<string, unknown>) => {
     const entry = await store.get<{ requests: object[] }>(key);

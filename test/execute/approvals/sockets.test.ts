@@ -119,7 +119,7 @@ describe("the protocol", () => {
     expect(JSON.parse(summary)).toEqual({ card: "[hidden]", text: "\ud800" });
   });
 
-  it('B7 "an approval UI may show" a part: a summary is short, all of the input can be asked for', async () => {
+  it('"an approval UI may show" a part: a summary is short, all of the input can be asked for', async () => {
     await restart({ redact: (path, value) => (path.at(-1) === "card" ? "[hidden]" : value) });
     const input = { card: "4111", path: "x".repeat(5_000), list: [{ card: 5 }] };
     const { id } = await service.request(ask({ input }));
@@ -133,7 +133,7 @@ describe("the protocol", () => {
     expect((await stranger.next("approval.error")).code).toBe("approval_not_found");
   });
 
-  it('G9 "drop the WebSocket at every event index": the rest comes, nothing twice', async () => {
+  it('"drop the WebSocket at every event index": the rest comes, nothing twice', async () => {
     const rows = [];
     for (let at = 0; at < 4; at++) rows.push(await service.request(ask()));
     for (const { id } of rows) {
@@ -170,7 +170,7 @@ describe("the protocol", () => {
   });
 });
 
-describe("B14: who may decide", () => {
+describe("who may decide", () => {
   it.each([
     ['"no Origin"', {}, 403],
     ['"foreign Origin (CSWSH)"', { origin: "https://evil.example" }, 403],
@@ -294,7 +294,7 @@ describe("B14: who may decide", () => {
   });
 });
 
-describe("B28: WebSocket abuse", () => {
+describe("WebSocket abuse", () => {
   it.each([
     ["non-JSON", "{", "not_json"],
     ["an array", "[]", "not_json"],
