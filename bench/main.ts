@@ -3,7 +3,7 @@
  *
  *     node bench/main.ts [--quick] [--only TEXT] [--json] [--no-peers] [--write]
  *
- * Without options everything is measured, which takes twenty minutes or more and 4 GB of memory, and bench/RESULTS.md and
+ * Without options everything is measured, which takes half an hour or more and 4 GB of memory, and bench/RESULTS.md and
  * bench/results.svg are written; `--write` writes them after a shorter run, too. `--quick` takes under a minute and is
  * too short to be exact. `--only` measures what has TEXT in its label (`W2`, `W3 2 KiB anthropic`, `peers`, `memory`,
  * `imports`) or, where no label has it, the rows that have it in their name. The peers are installed in

@@ -28,7 +28,7 @@ const GROWTH_WIRE: Wire = "openai-chat";
 /** The wires that the peers are measured on. */
 export const PEER_WIRES: readonly Wire[] = ["openai-chat", "anthropic"];
 
-/** Twenty minutes or more. */
+/** Half an hour or more. */
 export function wholePlan(): Plan {
   const rounds = { runs: 9, warmUp: 1 };
   return {
