@@ -1,22 +1,13 @@
 /** One conversation on every wire, through the official clients and HTTP: what the providers are sent. */
-import Anthropic from "@anthropic-ai/sdk";
-import { GoogleGenAI } from "@google/genai";
-import { CohereClientV2 } from "cohere-ai";
-import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { anthropic } from "../../adapters/anthropic/index.ts";
-import { cohere } from "../../adapters/cohere/index.ts";
-import { google } from "../../adapters/google/index.ts";
-import { openaiChat } from "../../adapters/openai-chat/index.ts";
-import { openaiResponses } from "../../adapters/openai-responses/index.ts";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
-import type { Model } from "../../src/model.ts";
-import { serveReplay, type ReplayCase, type ReplayServer } from "../../src/replay/index.ts";
+import { type ReplayServer } from "../../src/replay/index.ts";
 import { Orchestrator } from "../../src/run/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import { defineTool } from "../../src/tool/tool.ts";
-import { encoders, type NeutralTurn } from "./encode.ts";
+import { type NeutralTurn } from "./encode.ts";
+import { clientModels, serveTurns } from "./served.ts";
 
 const turns: readonly NeutralTurn[] = [
   {
@@ -56,36 +47,13 @@ const tools = [
   }),
 ];
 
-const models: Record<string, (url: string) => Model> = {
-  "openai-chat": (url) =>
-    openaiChat.model(new OpenAI({ apiKey: "none", baseURL: `${url}/v1` }), { model: "m", stream_options: null }),
-  "openai-responses": (url) =>
-    openaiResponses.model(new OpenAI({ apiKey: "none", baseURL: `${url}/v1` }), { model: "m", store: false }),
-  anthropic: (url) => anthropic.model(new Anthropic({ apiKey: "none", baseURL: url }), { model: "m", max_tokens: 99 }),
-  google: (url) => google.model(new GoogleGenAI({ apiKey: "none", httpOptions: { baseUrl: url } }), { model: "m" }),
-  cohere: (url) => cohere.model(new CohereClientV2({ token: "none", environment: url }), { model: "m" }),
-};
-
-/** The turns one after the other, each time that a case is asked for. */
-class InTurn extends Map<string, ReplayCase> {
-  readonly #asked = new Map<string, number>();
-
-  override get(key: string): ReplayCase {
-    const count = this.#asked.get(key) ?? 0;
-    this.#asked.set(key, count + 1);
-    const bytes = encoders[key.split("/")[0]!]!(turns[Math.min(count, turns.length - 1)]!);
-    return { stream: { bytes, chunks: [], complete: true, contentType: "text/event-stream" } };
-  }
-}
-
 let server: ReplayServer;
 beforeAll(async () => {
-  const adapters = [openaiChat, openaiResponses, anthropic, google, cohere];
-  server = await serveReplay({ adapters, fixtures: new InTurn() });
+  server = await serveTurns((_script, count) => turns[Math.min(count, turns.length - 1)]!);
 });
 afterAll(() => server.close());
 
-describe.each(Object.entries(models))("%s", (wire, modelAt) => {
+describe.each(Object.entries(clientModels))("%s", (wire, modelAt) => {
   it("is sent every call with its result, in call order", async () => {
     const store = memoryStore();
     const approvals = new ApprovalService({ store });

@@ -1,19 +1,10 @@
 /** Runs with a model that writes its calls into its text: through the official clients, over HTTP, and from scripts. */
-import Anthropic from "@anthropic-ai/sdk";
-import { GoogleGenAI } from "@google/genai";
-import { CohereClientV2 } from "cohere-ai";
-import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { anthropic } from "../../adapters/anthropic/index.ts";
-import { cohere } from "../../adapters/cohere/index.ts";
-import { google } from "../../adapters/google/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
-import { openaiResponses } from "../../adapters/openai-responses/index.ts";
 import { textHelpers } from "../../adapters/text-helpers/index.ts";
 import { textJson, type NotationName } from "../../adapters/text-json/index.ts";
-import type { Model } from "../../src/model.ts";
-import { serveReplay, type ReplayCase, type ReplayServer } from "../../src/replay/index.ts";
+import { type ReplayServer } from "../../src/replay/index.ts";
 import { Orchestrator } from "../../src/run/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import { replayModel } from "../../src/testing/index.ts";
@@ -21,7 +12,7 @@ import type { TextMessage } from "../../src/text/messages.ts";
 import type { TextRequest } from "../../src/text/model.ts";
 import { notations as known } from "../../adapters/text-json/notations/index.ts";
 import { defineTool } from "../../src/tool/tool.ts";
-import { encoders } from "../run/encode.ts";
+import { clientModels, serveTurns } from "../run/served.ts";
 
 const sent: unknown[] = [];
 const tools = [
@@ -68,32 +59,9 @@ const hermesTurns = [
 
 const scripts: Record<string, readonly string[]> = { helpers: helperTurns, hermes: hermesTurns };
 
-const speakers: Record<string, (url: string) => Model> = {
-  "openai-chat": (url) => openaiChat.model(new OpenAI({ apiKey: "none", baseURL: `${url}/v1` }), { model: "m" }),
-  "openai-responses": (url) =>
-    openaiResponses.model(new OpenAI({ apiKey: "none", baseURL: `${url}/v1` }), { model: "m", store: false }),
-  anthropic: (url) => anthropic.model(new Anthropic({ apiKey: "none", baseURL: url }), { model: "m", max_tokens: 99 }),
-  google: (url) => google.model(new GoogleGenAI({ apiKey: "none", httpOptions: { baseUrl: url } }), { model: "m" }),
-  cohere: (url) => cohere.model(new CohereClientV2({ token: "none", environment: url }), { model: "m" }),
-};
-
-/** The turns of a script one after the other. */
-class InTurn extends Map<string, ReplayCase> {
-  readonly #asked = new Map<string, number>();
-
-  override get(key: string): ReplayCase {
-    const count = this.#asked.get(key) ?? 0;
-    this.#asked.set(key, count + 1);
-    const [wire, script] = key.split("/") as [string, string];
-    const bytes = encoders[wire]!({ text: scripts[script]![count]! });
-    return { stream: { bytes, chunks: [], complete: true, contentType: "text/event-stream" } };
-  }
-}
-
 let server: ReplayServer;
 beforeAll(async () => {
-  const adapters = [openaiChat, openaiResponses, anthropic, google, cohere];
-  server = await serveReplay({ adapters, fixtures: new InTurn() });
+  server = await serveTurns((script, count) => ({ text: scripts[script]![count]! }));
 });
 afterAll(() => server.close());
 
@@ -104,7 +72,7 @@ function textsIn(body: unknown): string[] {
   return Object.values(body).flatMap(textsIn);
 }
 
-describe.each(Object.entries(speakers))("a run through %s", (wire, speakerAt) => {
+describe.each(Object.entries(clientModels))("a run through %s", (wire, speakerAt) => {
   it("pauses for the external calls of a block, fills results in, and knows its variables later", async () => {
     sent.length = 0;
     const store = memoryStore();
@@ -230,7 +198,7 @@ describe("a model from another one", () => {
     expect(turn.calls.map(({ released, outcome }) => [released, (outcome as { code?: string }).code])).toEqual([
       [false, "turn_not_finished"],
     ]);
-    const refused = textHelpers().model(speakers["openai-chat"]!(`${server.url}/nowhere/none`));
+    const refused = textHelpers().model(clientModels["openai-chat"]!(`${server.url}/nowhere/none`));
     const open = refused.open({ messages: [], tools });
     expect((await open.done()).error).toMatchObject({ code: "provider_error" });
     expect(open.response?.status).toBe(404);

@@ -1,3 +1,5 @@
+import type { Redact } from "../summary.ts";
+import type { ApprovalService } from "./service.ts";
 import type { Principal } from "./types.ts";
 
 /** What an authentication has to go by: the same for WebSockets and for HTTP. */
@@ -20,13 +22,22 @@ export type Authenticate = (
   client: ApprovalClient,
 ) => AuthenticatedClient | undefined | null | Promise<AuthenticatedClient | undefined | null>;
 
-/** What both handlers have to know of their clients. */
+/** What both handlers are told. */
 export interface GuardOptions {
+  readonly service: ApprovalService;
   readonly authenticate: Authenticate;
   /** The origins of the pages that may connect (`https://app.example`). All others are refused. */
   readonly origins: readonly string[] | ((origin: string) => boolean);
   /** Whether clients that say no origin, which no browser does, may connect. Default: false. */
   readonly allowNoOrigin?: boolean | undefined;
+  /** The largest message or body of a client, in bytes. Default: 64 KiB. */
+  readonly maxMessageBytes?: number | undefined;
+  /** Whether clients may give an "always". Default: false. */
+  readonly allowAlways?: boolean | undefined;
+  /** Hides parts of inputs; the path begins with `"input"`. */
+  readonly redact?: Redact | undefined;
+  /** Hears of failures that clients are told nothing about. */
+  readonly onError?: ((error: unknown) => void) | undefined;
 }
 
 /**
@@ -34,10 +45,7 @@ export interface GuardOptions {
  *
  * @throws TypeError
  */
-export function checkGuard(
-  name: string,
-  { service, authenticate, origins }: GuardOptions & { readonly service: { readonly hasMayDecide: boolean } },
-): void {
+export function checkGuard(name: string, { service, authenticate, origins }: GuardOptions): void {
   if (service?.hasMayDecide === undefined) throw new TypeError(`${name}() needs a service: new ApprovalService(…)`);
   if (!service.hasMayDecide) {
     throw new TypeError(

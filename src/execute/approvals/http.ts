@@ -1,4 +1,3 @@
-import type { Redact } from "../summary.ts";
 import { quiet } from "./errors.ts";
 import { approvalFeed } from "./feed.ts";
 import {
@@ -24,25 +23,15 @@ import {
   wireError,
 } from "./messages.ts";
 import type { ServerMessage, WireErrorCode } from "./protocol.ts";
-import type { ApprovalService } from "./service.ts";
 import { eventStream } from "./sse.ts";
 
 export interface ApprovalHandlerOptions extends GuardOptions {
-  readonly service: ApprovalService;
   /** What the addresses begin with. Default: `"/approvals"`. */
   readonly path?: string | undefined;
-  /** The largest body, in bytes. Default: 64 KiB. */
-  readonly maxMessageBytes?: number | undefined;
   /** Of decisions, by principal. Default: 10 a second, 50 at once. */
   readonly rateLimit?: RateLimit | undefined;
   /** How often a line of comment keeps a silent event stream open, in milliseconds. Default: 15 s. */
   readonly keepAliveMs?: number | undefined;
-  /** Whether clients may give an "always". Default: false. */
-  readonly allowAlways?: boolean | undefined;
-  /** Hides parts of inputs; the path begins with `"input"`. */
-  readonly redact?: Redact | undefined;
-  /** Hears of failures that clients are told nothing about. */
-  readonly onError?: ((error: unknown) => void) | undefined;
 }
 
 /**

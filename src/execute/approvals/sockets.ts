@@ -1,4 +1,3 @@
-import type { Redact } from "../summary.ts";
 import {
   authenticated,
   checkGuard,
@@ -14,7 +13,6 @@ import {
 } from "./guard.ts";
 import { wireError } from "./messages.ts";
 import type { ServerMessage } from "./protocol.ts";
-import type { ApprovalService } from "./service.ts";
 import { approvalSession } from "./session.ts";
 import { MAX_TIMER_MS } from "./wake-up.ts";
 
@@ -38,9 +36,6 @@ export interface UpgradeRequest {
 }
 
 export interface ApprovalSocketsOptions extends GuardOptions {
-  readonly service: ApprovalService;
-  /** The largest message of a client, in bytes. Default: 64 KiB. */
-  readonly maxMessageBytes?: number | undefined;
   /** Default: 10 messages a second, 50 at once. */
   readonly rateLimit?: RateLimit | undefined;
   /** How much may wait for a client that does not read, in bytes; past it the connection ends. Default: 1 MiB. */
@@ -49,12 +44,6 @@ export interface ApprovalSocketsOptions extends GuardOptions {
   readonly pingMs?: number | undefined;
   /** How long a client has to close, in milliseconds, before the connection is cut. Default: 5 s. */
   readonly closeMs?: number | undefined;
-  /** Whether clients may give an "always". Default: false. */
-  readonly allowAlways?: boolean | undefined;
-  /** Hides parts of inputs; the path begins with `"input"`. */
-  readonly redact?: Redact | undefined;
-  /** Hears of failures that clients are told nothing about. */
-  readonly onError?: ((error: unknown) => void) | undefined;
 }
 
 /** What `approvalSockets()` gives: two things to hand to a `WebSocketServer`. */
