@@ -1,6 +1,6 @@
 import type { ToolCallError, ToolError } from "./errors.ts";
 import type { Loss, OnLoss } from "./schema/lower.ts";
-import type { ReadOptions, TurnStream } from "./read.ts";
+import type { ReadOptions, TurnStream } from "./read/index.ts";
 import type { ToolChunk } from "./stream/chunk.ts";
 import type { FinishReason, ProviderToolCall, StreamEvent, Turn, Usage } from "./stream/events.ts";
 import type { ToolSource } from "./tool/tool-set.ts";

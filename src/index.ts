@@ -69,7 +69,7 @@ export type {
 } from "./model.ts";
 export { OUTCOME_UNKNOWN, pairMessages, type MessageParts, type PairingRules } from "./pairing.ts";
 export { openTurn, responseInfo, type Opened } from "./open-turn.ts";
-export { parseResponse, readTurn, type Reading, type ReadOptions, type TurnStream } from "./read.ts";
+export { parseResponse, readTurn, type Reading, type ReadOptions, type TurnStream } from "./read/index.ts";
 
 // JSON
 export { createJsonParser, type JsonChange, type JsonParser } from "./json/index.ts";

@@ -1,5 +1,5 @@
 import type { Adapter, ToolChoice, ToolsOptions } from "./adapter.ts";
-import type { ReadOptions, TurnStream } from "./read.ts";
+import type { ReadOptions, TurnStream } from "./read/index.ts";
 import type { Turn } from "./stream/events.ts";
 import type { ToolSource } from "./tool/tool-set.ts";
 import type { ToolUse } from "./tool/use.ts";

@@ -1,6 +1,6 @@
 import { isToolError, ToolError } from "./errors.ts";
 import type { ModelTurn, ResponseInfo } from "./model.ts";
-import type { TurnStream } from "./read.ts";
+import type { TurnStream } from "./read/index.ts";
 
 /** What an SDK gives for a request: the stream, and as much as it tells of the answer. */
 export interface Opened<Event> {

@@ -2,7 +2,7 @@ import type { Cohere } from "cohere-ai";
 import { defineAdapter, type EventSource, type ToolChoice, type ToolsOptions } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import type { Model, ModelOptions } from "../../src/model.ts";
-import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read.ts";
+import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read/index.ts";
 import type { StreamEvent } from "../../src/stream/events.ts";
 import { lowerTools, type LoweredTool } from "../../src/tool/lower-tools.ts";
 import { toolList, type ToolSource } from "../../src/tool/tool-set.ts";

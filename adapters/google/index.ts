@@ -2,7 +2,7 @@ import type { Content, FunctionCallingConfigMode, ToolConfig } from "@google/gen
 import type { Content as LegacyContent, ToolConfig as LegacyToolConfig } from "@google/generative-ai";
 import { defineAdapter, type EventSource, type ToolChoice } from "../../src/adapter.ts";
 import type { Model } from "../../src/model.ts";
-import { parseResponse, readTurn, type ReadOptions } from "../../src/read.ts";
+import { parseResponse, readTurn, type ReadOptions } from "../../src/read/index.ts";
 import type { ToolSource } from "../../src/tool/tool-set.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { endpoint } from "./endpoint.ts";

@@ -5,7 +5,7 @@ import type {
 } from "openai/resources/chat/completions";
 import { defineAdapter, type EventSource, type ParserSink } from "../../src/adapter.ts";
 import type { Model } from "../../src/model.ts";
-import { parseResponse, readTurn, type ReadOptions } from "../../src/read.ts";
+import { parseResponse, readTurn, type ReadOptions } from "../../src/read/index.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
 import {

@@ -1,7 +1,7 @@
 import type { ResponseInputItem } from "openai/resources/responses/responses";
 import { defineAdapter, type EventSource } from "../../src/adapter.ts";
 import type { Model, ModelOptions } from "../../src/model.ts";
-import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read.ts";
+import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read/index.ts";
 import type { StreamEvent } from "../../src/stream/events.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";

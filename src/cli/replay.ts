@@ -1,5 +1,5 @@
 import { isToolError } from "../errors.ts";
-import type { TurnStream } from "../read.ts";
+import type { TurnStream } from "../read/index.ts";
 import type { Turn } from "../stream/events.ts";
 import { summarize, type TurnSummary } from "../testing/index.ts";
 import type { Tool } from "../tool/tool.ts";

@@ -7,7 +7,7 @@ import {
   type ToolsOptions,
 } from "../adapter.ts";
 import type { Conversation, Model } from "../model.ts";
-import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../read.ts";
+import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../read/index.ts";
 import type { StreamEvent } from "../stream/events.ts";
 import { isRecord } from "../schema/json.ts";
 import { dropAnnotations } from "../schema/rewrites.ts";

@@ -1,5 +1,5 @@
 import type { Adapter, EventSource, Parser, ParserSink } from "../adapter.ts";
-import { parseResponse, readTurn, type ReadOptions } from "../read.ts";
+import { parseResponse, readTurn, type ReadOptions } from "../read/index.ts";
 import type { Notation, TextOptions } from "./notation.ts";
 import { dropEchoes } from "./echoes.ts";
 import { mendLeaks } from "./leaks.ts";

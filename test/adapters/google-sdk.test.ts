@@ -3,7 +3,7 @@ import { GoogleGenAI } from "@google/genai";
 import { GoogleGenerativeAI } from "@google/generative-ai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { google } from "../../adapters/google/index.ts";
-import type { TurnStream } from "../../src/read.ts";
+import type { TurnStream } from "../../src/read/index.ts";
 import { serveReplay, type ReplayServer } from "../../src/replay/index.ts";
 import { summarize } from "../../src/testing/index.ts";
 import { fixtureNames, fixturesDir, loadFixture, readPieces, sharedTools } from "../fixtures.ts";

@@ -14,7 +14,7 @@ import { isToolError } from "../../src/errors.ts";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
 import { ToolExecutor } from "../../src/execute/index.ts";
 import { Orchestrator, type OrchestrationResult, type RunEvent } from "../../src/run/index.ts";
-import { readTurn } from "../../src/read.ts";
+import { readTurn } from "../../src/read/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import { sqliteStore } from "../../src/store/sqlite.ts";
 import { replayModel } from "../../src/testing/index.ts";

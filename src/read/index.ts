@@ -1,0 +1,95 @@
+import type { EventSource, Parser, ParserSink } from "../adapter.ts";
+import { isPromise, isResponse, openSource } from "../source.ts";
+import type { StreamEvent } from "../stream/events.ts";
+import type { Limits } from "../stream/limits.ts";
+import { TurnReader } from "../stream/turn.ts";
+import type { RepairPolicy } from "../tool/tool.ts";
+import type { ToolSource } from "../tool/tool-set.ts";
+import { finish, Pump, push } from "./pump.ts";
+import { PumpedStream, type TurnStream } from "./turn-stream.ts";
+
+export type { TurnStream } from "./turn-stream.ts";
+
+export interface ReadOptions {
+  /** The tools that were offered. Without them every tool name is accepted and no input is validated. */
+  readonly tools?: ToolSource | undefined;
+  readonly limits?: Partial<Limits> | undefined;
+  /** In place of every tool's own repair policy. */
+  readonly repair?: RepairPolicy | undefined;
+  /** The first part of every invocation id: letters, digits, `-` and `_`. Default: random. */
+  readonly runId?: string | undefined;
+  /** Ends the reading: the last event is then an `error` of code `aborted`. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The parts of an adapter that reading needs. */
+export interface Reading<Event> {
+  readonly name: string;
+  toolName(name: string): string;
+  parser(sink: ParserSink): Parser<Event>;
+}
+
+/**
+ * The `read()` of every adapter: source -> decoder -> parser -> turn -> events.
+ *
+ * @throws TypeError at once when the source is none, is locked, or was read already
+ */
+export function readTurn<Event>(
+  adapter: Reading<Event>,
+  source: EventSource<Event>,
+  options: ReadOptions = {},
+): TurnStream {
+  // First what the caller may have got wrong in the options, so that the source can still be read after that.
+  const reader = readerOf(adapter, options);
+  const parser = adapter.parser(reader);
+  return new PumpedStream(new Pump(openSource(adapter.name, source), reader, parser, options.signal));
+}
+
+/** The `parse()` of every adapter: a whole response, as the events of a stream that came all at once. */
+export function parseResponse<Event>(
+  adapter: Reading<Event>,
+  response: Event,
+  options: ReadOptions = {},
+): StreamEvent[] {
+  if (typeof response !== "object" || response === null) {
+    throw new TypeError(
+      `${adapter.name}.parse() takes a response object, got ${response === null ? "null" : typeof response}.`,
+    );
+  }
+  if (isPromise(response))
+    throw new TypeError(`${adapter.name}.parse() takes a response, got a promise. Await it first.`);
+  if (isResponse(response) || Symbol.asyncIterator in response) {
+    throw new TypeError(`${adapter.name}.parse() takes a parsed response. For a Response or a stream use read().`);
+  }
+  const reader = readerOf(adapter, options);
+  const parser = adapter.parser(reader);
+  push(reader, parser, response);
+  finish(reader, parser);
+  return reader.take();
+}
+
+function readerOf(adapter: Reading<any>, options: ReadOptions): TurnReader {
+  return new TurnReader({ ...options, wire: adapter.name, toolName: toolNameOf(adapter) });
+}
+
+/** The names that each adapter has made, since most streams are read with the same tools as the one before. */
+const toolNames = new WeakMap<Reading<any>, (name: string) => string>();
+const MAX_NAMES = 1024;
+
+function toolNameOf(adapter: Reading<any>): (name: string) => string {
+  let toolName = toolNames.get(adapter);
+  if (toolName === undefined) {
+    const known = new Map<string, string>();
+    toolName = (name) => {
+      let made = known.get(name);
+      if (made === undefined) {
+        made = adapter.toolName(name);
+        if (known.size === MAX_NAMES) known.clear();
+        known.set(name, made);
+      }
+      return made;
+    };
+    toolNames.set(adapter, toolName);
+  }
+  return toolName;
+}

@@ -1,0 +1,195 @@
+import type { Parser } from "../adapter.ts";
+import type { ToolError } from "../errors.ts";
+import type { Source } from "../source.ts";
+import type { TurnReader } from "../stream/turn.ts";
+import { createDecoder, type Decoder } from "../wire/index.ts";
+import { aborted, lost, refused, unreadable } from "./failures.ts";
+
+/** How long a source may take to end after the provider's terminal event. */
+const END_WITHIN_MS = 1000;
+const END_WITHIN_STEPS = 100;
+
+/** Characters of an error answer that are read. */
+const MAX_REFUSAL = 64 * 1024;
+
+/**
+ * Moves what a source gives into a turn, piece by piece, up to the provider's own end. Never throws: what fails is said
+ * by the turn.
+ *
+ * ```
+ * await step()  ->  take(step) | thrown(error)  ->  reader.hasEvents, isOver
+ * ```
+ */
+export class Pump {
+  readonly reader: TurnReader;
+  /** Nothing more is taken in. */
+  isOver = false;
+  readonly #parser: Parser<any>;
+  readonly #signal: AbortSignal | undefined;
+  readonly #status: number | undefined;
+  readonly #source: AsyncIterable<unknown>;
+  #iterator: AsyncIterator<unknown> | undefined;
+  #decoder: Decoder | undefined;
+  /** How the body of an error answer begins. */
+  #refusal = "";
+  #utf8: TextDecoder | undefined;
+  #rejectStep: ((reason: unknown) => void) | undefined;
+  #isExhausted = false;
+
+  constructor({ items, status }: Source, reader: TurnReader, parser: Parser<any>, signal: AbortSignal | undefined) {
+    this.#source = items;
+    this.#status = status;
+    this.reader = reader;
+    this.#parser = parser;
+    this.#signal = signal;
+  }
+
+  /** The next piece of the source. */
+  step(): Promise<IteratorResult<unknown>> {
+    if (this.#signal !== undefined) return this.#stepUnlessAborted(this.#signal);
+    try {
+      this.#iterator ??= this.#source[Symbol.asyncIterator]();
+      const step = this.#iterator.next();
+      // By hand-made iterators it may be none.
+      return step instanceof Promise ? step : Promise.resolve(step);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  take(step: IteratorResult<unknown>): void {
+    if (this.isOver) return; // it was stopped while it waited
+    try {
+      if (step.done === true) this.#end();
+      // By what it is, not by its class: under some test runners bytes are of another realm.
+      else if (ArrayBuffer.isView(step.value)) this.#feed(step.value as Uint8Array);
+      else this.#parser.push(step.value);
+    } catch (cause) {
+      this.reader.fail(unreadable(cause));
+    }
+    // The provider's terminal event or a failure ends the turn, not the end of the connection: some proxies keep it open.
+    if (this.#isExhausted || this.reader.isOver) this.stop();
+  }
+
+  /** The source has failed: the caller has given up, the SDK has made an error of an event, or the connection is lost. */
+  thrown(error: unknown): void {
+    if (this.isOver) return;
+    if (this.#signal?.aborted === true) return this.stop(aborted(error));
+    if (this.#status !== undefined) return this.stop();
+    const event = this.#parser.thrown?.(error);
+    if (event !== undefined) push(this.reader, this.#parser, event);
+    this.stop(lost(error));
+  }
+
+  /** Ends the turn as far as it was read, and lets go of the source. */
+  stop(error?: ToolError): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    const { reader } = this;
+    if (error !== undefined) reader.fail(error);
+    this.#signal?.removeEventListener("abort", this.#onAbort);
+    if (!this.#isExhausted) {
+      if (reader.isTerminated && reader.turn.error === undefined) void this.#letEnd();
+      else this.#cancel();
+    }
+    if (this.#status !== undefined && reader.turn.error === undefined)
+      reader.fail(refused(this.#status, this.#refusal));
+    finish(reader, this.#parser);
+  }
+
+  readonly #onAbort = (): void => this.#rejectStep?.(this.#signal!.reason);
+
+  #stepUnlessAborted(signal: AbortSignal): Promise<IteratorResult<unknown>> {
+    return new Promise((resolve, reject) => {
+      this.#rejectStep = reject;
+      if (signal.aborted) return this.#onAbort();
+      if (this.#iterator === undefined) {
+        this.#iterator = this.#source[Symbol.asyncIterator]();
+        signal.addEventListener("abort", this.#onAbort, { once: true });
+      }
+      Promise.resolve(this.#iterator.next()).then(resolve, reject);
+    });
+  }
+
+  #end(): void {
+    this.#isExhausted = true;
+    this.#decoder?.end();
+  }
+
+  #feed(bytes: Uint8Array): void {
+    if (this.#status !== undefined && !this.#keepRefusal(bytes)) return this.stop();
+    this.#decoder ??= this.#createDecoder(this.#parser);
+    this.#decoder.feed(bytes);
+  }
+
+  #createDecoder(parser: Parser<any>): Decoder {
+    const { reader } = this;
+    const { deltaOf } = parser;
+    return createDecoder({
+      onEvent(event) {
+        if (!reader.isOver) parser.push(event);
+      },
+      onDelta: (delta, text, index) => reader.isOver || delta.push(text, index),
+      deltaOf: deltaOf === undefined ? undefined : (event) => parser.deltaOf!(event),
+      // An error answer that is none of the provider's own (a page of HTML, say) is told by its status.
+      onError: (error) => this.#status === undefined && reader.fail(error),
+      maxEventBytes: reader.maxEventBytes,
+    });
+  }
+
+  /** @returns false where it is too long to be read on */
+  #keepRefusal(bytes: Uint8Array): boolean {
+    if (this.#refusal.length < MAX_REFUSAL)
+      this.#refusal += (this.#utf8 ??= new TextDecoder()).decode(bytes, { stream: true });
+    return this.#refusal.length < MAX_REFUSAL;
+  }
+
+  /**
+   * After the provider's terminal event the source has nothing to say but its end, and a connection that is read to its
+   * end is used again. Nobody waits for it, and one that is kept open (proxies do that) is cancelled.
+   */
+  async #letEnd(): Promise<void> {
+    const timer = setTimeout(() => this.#cancel(), END_WITHIN_MS);
+    (timer as { unref?: () => void }).unref?.();
+    try {
+      let isDone = false;
+      for (let left = END_WITHIN_STEPS; !isDone && left > 0; left--)
+        isDone = (await this.#iterator!.next()).done === true;
+      if (!isDone) this.#cancel();
+    } catch {
+      // It is over in any case.
+    }
+    clearTimeout(timer);
+  }
+
+  #cancel(): void {
+    try {
+      this.#iterator ??= this.#source[Symbol.asyncIterator]();
+      // Not awaited: a source that hangs must not hold up the end.
+      Promise.resolve(this.#iterator.return?.()).catch(() => {});
+      // A generator that waits for its next piece can not return: the streams of the SDKs are ended by their controller.
+      const { controller } = this.#source as { controller?: unknown };
+      if (controller instanceof AbortController) controller.abort();
+    } catch {
+      // It has failed before.
+    }
+  }
+}
+
+export function push(reader: TurnReader, parser: Parser<any>, event: unknown): void {
+  try {
+    parser.push(event);
+  } catch (cause) {
+    reader.fail(unreadable(cause));
+  }
+}
+
+export function finish(reader: TurnReader, parser: Parser<any>): void {
+  try {
+    parser.end();
+  } catch (cause) {
+    reader.fail(unreadable(cause));
+  }
+  reader.turn.native = parser.native;
+  reader.end();
+}

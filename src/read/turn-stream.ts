@@ -1,0 +1,158 @@
+import { ToolError } from "../errors.ts";
+import type { StreamEvent, Turn } from "../stream/events.ts";
+import type { Pump } from "./pump.ts";
+
+/**
+ * The events of one stream, once. Reading starts with the first event that is asked for.
+ *
+ * @example
+ * for await (const event of stream) console.log(event.type);
+ * messages.push(...adapter.assistantMessage(stream.turn), ...adapter.toolResults(stream.turn));
+ */
+export interface TurnStream extends AsyncIterable<StreamEvent> {
+  /** What has been read so far; complete after the last event. */
+  readonly turn: Turn;
+  /**
+   * The same events in lists, one for each piece of the source that brought any: fewer promises, where a network chunk
+   * holds many events. In place of iterating the stream itself.
+   */
+  readBatches(): AsyncIterable<readonly StreamEvent[]>;
+  /** Reads what is left, and gives the turn. Never rejects: a failure is `turn.error`. */
+  done(): Promise<Turn>;
+}
+
+/** What somebody who asked for an event, or for all there are, gets. */
+type Received = IteratorResult<any, void>;
+
+const NO_EVENTS: readonly StreamEvent[] = [];
+const NOBODY = Promise.resolve();
+
+/**
+ * What a pump brings, in batches or one by one, without waiting for those that came together.
+ *
+ * No async function on the way of an event, since with one event a network chunk each promise counts.
+ */
+export class PumpedStream implements TurnStream, AsyncIterator<StreamEvent, void, undefined> {
+  readonly turn: Turn;
+  readonly #pump: Pump;
+  #batch: readonly StreamEvent[] = NO_EVENTS;
+  #next = 0;
+  #isTaken = false;
+  /** Whoever asked before the events were there is served first, in turn. */
+  #waiting = 0;
+  #last: Promise<unknown> = NOBODY;
+  /** Whether the one who waits for the source wants all that it brings. */
+  #wantsAll = false;
+
+  constructor(pump: Pump) {
+    this.turn = pump.reader.turn;
+    this.#pump = pump;
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<StreamEvent, void, undefined> {
+    this.#claim();
+    return this;
+  }
+
+  readBatches(): AsyncIterable<readonly StreamEvent[]> {
+    return {
+      [Symbol.asyncIterator]: () => {
+        this.#claim();
+        return { next: () => this.#ask(true), return: () => this.return() };
+      },
+    };
+  }
+
+  next(): Promise<IteratorResult<StreamEvent, void>> {
+    return this.#ask(false);
+  }
+
+  /** The consumer has enough: the turn ends here, as one that was aborted. */
+  async return(): Promise<Received> {
+    this.#batch = NO_EVENTS;
+    this.#pump.stop(new ToolError("aborted", "Reading was stopped before the turn ended."));
+    this.#pump.reader.take();
+    return { value: undefined, done: true };
+  }
+
+  async done(): Promise<Turn> {
+    this.#isTaken = true;
+    while ((await this.#ask(true)).done !== true);
+    return this.turn;
+  }
+
+  #claim(): void {
+    if (this.#isTaken) throw new TypeError("This stream was read already; a stream is read once.");
+    this.#isTaken = true;
+  }
+
+  #ask(all: boolean): Promise<Received> {
+    return (this.#last = this.#waiting > 0 ? this.#inTurn(all) : this.#now(all));
+  }
+
+  #inTurn(all: boolean): Promise<Received> {
+    this.#waiting++;
+    const now = () => {
+      this.#waiting--;
+      return this.#now(all);
+    };
+    return this.#last.then(now, now);
+  }
+
+  #now(all: boolean): Promise<Received> {
+    if (this.#next < this.#batch.length) return Promise.resolve(this.#result(all));
+    if (this.#pump.isOver) return Promise.resolve(this.#deliver(all));
+    this.#waiting++;
+    this.#wantsAll = all;
+    return this.#pump.step().then(this.#onStep, this.#onThrown);
+  }
+
+  readonly #onStep = (step: IteratorResult<unknown>): Received | Promise<Received> => {
+    this.#pump.take(step);
+    return this.#goOn();
+  };
+
+  readonly #onThrown = (error: unknown): Received | Promise<Received> => {
+    this.#pump.thrown(error);
+    return this.#goOn();
+  };
+
+  #goOn(): Received | Promise<Received> {
+    if (!this.#isReady()) return this.#untilReady();
+    this.#waiting--;
+    return this.#deliver(this.#wantsAll);
+  }
+
+  /** A loop, so that a thousand pieces without an event do not make a chain of promises. */
+  async #untilReady(): Promise<Received> {
+    do {
+      try {
+        this.#pump.take(await this.#pump.step());
+      } catch (error) {
+        this.#pump.thrown(error);
+      }
+    } while (!this.#isReady());
+    this.#waiting--;
+    return this.#deliver(this.#wantsAll);
+  }
+
+  #isReady(): boolean {
+    return this.#pump.reader.hasEvents || this.#pump.isOver;
+  }
+
+  #deliver(all: boolean): Received {
+    const { reader } = this.#pump;
+    if (!reader.hasEvents) return { value: undefined, done: true };
+    this.#batch = reader.take();
+    this.#next = 0;
+    return this.#result(all);
+  }
+
+  #result(all: boolean): Received {
+    const batch = this.#batch;
+    const from = this.#next;
+    if (!all) return { value: batch[this.#next++]!, done: false };
+    this.#next = batch.length;
+    return { value: from === 0 ? batch : batch.slice(from), done: false };
+  }
+}
