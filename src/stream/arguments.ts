@@ -60,7 +60,7 @@ export class Arguments {
   #valueText: string | undefined;
   #valueChanges: JsonChange[] | undefined;
   /** Strings that were said to go on. */
-  readonly #openPaths = new Set<string>();
+  #openPaths: Set<string> | undefined;
 
   constructor(limits: Limits) {
     this.#limits = limits;
@@ -194,9 +194,9 @@ export class Arguments {
         this.#count(append.length);
         const place = JSON.stringify(path);
         // A place counts once, so that it costs a long string nothing that its path comes with every piece.
-        if (patch.done === true ? !this.#openPaths.delete(place) : !this.#openPaths.has(place))
-          this.#count(place.length);
-        if (patch.done !== true) this.#openPaths.add(place);
+        const openPaths = (this.#openPaths ??= new Set());
+        if (patch.done === true ? !openPaths.delete(place) : !openPaths.has(place)) this.#count(place.length);
+        if (patch.done !== true) openPaths.add(place);
       }
       if (this.#length > this.#limits.maxArgumentsLength) return this.#tooLong();
       const own = append === undefined ? { ...patch, value } : patch;
@@ -220,10 +220,11 @@ export class Arguments {
   finish(policy: RepairPolicy): ArgumentsOutcome {
     if (this.failure !== undefined) return this.failure;
     if (this.#hasValue) {
-      if (this.#openPaths.size > 0) return TRUNCATED;
+      if (this.#openPaths !== undefined && this.#openPaths.size > 0) return TRUNCATED;
       // Before somebody else has the value: the text says what the model wrote, whatever is done to it.
       if (this.#source === undefined) this.#valueText = this.text;
-      return lost(lostNumber(this.#value)) ?? { ok: true, value: this.#value };
+      const value = this.#value;
+      return (hasHugeNumber(value) ? lost(lostNumber(value)) : undefined) ?? { ok: true, value };
     }
     const { text } = this;
     if (this.custom) return { ok: true, value: text };
@@ -270,7 +271,7 @@ export class Arguments {
 
   /** The arguments, if they were read already and nobody has seen what was read: then the text need not be read again. */
   #takeRead(): unknown {
-    if (!this.isClosed) return undefined;
+    if ((this.#parser === undefined && this.#scan === undefined) || !this.isClosed) return undefined;
     const value = this.#parser === undefined ? this.#whole!.value : this.#parser.takeTwin();
     if (this.#parser === undefined) this.#whole = TAKEN;
     // Anything but an object takes the long way.
