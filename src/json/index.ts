@@ -1,5 +1,5 @@
 export { parseJson } from "./parse.ts";
-export { createJsonParser, type JsonChange, type JsonParser } from "./parser.ts";
+export { createJsonParser, createTwinParser, type JsonChange, type JsonParser, type TwinParser } from "./parser.ts";
 export { repairJson } from "./repair.ts";
-export { closedByItself, exceedsDepth } from "./scan.ts";
+export { closedByItself, exceedsDepth, RootScan } from "./scan.ts";
 export { GrowingText } from "./growing-text.ts";

@@ -73,6 +73,9 @@ const E = 6;
 const E_SIGN = 7;
 const EXPONENT = 8;
 
+/** Containers, strings, numbers and literals of a twin: past that, to read all of the text again at its end costs less. */
+const MAX_TWIN = 64;
+
 /** Returned by the readers when the rest of the text is not to be read. */
 const STOP = Infinity;
 
@@ -100,7 +103,21 @@ interface Placed {
  */
 export function createJsonParser({ maxDepth = 128 }: { maxDepth?: number } = {}): JsonParser {
   if (!(maxDepth >= 1)) throw new TypeError(`maxDepth must be a number of at least 1, got ${String(maxDepth)}`);
+  return makeParser(maxDepth, false);
+}
 
+/** A parser that makes its value twice: whoever looks at the live one might write to it. */
+export interface TwinParser extends JsonParser {
+  /** The value of a closed root that nobody has seen, once; `undefined` where there is none: it is given up when it is large. */
+  takeTwin(): unknown;
+}
+
+/** {@link createJsonParser} with a twin of its value. */
+export function createTwinParser({ maxDepth }: { maxDepth: number }): TwinParser {
+  return makeParser(maxDepth, true);
+}
+
+function makeParser(maxDepth: number, hasTwin: boolean): TwinParser {
   let state: JsonState = "empty";
   let mode = VALUE;
   let ended = false;
@@ -112,6 +129,11 @@ export function createJsonParser({ maxDepth = 128 }: { maxDepth?: number } = {})
   let container: Container = holder;
   let inArray = true;
   let isInherited = false; // the key last read: see `set`
+
+  // The container of the twin that is being filled, as `container` is, without what is not finished; and those around it.
+  let twin: Container | undefined = hasTwin ? [] : undefined;
+  const aroundTwin: Container[] = [];
+  let twinSize = 0;
 
   const string = new GrowingText(); // the string or number being read
   let isKey = false;
@@ -225,6 +247,7 @@ export function createJsonParser({ maxDepth = 128 }: { maxDepth?: number } = {})
     }
     set(opened);
     placed();
+    if (twin !== undefined) openTwin(Array.isArray(opened) ? [] : {});
     stack.push(opened);
     keys.push(0);
     container = opened;
@@ -238,6 +261,7 @@ export function createJsonParser({ maxDepth = 128 }: { maxDepth?: number } = {})
     keys.pop();
     container = stack[stack.length - 1]!;
     inArray = Array.isArray(container);
+    if (twin !== undefined) twin = aroundTwin.pop();
     if (known > stack.length) {
       known = stack.length;
       log.push({ path: keys.slice(1), done: true });
@@ -253,14 +277,32 @@ export function createJsonParser({ maxDepth = 128 }: { maxDepth?: number } = {})
 
   /** Puts a value at the current place. The name is looked up once a key: a string that grows is put there again and again. */
   function set(value: unknown): void {
+    setIn(container, value);
+  }
+
+  function setIn(target: Container, value: unknown): void {
     const key = keys[keys.length - 1]!;
-    if (!inArray && isInherited) put(container, key, value);
-    else (container as Record<string | number, unknown>)[key] = value;
+    if (!inArray && isInherited) put(target, key, value);
+    else (target as Record<string | number, unknown>)[key] = value;
+  }
+
+  function setTwin(value: unknown): void {
+    if (twin === undefined) return;
+    if (++twinSize > MAX_TWIN) twin = undefined;
+    else setIn(twin, value);
+  }
+
+  function openTwin(opened: Container): void {
+    const outer = twin!;
+    setTwin(opened);
+    aroundTwin.push(outer);
+    if (twin !== undefined) twin = opened;
   }
 
   /** A value with nothing to come. */
   function finished(value: unknown): void {
     set(value);
+    setTwin(value);
     placed();
     afterValue();
   }
@@ -371,6 +413,7 @@ export function createJsonParser({ maxDepth = 128 }: { maxDepth?: number } = {})
       return;
     }
     set(text);
+    setTwin(text);
     if (stringKnown) {
       log.push({ path: keys.slice(1), append: grown, done: true });
       stringKnown = false;
@@ -479,7 +522,11 @@ export function createJsonParser({ maxDepth = 128 }: { maxDepth?: number } = {})
     return holder[0];
   }
 
-  return new Live(feed, end, changes, () => state, liveValue);
+  function takeTwin(): unknown {
+    return state === "closed" ? (twin as unknown[] | undefined)?.pop() : undefined;
+  }
+
+  return new Live(feed, end, changes, takeTwin, () => state, liveValue);
 }
 
 /** Always an own property, as `JSON.parse` makes it: `__proto__` and whatever else Object.prototype has included. */
@@ -545,10 +592,11 @@ const text1 = String.fromCharCode;
  * The getters of a parser, on a prototype. In an object literal each getter is a new function every time, for which V8
  * makes a hidden class of its own: slow to make, and it keeps the whole parser until the next full garbage collection.
  */
-class Live implements JsonParser {
+class Live implements TwinParser {
   readonly feed: (text: string) => void;
   readonly end: () => void;
   readonly changes: () => JsonChange[];
+  readonly takeTwin: () => unknown;
   readonly #state: () => JsonState;
   readonly #value: () => unknown;
 
@@ -556,12 +604,14 @@ class Live implements JsonParser {
     feed: (text: string) => void,
     end: () => void,
     changes: () => JsonChange[],
+    takeTwin: () => unknown,
     state: () => JsonState,
     value: () => unknown,
   ) {
     this.feed = feed;
     this.end = end;
     this.changes = changes;
+    this.takeTwin = takeTwin;
     this.#state = state;
     this.#value = value;
   }

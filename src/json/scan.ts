@@ -34,6 +34,59 @@ export function exceedsDepth(text: string, max: number): boolean {
   return false;
 }
 
+/**
+ * Follows the brackets of a JSON text that comes in pieces, to say when its root, an object or array, is closed. Much
+ * cheaper than to parse it, as {@link exceedsDepth} is, and it says as little: what is closed here need not be JSON.
+ */
+export class RootScan {
+  /** `closed` by a last bracket, with only white space after it; `broken` for good, where no JSON can come of it any more. */
+  state: "open" | "closed" | "broken" = "open";
+  readonly #maxDepth: number;
+  #depth = 0;
+  #inString = false;
+  /** Whether the string goes on with a character that is escaped. */
+  #isEscaped = false;
+
+  constructor(maxDepth: number) {
+    this.#maxDepth = maxDepth;
+  }
+
+  feed(text: string): void {
+    if (this.state === "broken") return;
+    for (let at = this.#inString ? this.#skipString(text, 0) : 0; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      if (code <= 32) continue;
+      const opens = code === OPEN_BRACE || code === OPEN_BRACKET;
+      const isBroken = opens ? this.#depth >= this.#maxDepth : this.#depth === 0;
+      if (isBroken || this.state === "closed") {
+        this.state = "broken";
+        return;
+      }
+      if (code === QUOTE) at = this.#skipString(text, at + 1) - 1;
+      else if (opens) this.#depth++;
+      else if ((code === CLOSE_BRACE || code === CLOSE_BRACKET) && --this.#depth === 0) this.state = "closed";
+    }
+  }
+
+  /** @returns where the string ends, behind its quote; the length of the text where it does not end in it */
+  #skipString(text: string, from: number): number {
+    for (let at = this.#isEscaped ? from + 1 : from; ;) {
+      const quote = text.indexOf('"', at);
+      const end = quote < 0 ? text.length : quote;
+      let first = end;
+      while (first > at && text.charCodeAt(first - 1) === BACKSLASH) first--;
+      const isEscaped = (end - first) % 2 === 1;
+      if (quote >= 0 && isEscaped) {
+        at = quote + 1;
+        continue;
+      }
+      this.#inString = quote < 0;
+      this.#isEscaped = isEscaped;
+      return quote < 0 ? end : quote + 1;
+    }
+  }
+}
+
 /** Does every bracket and every quote of a broken text have its partner, the last one at its end? Says nothing of its meaning. */
 export function isBalanced(text: string): boolean {
   let depth = 0;

@@ -1,12 +1,13 @@
 import type { ToolErrorCode } from "../errors.ts";
 import {
-  createJsonParser,
+  createTwinParser,
   exceedsDepth,
   GrowingText,
   parseJson,
   repairJson,
+  RootScan,
   type JsonChange,
-  type JsonParser,
+  type TwinParser,
 } from "../json/index.ts";
 import type { RepairPolicy } from "../tool/tool.ts";
 import type { Repair } from "../tool/use.ts";
@@ -41,11 +42,13 @@ export class Arguments {
   #length = 0;
   /** Last character that is not white space; the text may be in many pieces, so it is not looked up there. */
   #lastChar = 0;
-  #parser: JsonParser | undefined;
-  /** What the parser, if there is one, has not seen. */
+  #parser: TwinParser | undefined;
+  /** In place of a parser while nobody looks at the partial input: asked whether the root is closed. */
+  #scan: RootScan | undefined;
+  /** What the parser, or else the scan, if there is one, has not seen. */
   #unfed = "";
-  /** Whether somebody holds the parser's live value, and might write to it. */
-  #isSeen = false;
+  /** The text, read when its root was found closed; `null` where it is no JSON. */
+  #whole: { readonly value: unknown } | null | undefined;
   /** The last delta, when it began with everything that came before it: perhaps the stream is cumulative. */
   #snapshot: string | undefined;
   #cumulative = false;
@@ -57,7 +60,7 @@ export class Arguments {
   #valueText: string | undefined;
   #valueChanges: JsonChange[] | undefined;
   /** Strings that were said to go on. */
-  readonly #openPaths = new Set<string>();
+  #openPaths: Set<string> | undefined;
 
   constructor(limits: Limits) {
     this.#limits = limits;
@@ -83,16 +86,12 @@ export class Arguments {
   get partial(): unknown {
     if (this.#hasValue) return this.#value;
     if (this.custom) return this.text;
-    this.#isSeen = true;
     return this.#feed().value;
   }
 
   /** What has changed in the partial input since this was last asked. */
   changes(): JsonChange[] {
-    if (!this.#hasValue && !this.custom) {
-      this.#isSeen = true; // what is closed is shared
-      return this.#feed().changes();
-    }
+    if (!this.#hasValue && !this.custom) return this.#feed().changes();
     const changes = this.#valueChanges;
     this.#valueChanges = [];
     if (changes !== undefined) return changes;
@@ -109,7 +108,9 @@ export class Arguments {
    * Free text has no end that could be seen.
    */
   get isClosed(): boolean {
-    return this.#hasValue || (this.#lastChar === CLOSE && !this.custom && this.#feed().state === "closed");
+    if (this.#hasValue) return true;
+    if (this.#lastChar !== CLOSE || this.custom) return false;
+    return this.#parser === undefined ? this.#isWhole() : this.#feed().state === "closed";
   }
 
   /** Whether the arguments came as an object or as changes at paths, so that there is no text of the model's. */
@@ -193,9 +194,9 @@ export class Arguments {
         this.#count(append.length);
         const place = JSON.stringify(path);
         // A place counts once, so that it costs a long string nothing that its path comes with every piece.
-        if (patch.done === true ? !this.#openPaths.delete(place) : !this.#openPaths.has(place))
-          this.#count(place.length);
-        if (patch.done !== true) this.#openPaths.add(place);
+        const openPaths = (this.#openPaths ??= new Set());
+        if (patch.done === true ? !openPaths.delete(place) : !openPaths.has(place)) this.#count(place.length);
+        if (patch.done !== true) openPaths.add(place);
       }
       if (this.#length > this.#limits.maxArgumentsLength) return this.#tooLong();
       const own = append === undefined ? { ...patch, value } : patch;
@@ -219,18 +220,23 @@ export class Arguments {
   finish(policy: RepairPolicy): ArgumentsOutcome {
     if (this.failure !== undefined) return this.failure;
     if (this.#hasValue) {
-      if (this.#openPaths.size > 0) return TRUNCATED;
+      if (this.#openPaths !== undefined && this.#openPaths.size > 0) return TRUNCATED;
       // Before somebody else has the value: the text says what the model wrote, whatever is done to it.
       if (this.#source === undefined) this.#valueText = this.text;
-      return lost(lostNumber(this.#value)) ?? { ok: true, value: this.#value };
+      const value = this.#value;
+      return (hasHugeNumber(value) ? lost(lostNumber(value)) : undefined) ?? { ok: true, value };
     }
     const { text } = this;
     if (this.custom) return { ok: true, value: text };
     if (this.#lastChar === 0) return this.#empty(text);
     const read = this.#takeRead();
     if (read !== undefined) return exactly(read, text);
-    // A text no longer than the limit cannot nest deeper than it.
-    if (text.length > this.#limits.maxDepth && exceedsDepth(text, this.#limits.maxDepth)) {
+    // What the parser has closed it has found no deeper than the limit, and a text no longer than that cannot be.
+    if (
+      this.#parser?.state !== "closed" &&
+      text.length > this.#limits.maxDepth &&
+      exceedsDepth(text, this.#limits.maxDepth)
+    ) {
       this.#tooDeep();
       return this.failure!;
     }
@@ -250,17 +256,26 @@ export class Arguments {
     this.#parser = undefined;
   }
 
-  /**
-   * The arguments as the incremental parser has read them, if it did, and nobody has its value: then there is no need to
-   * parse the text again. The parser is given up, so that what is done to this value is not seen in `partial`.
-   */
+  /** {@link isClosed} without a parser: as soon as the root may be closed, all of it is read by the engine. */
+  #isWhole(): boolean {
+    if (this.#scan === undefined) {
+      this.#scan = new RootScan(this.#limits.maxDepth);
+      this.#unfed = this.#text.text;
+    }
+    if (this.#unfed !== "") this.#scan.feed(this.#unfed);
+    this.#unfed = "";
+    if (this.#scan.state !== "closed") return false;
+    if (this.#whole === undefined) this.#whole = parse(this.text) ?? null;
+    return this.#whole !== null;
+  }
+
+  /** The arguments, if they were read already and nobody has seen what was read: then the text need not be read again. */
   #takeRead(): unknown {
-    if (this.#parser === undefined || this.#isSeen || this.#feed().state !== "closed") return undefined;
-    const { value } = this.#parser;
+    if ((this.#parser === undefined && this.#scan === undefined) || !this.isClosed) return undefined;
+    const value = this.#parser === undefined ? this.#whole!.value : this.#parser.takeTwin();
+    if (this.#parser === undefined) this.#whole = TAKEN;
     // Anything but an object takes the long way.
-    if (typeof value !== "object" || value === null) return undefined;
-    this.#parser = undefined;
-    return value;
+    return typeof value === "object" && value !== null ? value : undefined;
   }
 
   /** A copy of a value that came as one, so that what is done to it here is not done to the event it came in. */
@@ -295,15 +310,17 @@ export class Arguments {
     this.#length += delta.length;
     if (this.#length > this.#limits.maxArgumentsLength) return this.#tooLong();
     this.#text.append(delta);
-    if (this.#parser !== undefined) this.#unfed += delta;
+    if (this.#parser !== undefined || this.#scan !== undefined) this.#unfed += delta;
     if (this.custom) this.#valueChanges?.push({ path: [], append: delta, done: false });
     this.#lastChar = lastCharOf(delta) || this.#lastChar;
   }
 
-  #feed(): JsonParser {
+  #feed(): TwinParser {
     if (this.#parser === undefined) {
-      this.#parser = createJsonParser({ maxDepth: this.#limits.maxDepth });
+      this.#parser = createTwinParser(this.#limits);
       this.#parser.feed(this.#text.text);
+      this.#unfed = "";
+      this.#scan = this.#whole = undefined;
     } else if (this.#unfed !== "") {
       this.#parser.feed(this.#unfed);
       this.#unfed = "";
@@ -317,7 +334,7 @@ export class Arguments {
     this.#text.clear();
     this.#length = 0;
     this.#lastChar = 0;
-    this.#parser = undefined;
+    this.#parser = this.#scan = this.#whole = undefined;
     this.#unfed = "";
     this.#push(text);
     // Who follows the changes gets a new root as the next one.
@@ -449,6 +466,7 @@ export const TRUNCATED: Extract<ArgumentsOutcome, { ok: false }> = {
 };
 
 const CLOSE = 125; // "}"
+const TAKEN = { value: undefined };
 const LONG_VALUE = 1024;
 
 function parse(text: string): { value: unknown } | undefined {

@@ -476,6 +476,7 @@ const ID_BYTES = 8;
 /** Random bytes for many ids, since asking for them costs much the same for one and for a hundred. */
 const pool = new Uint8Array(128 * ID_BYTES);
 let taken = pool.length;
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
 function randomId(): string {
   if (taken === pool.length) {
@@ -483,6 +484,6 @@ function randomId(): string {
     taken = 0;
   }
   let id = "";
-  for (const end = taken + ID_BYTES; taken < end; taken++) id += (pool[taken]! | 256).toString(16).slice(1);
+  for (const end = taken + ID_BYTES; taken < end; taken++) id += HEX[pool[taken]!]!;
   return id;
 }

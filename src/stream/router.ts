@@ -84,7 +84,9 @@ export class ToolRouter {
   /** Whether a chunk that leads to a call already known is the head of another one. */
   #begins(state: CallState, chunk: ToolChunk): boolean {
     const { name } = chunk;
-    const isAnotherName = !!name && state.name !== null && name !== state.name;
+    // What comes without a name is no call of its own: nobody could say what of.
+    if (!name) return false;
+    const isAnotherName = state.name !== null && name !== state.name;
     if (!state.mayBeClosed || !(state.ended || state.args.isClosed)) {
       // One id and one index for two calls, the first of them without arguments.
       return (
@@ -96,8 +98,6 @@ export class ToolRouter {
       );
     }
     if (isAnotherName) return true;
-    // A second object without a name is no call of its own: nobody could say what of.
-    if (!name) return false;
     // A call of the same name needs arguments of its own: many servers repeat the name on every delta,
     // some send the arguments twice, and `{}` may be a placeholder for what comes now.
     const mayFill = state.args.isPlaceholder && (!!chunk.id || chunk.callIndex !== undefined) && !state.ended;

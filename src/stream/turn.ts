@@ -257,7 +257,7 @@ export class TurnState implements Turn {
   native: unknown;
   readonly providerToolCalls: ProviderToolCall[] = [];
   /** Where in that list a call is. */
-  readonly #providerCalls = new Map<string, number>();
+  #providerCalls: Map<string, number> | undefined;
   readonly #buffer: ToolBuffer;
 
   constructor(wire: string, buffer: ToolBuffer) {
@@ -275,10 +275,11 @@ export class TurnState implements Turn {
     const list = this.providerToolCalls;
     // One without an id is the last of its name that has started and not ended.
     const key = call.id === null ? `name ${call.name}` : `id ${call.id}`;
-    const at = this.#providerCalls.get(key);
-    if (at === undefined) this.#providerCalls.set(key, list.push(call) - 1);
+    const places = (this.#providerCalls ??= new Map());
+    const at = places.get(key);
+    if (at === undefined) places.set(key, list.push(call) - 1);
     else list[at] = { ...list[at]!, ...call };
-    if (call.id === null && call.status !== "started") this.#providerCalls.delete(key);
+    if (call.id === null && call.status !== "started") places.delete(key);
   }
 }
 

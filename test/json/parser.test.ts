@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createJsonParser, type JsonChange, type JsonParser } from "../../src/json/index.ts";
+import { createJsonParser, createTwinParser, type JsonChange, type JsonParser } from "../../src/json/index.ts";
 import { applyChanges, copy, cutAt, isPrefix, jsonText } from "./support.ts";
 
 function read(text: string, ended = true): JsonParser {
@@ -415,4 +415,56 @@ it("agrees with JSON.parse on which texts are JSON", () => {
     }),
     { numRuns: 3000 },
   );
+});
+
+describe("the twin of the live value", () => {
+  /** Writes to all of it, wherever it is. */
+  function spoil(value: unknown): void {
+    if (typeof value !== "object" || value === null) return;
+    for (const child of Object.values(value)) spoil(child);
+    if (Array.isArray(value)) value.length = 0;
+    else for (const key of Object.keys(value)) delete (value as Record<string, unknown>)[key];
+  }
+
+  it("is what JSON.parse says, whatever is done to the live value", () => {
+    fc.assert(
+      fc.property(jsonText(), fc.array(fc.nat(), { maxLength: 12 }), (text, cuts) => {
+        const parser = createTwinParser({ maxDepth: 128 });
+        for (const piece of cutAt(text, cuts)) {
+          parser.feed(piece);
+          parser.changes();
+        }
+        parser.end();
+        spoil(parser.value);
+        const twin = parser.takeTwin();
+        if (twin !== undefined) expect(isDeepStrictEqual(twin, JSON.parse(text))).toBe(true);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("is handed out once, and only when the root is closed", () => {
+    const parser = createTwinParser({ maxDepth: 128 });
+    parser.feed('{"a":[1');
+    expect(parser.takeTwin()).toBeUndefined();
+    parser.feed("]}");
+    expect(parser.takeTwin()).toEqual({ a: [1] });
+    expect(parser.takeTwin()).toBeUndefined();
+    expect(parser.value).toEqual({ a: [1] });
+  });
+
+  it.each([
+    ["flat", (items: number) => JSON.stringify(Array.from({ length: items }, () => 0))],
+    ["nested", (items: number) => "[".repeat(items) + "0" + "]".repeat(items)],
+    ["in branches", (items: number) => `[${Array.from({ length: items / 3 }, () => "[[0]]").join()}]`],
+  ])("is given up when it has too many values: %s", (_, text) => {
+    const twinOf = (items: number) => {
+      const parser = createTwinParser({ maxDepth: 128 });
+      parser.feed(text(items));
+      expect(parser.state).toBe("closed");
+      return parser.takeTwin();
+    };
+    expect(twinOf(63)).toEqual(JSON.parse(text(63)));
+    expect(twinOf(66)).toBeUndefined();
+  });
 });

@@ -11,7 +11,7 @@ import { makeTools, run } from "./support.ts";
 
 type Json = typeof JsonFloor;
 
-const counted = vi.hoisted(() => ({ live: 0, parsed: 0 }));
+const counted = vi.hoisted(() => ({ live: 0, parsed: 0, scanned: 0 }));
 
 vi.mock("../../src/json/index.ts", async (original) => {
   const json = await original<Json>();
@@ -26,8 +26,14 @@ vi.mock("../../src/json/index.ts", async (original) => {
     parseJson: counting(json.parseJson),
     exceedsDepth: counting(json.exceedsDepth),
     repairJson: counting(json.repairJson),
-    createJsonParser: (options: { maxDepth?: number }) => {
-      const parser = json.createJsonParser(options);
+    RootScan: class extends json.RootScan {
+      override feed(text: string) {
+        counted.scanned += text.length;
+        super.feed(text);
+      }
+    },
+    createTwinParser: (options: { maxDepth: number }) => {
+      const parser = json.createTwinParser(options);
       return Object.create(parser, {
         feed: { value: (text: string) => ((counted.live += text.length), parser.feed(text)) },
         state: { get: () => parser.state },
@@ -38,7 +44,7 @@ vi.mock("../../src/json/index.ts", async (original) => {
 });
 
 beforeEach(() => {
-  counted.live = counted.parsed = 0;
+  counted.live = counted.parsed = counted.scanned = 0;
 });
 
 const { tools } = makeTools();
@@ -78,6 +84,8 @@ describe.each(looks)("each character is read once, when the partial input %s", (
     // Only a piece that ends with `}` makes somebody look whether the root is closed.
     expect(counted.live).toBeLessThanOrEqual(argsText.length);
     if (isLive) expect(counted.live).toBe(argsText.length);
+    else expect(counted.live).toBe(0);
+    expect(counted.scanned).toBe(isLive ? 0 : argsText.length);
     // Its depth, and the strict parse at the end.
     expect(counted.parsed).toBeLessThanOrEqual(2 * argsText.length);
   });
@@ -87,6 +95,7 @@ describe.each(looks)("each character is read once, when the partial input %s", (
     assemble(pieces(cut, 4), look);
     // The error shows what came, which the parser may have to read for that.
     expect(counted.live).toBeLessThanOrEqual(cut.length);
+    expect(counted.scanned).toBeLessThanOrEqual(cut.length);
     expect(counted.parsed).toBeLessThanOrEqual(4 * cut.length);
   });
 
@@ -110,6 +119,7 @@ describe.each(looks)("each character is read once, when the partial input %s", (
       for (let i = 0; i < 8; i++) chunks.push({ callIndex: i, argsTextDelta: text.slice(at, at + 50) });
     assemble(chunks, look);
     expect(counted.live).toBeLessThanOrEqual(8 * text.length);
+    expect(counted.scanned).toBeLessThanOrEqual(8 * text.length);
     expect(counted.parsed).toBeLessThanOrEqual(16 * text.length);
   });
 });
@@ -123,7 +133,7 @@ describe("copies cost what they are long", () => {
     const buffer = new ToolBuffer(tools);
     buffer.append({ callIndex: 0, name: "write", argsTextDelta: '{"a":1}' });
     for (let n = 0; n < 10_000; n++) buffer.append({ callIndex: 0, argsTextDelta: copy });
-    expect(counted.parsed + counted.live).toBeLessThan(10_000 * 60);
+    expect(counted.parsed + counted.live + counted.scanned).toBeLessThan(10_000 * 60);
     expect(buffer.calls[0]!.repairs.length).toBeLessThan(5);
   });
 
@@ -131,7 +141,7 @@ describe("copies cost what they are long", () => {
     const buffer = new ToolBuffer(tools, { limits: { maxCalls: 8 } });
     buffer.append({ callIndex: 0, id: "a", name: "write", argsTextDelta: argsText });
     for (let n = 0; n < 1000; n++) buffer.append({ callIndex: 0, id: "a", name: "write", argsTextDelta: '{"x":1' });
-    expect(counted.parsed + counted.live).toBeLessThan(30 * argsText.length);
+    expect(counted.parsed + counted.live + counted.scanned).toBeLessThan(30 * argsText.length);
   });
 });
 

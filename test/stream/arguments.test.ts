@@ -430,6 +430,21 @@ describe("text in pieces of any size", () => {
     );
   });
 
+  it("is closed with its last bracket and not before, from wherever on somebody looks at the input", () => {
+    const text = '{"a":{},"b":{"c":"}"},"d":[{"e":"\\"}"}]} ';
+    const end = text.lastIndexOf("}");
+    for (let from = 0; from <= text.length; from++) {
+      const args = read([]);
+      for (let at = 0; at < text.length; at++) {
+        args.append(text[at]!);
+        expect(args.isClosed).toBe(at >= end);
+        if (at >= from) expect(args.partial).not.toBeUndefined();
+      }
+      expect(args.partial).toEqual(JSON.parse(text));
+      expect(args.finish("off")).toEqual({ ok: true, value: JSON.parse(text) });
+    }
+  });
+
   it.each([false, true])("is another object than the live input (looked at before: %s)", (before) => {
     const args = read(['{"a":{"b":1}', "}"]);
     expect(args.isClosed).toBe(true);
