@@ -33,10 +33,12 @@ export interface Template {
   isProven: boolean;
 }
 
-/** Bytes as words of four, since comparing them so takes a quarter of the time, and the rest. */
+/** Bytes as words of eight, read as doubles: comparing them so takes an eighth of the time. */
 export interface Fixed {
   readonly length: number;
+  /** One after the other; the last one ends with the bytes, and may overlap the one before. */
   readonly words: readonly number[];
+  /** The bytes, if they are too few for a word. */
   readonly rest: readonly number[];
 }
 
@@ -246,24 +248,23 @@ function endOfSame(one: string, oneAt: number, two: string, from: number): numbe
   return -1;
 }
 
-// oxlint-disable-next-line no-control-regex -- all of ASCII
-const NOT_ASCII = /[^\x00-\x7f]/;
+/** Longer than any event that a template is made of, if its head is not absurd. */
+const scratch = new Uint8Array(8192);
+const scratchView = new DataView(scratch.buffer);
 
-/** Plain lists: typed arrays are slow to make, and most streams are short. */
+/**
+ * Plain lists: typed arrays are slow to make, and most streams are short. Doubles are equal only where their bytes are,
+ * but for the two zeros: in their place stands NaN, which is equal to nothing, as for a text that is too long.
+ */
 function fixedOf(text: string): Fixed {
-  const bytes = NOT_ASCII.test(text) ? String.fromCharCode(...utf8.encode(text)) : text; // a character each
-  const { length } = bytes;
+  const { read, written: length } = utf8.encodeInto(text, scratch);
   const words: number[] = [];
-  let at = 0;
-  for (; at + 4 <= length; at += 4) {
-    words.push(
-      bytes.charCodeAt(at) |
-        (bytes.charCodeAt(at + 1) << 8) |
-        (bytes.charCodeAt(at + 2) << 16) |
-        (bytes.charCodeAt(at + 3) << 24),
-    );
-  }
   const rest: number[] = [];
-  for (; at < length; at++) rest.push(bytes.charCodeAt(at));
+  if (read < text.length) words.push(NaN);
+  else if (length < 8) for (let at = 0; at < length; at++) rest.push(scratch[at]!);
+  else {
+    for (let at = 0; at + 8 < length; at += 8) words.push(scratchView.getFloat64(at, true) || NaN);
+    words.push(scratchView.getFloat64(length - 8, true) || NaN);
+  }
   return { length, words, rest };
 }

@@ -172,8 +172,10 @@ function after({ length, words, rest }: Fixed, bytes: Uint8Array, at: number): n
   if (bytes !== viewed) lookInto(bytes);
   const data = view;
   let from = viewFrom + at;
-  for (let i = 0; i < words.length; i++, from += 4) if (data.getInt32(from, true) !== words[i]) return -1;
-  for (let i = 0; i < rest.length; i++, from++) if (data.getUint8(from) !== rest[i]) return -1;
+  for (let i = 0; i < rest.length; i++) if (data.getUint8(from + i) !== rest[i]) return -1;
+  const last = viewFrom + end - 8;
+  for (let i = 0; i < words.length; i++, from += 8)
+    if (data.getFloat64(from < last ? from : last, true) !== words[i]) return -1;
   return end;
 }
 

@@ -234,6 +234,32 @@ describe("an event that is a delta", () => {
     expect(after(data).match(bytes(data), 0)).toBe(-1);
   });
 
+  it.each(Array.from({ length: 18 }, (_, length) => "k".repeat(length)))(
+    "is not taken for one that differs in a single byte anywhere, with %j between two places",
+    (name) => {
+      const data = `{"i":0,"${name}é":1,"n":9,"d":{"t":"a"}}`;
+      const templates = after(data);
+      const frame = bytes(data);
+      expect(templates.match(frame, 0)).toBe(frame.length);
+      const places = ["0,", "9,", 'a"'].map((place) => head.length + Buffer.from(data).indexOf(place));
+      for (let at = 0; at < frame.length; at++) {
+        if (places.includes(at)) continue;
+        const other = frame.slice();
+        other[at]! ^= 0x80;
+        expect(templates.match(other, 0)).toBe(-1);
+      }
+    },
+  );
+
+  it("is not told of behind a head that is too long, or has NULs", () => {
+    for (const odd of [`event: ${"x".repeat(9000)}\ndata: `, `event: ${"\0".repeat(30)}\ndata: `]) {
+      const templates = createTemplates(() => delta);
+      templates.learn(odd, first, JSON.parse(first));
+      const frame = new TextEncoder().encode(`${odd}${first}\n\n`);
+      expect(templates.match(frame, 0)).toBe(-1);
+    }
+  });
+
   describe("that the next ones did not fit", () => {
     const padded: Delta = { ...delta, steady: [["id"], ["made"]] };
     const like = (id: string, made: number, space: string, piece: string) =>
