@@ -20,12 +20,13 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * A first look, much cheaper where long strings have many escapes: from each colon back over the key before it, if there
- * is one. `false` is certain.
+ * A first look, much cheaper where long strings have many escapes: from each colon behind the first backslash back over
+ * the key before it, if there is one. `false` is certain.
  */
 function mayHaveEscapedKey(text: string): boolean {
-  if (!text.includes("\\")) return false;
-  for (let colon = text.indexOf(":"); colon !== -1; colon = text.indexOf(":", colon + 1)) {
+  const first = text.indexOf("\\");
+  if (first === -1) return false;
+  for (let colon = text.indexOf(":", first); colon !== -1; colon = text.indexOf(":", colon + 1)) {
     let at = colon - 1;
     while (text.charCodeAt(at) <= 32) at--;
     if (text.charCodeAt(at) !== QUOTE) continue;

@@ -1,13 +1,12 @@
 import { parseJson } from "../json/parse.ts";
 import type { ToolError } from "../errors.ts";
 import type { Delta } from "./delta.ts";
-import { noEventsError, notJsonError } from "./errors.ts";
+import { notJsonError } from "./errors.ts";
 import { createJsonValues } from "./json-values.ts";
-import { createLines } from "./lines.ts";
-import { createSse } from "./sse.ts";
-import { createStrayErrors } from "./stray.ts";
+import { createSseReader, type SseReader } from "./sse-reader.ts";
+import { dataStartOf } from "./sse.ts";
 import { createTemplates } from "./templates.ts";
-import { concat } from "./utf8.ts";
+import { concat, decodeUtf8 } from "./utf8.ts";
 
 export interface DecoderOptions {
   /** One event, parsed. The `[DONE]` that ends some streams comes as the string `"[DONE]"`. */
@@ -99,40 +98,58 @@ export function createDecoder(options: DecoderOptions): Decoder {
   }
 
   function openSse(): { feed(bytes: Uint8Array): void; end(): void } {
-    const stray = createStrayErrors(onValue);
     const templates = createTemplates(onDelta === undefined ? undefined : deltaOf);
-    const sse = createSse({
-      onData(data, cut, head) {
-        stray.passed();
-        const value = onData(data, cut);
-        if (head !== undefined) templates.learn(head, data, value);
-      },
-      onStray: stray.line,
-      onError: fail,
-      maxEventLength: maxEventBytes,
-    });
-    const lines = createLines({
-      onLines: sse.push,
-      onTail: sse.end,
-      onError: fail,
-      maxLineBytes: maxEventBytes,
-      offset,
-    });
+    let reader: SseReader | undefined; // only a stream that needs it pays for it
+    let skipped = 0; // bytes of events, before there was a reader
+
+    function onSseData(data: string, cut: boolean, head: string | undefined): void {
+      const value = onData(data, cut);
+      if (head !== undefined) templates.learn(head, data, value);
+    }
+
+    function createReader(): SseReader {
+      const created = createSseReader({ onData: onSseData, onStray: onValue, onError: fail, maxEventBytes, offset });
+      if (skipped > 0) created.skip(skipped);
+      return created;
+    }
+
+    function skip(bytes: number): void {
+      if (reader === undefined) skipped += bytes;
+      else reader.skip(bytes);
+    }
 
     /** Event by event, so that after one that no template knows the next one may be known. */
     function feedEvents(bytes: Uint8Array): void {
       for (let at = 0; at < bytes.length && !failed;) {
-        const next = lines.isIdle && sse.isIdle ? templates.match(bytes, at) : -1;
+        const isBetween = reader === undefined || reader.isIdle; // two events
+        const next = isBetween ? templates.match(bytes, at) : -1;
         if (next !== -1 && next - at <= maxEventBytes && takeKnown()) {
-          lines.skip(next - at);
-          stray.passed();
+          skip(next - at);
           at = next;
-        } else {
+        } else if (at === 0 && isBetween && takePlain(bytes)) return;
+        else {
           const to = templates.isHopeless ? bytes.length : afterBlankLine(bytes, at);
-          lines.feed(at === 0 && to === bytes.length ? bytes : bytes.subarray(at, to));
+          const piece = at === 0 && to === bytes.length ? bytes : bytes.subarray(at, to);
+          if (!isBetween || piece === bytes || !takePlain(piece)) (reader ??= createReader()).feed(piece);
           at = to;
         }
       }
+    }
+
+    /**
+     * A shortcut for bytes that are one event, as it mostly comes: what lines and fields are for is known at a glance.
+     *
+     * @returns false for all others, and nothing was done
+     */
+    function takePlain(bytes: Uint8Array): boolean {
+      const { length } = bytes;
+      if (length > NEAR || length > maxEventBytes || bytes[length - 1] !== LF || bytes[length - 2] !== LF) return false;
+      const text = decodeUtf8(bytes);
+      const from = text === undefined ? -1 : dataStartOf(text);
+      if (from === -1) return false;
+      skip(length);
+      onSseData(text!.slice(from, -2), false, text!.slice(0, from));
+      return true;
     }
 
     function takeKnown(): boolean {
@@ -141,15 +158,7 @@ export function createDecoder(options: DecoderOptions): Decoder {
       return true;
     }
 
-    return {
-      feed: feedEvents,
-      end() {
-        lines.end();
-        if (failed) return;
-        const only = stray.only();
-        if (only !== undefined) fail(noEventsError(only));
-      },
-    };
+    return { feed: feedEvents, end: () => reader?.end() };
   }
 
   /** @returns the value of the data, if it is JSON */

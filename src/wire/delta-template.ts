@@ -1,5 +1,6 @@
 import type { Delta, EventPath } from "./delta.ts";
 import {
+  beforeSpaces,
   CLOSE_BRACE,
   CLOSE_BRACKET,
   COMMA,
@@ -12,7 +13,17 @@ import {
   OPEN_BRACKET,
   QUOTE,
 } from "./json-text.ts";
-import { COUNT, fixedParts, IGNORED, MAX_SLOTS, TEXT, type Sample, type Slot, type Template } from "./template.ts";
+import {
+  COUNT,
+  fixedParts,
+  IGNORED,
+  MAX_SLOTS,
+  SPACES,
+  TEXT,
+  type Sample,
+  type Slot,
+  type Template,
+} from "./template.ts";
 
 /** One of the delta's places, while the text is walked. */
 interface Place {
@@ -27,15 +38,18 @@ interface Place {
  * The template of one event that is a delta. What may change in those like it, the delta tells, so that there is no need
  * to see a second one; all else is fixed.
  *
+ * @param isLoose those like it may differ too in what is `steady`, and in the spaces before the last brace: Anthropic's
+ *   servers pad there. Such a template is slower.
  * @returns `undefined` where the piece is not found, or a place of the delta's twice, or its index is no count, or a key
  *   has an escape and might be any
  */
-export function deltaTemplateOf({ head, data }: Sample, delta: Delta): Template | undefined {
+export function deltaTemplateOf({ head, data }: Sample, delta: Delta, isLoose: boolean): Template | undefined {
   const text = placeOf(delta.text);
   const index = delta.index === undefined ? undefined : placeOf(delta.index);
   const places = [text];
   if (index !== undefined) places.push(index);
   if (delta.ignored !== undefined) for (const path of delta.ignored) places.push(placeOf(path));
+  if (isLoose && delta.steady !== undefined) for (const path of delta.steady) places.push(placeOf(path));
 
   const ends: number[] = []; // of fixed parts, and where those behind them begin
   const starts: number[] = [0];
@@ -86,6 +100,11 @@ export function deltaTemplateOf({ head, data }: Sample, delta: Delta): Template 
         item = outer.pop()!;
         depth--;
         isKey = false;
+        if (isLoose && depth === 0) {
+          slots.push(SPACES);
+          ends.push(beforeSpaces(data, at));
+          starts.push(at);
+        }
       } else if (code === COMMA) {
         isKey = item === -1;
         if (!isKey && !stepTo(places, depth, ++item)) return undefined;
@@ -96,7 +115,7 @@ export function deltaTemplateOf({ head, data }: Sample, delta: Delta): Template 
   if (textSlot === -1 || (index !== undefined && indexSlot === -1) || slots.length > MAX_SLOTS) return undefined;
   ends.push(data.length);
   const fixed = fixedParts(head, data, starts, ends);
-  return { fixed, slots, model: undefined, delta, textSlot, indexSlot, index: 0, isProven: false };
+  return { fixed, slots, model: undefined, delta, textSlot, indexSlot, isProven: false };
 }
 
 function placeOf(path: EventPath): Place {

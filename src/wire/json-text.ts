@@ -27,6 +27,13 @@ export function afterSpaces(text: string, from: number): number {
   return at;
 }
 
+/** Where the spaces begin that end at `to`. */
+export function beforeSpaces(text: string, to: number): number {
+  let at = to;
+  while (text.charCodeAt(at - 1) === SPACE) at--;
+  return at;
+}
+
 export function endOfNumber(text: string, from: number): number {
   let at = from;
   for (;;) {

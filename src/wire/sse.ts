@@ -114,6 +114,18 @@ export function createSse(options: SseOptions): {
   return sse;
 }
 
+/**
+ * Where the data begins in a text that is one event as it mostly comes: a data line and a blank one, perhaps behind an
+ * event line, with LF ends; -1 for all other texts, events or not.
+ */
+export function dataStartOf(text: string): number {
+  const line = text.startsWith("event:") ? text.indexOf("\n") + 1 : 0;
+  if (!text.startsWith("data:", line)) return -1;
+  const from = line + (text.charCodeAt(line + 5) === SPACE ? 6 : 5);
+  const isOne = text.indexOf("\n", from) === text.length - 2 && text.charCodeAt(text.length - 1) === LF;
+  return isOne && !text.includes("\r") ? from : -1;
+}
+
 /** Whether the line from `at` to `to` is one of the field `data`. */
 function isData(text: string, at: number, to: number): boolean {
   return (

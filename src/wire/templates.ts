@@ -16,10 +16,10 @@ import {
 } from "./template.ts";
 
 /**
- * Events of a stream repeat one another but for a few values: the delta, a number that counts, a padding. What was seen
- * twice is a template: the bytes between those values, and the parsed event to put new ones into. An event that has the
- * same bytes between its values needs no text and no `JSON.parse`; at the slightest difference it is nobody's and is
- * read as ever.
+ * Events of a stream repeat one another but for a few values: the delta, a number that counts, a padding. One that is a
+ * delta makes a template, and so do two that are none but are alike: the bytes between those values, and the parsed event
+ * to put new ones into. An event that has the same bytes between its values needs no text and no `JSON.parse`; at the
+ * slightest difference it is nobody's and is read as ever.
  *
  * ```
  * data: {"type":"delta","n":7,"delta":"lo","index":0}⏎⏎
@@ -49,6 +49,10 @@ const MAX_SAMPLES = 2;
 const MAX_DATA_LENGTH = 2048;
 /** Comparisons that may fail before no more is learned; each event that fits a template earns one. */
 const PATIENCE = 16;
+/** Events that are only read before any are compared: for those of a short stream that costs more than it saves. */
+const UNCOMPARED = 8;
+/** Templates of deltas that may be made, one after the other, without one that fits. */
+const MAX_MISSES = 4;
 
 const SPACE = 0x20;
 const QUOTE = 0x22;
@@ -64,7 +68,8 @@ export function createTemplates(deltaOf?: (event: unknown) => Delta | undefined)
   let templates: Template[] = [];
   const samples: Sample[] = [];
   const values: unknown[] = [];
-  let patience = PATIENCE;
+  let patience = UNCOMPARED + PATIENCE;
+  let misses = 0; // templates of deltas that were made since one fitted
   const self = {
     match,
     learn,
@@ -90,8 +95,9 @@ export function createTemplates(deltaOf?: (event: unknown) => Delta | undefined)
       self.delta = delta;
       if (delta === undefined) self.value = copy(template.model!, values);
       else {
+        misses = 0;
         self.text = values[template.textSlot] as string;
-        self.index = template.indexSlot === -1 ? template.index : (values[template.indexSlot] as number);
+        self.index = template.indexSlot === -1 ? 0 : (values[template.indexSlot] as number);
       }
       return end;
     }
@@ -131,25 +137,29 @@ export function createTemplates(deltaOf?: (event: unknown) => Delta | undefined)
   function learn(head: string, data: string, value: unknown): void {
     if (patience === 0 || data.length > MAX_DATA_LENGTH || typeof value !== "object" || value === null) return;
     const event: Sample = { head, data, value: value as Container };
-    const template = templateFor(event);
+    const template = deltaTemplate(event) ?? valueTemplate(event);
     if (template !== undefined) {
       if (templates.length === MAX_TEMPLATES) templates.pop();
       templates.unshift(template);
     }
     if (--patience === 0) templates = templates.filter(({ isProven }) => isProven);
     self.isHopeless = patience === 0 && templates.length === 0;
-    if (samples.length === MAX_SAMPLES) samples.pop();
-    samples.unshift(event);
   }
 
-  /** What it has in common with one before it; else what a delta says of itself. */
-  function templateFor(event: Sample): Template | undefined {
-    const delta = deltaOf?.(event.value);
-    for (const sample of samples) {
-      const template = templateOf(sample, event, delta);
-      if (template !== undefined) return template;
-    }
-    return delta === undefined ? undefined : deltaTemplateOf(event, delta);
+  /** What a delta says of itself. If that did not fit the next one, more may change than it said. */
+  function deltaTemplate(event: Sample): Template | undefined {
+    const delta = misses < MAX_MISSES ? deltaOf?.(event.value) : undefined;
+    return delta === undefined ? undefined : deltaTemplateOf(event, delta, misses++ > 0);
+  }
+
+  /** What an event has in common with one before it. */
+  function valueTemplate(event: Sample): Template | undefined {
+    if (patience > PATIENCE) return undefined;
+    let template: Template | undefined;
+    for (let i = 0; i < samples.length && template === undefined; i++) template = templateOf(samples[i]!, event);
+    if (samples.length === MAX_SAMPLES) samples.pop();
+    samples.unshift(event);
+    return template;
   }
 
   return self;
@@ -162,8 +172,10 @@ function after({ length, words, rest }: Fixed, bytes: Uint8Array, at: number): n
   if (bytes !== viewed) lookInto(bytes);
   const data = view;
   let from = viewFrom + at;
-  for (let i = 0; i < words.length; i++, from += 4) if (data.getInt32(from, true) !== words[i]) return -1;
-  for (let i = 0; i < rest.length; i++, from++) if (data.getUint8(from) !== rest[i]) return -1;
+  for (let i = 0; i < rest.length; i++) if (data.getUint8(from + i) !== rest[i]) return -1;
+  const last = viewFrom + end - 8;
+  for (let i = 0; i < words.length; i++, from += 8)
+    if (data.getFloat64(from < last ? from : last, true) !== words[i]) return -1;
   return end;
 }
 

@@ -44,7 +44,65 @@ const piece = fc.oneof(
 );
 const body = fc.array(piece, { maxLength: 25 }).map((pieces) => Uint8Array.from(pieces.flatMap((bytes) => [...bytes])));
 
+/** Events as they mostly come, each in a chunk of its own, and what is nearly that. */
+const frame = fc
+  .tuple(
+    fc.oneof(
+      { weight: 4, arbitrary: fc.constantFrom("", "event: x\n") },
+      {
+        weight: 2,
+        arbitrary: fc.constantFrom(
+          "event:\n",
+          "event: é\r\n",
+          "event\n",
+          "event: x\revent: y\n",
+          "id: 1\n",
+          ": c\n",
+          "x\n",
+        ),
+      },
+    ),
+    fc.oneof(
+      { weight: 6, arbitrary: fc.constant("data: ") },
+      { weight: 2, arbitrary: fc.constantFrom("data:", "data") },
+    ),
+    fc.oneof(
+      { weight: 4, arbitrary: fc.json() },
+      {
+        weight: 2,
+        arbitrary: fc.constantFrom('{"a":"é€😀"}', "[DONE]", "", "\ufeff", '{"a":', "1\ndata: 2", '"a\rb"'),
+      },
+    ),
+    fc.oneof(
+      { weight: 6, arbitrary: fc.constant("\n\n") },
+      { weight: 2, arbitrary: fc.constantFrom("\n", "\r\n\n", "\n\r\n", "\n\n\n", "\n: c\n\n") },
+    ),
+    fc.option(fc.tuple(fc.nat(), fc.constantFrom(0x80, 0xc3, 0xff, 10, 13)), { freq: 10, nil: undefined }),
+  )
+  .map(([head, field, data, end, wrong]) => {
+    const bytes = encoder.encode(head + field + data + end);
+    if (wrong !== undefined) bytes[wrong[0] % bytes.length] = wrong[1];
+    return bytes;
+  });
+
 describe("the same bytes", () => {
+  it("give the same events and the same error, an event at a time or in one piece or byte by byte", () => {
+    fc.assert(
+      fc.property(
+        fc.array(frame, { maxLength: 6 }),
+        fc.constantFrom(8, 30, undefined, undefined),
+        (frames, maxEventBytes) => {
+          const bytes = Uint8Array.from(frames.flatMap((one) => [...one]));
+          const drop = Array.from(bytes, (_, i) => bytes.subarray(i, i + 1));
+          const dripped = decode(drop, { maxEventBytes });
+          expect(decode(frames, { maxEventBytes })).toEqual(dripped);
+          expect(decode([bytes], { maxEventBytes })).toEqual(dripped);
+        },
+      ),
+      { numRuns: Number(process.env["RUNS"] ?? 3000) },
+    );
+  });
+
   it("give the same events and the same error, however they are cut, whatever they are", () => {
     fc.assert(
       fc.property(

@@ -106,6 +106,9 @@ function datas({
   });
 }
 
+/** Before so many events nothing is learned of those that are no delta. */
+const UNLIKE = 'data: {"type":"start"}\n\n'.repeat(10);
+
 /** What the decoder makes of it; each event is spoiled after it was noted, as a parser may do that keeps it. */
 function decoded(frames: readonly string[]): unknown[] {
   const seen: unknown[] = [];
@@ -149,20 +152,24 @@ describe("an event that is like one before it", () => {
       fc.property(body, fc.constantFrom("data: ", "event: x\ndata: ", ": y\ndata:"), (given, head) => {
         const texts = datas(given);
         const frames = texts.map((one) => `${head}${one}\n\n`);
-        expect(decoded([": start\n\n", ...frames])).toEqual(plain(texts));
-        expect(decoded([": start\n\n", frames.join("")])).toEqual(plain(texts));
+        const expected = plain([...UNLIKE.match(/\{.*/g)!, ...texts]);
+        expect(decoded([UNLIKE, ...frames])).toEqual(expected);
+        expect(decoded([UNLIKE, frames.join("")])).toEqual(expected);
       }),
       { numRuns: 3000 },
     );
   });
 
   it("has own properties only, whatever their names", () => {
-    const frames = [1, 2, 3, 4].map((n) => `data: {"delta":"${n}","__proto__":{"a":"${n}"},"constructor":"${n}"}\n\n`);
+    const frames = Array.from(
+      { length: 20 },
+      (_, n) => `data: {"delta":"${n}","__proto__":{"a":"${n}"},"constructor":"${n}"}\n\n`,
+    );
     expect(decoded(frames)).toEqual(plain(frames.map((frame) => frame.slice(6))));
   });
 
   it.each(STREAMING_WIRES)("is known in nearly all events of a stream of %s", (wire) => {
-    const argsText = JSON.stringify({ path: "a", content: 'const x = "é";\n'.repeat(100) });
+    const argsText = JSON.stringify({ path: "a", content: 'const x = "é";\n'.repeat(200) });
     const { chunks } = makeStream(wire, { calls: [{ id: "1", name: "f", argsText }] }, "event");
     const templates = createTemplates();
     let known = 0;
@@ -225,6 +232,91 @@ describe("an event that is a delta", () => {
     '{"i":0,"d":[{"t":"a"}]}',
   ])("tells of none where it is %s", (data) => {
     expect(after(data).match(bytes(data), 0)).toBe(-1);
+  });
+
+  it.each(Array.from({ length: 18 }, (_, length) => "k".repeat(length)))(
+    "is not taken for one that differs in a single byte anywhere, with %j between two places",
+    (name) => {
+      const data = `{"i":0,"${name}é":1,"n":9,"d":{"t":"a"}}`;
+      const templates = after(data);
+      const frame = bytes(data);
+      expect(templates.match(frame, 0)).toBe(frame.length);
+      const places = ["0,", "9,", 'a"'].map((place) => head.length + Buffer.from(data).indexOf(place));
+      for (let at = 0; at < frame.length; at++) {
+        if (places.includes(at)) continue;
+        const other = frame.slice();
+        other[at]! ^= 0x80;
+        expect(templates.match(other, 0)).toBe(-1);
+      }
+    },
+  );
+
+  it("is not told of behind a head that is too long, or has NULs", () => {
+    for (const odd of [`event: ${"x".repeat(9000)}\ndata: `, `event: ${"\0".repeat(30)}\ndata: `]) {
+      const templates = createTemplates(() => delta);
+      templates.learn(odd, first, JSON.parse(first));
+      const frame = new TextEncoder().encode(`${odd}${first}\n\n`);
+      expect(templates.match(frame, 0)).toBe(-1);
+    }
+  });
+
+  describe("that the next ones did not fit", () => {
+    const padded: Delta = { ...delta, steady: [["id"], ["made"]] };
+    const like = (id: string, made: number, space: string, piece: string) =>
+      `{"id":"${id}","made":${made},"i":0,"n":1,"d":{"t":"${piece}"}${space}}`;
+    /** Whether each is told of at once; if not, it is learned. */
+    const known = (events: readonly string[], of = padded) => {
+      const templates = createTemplates(() => of);
+      return events.map((data) => {
+        const end = templates.match(bytes(data), 0);
+        if (end === -1) templates.learn(head, data, JSON.parse(data));
+        else
+          expect([end, templates.text]).toEqual([bytes(data).length, (JSON.parse(data) as { d: { t: string } }).d.t]);
+        return end !== -1;
+      });
+    };
+
+    it.each([
+      ["ids", [like("a", 1, "", "x"), like("bb", 1, "", "y"), like("c", 1, "", "z")]],
+      ["counts", [like("a", 1, "", "x"), like("a", 22, "", "y"), like("a", 3, "", "z")]],
+      ["spaces", [like("a", 1, "", "x"), like("a", 1, "   ", "y"), like("a", 1, "", "z"), like("a", 1, " ", "z")]],
+    ])("tells of those with other %s", (_, events) => {
+      expect(known(events)).toEqual([false, false, ...events.slice(2).map(() => true)]);
+    });
+
+    it("holds on to what is steady as long as that fits", () => {
+      const next = like("b", 1, "", "z");
+      expect(known([like("a", 1, "", "x"), like("a", 1, "", "y"), next, next, like("b", 2, "", "z")])).toEqual([
+        false,
+        true,
+        false,
+        true,
+        false,
+      ]);
+    });
+
+    it.each([
+      like("a", 1, "\t", "x"),
+      like("a", -1, "", "x"),
+      like("a", 1.5, "", "x"),
+      like("a", 1, "", "x").replace('"a"', "null"),
+      like("a", 1, "", "x").replace('"d":{"t":"x"}', '"d":{"t":"x" }'),
+    ])("does not tell of %s", (other) => {
+      const events = [like("a", 1, "", "x"), like("b", 2, " ", "y"), like("c", 3, "", "z")];
+      const templates = createTemplates(() => padded);
+      for (const data of events.slice(0, 2)) templates.learn(head, data, JSON.parse(data));
+      expect(templates.match(bytes(events[2]!), 0)).toBe(bytes(events[2]!).length);
+      expect(templates.match(bytes(other), 0)).toBe(-1);
+    });
+
+    it("is an event as any other, if it is never told of", () => {
+      const templates = createTemplates(() => padded);
+      const data = (n: number) => like("a", 1, "", "x").replace("}}", `},"took":${n}}`);
+      for (let n = 0; n < 20; n++) templates.learn(head, data(n), JSON.parse(data(n)));
+      expect(templates.match(bytes(data(20)), 0)).toBe(bytes(data(20)).length);
+      expect(templates.delta).toBeUndefined();
+      expect(templates.value).toEqual(JSON.parse(data(20)));
+    });
   });
 
   it("is no use where those like it differ each time", () => {

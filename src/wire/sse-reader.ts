@@ -1,0 +1,75 @@
+import type { ToolError } from "../errors.ts";
+import { noEventsError } from "./errors.ts";
+import { createLines } from "./lines.ts";
+import { createSse } from "./sse.ts";
+import { createStrayErrors } from "./stray.ts";
+
+export interface SseReaderOptions {
+  /** See `SseOptions`. */
+  onData(data: string, cut: boolean, head: string | undefined): void;
+  /** An error that stood between the events, as an event. */
+  onStray(value: unknown): void;
+  /** The last thing that is said. */
+  onError(error: ToolError): void;
+  readonly maxEventBytes: number;
+  /** Position of the first byte in the whole body, for messages. */
+  readonly offset: number;
+}
+
+/** Reads all that may come as Server-Sent Events, in bytes that are cut anywhere. */
+export interface SseReader {
+  feed(bytes: Uint8Array): void;
+  /** So many bytes, whole events, were read by somebody else: only where `isIdle`. */
+  skip(bytes: number): void;
+  end(): void;
+  /** Between two events, and all that was fed has been handed on. */
+  readonly isIdle: boolean;
+}
+
+export function createSseReader(options: SseReaderOptions): SseReader {
+  const { onData, onStray, onError, maxEventBytes, offset } = options;
+  const stray = createStrayErrors(onStray);
+  const sse = createSse({
+    onData(data, cut, head) {
+      stray.passed();
+      onData(data, cut, head);
+    },
+    onStray: stray.line,
+    onError: fail,
+    maxEventLength: maxEventBytes,
+  });
+  const lines = createLines({
+    onLines: sse.push,
+    onTail: sse.end,
+    onError: fail,
+    maxLineBytes: maxEventBytes,
+    offset,
+  });
+  let failed = false;
+  // A field, not a getter: see the end of src/json/parser.ts.
+  const reader = { feed, skip, end, isIdle: true };
+
+  function feed(bytes: Uint8Array): void {
+    lines.feed(bytes);
+    reader.isIdle = lines.isIdle && sse.isIdle;
+  }
+
+  function skip(bytes: number): void {
+    lines.skip(bytes);
+    stray.passed();
+  }
+
+  function end(): void {
+    lines.end();
+    if (failed) return;
+    const only = stray.only();
+    if (only !== undefined) fail(noEventsError(only));
+  }
+
+  function fail(error: ToolError): void {
+    failed = true;
+    onError(error);
+  }
+
+  return reader;
+}
