@@ -440,6 +440,13 @@ describe("after the provider's terminal event", () => {
     expect(JSON.parse(JSON.stringify(summarize(await stream.done())))).toEqual(fixture.expected);
   });
 
+  it("a source that is kept open is cancelled before long, and so is each of many", async () => {
+    const cancelled = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
+    for (const { resolve } of cancelled)
+      await openaiChat.read(byteStream([fixture.bytes], { cancel: () => resolve() }, false), options).done();
+    await Promise.all(cancelled.map(({ promise }) => promise));
+  });
+
   it("a source that ends is not cancelled, so that its connection can be used again", async () => {
     let isCancelled = false;
     let isEnded = false;
