@@ -103,7 +103,7 @@ interface Placed {
  */
 export function createJsonParser({ maxDepth = 128 }: { maxDepth?: number } = {}): JsonParser {
   if (!(maxDepth >= 1)) throw new TypeError(`maxDepth must be a number of at least 1, got ${String(maxDepth)}`);
-  return makeParser(maxDepth, false);
+  return new StreamingParser(maxDepth, false);
 }
 
 /** A parser that makes its value twice: whoever looks at the live one might write to it. */
@@ -114,204 +114,220 @@ export interface TwinParser extends JsonParser {
 
 /** {@link createJsonParser} with a twin of its value. */
 export function createTwinParser({ maxDepth }: { maxDepth: number }): TwinParser {
-  return makeParser(maxDepth, true);
+  return new StreamingParser(maxDepth, true);
 }
 
-function makeParser(maxDepth: number, hasTwin: boolean): TwinParser {
-  let state: JsonState = "empty";
-  let mode = VALUE;
-  let ended = false;
+/** A class, so that its functions are shared: of thousands of open streams each has one of these. */
+class StreamingParser implements TwinParser {
+  readonly #maxDepth: number;
+  #state: JsonState = "empty";
+  #mode = VALUE;
+  #ended = false;
 
   // The open containers, and in each the place that is being filled. The root value is item 0 of an array of our own.
-  const holder: unknown[] = [];
-  const stack: Container[] = [holder];
-  const keys: (string | number)[] = [0];
-  let container: Container = holder;
-  let inArray = true;
-  let isInherited = false; // the key last read: see `set`
+  readonly #holder: unknown[] = [];
+  readonly #stack: Container[] = [this.#holder];
+  readonly #keys: (string | number)[] = [0];
+  #container: Container = this.#holder;
+  #inArray = true;
+  #isInherited = false; // the key last read: see `set`
 
   // The container of the twin that is being filled, as `container` is, without what is not finished; and those around it.
-  let twin: Container | undefined = hasTwin ? [] : undefined;
-  const aroundTwin: Container[] = [];
-  let twinSize = 0;
+  #twin: Container | undefined;
+  readonly #aroundTwin: Container[] = [];
+  #twinSize = 0;
 
-  const string = new GrowingText(); // the string or number being read
-  let isKey = false;
-  let escape = 0; // 1 after a backslash, 2 to 5 while 0 to 3 digits of \uXXXX have been read
-  let unit = 0;
-  let held = ""; // a high surrogate, until we know what follows
-  let stale = false; // the container does not show the string as it is now
+  readonly #string = new GrowingText(); // the string or number being read
+  #isKey = false;
+  #escape = 0; // 1 after a backslash, 2 to 5 while 0 to 3 digits of \uXXXX have been read
+  #unit = 0;
+  #held = ""; // a high surrogate, until we know what follows
+  #stale = false; // the container does not show the string as it is now
 
-  let numberPart = START;
-  let literal = "";
-  let literalAt = 0;
+  #numberPart = START;
+  #literal = "";
+  #literalAt = 0;
 
   // For changes(): the lowest `known` containers of the stack have been told of (0: nobody ever asked),
   // `grown` is what the string told of as open has got since.
-  let known = 0;
-  let log: (JsonChange | Placed)[] = [];
-  let stringKnown = false;
-  let grown = "";
+  #known = 0;
+  #log: (JsonChange | Placed)[] = [];
+  #stringKnown = false;
+  #grown = "";
 
-  function feed(text: string): void {
-    if (ended) throw new TypeError("feed() after end(): make a new parser for a new text");
-    if (state === "invalid" || state === "too_deep") return;
+  constructor(maxDepth: number, hasTwin: boolean) {
+    this.#maxDepth = maxDepth;
+    if (hasTwin) this.#twin = [];
+  }
+
+  get state(): JsonState {
+    return this.#state;
+  }
+
+  get value(): unknown {
+    this.#show();
+    return this.#holder[0];
+  }
+
+  feed(text: string): void {
+    if (this.#ended) throw new TypeError("feed() after end(): make a new parser for a new text");
+    if (this.#state === "invalid" || this.#state === "too_deep") return;
     let at = 0;
     while (at < text.length) {
-      if (mode === STRING) at = readString(text, at);
-      else if (mode === NUMBER) at = readNumber(text, at);
-      else if (mode === LITERAL) at = readLiteral(text, at);
-      else at = readToken(text, at);
+      if (this.#mode === STRING) at = this.#readString(text, at);
+      else if (this.#mode === NUMBER) at = this.#readNumber(text, at);
+      else if (this.#mode === LITERAL) at = this.#readLiteral(text, at);
+      else at = this.#readToken(text, at);
     }
   }
 
-  function fail(): number {
-    state = "invalid";
+  #fail(): number {
+    this.#state = "invalid";
     return STOP;
   }
 
-  function readToken(text: string, at: number): number {
+  #readToken(text: string, at: number): number {
     const code = text.charCodeAt(at);
     if (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09) return at + 1;
-    switch (mode) {
+    switch (this.#mode) {
       case FIRST_ITEM:
-        if (code === 0x5d /* ] */) return close(at);
-        return beginValue(code, at);
+        if (code === 0x5d /* ] */) return this.#close(at);
+        return this.#beginValue(code, at);
       case VALUE:
-        return beginValue(code, at);
+        return this.#beginValue(code, at);
       case FIRST_KEY:
-        if (code === 0x7d /* } */) return close(at);
-        return beginKey(code, at);
+        if (code === 0x7d /* } */) return this.#close(at);
+        return this.#beginKey(code, at);
       case KEY:
-        return beginKey(code, at);
+        return this.#beginKey(code, at);
       case COLON:
-        if (code !== 0x3a /* : */) return fail();
-        mode = VALUE;
+        if (code !== 0x3a /* : */) return this.#fail();
+        this.#mode = VALUE;
         return at + 1;
       case NEXT:
         if (code === 0x2c /* , */) {
-          if (inArray) keys[keys.length - 1] = (container as unknown[]).length;
-          mode = inArray ? VALUE : KEY;
+          if (this.#inArray) this.#keys[this.#keys.length - 1] = (this.#container as unknown[]).length;
+          this.#mode = this.#inArray ? VALUE : KEY;
           return at + 1;
         }
-        return code === (inArray ? 0x5d : 0x7d) ? close(at) : fail();
+        return code === (this.#inArray ? 0x5d : 0x7d) ? this.#close(at) : this.#fail();
       default:
-        return fail(); // text after the root value
+        return this.#fail(); // text after the root value
     }
   }
 
-  function beginKey(code: number, at: number): number {
-    if (code !== 0x22 /* " */) return fail();
-    isKey = true;
-    mode = STRING;
+  #beginKey(code: number, at: number): number {
+    if (code !== 0x22 /* " */) return this.#fail();
+    this.#isKey = true;
+    this.#mode = STRING;
     return at + 1;
   }
 
-  function beginValue(code: number, at: number): number {
+  #beginValue(code: number, at: number): number {
     switch (code) {
       case 0x22 /* " */:
-        isKey = false;
-        stale = true;
-        mode = STRING;
-        placed();
+        this.#isKey = false;
+        this.#stale = true;
+        this.#mode = STRING;
+        this.#placed();
         break;
       case 0x7b /* { */:
-        return open({}, at);
+        return this.#open({}, at);
       case 0x5b /* [ */:
-        return open([], at);
+        return this.#open([], at);
       case 0x74 /* t */:
-        beginLiteral("true");
+        this.#beginLiteral("true");
         break;
       case 0x66 /* f */:
-        beginLiteral("false");
+        this.#beginLiteral("false");
         break;
       case 0x6e /* n */:
-        beginLiteral("null");
+        this.#beginLiteral("null");
         break;
       default:
-        if (code !== 0x2d /* - */ && (code < 0x30 || code > 0x39)) return fail();
-        state = "open";
-        numberPart = START;
-        mode = NUMBER;
+        if (code !== 0x2d /* - */ && (code < 0x30 || code > 0x39)) return this.#fail();
+        this.#state = "open";
+        this.#numberPart = START;
+        this.#mode = NUMBER;
         return at;
     }
-    state = "open";
+    this.#state = "open";
     return at + 1;
   }
 
-  function open(opened: Container, at: number): number {
-    state = "open";
-    if (stack.length > maxDepth) {
-      state = "too_deep";
+  #open(opened: Container, at: number): number {
+    this.#state = "open";
+    if (this.#stack.length > this.#maxDepth) {
+      this.#state = "too_deep";
       return STOP;
     }
-    set(opened);
-    placed();
-    if (twin !== undefined) openTwin(Array.isArray(opened) ? [] : {});
-    stack.push(opened);
-    keys.push(0);
-    container = opened;
-    inArray = Array.isArray(opened);
-    mode = inArray ? FIRST_ITEM : FIRST_KEY;
+    this.#set(opened);
+    this.#placed();
+    if (this.#twin !== undefined) this.#openTwin(Array.isArray(opened) ? [] : {});
+    this.#stack.push(opened);
+    this.#keys.push(0);
+    this.#container = opened;
+    this.#inArray = Array.isArray(opened);
+    this.#mode = this.#inArray ? FIRST_ITEM : FIRST_KEY;
     return at + 1;
   }
 
-  function close(at: number): number {
-    stack.pop();
-    keys.pop();
-    container = stack[stack.length - 1]!;
-    inArray = Array.isArray(container);
-    if (twin !== undefined) twin = aroundTwin.pop();
-    if (known > stack.length) {
-      known = stack.length;
-      log.push({ path: keys.slice(1), done: true });
+  #close(at: number): number {
+    this.#stack.pop();
+    this.#keys.pop();
+    this.#container = this.#stack[this.#stack.length - 1]!;
+    this.#inArray = Array.isArray(this.#container);
+    if (this.#twin !== undefined) this.#twin = this.#aroundTwin.pop();
+    if (this.#known > this.#stack.length) {
+      this.#known = this.#stack.length;
+      this.#log.push({ path: this.#keys.slice(1), done: true });
     }
-    afterValue();
-    if (mode === DONE) state = "closed";
+    this.#afterValue();
+    if (this.#mode === DONE) this.#state = "closed";
     return at + 1;
   }
 
-  function afterValue(): void {
-    mode = stack.length === 1 ? DONE : NEXT;
+  #afterValue(): void {
+    this.#mode = this.#stack.length === 1 ? DONE : NEXT;
   }
 
   /** Puts a value at the current place. The name is looked up once a key: a string that grows is put there again and again. */
-  function set(value: unknown): void {
-    setIn(container, value);
+  #set(value: unknown): void {
+    this.#setIn(this.#container, value);
   }
 
-  function setIn(target: Container, value: unknown): void {
-    const key = keys[keys.length - 1]!;
-    if (!inArray && isInherited) put(target, key, value);
+  #setIn(target: Container, value: unknown): void {
+    const key = this.#keys[this.#keys.length - 1]!;
+    if (!this.#inArray && this.#isInherited) put(target, key, value);
     else (target as Record<string | number, unknown>)[key] = value;
   }
 
-  function setTwin(value: unknown): void {
-    if (twin === undefined) return;
-    if (++twinSize > MAX_TWIN) twin = undefined;
-    else setIn(twin, value);
+  #setTwin(value: unknown): void {
+    if (this.#twin === undefined) return;
+    if (++this.#twinSize > MAX_TWIN) this.#twin = undefined;
+    else this.#setIn(this.#twin, value);
   }
 
-  function openTwin(opened: Container): void {
-    const outer = twin!;
-    setTwin(opened);
-    aroundTwin.push(outer);
-    if (twin !== undefined) twin = opened;
+  #openTwin(opened: Container): void {
+    const outer = this.#twin!;
+    this.#setTwin(opened);
+    this.#aroundTwin.push(outer);
+    if (this.#twin !== undefined) this.#twin = opened;
   }
 
   /** A value with nothing to come. */
-  function finished(value: unknown): void {
-    set(value);
-    setTwin(value);
-    placed();
-    afterValue();
+  #finished(value: unknown): void {
+    this.#set(value);
+    this.#setTwin(value);
+    this.#placed();
+    this.#afterValue();
   }
 
   // --- strings
 
-  function readString(text: string, at: number): number {
-    if (escape !== 0) {
-      at = readEscape(text, at);
+  #readString(text: string, at: number): number {
+    if (this.#escape !== 0) {
+      at = this.#readEscape(text, at);
       if (at >= text.length) return at;
     }
     let run = ""; // of this text, unescaped
@@ -326,46 +342,46 @@ function makeParser(maxDepth: number, hasTwin: boolean): TwinParser {
         from = ++at + 1;
         continue;
       }
-      appendRun(run, from < at ? text.charCodeAt(at - 1) : 0);
-      if (code < 0x20) return fail();
+      this.#appendRun(run, from < at ? text.charCodeAt(at - 1) : 0);
+      if (code < 0x20) return this.#fail();
       if (code === 0x22) {
-        closeString();
+        this.#closeString();
         return at + 1;
       }
       // An escape that is cut, or \u, or none.
       run = "";
-      escape = 1;
-      from = at = readEscape(text, at + 1);
+      this.#escape = 1;
+      from = at = this.#readEscape(text, at + 1);
       at--;
     }
     if (at !== text.length) return at;
-    if (from < at) appendRun(run === "" ? text.slice(from) : run + text.slice(from), text.charCodeAt(at - 1));
-    else appendRun(run, 0);
+    if (from < at) this.#appendRun(run === "" ? text.slice(from) : run + text.slice(from), text.charCodeAt(at - 1));
+    else this.#appendRun(run, 0);
     return at;
   }
 
-  function readEscape(text: string, at: number): number {
+  #readEscape(text: string, at: number): number {
     while (at < text.length) {
       const code = text.charCodeAt(at++);
-      if (escape === 1) {
+      if (this.#escape === 1) {
         if (code === 0x75 /* u */) {
-          escape = 2;
-          unit = 0;
+          this.#escape = 2;
+          this.#unit = 0;
           continue;
         }
         const char = unescaped(code);
-        if (char === "") return fail();
-        escape = 0;
-        append(char);
+        if (char === "") return this.#fail();
+        this.#escape = 0;
+        this.#append(char);
         return at;
       }
       const digit = hexDigit(code);
-      if (digit < 0) return fail();
-      unit = unit * 16 + digit;
-      if (++escape === 6) {
-        escape = 0;
-        if (isHighSurrogate(unit)) hold(text1(unit));
-        else append(text1(unit));
+      if (digit < 0) return this.#fail();
+      this.#unit = this.#unit * 16 + digit;
+      if (++this.#escape === 6) {
+        this.#escape = 0;
+        if (isHighSurrogate(this.#unit)) this.#hold(text1(this.#unit));
+        else this.#append(text1(this.#unit));
         return at;
       }
     }
@@ -373,160 +389,160 @@ function makeParser(maxDepth: number, hasTwin: boolean): TwinParser {
   }
 
   /** @param last unit of the run, told since to look it up would make the string flat; 0 where it was an escape */
-  function appendRun(run: string, last: number): void {
+  #appendRun(run: string, last: number): void {
     if (run === "") return;
-    if (!isHighSurrogate(last)) return append(run);
-    if (run.length > 1) append(run.slice(0, -1));
-    hold(text1(last));
+    if (!isHighSurrogate(last)) return this.#append(run);
+    if (run.length > 1) this.#append(run.slice(0, -1));
+    this.#hold(text1(last));
   }
 
   /** Keeps a high surrogate out of sight until the next character, its other half perhaps, is there. */
-  function hold(high: string): void {
-    if (held !== "") append("");
-    held = high;
+  #hold(high: string): void {
+    if (this.#held !== "") this.#append("");
+    this.#held = high;
   }
 
-  function append(text: string): void {
-    if (held !== "") {
-      text = held + text;
-      held = "";
+  #append(text: string): void {
+    if (this.#held !== "") {
+      text = this.#held + text;
+      this.#held = "";
     }
-    string.append(text);
-    stale = true;
-    if (stringKnown) grown += text;
+    this.#string.append(text);
+    this.#stale = true;
+    if (this.#stringKnown) this.#grown += text;
   }
 
   /** All of the string or number that was read; there is none being read after that. */
-  function take(): string {
-    if (held !== "") append("");
-    const whole = string.text;
-    string.clear();
+  #take(): string {
+    if (this.#held !== "") this.#append("");
+    const whole = this.#string.text;
+    this.#string.clear();
     return whole;
   }
 
-  function closeString(): void {
-    const text = take();
-    if (isKey) {
-      keys[keys.length - 1] = text;
-      isInherited = text in Object.prototype;
-      mode = COLON;
+  #closeString(): void {
+    const text = this.#take();
+    if (this.#isKey) {
+      this.#keys[this.#keys.length - 1] = text;
+      this.#isInherited = text in Object.prototype;
+      this.#mode = COLON;
       return;
     }
-    set(text);
-    setTwin(text);
-    if (stringKnown) {
-      log.push({ path: keys.slice(1), append: grown, done: true });
-      stringKnown = false;
-      grown = "";
+    this.#set(text);
+    this.#setTwin(text);
+    if (this.#stringKnown) {
+      this.#log.push({ path: this.#keys.slice(1), append: this.#grown, done: true });
+      this.#stringKnown = false;
+      this.#grown = "";
     }
-    afterValue();
-    if (mode === DONE) state = "closed";
+    this.#afterValue();
+    if (this.#mode === DONE) this.#state = "closed";
   }
 
   /** Writes the growing string into its container. */
-  function show(): void {
-    if (mode !== STRING || isKey || !stale) return;
-    set(string.text);
-    stale = false;
+  #show(): void {
+    if (this.#mode !== STRING || this.#isKey || !this.#stale) return;
+    this.#set(this.#string.text);
+    this.#stale = false;
   }
 
   // --- numbers and literals
 
-  function readNumber(text: string, at: number): number {
+  #readNumber(text: string, at: number): number {
     const from = at;
     for (; at < text.length; at++) {
-      const next = nextNumberPart(numberPart, text.charCodeAt(at));
+      const next = nextNumberPart(this.#numberPart, text.charCodeAt(at));
       if (next < 0) {
-        if (from < at) append(text.slice(from, at));
-        return endNumber() ? at : fail();
+        if (from < at) this.#append(text.slice(from, at));
+        return this.#endNumber() ? at : this.#fail();
       }
-      numberPart = next;
+      this.#numberPart = next;
     }
-    append(text.slice(from, at));
+    this.#append(text.slice(from, at));
     return at;
   }
 
-  function endNumber(): boolean {
-    if (numberPart !== ZERO && numberPart !== INTEGER && numberPart !== FRACTION && numberPart !== EXPONENT)
+  #endNumber(): boolean {
+    if (
+      this.#numberPart !== ZERO &&
+      this.#numberPart !== INTEGER &&
+      this.#numberPart !== FRACTION &&
+      this.#numberPart !== EXPONENT
+    )
       return false;
-    finished(Number(take()));
+    this.#finished(Number(this.#take()));
     return true;
   }
 
-  function beginLiteral(text: string): void {
-    literal = text;
-    literalAt = 1;
-    mode = LITERAL;
+  #beginLiteral(text: string): void {
+    this.#literal = text;
+    this.#literalAt = 1;
+    this.#mode = LITERAL;
   }
 
-  function readLiteral(text: string, at: number): number {
-    if (text.charCodeAt(at) !== literal.charCodeAt(literalAt)) return fail();
-    if (++literalAt === literal.length) finished(literal === "null" ? null : literal === "true");
+  #readLiteral(text: string, at: number): number {
+    if (text.charCodeAt(at) !== this.#literal.charCodeAt(this.#literalAt)) return this.#fail();
+    if (++this.#literalAt === this.#literal.length)
+      this.#finished(this.#literal === "null" ? null : this.#literal === "true");
     return at + 1;
   }
 
   // --- changes
 
   /** Notes, if somebody asks for changes, that there is a new value at the current place. */
-  function placed(): void {
-    if (stack.length > known) return;
-    const level = stack.length - 1;
-    log.push({ level, container, key: keys[level]!, path: keys.slice(1) });
+  #placed(): void {
+    if (this.#stack.length > this.#known) return;
+    const level = this.#stack.length - 1;
+    this.#log.push({ level, container: this.#container, key: this.#keys[level]!, path: this.#keys.slice(1) });
   }
 
-  function changes(): JsonChange[] {
-    show();
-    if (known === 0 && holder.length > 0) log.push({ level: 0, container: holder, key: 0, path: [] });
-    const told = log.map((entry) => ("level" in entry ? resolve(entry) : entry));
-    log = [];
-    if (grown !== "") told.push({ path: keys.slice(1), append: grown, done: false });
-    grown = "";
-    known = stack.length;
-    stringKnown = mode === STRING && !isKey;
+  changes(): JsonChange[] {
+    this.#show();
+    if (this.#known === 0 && this.#holder.length > 0)
+      this.#log.push({ level: 0, container: this.#holder, key: 0, path: [] });
+    const told = this.#log.map((entry) => ("level" in entry ? this.#resolve(entry) : entry));
+    this.#log = [];
+    if (this.#grown !== "") told.push({ path: this.#keys.slice(1), append: this.#grown, done: false });
+    this.#grown = "";
+    this.#known = this.#stack.length;
+    this.#stringKnown = this.#mode === STRING && !this.#isKey;
     return told;
   }
 
-  function resolve({ level, container: parent, key, path }: Placed): JsonChange {
-    const isCurrent = stack[level] === parent && keys[level] === key;
-    const top = stack.length - 1;
-    if (!isCurrent || (level === top && (mode !== STRING || isKey))) {
+  #resolve({ level, container: parent, key, path }: Placed): JsonChange {
+    const isCurrent = this.#stack[level] === parent && this.#keys[level] === key;
+    const top = this.#stack.length - 1;
+    if (!isCurrent || (level === top && (this.#mode !== STRING || this.#isKey))) {
       return { path, value: (parent as Record<string | number, unknown>)[key], done: true };
     }
     return {
       path,
-      value: level === top ? (parent as Record<string | number, unknown>)[key] : copyOpen(level + 1),
+      value: level === top ? (parent as Record<string | number, unknown>)[key] : this.#copyOpen(level + 1),
       done: false,
     };
   }
 
   /** Copies the container at a level of the stack and the open ones in it, so that they do not grow any more. */
-  function copyOpen(level: number): unknown {
+  #copyOpen(level: number): unknown {
     let copy: Container | undefined;
-    for (let i = stack.length - 1; i >= level; i--) {
-      const original = stack[i]!;
+    for (let i = this.#stack.length - 1; i >= level; i--) {
+      const original = this.#stack[i]!;
       const outer = Array.isArray(original) ? original.slice() : { ...original };
-      if (copy !== undefined) put(outer, keys[i]!, copy);
+      if (copy !== undefined) put(outer, this.#keys[i]!, copy);
       copy = outer;
     }
     return copy;
   }
 
-  function end(): void {
-    if (mode === NUMBER && stack.length === 1 && state === "open") endNumber();
-    if (mode === DONE && state === "open") state = "closed";
-    ended = true;
+  end(): void {
+    if (this.#mode === NUMBER && this.#stack.length === 1 && this.#state === "open") this.#endNumber();
+    if (this.#mode === DONE && this.#state === "open") this.#state = "closed";
+    this.#ended = true;
   }
 
-  function liveValue(): unknown {
-    show();
-    return holder[0];
+  takeTwin(): unknown {
+    return this.#state === "closed" ? (this.#twin as unknown[] | undefined)?.pop() : undefined;
   }
-
-  function takeTwin(): unknown {
-    return state === "closed" ? (twin as unknown[] | undefined)?.pop() : undefined;
-  }
-
-  return new Live(feed, end, changes, takeTwin, () => state, liveValue);
 }
 
 /** Always an own property, as `JSON.parse` makes it: `__proto__` and whatever else Object.prototype has included. */
@@ -587,40 +603,3 @@ function isHighSurrogate(unit: number): boolean {
 }
 
 const text1 = String.fromCharCode;
-
-/**
- * The getters of a parser, on a prototype. In an object literal each getter is a new function every time, for which V8
- * makes a hidden class of its own: slow to make, and it keeps the whole parser until the next full garbage collection.
- */
-class Live implements TwinParser {
-  readonly feed: (text: string) => void;
-  readonly end: () => void;
-  readonly changes: () => JsonChange[];
-  readonly takeTwin: () => unknown;
-  readonly #state: () => JsonState;
-  readonly #value: () => unknown;
-
-  constructor(
-    feed: (text: string) => void,
-    end: () => void,
-    changes: () => JsonChange[],
-    takeTwin: () => unknown,
-    state: () => JsonState,
-    value: () => unknown,
-  ) {
-    this.feed = feed;
-    this.end = end;
-    this.changes = changes;
-    this.takeTwin = takeTwin;
-    this.#state = state;
-    this.#value = value;
-  }
-
-  get state(): JsonState {
-    return this.#state();
-  }
-
-  get value(): unknown {
-    return this.#value();
-  }
-}
