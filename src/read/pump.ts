@@ -2,7 +2,7 @@ import type { Parser } from "../adapter.ts";
 import type { ToolError } from "../errors.ts";
 import type { Source } from "../source.ts";
 import type { TurnReader } from "../stream/turn.ts";
-import { createDecoder, type Decoder } from "../wire/index.ts";
+import { createDecoder, type Decoder, type DecoderOptions, type Delta } from "../wire/index.ts";
 import { aborted, lost, refused, unreadable } from "./failures.ts";
 
 /** How long a source may take to end after the provider's terminal event. */
@@ -118,23 +118,8 @@ export class Pump {
 
   #feed(bytes: Uint8Array): void {
     if (this.#status !== undefined && !this.#keepRefusal(bytes)) return this.stop();
-    this.#decoder ??= this.#createDecoder(this.#parser);
+    this.#decoder ??= createDecoder(new Intake(this.reader, this.#parser, this.#status));
     this.#decoder.feed(bytes);
-  }
-
-  #createDecoder(parser: Parser<any>): Decoder {
-    const { reader } = this;
-    const { deltaOf } = parser;
-    return createDecoder({
-      onEvent(event) {
-        if (!reader.isOver) parser.push(event);
-      },
-      onDelta: (delta, text, index) => reader.isOver || delta.push(text, index),
-      deltaOf: deltaOf === undefined ? undefined : (event) => parser.deltaOf!(event),
-      // An error answer that is none of the provider's own (a page of HTML, say) is told by its status.
-      onError: (error) => this.#status === undefined && reader.fail(error),
-      maxEventBytes: reader.maxEventBytes,
-    });
   }
 
   /** @returns false where it is too long to be read on */
@@ -173,6 +158,38 @@ export class Pump {
     } catch {
       // It has failed before.
     }
+  }
+}
+
+/** What a decoder finds, on its way to the parser. */
+class Intake implements DecoderOptions {
+  readonly maxEventBytes: number;
+  readonly #reader: TurnReader;
+  readonly #parser: Parser<any>;
+  readonly #status: number | undefined;
+
+  constructor(reader: TurnReader, parser: Parser<any>, status: number | undefined) {
+    this.maxEventBytes = reader.maxEventBytes;
+    this.#reader = reader;
+    this.#parser = parser;
+    this.#status = status;
+  }
+
+  onEvent(event: unknown): void {
+    if (!this.#reader.isOver) this.#parser.push(event);
+  }
+
+  onDelta(delta: Delta, text: string, index: number): boolean {
+    return this.#reader.isOver || delta.push(text, index);
+  }
+
+  deltaOf(event: unknown): Delta | undefined {
+    return this.#parser.deltaOf?.(event);
+  }
+
+  onError(error: ToolError): void {
+    // An error answer that is none of the provider's own (a page of HTML, say) is told by its status.
+    if (this.#status === undefined) this.#reader.fail(error);
   }
 }
 

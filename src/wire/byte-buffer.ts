@@ -12,7 +12,7 @@ export interface ByteBuffer {
 
 export function createByteBuffer(): ByteBuffer {
   let bytes: Uint8Array = EMPTY;
-  const buffer = { length: 0, append, take }; // a field, not a getter: see the end of src/json/parser.ts
+  const buffer = { length: 0, append, take }; // a field, not a getter: see utf8.ts
 
   function append(more: Uint8Array): void {
     const length = buffer.length + more.length;

@@ -114,8 +114,8 @@ export function deltaTemplateOf({ head, data }: Sample, delta: Delta, isLoose: b
   }
   if (textSlot === -1 || (index !== undefined && indexSlot === -1) || slots.length > MAX_SLOTS) return undefined;
   ends.push(data.length);
-  const fixed = fixedParts(head, data, starts, ends);
-  return { fixed, slots, model: undefined, delta, textSlot, indexSlot, isProven: false };
+  const { words, lengths } = fixedParts(head, data, starts, ends);
+  return { words, lengths, slots, model: undefined, delta, textSlot, indexSlot, isProven: false };
 }
 
 function placeOf(path: EventPath): Place {

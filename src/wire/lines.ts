@@ -41,7 +41,7 @@ export function createLines(options: LinesOptions): Lines {
   let keptBytes = 0;
   let skipped = 0; // bytes
   let failed = false;
-  // A field, not a getter: see the end of src/json/parser.ts.
+  // A field, not a getter: see utf8.ts.
   const lines = { feed, skip, end: finish, isIdle: true };
 
   function feed(bytes: Uint8Array): void {

@@ -46,7 +46,7 @@ export function createSseReader(options: SseReaderOptions): SseReader {
     offset,
   });
   let failed = false;
-  // A field, not a getter: see the end of src/json/parser.ts.
+  // A field, not a getter: see utf8.ts.
   const reader = { feed, skip, end, isIdle: true };
 
   function feed(bytes: Uint8Array): void {

@@ -42,7 +42,7 @@ export function createSse(options: SseOptions): {
   let hasStray = false; // in the open event
   let ending = false;
   let failed = false;
-  // A field, not a getter: see the end of src/json/parser.ts.
+  // A field, not a getter: see utf8.ts.
   const sse = { push, end, isIdle: true };
 
   function push(text: string): void {

@@ -1,3 +1,4 @@
+import type { DecoderOptions } from "./decoder.ts";
 import type { Delta } from "./delta.ts";
 import { deltaTemplateOf } from "./delta-template.ts";
 import { MAX_DIGITS } from "./json-text.ts";
@@ -8,40 +9,11 @@ import {
   templateOf,
   TEXT,
   type Container,
-  type Fixed,
   type Model,
   type Sample,
   type Slot,
   type Template,
 } from "./template.ts";
-
-/**
- * Events of a stream repeat one another but for a few values: the delta, a number that counts, a padding. One that is a
- * delta makes a template, and so do two that are none but are alike: the bytes between those values, and the parsed event
- * to put new ones into. An event that has the same bytes between its values needs no text and no `JSON.parse`; at the
- * slightest difference it is nobody's and is read as ever.
- *
- * ```
- * data: {"type":"delta","n":7,"delta":"lo","index":0}⏎⏎
- * ----- fixed -------------|1|-- fixed --|2-|-- fixed ---
- * ```
- */
-export interface Templates {
-  /**
-   * Where the event at `at` of the bytes ends, if it is one of a template; -1 for any other. What is in it is then told
-   * by `delta`, `text` and `index` or, where the template is no delta's, by `value`.
-   */
-  match(bytes: Uint8Array, at: number): number;
-  readonly delta: Delta | undefined;
-  readonly text: string;
-  readonly index: number;
-  /** Made anew for every event, nothing in it is shared. */
-  readonly value: unknown;
-  /** An event that was parsed: `head`, the JSON text `data`, a blank line. */
-  learn(head: string, data: string, value: unknown): void;
-  /** Nothing is known and nothing will be: the events of this stream are not alike. */
-  readonly isHopeless: boolean;
-}
 
 const MAX_TEMPLATES = 4;
 const MAX_SAMPLES = 2;
@@ -63,24 +35,42 @@ const BACKSLASH = 0x5c;
 const UNESCAPED = new Uint8Array(256);
 for (const char of '"\\/bfnrt') UNESCAPED[char.charCodeAt(0)] = (JSON.parse(`"\\${char}"`) as string).charCodeAt(0);
 
-/** @param deltaOf what an event is a piece of, if it is one: asked once for each template */
-export function createTemplates(deltaOf?: (event: unknown) => Delta | undefined): Templates {
-  let templates: Template[] = [];
-  const samples: Sample[] = [];
-  const values: unknown[] = [];
-  let patience = UNCOMPARED + PATIENCE;
-  let misses = 0; // templates of deltas that were made since one fitted
-  const self = {
-    match,
-    learn,
-    delta: undefined as Delta | undefined,
-    text: "",
-    index: 0,
-    value: undefined as unknown,
-    isHopeless: false,
-  };
+/**
+ * Events of a stream repeat one another but for a few values: the delta, a number that counts, a padding. One that is a
+ * delta makes a template, and so do two that are none but are alike: the bytes between those values, and the parsed event
+ * to put new ones into. An event that has the same bytes between its values needs no text and no `JSON.parse`; at the
+ * slightest difference it is nobody's and is read as ever.
+ *
+ * ```
+ * data: {"type":"delta","n":7,"delta":"lo","index":0}⏎⏎
+ * ----- fixed -------------|1|-- fixed --|2-|-- fixed ---
+ * ```
+ */
+export class Templates {
+  delta: Delta | undefined;
+  text = "";
+  index = 0;
+  /** Made anew for every event, nothing in it is shared. */
+  value: unknown;
+  /** Nothing is known and nothing will be: the events of this stream are not alike. */
+  isHopeless = false;
+  readonly #parser: Pick<DecoderOptions, "deltaOf"> | undefined;
+  #templates: Template[] = [];
+  #samples: Sample[] = NO_SAMPLES;
+  #patience = UNCOMPARED + PATIENCE;
+  #misses = 0; // templates of deltas that were made since one fitted
 
-  function match(bytes: Uint8Array, at: number): number {
+  /** @param parser knows what an event is a piece of, if it is one: asked once for each template */
+  constructor(parser?: Pick<DecoderOptions, "deltaOf">) {
+    this.#parser = parser;
+  }
+
+  /**
+   * Where the event at `at` of the bytes ends, if it is one of a template; -1 for any other. What is in it is then told
+   * by `delta`, `text` and `index` or, where the template is no delta's, by `value`.
+   */
+  match(bytes: Uint8Array, at: number): number {
+    const templates = this.#templates;
     for (let i = 0; i < templates.length; i++) {
       const template = templates[i]!;
       const end = fit(template, bytes, at);
@@ -90,93 +80,98 @@ export function createTemplates(deltaOf?: (event: unknown) => Delta | undefined)
         templates[i - 1] = template;
       }
       template.isProven = true;
-      if (patience < PATIENCE) patience++;
+      if (this.#patience < PATIENCE) this.#patience++;
       const { delta } = template;
-      self.delta = delta;
-      if (delta === undefined) self.value = copy(template.model!, values);
+      this.delta = delta;
+      if (delta === undefined) this.value = copy(template.model!);
       else {
-        misses = 0;
-        self.text = values[template.textSlot] as string;
-        self.index = template.indexSlot === -1 ? 0 : (values[template.indexSlot] as number);
+        this.#misses = 0;
+        this.text = values[template.textSlot] as string;
+        this.index = template.indexSlot === -1 ? 0 : (values[template.indexSlot] as number);
       }
       return end;
     }
     return -1;
   }
 
-  function fit({ fixed, slots }: Template, bytes: Uint8Array, from: number): number {
-    let at = after(fixed[0]!, bytes, from);
-    for (let slot = 0; slot < slots.length && at !== -1; slot++) {
-      at = take(slots[slot]!, slot, bytes, at);
-      if (at !== -1) at = after(fixed[slot + 1]!, bytes, at);
-    }
-    return at;
-  }
-
-  /** Puts the value of a slot that begins at `start` into `values`, and says where it ends. */
-  function take(kind: Slot, slot: number, bytes: Uint8Array, start: number): number {
-    if (kind === IGNORED) return skipString(bytes, start);
-    if (kind === TEXT) {
-      const end = readString(bytes, start);
-      if (end !== -1) values[slot] = readText();
-      return end;
-    }
-    let at = start;
-    if (kind === SPACES) {
-      while (bytes[at] === SPACE) at++;
-      return at;
-    }
-    let count = 0;
-    for (let byte = bytes[at]!; byte >= ZERO && byte <= ZERO + 9; byte = bytes[++at]!) count = count * 10 + byte - ZERO;
-    const length = at - start;
-    if (length === 0 || length > MAX_DIGITS || (length > 1 && bytes[start] === ZERO)) return -1;
-    values[slot] = count;
-    return at;
-  }
-
-  function learn(head: string, data: string, value: unknown): void {
-    if (patience === 0 || data.length > MAX_DATA_LENGTH || typeof value !== "object" || value === null) return;
+  /** An event that was parsed: `head`, the JSON text `data`, a blank line. */
+  learn(head: string, data: string, value: unknown): void {
+    if (this.#patience === 0 || data.length > MAX_DATA_LENGTH || typeof value !== "object" || value === null) return;
     const event: Sample = { head, data, value: value as Container };
-    const template = deltaTemplate(event) ?? valueTemplate(event);
+    const template = this.#deltaTemplate(event) ?? this.#valueTemplate(event);
     if (template !== undefined) {
-      if (templates.length === MAX_TEMPLATES) templates.pop();
-      templates.unshift(template);
+      if (this.#templates.length === MAX_TEMPLATES) this.#templates.pop();
+      this.#templates.unshift(template);
     }
-    if (--patience === 0) templates = templates.filter(({ isProven }) => isProven);
-    self.isHopeless = patience === 0 && templates.length === 0;
+    if (--this.#patience === 0) this.#templates = this.#templates.filter(({ isProven }) => isProven);
+    this.isHopeless = this.#patience === 0 && this.#templates.length === 0;
   }
 
   /** What a delta says of itself. If that did not fit the next one, more may change than it said. */
-  function deltaTemplate(event: Sample): Template | undefined {
-    const delta = misses < MAX_MISSES ? deltaOf?.(event.value) : undefined;
-    return delta === undefined ? undefined : deltaTemplateOf(event, delta, misses++ > 0);
+  #deltaTemplate(event: Sample): Template | undefined {
+    const delta = this.#misses < MAX_MISSES ? this.#parser?.deltaOf?.(event.value) : undefined;
+    return delta === undefined ? undefined : deltaTemplateOf(event, delta, this.#misses++ > 0);
   }
 
   /** What an event has in common with one before it. */
-  function valueTemplate(event: Sample): Template | undefined {
-    if (patience > PATIENCE) return undefined;
+  #valueTemplate(event: Sample): Template | undefined {
+    if (this.#patience > PATIENCE) return undefined;
     let template: Template | undefined;
-    for (let i = 0; i < samples.length && template === undefined; i++) template = templateOf(samples[i]!, event);
-    if (samples.length === MAX_SAMPLES) samples.pop();
-    samples.unshift(event);
+    for (let i = 0; i < this.#samples.length && template === undefined; i++)
+      template = templateOf(this.#samples[i]!, event);
+    this.#samples = [event, ...this.#samples.slice(0, MAX_SAMPLES - 1)];
     return template;
   }
-
-  return self;
 }
 
-/** Where the part that begins here ends; -1 if it is not here. */
-function after({ length, words, rest }: Fixed, bytes: Uint8Array, at: number): number {
-  const end = at + length;
-  if (end > bytes.length) return -1;
+const NO_SAMPLES: Sample[] = [];
+
+/** The values of the slots, for whoever fitted last: nothing comes between their being read and taken. */
+const values: unknown[] = [];
+
+/** Where the event that begins here ends, if it is one of the template; -1 if it is none. */
+function fit({ words, lengths, slots }: Template, bytes: Uint8Array, start: number): number {
   if (bytes !== viewed) lookInto(bytes);
   const data = view;
-  let from = viewFrom + at;
-  for (let i = 0; i < rest.length; i++) if (data.getUint8(from + i) !== rest[i]) return -1;
-  const last = viewFrom + end - 8;
-  for (let i = 0; i < words.length; i++, from += 8)
-    if (data.getFloat64(from < last ? from : last, true) !== words[i]) return -1;
-  return end;
+  let at = start;
+  let word = 0;
+  for (let part = 0; ; part++) {
+    const length = lengths[part]!;
+    const end = at + length;
+    if (end > bytes.length) return -1;
+    let from = viewFrom + at;
+    if (length < 8) {
+      for (const to = viewFrom + end; from < to; from++) if (data.getUint8(from) !== words[word++]) return -1;
+    } else {
+      const last = viewFrom + end - 8;
+      for (; from < last; from += 8) if (data.getFloat64(from, true) !== words[word++]) return -1;
+      if (data.getFloat64(last, true) !== words[word++]) return -1;
+    }
+    if (part === slots.length) return end;
+    at = take(slots[part]!, part, bytes, end);
+    if (at === -1) return -1;
+  }
+}
+
+/** Puts the value of a slot that begins at `start` into `values`, and says where it ends. */
+function take(kind: Slot, slot: number, bytes: Uint8Array, start: number): number {
+  if (kind === IGNORED) return skipString(bytes, start);
+  if (kind === TEXT) {
+    const end = readString(bytes, start);
+    if (end !== -1) values[slot] = readText();
+    return end;
+  }
+  let at = start;
+  if (kind === SPACES) {
+    while (bytes[at] === SPACE) at++;
+    return at;
+  }
+  let count = 0;
+  for (let byte = bytes[at]!; byte >= ZERO && byte <= ZERO + 9; byte = bytes[++at]!) count = count * 10 + byte - ZERO;
+  const length = at - start;
+  if (length === 0 || length > MAX_DIGITS || (length > 1 && bytes[start] === ZERO)) return -1;
+  values[slot] = count;
+  return at;
 }
 
 /**
@@ -262,11 +257,11 @@ const MAX_EXACT = 64;
 const exact: (number[] | undefined)[] = [];
 
 /** A fresh value: the copies of all containers, with the values of the slots in their places. */
-function copy({ original, isArray, places }: Model, values: readonly unknown[]): Container {
+function copy({ original, isArray, places }: Model): Container {
   const made = (isArray ? (original as unknown as unknown[]).slice() : { ...original }) as Container;
   for (let i = 0; i < places.length; i++) {
     const { key, model, slot } = places[i]!;
-    made[key] = model === undefined ? values[slot] : copy(model, values);
+    made[key] = model === undefined ? values[slot] : copy(model);
   }
   return made;
 }

@@ -74,7 +74,8 @@ export interface Utf8Stream {
 export function createUtf8Stream(): Utf8Stream {
   let cut: Uint8Array = EMPTY; // the bytes of a character that is not whole
   let offset = 0; // of the first byte that is not decoded
-  // Fields, not getters: see the end of src/json/parser.ts.
+  // Fields, not getters: in an object literal each getter is a new function every time, for which V8 makes a hidden class
+  // of its own: slow to make, and it keeps all that it can see until the next full garbage collection.
   const stream = { decode, end, decodedBytes: 0, isWhole: true, invalidAt: -1 };
 
   function decode(piece: Uint8Array): string {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { STREAMING_WIRES, makeStream } from "../../bench/workloads.ts";
 import { parseJson } from "../../src/json/index.ts";
 import { createDecoder, type Delta } from "../../src/wire/index.ts";
-import { createTemplates } from "../../src/wire/templates.ts";
+import { Templates } from "../../src/wire/templates.ts";
 
 /** JSON texts of events that are alike: one shape, in which some values, and now and then a character, change. */
 const text = fc.oneof(
@@ -171,7 +171,7 @@ describe("an event that is like one before it", () => {
   it.each(STREAMING_WIRES)("is known in nearly all events of a stream of %s", (wire) => {
     const argsText = JSON.stringify({ path: "a", content: 'const x = "é";\n'.repeat(200) });
     const { chunks } = makeStream(wire, { calls: [{ id: "1", name: "f", argsText }] }, "event");
-    const templates = createTemplates();
+    const templates = new Templates();
     let known = 0;
     for (const chunk of chunks) {
       const frame = new TextDecoder().decode(chunk);
@@ -192,7 +192,7 @@ describe("an event that is a delta", () => {
   const delta: Delta = { text: ["d", "t"], index: ["i"], ignored: [["n"], ["p", 1]], push: () => true };
   const bytes = (data: string) => new TextEncoder().encode(`${head}${data}\n\n`);
   const after = (data: string) => {
-    const templates = createTemplates(() => delta);
+    const templates = new Templates({ deltaOf: () => delta });
     templates.learn(head, data, JSON.parse(data));
     return templates;
   };
@@ -253,7 +253,7 @@ describe("an event that is a delta", () => {
 
   it("is not told of behind a head that is too long, or has NULs", () => {
     for (const odd of [`event: ${"x".repeat(9000)}\ndata: `, `event: ${"\0".repeat(30)}\ndata: `]) {
-      const templates = createTemplates(() => delta);
+      const templates = new Templates({ deltaOf: () => delta });
       templates.learn(odd, first, JSON.parse(first));
       const frame = new TextEncoder().encode(`${odd}${first}\n\n`);
       expect(templates.match(frame, 0)).toBe(-1);
@@ -266,7 +266,7 @@ describe("an event that is a delta", () => {
       `{"id":"${id}","made":${made},"i":0,"n":1,"d":{"t":"${piece}"}${space}}`;
     /** Whether each is told of at once; if not, it is learned. */
     const known = (events: readonly string[], of = padded) => {
-      const templates = createTemplates(() => of);
+      const templates = new Templates({ deltaOf: () => of });
       return events.map((data) => {
         const end = templates.match(bytes(data), 0);
         if (end === -1) templates.learn(head, data, JSON.parse(data));
@@ -303,14 +303,14 @@ describe("an event that is a delta", () => {
       like("a", 1, "", "x").replace('"d":{"t":"x"}', '"d":{"t":"x" }'),
     ])("does not tell of %s", (other) => {
       const events = [like("a", 1, "", "x"), like("b", 2, " ", "y"), like("c", 3, "", "z")];
-      const templates = createTemplates(() => padded);
+      const templates = new Templates({ deltaOf: () => padded });
       for (const data of events.slice(0, 2)) templates.learn(head, data, JSON.parse(data));
       expect(templates.match(bytes(events[2]!), 0)).toBe(bytes(events[2]!).length);
       expect(templates.match(bytes(other), 0)).toBe(-1);
     });
 
     it("is an event as any other, if it is never told of", () => {
-      const templates = createTemplates(() => padded);
+      const templates = new Templates({ deltaOf: () => padded });
       const data = (n: number) => like("a", 1, "", "x").replace("}}", `},"took":${n}}`);
       for (let n = 0; n < 20; n++) templates.learn(head, data(n), JSON.parse(data(n)));
       expect(templates.match(bytes(data(20)), 0)).toBe(bytes(data(20)).length);
@@ -320,7 +320,7 @@ describe("an event that is a delta", () => {
   });
 
   it("is no use where those like it differ each time", () => {
-    const templates = createTemplates(() => delta);
+    const templates = new Templates({ deltaOf: () => delta });
     for (let n = 0; n < 40; n++) {
       const data = `{"i":0,"d":{"t":"a"},"logprob":-0.${n}}`;
       expect(templates.match(bytes(data), 0)).toBe(-1);

@@ -1,0 +1,91 @@
+import type { ToolError } from "../errors.ts";
+import { parseJson } from "../json/parse.ts";
+import type { DecoderOptions } from "./decoder.ts";
+import { notJsonError } from "./errors.ts";
+
+/** Makes events of texts, and says what is wrong with one: after that it says nothing. */
+export class DataReader {
+  hasFailed = false;
+  readonly #options: DecoderOptions;
+
+  constructor(options: DecoderOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The data of a Server-Sent Event; `cut` where the stream ended in it.
+   *
+   * @returns the value of the data, if it is JSON
+   */
+  readData(data: string, cut: boolean): unknown {
+    if (this.hasFailed) return undefined;
+    if (data === "[DONE]") return this.#readUnusual(data, cut, undefined); // no need to throw for it
+    let value: unknown;
+    try {
+      value = parseJson(data);
+    } catch (cause) {
+      return this.#readUnusual(data, cut, cause);
+    }
+    this.#options.onEvent(value);
+    return value;
+  }
+
+  /** A JSON text. */
+  readText(text: string, cut: boolean): void {
+    if (this.hasFailed) return;
+    let value: unknown;
+    try {
+      value = parseJson(text);
+    } catch (cause) {
+      if (!cut) this.fail(notJsonError(text, reason(cause), cause));
+      return;
+    }
+    this.#options.onEvent(value);
+  }
+
+  say(event: unknown): void {
+    if (!this.hasFailed) this.#options.onEvent(event);
+  }
+
+  fail(error: ToolError): void {
+    if (this.hasFailed) return;
+    this.hasFailed = true;
+    this.#options.onError(error);
+  }
+
+  /** `[DONE]`, a keep-alive without data, or lines that should have been events of their own. */
+  #readUnusual(data: string, cut: boolean, cause: unknown): void {
+    const text = data.trim();
+    if (text === "") return;
+    if (text === "[DONE]") return this.#options.onEvent("[DONE]");
+    const lines = text.split("\n");
+    if (lines.length > 1 && this.#separate(lines, cut)) return;
+    if (!cut) this.fail(notJsonError(data, reason(cause), cause));
+  }
+
+  /** Servers that end an event with one line end only: every line is an event, the last one may be cut. */
+  #separate(lines: string[], cut: boolean): boolean {
+    const values: unknown[] = [];
+    for (const [i, line] of lines.entries()) {
+      const text = line.trim();
+      if (text === "" || text === "[DONE]") {
+        if (text !== "") values.push(text);
+        continue;
+      }
+      try {
+        values.push(parseJson(text));
+      } catch {
+        if (cut && i === lines.length - 1) break;
+        return false;
+      }
+    }
+    for (const value of values) this.say(value);
+    return true;
+  }
+}
+
+/** The parser's complaint without the quotation that it adds: the message has its own. */
+function reason(cause: unknown): string {
+  const message = cause instanceof Error ? cause.message : String(cause);
+  return message.replace(/, ?(?:\.\.\.)?".*$/s, "").replace(/ in JSON at position \d+.*$/s, "");
+}
