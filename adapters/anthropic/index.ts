@@ -1,5 +1,5 @@
 import type { MessageParam } from "@anthropic-ai/sdk/resources/messages";
-import { defineAdapter, type EventSource } from "../../src/adapter.ts";
+import { defineAdapter, type EventSource, type ParserSink } from "../../src/adapter.ts";
 import type { Model, ModelOptions } from "../../src/model.ts";
 import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read/index.ts";
 import type { StreamEvent } from "../../src/stream/events.ts";
@@ -12,14 +12,14 @@ import {
   type MessagesClient,
   type MessagesModelParams,
 } from "./model.ts";
-import { createParser } from "./parser.ts";
+import { AnthropicParser } from "./parser.ts";
 import { toolChoice, toolName, tools } from "./schema.ts";
 import type { WireEvent, WireMessage } from "./wire.ts";
 
 export type { MessagesClient, MessagesModelParams } from "./model.ts";
 export { resultContent, type AssistantMessage, type ResultBlocks, type UserMessage } from "./messages.ts";
 
-const reading = { name: "anthropic", toolName, parser: createParser };
+const reading = { name: "anthropic", toolName, parser: (sink: ParserSink) => new AnthropicParser(sink) };
 
 /**
  * Anthropic's Messages API, and the servers that speak it.

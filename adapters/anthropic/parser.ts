@@ -6,7 +6,7 @@ import type { Delta } from "../../src/wire/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import type { WireBlock, WireDelta, WireError, WireEvent, WireMessage, WireStopDetails, WireUsage } from "./wire.ts";
 
-/** Everything that {@link createParser} takes: an event of a stream, a whole message, or the `[DONE]` that gateways add. */
+/** Everything that {@link AnthropicParser} takes: an event of a stream, a whole message, or the `[DONE]` that gateways add. */
 export type ParserInput = WireEvent | WireMessage | string;
 
 /** What was sent, block by block: what `assistantMessage()` is made of. Plain JSON. */
@@ -53,85 +53,95 @@ interface OpenBlock {
  * may be interleaved. A call's `callIndex` is the position of its block in the message, which is the block's index wherever the
  * server counts as documented.
  */
-export function createParser(sink: ParserSink): Parser<ParserInput> {
-  const messages: MessageRecord[] = [];
-  const native: AnthropicRecord = { messages };
-  const serverCalls = new Map<string, WireBlock>();
-  let message: MessageRecord | undefined;
-  let ended = false;
-  let open = new Map<number, OpenBlock>();
-  let usage: WireUsage | undefined;
-  let usageTold = true;
+export class AnthropicParser implements Parser<ParserInput> {
+  readonly #sink: ParserSink;
+  readonly #messages: MessageRecord[] = [];
+  readonly native: AnthropicRecord = { messages: this.#messages };
+  #serverCalls: Map<string, WireBlock> | undefined;
+  #message: MessageRecord | undefined;
+  #ended = false;
+  readonly #open = new Map<number, OpenBlock>();
+  #usage: WireUsage | undefined;
+  #usageTold = true;
+  #inputDelta: Delta | undefined;
+  #textDelta: Delta | undefined;
 
-  function push(event: ParserInput): void {
+  constructor(sink: ParserSink) {
+    this.#sink = sink;
+  }
+
+  push(event: ParserInput): void {
     if (typeof event !== "object" || event === null) return;
     switch (event.type) {
       case "content_block_delta":
-        return blockDelta(event as WireEvent);
+        return this.#blockDelta(event as WireEvent);
       case "content_block_start":
-        return blockStart(event as WireEvent);
+        return this.#blockStart(event as WireEvent);
       case "content_block_stop":
-        return blockStop(event as WireEvent);
+        return this.#blockStop(event as WireEvent);
       case "message_start":
-        return messageStart((event as WireEvent).message ?? {});
+        return this.#messageStart((event as WireEvent).message ?? {});
       case "message_delta":
-        return messageDelta(event as WireEvent);
+        return this.#messageDelta(event as WireEvent);
       case "message_stop":
-        return messageStop();
+        return this.#messageStop();
       case "message":
-        messageStart(event as WireMessage);
-        return messageStop();
+        this.#messageStart(event as WireMessage);
+        return this.#messageStop();
       case "error":
-        return fail(event as WireEvent);
+        return this.#fail(event as WireEvent);
       default:
         // ping, and what is yet to be invented. An error that lost its type is still an error.
-        if (!event.type && (event as WireEvent).error) fail(event as WireEvent);
+        if (!event.type && (event as WireEvent).error) this.#fail(event as WireEvent);
     }
   }
 
   /** Also the whole of a message that was not streamed: only then, and after programmatic calls, it has content. */
-  function messageStart(start: WireMessage): void {
-    if (message !== undefined && !ended && message.stopReason === null) abandon(message);
-    beginMessage();
-    sink.start(start.id ?? undefined, start.model ?? undefined);
+  #messageStart(start: WireMessage): void {
+    const message = this.#message;
+    if (message !== undefined && !this.#ended && message.stopReason === null) this.#abandon(message);
+    this.#beginMessage();
+    this.#sink.start(start.id ?? undefined, start.model ?? undefined);
     const { content, stop_reason: reason } = start;
     if (Array.isArray(content)) {
       const last = CUT_REASONS.has(reason) ? content.length - 1 : -1;
-      content.forEach((block: WireBlock, index) => wholeBlock(block, index === last));
+      content.forEach((block: WireBlock, index) => this.#wholeBlock(block, index === last));
     }
-    addUsage(start.usage);
-    finish(reason, start.stop_details);
+    this.#addUsage(start.usage);
+    this.#finish(reason, start.stop_details);
   }
 
-  function beginMessage(): MessageRecord {
-    message = { blocks: [], stopReason: null, replaced: false };
-    messages.push(message);
-    ended = false;
-    open = new Map();
-    usage = undefined;
+  #beginMessage(): MessageRecord {
+    const message: MessageRecord = { blocks: [], stopReason: null, replaced: false };
+    this.#message = message;
+    this.#messages.push(message);
+    this.#ended = false;
+    this.#open.clear();
+    this.#usage = undefined;
     return message;
   }
 
   /** A gateway began again: the calls of its first attempt are over, and none of them may be joined to what follows. */
-  function abandon(first: MessageRecord): void {
+  #abandon(first: MessageRecord): void {
     first.replaced = true;
     for (const { call } of first.blocks) {
-      if (call !== undefined) cut(call, "the provider began the message again before it had ended");
+      if (call !== undefined) this.#cut(call, "the provider began the message again before it had ended");
     }
   }
 
-  function blockStart({ index, content_block: block }: WireEvent): void {
+  #blockStart({ index, content_block: block }: WireEvent): void {
     if (typeof block?.type !== "string") return;
-    const opened = openBlock(block);
-    open.set(index ?? -1, opened);
-    if (block.text) sink.text(block.text);
-    if (block.thinking) sink.reasoning(block.thinking);
+    const opened = this.#openBlock(block);
+    this.#open.set(index ?? -1, opened);
+    if (block.text) this.#sink.text(block.text);
+    if (block.thinking) this.#sink.reasoning(block.thinking);
   }
 
   /** Calls are announced here, with an input that came whole kept back until it is certain that no pieces follow. */
-  function openBlock(block: WireBlock): OpenBlock {
-    const { blocks } = message ?? beginMessage();
-    const call = block.type === "tool_use" ? { turnIndex: messages.length - 1, callIndex: blocks.length } : undefined;
+  #openBlock(block: WireBlock): OpenBlock {
+    const { blocks } = this.#message ?? this.#beginMessage();
+    const call =
+      block.type === "tool_use" ? { turnIndex: this.#messages.length - 1, callIndex: blocks.length } : undefined;
     let record: BlockRecord;
     if (call === undefined) {
       const { citations } = block;
@@ -139,32 +149,32 @@ export function createParser(sink: ParserSink): Parser<ParserInput> {
     } else {
       const { input: _, ...rest } = block;
       record = { block: rest, call, done: false };
-      sink.tool(
+      this.#sink.tool(
         toolChunk(call.turnIndex, call.callIndex, block.id, block.name, undefined, undefined, callMetadata(block)),
       );
     }
     blocks.push(record);
-    if (isServerCall(block)) serverCallStarted(block);
-    else if (block.tool_use_id && block.type.endsWith("_tool_result")) serverCallEnded(block, block.tool_use_id);
+    if (isServerCall(block)) this.#serverCallStarted(block);
+    else if (block.tool_use_id && block.type.endsWith("_tool_result")) this.#serverCallEnded(block, block.tool_use_id);
     return { record, json: "", input: isEmpty(block.input) ? undefined : block.input };
   }
 
-  function blockDelta({ index, delta }: WireEvent): void {
+  #blockDelta({ index, delta }: WireEvent): void {
     if (!delta) return;
-    const target = open.get(index ?? -1) ?? implicitBlock(index, delta);
+    const target = this.#open.get(index ?? -1) ?? this.#implicitBlock(index, delta);
     if (target === undefined) return;
     const { record } = target;
     const block: { [field: string]: unknown } = record.block;
     switch (delta.type) {
       case "input_json_delta":
-        if (delta.partial_json) inputPiece(target, inputText(delta.partial_json));
+        if (delta.partial_json) this.#inputPiece(target, inputText(delta.partial_json));
         return;
       case "text_delta":
-        if (delta.text) textPiece(record, delta.text);
+        if (delta.text) this.#textPiece(record, delta.text);
         return;
       case "thinking_delta":
         if (!delta.thinking) return;
-        sink.reasoning(delta.thinking);
+        this.#sink.reasoning(delta.thinking);
         append(block, "thinking", delta.thinking);
         return;
       case "citations_delta":
@@ -182,123 +192,135 @@ export function createParser(sink: ParserSink): Parser<ParserInput> {
   }
 
   /** The pieces of an input or a text, which are most of a stream. */
-  function deltaOf({ type, delta }: WireEvent): Delta | undefined {
+  deltaOf({ type, delta }: WireEvent): Delta | undefined {
     if (type !== "content_block_delta") return undefined;
-    if (delta?.type === "input_json_delta") return inputDelta;
-    return delta?.type === "text_delta" ? textDelta : undefined;
+    if (delta?.type === "input_json_delta") return (this.#inputDelta ??= this.#makeInputDelta());
+    return delta?.type === "text_delta" ? (this.#textDelta ??= this.#makeTextDelta()) : undefined;
   }
 
-  const inputDelta: Delta = {
-    text: ["delta", "partial_json"],
-    index: ["index"],
-    push(piece, index) {
-      const target = open.get(index);
-      if (target === undefined) return false;
-      if (piece !== "") inputPiece(target, piece);
-      return true;
-    },
-  };
+  #makeInputDelta(): Delta {
+    return {
+      text: ["delta", "partial_json"],
+      index: ["index"],
+      push: (piece, index) => {
+        const target = this.#open.get(index);
+        if (target === undefined) return false;
+        if (piece !== "") this.#inputPiece(target, piece);
+        return true;
+      },
+    };
+  }
 
-  const textDelta: Delta = {
-    text: ["delta", "text"],
-    index: ["index"],
-    push(piece, index) {
-      const target = open.get(index);
-      if (target === undefined) return false;
-      if (piece !== "") textPiece(target.record, piece);
-      return true;
-    },
-  };
+  #makeTextDelta(): Delta {
+    return {
+      text: ["delta", "text"],
+      index: ["index"],
+      push: (piece, index) => {
+        const target = this.#open.get(index);
+        if (target === undefined) return false;
+        if (piece !== "") this.#textPiece(target.record, piece);
+        return true;
+      },
+    };
+  }
 
-  function inputPiece(target: OpenBlock, piece: string): void {
+  #inputPiece(target: OpenBlock, piece: string): void {
     const { call } = target.record;
     target.input = undefined;
     if (call === undefined) target.json += piece;
-    else sink.tool(toolChunk(call.turnIndex, call.callIndex, undefined, undefined, piece));
+    else this.#sink.tool(toolChunk(call.turnIndex, call.callIndex, undefined, undefined, piece));
   }
 
-  function textPiece({ block }: BlockRecord, piece: string): void {
-    sink.text(piece);
+  #textPiece({ block }: BlockRecord, piece: string): void {
+    this.#sink.text(piece);
     append(block, "text", piece);
   }
 
   /** A gateway may forget to say that text or thinking begins. */
-  function implicitBlock(index: number | null | undefined, delta: WireDelta): OpenBlock | undefined {
-    if (delta.type === "text_delta") blockStart({ index, content_block: { type: "text", text: "" } });
-    else if (delta.type === "thinking_delta") blockStart({ index, content_block: { type: "thinking", thinking: "" } });
-    return open.get(index ?? -1);
+  #implicitBlock(index: number | null | undefined, delta: WireDelta): OpenBlock | undefined {
+    if (delta.type === "text_delta") this.#blockStart({ index, content_block: { type: "text", text: "" } });
+    else if (delta.type === "thinking_delta")
+      this.#blockStart({ index, content_block: { type: "thinking", thinking: "" } });
+    return this.#open.get(index ?? -1);
   }
 
-  function blockStop({ index }: WireEvent): void {
-    const stopped = open.get(index ?? -1);
+  #blockStop({ index }: WireEvent): void {
+    const stopped = this.#open.get(index ?? -1);
     if (stopped === undefined) return;
-    open.delete(index ?? -1);
-    endBlock(stopped);
+    this.#open.delete(index ?? -1);
+    this.#endBlock(stopped);
   }
 
-  function endBlock({ record, json, input }: OpenBlock): void {
+  #endBlock({ record, json, input }: OpenBlock): void {
     const { block, call } = record;
     record.done = true;
     if (call !== undefined) {
       const { turnIndex, callIndex } = call;
       const whole = isRecord(input) ? input : undefined;
       const text = input === undefined || whole !== undefined ? undefined : inputText(input);
-      sink.tool(toolChunk(turnIndex, callIndex, undefined, undefined, text, true, undefined, whole));
+      this.#sink.tool(toolChunk(turnIndex, callIndex, undefined, undefined, text, true, undefined, whole));
       return;
     }
     if (json !== "") (block as { [field: string]: unknown })["input"] = parsed(json);
-    if (isServerCall(block)) serverCallSaid(block);
+    if (isServerCall(block)) this.#serverCallSaid(block);
   }
 
   /** A gateway may forget to say that a block ends; the end of the message says it too, unless that is a cut. */
-  function endOpenBlocks(): void {
-    for (const block of open.values()) endBlock(block);
-    open.clear();
+  #endOpenBlocks(): void {
+    for (const block of this.#open.values()) this.#endBlock(block);
+    this.#open.clear();
   }
 
   /**
    * A block that comes in one piece. The last one of a message that ran out of tokens may be cut, and looks whole all the same:
    * https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
    */
-  function wholeBlock(block: WireBlock, mayBeCut: boolean): void {
+  #wholeBlock(block: WireBlock, mayBeCut: boolean): void {
     if (typeof block?.type !== "string") return;
-    const opened = openBlock(block);
-    if (block.text) sink.text(block.text);
-    if (block.thinking) sink.reasoning(block.thinking);
+    const opened = this.#openBlock(block);
+    if (block.text) this.#sink.text(block.text);
+    if (block.thinking) this.#sink.reasoning(block.thinking);
     const { call } = opened.record;
     if (mayBeCut) {
       const input = isRecord(block.input) ? block.input : undefined;
-      if (call !== undefined) cut(call, "the limit of tokens fell into it", input);
+      if (call !== undefined) this.#cut(call, "the limit of tokens fell into it", input);
       return;
     }
     // Here `{}` is no promise of more: it is the input.
     opened.input = block.input ?? undefined;
-    endBlock(opened);
+    this.#endBlock(opened);
   }
 
-  function cut({ turnIndex, callIndex }: CallPlace, why: string, input?: Readonly<Record<string, unknown>>): void {
-    sink.tool({ turnIndex, callIndex, argsKvPatch: input, error: why, errorType: "truncated" });
+  #cut({ turnIndex, callIndex }: CallPlace, why: string, input?: Readonly<Record<string, unknown>>): void {
+    this.#sink.tool({ turnIndex, callIndex, argsKvPatch: input, error: why, errorType: "truncated" });
   }
 
-  function serverCallStarted(block: WireBlock): void {
+  #serverCallStarted(block: WireBlock): void {
     const { id, name, type } = block;
-    sink.providerTool({ id: id ?? null, name: name ?? "", type, status: "started", executedBy: "provider" });
-    if (id) serverCalls.set(id, block);
+    this.#sink.providerTool({ id: id ?? null, name: name ?? "", type, status: "started", executedBy: "provider" });
+    if (id) (this.#serverCalls ??= new Map()).set(id, block);
   }
 
   /** The provider now knows the input, and runs the tool. */
-  function serverCallSaid(block: WireBlock): void {
+  #serverCallSaid(block: WireBlock): void {
     const { id, name, type, input } = block;
-    sink.providerTool({ id: id ?? null, name: name ?? "", type, status: "started", executedBy: "provider", input });
-    if (id) serverCalls.set(id, block);
+    this.#sink.providerTool({
+      id: id ?? null,
+      name: name ?? "",
+      type,
+      status: "started",
+      executedBy: "provider",
+      input,
+    });
+    if (id) (this.#serverCalls ??= new Map()).set(id, block);
   }
 
-  function serverCallEnded(result: WireBlock, id: string): void {
+  #serverCallEnded(result: WireBlock, id: string): void {
     const { content } = result;
     const failed = result.is_error === true || (isRecord(content) && String(content["type"]).endsWith("_error"));
     // The call may be one of an earlier turn, whose program waited for our results.
-    const call = serverCalls.get(id);
-    sink.providerTool({
+    const call = this.#serverCalls?.get(id);
+    this.#sink.providerTool({
       id,
       name: call?.name ?? result.type.slice(0, -"_tool_result".length),
       type: call?.type ?? result.type,
@@ -309,55 +331,58 @@ export function createParser(sink: ParserSink): Parser<ParserInput> {
     });
   }
 
-  function messageDelta({ delta, usage: more }: WireEvent): void {
-    finish(delta?.stop_reason, delta?.stop_details);
+  #messageDelta({ delta, usage: more }: WireEvent): void {
+    this.#finish(delta?.stop_reason, delta?.stop_details);
     if (!more) return;
-    addUsage(more);
-    tellUsage();
+    this.#addUsage(more);
+    this.#tellUsage();
   }
 
-  function messageStop(): void {
-    tellUsage();
-    ended = true;
-    sink.terminal();
+  #messageStop(): void {
+    this.#tellUsage();
+    this.#ended = true;
+    this.#sink.terminal();
   }
 
-  function finish(reason: string | null | undefined, details: WireStopDetails | null | undefined): void {
+  #finish(reason: string | null | undefined, details: WireStopDetails | null | undefined): void {
     if (!reason) return;
-    (message ?? beginMessage()).stopReason = reason;
-    if (!CUT_REASONS.has(reason)) endOpenBlocks();
-    sink.finish(FINISH_REASONS.get(reason) ?? "unknown", reason, details?.explanation ?? undefined);
+    (this.#message ?? this.#beginMessage()).stopReason = reason;
+    if (!CUT_REASONS.has(reason)) this.#endOpenBlocks();
+    this.#sink.finish(FINISH_REASONS.get(reason) ?? "unknown", reason, details?.explanation ?? undefined);
   }
 
   /** Counts are cumulative; a `null` in a later frame means that nothing was said of it. */
-  function addUsage(more: WireUsage | null | undefined): void {
+  #addUsage(more: WireUsage | null | undefined): void {
     if (!more) return;
-    const sum: Record<string, unknown> = { ...usage };
+    const sum: Record<string, unknown> = { ...this.#usage };
     for (const [name, value] of Object.entries(more)) if (!isNothing(value) && name !== "__proto__") sum[name] = value;
-    usage = sum as WireUsage;
-    usageTold = false;
+    this.#usage = sum as WireUsage;
+    this.#usageTold = false;
   }
 
-  function tellUsage(): void {
-    if (usage === undefined || usageTold) return;
-    usageTold = true;
-    sink.usage(neutralUsage(usage));
+  #tellUsage(): void {
+    const usage = this.#usage;
+    if (usage === undefined || this.#usageTold) return;
+    this.#usageTold = true;
+    this.#sink.usage(neutralUsage(usage));
   }
 
-  function fail(event: WireEvent): void {
+  #fail(event: WireEvent): void {
     const error: WireError = typeof event.error === "string" ? { message: event.error } : (event.error ?? {});
     const said = error.message ?? "the provider reported an error without a message";
-    tellUsage();
-    sink.fail(new ToolError("provider_error", error.type ? `${error.type}: ${said}` : said, { cause: event }));
+    this.#tellUsage();
+    this.#sink.fail(new ToolError("provider_error", error.type ? `${error.type}: ${said}` : said, { cause: event }));
   }
 
-  return { push, deltaOf, end: tellUsage, thrown, native };
-}
+  end(): void {
+    this.#tellUsage();
+  }
 
-/** The client throws an `APIError` with the whole event as its `error`. */
-function thrown(error: unknown): ParserInput | undefined {
-  const event = isRecord(error) || error instanceof Error ? (error as { error?: unknown }).error : undefined;
-  return isRecord(event) && event["type"] === "error" ? (event as ParserInput) : undefined;
+  /** The client throws an `APIError` with the whole event as its `error`. */
+  thrown(error: unknown): ParserInput | undefined {
+    const event = isRecord(error) || error instanceof Error ? (error as { error?: unknown }).error : undefined;
+    return isRecord(event) && event["type"] === "error" ? (event as ParserInput) : undefined;
+  }
 }
 
 /** https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons */

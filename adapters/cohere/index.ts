@@ -1,5 +1,12 @@
 import type { Cohere } from "cohere-ai";
-import { defineAdapter, type EventSource, type ToolChoice, type ToolsOptions } from "../../src/adapter.ts";
+import {
+  defineAdapter,
+  type EventSource,
+  type Parser,
+  type ParserSink,
+  type ToolChoice,
+  type ToolsOptions,
+} from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import type { Model, ModelOptions } from "../../src/model.ts";
 import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read/index.ts";
@@ -16,7 +23,7 @@ import {
   type CohereModelClient,
   type CohereModelParams,
 } from "./model.ts";
-import { createParser } from "./parser.ts";
+import { CohereParser } from "./parser.ts";
 import { plain, strict, toolName } from "./schema.ts";
 import type { WireEvent } from "./wire.ts";
 
@@ -72,7 +79,7 @@ export const cohere = defineAdapter({
       ...toolChoice(choice),
     };
   },
-  parser: createParser,
+  parser: (sink: ParserSink): Parser<WireEvent> => new CohereParser(sink),
   read: (source: EventSource<WireEvent>, options?: ReadOptions): TurnStream => readTurn(cohere, source, options),
   parse: (response: WireEvent, options?: ReadOptions): StreamEvent[] => parseResponse(cohere, response, options),
   assistantMessage,

@@ -1,6 +1,6 @@
 import type { Content, FunctionCallingConfigMode, ToolConfig } from "@google/genai";
 import type { Content as LegacyContent, ToolConfig as LegacyToolConfig } from "@google/generative-ai";
-import { defineAdapter, type EventSource, type ToolChoice } from "../../src/adapter.ts";
+import { defineAdapter, type EventSource, type Parser, type ParserSink, type ToolChoice } from "../../src/adapter.ts";
 import type { Model } from "../../src/model.ts";
 import { parseResponse, readTurn, type ReadOptions } from "../../src/read/index.ts";
 import type { ToolSource } from "../../src/tool/tool-set.ts";
@@ -18,7 +18,7 @@ import {
   type LegacyModelClient,
   type LegacyModelParams,
 } from "./model.ts";
-import { createParser } from "./parser.ts";
+import { GoogleParser } from "./parser.ts";
 import { lowerGoogleTools, toolName, type GoogleToolsOptions } from "./schema.ts";
 import type { GoogleEvent, GoogleResponse, GoogleSchemaTool, GoogleTool } from "./wire.ts";
 
@@ -79,6 +79,10 @@ export const google = defineAdapter({
   conversation,
   model,
 });
+
+function createParser(sink: ParserSink): Parser<GoogleEvent> {
+  return new GoogleParser(sink);
+}
 
 /**
  * A model for a loop: the user's own client, and the parameters of its requests. Of `@google/generative-ai`, whose model

@@ -54,175 +54,184 @@ interface OpenCall {
  * There is no terminal event. The last finish reason is the sign of a clean end, but chunks may follow it (an empty
  * text; the steps of tools that the server runs each end with one), so the end is what {@link Parser.end} says.
  */
-export function createParser(sink: ParserSink): Parser<GoogleEvent> {
-  const native: GoogleNative = { parts: [], calls: [] };
-  /** Calls that may still get a result of the server's, by id and, in their order, by name. */
-  const byId = new Map<string, NativeCall>();
-  const byName = new Map<string, NativeCall[]>();
-  let open: OpenCall | undefined;
-  let started = false;
-  let finishReason: FinishReason | undefined;
-  let blocked = false;
-  let sawDone = false;
+export class GoogleParser implements Parser<GoogleEvent> {
+  readonly native: GoogleNative = { parts: [], calls: [] };
+  readonly #sink: ParserSink;
+  /** Made when the server sends a result: few ever do. */
+  #lookup: CallLookup | undefined;
+  #open: OpenCall | undefined;
+  #started = false;
+  #finishReason: FinishReason | undefined;
+  #blocked = false;
+  #sawDone = false;
   /** The counts are running totals, so only the last ones are passed on. */
-  let usage: WireUsage | undefined;
+  #usage: WireUsage | undefined;
   /** Code that the server has been given to run, until its result comes. */
-  let code: ProviderToolCall | undefined;
-  const serverTools = new Map<string, ProviderToolCall>();
+  #code: ProviderToolCall | undefined;
+  #serverTools: Map<string, ProviderToolCall> | undefined;
 
-  function push(event: GoogleEvent): void {
-    if (event === "[DONE]") sawDone = true;
-    else if (Array.isArray(event)) event.forEach(push);
+  constructor(sink: ParserSink) {
+    this.#sink = sink;
+  }
+
+  push(event: GoogleEvent): void {
+    if (event === "[DONE]") this.#sawDone = true;
+    else if (Array.isArray(event)) for (const one of event) this.push(one);
     else if (typeof event === "object" && event !== null) {
-      if ("error" in event && event.error) fail(event.error);
-      else response(event as GoogleResponse);
+      if ("error" in event && event.error) this.#fail(event.error);
+      else this.#response(event as GoogleResponse);
     }
   }
 
-  function response({ candidates, promptFeedback, usageMetadata, modelVersion, responseId }: GoogleResponse): void {
-    if (!started) {
-      started = true;
-      sink.start(responseId, modelVersion);
+  #response({ candidates, promptFeedback, usageMetadata, modelVersion, responseId }: GoogleResponse): void {
+    if (!this.#started) {
+      this.#started = true;
+      this.#sink.start(responseId, modelVersion);
     }
-    if (usageMetadata) usage = usageMetadata;
+    if (usageMetadata) this.#usage = usageMetadata;
     const first = Array.isArray(candidates) ? candidates.find(isFirst) : undefined;
-    if (first !== undefined) candidate(first);
+    if (first !== undefined) this.#candidate(first);
     else if (promptFeedback?.blockReason) {
-      blocked = true;
-      sink.finish("content-filter", `blocked:${promptFeedback.blockReason}`, promptFeedback.blockReasonMessage);
+      this.#blocked = true;
+      this.#sink.finish("content-filter", `blocked:${promptFeedback.blockReason}`, promptFeedback.blockReasonMessage);
     }
   }
 
-  function candidate({ content, finishReason: word, finishMessage }: WireCandidate): void {
+  #candidate({ content, finishReason: word, finishMessage }: WireCandidate): void {
     // Parts first: the chunk with the finish reason may hold the last, or the only, call.
     const parts = content?.parts;
-    if (Array.isArray(parts)) for (const item of parts) if (typeof item === "object" && item !== null) part(item);
+    if (Array.isArray(parts)) for (const item of parts) if (typeof item === "object" && item !== null) this.#part(item);
     if (typeof word === "string" && word !== "" && word !== "FINISH_REASON_UNSPECIFIED") {
-      finishReason = FINISH_REASONS.get(word) ?? "unknown";
-      sink.finish(finishReason, word, finishMessageOf(word, finishMessage));
+      this.#finishReason = FINISH_REASONS.get(word) ?? "unknown";
+      this.#sink.finish(this.#finishReason, word, finishMessageOf(word, finishMessage));
     }
   }
 
-  function part(item: WirePart): void {
-    if (isObject(item.functionCall)) functionCall(item, item.functionCall);
-    else if (typeof item.text === "string") text(item, item.text);
+  #part(item: WirePart): void {
+    if (isObject(item.functionCall)) this.#functionCall(item, item.functionCall);
+    else if (typeof item.text === "string") this.#text(item, item.text);
     else {
-      native.parts.push(item);
-      if (isObject(item.functionResponse)) functionResponse(item.functionResponse);
-      else if (isObject(item.executableCode)) executableCode(item.executableCode);
-      else if (isObject(item.codeExecutionResult)) codeExecutionResult(item.codeExecutionResult);
-      else if (isObject(item.toolCall)) toolCall(item.toolCall);
-      else if (isObject(item.toolResponse)) toolResponse(item.toolResponse);
+      this.native.parts.push(item);
+      if (isObject(item.functionResponse)) this.#functionResponse(item.functionResponse);
+      else if (isObject(item.executableCode)) this.#executableCode(item.executableCode);
+      else if (isObject(item.codeExecutionResult)) this.#codeExecutionResult(item.codeExecutionResult);
+      else if (isObject(item.toolCall)) this.#toolCall(item.toolCall);
+      else if (isObject(item.toolResponse)) this.#toolResponse(item.toolResponse);
     }
   }
 
-  function text(item: WirePart, delta: string): void {
+  #text(item: WirePart, delta: string): void {
     if (delta !== "") {
-      if (item.thought) sink.reasoning(delta);
-      else sink.text(delta);
+      if (item.thought) this.#sink.reasoning(delta);
+      else this.#sink.text(delta);
     }
     if (!isPlainText(item)) {
-      native.parts.push(item);
+      this.native.parts.push(item);
     } else if (delta !== "") {
-      const last = native.parts.at(-1);
+      const last = this.native.parts.at(-1);
       // Only parts without a signature are joined: a signature belongs to the part on which it came.
       if (last !== undefined && isPlainText(last) && Boolean(last.thought) === Boolean(item.thought)) {
         (last as { text: string }).text += delta;
       } else {
-        native.parts.push(item.thought ? { text: delta, thought: true } : { text: delta });
+        this.native.parts.push(item.thought ? { text: delta, thought: true } : { text: delta });
       }
     }
   }
 
-  function functionCall(item: WirePart, wire: WireFunctionCall): void {
+  #functionCall(item: WirePart, wire: WireFunctionCall): void {
     const { willContinue = false, partialArgs } = wire;
     const pieces = Array.isArray(partialArgs) ? partialArgs : undefined;
+    const open = this.#open;
     if (open !== undefined && continues(wire, open)) {
-      if (item.thoughtSignature !== undefined) signLate(open, item.thoughtSignature);
-      more(open, wire, pieces);
-      if (!willContinue) close("end");
+      if (item.thoughtSignature !== undefined) this.#signLate(open, item.thoughtSignature);
+      this.#more(open, wire, pieces);
+      if (!willContinue) this.#close("end");
       return;
     }
     // `functionCall: {}` ends a call; with none open it says nothing.
     if (!wire.name && !wire.id && isMissing(wire.args) && pieces === undefined) return;
     // The model has gone on to the next call, so the one before has ended, though its end marker is missing.
-    close("next");
+    this.#close("next");
 
     const id = textOf(wire.id);
     const name = textOf(wire.name);
     const isWhole = !willContinue && pieces === undefined;
     const kept = isWhole ? item : { ...item, functionCall: { ...(id && { id }), ...(name && { name }) } };
-    const { callIndex, position } = remember(kept, id, name);
+    const { callIndex, position } = this.#remember(kept);
     const signature = item.thoughtSignature === undefined ? undefined : { thoughtSignature: item.thoughtSignature };
     if (isWhole) {
       const args = isMissing(wire.args) ? {} : argsOf(wire);
       // What is no object is kept as it came: without its arguments the call would be another one.
       const argsText = args === undefined ? argsTextOf(wire) : undefined;
-      sink.tool(toolChunk(0, callIndex, id, name, argsText, true, signature, args));
+      this.#sink.tool(toolChunk(0, callIndex, id, name, argsText, true, signature, args));
       return;
     }
-    sink.tool(toolChunk(0, callIndex, id, name, undefined, false, signature));
-    open = { index: callIndex, position, id, name, empty: true, openPath: undefined, openSteps: [], failed: false };
-    more(open, wire, pieces);
-    if (!willContinue) close("end");
+    this.#sink.tool(toolChunk(0, callIndex, id, name, undefined, false, signature));
+    const call: OpenCall = {
+      index: callIndex,
+      position,
+      id,
+      name,
+      empty: true,
+      openPath: undefined,
+      openSteps: [],
+      failed: false,
+    };
+    this.#open = call;
+    this.#more(call, wire, pieces);
+    if (!willContinue) this.#close("end");
   }
 
-  function remember(item: WirePart, id: string | undefined, name: string | undefined): NativeCall {
-    const call = { callIndex: native.calls.length, position: native.parts.length, executed: false };
-    native.calls.push(call);
-    native.parts.push(item);
-    if (id !== undefined && !byId.has(id)) byId.set(id, call);
-    if (name !== undefined) {
-      const others = byName.get(name);
-      if (others === undefined) byName.set(name, [call]);
-      else others.push(call);
-    }
+  #remember(item: WirePart): NativeCall {
+    const call = { callIndex: this.native.calls.length, position: this.native.parts.length, executed: false };
+    this.native.calls.push(call);
+    this.native.parts.push(item);
     return call;
   }
 
   /** A signature that came with a later part of the call: the call goes back as one part, with it. */
-  function signLate({ index, position }: OpenCall, thoughtSignature: string): void {
-    if (native.parts[position]?.thoughtSignature !== undefined) return;
-    native.parts[position] = { ...native.parts[position], thoughtSignature };
-    sink.tool(toolChunk(0, index, undefined, undefined, undefined, false, { thoughtSignature }));
+  #signLate({ index, position }: OpenCall, thoughtSignature: string): void {
+    if (this.native.parts[position]?.thoughtSignature !== undefined) return;
+    this.native.parts[position] = { ...this.native.parts[position], thoughtSignature };
+    this.#sink.tool(toolChunk(0, index, undefined, undefined, undefined, false, { thoughtSignature }));
   }
 
   /** More of the arguments of the open call. */
-  function more(call: OpenCall, wire: WireFunctionCall, pieces: readonly WirePartialArg[] | undefined): void {
+  #more(call: OpenCall, wire: WireFunctionCall, pieces: readonly WirePartialArg[] | undefined): void {
     if (call.failed) return;
     const args = argsOf(wire);
     if (args !== undefined) {
       call.empty = false;
-      sink.tool(toolChunk(0, call.index, undefined, undefined, undefined, false, undefined, args));
+      this.#sink.tool(toolChunk(0, call.index, undefined, undefined, undefined, false, undefined, args));
     } else if (!isMissing(wire.args)) {
-      return failCall(call, "its arguments are no object", "rejected");
+      return this.#failCall(call, "its arguments are no object", "rejected");
     }
     if (pieces === undefined || pieces.length === 0) return;
     call.empty = false;
     const patches: PathPatch[] = [];
     for (const piece of pieces) {
       const problem = isObject(piece) ? patch(call, piece, patches) : "a piece of its arguments can not be read";
-      if (problem !== undefined) return failCall(call, problem, "rejected");
+      if (problem !== undefined) return this.#failCall(call, problem, "rejected");
     }
-    sink.tool(toolChunk(0, call.index, undefined, undefined, undefined, false, undefined, undefined, patches));
+    this.#sink.tool(toolChunk(0, call.index, undefined, undefined, undefined, false, undefined, undefined, patches));
   }
 
   /** The end of the open call, if there is one: said by the wire, or by what comes after it. */
-  function close(how: "end" | "next" | "finish" | "cut"): void {
-    const call = open;
-    open = undefined;
+  #close(how: "end" | "next" | "finish" | "cut"): void {
+    const call = this.#open;
+    this.#open = undefined;
     if (call === undefined || call.failed) return;
     const cut = cutOf(call, how);
-    if (cut !== undefined) failCall(call, cut, "truncated");
+    if (cut !== undefined) this.#failCall(call, cut, "truncated");
     else
-      sink.tool(
+      this.#sink.tool(
         toolChunk(0, call.index, undefined, undefined, undefined, true, undefined, call.empty ? {} : undefined),
       );
   }
 
-  function failCall(call: OpenCall, error: string, errorType: "truncated" | "rejected"): void {
+  #failCall(call: OpenCall, error: string, errorType: "truncated" | "rejected"): void {
     call.failed = true;
-    sink.tool(
+    this.#sink.tool(
       toolChunk(
         0,
         call.index,
@@ -240,12 +249,12 @@ export function createParser(sink: ParserSink): Parser<GoogleEvent> {
   }
 
   /** A result in the answer itself: the server has run this call (an MCP server of the request). */
-  function functionResponse({ id, name, response: output }: NonNullable<WirePart["functionResponse"]>): void {
-    const call = (id ? byId.get(id) : undefined) ?? waiting(name);
+  #functionResponse({ id, name, response: output }: NonNullable<WirePart["functionResponse"]>): void {
+    const call = (this.#lookup ??= new CallLookup(this.native)).find(id, name);
     if (call === undefined || call.executed) return;
     call.executed = true;
-    if (open?.index === call.callIndex) close("end");
-    sink.tool(
+    if (this.#open?.index === call.callIndex) this.#close("end");
+    this.#sink.tool(
       toolChunk(0, call.callIndex, undefined, undefined, undefined, false, {
         providerExecuted: true,
         type: "functionCall",
@@ -254,15 +263,8 @@ export function createParser(sink: ParserSink): Parser<GoogleEvent> {
     );
   }
 
-  /** The first call of this name that has no result yet. */
-  function waiting(name: string | undefined): NativeCall | undefined {
-    const others = byName.get(name ?? "");
-    while (others?.[0]?.executed) others.shift();
-    return others?.[0];
-  }
-
-  function executableCode({ id, language, code: source }: NonNullable<WirePart["executableCode"]>): void {
-    code = {
+  #executableCode({ id, language, code: source }: NonNullable<WirePart["executableCode"]>): void {
+    this.#code = {
       id: id || null,
       name: "code_execution",
       type: "executableCode",
@@ -270,24 +272,24 @@ export function createParser(sink: ParserSink): Parser<GoogleEvent> {
       executedBy: "provider",
       input: { language, code: source },
     };
-    sink.providerTool(code);
+    this.#sink.providerTool(this.#code);
   }
 
-  function codeExecutionResult({ id, outcome, output }: NonNullable<WirePart["codeExecutionResult"]>): void {
+  #codeExecutionResult({ id, outcome, output }: NonNullable<WirePart["codeExecutionResult"]>): void {
     const status = outcome === undefined || /^outcome_ok$/i.test(outcome) ? "completed" : "failed";
-    sink.providerTool({
-      id: code?.id ?? (id || null),
+    this.#sink.providerTool({
+      id: this.#code?.id ?? (id || null),
       name: "code_execution",
       type: "executableCode",
       status,
       executedBy: "provider",
-      input: code?.input,
+      input: this.#code?.input,
       output,
     });
-    code = undefined;
+    this.#code = undefined;
   }
 
-  function toolCall({ id, toolType, args }: NonNullable<WirePart["toolCall"]>): void {
+  #toolCall({ id, toolType, args }: NonNullable<WirePart["toolCall"]>): void {
     const call: ProviderToolCall = {
       id: id || null,
       name: toolType ?? "",
@@ -296,13 +298,13 @@ export function createParser(sink: ParserSink): Parser<GoogleEvent> {
       executedBy: "provider",
       input: args,
     };
-    serverTools.set(id || call.name, call);
-    sink.providerTool(call);
+    (this.#serverTools ??= new Map()).set(id || call.name, call);
+    this.#sink.providerTool(call);
   }
 
-  function toolResponse({ id, toolType, response: output }: NonNullable<WirePart["toolResponse"]>): void {
-    const call = serverTools.get(id || (toolType ?? ""));
-    sink.providerTool({
+  #toolResponse({ id, toolType, response: output }: NonNullable<WirePart["toolResponse"]>): void {
+    const call = this.#serverTools?.get(id || (toolType ?? ""));
+    this.#sink.providerTool({
       id: id || null,
       name: call?.name ?? toolType ?? "",
       type: "toolCall",
@@ -313,10 +315,10 @@ export function createParser(sink: ParserSink): Parser<GoogleEvent> {
     });
   }
 
-  function fail(error: GoogleErrorBody["error"] | string): void {
+  #fail(error: GoogleErrorBody["error"] | string): void {
     const { code: status, message, status: word } = typeof error === "string" ? { message: error } : error;
     const label = [status, word].filter((piece) => piece !== undefined).join(" ");
-    sink.fail(
+    this.#sink.fail(
       new ToolError(
         "provider_error",
         `${message ?? "The provider reported an error"}${label === "" ? "" : ` (${label})`}`,
@@ -324,24 +326,61 @@ export function createParser(sink: ParserSink): Parser<GoogleEvent> {
     );
   }
 
-  function end(): void {
+  end(): void {
     // A call without its end marker is finished if the answer is: with any other finish, or none, it was cut.
-    close(finishReason === "stop" ? "finish" : "cut");
-    if (usage !== undefined) reportUsage(usage, sink);
-    if (finishReason !== undefined || blocked || sawDone) sink.terminal();
+    this.#close(this.#finishReason === "stop" ? "finish" : "cut");
+    if (this.#usage !== undefined) reportUsage(this.#usage, this.#sink);
+    if (this.#finishReason !== undefined || this.#blocked || this.#sawDone) this.#sink.terminal();
   }
 
-  return { push, end, thrown, native };
+  /** `@google/genai` throws an `ApiError` whose message holds the JSON of the chunk. */
+  thrown(error: unknown): GoogleEvent | undefined {
+    const json = error instanceof Error ? /\{.*\}/s.exec(error.message)?.[0] : undefined;
+    if (json === undefined) return undefined;
+    try {
+      return parseJson(json) as GoogleEvent;
+    } catch {
+      return undefined;
+    }
+  }
 }
 
-/** `@google/genai` throws an `ApiError` whose message holds the JSON of the chunk. */
-function thrown(error: unknown): GoogleEvent | undefined {
-  const json = error instanceof Error ? /\{.*\}/s.exec(error.message)?.[0] : undefined;
-  if (json === undefined) return undefined;
-  try {
-    return parseJson(json) as GoogleEvent;
-  } catch {
-    return undefined;
+/** Finds the call to which a result of the server's belongs. Each call is read once, however many results there are. */
+class CallLookup {
+  readonly #native: GoogleNative;
+  /** Calls that may still get a result, by id and, in their order, by name. */
+  readonly #byId = new Map<string, NativeCall>();
+  readonly #byName = new Map<string, NativeCall[]>();
+  /** How many calls are in the maps. */
+  #size = 0;
+
+  constructor(native: GoogleNative) {
+    this.#native = native;
+  }
+
+  find(id: string | undefined, name: string | undefined): NativeCall | undefined {
+    const { calls } = this.#native;
+    while (this.#size < calls.length) this.#add(calls[this.#size++]!);
+    return (id ? this.#byId.get(id) : undefined) ?? this.#waiting(name);
+  }
+
+  #add(call: NativeCall): void {
+    const wire = this.#native.parts[call.position]?.functionCall;
+    const id = textOf(wire?.id);
+    const name = textOf(wire?.name);
+    if (id !== undefined && !this.#byId.has(id)) this.#byId.set(id, call);
+    if (name !== undefined) {
+      const others = this.#byName.get(name);
+      if (others === undefined) this.#byName.set(name, [call]);
+      else others.push(call);
+    }
+  }
+
+  /** The first call of this name that has no result yet. */
+  #waiting(name: string | undefined): NativeCall | undefined {
+    const others = this.#byName.get(name ?? "");
+    while (others?.[0]?.executed) others.shift();
+    return others?.[0];
   }
 }
 

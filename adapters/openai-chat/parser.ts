@@ -40,6 +40,8 @@ export class ChatParser implements Parser<WireEvent | string> {
   /** After "[DONE]" and after a whole response: what a server still sends is none of this turn. */
   #over = false;
   #sawToolCalls = false;
+  #textDelta: Delta | undefined;
+  #argumentsDelta: Delta | undefined;
 
   constructor(sink: ParserSink, { choice = 0 }: ChatParserOptions = {}) {
     this.#sink = sink;
@@ -59,28 +61,32 @@ export class ChatParser implements Parser<WireEvent | string> {
   deltaOf(event: WireEvent | string): Delta | undefined {
     const delta = onlyDelta(event, this.#choice);
     if (delta === undefined || !this.#started) return undefined;
-    if (isOnlyText(delta)) return this.#textDelta;
-    return isOnlyArguments(delta) ? this.#argumentsDelta : undefined;
+    if (isOnlyText(delta)) return this.#deltaOfText();
+    return isOnlyArguments(delta) ? this.#deltaOfArguments() : undefined;
   }
 
-  readonly #textDelta: Delta = {
-    text: ["choices", 0, "delta", "content"],
-    ...UNREAD,
-    push: (piece) => {
-      if (!this.#over && piece !== "") this.#content(piece, false);
-      return true;
-    },
-  };
+  #deltaOfText(): Delta {
+    return (this.#textDelta ??= {
+      text: ["choices", 0, "delta", "content"],
+      ...UNREAD,
+      push: (piece) => {
+        if (!this.#over && piece !== "") this.#content(piece, false);
+        return true;
+      },
+    });
+  }
 
-  readonly #argumentsDelta: Delta = {
-    text: ["choices", 0, "delta", "tool_calls", 0, "function", "arguments"],
-    index: ["choices", 0, "delta", "tool_calls", 0, "index"],
-    ...UNREAD,
-    push: (piece, index) => {
-      if (!this.#over && piece !== "") this.#call(index, undefined, undefined, piece, undefined, false);
-      return true;
-    },
-  };
+  #deltaOfArguments(): Delta {
+    return (this.#argumentsDelta ??= {
+      text: ["choices", 0, "delta", "tool_calls", 0, "function", "arguments"],
+      index: ["choices", 0, "delta", "tool_calls", 0, "index"],
+      ...UNREAD,
+      push: (piece, index) => {
+        if (!this.#over && piece !== "") this.#call(index, undefined, undefined, piece, undefined, false);
+        return true;
+      },
+    });
+  }
 
   end(): void {
     this.#over = true;

@@ -1,5 +1,5 @@
 import type { ResponseInputItem } from "openai/resources/responses/responses";
-import { defineAdapter, type EventSource } from "../../src/adapter.ts";
+import { defineAdapter, type EventSource, type Parser, type ParserSink } from "../../src/adapter.ts";
 import type { Model, ModelOptions } from "../../src/model.ts";
 import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read/index.ts";
 import type { StreamEvent } from "../../src/stream/events.ts";
@@ -12,7 +12,7 @@ import {
   type ResponsesClient,
   type ResponsesModelParams,
 } from "./model.ts";
-import { createParser } from "./parser.ts";
+import { ResponsesParser } from "./parser.ts";
 import { toolChoice, toolName, tools } from "./schema.ts";
 import type { StreamedEvent, WholeResponse, WireEvent, WireResponse } from "./wire.ts";
 
@@ -21,7 +21,11 @@ export { resultContent, type ResultParts } from "./messages.ts";
 export type { ToolChoiceFields, ToolChoiceOptions } from "./schema.ts";
 export type { NativeItem, NativeTurn } from "./wire.ts";
 
-const reading = { name: "openai-responses", toolName, parser: createParser } as const;
+const reading = {
+  name: "openai-responses",
+  toolName,
+  parser: (sink: ParserSink): Parser<unknown> => new ResponsesParser(sink),
+} as const;
 
 /**
  * OpenAI's Responses API, and the servers that speak it: Azure, LM Studio, DeepSeek, GitHub Copilot, OpenRouter.

@@ -19,7 +19,7 @@ interface Item {
   /** Characters of the arguments that went to the sink. */
   sent: number;
   /** Which parts of a message or of reasoning came as deltas, by `content_index`; a summary's by `-2 - summary_index`. */
-  readonly streamed: Set<number>;
+  streamed: Set<number> | undefined;
 }
 
 /** The content index of a delta that has none. */
@@ -31,202 +31,241 @@ const NO_INDEX = -1;
  * An event finds its item by `output_index`: the item's id changes from event to event on some servers
  * (https://github.com/vercel/ai/pull/18548) and is asked only where there is no index.
  */
-export function createParser(sink: ParserSink): Parser<unknown> {
-  const items: Item[] = [];
-  const byIndex = new Map<number, Item>();
-  const byId = new Map<string, Item>();
-  let nextIndex = 0;
-  let started = false;
-  let ended = false;
-  let calls = 0;
-  let refused = false;
-  let reasoned = false;
+export class ResponsesParser implements Parser<unknown> {
+  readonly #sink: ParserSink;
+  readonly #items: Item[] = [];
+  readonly #byIndex = new Map<number, Item>();
+  readonly #byId = new Map<string, Item>();
+  #nextIndex = 0;
+  #started = false;
+  #ended = false;
+  #calls = 0;
+  #refused = false;
+  #reasoned = false;
+  #inputDelta: Delta | undefined;
+  #textDelta: Delta | undefined;
+  /** The `content_index` that the last delta of text is for. */
+  #textPart: number | null | undefined;
 
-  return new ResponsesParser(push, deltaOf, native);
+  constructor(sink: ParserSink) {
+    this.#sink = sink;
+  }
 
-  function push(event: unknown): void {
-    if (ended || typeof event !== "object" || event === null) return;
+  push(event: unknown): void {
+    if (this.#ended || typeof event !== "object" || event === null) return;
     const { type } = event as WireEvent;
-    if (typeof type === "string") onEvent(type, event);
+    if (typeof type === "string") this.#onEvent(type, event);
     // A response that was not streamed.
-    else if ((event as WireResponse).object === "response") onEnd(event, "response.done");
+    else if ((event as WireResponse).object === "response") this.#onEnd(event, "response.done");
     // The body of an error answer, or a line of a server that has no event for it.
-    else if ((event as WireEvent).error) fail((event as WireEvent).error, null);
+    else if ((event as WireEvent).error) this.#fail((event as WireEvent).error, null);
   }
 
   /** The pieces of arguments and of text, which are most of a stream; an item that is not known takes the event itself. */
-  function deltaOf(event: unknown): Delta | undefined {
+  deltaOf(event: unknown): Delta | undefined {
     const { type, content_index: contentIndex } = event as WireEvent;
     switch (type) {
       case "response.function_call_arguments.delta":
       case "response.custom_tool_call_input.delta":
-        return {
-          ...PLACES,
-          push(piece, index) {
-            const item = byIndex.get(index);
-            if (item === undefined) return ended;
-            if (!ended) onInput(item, piece);
-            return true;
-          },
-        };
+        return this.#deltaOfInput();
       case "response.output_text.delta":
-        return {
-          ...PLACES,
-          push(piece, index) {
-            const item = byIndex.get(index);
-            if (item === undefined) return ended;
-            if (!ended) onText(item, contentIndex, piece);
-            return true;
-          },
-        };
+        return this.#deltaOfText(contentIndex);
       default:
         return undefined;
     }
   }
 
-  function native(): NativeTurn {
+  #deltaOfInput(): Delta {
+    return (this.#inputDelta ??= {
+      ...PLACES,
+      push: (piece, index) => {
+        const item = this.#byIndex.get(index);
+        if (item === undefined) return this.#ended;
+        if (!this.#ended) this.#onInput(item, piece);
+        return true;
+      },
+    });
+  }
+
+  #deltaOfText(contentIndex: number | null | undefined): Delta {
+    // One that was made for another part may still be in use.
+    if (contentIndex !== this.#textPart) this.#textDelta = undefined;
+    this.#textPart = contentIndex;
+    return (this.#textDelta ??= {
+      ...PLACES,
+      push: (piece, index) => {
+        const item = this.#byIndex.get(index);
+        if (item === undefined) return this.#ended;
+        if (!this.#ended) this.#onText(item, contentIndex, piece);
+        return true;
+      },
+    });
+  }
+
+  /** A stream that ends before its terminal event was cut: nothing is known that is not said yet. */
+  end(): void {}
+
+  /** The client throws an `APIError` with the event, or the error in it, as its `error`. */
+  thrown(error: unknown): unknown {
+    const said = isRecord(error) ? error["error"] : undefined;
+    return isRecord(said) ? { type: "error", error: said } : undefined;
+  }
+
+  get native(): NativeTurn {
     return {
-      items: items
+      items: this.#items
         .filter((item) => item.done || isCall(item.wire))
         .toSorted(byOutput)
         .map(nativeItem),
     };
   }
 
-  function onEvent(type: string, event: WireEvent): void {
+  #onEvent(type: string, event: WireEvent): void {
     // The pieces first: they are most of the stream.
     switch (type) {
       case "response.function_call_arguments.delta":
       case "response.custom_tool_call_input.delta":
-        return onInput(find(event) ?? open(event, { type: itemTypeOf(type) }), event.delta);
+        return this.#onInput(this.#find(event) ?? this.#open(event, { type: itemTypeOf(type) }), event.delta);
       case "response.output_text.delta":
-        return onText(find(event) ?? open(event, { type: "message" }), event.content_index, event.delta);
+        return this.#onText(
+          this.#find(event) ?? this.#open(event, { type: "message" }),
+          event.content_index,
+          event.delta,
+        );
       case "response.reasoning_text.delta":
-        return onReasoning(find(event) ?? open(event, { type: "reasoning" }), event.content_index, event.delta);
+        return this.#onReasoning(
+          this.#find(event) ?? this.#open(event, { type: "reasoning" }),
+          event.content_index,
+          event.delta,
+        );
       case "response.reasoning_summary_text.delta":
-        return onReasoning(
-          find(event) ?? open(event, { type: "reasoning" }),
+        return this.#onReasoning(
+          this.#find(event) ?? this.#open(event, { type: "reasoning" }),
           summaryPart(event.summary_index),
           event.delta,
         );
       case "response.refusal.delta":
-        return onRefusal(find(event) ?? open(event, { type: "message" }), event.content_index, event.delta);
+        return this.#onRefusal(
+          this.#find(event) ?? this.#open(event, { type: "message" }),
+          event.content_index,
+          event.delta,
+        );
 
       case "response.output_item.added":
-        return onAdded(event);
+        return this.#onAdded(event);
       case "response.function_call_arguments.done":
-        return onInputDone(type, event, event.arguments);
+        return this.#onInputDone(type, event, event.arguments);
       case "response.custom_tool_call_input.done":
-        return onInputDone(type, event, event.input);
+        return this.#onInputDone(type, event, event.input);
       case "response.output_item.done":
-        return onDone(event);
+        return this.#onDone(event);
 
       case "response.created":
       case "response.queued":
       case "response.in_progress":
-        return begin(event.response);
+        return this.#begin(event.response);
       case "response.completed":
       case "response.incomplete":
       case "response.failed":
       case "response.cancelled":
       // OpenRouter's word for all four.
       case "response.done":
-        return onEnd(isRecord(event.response) ? event.response : {}, type);
+        return this.#onEnd(isRecord(event.response) ? event.response : {}, type);
       case "error":
-        return fail(event.error ?? (event as WireError), "failed");
+        return this.#fail(event.error ?? (event as WireError), "failed");
     }
   }
 
   // -- items
 
-  function onAdded(event: WireEvent): void {
+  #onAdded(event: WireEvent): void {
     const { item } = event;
     if (!isRecord(item)) return;
-    const known = find(event, item);
+    const known = this.#find(event, item);
     // The same item told twice; a server that gives every item the same index opens a new one.
     if (known !== undefined && !known.done && isSame(known.wire, item)) return;
-    open(event, item);
+    this.#open(event, item);
   }
 
-  function open(event: WireEvent, wire: WireItem): Item {
-    const outputIndex = typeof event.output_index === "number" ? event.output_index : nextIndex;
-    nextIndex = Math.max(nextIndex, outputIndex + 1);
+  #open(event: WireEvent, wire: WireItem): Item {
+    const outputIndex = typeof event.output_index === "number" ? event.output_index : this.#nextIndex;
+    this.#nextIndex = Math.max(this.#nextIndex, outputIndex + 1);
     const item: Item = {
-      key: items.length,
+      key: this.#items.length,
       outputIndex,
       wire,
       done: false,
       callId: undefined,
       name: undefined,
       sent: 0,
-      streamed: new Set(),
+      streamed: undefined,
     };
-    items.push(item);
-    byIndex.set(outputIndex, item);
+    this.#items.push(item);
+    this.#byIndex.set(outputIndex, item);
     const id = wire.id ?? event.item_id;
-    if (id) byId.set(id, item);
+    if (id) this.#byId.set(id, item);
     if (isCall(wire)) {
-      calls++;
+      this.#calls++;
       item.callId = textOf(wire.call_id);
       item.name = textOf(wire.name);
-      sink.tool(toolChunk(0, item.key, item.callId, item.name, undefined, false, callMetadata(item)));
+      this.#sink.tool(toolChunk(0, item.key, item.callId, item.name, undefined, false, callMetadata(item)));
     } else if (isHosted(wire)) {
       const call = providerCall(wire, "started");
       // What the client has to run is told when it is complete.
-      if (call.executedBy === "provider") sink.providerTool(call);
+      if (call.executedBy === "provider") this.#sink.providerTool(call);
     }
     return item;
   }
 
-  function onDone(event: WireEvent): void {
+  #onDone(event: WireEvent): void {
     const { item: wire } = event;
     if (!isRecord(wire)) return;
-    let item = find(event, wire);
+    let item = this.#find(event, wire);
     if (item !== undefined && (item.done || item.wire.type !== wire.type)) {
       if (item.done && isSame(item.wire, wire)) return;
       item = undefined;
     }
-    finishItem(item ?? open(event, wire), wire);
+    this.#finishItem(item ?? this.#open(event, wire), wire);
   }
 
-  function finishItem(item: Item, wire: WireItem): void {
+  #finishItem(item: Item, wire: WireItem): void {
     const began = item.wire;
     item.wire = wire;
     item.done = true;
     if (isCall(wire)) {
-      finishCall(item, wire, began);
+      this.#finishCall(item, wire, began);
     } else if (isHosted(wire)) {
       const failed = wire.status === "failed" || wire.status === "incomplete" || Boolean(wire.error);
       const call = providerCall(wire, failed ? "failed" : "completed", began.id);
-      if (call.executedBy === "client") calls++;
-      sink.providerTool(call);
+      if (call.executedBy === "client") this.#calls++;
+      this.#sink.providerTool(call);
     } else {
-      partsOf(wire.summary).forEach((part, index) => rest(item, summaryPart(index), part));
-      partsOf(wire.content).forEach((part, index) => rest(item, index, part));
+      partsOf(wire.summary).forEach((part, index) => this.#rest(item, summaryPart(index), part));
+      partsOf(wire.content).forEach((part, index) => this.#rest(item, index, part));
     }
   }
 
   // -- calls
 
-  function onInput(item: Item, delta: unknown): void {
+  #onInput(item: Item, delta: unknown): void {
     if (typeof delta !== "string") return;
     if (!isCall(item.wire) || item.done) return;
     item.sent += delta.length;
-    sink.tool(toolChunk(0, item.key, undefined, undefined, delta));
+    this.#sink.tool(toolChunk(0, item.key, undefined, undefined, delta));
   }
 
   /** The whole input once more. It is news only where no piece came before (LM Studio). */
-  function onInputDone(type: string, event: WireEvent, whole: unknown): void {
-    const item = find(event) ?? open(event, { type: itemTypeOf(type) });
+  #onInputDone(type: string, event: WireEvent, whole: unknown): void {
+    const item = this.#find(event) ?? this.#open(event, { type: itemTypeOf(type) });
     if (!isCall(item.wire) || item.done) return;
     const name = nameOf(item, event.name);
     const text = item.sent === 0 && typeof whole === "string" && whole !== "" ? whole : undefined;
     if (name === undefined && text === undefined) return;
     item.sent += text?.length ?? 0;
-    sink.tool(toolChunk(0, item.key, undefined, name, text));
+    this.#sink.tool(toolChunk(0, item.key, undefined, name, text));
   }
 
-  function finishCall(item: Item, wire: WireItem, began: WireItem): void {
+  #finishCall(item: Item, wire: WireItem, began: WireItem): void {
     const name = nameOf(item, wire.name);
     const whole = inputOf(wire) || inputOf(began);
     const text = item.sent === 0 && typeof whole === "string" && whole !== "" ? whole : undefined;
@@ -236,63 +275,63 @@ export function createParser(sink: ParserSink): Parser<unknown> {
     const metadata = callId === item.callId ? undefined : { id: callId };
     item.callId = callId;
     if (wire.status === "incomplete") {
-      sink.tool(
+      this.#sink.tool(
         toolChunk(0, item.key, undefined, name, text, false, metadata, record, undefined, undefined, "truncated"),
       );
     } else {
-      sink.tool(toolChunk(0, item.key, undefined, name, text, true, metadata, record));
+      this.#sink.tool(toolChunk(0, item.key, undefined, name, text, true, metadata, record));
     }
   }
 
   // -- text
 
-  function onText(item: Item, index: number | null | undefined, delta: unknown): void {
+  #onText(item: Item, index: number | null | undefined, delta: unknown): void {
     if (typeof delta !== "string") return;
-    item.streamed.add(index ?? NO_INDEX);
-    sink.text(delta);
+    (item.streamed ??= new Set()).add(index ?? NO_INDEX);
+    this.#sink.text(delta);
   }
 
-  function onRefusal(item: Item, index: number | null | undefined, delta: unknown): void {
+  #onRefusal(item: Item, index: number | null | undefined, delta: unknown): void {
     if (typeof delta !== "string") return;
-    item.streamed.add(index ?? NO_INDEX);
-    refused = true;
-    sink.refusal(delta);
+    (item.streamed ??= new Set()).add(index ?? NO_INDEX);
+    this.#refused = true;
+    this.#sink.refusal(delta);
   }
 
-  function onReasoning(item: Item, index: number | null | undefined, delta: unknown): void {
+  #onReasoning(item: Item, index: number | null | undefined, delta: unknown): void {
     if (typeof delta !== "string") return;
     const part = index ?? NO_INDEX;
     // A part is a paragraph of its own, and most begin with a title.
-    const apart = reasoned && !item.streamed.has(part);
-    item.streamed.add(part);
-    reasoned = true;
-    sink.reasoning(apart ? `\n\n${delta}` : delta);
+    const apart = this.#reasoned && !item.streamed?.has(part);
+    (item.streamed ??= new Set()).add(part);
+    this.#reasoned = true;
+    this.#sink.reasoning(apart ? `\n\n${delta}` : delta);
   }
 
   /** A part of a finished item: news only where no delta came before. */
-  function rest(item: Item, index: number, part: WirePart): void {
-    if (item.streamed.has(index) || item.streamed.has(NO_INDEX)) return;
-    if (part.refusal) return onRefusal(item, index, part.refusal);
+  #rest(item: Item, index: number, part: WirePart): void {
+    if (item.streamed?.has(index) || item.streamed?.has(NO_INDEX)) return;
+    if (part.refusal) return this.#onRefusal(item, index, part.refusal);
     if (!part.text) return;
-    if (item.wire.type === "reasoning") onReasoning(item, index, part.text);
-    else onText(item, index, part.text);
+    if (item.wire.type === "reasoning") this.#onReasoning(item, index, part.text);
+    else this.#onText(item, index, part.text);
   }
 
   // -- the response
 
-  function begin(response: WireResponse | null | undefined): void {
-    if (started || !isRecord(response)) return;
-    started = true;
-    sink.start(textOf(response.id), textOf(response.model));
+  #begin(response: WireResponse | null | undefined): void {
+    if (this.#started || !isRecord(response)) return;
+    this.#started = true;
+    this.#sink.start(textOf(response.id), textOf(response.model));
   }
 
-  function onEnd(response: WireResponse, type: string): void {
-    begin(response);
+  #onEnd(response: WireResponse, type: string): void {
+    this.#begin(response);
     const status = statusOf(response, type);
-    finishItems(response, status);
+    this.#finishItems(response, status);
     const { usage } = response;
     if (usage) {
-      sink.usage({
+      this.#sink.usage({
         inputTokens: usage.input_tokens ?? undefined,
         outputTokens: usage.output_tokens ?? undefined,
         totalTokens: usage.total_tokens ?? undefined,
@@ -301,60 +340,63 @@ export function createParser(sink: ParserSink): Parser<unknown> {
     }
     switch (status) {
       case "completed":
-        sink.finish(refused ? "refusal" : calls > 0 ? "tool-use" : "stop", status);
-        return end();
+        this.#sink.finish(this.#refused ? "refusal" : this.#calls > 0 ? "tool-use" : "stop", status);
+        return this.#end();
       case "incomplete": {
         const reason = response.incomplete_details?.reason;
         // Whatever the reason, the answer is shorter than the model meant it.
-        sink.finish(reason === "content_filter" ? "content-filter" : "length", reason ? `${status}:${reason}` : status);
-        return end();
+        this.#sink.finish(
+          reason === "content_filter" ? "content-filter" : "length",
+          reason ? `${status}:${reason}` : status,
+        );
+        return this.#end();
       }
       case "failed":
       case "cancelled":
-        return fail(
+        return this.#fail(
           response.error ?? { message: `The response has ${status === "failed" ? status : "been cancelled"}.` },
           status,
         );
       default:
         // A response of a background request that goes on.
-        return fail({ message: `The response is ${status}: retrieve it again when it has ended.` }, status);
+        return this.#fail({ message: `The response is ${status}: retrieve it again when it has ended.` }, status);
     }
   }
 
   /** What the events have left open and the response as a whole tells. */
-  function finishItems(response: WireResponse, status: string): void {
+  #finishItems(response: WireResponse, status: string): void {
     const output: readonly WireItem[] = Array.isArray(response.output) ? response.output : [];
-    if (items.length === 0) {
-      output.forEach((wire, index) => onDone({ output_index: index, item: wire }));
+    if (this.#items.length === 0) {
+      output.forEach((wire, index) => this.#onDone({ output_index: index, item: wire }));
       return;
     }
-    for (const item of items) {
+    for (const item of this.#items) {
       const wire = output[item.outputIndex];
       if (item.done || !isRecord(wire) || wire.type !== item.wire.type) continue;
-      if (status === "completed" || wire.status === "completed") finishItem(item, wire);
+      if (status === "completed" || wire.status === "completed") this.#finishItem(item, wire);
     }
   }
 
-  function fail(error: WireError | string | null | undefined, providerReason: string | null): void {
+  #fail(error: WireError | string | null | undefined, providerReason: string | null): void {
     const message = describe(error);
-    sink.finish("error", providerReason, message);
-    sink.fail(new ToolError("provider_error", message, { cause: error }));
-    end();
+    this.#sink.finish("error", providerReason, message);
+    this.#sink.fail(new ToolError("provider_error", message, { cause: error }));
+    this.#end();
   }
 
-  function end(): void {
-    ended = true;
-    sink.terminal();
+  #end(): void {
+    this.#ended = true;
+    this.#sink.terminal();
   }
 
   // -- which item
 
-  function find(event: WireEvent, wire?: WireItem): Item | undefined {
-    if (typeof event.output_index === "number") return byIndex.get(event.output_index);
+  #find(event: WireEvent, wire?: WireItem): Item | undefined {
+    if (typeof event.output_index === "number") return this.#byIndex.get(event.output_index);
     const id = wire?.id ?? event.item_id;
-    if (id) return byId.get(id);
+    if (id) return this.#byId.get(id);
     // No index and no id: the item now open, if it is one of that kind.
-    const last = items.at(-1);
+    const last = this.#items.at(-1);
     return last !== undefined && !last.done && (wire === undefined || isSame(last.wire, wire)) ? last : undefined;
   }
 }
@@ -366,31 +408,6 @@ const PLACES = {
   ignored: [["sequence_number"], ["obfuscation"]],
   steady: [["item_id"]],
 } as const;
-
-/** Its getter is on a prototype: in an object literal it is a new function, with a hidden class of its own, each time. */
-class ResponsesParser implements Parser<unknown> {
-  readonly push: (event: unknown) => void;
-  readonly deltaOf: (event: unknown) => Delta | undefined;
-  readonly thrown = thrown;
-  readonly #native: () => NativeTurn;
-
-  constructor(
-    push: (event: unknown) => void,
-    deltaOf: (event: unknown) => Delta | undefined,
-    native: () => NativeTurn,
-  ) {
-    this.push = push;
-    this.deltaOf = deltaOf;
-    this.#native = native;
-  }
-
-  /** A stream that ends before its terminal event was cut: nothing is known that is not said yet. */
-  end(): void {}
-
-  get native(): NativeTurn {
-    return this.#native();
-  }
-}
 
 function isCall(wire: WireItem): boolean {
   return wire.type === "function_call" || wire.type === "custom_tool_call";
@@ -454,12 +471,6 @@ function describe(error: WireError | string | null | undefined): string {
   const message = error?.message;
   if (!message) return code ? `The provider reported ${code}.` : "The provider reported an error without a message.";
   return code && code !== "error" ? `${code}: ${message}` : message;
-}
-
-/** The client throws an `APIError` with the event, or the error in it, as its `error`. */
-function thrown(error: unknown): unknown {
-  const said = isRecord(error) ? error["error"] : undefined;
-  return isRecord(said) ? { type: "error", error: said } : undefined;
 }
 
 function byOutput(a: Item, b: Item): number {
