@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Adapter } from "../src/index.ts";
 import { summarize } from "../src/testing/index.ts";
 import { adapters } from "./adapters.ts";
@@ -50,7 +50,31 @@ describe("recorded responses of real providers", () => {
       });
     }
   }
+
+  it("are mostly read from their bytes: of the events of all streams few are parsed", async () => {
+    let events = 0;
+    const parse = vi.spyOn(JSON, "parse");
+    for (const { adapter, recordings } of adapters) {
+      for (const file of recordings.flatMap(streamsIn)) {
+        const bytes = new Uint8Array(readFileSync(file));
+        events += new TextDecoder().decode(bytes).match(/^data: ?[[{]/gm)?.length ?? 0;
+        await readPieces(adapter, [bytes], undefined);
+      }
+    }
+    const parsed = parse.mock.calls.length;
+    parse.mockRestore();
+    expect(events).toBeGreaterThan(1000);
+    expect(parsed).toBeLessThan(events / 4);
+  });
 });
+
+/** The recordings of a folder that are Server-Sent Events. */
+function streamsIn(folder: string): string[] {
+  const dir = join(recordingsDir, folder);
+  return readdirSync(dir)
+    .filter((file) => file.endsWith(".sse"))
+    .map((file) => join(dir, file));
+}
 
 /** The expectation in our words: empty and `null` arguments of a finished call are `{}`, free text is its own input. */
 function wanted(expected: Expected) {
