@@ -38,8 +38,8 @@ interface Place {
  * The template of one event that is a delta. What may change in those like it, the delta tells, so that there is no need
  * to see a second one; all else is fixed.
  *
- * @param isLoose those like it may differ too in what is `steady`, and in the spaces before the last brace: Anthropic's
- *   servers pad there. Such a template is slower.
+ * @param isLoose those like it may differ too in what is `steady`, and in the spaces before the last brace, where some
+ *   servers pad. Such a template is slower.
  * @returns `undefined` where the piece is not found, or a place of the delta's twice, or its index is no count, or a key
  *   has an escape and might be any
  */
