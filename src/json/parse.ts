@@ -30,6 +30,10 @@ function mayHaveEscapedKey(text: string): boolean {
     let at = colon - 1;
     while (text.charCodeAt(at) <= 32) at--;
     if (text.charCodeAt(at) !== QUOTE) continue;
+    // An escaped quote ends no key: it is one in a string, as in JSON that stands in one.
+    let before = at;
+    while (text.charCodeAt(before - 1) === BACKSLASH) before--;
+    if ((at - before) % 2 === 1) continue;
     do {
       if (text.charCodeAt(--at) === BACKSLASH) return true;
     } while (at >= 0 && text.charCodeAt(at) !== QUOTE);
