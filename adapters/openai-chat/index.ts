@@ -5,7 +5,7 @@ import type {
 } from "openai/resources/chat/completions";
 import { defineAdapter, type EventSource, type ParserSink } from "../../src/adapter.ts";
 import type { Model } from "../../src/model.ts";
-import { parseResponse, readTurn, type ReadOptions } from "../../src/read/index.ts";
+import { parseResponse, readTurn, type Reading, type ReadOptions } from "../../src/read/index.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
 import {
@@ -89,8 +89,12 @@ function createParser(sink: ParserSink, options?: ChatParserOptions): ChatParser
   return new ChatParser(sink, options);
 }
 
-function reading(options: ChatParserOptions) {
-  return { name: "openai-chat", toolName, parser: (sink: ParserSink) => createParser(sink, options) };
+/** What nearly every stream is read with: the same object, since what is known of the tools' names is kept with it. */
+const firstChoice = { name: "openai-chat", toolName, parser: createParser };
+
+function reading(options: ChatParserOptions): Reading<ChatEvent | ChatResponse> {
+  if (options.choice === undefined) return firstChoice;
+  return { ...firstChoice, parser: (sink: ParserSink) => createParser(sink, options) };
 }
 
 /** Choices with a message in them, whole or in pieces. `choices[].text` is the older API of plain completions. */
