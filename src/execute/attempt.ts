@@ -5,8 +5,15 @@ import { settle } from "../tool/progress.ts";
 /** What the handler came to. */
 export type HandlerEnd =
   | { readonly ok: true; readonly value: unknown }
-  /** `code`: `timeout`, `aborted`, `lost` (another process has taken over), or `execution_failed`. */
-  | { readonly ok: false; readonly code: "timeout" | "aborted" | "lost" | "execution_failed"; readonly cause: unknown };
+  /**
+   * `code`: `timeout`, `aborted`, `unbegun` (aborted before it began), `lost` (another process has taken over), or
+   * `execution_failed`.
+   */
+  | {
+      readonly ok: false;
+      readonly code: "timeout" | "aborted" | "unbegun" | "lost" | "execution_failed";
+      readonly cause: unknown;
+    };
 
 /** How a handler is run. */
 export interface HandlerRun {
@@ -38,6 +45,10 @@ export interface RunningHandler {
  */
 export function runHandler(run: HandlerRun): RunningHandler {
   const { timeoutMs, signal } = run;
+  // What has fired before does not fire again: a handler that began now would never hear of it.
+  if (signal?.aborted === true) {
+    return { ended: Promise.resolve({ ok: false, code: "unbegun", cause: signal.reason }), lose: () => {} };
+  }
   const controller = new AbortController();
   let isGivenUp = false;
   let giveUp!: (code: "timeout" | "aborted" | "lost", cause: unknown) => void;

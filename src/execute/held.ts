@@ -2,7 +2,7 @@ import pRetry from "p-retry";
 import { isToolError } from "../errors.ts";
 import { isConflict } from "../store/errors.ts";
 import type { StoreEntry } from "../store/store.ts";
-import { actionIdOf, type ActionRow, type Ledger } from "./ledger.ts";
+import { actionIdOf, type ActionRow, type Ledger, type Lease } from "./ledger.ts";
 
 /**
  * A row that this process works on. Its writes follow each other, each on top of the one before; when another process
@@ -32,12 +32,20 @@ export class HeldAction {
     return written;
   }
 
-  /** Extends the lease until {@link stopBeating}; `onLost` when another process has taken over. */
-  beat(leaseMs: number, onLost: () => void): void {
+  /**
+   * Extends the lease until {@link stopBeating}; `onLost` when another process has taken over.
+   *
+   * @param withLease where the lease is: of the action, or of its undoing
+   */
+  beat(
+    lease: Lease,
+    leaseMs: number,
+    withLease: (row: ActionRow, lease: Lease) => ActionRow,
+    onLost: () => void,
+  ): void {
     this.#beat = setInterval(() => {
-      const extend = (row: ActionRow): ActionRow =>
-        row.status === "started" ? { ...row, lease: { ...row.lease!, until: Date.now() + leaseMs } } : row;
-      this.write(extend).catch((error: unknown) => {
+      const extended = { ...lease, until: Date.now() + leaseMs };
+      this.write((row) => withLease(row, extended)).catch((error: unknown) => {
         if (isConflict(error)) onLost();
       });
     }, leaseMs / 3);

@@ -67,7 +67,7 @@ export async function runRecorded(run: RecordedRun): Promise<RecordedEnd | undef
       signal,
     }),
   );
-  held.beat(deps.leaseMs, running.lose);
+  held.beat(entry.value.lease!, deps.leaseMs, (row, lease) => ({ ...row, lease }), running.lose);
   const end = await running.ended;
   held.stopBeating();
   isOver = true;

@@ -9,7 +9,8 @@ import type { Deps } from "./deps.ts";
 import type { EventBody } from "./events.ts";
 import { safeMessage } from "./failure.ts";
 import { infoOf, type ActionInfo } from "./info.ts";
-import { actionIdOf, type ActionRow, type UndoRow } from "./ledger.ts";
+import { HeldAction } from "./held.ts";
+import { actionIdOf, type ActionRow, type Lease, type UndoRow } from "./ledger.ts";
 
 /** Whether somebody may undo an action. May wait, for an approval of its own for example. What throws says no. */
 export type MayUndo = (principal: Principal | undefined, action: ActionInfo) => boolean | Promise<boolean>;
@@ -26,7 +27,7 @@ export interface UndoOptions {
  * What came of an undo:
  *
  * - `undone`: the tool's `undo` has done its work; `message` says so for the model
- * - `undo_failed`: it threw, or was cut short; how far it came is not known
+ * - `undo_failed`: it threw, or was cut short, and how far it came is not known; or it was done, and the store failed then
  * - `expired`: the time in which it could be undone is over
  * - `refused`: nothing was tried: not undoable, undone already, not allowed, or the store failed
  */
@@ -122,6 +123,14 @@ export class Undoer {
     if (tool?.undo === undefined) {
       return refused(actionId, row.toolName, "not_undoable", `Here is no tool ${row.toolName} with an undo function.`);
     }
+    if (options.signal?.aborted === true) {
+      return refused(
+        actionId,
+        row.toolName,
+        "aborted",
+        `${row.toolName} was not undone: it was aborted before it began.`,
+      );
+    }
     const by = principal?.id ?? null;
     const lease = { owner: this.#deps.owner, until: Date.now() + this.#deps.leaseMs };
     const held = await this.#put(entry, { ...undo, state: "undoing", by, lease });
@@ -130,15 +139,15 @@ export class Undoer {
 
   async #run(
     tool: Tool,
-    held: StoreEntry<ActionRow>,
+    entry: StoreEntry<ActionRow>,
     principal: Principal | undefined,
     { signal }: UndoOptions,
   ): Promise<UndoOutcome> {
-    const { value: row } = held;
+    const { value: row } = entry;
+    const held = new HeldAction(this.#deps.ledger, entry);
     const undo = row.undo!;
     const actionId = actionIdOf(row.runId, row.invocationId);
     const startedAt = performance.now();
-    let current = held;
     const { ended, lose } = runHandler({
       handler: (_, handlerSignal) =>
         tool.undo!(recordOf(row), {
@@ -156,25 +165,22 @@ export class Undoer {
       timeoutMs: tool.timeoutMs ?? this.#deps.timeoutMs,
       signal,
     });
-    let beating: Promise<void> = Promise.resolve();
-    const beat = setInterval(() => {
-      beating = beating.then(async () => {
-        const lease = { ...undo.lease!, until: Date.now() + this.#deps.leaseMs };
-        const extended = await this.#put(current, { ...undo, lease }).catch(() => current);
-        if (extended === undefined) lose();
-        else current = extended;
-      });
-    }, this.#deps.leaseMs / 3);
+    const withLease = (now: ActionRow, lease: Lease): ActionRow => ({ ...now, undo: { ...undo, lease } });
+    held.beat(undo.lease!, this.#deps.leaseMs, withLease, lose);
     const end = await ended;
-    clearInterval(beat);
-    await beating;
+    held.stopBeating();
 
     const by = undo.by ?? null;
     if (end.ok) {
       // The data has served its purpose.
       const undone: UndoRow = { state: "undone", expiresAt: undo.expiresAt, at: Date.now(), by };
-      const written = await this.#put(current, undone);
-      if (written === undefined) return failedOutcome(actionId, row, "undo_failed", LOST);
+      try {
+        await held.write((now) => ({ ...now, undo: undone }));
+      } catch (error) {
+        if (isConflict(error)) return failedOutcome(actionId, row, "undo_failed", LOST);
+        const message = `${row.toolName} was undone, and the store did not take it: ${safeMessage(error)}`;
+        return failedOutcome(actionId, row, "store_failed", message, error);
+      }
       await this.#deps.emitter.emit(partOf(row), {
         type: "tool.undone",
         durationMs: Math.round(performance.now() - startedAt),
@@ -185,7 +191,7 @@ export class Undoer {
     const code = isToolError(end.cause) && end.cause.code === "undo_conflict" ? "undo_conflict" : "undo_failed";
     const message = `Undoing ${row.toolName} failed: ${messageOf(this.#deps, end.cause, tool)}`;
     const failed: UndoRow = { ...withoutLease(undo), state: "undo_failed", error: { code, message } };
-    await this.#put(current, failed).catch(() => undefined);
+    await held.write((now) => ({ ...now, undo: failed })).catch(() => {});
     await this.#emit(row, code, { errorMessage: message, undoneBy: by });
     return failedOutcome(actionId, row, code, message, end.cause);
   }

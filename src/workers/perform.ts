@@ -165,6 +165,8 @@ function failureOf({ errorMessage }: Workshop, tool: Tool, end: Extract<HandlerE
         cause,
         isFinal: false,
       });
+    case "unbegun":
+      return new JobFailure("aborted", "It was aborted before it was executed.", { cause });
     case "lost":
     case "aborted":
       return new JobFailure("aborted", `It was aborted while it ran.${mayHave}`, { cause });

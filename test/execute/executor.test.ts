@@ -4,7 +4,7 @@ import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { defineTool, ToolCallError, ToolRegistry } from "../../src/index.ts";
 import { allow, ask, deny, ToolExecutor, type ToolEvent } from "../../src/execute/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
-import { counted, RUN, setup, sleep, until, useOf } from "./support.ts";
+import { counted, failing, RUN, setup, sleep, until, useOf } from "./support.ts";
 
 describe("execute()", () => {
   it("runs the handler and tells of it", async () => {
@@ -607,6 +607,22 @@ describe("time", () => {
     expect(types()).toEqual(["tool.invoked", "tool.failed"]);
     // What the model was told stays true.
     expect(await executor.execute(useOf(tool, {}, { invocationId: "a" }), RUN)).toMatchObject({ status: "failed" });
+    expect(ran).toHaveLength(0);
+  });
+
+  it("does not begin when the caller gives up while it is recorded that it begins", async () => {
+    const controller = new AbortController();
+    const store = failing(memoryStore(), (verb, key) => {
+      if (verb === "put" && key === "action/run/a") controller.abort();
+      return undefined;
+    });
+    const { tool, ran } = counted();
+    const { executor } = setup([tool], { store });
+    const use = useOf(tool, {}, { invocationId: "a" });
+    expect(await executor.execute(use, { ...RUN, signal: controller.signal })).toMatchObject({
+      status: "failed",
+      error: { code: "aborted", message: "act was aborted before it was executed." },
+    });
     expect(ran).toHaveLength(0);
   });
 

@@ -292,6 +292,48 @@ describe("undo()", () => {
     expect(undone).toHaveLength(0);
   });
 
+  it("outlives a store that fails for a moment", async () => {
+    const { undone, add } = shelf();
+    let failures = 0;
+    const { ToolError } = await import("../../src/errors.ts");
+    const store = failing(memoryStore(), (verb, key) =>
+      undone.length > 0 && verb === "put" && key === "action/run/a" && failures++ < 1
+        ? new ToolError("store_failed", "down")
+        : undefined,
+    );
+    const { executor } = setup([add], { store });
+    await executor.execute(useOf(add, { n: 1 }, { invocationId: "a" }), RUN);
+    expect(await executor.undo("run/a")).toMatchObject({ status: "undone" });
+    expect(await executor.undo("run/a")).toMatchObject({ error: { code: "already_undone" } });
+  });
+
+  it("that is done, and that the store does not take, is not told as refused", async () => {
+    const { undone, add } = shelf();
+    const { ToolError } = await import("../../src/errors.ts");
+    const store = failing(memoryStore(), (verb, key) =>
+      undone.length > 0 && verb === "put" && key === "action/run/a" ? new ToolError("store_failed", "down") : undefined,
+    );
+    const { executor } = setup([add], { store });
+    await executor.execute(useOf(add, { n: 1 }, { invocationId: "a" }), RUN);
+    expect(await executor.undo("run/a")).toMatchObject({
+      status: "undo_failed",
+      error: { code: "store_failed", message: "add was undone, and the store did not take it: down" },
+    });
+    expect(undone).toHaveLength(1);
+  });
+
+  it("does not begin when the caller has given up before, and can be asked for again", async () => {
+    const { undone, add } = shelf();
+    const { executor } = setup([add]);
+    const { actionId } = await executor.execute(useOf(add, { n: 1 }), RUN);
+    expect(await executor.undo(actionId, undefined, { signal: AbortSignal.abort() })).toMatchObject({
+      status: "refused",
+      error: { code: "aborted" },
+    });
+    expect(undone).toHaveLength(0);
+    expect(await executor.undo(actionId)).toMatchObject({ status: "undone" });
+  });
+
   it("data is in no event, no outcome and no list", async () => {
     const { add } = shelf();
     const { executor, events } = setup([add]);
