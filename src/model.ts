@@ -107,3 +107,11 @@ export interface ModelOptions extends ToolsOptions, Pick<ReadOptions, "limits" |
   /** Whether several calls may come in one turn; only with a `toolChoice`, and where the provider knows it. */
   readonly parallel?: boolean;
 }
+
+/**
+ * Whether a choice asks for a call. Any other says nothing where there are no tools, and providers refuse it there:
+ * https://github.com/writer/writer-framework/pull/1013
+ */
+export function asksForCall(choice: ToolChoice): boolean {
+  return typeof choice === "string" ? choice === "required" : "name" in choice || choice.required === true;
+}

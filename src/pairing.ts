@@ -76,7 +76,8 @@ function isInOrder<Message>(
   rules: PairingRules<Message>,
 ): boolean {
   const results = answers.flatMap((entry) => entry.results);
-  if (results.length !== calls.length || !results.every((result, index) => isOf(result, calls[index]!))) return false;
+  if (results.length !== calls.length || !results.every((result, index) => isResultOf(result, calls[index]!)))
+    return false;
   const last = answers.findLastIndex((entry) => entry.results.length > 0);
   if (rules.inOneMessage === true && last > 0) return false;
   return answers.slice(0, last + 1).every((entry, index) => {
@@ -92,13 +93,13 @@ function resultsOf<Message>(
 ): Message[] {
   const left = answers.flatMap((entry) => entry.results);
   const results = calls.map((call) => {
-    const at = left.findIndex((result) => isOf(result, call));
+    const at = left.findIndex((result) => isResultOf(result, call));
     return at === -1 ? rules.missing(call, OUTCOME_UNKNOWN) : left.splice(at, 1)[0]!.message;
   });
   return results.length === 0 ? [] : (rules.join?.(results) ?? results);
 }
 
-/** By id; by name where one of them has none. */
-function isOf(result: HistoryCall, call: HistoryCall): boolean {
+/** Whether a result is that of a call: by id, or by name where one of them has no id. */
+export function isResultOf(result: HistoryCall, call: HistoryCall): boolean {
   return result.id !== "" && call.id !== "" ? result.id === call.id : result.name === call.name;
 }

@@ -13,9 +13,9 @@ import type {
   Tool as LegacyTool,
 } from "@google/generative-ai";
 import type { Adapter, ToolChoice } from "../../src/adapter.ts";
-import type { Conversation, Model, ModelOptions, ModelRequest } from "../../src/model.ts";
+import { asksForCall, type Conversation, type Model, type ModelOptions, type ModelRequest } from "../../src/model.ts";
 import { openTurn, responseInfo, type Opened } from "../../src/open-turn.ts";
-import { pairMessages, type PairingRules } from "../../src/pairing.ts";
+import { isResultOf, pairMessages, type HistoryCall, type PairingRules } from "../../src/pairing.ts";
 import type { ToolSource } from "../../src/tool/tool-set.ts";
 import type { GoogleContent, GoogleEvent, GoogleFunctionResponsePart, GooglePart } from "./wire.ts";
 
@@ -71,7 +71,11 @@ export function genaiModel(
 ): Model<Content> {
   const { tools: hosted = [], ...config } = params.config ?? {};
   return modelOf<Content>(adapter, options, (request) => {
-    const { tools: own, toolConfig, instructions } = fieldsOf(adapter, request, options, "json-schema");
+    const {
+      tools: own,
+      toolConfig,
+      instructions,
+    } = fieldsOf(adapter, request, options, "json-schema", config.toolConfig);
     const tools: Tool[] = [...own, ...hosted];
     return async (abortSignal) => {
       const stream = await client.models.generateContentStream({
@@ -106,7 +110,7 @@ export function legacyModel(
 ): Model<LegacyContent> {
   const { tools: hosted = [], ...fields } = params;
   return modelOf<LegacyContent>(adapter, options, (request) => {
-    const { tools: own, toolConfig, instructions } = fieldsOf(adapter, request, options, "schema");
+    const { tools: own, toolConfig, instructions } = fieldsOf(adapter, request, options, "schema", fields.toolConfig);
     const tools: LegacyTool[] = [...own, ...hosted];
     return async (signal) => {
       const { stream, response } = await client.generateContentStream(
@@ -150,12 +154,26 @@ function fieldsOf(
   { tools = [], toolChoice, instructions }: ModelRequest,
   { strict, onLoss }: GoogleModelOptions,
   dialect: "json-schema" | "schema",
+  given: GivenToolConfig | undefined,
 ) {
+  const declared = adapter.tools(tools, { dialect, ...(onLoss !== undefined && { onLoss }) }).filter(declares);
+  const isChosen = toolChoice !== undefined && (declared.length > 0 || asksForCall(toolChoice));
+  const chosen = isChosen && adapter.toolChoice(toolChoice, strict === undefined ? {} : { strict });
   return {
-    tools: adapter.tools(tools, { dialect, ...(onLoss !== undefined && { onLoss }) }).filter(declares),
-    toolConfig: toolChoice === undefined ? {} : adapter.toolChoice(toolChoice, strict === undefined ? {} : { strict }),
+    tools: declared,
+    toolConfig: chosen === false ? {} : { toolConfig: withGiven(chosen["toolConfig"] as GivenToolConfig, given) },
     instructions,
   };
+}
+
+interface GivenToolConfig {
+  readonly functionCallingConfig?: { readonly mode?: unknown; readonly allowedFunctionNames?: unknown };
+}
+
+/** The choice, with what the parameters say of other things: streamed arguments, a place, tools that the server runs. */
+function withGiven(chosen: GivenToolConfig, given: GivenToolConfig | undefined): any {
+  const { mode: _, allowedFunctionNames: __, ...others } = given?.functionCallingConfig ?? {};
+  return { ...given, functionCallingConfig: { ...others, ...chosen.functionCallingConfig } };
 }
 
 /** No tools are no `Tool`: one without declarations is refused. */
@@ -175,8 +193,7 @@ const PAIRING: PairingRules<GoogleContent> = {
   parts(content) {
     const parts = content.parts ?? [];
     if (content.role === "model") {
-      const calls = parts.flatMap((part) => ("functionCall" in part ? [named(part.functionCall)] : []));
-      return { isModels: true, calls, results: [], rest: content };
+      return { isModels: true, calls: openCalls(parts), results: [], rest: content };
     }
     const results = parts.filter(isResponse);
     if (results.length === 0) return { isModels: false, calls: [], results: [], rest: content };
@@ -195,6 +212,17 @@ const PAIRING: PairingRules<GoogleContent> = {
   },
   join: (contents) => [{ role: "user", parts: contents.flatMap(({ parts }) => parts) }],
 };
+
+/** The calls that want a result: those that the server ran itself have theirs beside them. */
+function openCalls(parts: readonly GooglePart[]): HistoryCall[] {
+  const calls = parts.flatMap((part) => ("functionCall" in part ? [named(part.functionCall)] : []));
+  for (const { functionResponse } of parts.filter(isResponse)) {
+    const result = named(functionResponse);
+    const at = calls.findIndex((call) => isResultOf(result, call));
+    if (at !== -1) calls.splice(at, 1);
+  }
+  return calls;
+}
 
 function isResponse(part: GooglePart): part is GoogleFunctionResponsePart {
   return "functionResponse" in part && part.functionResponse !== undefined;

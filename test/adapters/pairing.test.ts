@@ -7,6 +7,7 @@ import { google } from "../../adapters/google/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../../adapters/openai-responses/index.ts";
 import type { Conversation } from "../../src/model.ts";
+import { loadFixture } from "../fixtures.ts";
 
 /** How a wire writes a history. */
 interface Row {
@@ -196,6 +197,22 @@ describe("what only one provider wants", () => {
       model,
       { role: "user", parts: [response("x", 2), response("y", 1), response("x", 3)].flatMap(({ parts }) => parts) },
     ]);
+  });
+
+  it("google: a call that the server ran has its result beside it", async () => {
+    const { bytes } = loadFixture("google", "server-function");
+    const turn = await google.read(new Response(new Uint8Array(bytes))).done();
+    const history = google.assistantMessage(turn);
+    expect(google.conversation.pair(history)).toEqual(history);
+    const beside = {
+      role: "model" as const,
+      parts: [
+        { functionCall: { name: "x", args: {} } },
+        { functionCall: { name: "x", args: {} } },
+        { functionResponse: { name: "x", response: {} } },
+      ],
+    };
+    expect(google.conversation.pair([beside])[1]?.parts).toHaveLength(1);
   });
 
   it("openai-responses: results of calls that are at the provider stay", () => {
