@@ -134,6 +134,8 @@ export interface GoogleToolChoiceOptions {
 /**
  * `{ toolConfig }`, to be spread into `config` (`@google/genai`) or into the request (`@google/generative-ai`).
  * Some tools or none of them is mode `VALIDATED` with their names; `AUTO` takes no names.
+ *
+ * @throws TypeError when the choice is none, or requires one of no tools
  */
 function toolChoice(
   choice: ToolChoice,
@@ -148,17 +150,20 @@ function callingConfig(
   choice: ToolChoice,
   strict: boolean,
 ): { mode: `${FunctionCallingConfigMode}`; allowedFunctionNames?: string[] } {
-  switch (choice) {
-    case "auto":
-      return { mode: strict ? "VALIDATED" : "AUTO" };
-    case "none":
-      return { mode: "NONE" };
-    case "required":
-      return { mode: "ANY" };
-    default:
-      if ("name" in choice) return { mode: "ANY", allowedFunctionNames: [toolName(choice.name)] };
-      return { mode: choice.required ? "ANY" : "VALIDATED", allowedFunctionNames: choice.names.map(toolName) };
+  if (choice === "auto") return { mode: strict ? "VALIDATED" : "AUTO" };
+  if (choice === "none") return { mode: "NONE" };
+  if (choice === "required") return { mode: "ANY" };
+  if (typeof choice === "object" && choice !== null) {
+    if ("name" in choice) return { mode: "ANY", allowedFunctionNames: [toolName(choice.name)] };
+    if (choice.names.length > 0) {
+      return { mode: choice.required === true ? "ANY" : "VALIDATED", allowedFunctionNames: choice.names.map(toolName) };
+    }
+    // An empty list of names would allow all of them.
+    if (choice.required !== true) return { mode: "NONE" };
   }
+  throw new TypeError(
+    `toolChoice() takes "auto", "none", "required", { name } or { names, required? }, got ${JSON.stringify(choice)}`,
+  );
 }
 
 /** A response has candidates, or says why it has none; an error has a number and a word of Google's. */

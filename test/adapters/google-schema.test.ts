@@ -268,7 +268,13 @@ describe("toolChoice", () => {
     [{ name: "1/add" }, undefined, { mode: "ANY", allowedFunctionNames: ["_1__add"] }],
     [{ names: ["a", "b"], required: true }, undefined, { mode: "ANY", allowedFunctionNames: ["a", "b"] }],
     [{ names: ["a"] }, { dialect: "schema" }, { mode: "VALIDATED", allowedFunctionNames: ["a"] }],
+    // No names at all would be leave to call any of them.
+    [{ names: [] }, undefined, { mode: "NONE" }],
   ] as const)("says %j", (choice, options, functionCallingConfig) => {
     expect(google.toolChoice(choice, options)).toEqual({ toolConfig: { functionCallingConfig } });
+  });
+
+  it.each([[{ names: [], required: true }], ["any"], [null], [undefined]])("refuses %j", (choice) => {
+    expect(() => google.toolChoice(choice as never)).toThrow(/^toolChoice\(\) takes/);
   });
 });
