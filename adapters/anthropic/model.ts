@@ -9,11 +9,12 @@ import type {
   ImageBlockParam,
   ToolResultBlockParam,
 } from "@anthropic-ai/sdk/resources/messages";
-import type { Adapter } from "../../src/adapter.ts";
-import type { Conversation, Model, ModelOptions } from "../../src/model.ts";
+import type { Adapter, ToolChoice } from "../../src/adapter.ts";
+import { asksForCall, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
 import { openTurn, responseInfo } from "../../src/open-turn.ts";
 import { pairMessages, type PairingRules } from "../../src/pairing.ts";
 import { outputText } from "../../src/stream/history.ts";
+import { namedTools, type ToolSource } from "../../src/tool/tool-set.ts";
 import { resultContent } from "./messages.ts";
 
 /** The part of the `@anthropic-ai/sdk` client that is used: `Anthropic`, or its clients for other clouds. */
@@ -54,13 +55,15 @@ export function messagesModel(
     ...conversation,
     adapter,
     open({ messages, tools = [], instructions, toolChoice, signal, runId }) {
-      const offered: ToolUnion[] = [...adapter.tools(tools, options), ...hosted];
+      const offered: ToolUnion[] = [...adapter.tools(chosenTools(tools, toolChoice), options), ...hosted];
       const body: MessageCreateParamsStreaming = {
         ...fields,
         messages: [...messages],
         ...(instructions !== undefined && { system: instructions }),
         ...(offered.length > 0 && { tools: offered }),
-        ...(toolChoice !== undefined && adapter.toolChoice(toolChoice, parallel === undefined ? {} : { parallel })),
+        ...(toolChoice !== undefined &&
+          (offered.length > 0 || asksForCall(toolChoice)) &&
+          adapter.toolChoice(toolChoice, parallel === undefined ? {} : { parallel })),
         stream: true,
       };
       return openTurn<RawMessageStreamEvent>(
@@ -75,11 +78,17 @@ export function messagesModel(
   };
 }
 
+/** Some of the tools can not be named on this wire: those are offered, and the others are not. */
+function chosenTools(tools: ToolSource, choice: ToolChoice | undefined): ToolSource {
+  if (typeof choice !== "object" || choice === null || "name" in choice || choice.names.length === 0) return tools;
+  return namedTools(tools, choice.names);
+}
+
 export const conversation: Conversation<MessageParam> = {
   userMessage: (text) => ({ role: "user", content: text }),
   pair: (messages) => pairMessages(messages, PAIRING),
-  // https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
-  goesOn: ({ providerFinishReason }) => providerFinishReason === "pause_turn",
+  // https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons, and the beta of compaction
+  goesOn: ({ providerFinishReason }) => providerFinishReason === "pause_turn" || providerFinishReason === "compaction",
   imageResult: (output, images) =>
     resultContent([
       { type: "text", text: outputText(output) } satisfies TextBlockParam,

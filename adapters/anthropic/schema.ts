@@ -143,14 +143,12 @@ function wireChoice(choice: ToolChoice): WireToolChoice {
   if (choice === "required") return { type: "any" };
   if (typeof choice === "object" && choice !== null) {
     if ("name" in choice) return { type: "tool", name: toolName(choice.name) };
-    const [first, second] = choice.names ?? [];
-    if (first !== undefined) {
-      if (choice.required !== true) return { type: "auto" };
-      return second === undefined ? { type: "tool", name: toolName(first) } : { type: "any" };
-    }
+    const [first, second] = choice.names;
+    if (choice.required !== true) return { type: first === undefined ? "none" : "auto" };
+    if (first !== undefined) return second === undefined ? { type: "tool", name: toolName(first) } : { type: "any" };
   }
   throw new TypeError(
-    `A tool choice is "auto", "none", "required", { name } or { names } with at least one name, got ${JSON.stringify(choice)}.`,
+    `toolChoice() takes "auto", "none", "required", { name } or { names, required? }, got ${JSON.stringify(choice)}`,
   );
 }
 

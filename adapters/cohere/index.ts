@@ -12,7 +12,7 @@ import type { Model, ModelOptions } from "../../src/model.ts";
 import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read/index.ts";
 import type { StreamEvent } from "../../src/stream/events.ts";
 import { lowerTools, type LoweredTool } from "../../src/tool/lower-tools.ts";
-import { toolList, type ToolSource } from "../../src/tool/tool-set.ts";
+import { namedTools, toolList, type ToolSource } from "../../src/tool/tool-set.ts";
 import type { Tool } from "../../src/tool/tool.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
@@ -72,7 +72,7 @@ export const cohere = defineAdapter({
    */
   request(tools: ToolSource, options: ToolsOptions & { readonly choice?: ToolChoice } = {}): CohereRequestFields {
     const { choice = "auto", ...rest } = options;
-    const lowered = lower(chosen(toolList(tools), choice), rest);
+    const lowered = lower(chosen(tools, choice), rest);
     return {
       ...(lowered.tools.length > 0 && { tools: lowered.tools }),
       ...(lowered.strict && { strictTools: true as const }),
@@ -128,14 +128,9 @@ function toolChoice(choice: ToolChoice): ToolChoiceFields {
   );
 }
 
-function chosen(tools: readonly Tool[], choice: ToolChoice): readonly Tool[] {
+function chosen(tools: ToolSource, choice: ToolChoice): ToolSource {
   if (typeof choice !== "object" || choice === null) return tools;
-  const names = "name" in choice ? [choice.name] : choice.names;
-  for (const name of names) {
-    if (tools.some((tool) => tool.name === name)) continue;
-    throw new TypeError(`toolChoice names ${name}, the tools are ${tools.map((tool) => tool.name).join(", ")}.`);
-  }
-  return tools.filter((tool) => names.includes(tool.name));
+  return namedTools(tools, "name" in choice ? [choice.name] : choice.names);
 }
 
 function lower(tools: ToolSource, options: ToolsOptions = {}): { tools: Cohere.ToolV2[]; strict: boolean } {

@@ -23,6 +23,20 @@ export function toolList(source: ToolSource): readonly Tool[] {
   return tools;
 }
 
+/**
+ * Those tools of a source that are named, in the order of the source.
+ *
+ * @throws TypeError when one of them is not there
+ */
+export function namedTools(source: ToolSource, names: readonly string[]): readonly Tool[] {
+  const tools = toolList(source);
+  for (const name of names) {
+    if (tools.some((tool) => tool.name === name)) continue;
+    throw new TypeError(`toolChoice names ${name}, the tools are ${tools.map((tool) => tool.name).join(", ")}.`);
+  }
+  return tools.filter((tool) => names.includes(tool.name));
+}
+
 /** @throws TypeError with what to do, when a value is no tool */
 export function checkTool(tool: unknown): asserts tool is Tool {
   if (typeof (tool as Tool | undefined)?.use === "function") return;

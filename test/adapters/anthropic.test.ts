@@ -736,6 +736,16 @@ function withoutTypesOfEnums(schema: unknown): unknown {
   });
 }
 
+it.each([
+  ["pause_turn", true],
+  ["compaction", true],
+  ["end_turn", false],
+])("a turn that stopped with %s goes on by itself: %s", async (stop_reason, expected) => {
+  const events = anthropic.parse({ type: "message", role: "assistant", content: [], stop_reason });
+  const last = events.at(-1);
+  expect(last?.type === "finish" && anthropic.conversation.goesOn?.(last.turn)).toBe(expected);
+});
+
 describe("toolChoice", () => {
   it.each([
     ["auto", { type: "auto" }],
@@ -743,6 +753,7 @@ describe("toolChoice", () => {
     ["required", { type: "any" }],
     [{ name: "math.add" }, { type: "tool", name: "math__add" }],
     [{ names: ["a", "b"] }, { type: "auto" }],
+    [{ names: [] }, { type: "none" }],
     [{ names: ["a", "b"], required: true }, { type: "any" }],
     [
       { names: ["a"], required: true },
@@ -761,7 +772,7 @@ describe("toolChoice", () => {
 
   it("refuses what is no choice", () => {
     expect(() => anthropic.toolChoice("any" as "auto")).toThrow(TypeError);
-    expect(() => anthropic.toolChoice({ names: [] })).toThrow(TypeError);
+    expect(() => anthropic.toolChoice({ names: [], required: true })).toThrow(TypeError);
   });
 });
 
