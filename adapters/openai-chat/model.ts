@@ -3,10 +3,11 @@ import type {
   ChatCompletionCreateParamsStreaming,
   ChatCompletionMessageParam,
 } from "openai/resources/chat/completions";
-import type { Adapter } from "../../src/adapter.ts";
-import type { Conversation, Model, ModelOptions } from "../../src/model.ts";
+import type { Adapter, ToolChoice } from "../../src/adapter.ts";
+import { asksForCall, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
 import { openTurn, responseInfo } from "../../src/open-turn.ts";
 import { pairMessages, type PairingRules } from "../../src/pairing.ts";
+import type { ToolChoiceOptions } from "./schema.ts";
 
 /** The part of the `openai` client that is used: `OpenAI`, `AzureOpenAI`, or a client of another server's. */
 export interface ChatClient {
@@ -23,7 +24,9 @@ export interface ChatClient {
 }
 
 /** This adapter, or one that wraps it. */
-export type ChatAdapter = Adapter<any, any, any, ChatCompletionMessageParam>;
+export interface ChatAdapter extends Adapter<any, any, any, ChatCompletionMessageParam> {
+  toolChoice(choice: ToolChoice, options?: ToolChoiceOptions): Record<string, unknown>;
+}
 
 /** The parameters of `client.chat.completions.create()`, without those that each turn brings. */
 export type ChatModelParams = Omit<ChatCompletionCreateParamsStreaming, "messages" | "tools" | "stream">;
@@ -54,7 +57,9 @@ export function chatModel(
           ...messages,
         ],
         ...(offered.length > 0 && { tools: offered }),
-        ...(toolChoice !== undefined && adapter.toolChoice(toolChoice, parallel === undefined ? {} : { parallel })),
+        ...(toolChoice !== undefined &&
+          (offered.length > 0 || asksForCall(toolChoice)) &&
+          adapter.toolChoice(toolChoice, { tools, ...(parallel !== undefined && { parallel }) })),
         stream: true,
       };
       return openTurn<ChatCompletionChunk>(

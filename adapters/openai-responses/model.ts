@@ -6,12 +6,13 @@ import type {
   ResponseStreamEvent,
   Tool,
 } from "openai/resources/responses/responses";
-import type { Adapter } from "../../src/adapter.ts";
-import type { Conversation, Model, ModelOptions } from "../../src/model.ts";
+import type { Adapter, ToolChoice } from "../../src/adapter.ts";
+import { asksForCall, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
 import { openTurn, responseInfo } from "../../src/open-turn.ts";
 import { pairMessages, type PairingRules } from "../../src/pairing.ts";
 import { outputText } from "../../src/stream/history.ts";
 import { resultContent } from "./messages.ts";
+import type { ToolChoiceOptions } from "./schema.ts";
 
 /** The part of the `openai` client that is used. */
 export interface ResponsesClient {
@@ -26,7 +27,9 @@ export interface ResponsesClient {
 }
 
 /** This adapter, or one that wraps it. */
-export type ResponsesAdapter = Adapter<any, any, any, ResponseInputItem>;
+export interface ResponsesAdapter extends Adapter<any, any, any, ResponseInputItem> {
+  toolChoice(choice: ToolChoice, options?: ToolChoiceOptions): Record<string, unknown>;
+}
 
 /** The parameters of `client.responses.create()`, without those that each turn brings. */
 export interface ResponsesModelParams extends Omit<ResponseCreateParamsStreaming, "input" | "tools" | "stream"> {
@@ -55,7 +58,9 @@ export function responsesModel(
         input: [...messages],
         ...(instructions !== undefined && { instructions }),
         ...(offered.length > 0 && { tools: offered }),
-        ...(toolChoice !== undefined && adapter.toolChoice(toolChoice, parallel === undefined ? {} : { parallel })),
+        ...(toolChoice !== undefined &&
+          (offered.length > 0 || asksForCall(toolChoice)) &&
+          adapter.toolChoice(toolChoice, { tools, ...(parallel !== undefined && { parallel }) })),
         stream: true,
       };
       return openTurn<ResponseStreamEvent>(

@@ -5,18 +5,20 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import Anthropic from "@anthropic-ai/sdk";
 import { GoogleGenAI } from "@google/genai";
-import { GoogleGenerativeAI } from "@google/generative-ai";
+import { FunctionCallingMode, GoogleGenerativeAI, type ToolConfig } from "@google/generative-ai";
 import { CohereClientV2 } from "cohere-ai";
 import OpenAI from "openai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { cohere } from "../../adapters/cohere/index.ts";
 import { google } from "../../adapters/google/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../../adapters/openai-responses/index.ts";
-import type { Model } from "../../src/model.ts";
+import type { Model, ModelRequest } from "../../src/model.ts";
 import { loadRecording, serveReplay, type ReplayServer } from "../../src/replay/index.ts";
 import { replayModel, summarize } from "../../src/testing/index.ts";
+import { defineTool, type Tool } from "../../src/tool/tool.ts";
 import { fixturesDir, loadFixture, sharedTools } from "../fixtures.ts";
 
 const adapters = [openaiChat, openaiResponses, anthropic, google, cohere];
@@ -229,6 +231,79 @@ describe("tools that the provider runs", () => {
       expect(sent.at(-1)).toEqual(hosted);
       expect(sent).toHaveLength(tools.length + 1);
     }
+  });
+});
+
+describe("the choice of tools", () => {
+  const [weather, calculate] = sharedTools as [Tool, Tool];
+  const sentBy = async (model: Model, request: Partial<ModelRequest>) => {
+    await model.open({ messages: [model.userMessage("Hi")], ...request }).done();
+    return server.requests.at(-1)!.body as Record<string, any>;
+  };
+  const at = (name: keyof typeof rows) => rows[name]!.model(`${server.url}/${rows[name]!.wire}/text-only`);
+
+  it.each(Object.keys(rows).filter((name) => name !== "cohere"))(
+    "is not sent where there are no tools, save one that asks for a call: %s",
+    async (name) => {
+      for (const toolChoice of ["auto", "none", { names: [] }] as const) {
+        const body = await sentBy(at(name), { toolChoice });
+        expect(body).not.toHaveProperty("tool_choice");
+        expect(body).not.toHaveProperty("toolConfig");
+      }
+      // The provider says that there is nothing to call.
+      expect(JSON.stringify(await sentBy(at(name), { toolChoice: "required" }))).toMatch(/tool_choice|toolConfig/);
+    },
+  );
+
+  it.each(["anthropic", "cohere"])("leaves out the tools that it does not name: %s", async (name) => {
+    const { tools } = await sentBy(at(name), { tools: sharedTools, toolChoice: { names: [calculate.name] } });
+    expect(JSON.stringify(tools)).toContain(calculate.name);
+    expect(tools).toHaveLength(1);
+    const unknown = { tools: [weather], toolChoice: { names: [calculate.name] } };
+    expect(() => at(name).open({ messages: [], ...unknown })).toThrow(TypeError);
+  });
+
+  it("keeps all tools where one is named, or none may be called: anthropic", async () => {
+    for (const toolChoice of [{ name: weather.name }, { names: [] }] as const) {
+      const { tools } = await sentBy(at("anthropic"), { tools: [weather, calculate], toolChoice });
+      expect(tools).toHaveLength(2);
+    }
+  });
+
+  it("names a tool of free text as the custom tool that it is", async () => {
+    const sql = defineTool({ name: "write_sql", inputSchema: z.string() });
+    const request = { tools: [sql, weather], toolChoice: { name: "write_sql" } };
+    expect((await sentBy(at("openai chat"), request))["tool_choice"]).toEqual({
+      type: "custom",
+      custom: { name: "write_sql" },
+    });
+    expect((await sentBy(at("openai responses"), request))["tool_choice"]).toEqual({
+      type: "custom",
+      name: "write_sql",
+    });
+  });
+
+  it("leaves alone what the parameters say of other things than it: google", async () => {
+    const retrievalConfig = { languageCode: "nn" };
+    const url = `${server.url}/google/text-only`;
+    const genai = google.model(new GoogleGenAI({ apiKey: "none", httpOptions: { baseUrl: url } }), {
+      model: "m",
+      config: { toolConfig: { retrievalConfig, functionCallingConfig: { allowedFunctionNames: ["x"] } } },
+    });
+    const tools = [weather];
+    expect((await sentBy(genai, { tools, toolChoice: "auto" }))["toolConfig"]).toEqual({
+      retrievalConfig,
+      functionCallingConfig: { mode: "AUTO" },
+    });
+    expect((await sentBy(genai, { tools }))["toolConfig"]).toMatchObject({ retrievalConfig });
+    const functionCallingConfig = { mode: FunctionCallingMode.ANY, allowedFunctionNames: ["x"] };
+    const old = google.model(new GoogleGenerativeAI("none").getGenerativeModel({ model: "m" }, { baseUrl: url }), {
+      toolConfig: { functionCallingConfig, retrievalConfig } as ToolConfig,
+    });
+    expect((await sentBy(old, { tools, toolChoice: "none" }))["toolConfig"]).toEqual({
+      retrievalConfig,
+      functionCallingConfig: { mode: "NONE" },
+    });
   });
 });
 
