@@ -26,8 +26,9 @@ export function openStream(
   provide: (result: ToolResultInput) => Promise<void>,
 ): RunStream {
   const leave = new AbortController();
-  const queue = new EventQueue(leave);
-  const result = begin(signal === undefined ? leave.signal : AbortSignal.any([leave.signal, signal]), queue.emit);
+  const end = signal === undefined ? leave.signal : AbortSignal.any([leave.signal, signal]);
+  const queue = new EventQueue(leave, end);
+  const result = begin(end, queue.emit);
   result.then(
     () => queue.end(),
     (error: unknown) => queue.end({ error }),
@@ -46,16 +47,21 @@ const MAX_WAITING = 1_000;
 /** Between a run that tells and somebody who reads. Who leaves early ends the run, in a state that can be resumed. */
 class EventQueue implements AsyncIterator<RunEvent, void, undefined> {
   readonly #leave: AbortController;
+  readonly #signal: AbortSignal;
   #events: RunEvent[] = [];
   #next = 0;
   #isOver = false;
   #failure: { error: unknown } | undefined;
   #isRead = false;
   #wake: (() => void) | undefined;
-  #room: (() => void) | undefined;
+  /** Those who wait for room: the turn, and the tools that run beside it. */
+  readonly #tellers: (() => void)[] = [];
 
-  constructor(leave: AbortController) {
+  /** @param signal fires when the run is to end: then nobody waits for a reader */
+  constructor(leave: AbortController, signal: AbortSignal) {
     this.#leave = leave;
+    this.#signal = signal;
+    signal.addEventListener("abort", this.#letGo);
   }
 
   /** Where somebody reads, and slowly, the promise is one of room for more. */
@@ -63,17 +69,20 @@ class EventQueue implements AsyncIterator<RunEvent, void, undefined> {
     if (this.#isOver) return;
     this.#events.push(event);
     this.#wake?.();
-    if (!this.#isRead || this.#events.length - this.#next < MAX_WAITING) return;
-    return new Promise((resolve) => {
-      this.#room = resolve;
-    });
+    if (!this.#isRead || this.#signal.aborted || this.#events.length - this.#next < MAX_WAITING) return;
+    return new Promise((resolve) => void this.#tellers.push(resolve));
+  };
+
+  readonly #letGo = (): void => {
+    for (const go of this.#tellers.splice(0)) go();
   };
 
   end(failure?: { error: unknown }): void {
     this.#failure = failure;
     this.#isOver = true;
+    this.#signal.removeEventListener("abort", this.#letGo);
     this.#wake?.();
-    this.#room?.();
+    this.#letGo();
   }
 
   iterate(): AsyncIterator<RunEvent, void, undefined> {
@@ -98,7 +107,7 @@ class EventQueue implements AsyncIterator<RunEvent, void, undefined> {
     if (this.#next === this.#events.length) {
       this.#events = [];
       this.#next = 0;
-      this.#room?.();
+      this.#letGo();
     }
     return { value: event, done: false };
   }
@@ -108,7 +117,7 @@ class EventQueue implements AsyncIterator<RunEvent, void, undefined> {
       this.#isOver = true;
       this.#leave.abort(new DOMException("Nobody reads the events of the run any more.", "AbortError"));
     }
-    this.#room?.();
+    this.#letGo();
     return { value: undefined, done: true };
   }
 }

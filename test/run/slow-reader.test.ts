@@ -1,0 +1,69 @@
+/** Who reads the events of a run more slowly than they come. */
+import { describe, expect, it } from "vitest";
+import { anthropic } from "../../adapters/anthropic/index.ts";
+import { Orchestrator } from "../../src/run/index.ts";
+import { memoryStore } from "../../src/store/index.ts";
+import { replayModel } from "../../src/testing/index.ts";
+import type { ToolContext } from "../../src/tool/tool.ts";
+import { counted, heldTurn } from "./script.ts";
+
+const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** A call of a tool that reads, and then far more text than waits for a reader. */
+async function* longTurn(): AsyncIterable<unknown> {
+  for await (const event of heldTurn("read", Promise.resolve())) {
+    if ((event as { type: string }).type === "message_delta") {
+      yield { type: "content_block_start", index: 1, content_block: { type: "text", text: "" } };
+      for (let at = 0; at < 3_000; at++) {
+        yield { type: "content_block_delta", index: 1, delta: { type: "text_delta", text: "x" } };
+      }
+      yield { type: "content_block_stop", index: 1 };
+    }
+    yield event;
+  }
+}
+
+async function* lastTurn(): AsyncIterable<unknown> {
+  for await (const event of heldTurn("read", Promise.resolve())) {
+    const { type, delta } = event as { type: string; delta?: object };
+    if (type.startsWith("content_block")) continue;
+    yield type === "message_delta" ? { ...(event as object), delta: { ...delta, stop_reason: "end_turn" } } : event;
+  }
+}
+
+/** A tool that goes on telling while the turn, too, has more to tell than is read. */
+function setup() {
+  const read = counted("read", {
+    effect: "read",
+    execute: async (_: unknown, { progress }: ToolContext) => {
+      for (let at = 0; at < 20; at++) {
+        await sleep(2);
+        await progress(at);
+      }
+    },
+  });
+  const model = replayModel(anthropic, [() => longTurn(), () => lastTurn()]);
+  return new Orchestrator({ model, tools: [read.tool], store: memoryStore() });
+}
+
+describe("a slow reader", () => {
+  it("holds up turn and tools alike, and none of them for ever", async () => {
+    const stream = setup().stream({ input: "Go" });
+    const events = stream[Symbol.asyncIterator]();
+    await events.next();
+    await sleep(100);
+    let last: string | undefined;
+    for (let next = await events.next(); next.done !== true; next = await events.next()) last = next.value.type;
+    expect(last).toBe("run.ended");
+    expect(await stream.result).toMatchObject({ status: "completed" });
+  });
+
+  it("who reads no more and gives up ends the run", async () => {
+    const controller = new AbortController();
+    const stream = setup().stream({ input: "Go", signal: controller.signal });
+    await stream[Symbol.asyncIterator]().next();
+    await sleep(100);
+    controller.abort();
+    expect(await stream.result).toMatchObject({ status: "error", error: { code: "aborted" } });
+  });
+});
