@@ -114,7 +114,6 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
   let lookedAt = 0;
 
   function startWatching(): void {
-    if (timer !== undefined) return;
     seenVersion = (lastWrite.get()?.["seq"] as number | undefined) ?? 0;
     seenData = dataVersion.get()?.["data_version"];
     lookedAt = Date.now();
@@ -222,11 +221,12 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
 
     async subscribe(prefix, listener) {
       checkPrefix(prefix);
-      await run("subscribe to", prefix, () => {
-        startWatching();
-        tellChanges(); // to the others: who comes now hears of what is written from now on
+      const stop = await run("subscribe to", prefix, () => {
+        if (timer === undefined) startWatching();
+        else tellChanges(); // to the others: who comes now hears of what is written from now on
+        // In the same step, so that nobody who leaves meanwhile ends the watching.
+        return listeners.add(prefix, listener);
       });
-      const stop = listeners.add(prefix, listener);
       return async () => {
         stop();
         if (listeners.size === 0) stopWatching();

@@ -455,6 +455,16 @@ export function describeStore(driver: StoreDriver): void {
         expect(first.all).toEqual([]);
       });
 
+      it("can begin while the last one ends", async () => {
+        const end = await store.subscribe("a", recorder().listener);
+        const second = recorder();
+        const subscribed = store.subscribe("a", second.listener);
+        await end();
+        await subscribed;
+        await store.put("a", 1);
+        await second.next("put a");
+      });
+
       it("is not disturbed by a listener that throws, or rejects", async () => {
         const seen = recorder();
         await store.subscribe("a", () => {
