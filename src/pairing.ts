@@ -20,6 +20,8 @@ export interface MessageParts<Message> {
   readonly rest: Message | undefined;
   /** Something else stands before one of its results. Default false. */
   readonly isMixed?: boolean;
+  /** It may stand for calls that are not seen here: results behind it that have no call are kept. Default false. */
+  readonly mayHoldCalls?: boolean;
 }
 
 /** How a provider's messages hold calls and results. */
@@ -59,10 +61,11 @@ export function pairMessages<Message>(messages: readonly Message[], rules: Pairi
     for (const { message } of turn) paired.push(message);
     const calls = turn.flatMap((entry) => entry.calls);
     const isFirst = turn.length === 0;
-    if (isInOrder(calls, answers, rules) || (isFirst && rules.keepsOrphans === true)) {
+    const keepsOrphans = isFirst ? rules.keepsOrphans === true : turn.some(({ mayHoldCalls }) => mayHoldCalls);
+    if (isInOrder(calls, answers, rules) || (keepsOrphans && calls.length === 0)) {
       for (const { message } of answers) paired.push(message);
     } else {
-      paired.push(...resultsOf(calls, answers, rules));
+      paired.push(...resultsOf(calls, answers, rules, keepsOrphans));
       for (const { rest } of answers) if (rest !== undefined) paired.push(rest);
     }
   }
@@ -90,12 +93,14 @@ function resultsOf<Message>(
   calls: readonly HistoryCall[],
   answers: readonly Entry<Message>[],
   rules: PairingRules<Message>,
+  keepsOrphans: boolean,
 ): Message[] {
   const left = answers.flatMap((entry) => entry.results);
   const results = calls.map((call) => {
     const at = left.findIndex((result) => isResultOf(result, call));
     return at === -1 ? rules.missing(call, OUTCOME_UNKNOWN) : left.splice(at, 1)[0]!.message;
   });
+  if (keepsOrphans) results.push(...left.map(({ message }) => message));
   return results.length === 0 ? [] : (rules.join?.(results) ?? results);
 }
 

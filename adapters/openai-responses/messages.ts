@@ -116,16 +116,24 @@ function callItem(call: ToolCall, item: WireItem, done: boolean): WireItem {
  * An item of the output as the input takes it: what only the output has is left out.
  *
  * - `status` of reasoning and custom calls, and one that is `null`: https://github.com/openai/openai-python/issues/3008
- * - `created_by`, and what the SDK's `parse()` adds
+ * - `created_by`, also of a piece of a shell's output, and what the SDK's `parse()` adds
  */
 function inputItem(item: WireItem): WireItem {
   const { created_by: _, parsed_arguments: __, ...input } = item;
-  const { type, status, content } = input;
+  const { type, status, content, output } = input;
   if (status === null || type === "reasoning" || type === "custom_tool_call") delete input["status"];
   if (type === "message" && Array.isArray(content) && content.some((part) => isRecord(part) && "parsed" in part)) {
     input["content"] = content.map(({ parsed: ___, ...part }) => part);
   }
+  if (type === "shell_call_output" && Array.isArray(output)) {
+    input.output = output.map((piece: unknown) => (isRecord(piece) ? without(piece, "created_by") : piece));
+  }
   return input;
+}
+
+function without(record: Readonly<Record<string, unknown>>, field: string): Record<string, unknown> {
+  const { [field]: _, ...rest } = record;
+  return rest;
 }
 
 /** Free text and not JSON; a use made by hand has only its tool to tell. */

@@ -3,6 +3,7 @@ import type {
   FunctionTool,
   ResponseCreateParamsStreaming,
   ResponseInputItem,
+  ResponseReasoningItem,
   ResponseStreamEvent,
   Tool,
 } from "openai/resources/responses/responses";
@@ -55,7 +56,7 @@ export function responsesModel(
       const offered: Tool[] = [...adapter.tools(tools, options), ...hosted];
       const body: ResponseCreateParamsStreaming = {
         ...fields,
-        input: [...messages],
+        input: inputOf(messages, params),
         ...(instructions !== undefined && { instructions }),
         ...(offered.length > 0 && { tools: offered }),
         ...(toolChoice !== undefined &&
@@ -77,6 +78,29 @@ export function responsesModel(
 
 function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null;
+}
+
+/**
+ * What of the history is sent.
+ *
+ * - A `conversation` keeps what was sent and answered, and refuses an item that it has
+ *   (https://github.com/openai/openai-agents-js/issues/425): what came after the provider's own last item is new.
+ * - Without storage nobody finds a reasoning item of which only the id is there
+ *   (https://github.com/anomalyco/opencode/issues/7724): `include: ["reasoning.encrypted_content"]` asks for more.
+ */
+function inputOf(
+  messages: readonly ResponseInputItem[],
+  { conversation: kept, store }: ResponsesModelParams,
+): ResponseInputItem[] {
+  if (isGiven(kept)) {
+    const last = messages.findLastIndex((item) => PAIRING.parts(item).isModels && "id" in item && isGiven(item.id));
+    return messages.slice(last + 1);
+  }
+  return store === false ? messages.filter((item) => item.type !== "reasoning" || hasContent(item)) : [...messages];
+}
+
+function hasContent({ encrypted_content: encrypted, content }: ResponseReasoningItem): boolean {
+  return Boolean(encrypted) || (content !== undefined && content.length > 0);
 }
 
 export const conversation: Conversation<ResponseInputItem> = {
@@ -106,9 +130,12 @@ const PAIRING: PairingRules<ResponseInputItem> = {
         return { isModels: false, calls: [], results: [result], rest: undefined };
       }
       default: {
-        // Reasoning and the items of hosted tools have no role, and belong to a turn of the model's.
-        const isModels = !("role" in item) || item.role === "assistant";
-        return { isModels, calls: [], results: [], rest: item };
+        // Reasoning and the items of hosted tools have no role, and belong to a turn of the model's; so do the tools that
+        // a search of its has found, which stand among its calls with the role `developer`.
+        const isModels = !("role" in item) || item.role === "assistant" || item.type === "additional_tools";
+        // It stands for an item at the provider, which may be a call.
+        const mayHoldCalls = "id" in item && !("role" in item) && (item.type ?? "item_reference") === "item_reference";
+        return { isModels, calls: [], results: [], rest: item, ...(mayHoldCalls && { mayHoldCalls }) };
       }
     }
   },

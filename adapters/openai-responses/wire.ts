@@ -65,6 +65,8 @@ export interface WireItem {
   /** Of a shell call: `container_reference` runs at the provider, `local` at the client. */
   readonly environment?: { readonly type?: string | null } | null;
   readonly error?: unknown;
+  /** Of what the provider has run, or of a result. */
+  readonly output?: unknown;
   readonly [key: string]: unknown;
 }
 

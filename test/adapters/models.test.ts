@@ -14,7 +14,7 @@ import { anthropic } from "../../adapters/anthropic/index.ts";
 import { cohere } from "../../adapters/cohere/index.ts";
 import { google } from "../../adapters/google/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
-import { openaiResponses } from "../../adapters/openai-responses/index.ts";
+import { openaiResponses, type ResponsesModelParams } from "../../adapters/openai-responses/index.ts";
 import type { Model, ModelRequest } from "../../src/model.ts";
 import { loadRecording, serveReplay, type ReplayServer } from "../../src/replay/index.ts";
 import { replayModel, summarize } from "../../src/testing/index.ts";
@@ -304,6 +304,35 @@ describe("the choice of tools", () => {
       retrievalConfig,
       functionCallingConfig: { mode: "NONE" },
     });
+  });
+});
+
+describe("the history at the provider: openai responses", () => {
+  const sentFor = async (params: Partial<ResponsesModelParams>, messages: OpenAI.Responses.ResponseInputItem[]) => {
+    const client = new OpenAI({ apiKey: "none", baseURL: `${server.url}/openai-responses/text-only/v1` });
+    await openaiResponses
+      .model(client, { model: "m", ...params })
+      .open({ messages })
+      .done();
+    return (server.requests.at(-1)!.body as { input: unknown }).input;
+  };
+  const user = { role: "user" as const, content: "Hi" };
+  const reasoning = { type: "reasoning" as const, id: "rs_1", summary: [] };
+  const call = { type: "function_call" as const, id: "fc_1", call_id: "a", name: "a", arguments: "{}" };
+  const output = { type: "function_call_output" as const, call_id: "a", output: "ok" };
+
+  it("is not sent again to a conversation, which refuses an item that it has", async () => {
+    expect(await sentFor({ conversation: "conv_1" }, [user])).toEqual([user]);
+    expect(await sentFor({ conversation: "conv_1" }, [user, reasoning, call, output])).toEqual([output]);
+    expect(await sentFor({ previous_response_id: "resp_1" }, [user, call, output])).toEqual([user, call, output]);
+  });
+
+  it("goes without reasoning of which nothing but the id is there, where nothing is stored", async () => {
+    const encrypted = { ...reasoning, encrypted_content: "gAAA" };
+    const open = { ...reasoning, content: [{ type: "reasoning_text" as const, text: "Hm." }] };
+    const history = [user, reasoning, encrypted, open, call, output];
+    expect(await sentFor({ store: false }, history)).toEqual([user, encrypted, open, call, output]);
+    expect(await sentFor({}, history)).toEqual(history);
   });
 });
 

@@ -512,6 +512,7 @@ describe("assistantMessage()", () => {
       { ...call(1, '{"city":"Oslo"}'), status: null, created_by: "agent", parsed_arguments: { city: "Oslo" } },
       { type: "custom_tool_call", id: "ctc_1", call_id: "call_c", name: "write_sql", input: "x", status: "completed" },
       { ...message("{}"), content: [{ type: "output_text", text: "{}", annotations: [], parsed: {} }] },
+      { type: "shell_call_output", id: "sho_1", call_id: "call_s", output: [{ stdout: "a", created_by: "agent" }] },
     ];
     const turn = await turnOf([...items.flatMap((item, index) => [added(index, item), ended(index, item)]), completed]);
     expect(openaiResponses.assistantMessage(turn)).toEqual([
@@ -519,6 +520,7 @@ describe("assistantMessage()", () => {
       call(1, '{"city":"Oslo"}'),
       { type: "custom_tool_call", id: "ctc_1", call_id: "call_c", name: "write_sql", input: "x" },
       message("{}"),
+      { type: "shell_call_output", id: "sho_1", call_id: "call_s", output: [{ stdout: "a" }] },
     ]);
   });
 

@@ -222,4 +222,26 @@ describe("what only one provider wants", () => {
     expect(there.pair([output])).toEqual([output]);
     expect(openaiResponses.model(client, { model: "m" }).pair([output])).toEqual([]);
   });
+
+  it("openai-responses: results of calls that are only referred to stay", () => {
+    const output = (call_id: string) => ({ type: "function_call_output" as const, call_id, output: "ok" });
+    const call = { type: "function_call" as const, call_id: "b", name: "b", arguments: "{}" };
+    for (const reference of [{ type: "item_reference" as const, id: "fc_a" }, { id: "fc_a" }]) {
+      const history = [reference, output("a"), { role: "user" as const, content: "And?" }];
+      expect(openaiResponses.conversation.pair(history)).toEqual(history);
+      expect(openaiResponses.conversation.pair([reference, call, output("a"), output("b")])).toEqual([
+        reference,
+        call,
+        output("b"),
+        output("a"),
+      ]);
+    }
+  });
+
+  it("openai-responses: tools that the model has found stand among its calls", () => {
+    const { calls, result } = rows[1]!;
+    const found = { type: "additional_tools", role: "developer", tools: [] };
+    const history = [...calls("a"), found, ...calls("b"), result("a"), result("b")] as never[];
+    expect(openaiResponses.conversation.pair(history)).toEqual(history);
+  });
 });
