@@ -42,8 +42,11 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
   const request: RequestOptions = { timeout: timeoutMs, maxTotalTimeout: timeoutMs };
 
   let listing: Listing;
-  let listedAt: number;
-  let running: Promise<void> | undefined;
+  let listedAt = -Infinity;
+  /** How often the server has said that something changed, and how often it had when `listing` was asked for. */
+  let changes = 0;
+  let listedChanges = -1;
+  let running: { readonly changes: number; readonly done: Promise<void> } | undefined;
   await list(signal);
   let skipped: readonly SkippedMcpTool[] = [];
   let tools = makeTools();
@@ -54,22 +57,35 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
       return skipped;
     },
     refresh,
-    stale: () => void (listedAt = -Infinity),
+    stale: () => void changes++,
   };
 
-  /** Calls that come at once wait for one listing. */
+  /** Calls that come at once wait for one listing; not for one that was asked for before the last change. */
   function list(by?: AbortSignal): Promise<void> {
-    running ??= listTools(client, maxTools, { ...request, ...(by === undefined ? {} : { signal: by }) })
-      .then((fresh) => {
-        listing = fresh;
-        listedAt = performance.now();
-      })
-      .finally(() => (running = undefined));
-    return running;
+    if (running?.changes !== changes) {
+      const mine = { changes, done: listNow(changes, by).finally(() => running === mine && (running = undefined)) };
+      running = mine;
+    }
+    return running!.done;
+  }
+
+  async function listNow(changesThen: number, by: AbortSignal | undefined): Promise<void> {
+    const askedAt = performance.now();
+    const fresh = await listTools(client, maxTools, { ...request, ...(by === undefined ? {} : { signal: by }) });
+    if (changesThen < listedChanges) return; // a later one was faster
+    listing = fresh;
+    listedAt = askedAt;
+    listedChanges = changesThen;
+  }
+
+  async function listIfStale(): Promise<void> {
+    if (listedChanges !== changes || performance.now() - listedAt >= maxAgeMs) await list();
+    if (listedChanges !== changes) await list(); // changed while the list was on its way: once more, not for ever
   }
 
   async function refresh(): Promise<McpChanges> {
     const before = new Map(tools.map(({ metadata }) => infoOf(metadata)).map(({ name, digest }) => [name, digest]));
+    changes++;
     await list();
     tools = makeTools();
     const after = new Map(tools.map(({ metadata }) => infoOf(metadata)).map(({ name, digest }) => [name, digest]));
@@ -129,7 +145,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
     context: ToolContext,
   ): Promise<unknown> {
     if (context.signal?.aborted === true) throw serverError(undefined, context.signal, "was not asked");
-    if (performance.now() - listedAt >= maxAgeMs) await unlessAborted(list(), context.signal);
+    await unlessAborted(listIfStale(), context.signal);
     const now = listing.tools.get(definition.name);
     if (now?.digest !== digest) {
       const what =

@@ -1,4 +1,4 @@
-// An MCP server over stdio, for stdio.test.ts: the tools of a registry of ours.
+// An MCP server over stdio, for end-to-end.test.ts: the tools of a registry of ours.
 import { Server } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { setTimeout } from "node:timers/promises";

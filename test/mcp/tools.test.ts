@@ -288,6 +288,31 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
   });
 });
 
+it("a change that is told of while the list is on its way is not forgotten", async () => {
+  const tools: object[] = [plain("a")];
+  const server = serverOf(tools);
+  const set = await mcpTools(await connect(server), { maxAgeMs: Infinity });
+  const { promise: mayAnswer, resolve: answer } = Promise.withResolvers<void>();
+  const asked = vi.fn();
+  server.setRequestHandler("tools/list", (async () => {
+    asked();
+    const now = [...tools];
+    if (asked.mock.calls.length === 1) await mayAnswer;
+    return { tools: now };
+  }) as never);
+  set.stale();
+  const before = failure(execute(set.tools()[0])); // waits for a list in which nothing has changed
+  await vi.waitFor(() => expect(asked).toHaveBeenCalledTimes(1));
+  tools[0] = plain("a", { description: "new" });
+  set.stale();
+  const behind = failure(execute(set.tools()[0])); // does not take that list for the present one
+  answer();
+  expect(await before).toMatchObject({ code: "definition_changed" });
+  expect(await behind).toMatchObject({ code: "definition_changed" });
+  expect(await failure(execute(set.tools()[0]))).toMatchObject({ code: "definition_changed" });
+  expect(asked).toHaveBeenCalledTimes(2);
+});
+
 it("who gives up does not wait for the listing", async () => {
   const server = serverOf([plain("a")]);
   const set = await mcpTools(await connect(server), { maxAgeMs: 0 });
