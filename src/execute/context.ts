@@ -1,3 +1,4 @@
+import { checkMs } from "../store/arguments.ts";
 import type { ApprovalAsk, Principal } from "./approvals/types.ts";
 
 /**
@@ -34,7 +35,7 @@ export function checkContext(context: ExecutionContext): void {
   if (typeof context !== "object" || context === null) {
     throw new TypeError(`execute() takes a context with a runId: execute(use, { runId }); got ${typeName(context)}.`);
   }
-  const { runId, principal, signal, timeoutMs } = context;
+  const { runId, principal, signal, timeoutMs, approvalTimeoutMs } = context;
   if (typeof runId !== "string" || runId === "") {
     throw new TypeError(
       `The context needs the runId of the run that the call belongs to, a text; got ${typeName(runId)}.`,
@@ -46,15 +47,11 @@ export function checkContext(context: ExecutionContext): void {
   if (signal !== undefined && typeof signal?.addEventListener !== "function") {
     throw new TypeError(`signal is an AbortSignal, got ${typeName(signal)}.`);
   }
-  if (timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT)) {
-    throw new TypeError(
-      `timeoutMs is a positive number of milliseconds, at most ${MAX_TIMEOUT}; got ${String(timeoutMs)}.`,
-    );
+  if (timeoutMs !== undefined) checkMs("timeoutMs", timeoutMs);
+  if (approvalTimeoutMs !== undefined && !(typeof approvalTimeoutMs === "number" && approvalTimeoutMs >= 0)) {
+    throw new TypeError(`approvalTimeoutMs is a number of milliseconds, got ${String(approvalTimeoutMs)}.`);
   }
 }
-
-/** What a timer can wait. */
-const MAX_TIMEOUT = 2_147_483_647;
 
 export function typeName(value: unknown): string {
   if (value === null) return "null";

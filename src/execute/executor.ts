@@ -1,3 +1,4 @@
+import { checkMs } from "../store/arguments.ts";
 import { storeKey, type Store } from "../store/store.ts";
 import type { Tool } from "../tool/tool.ts";
 import { toolList, type ToolSource } from "../tool/tool-set.ts";
@@ -269,7 +270,11 @@ function checkOptions(options: ToolExecutorOptions): void {
   if (approvals !== undefined && typeof approvals?.request !== "function") {
     throw new TypeError("approvals is an ApprovalService.");
   }
-  for (const name of ["concurrency", "timeoutMs", "maxOutputBytes", "leaseMs", "retryDelayMs"] as const) {
+  for (const name of ["timeoutMs", "leaseMs", "retryDelayMs"] as const) {
+    const value = options[name];
+    if (value !== undefined) checkMs(name, value);
+  }
+  for (const name of ["concurrency", "maxOutputBytes"] as const) {
     const value = options[name];
     if (value !== undefined && !(typeof value === "number" && value > 0)) {
       throw new TypeError(`${name} is a positive number, got ${String(value)}.`);

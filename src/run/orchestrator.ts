@@ -2,6 +2,7 @@ import { isToolError, ToolError } from "../errors.ts";
 import type { Approvals } from "../execute/approvals/types.ts";
 import { ToolExecutor } from "../execute/executor.ts";
 import type { Model } from "../model.ts";
+import { checkMs } from "../store/arguments.ts";
 import type { Store } from "../store/store.ts";
 import { ToolRegistry } from "../tool/registry.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
@@ -405,7 +406,12 @@ function checkId(conversationId: unknown): void {
   );
 }
 
-function checkParts({ model, store, approvals, executor, onEvent, retryDelayMs = 0 }: OrchestratorOptions): void {
+function checkParts(options: OrchestratorOptions): void {
+  const { model, store, approvals, executor, onEvent, trim, retryDelayMs = 0, maxCutTurns = 0, leaseMs = 1 } = options;
+  checkMs("leaseMs", leaseMs);
+  if (!Number.isSafeInteger(maxCutTurns) || maxCutTurns < 0) {
+    throw new TypeError(`maxCutTurns is a whole number from 0, got ${maxCutTurns}.`);
+  }
   if (typeof retryDelayMs !== "number" || !(retryDelayMs >= 0)) {
     throw new TypeError(`retryDelayMs is a number of milliseconds, got ${retryDelayMs}.`);
   }
@@ -422,4 +428,5 @@ function checkParts({ model, store, approvals, executor, onEvent, retryDelayMs =
     throw new TypeError("executor is a ToolExecutor.");
   }
   if (onEvent !== undefined && typeof onEvent !== "function") throw new TypeError("onEvent is a function.");
+  if (trim !== undefined && typeof trim !== "function") throw new TypeError("trim is a function.");
 }

@@ -64,7 +64,11 @@ function shown(value: unknown): string {
   return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }
 
-/** A setting of a driver. @throws TypeError */
+/** What a timer can wait: one that has to wait longer fires at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** A setting that becomes a timer. @throws TypeError */
 export function checkMs(name: string, ms: number): void {
-  if (!(ms > 0 && ms <= 2 ** 31 - 1)) throw new TypeError(`${name} is ${shown(ms)}. Expected milliseconds above 0.`);
+  if (typeof ms === "number" && ms > 0 && ms <= MAX_TIMER_MS) return;
+  throw new TypeError(`${name} is ${shown(ms)}. Expected milliseconds above 0, at most ${MAX_TIMER_MS}.`);
 }

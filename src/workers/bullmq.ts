@@ -2,6 +2,7 @@ import { Queue, QueueEvents, QueueEventsProducer, UnrecoverableError, Worker } f
 import type { ConnectionOptions, Job, JobsOptions, QueueEventsListener, WorkerOptions } from "bullmq";
 import { ToolExecutor, type ToolExecutorOptions } from "../execute/executor.ts";
 import { safeMessage } from "../execute/failure.ts";
+import { checkMs } from "../store/arguments.ts";
 import type { Store } from "../store/store.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
 import { toolList, type ToolSource } from "../tool/tool-set.ts";
@@ -55,6 +56,7 @@ export interface BullmqTools {
 export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): BullmqTools {
   const { queue: name, place, onError } = placeOf(options, "bullmqTools");
   const { only = () => true, context: extra = () => ({}), jobOptions = {}, pollMs = 5_000 } = options;
+  checkMs("pollMs", pollMs);
   const list = toolList(tools);
   const queue = new Queue<JobData, JobResult>(name, place);
   const events = new QueueEvents(name, place);

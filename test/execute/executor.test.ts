@@ -169,6 +169,11 @@ describe("execute()", () => {
       /principal/,
     ],
     ["a timeout of 0", (executor) => executor.execute(counted().tool.use({}), { ...RUN, timeoutMs: 0 }), /timeoutMs/],
+    [
+      "a time to wait for approval that is no number",
+      (executor) => executor.execute(counted().tool.use({}), { ...RUN, approvalTimeoutMs: NaN }),
+      /approvalTimeoutMs is a number of milliseconds, got NaN/,
+    ],
     ["undo without an id", (executor) => executor.undo(undefined as never), /actionId/],
   ])("throws a TypeError for %s", (_, mistake, message) => {
     const { executor } = setup([counted().tool]);
@@ -180,6 +185,9 @@ describe("execute()", () => {
     ["no store", { tools: [] }],
     ["no tools", { store: memoryStore() }],
     ["a concurrency of 0", { tools: [], store: memoryStore(), concurrency: 0 }],
+    ["a timeout that no timer can wait", { tools: [], store: memoryStore(), timeoutMs: Infinity }],
+    ["a lease that no timer can renew", { tools: [], store: memoryStore(), leaseMs: 2 ** 31 * 3 }],
+    ["a delay that is a text", { tools: [], store: memoryStore(), retryDelayMs: "5" }],
     ["a listener that is none", { tools: [], store: memoryStore(), onEvent: "log" }],
   ])("can not be made with %s", (_, options) => {
     expect(() => new ToolExecutor(options as never)).toThrow(TypeError);

@@ -41,6 +41,11 @@ describe("caller's mistakes", () => {
     expect(() => bullmqTools([read], {} as never)).toThrow(/bullmqTools\(\) needs a connection/);
     expect(() => bullmqExecutor({ tools: [read], store: memoryStore() } as never)).toThrow(TypeError);
   });
+
+  it("looking all the time is no way to wait", () => {
+    const connection = { host: "127.0.0.1", port: 1 };
+    expect(() => bullmqTools([read], { connection, pollMs: 0 })).toThrow(/pollMs is 0/);
+  });
 });
 
 describe.skipIf(redisMissing !== undefined)(`on Redis${redisMissing === undefined ? "" : ` (${redisMissing})`}`, () => {

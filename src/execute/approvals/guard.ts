@@ -87,8 +87,9 @@ export async function authenticated(
   return who;
 }
 
+/** What is no time (a text, `NaN`) is over. */
 export function isOver({ expiresAt = Infinity }: AuthenticatedClient): boolean {
-  return expiresAt <= Date.now();
+  return !(expiresAt > Date.now());
 }
 
 /** `?after=12` and `?run_id=run_1`. What is no number resumes nothing. */

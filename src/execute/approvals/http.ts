@@ -1,3 +1,4 @@
+import { checkMs } from "../../store/arguments.ts";
 import { quiet } from "./errors.ts";
 import { approvalFeed } from "./feed.ts";
 import {
@@ -56,6 +57,7 @@ export function approvalHandler(options: ApprovalHandlerOptions): (request: Requ
   const { maxMessageBytes = 65_536, keepAliveMs = 15_000 } = options;
   const onError = quiet(options.onError);
   checkGuard("approvalHandler", options);
+  checkMs("keepAliveMs", keepAliveMs);
   const limits = new Map<string, ReturnType<typeof createRateLimit>>();
 
   async function answer(request: Request, url: URL): Promise<Response> {

@@ -88,11 +88,11 @@ export class ApprovalService implements Approvals {
     this.#allowSelfApproval = allowSelfApproval;
     this.#validate = validateInput ?? (tools && validateWith(tools));
     this.#ttlMs = checkMs("ttlMs", ttlMs);
-    this.#pollMs = pollMs;
+    this.#pollMs = checkMs("pollMs", pollMs);
     this.#onError = quiet(onError);
     this.#now = now;
     this.#rows = new ApprovalRows(store, namespace, checkMs("retentionMs", retentionMs));
-    this.#events = new ApprovalEvents(store, this.#rows, new ApprovalLog(store, namespace), pollMs);
+    this.#events = new ApprovalEvents(store, this.#rows, new ApprovalLog(store, namespace), this.#pollMs);
     this.#grants = new ApprovalGrants(store, namespace, now);
   }
 
@@ -138,6 +138,9 @@ export class ApprovalService implements Approvals {
 
   async await(requestId: string, options: AwaitOptions = {}): Promise<ApprovalRequest> {
     const { timeoutMs = Infinity, signal } = options;
+    if (!(typeof timeoutMs === "number" && timeoutMs >= 0)) {
+      throw new TypeError(`timeoutMs is a number of milliseconds, got ${String(timeoutMs)}`);
+    }
     const first = await this.#rows.find(requestId);
     if (first === undefined) throw notFound();
     const until = this.#now() + timeoutMs;

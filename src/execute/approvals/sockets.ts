@@ -1,3 +1,4 @@
+import { checkMs } from "../../store/arguments.ts";
 import {
   authenticated,
   checkGuard,
@@ -72,8 +73,10 @@ export interface ApprovalSockets {
  * new WebSocketServer({ port: 8080, path: "/approvals", ...options }).on("connection", accept);
  */
 export function approvalSockets(options: ApprovalSocketsOptions): ApprovalSockets {
-  const { maxMessageBytes = 65_536 } = options;
+  const { maxMessageBytes = 65_536, pingMs = DEFAULT_PING_MS, closeMs = DEFAULT_CLOSE_MS } = options;
   checkGuard("approvalSockets", options);
+  checkMs("pingMs", pingMs);
+  checkMs("closeMs", closeMs);
   /** Who was recognised before the connection was there. */
   const known = new WeakMap<UpgradeRequest, AuthenticatedClient>();
 
@@ -114,7 +117,8 @@ function serve(
   options: ApprovalSocketsOptions,
   asked: AuthenticatedClient | Promise<401 | 403 | AuthenticatedClient>,
 ): void {
-  const { maxMessageBytes = 65_536, maxBufferedBytes = 1_048_576, pingMs = 30_000, closeMs = 5_000 } = options;
+  const { maxMessageBytes = 65_536, maxBufferedBytes = 1_048_576 } = options;
+  const { pingMs = DEFAULT_PING_MS, closeMs = DEFAULT_CLOSE_MS } = options;
   const { rateLimit = DEFAULT_RATE, onError } = options;
   const limit = createRateLimit(rateLimit);
   /** Of the authentication, and of the farewell. */
@@ -190,6 +194,9 @@ function serve(
     socket.ping();
   }, pingMs);
 }
+
+const DEFAULT_PING_MS = 30_000;
+const DEFAULT_CLOSE_MS = 5_000;
 
 /** https://developer.mozilla.org/docs/Web/API/WebSocket/readyState */
 const OPEN = 1;

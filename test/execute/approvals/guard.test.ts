@@ -24,8 +24,26 @@ describe.each([
     expect(() => make({ ...good, ...change })).toThrow(message);
   });
 
+  it("a time that no timer can wait", () => {
+    const name = make === approvalHandler ? "keepAliveMs" : "pingMs";
+    expect(() => make({ ...good, [name]: Infinity })).toThrow(TypeError);
+    expect(() => make({ ...good, [name]: Infinity })).toThrow(`${name} is Infinity`);
+  });
+
   it("and takes the rest", () => {
     expect(() => make(good)).not.toThrow();
     expect(() => make({ ...good, origins: () => true })).not.toThrow();
   });
+});
+
+it("nobody is known until a time that is none", async () => {
+  const service = new ApprovalService({ store: memoryStore(), mayDecide: () => true });
+  const at = async (expiresAt: unknown) => {
+    const authenticate = () => ({ principal: { id: "ada" }, expiresAt }) as never;
+    const handle = approvalHandler({ service, authenticate, origins: [], allowNoOrigin: true });
+    return (await handle(new Request("https://api.example/approvals"))).status;
+  };
+  expect(await at(Date.now() + 1_000)).toBe(200);
+  expect(await at("2999-01-01")).toBe(401);
+  expect(await at(NaN)).toBe(401);
 });

@@ -298,6 +298,12 @@ describe("deciding", () => {
 });
 
 describe("waiting", () => {
+  it.each([NaN, -1, "5"])("throws a TypeError for %j milliseconds", async (ms) => {
+    const { id } = await service().request(ask());
+    await expect(service().await(id, { timeoutMs: ms as never })).rejects.toThrow(TypeError);
+    expect(() => service({ pollMs: ms as never })).toThrow(TypeError);
+  });
+
   it("ends with the decision, whenever it comes, in another service on the same store", async () => {
     for (let at = 0; at < 50; at++) {
       const { id } = await service().request(ask({ invocationId: `${at}` }));
