@@ -105,6 +105,8 @@ const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 /** What a timer can wait. */
 const isTime = (value: unknown): boolean => typeof value === "number" && value > 0 && value <= 2_147_483_647;
+/** It ends at a date, and dates have an end. */
+const isTtl = (value: unknown): boolean => typeof value === "number" && value > 0 && value <= 31_536_000_000_000;
 
 const FIELDS = {
   behaviors: [isTexts, "a list of names"],
@@ -114,7 +116,7 @@ const FIELDS = {
   sequential: [isBoolean, "a boolean"],
   retries: [isCount, "a whole number from 0"],
   undo: [isFunction, "a function"],
-  undoTtlMs: [(value) => typeof value === "number" && value > 0, "a positive number of milliseconds"],
+  undoTtlMs: [isTtl, "a positive number of milliseconds, at most 31536000000000 (a thousand years)"],
   irreversible: [isBoolean, "a boolean"],
   requires: [(value) => isText(value) || isTexts(value), "the name of a tool or a list of names"],
   maxCallsPerRun: [isCount, "a whole number from 0"],
@@ -125,5 +127,9 @@ function invalid(name: string, what: string): ToolError {
 }
 
 function shown(value: unknown): string {
-  return typeof value === "function" ? "a function" : (JSON.stringify(value) ?? typeof value);
+  if (typeof value === "function") return "a function";
+  // Infinity and NaN would be `null`, and a bigint no JSON at all.
+  return typeof value === "number" || typeof value === "bigint"
+    ? String(value)
+    : (JSON.stringify(value) ?? typeof value);
 }
