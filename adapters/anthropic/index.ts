@@ -4,7 +4,7 @@ import type { Model, ModelOptions } from "../../src/model.ts";
 import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read/index.ts";
 import type { StreamEvent } from "../../src/stream/events.ts";
 import { endpoint } from "./endpoint.ts";
-import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
+import { assistantMessage, container, toolError, toolResult, toolResults } from "./messages.ts";
 import {
   conversation,
   messagesModel,
@@ -52,6 +52,7 @@ export const anthropic = defineAdapter({
   read: (source: EventSource<WireEvent>, options?: ReadOptions): TurnStream => readTurn(reading, source, options),
   parse: (response: WireMessage, options?: ReadOptions): StreamEvent[] => parseResponse(reading, response, options),
   assistantMessage,
+  container,
   toolResult,
   toolError,
   toolResults,

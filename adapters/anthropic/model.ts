@@ -14,8 +14,9 @@ import { asksForCall, type Conversation, type Model, type ModelOptions } from ".
 import { openTurn, responseInfo } from "../../src/open-turn.ts";
 import { pairMessages, type PairingRules } from "../../src/pairing.ts";
 import { outputText } from "../../src/stream/history.ts";
+import type { Turn } from "../../src/stream/events.ts";
 import { namedTools, type ToolSource } from "../../src/tool/tool-set.ts";
-import { resultContent } from "./messages.ts";
+import { container, resultContent } from "./messages.ts";
 
 /** The part of the `@anthropic-ai/sdk` client that is used: `Anthropic`, or its clients for other clouds. */
 export interface MessagesClient {
@@ -53,12 +54,13 @@ export function messagesModel(
   const { tools: hosted = [], ...fields } = params;
   return {
     ...conversation,
-    adapter,
+    adapter: { ...adapter, assistantMessage: (turn) => withContainer(adapter.assistantMessage(turn), turn) },
     open({ messages, tools = [], instructions, toolChoice, signal, runId }) {
       const offered: ToolUnion[] = [...adapter.tools(chosenTools(tools, toolChoice), options), ...hosted];
       const body: MessageCreateParamsStreaming = {
         ...fields,
-        messages: [...messages],
+        ...containerOf(messages, fields.container),
+        messages: messages.map(withoutContainer),
         ...(instructions !== undefined && { system: instructions }),
         ...(offered.length > 0 && { tools: offered }),
         ...(toolChoice !== undefined &&
@@ -76,6 +78,31 @@ export function messagesModel(
       );
     },
   };
+}
+
+/** A container in which code waits goes with its message, so that whoever goes on with the run finds it there. */
+type Contained = MessageParam & { readonly container?: string };
+
+function withContainer(messages: MessageParam[], turn: Turn): Contained[] {
+  const { container: id } = container(turn);
+  const waits = turn.providerFinishReason === "tool_use" || turn.providerFinishReason === "pause_turn";
+  return id === undefined || !waits ? messages : messages.map((message) => ({ ...message, container: id }));
+}
+
+function withoutContainer(message: Contained): MessageParam {
+  if (message.container === undefined) return message;
+  const { container: _, ...rest } = message;
+  return rest;
+}
+
+/** It is sent beside the messages: that of the turn which is answered, since an older one may be gone. */
+function containerOf(
+  messages: readonly Contained[],
+  given: MessageCreateParamsStreaming["container"],
+): Pick<MessageCreateParamsStreaming, "container"> {
+  const id = messages.findLast(({ role }) => role === "assistant")?.container;
+  if (id === undefined) return {};
+  return { container: typeof given === "object" && given !== null ? { ...given, id } : id };
 }
 
 /** Some of the tools can not be named on this wire: those are offered, and the others are not. */

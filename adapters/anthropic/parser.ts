@@ -4,7 +4,16 @@ import { toolChunk } from "../../src/stream/chunk.ts";
 import type { FinishReason, Usage } from "../../src/stream/events.ts";
 import type { Delta } from "../../src/wire/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
-import type { WireBlock, WireDelta, WireError, WireEvent, WireMessage, WireStopDetails, WireUsage } from "./wire.ts";
+import type {
+  WireBlock,
+  WireContainer,
+  WireDelta,
+  WireError,
+  WireEvent,
+  WireMessage,
+  WireStopDetails,
+  WireUsage,
+} from "./wire.ts";
 
 /** Everything that {@link AnthropicParser} takes: an event of a stream, a whole message, or the `[DONE]` that gateways add. */
 export type ParserInput = WireEvent | WireMessage | string;
@@ -12,6 +21,8 @@ export type ParserInput = WireEvent | WireMessage | string;
 /** What was sent, block by block: what `assistantMessage()` is made of. Plain JSON. */
 export interface AnthropicRecord {
   readonly messages: readonly MessageRecord[];
+  /** The id of the container in which code of the turn ran, or still waits. */
+  container?: string;
 }
 
 /** One `message_start` and what followed it. */
@@ -108,7 +119,12 @@ export class AnthropicParser implements Parser<ParserInput> {
       content.forEach((block: WireBlock, index) => this.#wholeBlock(block, index === last));
     }
     this.#addUsage(start.usage);
+    this.#keepContainer(start.container);
     this.#finish(reason, start.stop_details);
+  }
+
+  #keepContainer(container: WireContainer | null | undefined): void {
+    if (container?.id) this.native.container = container.id;
   }
 
   #beginMessage(): MessageRecord {
@@ -332,6 +348,7 @@ export class AnthropicParser implements Parser<ParserInput> {
   }
 
   #messageDelta({ delta, usage: more }: WireEvent): void {
+    this.#keepContainer(delta?.container);
     this.#finish(delta?.stop_reason, delta?.stop_details);
     if (!more) return;
     this.#addUsage(more);

@@ -33,7 +33,13 @@ export interface WireMessage {
   readonly content?: readonly WireBlock[] | null | undefined;
   readonly stop_reason?: string | null | undefined;
   readonly stop_details?: WireStopDetails | null | undefined;
+  readonly container?: WireContainer | null | undefined;
   readonly usage?: WireUsage | null | undefined;
+}
+
+/** Where code runs at the provider. A request that answers a call of a program's has to name it. */
+export interface WireContainer {
+  readonly id?: string | null | undefined;
 }
 
 /**
@@ -78,6 +84,7 @@ export interface WireDelta {
   readonly citation?: unknown;
   readonly stop_reason?: string | null | undefined;
   readonly stop_details?: WireStopDetails | null | undefined;
+  readonly container?: WireContainer | null | undefined;
 }
 
 /** Why the model refused, in words. */

@@ -2,7 +2,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import { transformJSONSchema } from "@anthropic-ai/sdk/lib/transform-json-schema";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { anthropic, resultContent } from "../../adapters/anthropic/index.ts";
+import { anthropic, resultContent, type MessagesModelParams } from "../../adapters/anthropic/index.ts";
 import { plain, strict } from "../../adapters/anthropic/schema.ts";
 import type { WireBlock, WireEvent, WireMessage } from "../../adapters/anthropic/wire.ts";
 import { ToolError } from "../../src/errors.ts";
@@ -735,6 +735,75 @@ function withoutTypesOfEnums(schema: unknown): unknown {
     return rest;
   });
 }
+
+describe("the container of code at the provider", () => {
+  const program = { type: "server_tool_use", id: "srvtoolu_1", name: "code_execution", input: { code: "…" } };
+  const called = {
+    type: "tool_use",
+    id: "toolu_1",
+    name: "get_weather",
+    input: { city: "Oslo" },
+    caller: { type: "code_execution_20260120", tool_id: "srvtoolu_1" },
+  };
+  const waiting = (stop_reason: string) => [
+    { type: "message_start", message: { content: [program, called] } },
+    { type: "message_delta", delta: { stop_reason, container: { id: "container_1", expires_at: "2026-11-22" } } },
+    { type: "message_stop" },
+  ];
+  const sse = (events: readonly { type: string }[]) =>
+    new Response(events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join(""), {
+      headers: { "content-type": "text/event-stream" },
+    });
+
+  it("is told, from a stream and from a whole message", async () => {
+    expect(anthropic.container(await anthropic.read(sse(waiting("tool_use"))).done())).toEqual({
+      container: "container_1",
+    });
+    const whole = { type: "message", content: [], container: { id: "container_2" }, stop_reason: "end_turn" };
+    const last = anthropic.parse(whole).at(-1);
+    expect(last?.type === "finish" && anthropic.container(last.turn)).toEqual({ container: "container_2" });
+    expect(anthropic.container(await anthropic.read(sse([])).done())).toEqual({});
+  });
+
+  /** What the client sends for the second turn of a run whose first one ended so. */
+  async function secondRequest(stopReason: string, params: Partial<MessagesModelParams> = {}) {
+    const bodies: Record<string, any>[] = [];
+    const client = new Anthropic({
+      apiKey: "none",
+      fetch: async (_, init) => {
+        bodies.push(JSON.parse(init?.body as string) as Record<string, any>);
+        return sse(waiting(stopReason));
+      },
+    });
+    const model = anthropic.model(client, { model: "m", max_tokens: 9, ...params });
+    const messages = [model.userMessage("Hi")];
+    const turn = await model.open({ messages }).done();
+    messages.push(...model.adapter.assistantMessage(turn), ...model.adapter.toolResults(turn));
+    // As a checkpoint keeps it, in another process.
+    await anthropic
+      .model(client, { model: "m", max_tokens: 9, ...params })
+      .open({ messages: model.pair(JSON.parse(JSON.stringify(messages)) as never[]) })
+      .done();
+    return bodies.at(-1)!;
+  }
+
+  it("goes back with the results that a program waits for, beside the messages", async () => {
+    const body = await secondRequest("tool_use");
+    expect(body["container"]).toBe("container_1");
+    expect(body["messages"].map((message: object) => Object.keys(message))).toEqual(
+      [1, 2, 3].map(() => ["role", "content"]),
+    );
+    const skills = [{ type: "anthropic" as const, skill_id: "pptx" }];
+    expect(await secondRequest("pause_turn", { container: { skills } })).toMatchObject({
+      container: { id: "container_1", skills },
+    });
+  });
+
+  it("stays away when nothing waits in it, since it may be gone", async () => {
+    expect(await secondRequest("end_turn")).not.toHaveProperty("container");
+    expect(await secondRequest("end_turn", { container: "mine" })).toMatchObject({ container: "mine" });
+  });
+});
 
 it.each([
   ["pause_turn", true],
