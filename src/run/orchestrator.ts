@@ -2,11 +2,12 @@ import { isToolError, ToolError } from "../errors.ts";
 import type { Approvals } from "../execute/approvals/types.ts";
 import { ToolExecutor } from "../execute/executor.ts";
 import type { Model } from "../model.ts";
-import { checkMs } from "../store/arguments.ts";
 import type { Store } from "../store/store.ts";
+import { textOf } from "../store/value.ts";
 import { ToolRegistry } from "../tool/registry.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
 import { checkLimits, NOTHING_USED, type Budgets } from "./budgets.ts";
+import { checkId, checkParts, checkResumeOptions, checkRunOptions } from "./check.ts";
 import { Checkpoint, isHeld, readRun, type HeadChange, type StoredRun } from "./checkpoint.ts";
 import type { Emit, RunDeps } from "./deps.ts";
 import { busy, isBusy, notWaiting, runOpen, unknownRun } from "./errors.ts";
@@ -111,13 +112,13 @@ export class Orchestrator<Message = any> {
    * @throws TypeError for a caller's mistake
    */
   run(options: RunOptions<Message>): Promise<OrchestrationResult<Message>> {
-    return this.#run(options, options.conversationId ?? newId("conversation"));
+    return this.#run(options, conversationIdOf(options));
   }
 
   /** {@link run}, with its events while they happen. */
   stream(options: RunOptions<Message>): RunStream<Message> {
-    const conversationId = options.conversationId ?? newId("conversation");
-    return this.#streamed(conversationId, options, (signal, emit) =>
+    const conversationId = conversationIdOf(options);
+    return this.#streamed(conversationId, options?.signal, (signal, emit) =>
       this.#run({ ...options, signal }, conversationId, emit),
     );
   }
@@ -135,7 +136,7 @@ export class Orchestrator<Message = any> {
 
   /** {@link resume}, with its events while they happen. */
   resumeStream(conversationId: string, options: ResumeOptions = {}): RunStream<Message> {
-    return this.#streamed(conversationId, options, (signal, emit) =>
+    return this.#streamed(conversationId, options?.signal, (signal, emit) =>
       this.#resume(conversationId, { ...options, signal }, emit),
     );
   }
@@ -205,6 +206,7 @@ export class Orchestrator<Message = any> {
 
   async #run(options: RunOptions<Message>, conversationId: string, emit?: Emit): Promise<OrchestrationResult<Message>> {
     const { store, model, leaseMs } = this.#deps;
+    checkRunOptions(options);
     checkId(conversationId);
     const input = this.#inputOf(options);
     const stored = await readRun(store, conversationId);
@@ -226,6 +228,7 @@ export class Orchestrator<Message = any> {
   }
 
   async #resume(conversationId: string, options: ResumeOptions, emit?: Emit): Promise<OrchestrationResult<Message>> {
+    checkResumeOptions(options);
     const { toolResults = [], approvals = [], signal } = options;
     checkId(conversationId);
     const before = await readRun(this.#deps.store, conversationId);
@@ -335,18 +338,17 @@ export class Orchestrator<Message = any> {
 
   #inputOf(options: RunOptions<Message>): InputRow {
     const { input, messages = [], instructions, behavior, toolChoice } = options;
-    if (input !== undefined && typeof input !== "string") throw new TypeError(`input is a text, got ${typeof input}.`);
     const all = [...messages, ...(input === undefined ? [] : [this.#deps.model.userMessage(input)])];
     if (all.length === 0) throw new TypeError("run() needs something to say: input, or messages.");
     return {
       kind: "input",
       runId: newId("run"),
       at: Date.now(),
-      // A copy: what the caller does with its own list later changes nothing.
-      messages: structuredClone(all),
+      // A copy, as the store gives it back: what the caller does with its own list later changes nothing.
+      messages: JSON.parse(textOf(all)) as unknown[],
       ...(instructions !== undefined && { instructions }),
       ...(behavior !== undefined && { behavior }),
-      ...(toolChoice !== undefined && { toolChoice }),
+      ...(toolChoice !== undefined && { toolChoice: JSON.parse(textOf(toolChoice)) as unknown }),
     };
   }
 
@@ -370,7 +372,7 @@ export class Orchestrator<Message = any> {
 
   #streamed(
     conversationId: string,
-    { signal }: RunContext,
+    signal: AbortSignal | undefined,
     begin: (signal: AbortSignal, emit: Emit) => Promise<OrchestrationResult<Message>>,
   ): RunStream<Message> {
     return openStream(conversationId, signal, begin, (answer) => this.provideToolResult(conversationId, answer));
@@ -391,42 +393,15 @@ function hasNotBegun({ rows }: StoredRun): boolean {
   return rows.length === 0;
 }
 
+/** What is no object is refused where all of it is looked at. */
+function conversationIdOf(options: RunOptions | undefined): string {
+  return options?.conversationId ?? newId("conversation");
+}
+
 function newId(kind: string): string {
   return `${kind}_${crypto.randomUUID().replaceAll("-", "")}`;
 }
 
 function internalOf(registry: ToolRegistry): ToolSource {
   return { tools: () => registry.tools().filter(({ mode }) => mode === "internal") };
-}
-
-function checkId(conversationId: unknown): void {
-  if (typeof conversationId === "string" && conversationId !== "") return;
-  throw new TypeError(
-    `A conversationId is a text, got ${conversationId === "" ? "an empty one" : typeof conversationId}.`,
-  );
-}
-
-function checkParts(options: OrchestratorOptions): void {
-  const { model, store, approvals, executor, onEvent, trim, retryDelayMs = 0, maxCutTurns = 0, leaseMs = 1 } = options;
-  checkMs("leaseMs", leaseMs);
-  if (!Number.isSafeInteger(maxCutTurns) || maxCutTurns < 0) {
-    throw new TypeError(`maxCutTurns is a whole number from 0, got ${maxCutTurns}.`);
-  }
-  if (typeof retryDelayMs !== "number" || !(retryDelayMs >= 0)) {
-    throw new TypeError(`retryDelayMs is a number of milliseconds, got ${retryDelayMs}.`);
-  }
-  if (typeof model?.open !== "function") {
-    throw new TypeError("new Orchestrator() needs a model: that of an adapter, adapter.model(client, params).");
-  }
-  if (typeof store?.put !== "function") {
-    throw new TypeError("new Orchestrator() needs a store: memoryStore(), sqliteStore(…) or redisStore(…).");
-  }
-  if (approvals !== undefined && typeof approvals?.request !== "function") {
-    throw new TypeError("approvals is an ApprovalService.");
-  }
-  if (executor !== undefined && typeof executor?.executeAll !== "function") {
-    throw new TypeError("executor is a ToolExecutor.");
-  }
-  if (onEvent !== undefined && typeof onEvent !== "function") throw new TypeError("onEvent is a function.");
-  if (trim !== undefined && typeof trim !== "function") throw new TypeError("trim is a function.");
 }

@@ -181,6 +181,28 @@ describe("run()", () => {
     expect(short((await other.get(conversationId))!.messages)[2]).toContain("is unknown: it was begun");
   });
 
+  it.each<[string, object, RegExp]>([
+    ["instructions that are no text", { instructions: ["Be brief."] }, /instructions is a text, got an array/],
+    ["a mode that is no text", { behavior: 5 }, /behavior is a text, got number/],
+    ["messages that are no list", { messages: "Hi" }, /messages is a list/],
+    ["a message that no store can keep", { messages: [{ role: "user", content: new Date() }] }, /an instance of Date/],
+    ["another word for whenOpen", { whenOpen: "replace" }, /whenOpen is "refuse" or "cancel", got "replace"/],
+    ["a principal without an id", { principal: { name: "anna" } }, /A principal is an object with an id/],
+    ["a principal that is a text", { principal: "anna" }, /A principal is an object with an id/],
+    ["a signal that is none", { signal: {} }, /signal is an AbortSignal/],
+  ])("is not begun with %s: nothing is asked, nothing stored", async (_, mistake, message) => {
+    const model = scripted({ calls: [{ name: "look" }] }, { text: "Done." });
+    const look = counted("look", { effect: "read" });
+    const store = memoryStore();
+    const orchestrator = new Orchestrator({ model, tools: [look.tool], store });
+    const begun = orchestrator.run({ conversationId, input: "Hi", ...mistake } as never);
+    await expect(begun).rejects.toThrow(
+      expect.objectContaining({ name: "TypeError", message: expect.stringMatching(message) }),
+    );
+    expect(model.requests).toHaveLength(0);
+    expect(await store.list("")).toEqual([]);
+  });
+
   it("tells of what is misused", async () => {
     const model = scripted({ text: "Hi" });
     const store = memoryStore();
@@ -197,6 +219,9 @@ describe("run()", () => {
     const orchestrator = new Orchestrator({ model, store });
     await expect(orchestrator.run({})).rejects.toThrow(TypeError);
     await expect(orchestrator.run({ input: 5 as never })).rejects.toThrow(TypeError);
+    await expect(orchestrator.run(undefined as never)).rejects.toThrow(/run\(\) takes an object.*got undefined/);
+    await expect(orchestrator.stream(undefined as never).result).rejects.toThrow(TypeError);
+    await expect(orchestrator.resume(conversationId, null as never)).rejects.toThrow(/resume\(\) takes an object/);
     await expect(orchestrator.run({ conversationId: 7 as never, input: "Hi" })).rejects.toThrow(TypeError);
     await expect(orchestrator.resume("")).rejects.toThrow(TypeError);
     const result = await orchestrator.run({ conversationId, input: "Hi" });

@@ -1,0 +1,74 @@
+import { checkContext, typeName } from "../execute/context.ts";
+import { checkMs } from "../store/arguments.ts";
+import type { OrchestratorOptions } from "./orchestrator.ts";
+import type { ResumeOptions, RunContext, RunOptions } from "./types.ts";
+
+/** A caller's mistakes, found before anything is asked or stored. All throw a TypeError. */
+
+export function checkParts(options: OrchestratorOptions): void {
+  const { model, store, approvals, executor, onEvent, trim, retryDelayMs = 0, maxCutTurns = 0, leaseMs = 1 } = options;
+  checkMs("leaseMs", leaseMs);
+  if (!Number.isSafeInteger(maxCutTurns) || maxCutTurns < 0) {
+    throw new TypeError(`maxCutTurns is a whole number from 0, got ${maxCutTurns}.`);
+  }
+  if (typeof retryDelayMs !== "number" || !(retryDelayMs >= 0)) {
+    throw new TypeError(`retryDelayMs is a number of milliseconds, got ${retryDelayMs}.`);
+  }
+  if (typeof model?.open !== "function") {
+    throw new TypeError("new Orchestrator() needs a model: that of an adapter, adapter.model(client, params).");
+  }
+  if (typeof store?.put !== "function") {
+    throw new TypeError("new Orchestrator() needs a store: memoryStore(), sqliteStore(…) or redisStore(…).");
+  }
+  if (approvals !== undefined && typeof approvals?.request !== "function") {
+    throw new TypeError("approvals is an ApprovalService.");
+  }
+  if (executor !== undefined && typeof executor?.executeAll !== "function") {
+    throw new TypeError("executor is a ToolExecutor.");
+  }
+  if (onEvent !== undefined && typeof onEvent !== "function") throw new TypeError("onEvent is a function.");
+  if (trim !== undefined && typeof trim !== "function") throw new TypeError("trim is a function.");
+}
+
+export function checkId(conversationId: unknown): void {
+  if (typeof conversationId === "string" && conversationId !== "") return;
+  throw new TypeError(
+    `A conversationId is a text, got ${conversationId === "" ? "an empty one" : typeof conversationId}.`,
+  );
+}
+
+/** What a model would be asked with, and what would stand in the store for good. */
+export function checkRunOptions(options: RunOptions): void {
+  if (typeof options !== "object" || options === null) {
+    throw new TypeError(`run() takes an object: run({ input: "Hello" }), got ${typeName(options)}.`);
+  }
+  const { messages, whenOpen } = options;
+  for (const name of ["input", "instructions", "behavior"] as const) {
+    const value = options[name];
+    if (value !== undefined && typeof value !== "string")
+      throw new TypeError(`${name} is a text, got ${typeName(value)}.`);
+  }
+  if (messages !== undefined && !Array.isArray(messages)) {
+    throw new TypeError(`messages is a list in the provider's own form, got ${typeName(messages)}.`);
+  }
+  if (whenOpen !== undefined && whenOpen !== "refuse" && whenOpen !== "cancel") {
+    throw new TypeError(`whenOpen is "refuse" or "cancel", got ${JSON.stringify(whenOpen)}.`);
+  }
+  checkRunContext(options);
+}
+
+export function checkResumeOptions(options: ResumeOptions): void {
+  if (typeof options !== "object" || options === null) {
+    throw new TypeError(`resume() takes an object: resume(id, { toolResults }), got ${typeName(options)}.`);
+  }
+  const { approvals } = options;
+  if (approvals !== undefined && !Array.isArray(approvals)) {
+    throw new TypeError(`approvals is a list of { id, decision }, got ${typeName(approvals)}.`);
+  }
+  checkRunContext(options);
+}
+
+/** As the executor would find it, when the model has called something. */
+function checkRunContext({ context, principal, signal }: RunContext): void {
+  checkContext({ ...context, runId: "run", principal, signal });
+}
