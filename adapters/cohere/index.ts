@@ -11,6 +11,8 @@ import { ToolError } from "../../src/errors.ts";
 import type { Model, ModelOptions } from "../../src/model.ts";
 import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read/index.ts";
 import type { StreamEvent } from "../../src/stream/events.ts";
+import { walkSchema } from "../../src/schema/lower.ts";
+import type { JsonSchema } from "../../src/schema/types.ts";
 import { lowerTools, type LoweredTool } from "../../src/tool/lower-tools.ts";
 import { namedTools, toolList, type ToolSource } from "../../src/tool/tool-set.ts";
 import type { Tool } from "../../src/tool/tool.ts";
@@ -60,7 +62,7 @@ export const cohere = defineAdapter({
   toolName,
   /**
    * The tools as the request takes them. Strict mode is one switch of the request, `strictTools: true`, for all of
-   * them; so is `strict: "auto"` here: all tools are strict or none is. {@link cohere.request} sets the switch too.
+   * them; so is `strict: "auto"` here: all tools are strict or none is, as where they have more than 200 fields in all. {@link cohere.request} sets the switch too.
    */
   tools: (tools: ToolSource, options?: ToolsOptions): Cohere.ToolV2[] => lower(tools, options).tools,
   toolChoice,
@@ -138,17 +140,29 @@ function lower(tools: ToolSource, options: ToolsOptions = {}): { tools: Cohere.T
   const dialect = { adapter: "cohere", toolName, plain, strict };
   let isStrict = options.strict ?? false;
   if (isStrict === "auto") {
-    const flags = lowerTools(tools, {
+    const lowered = lowerTools(tools, {
       ...dialect,
       options: { strict: "auto", onLoss: "ignore" },
-      make: (_, made) => made.strict,
+      make: (_, made) => made,
     });
-    isStrict = flags.length > 0 && flags.every(Boolean);
+    const fields = lowered.reduce((count, made) => count + fieldsIn(made.schema), 0);
+    isStrict = lowered.length > 0 && lowered.every((made) => made.strict) && fields <= MAX_STRICT_FIELDS;
   }
   return {
     tools: lowerTools(tools, { ...dialect, options: { ...options, strict: isStrict }, make }),
     strict: isStrict,
   };
+}
+
+/** In all tools of one request: https://docs.cohere.com/v2/docs/tool-use-parameter-types */
+const MAX_STRICT_FIELDS = 200;
+
+function fieldsIn(schema: JsonSchema): number {
+  let count = 0;
+  walkSchema(schema, ({ properties }) => {
+    if (typeof properties === "object" && properties !== null) count += Object.keys(properties).length;
+  });
+  return count;
 }
 
 /** Free text as an input, which other APIs have: sent here, the model would be told of a tool without parameters. */

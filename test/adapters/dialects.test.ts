@@ -929,6 +929,17 @@ describe("strict: auto", () => {
     const params = anthropic.tools(tools, { strict: "auto", onLoss: "ignore" });
     expect(params.filter(({ strict }) => strict === true)).toHaveLength(16);
   });
+
+  it("makes no tools strict that have more fields than one request to Cohere may have", () => {
+    const tools = (count: number) =>
+      Array.from({ length: count }, (_, index) =>
+        defineTool({ name: `t${index}`, inputSchema: z.object({ a: z.string(), b: z.object({ c: z.string() }) }) }),
+      );
+    expect(cohere.request(tools(66), { strict: "auto" }).strictTools).toBe(true);
+    expect(cohere.request(tools(67), { strict: "auto" })).not.toHaveProperty("strictTools");
+    // Asked for, it is for the API to refuse.
+    expect(cohere.request(tools(67), { strict: true }).strictTools).toBe(true);
+  });
 });
 
 const adapters: readonly Adapter[] = [openaiChat, openaiResponses, anthropic, google, cohere];

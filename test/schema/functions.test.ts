@@ -79,6 +79,29 @@ describe("strictFunctionSchema()", () => {
   });
 });
 
+describe("the limits of strict mode", () => {
+  const nested = (levels: number): JsonSchema =>
+    object({ a: levels === 1 ? text : { type: "array", items: nested(levels - 1) } }, { required: ["a"] });
+  const names = (count: number, name = "p") =>
+    Object.fromEntries(Array.from({ length: count }, (_, n) => [`${name}${n}`, text]));
+  const values = (count: number, length = 1) => ({
+    enum: Array.from({ length: count }, (_, n) => String(n).padStart(length, "_")),
+  });
+
+  it.each<[string, fits: JsonSchema, exceeds: JsonSchema]>([
+    ["limit:properties", object(names(5000)), object(names(5001))],
+    ["limit:nesting", nested(10), nested(11)],
+    ["limit:values", object({ a: values(600), b: values(398) }), object({ a: values(600), b: values(401) })],
+    ["limit:characters", object(names(500, "n".repeat(236))), object(names(500, "n".repeat(240)))],
+    ["limit:list", object({ a: values(250, 100) }, { required: ["a"] }), object({ a: values(251, 100) })],
+  ])("are reported: %s", (rule, fits, exceeds) => {
+    expect(lowerSchema(fits, strictFunctionSchema()).losses).toEqual([]);
+    const lowered = lowerSchema(exceeds, strictFunctionSchema());
+    expect(lowered.losses).toMatchObject([{ rule, path: "" }]);
+    expect(lowerSchema(exceeds, functionSchema()).losses).toEqual([]);
+  });
+});
+
 describe("functionSchema()", () => {
   it.each(Object.entries(schemas))("makes the root a plain object: %s", (_, [schema]) => {
     const { schema: root } = lowerSchema(schema, functionSchema());

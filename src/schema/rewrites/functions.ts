@@ -1,6 +1,7 @@
 import type { Rewrite } from "../lower.ts";
 import type { JsonSchema } from "../types.ts";
 import { dropAnnotations, dropKeywords, keepFormats } from "./keywords.ts";
+import { withinLimits, type SchemaLimits } from "./limits.ts";
 import { closeObjects, ensureObjectRoot, requireAll } from "./objects.ts";
 import { ANNOTATIONS } from "./types.ts";
 import { keepLocalRefs, refsAlone } from "./refs.ts";
@@ -86,9 +87,19 @@ export function strictFunctionSchema(): readonly Rewrite[] {
       closeObjects(),
       requireAll(),
       keepLocalRefs(),
+      withinLimits(STRICT_LIMITS),
     ].map(unlessFreeText),
   ];
 }
+
+/** "Limitations on nesting depth and size", on the page above. The whole request is refused for more. */
+const STRICT_LIMITS: SchemaLimits = {
+  properties: 5000,
+  nesting: 10,
+  values: 1000,
+  characters: 120_000,
+  list: { above: 250, characters: 15_000 },
+};
 
 /** Reports what a string would have to look like: free text has no schema. */
 function freeText(): Rewrite {

@@ -1,0 +1,72 @@
+import { mapSubschemas, walkSchema, type Rewrite } from "../lower.ts";
+import type { JsonSchema } from "../types.ts";
+import { isObjectNode, propertiesOf } from "./types.ts";
+
+/** How much a schema may have in all, its definitions included. */
+export interface SchemaLimits {
+  readonly properties: number;
+  /** Objects in objects, the root being the first. What a reference leads to is counted where it is defined. */
+  readonly nesting: number;
+  /** Values in lists of values. */
+  readonly values: number;
+  /** Characters of the names of properties and definitions, and of values. */
+  readonly characters: number;
+  /** Characters of the values of one list, if it has more than so many. */
+  readonly list: { readonly above: number; readonly characters: number };
+}
+
+/** Reports a schema that is larger than a provider takes, once for each limit that it exceeds. It stays as it is. */
+export function withinLimits(limits: SchemaLimits): Rewrite {
+  return {
+    name: "withinLimits",
+    apply(node, { isRoot, lose }) {
+      if (!isRoot) return node;
+      const size = sizeOf(node, limits);
+      for (const [what, words] of MEASURES) {
+        const limit = what === "list" ? limits.list.characters : limits[what];
+        if (size[what] <= limit) continue;
+        lose(`The schema has ${size[what]} ${words}, and no more than ${limit} are taken.`, { rule: `limit:${what}` });
+      }
+      return node;
+    },
+  };
+}
+
+type Size = Record<keyof SchemaLimits, number>;
+
+const MEASURES = Object.entries({
+  properties: "properties",
+  nesting: "levels of objects",
+  values: "values in its lists of values",
+  characters: "characters in names and values",
+  list: "characters in one long list of values",
+} satisfies Record<keyof SchemaLimits, string>) as [keyof SchemaLimits, string][];
+
+function sizeOf(schema: JsonSchema, { list }: SchemaLimits): Size {
+  const size: Size = { properties: 0, nesting: nestingOf(schema), values: 0, characters: 0, list: 0 };
+  walkSchema(schema, (node) => {
+    const names = Object.keys(propertiesOf(node));
+    size.properties += names.length;
+    size.characters += lengthOf(names) + lengthOf(Object.keys(node["$defs"] ?? {}));
+    const { enum: values } = node;
+    if (!Array.isArray(values)) return;
+    const characters = lengthOf(values);
+    size.values += values.length;
+    size.characters += characters;
+    if (values.length > list.above) size.list = Math.max(size.list, characters);
+  });
+  return size;
+}
+
+function nestingOf(node: JsonSchema): number {
+  let inside = 0;
+  mapSubschemas(node, (child) => {
+    if (typeof child !== "boolean") inside = Math.max(inside, nestingOf(child));
+    return child;
+  });
+  return inside + (isObjectNode(node) ? 1 : 0);
+}
+
+function lengthOf(texts: readonly unknown[]): number {
+  return texts.reduce((length: number, text) => length + (typeof text === "string" ? text.length : 0), 0);
+}
