@@ -15,12 +15,15 @@ import { adapterNamed, adapters } from "./wires.ts";
 export const usage = `toolstream demo [--live PROVIDER --model MODEL] [--prompt TEXT]
 
 Recorded streams of five providers become live partial inputs, validated tool calls and results, through the
-official SDK clients and a local server. No key and no network. It runs in a checkout of the repository.
+official SDK clients and a local server. No key and no network. It runs in a checkout of the repository;
+with --live it runs anywhere.
 
   --live PROVIDER  ask the real provider instead: openai-chat (openai), openai-responses, anthropic, google, cohere
   --model MODEL    its model
   --prompt TEXT    what to ask it`;
 
+/** Where they are in a checkout; a package has none. */
+const FIXTURES = resolve(import.meta.dirname, "../../fixtures");
 const PROMPT = "What is the weather in Oslo, which orders of ada are open, and what is 17 * 23? Use the tools.";
 
 export async function demoCommand(args: readonly string[]): Promise<number> {
@@ -29,21 +32,21 @@ export async function demoCommand(args: readonly string[]): Promise<number> {
     options: { live: { type: "string" }, model: { type: "string" }, prompt: { type: "string" } },
   });
   const prompt = values.prompt ?? PROMPT;
-  const dir = resolve(import.meta.dirname, "../../fixtures");
   if (values.live !== undefined) return live(values.live, values.model, prompt, demoTools());
   if (values.model !== undefined || values.prompt !== undefined) {
     throw new UsageError("--model and --prompt are for --live: without it recordings are shown.");
   }
-  if (!existsSync(dir))
+  if (!existsSync(FIXTURES))
     throw new CommandError(
-      `The recordings of the demo are not at ${dir}: it runs in a checkout of the repository (npm start).`,
+      `The recordings of the demo are not at ${FIXTURES}: it runs in a checkout of the repository (npm start). ` +
+        "With --live it asks a provider, from anywhere.",
     );
 
-  const tools = await executable(join(dir, "tools.json"));
+  const tools = await executable(join(FIXTURES, "tools.json"));
   const isLive = isWatched(process.stdout);
   const fixtures = new Map<string, { stream: Recording }>();
   for (const { name } of adapters) {
-    const recording = await loadRecording(join(dir, name, "demo"));
+    const recording = await loadRecording(join(FIXTURES, name, "demo"));
     fixtures.set(`${name}/demo`, { stream: isLive ? paced(recording) : recording });
   }
   const server = await serveReplay({ adapters, fixtures, speed: isLive ? 1 : Infinity });
@@ -75,9 +78,10 @@ async function live(
       apiKey === undefined ? `the key in ${client.keys.join(" or ")}` : "",
       model === undefined ? "--model" : "",
     ];
+    const command = existsSync(FIXTURES) ? "npm start --" : "npx toolstream demo";
     process.stderr.write(
       `To ask ${client.title} itself, set ${missing.filter(Boolean).join(" and ")}, for example:\n` +
-        `  ${client.keys[0]}=... npm start -- --live ${provider} --model ${model ?? client.exampleModel}\n`,
+        `  ${client.keys[0]}=... ${command} --live ${provider} --model ${model ?? client.exampleModel}\n`,
     );
     return 2;
   }

@@ -13,7 +13,7 @@ import { ownersOf } from "./owners.ts";
 import { printable } from "./text.ts";
 import { CommandError, messageOf, parseOptions, UsageError } from "./usage-error.ts";
 
-export const usage = `toolstream exec TOOL --input JSON [--timeout MS]
+export const usage = `toolstream exec TOOL [--input JSON] [--timeout MS] [--progress] [--owner UID]
 
 Calls an executable tool and prints its result as JSON. When it fails, the error is on stderr and the exit status is 1.
 
@@ -59,7 +59,7 @@ async function find(name: string, options: RunOptions): Promise<Tool> {
   const found = tools.find((tool) => tool.name === name);
   if (found !== undefined) return found;
   const names = tools.map((tool) => tool.name).join(", ") || "none";
-  const hint = skipped.length > 0 ? ` ${skipped.length} files were skipped: toolstream tools says why.` : "";
+  const hint = skipped.length > 0 ? ` Skipped: ${skipped.length}; toolstream tools says why.` : "";
   const where = DEFAULT_SEARCH_PATHS.join(" and ");
   throw new CommandError(`There is no tool ${JSON.stringify(name)} in ${where}. There are: ${names}.${hint}`);
 }

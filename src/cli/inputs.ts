@@ -4,14 +4,14 @@ import type { Adapter } from "../adapter.ts";
 import { ToolError } from "../errors.ts";
 import { loadRecording, replay, type Recording } from "../replay/index.ts";
 import { paced } from "./paced.ts";
-import { adapterNamed, createLook, recognise } from "./wires.ts";
+import { createLook, recognise, recordedAdapterNamed } from "./wires.ts";
 
 /** A recorded body, and who reads it. */
 export interface Input {
   readonly adapter: Adapter;
   readonly body: AsyncIterable<Uint8Array>;
-  /** The whole of it, where it is known. */
-  readonly bytes?: Uint8Array;
+  /** What its wire can be told from: all of a file, the first of what has come on the standard input. */
+  soFar(): Uint8Array;
 }
 
 export interface InputOptions {
@@ -32,8 +32,8 @@ export async function openInput(file: string, { wire, speed, isPaced }: InputOpt
   if (file === "-") return openStandardInput(wire);
   const loaded = await loadRecording(file);
   const recording: Recording = isPaced && speed !== undefined ? paced(loaded) : loaded;
-  const adapter = wire === undefined ? recognise(recording.bytes) : adapterNamed(wire);
-  return { adapter, body: replay(recording, { speed }), bytes: recording.bytes };
+  const adapter = wire === undefined ? recognise(recording.bytes) : recordedAdapterNamed(wire);
+  return { adapter, body: replay(recording, { speed }), soFar: () => recording.bytes };
 }
 
 async function openStandardInput(wire: string | undefined): Promise<Input> {
@@ -50,14 +50,20 @@ async function openStandardInput(wire: string | undefined): Promise<Input> {
   if (seen.length === 0) {
     throw new ToolError("invalid_recording", "-: nothing came on the standard input. Pipe a response into it.");
   }
-  const adapter = wire === undefined ? look.end() : adapterNamed(wire);
-  return { adapter, body: continued(seen, source) };
+  const adapter = wire === undefined ? look.end() : recordedAdapterNamed(wire);
+  return { adapter, body: continued(seen, source), soFar: () => Buffer.concat(seen) };
 }
 
-async function* continued(seen: readonly Uint8Array[], source: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+/** What was seen already, and what comes behind it; of that, too, the first pieces are kept. */
+async function* continued(seen: Uint8Array[], source: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield* seen;
-  for (let step = await source.next(); step.done !== true; step = await source.next()) yield step.value;
+  for (let step = await source.next(); step.done !== true; step = await source.next()) {
+    if (seen.length < PIECES_KEPT) seen.push(step.value);
+    yield step.value;
+  }
 }
+
+const PIECES_KEPT = 16;
 
 /** Folders may hold folders of wires, which hold folders of cases. */
 const MAX_DEPTH = 3;

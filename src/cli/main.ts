@@ -35,6 +35,7 @@ toolstream COMMAND --help says more; toolstream --version says which this is.
 `;
 
 async function main([name, ...args]: readonly string[]): Promise<number> {
+  if (name === "help" && args.length > 0) return main([args[0]!, "--help"]);
   if (name === undefined || name === "--help" || name === "-h" || name === "help") {
     process.stdout.write(help);
     return name === undefined ? 2 : 0;
@@ -56,10 +57,11 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
   return command.run(args);
 }
 
-// A reader that has seen enough (`| head`) is no failure.
+// A reader that has seen enough (`| head`) is no failure; a disk that is full is.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") process.exit(0);
-  throw error;
+  fail(`the output can not be written: ${error.message}`, 1);
+  process.exit();
 });
 
 try {

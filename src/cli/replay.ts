@@ -10,7 +10,7 @@ import { printable } from "./text.ts";
 import { checkNotation, withTextCalls } from "./text-calls.ts";
 import { LEGEND } from "./timeline.ts";
 import { createView, isWatched } from "./view.ts";
-import { adapterNamed, checkWire } from "./wires.ts";
+import { checkWire, recordedAdapterNamed } from "./wires.ts";
 
 export const usage = `toolstream replay FILE... [--wire NAME] [--text NOTATION] [--tools FILE] [--speed N] [--json]
 
@@ -56,7 +56,7 @@ export async function replayCommand(args: readonly string[]): Promise<number> {
   });
   if (positionals.length === 0) throw new UsageError(`replay needs at least one file.\n\n${usage}`);
   const speed = speedOf(values.speed);
-  const wire = values.wire === undefined ? undefined : adapterNamed(values.wire).name;
+  const wire = values.wire === undefined ? undefined : recordedAdapterNamed(values.wire).name;
   const tools = values.tools === undefined ? undefined : await loadTools(values.tools);
   const { text: notation } = values;
   if (notation !== undefined) checkNotation(notation);
@@ -77,13 +77,13 @@ export async function replayCommand(args: readonly string[]): Promise<number> {
 async function replayOne(file: string, { wire, notation, tools, speed, isJson }: ReplayOptions): Promise<boolean> {
   try {
     const isPaced = !isJson && isWatched(process.stdout);
-    const { adapter, body, bytes } = await openInput(file, { wire, speed, isPaced });
+    const { adapter, body, soFar } = await openInput(file, { wire, speed, isPaced });
     const text = { isBroken: false };
     const reader = notation === undefined ? adapter : await withTextCalls(adapter, notation);
     const stream = reader.read(watchText(body, text), { tools });
     const turn = isJson ? await stream.done() : await show(`${file} (${adapter.name})`, stream);
     const lost = saysNothing(turn) ? turn.error?.code : undefined;
-    if (lost === "connection_lost" && bytes !== undefined) checkWire(bytes, adapter);
+    if (lost === "connection_lost") checkWire(soFar(), adapter);
     if (isJson) printLine({ file, ...summarize(turn) });
     return !text.isBroken && lost !== "invalid_event";
   } catch (error) {

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import {
   DEFAULT_SEARCH_PATHS,
   discoverExecutables,
@@ -10,7 +11,7 @@ import { ownersOf } from "./owners.ts";
 import { printable, short } from "./text.ts";
 import { parseOptions, UsageError } from "./usage-error.ts";
 
-export const usage = `toolstream tools [DIR…] [--json] [--manifest FILE [--write]]
+export const usage = `toolstream tools [DIR...] [--json] [--manifest FILE [--write]] [--owner UID]
 
 Lists the executables in some folders that are tools, and says of all other files why they are none. Each executable is
 run once, with --schema. Without DIR: ${DEFAULT_SEARCH_PATHS.join(" and ")}.
@@ -18,7 +19,9 @@ run once, with --schema. Without DIR: ${DEFAULT_SEARCH_PATHS.join(" and ")}.
   --json           one JSON object
   --manifest FILE  only files that FILE knows, as it knows them; the others are not run
   --write          writes FILE with the tools that are found
-  --owner UID      files of this user are run, too; more than once for more`;
+  --owner UID      files of this user are run, too; more than once for more
+
+Exit status 1 when a DIR could not be read.`;
 
 /** @returns the exit status */
 export async function toolsCommand(args: readonly string[]): Promise<number> {
@@ -49,7 +52,7 @@ export async function toolsCommand(args: readonly string[]): Promise<number> {
   process.stdout.write(
     json ? `${JSON.stringify({ tools: found, skipped }, undefined, 2)}\n` : listing(searchPaths, found, skipped),
   );
-  return 0;
+  return positionals.some((dir) => skipped.some(({ path }) => path === resolve(dir))) ? 1 : 0;
 }
 
 interface Listed {

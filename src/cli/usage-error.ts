@@ -22,9 +22,14 @@ export function parseOptions<const Config extends ParseArgsConfig>(
     return parseArgs(config);
   } catch (error) {
     const isOurs = String((error as NodeJS.ErrnoException).code).startsWith("ERR_PARSE_ARGS_");
-    // Only the first sentence is about the mistake, the rest is on values that begin with a dash.
-    throw isOurs ? new UsageError(`${(error as Error).message.split(". ")[0]!}.`) : error;
+    throw isOurs ? new UsageError(mistakeIn((error as Error).message)) : error;
   }
+}
+
+/** Of an unknown option the first sentence is on the mistake, and the rest on names that begin with a dash. */
+function mistakeIn(message: string): string {
+  const said = message.startsWith("Unknown option") ? message.split(". ")[0]! : message.replaceAll("\n", " ");
+  return said.endsWith(".") ? said : `${said}.`;
 }
 
 /** @throws UsageError for what is no positive number */

@@ -26,12 +26,29 @@ const aliases: Readonly<Record<string, string>> = {
   gemini: "google",
 };
 
-/** @throws UsageError that names the ones there are */
+/**
+ * The adapter of a provider.
+ *
+ * @throws UsageError that names the ones there are
+ */
 export function adapterNamed(name: string): Adapter {
+  return named(name, adapters);
+}
+
+/**
+ * The adapter of what a recording may be of.
+ *
+ * @throws UsageError that names the ones there are
+ */
+export function recordedAdapterNamed(name: string): Adapter {
+  return named(name, recorded);
+}
+
+function named(name: string, among: readonly Adapter[]): Adapter {
   const wanted = Object.hasOwn(aliases, name) ? aliases[name] : name;
-  const adapter = recorded.find((candidate) => candidate.name === wanted);
+  const adapter = among.find((candidate) => candidate.name === wanted);
   if (adapter !== undefined) return adapter;
-  const names = adapters.map((known) => known.name).join(", ");
+  const names = among.map((known) => known.name).join(", ");
   throw new UsageError(`There is no wire ${JSON.stringify(name)}. The wires are: ${names}.`);
 }
 

@@ -77,6 +77,16 @@ describe("toolstream tools", () => {
     );
   });
 
+  it.each([
+    ["nowhere", "is not there"],
+    ["package.json", "is no folder"],
+  ])("fails for %s, which %s, and lists the others", async (dir, reason) => {
+    const { status, stdout } = await run(["tools", dir, tools()]);
+    expect(status).toBe(1);
+    expect(stdout).toContain("greet  (read)");
+    expect(stdout).toContain(`${dir}: ${reason}\n`);
+  });
+
   it("as JSON", async () => {
     const folder = tools();
     const { stdout } = await run(["tools", folder, "--json"]);

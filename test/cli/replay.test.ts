@@ -119,6 +119,11 @@ describe("toolstream replay --json", () => {
       keepOpen: true,
     });
     expect(jsonLines(outcome)[0]).toMatchObject({ file: "-", wire: "openai-responses", error: null });
+    const wrong = await run(["replay", "--json", "-", "--wire", "cohere"], { input: body("anthropic", "one-call") });
+    expect(wrong.status).toBe(1);
+    expect(jsonLines(wrong)[0]).toMatchObject({
+      error: { code: "unknown_wire", message: expect.stringContaining("It looks like anthropic") },
+    });
     const nothing = await run(["replay", "--json", "-"]);
     expect(nothing.status).toBe(1);
     expect(jsonLines(nothing)[0]).toMatchObject({ error: { code: "invalid_recording" } });
@@ -155,7 +160,7 @@ describe("toolstream replay --wire", () => {
   it("refuses a name that there is not, with those that there are", async () => {
     const { status, stderr } = await run(["replay", "--wire", "bedrock", "--json", fixture("anthropic", "one-call")]);
     expect(status).toBe(2);
-    expect(stderr).toBe(`toolstream: There is no wire "bedrock". The wires are: ${wires.join(", ")}.\n`);
+    expect(stderr).toBe(`toolstream: There is no wire "bedrock". The wires are: ${wires.join(", ")}, text.\n`);
   });
 
   it("says which wire it looks like when nothing of the named one is in a file", async () => {

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { run } from "./command.ts";
@@ -19,16 +19,19 @@ describe("toolstream", () => {
     expect(await run(["--version"])).toEqual({ status: 0, stdout: `${version}\n`, stderr: "" });
   });
 
-  it.each(commands)("%s --help says how it is called", async (command) => {
-    const { status, stdout, stderr } = await run([command, "--help"]);
-    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
-    expect(stdout).toMatch(new RegExp(`^toolstream ${command} `));
+  it.each(commands)("%s --help says how it is called, and so does help %s", async (command) => {
+    const [asked, other] = await Promise.all([run([command, "--help"]), run(["help", command])]);
+    expect(asked).toMatchObject({ status: 0, stderr: "" });
+    expect(asked.stdout).toMatch(new RegExp(`^toolstream ${command} `));
+    expect(other).toEqual(asked);
   });
 
   it.each([
     [["frobnicate"], 'there is no command "frobnicate"'],
+    [["help", "frobnicate"], 'there is no command "frobnicate"'],
     [["replay"], "replay needs at least one file"],
     [["replay", "--frobnicate", "x"], "Unknown option '--frobnicate'"],
+    [["replay", "x", "--speed", "-1"], "To specify an option argument starting with a dash use '--speed=-XYZ'.\n"],
     [["replay", "x", "--wire"], "Option '--wire <value>' argument missing"],
     [["replay", "x", "--text", "xml"], 'There is no notation "xml". The notations are: helpers, hermes,'],
     [["schema", "--tools", "fixtures/tools.json"], "schema needs --tools and --provider"],
@@ -45,6 +48,9 @@ describe("toolstream", () => {
     [["tools", "--owner", "ada"], "--owner is the number of a user"],
     [["tools", "--write"], "--write needs --manifest"],
     [["demo", "--live", "bedrock"], 'There is no wire "bedrock"'],
+    [["demo", "--live", "text"], 'There is no wire "text"'],
+    [["schema", "--tools", "fixtures/tools.json", "--provider", "text"], 'There is no wire "text"'],
+    [["record", "--wire", "text", "--url", "http://x", "--out", "x"], 'There is no wire "text"'],
     [["demo", "--model", "x"], "are for --live"],
   ])("refuses %j with status 2, in words", async (args, words) => {
     const { status, stdout, stderr } = await run(args);
@@ -63,5 +69,17 @@ describe("toolstream", () => {
     child.stdout.once("data", () => child.stdout.destroy());
     const status = await new Promise((settle) => child.once("close", settle));
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+  });
+
+  it.skipIf(!existsSync("/dev/full"))("says in words that its output can not be written", async () => {
+    const main = resolve(import.meta.dirname, "../../src/cli/main.ts");
+    const full = openSync("/dev/full", "w"); // Linux's disk without room
+    const child = spawn(process.execPath, [main, "--help"], { stdio: ["ignore", full, "pipe"] });
+    closeSync(full);
+    let stderr = "";
+    child.stderr!.on("data", (text) => (stderr += text));
+    const status = await new Promise((settle) => child.once("close", settle));
+    expect(status).toBe(1);
+    expect(stderr).toMatch(/^toolstream: the output can not be written: ENOSPC.*\n$/);
   });
 });
