@@ -32,6 +32,10 @@ export function isBusy(error: unknown): boolean {
   return isToolError(error) && error.code === "run_busy";
 }
 
+export function isNotWaiting(error: unknown): boolean {
+  return isToolError(error) && error.code === "not_waiting";
+}
+
 /** A write lost against another one. */
 export function isConflict(error: unknown): boolean {
   return isToolError(error) && error.code === "version_conflict";

@@ -1,4 +1,5 @@
 import { isToolError, ToolError } from "../errors.ts";
+import { checkDecision } from "../execute/approvals/decision.ts";
 import type { Approvals } from "../execute/approvals/types.ts";
 import { ToolExecutor } from "../execute/executor.ts";
 import type { Model } from "../model.ts";
@@ -237,9 +238,9 @@ export class Orchestrator<Message = any> {
     if (isHeld(before.head)) throw busy(conversationId);
     // First what may be refused, of a completed run too: it says which results it has had.
     await this.#inbox.check(before, toolResults);
-    await this.#checkApprovals(before, approvals);
+    const decisions = await this.#decisionsOf(before, approvals);
     if (before.head.status === "completed") throw notWaiting(conversationId);
-    for (const { id, principal, ...decision } of approvals) {
+    for (const { id, principal, ...decision } of decisions) {
       await this.#deps.approvals!.decide(id, decision, principal);
     }
     if (toolResults.length > 0) await this.#inbox.handIn(conversationId, toolResults, before);
@@ -250,20 +251,35 @@ export class Orchestrator<Message = any> {
     });
   }
 
-  /** Before any is decided: they are of this run. */
-  async #checkApprovals({ head }: StoredRun, approvals: readonly ApprovalInput[]): Promise<void> {
-    if (approvals.length === 0) return;
+  /**
+   * Before any is decided: they are of this run. Those that will be refused (decided already, or by somebody else only), or
+   * may be (for an edited input), come first, so that nothing was changed then.
+   */
+  async #decisionsOf({ head }: StoredRun, approvals: readonly ApprovalInput[]): Promise<readonly ApprovalInput[]> {
+    if (approvals.length === 0) return [];
     const service = this.#deps.approvals;
     if (service === undefined) {
       throw new TypeError("To decide approvals with resume(), give new Orchestrator() the approvals of its executor.");
     }
-    for (const { id } of approvals) {
-      if ((await service.get(id))?.runId === head.runId) continue;
-      throw new ToolError(
-        "approval_not_found",
-        `No call of conversation ${head.conversationId} waits for the approval ${JSON.stringify(id)}. Nothing was changed.`,
-      );
+    const { conversationId, runId } = head;
+    const ranked: { readonly rank: number; readonly input: ApprovalInput }[] = [];
+    for (const input of approvals) {
+      const { id, principal, ...decision } = input;
+      checkDecision(decision);
+      if ((await service.get(id))?.runId !== runId) {
+        throw new ToolError(
+          "approval_not_found",
+          `No call of conversation ${conversationId} waits for the approval ${JSON.stringify(id)}. Nothing was changed.`,
+        );
+      }
+      if (ranked.some((before) => before.input.id === id)) {
+        throw new ToolError("already_decided", `The approval ${id} is decided twice at once. Nothing was changed.`);
+      }
+      const open = await service.list({ runId, status: "pending", principal });
+      const rank = !open.some((one) => one.id === id) ? 0 : decision.editedInput !== undefined ? 1 : 2;
+      ranked.push({ rank, input });
     }
+    return ranked.toSorted((a, b) => a.rank - b.rank).map(({ input }) => input);
   }
 
   /**

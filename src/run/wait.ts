@@ -3,7 +3,7 @@ import type { Store } from "../store/store.ts";
 import { Answers } from "./answers.ts";
 import { headKey, isHeld, readHeadEntry, readRun } from "./checkpoint.ts";
 import type { RunDeps } from "./deps.ts";
-import { isBusy, unknownRun } from "./errors.ts";
+import { isBusy, isNotWaiting, unknownRun } from "./errors.ts";
 import type { CallRecord } from "./format.ts";
 import { resultOf, storedStop } from "./result.ts";
 import { lastTurn } from "./rows.ts";
@@ -89,7 +89,8 @@ export async function seeThrough(
         await resume();
         seen = now;
       } catch (error) {
-        if (!isBusy(error)) throw error;
+        // Another process was faster: it works on the run, or has completed it. Look again at what it did.
+        if (!isBusy(error) && !isNotWaiting(error)) throw error;
       }
     }
   }

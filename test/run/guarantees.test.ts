@@ -15,7 +15,7 @@ import { ApprovalService } from "../../src/execute/approvals/index.ts";
 import { ToolExecutor } from "../../src/execute/index.ts";
 import { Orchestrator, type OrchestrationResult, type RunEvent } from "../../src/run/index.ts";
 import { readTurn } from "../../src/read/index.ts";
-import { memoryStore } from "../../src/store/index.ts";
+import { memoryStore, type ListOptions, type Store } from "../../src/store/index.ts";
 import { sqliteStore } from "../../src/store/sqlite.ts";
 import { replayModel } from "../../src/testing/index.ts";
 import { problemOf } from "./scenario.ts";
@@ -211,6 +211,28 @@ describe("a run that is waited for", () => {
     expect(here.write.inputs).toHaveLength(1);
     await Promise.all([here.store.close(), there.store.close()]);
   }, 20_000);
+
+  it("is over when another process completes it in the very moment in which this one wants to", async () => {
+    const shared = memoryStore();
+    const model = scripted({ calls: [{ name: "ask" }] }, { text: "Done." });
+    const there = new Orchestrator({ model, tools: [external("ask")], store: shared });
+    const paused = await there.run({ conversationId, input: "Go" });
+    const toolResults = [{ toolCallId: paused.pendingToolCalls[0]!.id, result: "yes" }];
+    let isFirst = true;
+    const store: Store = {
+      ...shared,
+      async list<Value>(prefix: string, options?: ListOptions) {
+        const entries = await shared.list<Value>(prefix, options);
+        if (prefix.startsWith("run-answer/") && isFirst) {
+          isFirst = false;
+          await there.resume(conversationId, { toolResults });
+        }
+        return entries;
+      },
+    };
+    const here = new Orchestrator({ model, tools: [external("ask")], store });
+    expect(await here.waitAndResume(conversationId)).toMatchObject({ status: "completed", content: "Done." });
+  });
 
   it("stops waiting when its signal fires", async () => {
     const model = scripted({ calls: [{ name: "ask" }] });

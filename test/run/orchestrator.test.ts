@@ -243,7 +243,8 @@ describe("an approval", () => {
       { text: "Done." },
     );
     const tools = [write.tool, read.tool];
-    return { store, approvals, write, read, orchestrator: new Orchestrator({ model, tools, store, approvals }) };
+    const orchestrator = new Orchestrator({ model, tools, store, approvals });
+    return { model, tools, store, approvals, write, read, orchestrator };
   }
 
   it("is waited for, decided in any order, and executes its own call once", async () => {
@@ -262,6 +263,37 @@ describe("an approval", () => {
     expect(write.inputs).toEqual([{ n: 1 }]);
     expect(read.inputs).toHaveLength(1);
     expect(short(done.messages)[4]).toContain("not twice");
+  });
+
+  it.each<[string, (first: string, second: string) => unknown[], string]>([
+    ["was decided before", (first, second) => [{ id: second }, { id: first }], "already_decided"],
+    ["is decided twice", (_, second) => [{ id: second }, { id: second }], "already_decided"],
+    ["is of no run", (_, second) => [{ id: second }, { id: "apr_1" }], "approval_not_found"],
+    ["is not decided", (_, second) => [{ id: second }, { id: second, decision: "maybe" }], "TypeError"],
+  ])("that %s leaves the others as they were", async (__, inputs, code) => {
+    const { orchestrator, approvals, write } = setUp();
+    const [first, second] = (await orchestrator.run({ conversationId, input: "Go" })).pendingApprovals;
+    await approvals.decide(first!.id, { decision: "deny" });
+    const decisions = inputs(first!.id, second!.id).map((one) => ({ decision: "approve", ...(one as { id: string }) }));
+    expect(await codeOf(orchestrator.resume(conversationId, { approvals: decisions as never }))).toBe(code);
+    expect(await approvals.get(second!.id)).toMatchObject({ status: "pending" });
+    expect(write.inputs).toEqual([]);
+  });
+
+  it("by somebody who may not decide leaves the others as they were", async () => {
+    const { model, tools, store, write } = setUp();
+    const approvals = new ApprovalService({ store, mayDecide: ({ id }) => id === "ada" });
+    const orchestrator = new Orchestrator({ model, tools, store, approvals });
+    const [first, second] = (await orchestrator.run({ conversationId, input: "Go" })).pendingApprovals;
+    const decided = orchestrator.resume(conversationId, {
+      approvals: [
+        { id: first!.id, decision: "approve", principal: { id: "ada" } },
+        { id: second!.id, decision: "approve", principal: { id: "bob" } },
+      ],
+    });
+    expect(await codeOf(decided)).toBe("approval_not_found");
+    expect(await approvals.get(first!.id)).toMatchObject({ status: "pending" });
+    expect(write.inputs).toEqual([]);
   });
 
   it("of another run is refused", async () => {
