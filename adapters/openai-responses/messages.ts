@@ -8,7 +8,8 @@ import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { isFreeText } from "../../src/schema/rewrites.ts";
 import { isRecord } from "../../src/schema/json.ts";
-import { historyArguments, outputText, repliesOf, wireId } from "../../src/stream/history.ts";
+import { historyArguments, outputText, repliesOf } from "../../src/stream/history.ts";
+import { safeToolName } from "../../src/tool/names.ts";
 import { ToolUse } from "../../src/tool/use.ts";
 import { toolName } from "./schema.ts";
 import type { NativeTurn, WireItem } from "./wire.ts";
@@ -135,6 +136,14 @@ function without(record: Readonly<Record<string, unknown>>, field: string): Reco
   const { [field]: _, ...rest } = record;
   return rest;
 }
+
+/** The id under which a call goes back: the provider's, byte for byte; where it gave none, our own as far as it is taken. */
+function wireId({ id, invocationId }: Pick<FailedCall, "id" | "invocationId">): string {
+  return id || madeId(invocationId);
+}
+
+/** A `call_id` has 64 characters at most. */
+const madeId = safeToolName({ allowed: /[a-zA-Z0-9_-]/, maxLength: 64 });
 
 /** Free text and not JSON; a use made by hand has only its tool to tell. */
 function isCustom(call: Pick<FailedCall, "metadata">): boolean {

@@ -590,6 +590,15 @@ describe("assistantMessage()", () => {
     expect(openaiResponses.assistantMessage(turn)).toMatchObject([{ call_id: "run-0-0" }]);
     expect(openaiResponses.toolResults(turn)).toMatchObject([{ call_id: "run-0-0" }]);
   });
+
+  it("makes no id that is longer than the API takes", async () => {
+    const nameless = call(0, '{"city":"Oslo"}', { call_id: undefined });
+    const events = stream([added(0, nameless), ended(0, nameless), completed]);
+    const turn = await openaiResponses.read(events, { tools: [getWeather], runId: "r".repeat(64) }).done();
+    const [sent] = openaiResponses.assistantMessage(turn) as { call_id: string }[];
+    expect(sent?.call_id).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
+    expect(openaiResponses.toolResults(turn)).toMatchObject([{ call_id: sent?.call_id }]);
+  });
 });
 
 describe("toolResult() and toolResults()", () => {
