@@ -21,7 +21,8 @@ import type {
  */
 export function assistantMessage(turn: Turn): GoogleContent[] {
   const native = (turn.native ?? { parts: [], calls: [] }) as GoogleNative;
-  const calls = new Map(turn.calls.map((call) => [call.callIndex, call]));
+  // Calls of another turn index are none of the wire's: they were found in its text, or in another call.
+  const calls = new Map(turn.calls.map((call) => [call.turnIndex === 0 ? call.callIndex : call, call]));
   const known = new Map(native.calls.map((call) => [call.position, call]));
   const parts = native.parts.flatMap((part, position): GooglePart[] => {
     const entry = known.get(position);

@@ -69,6 +69,25 @@ describe("a call that is rescued from the text", () => {
     },
   );
 
+  it.each<[Adapter]>([[openaiChat], [openaiResponses], [anthropic], [google], [cohere]])(
+    "goes back as itself where one call wrapped several: $name",
+    async (adapter) => {
+      const encode = wires[adapter.name as Wire];
+      const wrapped = [1, 2].map((a) => ({ recipient_name: "functions.math.add", parameters: { a } }));
+      const calls = [{ id: "call_0", name: "parallel", argsText: JSON.stringify({ tool_uses: wrapped }) }];
+      const bytes = new TextEncoder().encode(encode({ text: "", calls, deltaLength: 7 }).join(""));
+      const rescuer = rescueTextCalls(adapter);
+      const { turn } = await readPieces(rescuer, [bytes], [read]);
+      expect(turn.calls).toHaveLength(2);
+      const history = JSON.stringify(rescuer.assistantMessage(turn));
+      expect(history).not.toContain("tool_uses");
+      expect(history.match(/\{\\*"a\\*":\d\}/g)?.map((args) => args.replaceAll("\\", ""))).toEqual([
+        '{"a":1}',
+        '{"a":2}',
+      ]);
+    },
+  );
+
   it("changes nothing where there is none", async () => {
     const fixture = loadFixture("openai-chat", "parallel");
     const [plain, rescued] = await Promise.all(
