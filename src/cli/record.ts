@@ -1,4 +1,5 @@
 import { recordingProxy } from "../replay/index.ts";
+import { clients } from "./clients.ts";
 import { fired, listening, untilInterrupted } from "./serve.ts";
 import { messageOf, parseOptions, portOf, UsageError } from "./usage-error.ts";
 import { adapterNamed } from "./wires.ts";
@@ -10,7 +11,7 @@ Request headers, keys and cookies are passed on and never written.
 
   --wire NAME  keep only what is a request of this wire
   --url URL    the endpoint, for example https://api.openai.com
-  --out FILE   where the first response goes; those after it get -2, -3, ...
+  --out FILE   where the first response goes; those after it get -2, -3, ...; or a folder for them
   --port N     default: a free one`;
 
 /** Records until it is interrupted. */
@@ -42,13 +43,19 @@ export async function recordCommand(args: readonly string[]): Promise<number> {
         const note = complete ? "" : ", incomplete: it was cut";
         process.stdout.write(`${file}: ${bytes.length} bytes of ${method} ${path}${note}\n`);
       },
+      onSkipped: ({ method, path, status: answer, reason }) => {
+        process.stderr.write(`toolstream: ${method} ${path} (${answer}) is not recorded: ${reason}\n`);
+      },
       onError: (error) => {
         status = 1;
         process.stderr.write(`toolstream: the recording could not be saved: ${messageOf(error)}\n`);
       },
     }),
   );
-  process.stdout.write(`Recording ${url} at ${proxy.url}. Use it as the base URL. Press Ctrl+C to stop.\n`);
+  // A URL with a path is what the SDK has for its base URL itself; a mere host lacks what that adds.
+  const path = new URL(url).pathname === "/" ? clients.find((client) => client.adapter === adapter)!.basePath : "";
+  const how = path === "" ? "Use it as the base URL." : `Use ${proxy.url}${path} as the base URL.`;
+  process.stdout.write(`Recording ${url} at ${proxy.url}. ${how} Press Ctrl+C to stop.\n`);
   await fired(stop);
   await proxy.close();
   return status;

@@ -14,14 +14,19 @@ export async function saveRecording(path: string, recording: Recording): Promise
   if (recording.bytes.length === 0) {
     throw invalid(path, "there is nothing to save: the recorded body is empty", "Read the recorded stream to its end");
   }
-  const intoDirectory = /[/\\]$/.test(path) || (await isDirectory(path));
-  const file = intoDirectory ? join(path, `stream.${formatOf(recording)}`) : path;
+  const file = await bodyFile(path, recording);
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, recording.bytes);
   const { contentType, complete, chunks } = recording;
   const timing = { contentType, complete, chunks: chunks.map(({ atMs, length }) => [atMs, length]) };
   await writeFile(`${file}.timing.json`, `${JSON.stringify(timing)}\n`);
   return file;
+}
+
+/** Where the body goes: `stream.sse` and its like in a directory, which ends with a slash or is there; else the file itself. */
+export async function bodyFile(path: string, recording: Recording): Promise<string> {
+  const intoDirectory = /[/\\]$/.test(path) || (await isDirectory(path));
+  return intoDirectory ? join(path, `stream.${formatOf(recording)}`) : path;
 }
 
 /**

@@ -8,4 +8,4 @@ export { serveReplay } from "./serve.ts";
 export type { ReceivedRequest, ReplayServer, ServeOptions, Wire } from "./serve.ts";
 export type { ReplayBehaviour, ReplayCase } from "./fixtures.ts";
 export { recordingProxy } from "./proxy.ts";
-export type { ProxyOptions, RecordedResponse, RecordingProxy } from "./proxy.ts";
+export type { ProxyOptions, RecordedResponse, RecordingProxy, SkippedResponse } from "./proxy.ts";

@@ -1,6 +1,6 @@
 import { extname } from "node:path";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
-import { saveRecording } from "./files.ts";
+import { bodyFile, saveRecording } from "./files.ts";
 import { listen, parseJson, readBody, sendJson, writePiece } from "./http.ts";
 import { record } from "./record.ts";
 import type { Recording } from "./recording.ts";
@@ -16,14 +16,30 @@ export interface RecordedResponse {
   readonly file: string | undefined;
 }
 
+/** A response that was passed on, and of which nothing is kept. */
+export interface SkippedResponse {
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  /** As the client got it. */
+  readonly status: number;
+  /** For a person. */
+  readonly reason: string;
+}
+
 export interface ProxyOptions {
   /** The real endpoint's base URL; a request's path is appended to its path. */
   readonly url: string;
   /** Keep only what this adapter takes for its own requests. Default: every successful response. */
   readonly wire?: Wire | undefined;
-  /** A file for the first response body; those after it get `-2`, `-3` before the extension. */
+  /**
+   * A file for the first response body; those after it get `-2`, `-3` before the extension. In a directory they are
+   * `stream.sse` (or `.ndjson`, `.json`), `stream-2.sse`, ...
+   */
   readonly out?: string | undefined;
   readonly onRecording?: ((recording: Recording, response: RecordedResponse) => void) | undefined;
+  /** Hears of every response that is not recorded, and why. */
+  readonly onSkipped?: ((response: SkippedResponse) => void) | undefined;
   /** A response could not be recorded or saved. Default: `close()` rejects with the first one. */
   readonly onError?: ((error: unknown) => void) | undefined;
   /** Default 0: a free one. */
@@ -48,7 +64,7 @@ export interface RecordingProxy {
  * @throws TypeError if `url` is no http(s) URL
  */
 export async function recordingProxy(options: ProxyOptions): Promise<RecordingProxy> {
-  const { wire, out, onRecording, host = "127.0.0.1", port = 0, signal } = options;
+  const { wire, out, onRecording, onSkipped, host = "127.0.0.1", port = 0, signal } = options;
   const base = endpointUrl(options.url);
   const open = new Set<Promise<void>>();
   const errors: unknown[] = [];
@@ -75,27 +91,33 @@ export async function recordingProxy(options: ProxyOptions): Promise<RecordingPr
       });
     } catch (error) {
       if (left.signal.aborted) return;
-      const reason = error instanceof Error ? String(error.cause ?? error) : String(error);
-      return sendJson(response, 502, { error: { message: `${base.origin} can not be reached: ${reason}` } });
+      const why = error instanceof Error ? String(error.cause ?? error) : String(error);
+      const message = `${base.origin} can not be reached: ${why}`;
+      sendJson(response, 502, { error: { message } });
+      return onSkipped?.({ method, path: pathname, status: 502, reason: message });
     }
     const isOurs =
       wire === undefined || wire.endpoint.match({ method, path: pathname, query: searchParams, body: parseJson(body) });
+    const answered = { method, path: pathname, status: upstream.status };
     response.writeHead(upstream.status, responseHeaders(upstream.headers));
     if (isOurs && upstream.ok) {
       const { stream, recording } = record(upstream);
-      const saving = keep(recording, { method, path: pathname, status: upstream.status }).catch(onError);
+      const saving = keep(recording, answered).catch(onError);
       open.add(saving);
       void saving.then(() => open.delete(saving));
       await pass(stream.body, response);
     } else {
+      onSkipped?.({ ...answered, reason: isOurs ? "only what succeeds is recorded" : `it is no request of ${wire!.name}` });
       await pass(upstream.body, response);
     }
   }
 
   async function keep(promise: Promise<Recording>, response: Omit<RecordedResponse, "file">): Promise<void> {
     const recording = await promise;
-    if (recording.bytes.length === 0) return;
-    const file = out === undefined ? undefined : await saveRecording(numbered(out, ++saved), recording);
+    if (recording.bytes.length === 0) return onSkipped?.({ ...response, reason: "its body is empty" });
+    const count = ++saved;
+    const file =
+      out === undefined ? undefined : await saveRecording(numbered(await bodyFile(out, recording), count), recording);
     onRecording?.(recording, { ...response, file });
   }
 

@@ -106,6 +106,18 @@ describe("toolstream record", () => {
     expect(new Uint8Array(await response.arrayBuffer())).toEqual(loadFixture("anthropic", "parallel").bytes);
     expect(await recorder.stop("SIGTERM")).toBe(0);
     expect(existsSync(out)).toBe(false);
+    expect(recorder.stderr).toBe("toolstream: POST /v1/messages (200) is not recorded: it is no request of cohere\n");
+  });
+
+  it.each([
+    ["openai", "https://api.example.com", /Use (http:\S+)\/v1 as the base URL\./],
+    ["responses", "https://api.example.com/", /Use (http:\S+)\/v1 as the base URL\./],
+    ["openai", "https://api.example.com/openai/v1", /at (http:\S+)\. Use it as the base URL\./],
+    ["anthropic", "https://api.example.com", /at (http:\S+)\. Use it as the base URL\./],
+  ])("says what the base URL of a client of %s at %s is", async (wire, url, words) => {
+    const recorder = start(["record", "--wire", wire, "--url", url, "--out", join(folderWith({}), "call.sse")]);
+    expect(await recorder.printed(words)).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    expect(await recorder.stop("SIGTERM")).toBe(0);
   });
 
   it("says when it can not write, at once", async () => {

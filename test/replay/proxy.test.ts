@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { loadRecording, recordingProxy, replay, serveReplay } from "../../src/replay/index.ts";
 import type {
   ProxyOptions,
@@ -69,6 +69,19 @@ describe("the recording proxy", () => {
     expect(await loadRecording(directory)).toMatchObject({ contentType: "text/event-stream", complete: true });
   });
 
+  it("numbers what it keeps in a directory", async () => {
+    const directory = await temporary(onTestFinished);
+    for (const out of [`${join(directory, "new")}/`, directory]) {
+      const { proxy, kept } = await setUp({ out });
+      for (let count = 0; count < 2; count++) await (await post(`${proxy.url}/v1/write`, { stream: true })).text();
+      await (await post(`${proxy.url}/v1/write`, {})).text();
+      await proxy.close();
+      const names = ["stream.sse", "stream-2.sse", "stream-3.json"];
+      expect(kept.map(([, { file }]) => file)).toEqual(names.map((name) => join(out, name)));
+    }
+    expect((await readdir(directory)).filter((name) => !name.startsWith("stream"))).toEqual(["new"]);
+  });
+
   it("passes the caller's headers on, and those of the endpoint back", async () => {
     let seen: Record<string, unknown> = {};
     const upstream = createServer((request, response) => {
@@ -106,19 +119,25 @@ describe("the recording proxy", () => {
   });
 
   it("passes errors on and does not record them", async () => {
-    const { proxy, kept } = await setUp({}, { behaviour: { "paper/both": { status: 429 } } });
-    const response = await post(`${proxy.url}/v1/write`, { stream: true });
+    const onSkipped = vi.fn();
+    const { proxy, kept } = await setUp({ onSkipped }, { behaviour: { "paper/both": { status: 429 } } });
+    const response = await post(`${proxy.url}/v1/write?key=s3cret`, { stream: true });
     expect([response.status, await response.json()]).toEqual([429, expect.objectContaining({ type: "error" })]);
     await proxy.close();
     expect(kept).toEqual([]);
+    const reason = "only what succeeds is recorded";
+    expect(onSkipped.mock.calls).toEqual([[{ method: "POST", path: "/v1/write", status: 429, reason }]]);
   });
 
   it("records only what the wire takes for its own, if one is given", async () => {
     const other = { ...paper, endpoint: { ...paper.endpoint, match: () => undefined } };
-    const { proxy, kept } = await setUp({ wire: other });
+    const onSkipped = vi.fn();
+    const { proxy, kept } = await setUp({ wire: other, onSkipped });
     expect(await (await post(`${proxy.url}/v1/write`, { stream: true })).text()).toBe(streamBody);
     await proxy.close();
     expect(kept).toEqual([]);
+    const reason = "it is no request of paper";
+    expect(onSkipped.mock.calls).toEqual([[{ method: "POST", path: "/v1/write", status: 200, reason }]]);
   });
 
   it("keeps what came of a response that breaks off, and breaks off too", async () => {
@@ -150,11 +169,13 @@ describe("the recording proxy", () => {
   it("says that the endpoint can not be reached", async () => {
     const gone = await serveReplay({ adapters: [paper], fixtures: new Map() });
     await gone.close();
-    const proxy = await recordingProxy({ url: gone.url });
+    const onSkipped = vi.fn();
+    const proxy = await recordingProxy({ url: gone.url, onSkipped });
     onTestFinished(() => proxy.close());
     const response = await post(`${proxy.url}/v1/write`, {});
     expect(response.status).toBe(502);
     expect(await response.text()).toMatch(/127\.0\.0\.1:\d+ can not be reached: .*ECONNREFUSED/);
+    expect(onSkipped.mock.calls).toMatchObject([[{ status: 502, reason: expect.stringContaining("ECONNREFUSED") }]]);
   });
 
   it("says at the end that a recording could not be saved", async () => {
