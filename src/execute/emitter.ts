@@ -1,5 +1,5 @@
 import type { EventLog, NewEvent } from "./event-log.ts";
-import type { EventBody, ToolEvent } from "./events.ts";
+import { identityOf, type EventBody, type ToolEvent } from "./events.ts";
 
 /** Hears every event of this executor, in the order of their numbers within a run. What it throws changes nothing. */
 export type EventListener = (event: ToolEvent) => unknown;
@@ -13,6 +13,8 @@ export class Emitter {
   readonly #listeners = new Set<EventListener>();
   /** Where events are not stored: the last number of each run. */
   readonly #counts = new Map<string, number>();
+  /** And the approvals that were told of. */
+  readonly #told = new Set<string>();
 
   /** Without a log events are numbered by this process alone, and kept nowhere. */
   constructor(log: EventLog | undefined, listener: EventListener | undefined) {
@@ -37,7 +39,7 @@ export class Emitter {
   async emit(action: ActionPart, body: EventBody, once = false): Promise<void> {
     const event = { ...action, at: Date.now(), ...body } as NewEvent;
     if (this.#log === undefined) {
-      if (!once) this.#tell({ ...event, seq: this.#count(event.runId) } as ToolEvent);
+      if (!once || this.#isNews(event)) this.#tell({ ...event, seq: this.#count(event.runId) } as ToolEvent);
       return;
     }
     try {
@@ -46,6 +48,16 @@ export class Emitter {
     } catch {
       // See above.
     }
+  }
+
+  /** Without a log nobody knows what others have told; what was asked, and decided, is told by each process once. */
+  #isNews(event: NewEvent): boolean {
+    if (event.type !== "approval.requested" && event.type !== "approval.decided") return false;
+    const identity = identityOf(event as ToolEvent)!;
+    if (this.#told.has(identity)) return false;
+    if (this.#told.size >= MAX_TOLD) this.#told.delete(this.#told.keys().next().value!);
+    this.#told.add(identity);
+    return true;
   }
 
   #count(runId: string): number {
@@ -69,3 +81,5 @@ export class Emitter {
 
 /** Of more runs the numbers begin anew: they are kept nowhere. */
 const MAX_RUNS = 10_000;
+/** Of older ones it may be told again. */
+const MAX_TOLD = 10_000;

@@ -96,8 +96,9 @@ export class EventLog {
   /** Reads what came since this process looked: all of it the first time. What others write after that is met on the way. */
   async #follow(tail: Tail, runId: string): Promise<void> {
     const isFirst = tail.told === undefined;
-    tail.told ??= new Set();
     const events = await this.read(runId, isFirst ? 0 : tail.seq);
+    // Not before it was read: what can not be read now is not known the next time either.
+    tail.told ??= new Set();
     if (isFirst) tail.seq = 0;
     for (const event of events) saw(tail, event);
   }

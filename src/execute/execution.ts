@@ -79,6 +79,8 @@ export class Execution {
       if (this.#use.state === "new") this.#handle = this.#use.take();
       else if (this.#use.state === "running") throw executedElsewhere(this.#use);
       const outcome = await this.#toOutcome();
+      // One that was begun, and came to nothing: another process was faster, or the caller gave up.
+      this.#span.end(outcome);
       if (this.#handle !== undefined) settle(this.#handle, outcome);
       return outcome;
     } catch (error) {

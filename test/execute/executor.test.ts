@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
-import { defineTool, ToolCallError, ToolRegistry } from "../../src/index.ts";
+import { defineTool, ToolCallError, ToolError, ToolRegistry } from "../../src/index.ts";
 import { allow, ask, deny, ToolExecutor, type ToolEvent } from "../../src/execute/index.ts";
-import { memoryStore } from "../../src/store/index.ts";
+import { memoryStore, type Store } from "../../src/store/index.ts";
 import { counted, failing, RUN, setup, sleep, until, useOf } from "./support.ts";
 
 describe("execute()", () => {
@@ -778,6 +778,28 @@ describe("events", () => {
     expect(heard).toEqual([1, 2, 3]);
     expect(events).toHaveLength(6);
     expect(() => executor.listen("log" as never)).toThrow(TypeError);
+  });
+
+  it("are told once, also when the store could not be read for a moment", async () => {
+    const shared = memoryStore();
+    let isDown = false;
+    const store: Store = {
+      ...shared,
+      list: async (prefix, options) => {
+        if (isDown) throw new ToolError("store_failed", "down");
+        return shared.list(prefix, options);
+      },
+    };
+    const { tool } = counted();
+    const { executor, types } = setup([tool], { store });
+    const again = () => executor.execute(useOf(tool, {}, { invocationId: "a", id: "call_1" }), RUN);
+    await again();
+    isDown = true;
+    await again();
+    isDown = false;
+    await again();
+    expect(types()).toEqual(["tool.invoked", "tool.started", "tool.completed"]);
+    expect(await executor.events("run")).toHaveLength(3);
   });
 
   it("can be numbered by the process alone", async () => {

@@ -36,6 +36,23 @@ describe("a call that needs approval", () => {
     expect(events[2]).toMatchObject({ approvalId: request!.id, decision: "approved", decidedBy: null });
   });
 
+  it("is told of, also where events are not stored", async () => {
+    const { tool } = refund();
+    const { executor, approvals, events } = setupWithApprovals([tool], { storeEvents: false });
+    const use = useOf(tool);
+    await executor.execute(use, PAUSE);
+    const paused = await executor.execute(use, PAUSE);
+    await approvals.decide(paused.approval!.id, APPROVE);
+    await executor.execute(use, PAUSE);
+    expect(events.map(({ type, seq }) => [type, seq])).toEqual([
+      ["tool.invoked", 1],
+      ["approval.requested", 2],
+      ["approval.decided", 3],
+      ["tool.started", 4],
+      ["tool.completed", 5],
+    ]);
+  });
+
   it("comes back at once where the run pauses, and goes on later", async () => {
     const { tool, ran } = refund();
     const { executor, approvals, store, events } = setupWithApprovals([tool]);

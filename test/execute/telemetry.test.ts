@@ -11,6 +11,7 @@ import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@open
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Telemetry } from "../../src/execute/index.ts";
 import { openTelemetry, type OpenTelemetryOptions } from "../../src/execute/telemetry.ts";
+import { memoryStore, type PutOptions, type Store } from "../../src/store/index.ts";
 import { counted, RUN, setup, setupWithApprovals, until, useOf } from "./support.ts";
 
 beforeAll(() => void context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable()));
@@ -153,6 +154,33 @@ describe("openTelemetry()", () => {
       expect(spans()[1]!.links[0]!.context).toMatchObject({ traceId, spanId });
     },
   );
+
+  it("ends what it has begun, also when another process is faster, and when the caller gives up", async () => {
+    const { telemetry, spans } = sdk();
+    const { tool } = counted();
+    const shared = memoryStore();
+    const other = setup([tool], { store: shared });
+    const store: Store = {
+      ...shared,
+      async put<Value>(key: string, value: Value, options?: PutOptions) {
+        if (key === "action/run/a") await other.executor.execute(tool.use({}, { invocationId: "a" }), RUN);
+        return shared.put(key, value, options);
+      },
+    };
+    const late = setup([tool], { store, telemetry });
+    const outcome = await late.executor.execute(tool.use({}, { invocationId: "a" }), RUN);
+    expect(outcome).toMatchObject({ status: "completed", replayed: true });
+    expect(spans()).toHaveLength(1);
+
+    const asked = counted({ needsApproval: true });
+    const { executor, approvals } = setupWithApprovals([asked.tool], { telemetry });
+    const use = useOf(asked.tool);
+    const paused = await executor.execute(use, { ...RUN, waitForApproval: false });
+    await approvals.decide(paused.approval!.id, { decision: "approve" });
+    expect(spans()).toHaveLength(2);
+    await executor.execute(use, { ...RUN, signal: AbortSignal.abort() });
+    expect(spans()).toHaveLength(3);
+  });
 
   it("without an SDK does nothing, and harms nothing", async () => {
     const { tool } = counted();
