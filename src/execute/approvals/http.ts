@@ -93,7 +93,9 @@ export function approvalHandler(options: ApprovalHandlerOptions): (request: Requ
     const stop = new AbortController();
     const { signal } = stop;
     const feed = approvalFeed({ service, principal, scope, runId: query.runId, after, redact, signal });
-    request.signal.addEventListener("abort", () => stop.abort(), { signal });
+    // Whoever left while it was found out who they are does not leave again.
+    if (request.signal.aborted) stop.abort();
+    else request.signal.addEventListener("abort", () => stop.abort(), { signal });
     return new Response(eventStream(feed, { stop, expiresAt, keepAliveMs, onError }), {
       headers: { "content-type": "text/event-stream", "cache-control": "no-store", "x-accel-buffering": "no" },
     });

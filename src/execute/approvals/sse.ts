@@ -24,13 +24,19 @@ export function eventStream(
 
   function end(): void {
     stop.abort();
+  }
+
+  function letGo(): void {
     clearInterval(timers.keepAlive);
     clearTimeout(timers.expiry);
+    // Where nobody reads it waits for that with its subscription open; nor does anybody have to cancel the stream.
+    feed.return(undefined).catch(onError);
   }
 
   return new ReadableStream<Uint8Array>({
     start(controller) {
-      stop.signal.addEventListener("abort", end);
+      if (stop.signal.aborted) return controller.close();
+      stop.signal.addEventListener("abort", letGo);
       timers.keepAlive = setInterval(() => {
         // Only where all was taken: comments must not pile up either.
         if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(": \n\n"));

@@ -264,6 +264,54 @@ describe("the event stream", () => {
   });
 });
 
+describe("a client that is gone", () => {
+  /** How many listen to the store. */
+  function counting() {
+    const store = memoryStore();
+    const count = { subscriptions: 0 };
+    service = tenantService({
+      ...store,
+      async subscribe(...args) {
+        count.subscriptions++;
+        const end = await store.subscribe(...args);
+        return async () => {
+          count.subscriptions--;
+          await end();
+        };
+      },
+    });
+    use();
+    return count;
+  }
+  const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+  const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+  it("is followed no more, though nobody reads the events to their end, or cancels them", async () => {
+    const count = counting();
+    for (let at = 0; at < 3; at++) await service.request(ask());
+    const before = timers();
+    const leave = new AbortController();
+    const response = await get("/events", { ...HEADERS, "last-event-id": "0" }, { signal: leave.signal });
+    const reader = response.body!.getReader();
+    await reader.read();
+    await reader.read();
+    await sleep(20);
+    expect([count.subscriptions, timers()]).toEqual([1, before + 1]);
+    leave.abort();
+    await sleep(20);
+    expect([count.subscriptions, timers()]).toEqual([0, before]);
+  });
+
+  it("when the events begin gets none", async () => {
+    const count = counting();
+    await service.request(ask());
+    const before = timers();
+    await get("/events", HEADERS, { signal: AbortSignal.abort() });
+    await sleep(20);
+    expect([count.subscriptions, timers()]).toEqual([0, before]);
+  });
+});
+
 describe("behind a real server", () => {
   let server: Server;
   afterEach(() => {
