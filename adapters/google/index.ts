@@ -29,6 +29,7 @@ export type {
   LegacyModelClient,
   LegacyModelParams,
 } from "./model.ts";
+export { resultContent } from "./messages.ts";
 export type { GoogleNative } from "./parser.ts";
 export type { GoogleToolsOptions } from "./schema.ts";
 export type * from "./wire.ts";
@@ -59,7 +60,8 @@ export const google = defineAdapter({
     parallelCalls: true,
     // Not of a tool, but of a request: `toolChoice("auto", { strict: true })`.
     strict: false,
-    imagesInResults: false,
+    // Since Gemini 3.
+    imagesInResults: true,
     errorFlag: true,
   },
   toolName,

@@ -11,6 +11,7 @@ import type {
   GoogleFunctionCallPart,
   GoogleFunctionResponsePart,
   GooglePart,
+  GoogleResultMedia,
   WirePart,
 } from "./wire.ts";
 
@@ -39,7 +40,8 @@ export function assistantMessage(turn: Turn): GoogleContent[] {
 }
 
 /**
- * The result of one call, under the key `output`: a string as it is, anything else as JSON, nothing at all as `null`.
+ * The result of one call, under the key `output`: a string as it is, anything else as JSON, nothing at all as `null`;
+ * of {@link resultContent} the media go beside it.
  *
  * A plain object is not sent as the response itself, which the API takes too: there, a key `error` of the tool's own
  * would be read as a failure. https://ai.google.dev/api/caching#FunctionResponse
@@ -64,8 +66,32 @@ export function toolResults(turn: Turn): GoogleContent[] {
   return parts.length === 0 ? [] : [{ role: "user", parts }];
 }
 
-function resultPart(use: ToolUse, output: unknown): GoogleFunctionResponsePart {
-  return responsePart(use, { output: typeof output === "string" ? output : json(output) });
+function resultPart(use: ToolUse, result: unknown): GoogleFunctionResponsePart {
+  const { output, parts } = contentOf(result);
+  const part = responsePart(use, { output: typeof output === "string" ? output : json(output) });
+  if (parts.length > 0) part.functionResponse.parts = [...parts];
+  return part;
+}
+
+const RESULT_CONTENT: unique symbol = Symbol.for("toolstream.google.resultContent");
+
+/**
+ * A handler's output with images or documents beside it, for models since Gemini 3. Without this mark everything is data
+ * and goes as JSON.
+ *
+ * @example
+ * execute: async () => resultContent("The page", [{ inlineData: { mimeType: "image/png", data } }]),
+ */
+export function resultContent(
+  output: unknown,
+  parts: readonly GoogleResultMedia[],
+): { readonly output: unknown; readonly parts: readonly GoogleResultMedia[] } {
+  return Object.freeze({ [RESULT_CONTENT]: true, output, parts });
+}
+
+function contentOf(output: unknown): { readonly output: unknown; readonly parts: readonly GoogleResultMedia[] } {
+  if (!isRecord(output) || !(RESULT_CONTENT in output)) return { output, parts: [] };
+  return { output: output["output"], parts: output["parts"] as readonly GoogleResultMedia[] };
 }
 
 function errorPart(call: FailedCall, message: string): GoogleFunctionResponsePart {

@@ -17,6 +17,7 @@ import { asksForCall, type Conversation, type Model, type ModelOptions, type Mod
 import { openTurn, responseInfo, type Opened } from "../../src/open-turn.ts";
 import { isResultOf, pairMessages, type HistoryCall, type PairingRules } from "../../src/pairing.ts";
 import type { ToolSource } from "../../src/tool/tool-set.ts";
+import { resultContent } from "./messages.ts";
 import type { GoogleContent, GoogleEvent, GoogleFunctionResponsePart, GooglePart } from "./wire.ts";
 
 /** The part of the `@google/genai` client that is used. */
@@ -185,6 +186,11 @@ export const conversation: Conversation<GoogleContent> = {
   userMessage: (text) => ({ role: "user", parts: [{ text }] }),
   modelMessage: (text) => ({ role: "model", parts: [{ text }] }),
   pair: (messages) => pairMessages(messages, PAIRING),
+  imageResult: (output, images) =>
+    resultContent(
+      output,
+      images.map(({ mediaType, data }) => ({ inlineData: { mimeType: mediaType, data } })),
+    ),
 };
 
 const PAIRING: PairingRules<GoogleContent> = {

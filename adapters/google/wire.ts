@@ -134,7 +134,13 @@ export interface GoogleFunctionCallPart {
 }
 
 export interface GoogleFunctionResponsePart {
-  functionResponse: { id?: string; name: string; response: Record<string, unknown> };
+  functionResponse: { id?: string; name: string; response: Record<string, unknown>; parts?: GoogleResultMedia[] };
+}
+
+/** What of a result is no JSON: an image, a document. Since Gemini 3. */
+export interface GoogleResultMedia {
+  inlineData?: { mimeType: string; /** Base64. */ data: string; displayName?: string };
+  fileData?: { mimeType: string; fileUri: string; displayName?: string };
 }
 
 /** A part of another kind, as it came. The SDKs have no common type for it, so it stands as code, which both know. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { google } from "../../adapters/google/index.ts";
+import { google, resultContent } from "../../adapters/google/index.ts";
 import type { GoogleEvent, WireFunctionCall, WirePart, WirePartialArg } from "../../adapters/google/wire.ts";
 import type { StreamEvent, Turn } from "../../src/stream/events.ts";
 import { summarize } from "../../src/testing/index.ts";
@@ -548,6 +548,17 @@ describe("results", () => {
     ["what has a JSON form", new Date(0), "1970-01-01T00:00:00.000Z"],
   ])("wraps %s as output", (_, given, output) => {
     expect(use(given)).toEqual({ functionResponse: { id: "c1", name: "get_weather", response: { output } } });
+  });
+
+  it("has images and documents beside it, where it is marked", () => {
+    const parts = [{ inlineData: { mimeType: "image/png", data: "AAAA" } }];
+    const response = { id: "c1", name: "get_weather", response: { output: { sky: "grey" } }, parts };
+    expect(use(resultContent({ sky: "grey" }, parts))).toEqual({ functionResponse: response });
+    const image = { mediaType: "image/png", data: "AAAA" };
+    expect(use(google.conversation.imageResult?.({ sky: "grey" }, [image]))).toEqual({ functionResponse: response });
+    expect(use({ output: 1, parts })).toMatchObject({
+      functionResponse: { response: { output: { output: 1, parts } } },
+    });
   });
 
   it("refuses what has no JSON form", () => {

@@ -1,7 +1,7 @@
 /** What the adapter takes and gives fits the types of both SDKs, without a cast. Checked by `tsc`. */
 import type * as genai from "@google/genai";
 import type * as legacy from "@google/generative-ai";
-import { google } from "../../adapters/google/index.ts";
+import { google, resultContent } from "../../adapters/google/index.ts";
 import type { Adapter } from "../../src/adapter.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { defineTool } from "../../src/tool/tool.ts";
@@ -26,6 +26,7 @@ export async function withGenai(ai: genai.GoogleGenAI, contents: genai.Content[]
   }
   google.parse(await ai.models.generateContent(request), { tools });
   contents.push(...google.assistantMessage(turn), ...google.toolResults(turn), google.toolResult(use, 1));
+  contents.push(google.toolResult(use, resultContent(1, [{ inlineData: { mimeType: "image/png", data: "" } }])));
   const declaration: genai.FunctionDeclaration | undefined = google.tools(tools)[0]?.functionDeclarations[0];
   const config: genai.ToolConfig = google.toolChoice("required").toolConfig;
   void [declaration, config];
@@ -44,6 +45,7 @@ export async function withGenerativeAi(ai: legacy.GoogleGenerativeAI, contents: 
   const { response } = await model.generateContent({ contents, tools: google.tools(tools) });
   google.parse(response, { tools });
   contents.push(...google.assistantMessage(turn), ...google.toolResults(turn), google.toolResult(use, 1));
+  contents.push(google.toolResult(use, resultContent(1, [{ inlineData: { mimeType: "image/png", data: "" } }])));
   const declaration: legacy.FunctionDeclaration | undefined = google.tools(tools, { dialect: "schema" })[0]
     ?.functionDeclarations?.[0];
   void declaration;
