@@ -239,7 +239,7 @@ export class ResponsesParser implements Parser<unknown> {
       const call = providerCall(wire, failed ? "failed" : "completed", began.id);
       if (call.executedBy === "client") this.#calls++;
       this.#sink.providerTool(call);
-    } else {
+    } else if (isSpoken(wire)) {
       partsOf(wire.summary).forEach((part, index) => this.#rest(item, summaryPart(index), part));
       partsOf(wire.content).forEach((part, index) => this.#rest(item, index, part));
     }
@@ -411,6 +411,11 @@ const PLACES = {
 
 function isCall(wire: WireItem): boolean {
   return wire.type === "function_call" || wire.type === "custom_tool_call";
+}
+
+/** Whether the model says it to whoever asked: other items have text too, as what agents at the provider tell each other. */
+function isSpoken({ type }: WireItem): boolean {
+  return !type || type === "message" || type === "reasoning";
 }
 
 /** Whether two announcements are of one item. */

@@ -321,6 +321,28 @@ describe("the parser", () => {
     },
   );
 
+  it("keeps what agents at the provider tell each other, and says none of it", async () => {
+    const item = {
+      type: "agent_message",
+      id: "am_1",
+      author: "a",
+      recipient: "b",
+      content: [
+        { type: "input_text", text: "Look there." },
+        { type: "refusal", refusal: "No." },
+      ],
+    };
+    const turn = await turnOf([
+      added(0, item),
+      ended(0, item),
+      added(1, message("Done.")),
+      ended(1, message("Done.")),
+      completed,
+    ]);
+    expect(turn).toMatchObject({ text: "Done.", refusal: "", finishReason: "stop" });
+    expect(openaiResponses.assistantMessage(turn)).toEqual([item, message("Done.")]);
+  });
+
   it.each([
     ["completed", {}, "stop", "completed"],
     ["incomplete", { incomplete_details: { reason: "max_output_tokens" } }, "length", "incomplete:max_output_tokens"],
