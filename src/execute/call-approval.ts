@@ -5,7 +5,7 @@ import type { ExecutionContext } from "./context.ts";
 import type { Deps } from "./deps.ts";
 import { definitionDigest } from "./digest.ts";
 import type { ActionRow } from "./ledger.ts";
-import { jsonOf } from "./output.ts";
+import { jsonOfInput } from "./output.ts";
 
 /**
  * Asks a person about one call. The same input, tool and executable find the same request, in any process; after a change
@@ -23,7 +23,7 @@ export async function askApproval(
     runId,
     invocationId,
     toolName: tool.name,
-    input: json(input),
+    input: jsonOfInput(input),
     definitionDigest: await definitionDigest(tool, executable ?? ""),
     message: ask!,
     requestedBy: principal,
@@ -60,9 +60,4 @@ export async function standingApproval(
     if (isToolError(error) && error.code === "approval_not_found") return undefined;
     throw error;
   }
-}
-
-/** The JSON form of what has a digest: what is shown and kept. */
-function json(value: unknown): unknown {
-  return JSON.parse(jsonOf(value, Infinity));
 }

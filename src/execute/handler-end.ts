@@ -2,7 +2,7 @@ import { isToolError, type ToolErrorCode } from "../errors.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { HandlerEnd } from "./attempt.ts";
 import type { ActionRow, UndoRow } from "./ledger.ts";
-import { jsonOf, outputOf } from "./output.ts";
+import { jsonOf, jsonOfInput, outputOf } from "./output.ts";
 
 /** All that has to do with how a handler ended. */
 export interface EndedHandler {
@@ -66,7 +66,7 @@ function undoRowOf({ tool, input, undoData, maxOutputBytes }: EndedHandler): Und
   try {
     const text = undoData === undefined ? undefined : jsonOf(undoData, maxOutputBytes);
     const data = text === undefined ? {} : { data: JSON.parse(text) as unknown };
-    return { state: "available", expiresAt, input: JSON.parse(jsonOf(input, Infinity)), ...data };
+    return { state: "available", expiresAt, input: jsonOfInput(input), ...data };
   } catch {
     const message = `What ${tool.name} gave to undo it with can not be kept, so it can not be undone.`;
     return { state: "undo_failed", expiresAt, error: { code: "not_undoable", message } };

@@ -48,20 +48,39 @@ function validated(tool: Tool, returned: unknown) {
 
 /** Unlike `JSON.stringify` it refuses what would be left out or turned into `null`. */
 export function jsonOf(value: unknown, maxBytes: number): string {
+  return textOf("output", value, maxBytes, (item) => item);
+}
+
+/**
+ * An input as a person sees it, and an undo function. What a schema makes of it may be nothing that JSON has a word for:
+ * then a bigint is its digits, a Map the list of its entries, a Set that of its items.
+ *
+ * @throws ToolError `not_serializable`
+ */
+export function jsonOfInput(value: unknown): unknown {
+  return JSON.parse(textOf("input", value, Infinity, plain));
+}
+
+function plain(item: unknown): unknown {
+  if (typeof item === "bigint") return String(item);
+  return item instanceof Map || item instanceof Set ? [...item] : item;
+}
+
+function textOf(what: "input" | "output", value: unknown, maxBytes: number, form: (item: unknown) => unknown): string {
   // Long texts are the usual way to be too large: no need to write them out first.
   if (typeof value === "string" && value.length > maxBytes) throw tooLarge(value.length, maxBytes);
   let text: string;
   try {
-    text = JSON.stringify(value, refuseLosses) ?? "null";
+    text = JSON.stringify(value, (_, item: unknown) => refuseLosses(what, form(item))) ?? "null";
   } catch (cause) {
     if (cause instanceof ToolError) throw cause;
     // A bigint, a cycle, a getter or toJSON() that throws, too deep.
-    throw new ToolError("not_serializable", `its output is nothing that JSON can say`, { cause });
+    throw new ToolError("not_serializable", `its ${what} is nothing that JSON can say`, { cause });
   }
   const bytes = byteLength(text, maxBytes);
   if (bytes > maxBytes) throw tooLarge(bytes, maxBytes);
   if (depthOf(text) > MAX_DEPTH) {
-    throw new ToolError("not_serializable", `its output nests deeper than ${MAX_DEPTH} levels`);
+    throw new ToolError("not_serializable", `its ${what} nests deeper than ${MAX_DEPTH} levels`);
   }
   return text;
 }
@@ -90,17 +109,17 @@ function endOfString(text: string, from: number): number {
   }
 }
 
-function refuseLosses(_key: string, value: unknown): unknown {
+function refuseLosses(what: "input" | "output", value: unknown): unknown {
   if (typeof value === "function" || typeof value === "symbol") {
-    throw new ToolError("not_serializable", `its output holds a ${typeof value}, which JSON can not say`);
+    throw new ToolError("not_serializable", `its ${what} holds a ${typeof value}, which JSON can not say`);
   }
   if (typeof value === "number" && !Number.isFinite(value)) {
-    throw new ToolError("not_serializable", `its output holds ${value}, which JSON can not say`);
+    throw new ToolError("not_serializable", `its ${what} holds ${value}, which JSON can not say`);
   }
   if (value instanceof Map || value instanceof Set) {
     throw new ToolError(
       "not_serializable",
-      `its output holds a ${value.constructor.name}, of which JSON would keep nothing`,
+      `its ${what} holds a ${value.constructor.name}, of which JSON would keep nothing`,
     );
   }
   return value;

@@ -46,12 +46,13 @@ function shorten(
   if (value === null) return null;
   if (path.length > MAX_DEPTH) return "…";
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
-  if (Array.isArray(value)) {
+  if (Array.isArray(value) || value instanceof Map || value instanceof Set) {
+    const all: readonly unknown[] = Array.isArray(value) ? value : [...value];
     const items: unknown[] = [];
-    for (let index = 0; index < value.length && budget.values > 0; index++) {
-      items.push(shorten([...path, index], value[index], redact, budget));
+    for (let index = 0; index < all.length && budget.values > 0; index++) {
+      items.push(shorten([...path, index], all[index], redact, budget));
     }
-    if (items.length < value.length) items.push("…");
+    if (items.length < all.length) items.push("…");
     return items;
   }
   const short: Record<string, unknown> = Object.create(null) as Record<string, unknown>;

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { safeMessage } from "../../src/execute/index.ts";
-import { counted, RUN, setup, useOf } from "./support.ts";
+import { counted, RUN, setup, setupWithApprovals, useOf } from "./support.ts";
 
 const cycle: unknown[] = [];
 cycle.push(cycle);
@@ -113,6 +113,29 @@ describe("an input", () => {
     expect(outcome).toMatchObject({ status: "failed", error: { code: "not_serializable" } });
     expect(types()).toEqual(["tool.invoked", "tool.failed"]);
     expect(ran).toHaveLength(0);
+  });
+
+  it("that JSON has no word for can be approved and undone: it is shown in its JSON form", async () => {
+    const undone: unknown[] = [];
+    const toRich = () => ({ id: 12345678901234567890n, at: new Date(0), map: new Map([["a", 1n]]), set: new Set([2]) });
+    const shown = { id: "12345678901234567890", at: "1970-01-01T00:00:00.000Z", map: [["a", "1"]], set: [2] };
+    const { tool, ran } = counted({
+      inputSchema: z.object({}).transform(toRich),
+      needsApproval: true,
+      execute: () => "done",
+      undo: ({ input }) => void undone.push(input),
+    });
+    const { executor, approvals } = setupWithApprovals([tool]);
+    const use = useOf(tool);
+    const paused = await executor.execute(use, { ...RUN, waitForApproval: false });
+    expect(paused).toMatchObject({ status: "awaiting_approval", approval: { input: shown } });
+    expect(paused.approval!.message).toBe(`Run act with ${JSON.stringify(shown)}?`);
+    await approvals.decide(paused.approval!.id, { decision: "approve" });
+    const outcome = await executor.execute(use, RUN);
+    expect(outcome).toMatchObject({ status: "completed" });
+    expect(ran[0]!.input).toEqual(toRich());
+    expect(await executor.undo(outcome.actionId)).toMatchObject({ status: "undone" });
+    expect(undone).toEqual([shown]);
   });
 
   it("that a schema made a Date of reaches the handler as one", async () => {
