@@ -107,7 +107,10 @@ export async function recordingProxy(options: ProxyOptions): Promise<RecordingPr
       void saving.then(() => open.delete(saving));
       await pass(stream.body, response);
     } else {
-      onSkipped?.({ ...answered, reason: isOurs ? "only what succeeds is recorded" : `it is no request of ${wire!.name}` });
+      onSkipped?.({
+        ...answered,
+        reason: isOurs ? "only what succeeds is recorded" : `it is no request of ${wire!.name}`,
+      });
       await pass(upstream.body, response);
     }
   }

@@ -23,8 +23,11 @@ export function replay(recording: Recording, options: ReplayOptions = {}): Reada
   let next = 0;
   let at = 0;
   let onAbort: (() => void) | undefined;
+  /** A wait for the next piece ends, too: it would keep the process from its end. */
+  const over = new AbortController();
   const stop = (): void => {
     if (onAbort !== undefined) signal?.removeEventListener("abort", onAbort);
+    over.abort();
   };
 
   return new ReadableStream<Uint8Array<ArrayBuffer>>(
@@ -44,8 +47,8 @@ export function replay(recording: Recording, options: ReplayOptions = {}): Reada
           stop();
           return controller.close();
         }
-        await until(start + chunk.atMs / speed, signal);
-        if (signal?.aborted) return;
+        await until(start + chunk.atMs / speed, over.signal);
+        if (over.signal.aborted) return;
         controller.enqueue(recording.bytes.slice(at, at + chunk.length));
         at += chunk.length;
       },

@@ -60,8 +60,18 @@ export interface ReplayServer {
 export async function serveReplay(options: ServeOptions): Promise<ReplayServer> {
   const { adapters, host = "127.0.0.1", port = 0, speed = Infinity, behaviour, signal } = options;
   if (!(speed > 0)) throw new TypeError(`speed has to be a positive number, not ${speed}`);
+  if (!Array.isArray(adapters))
+    throw new TypeError("serveReplay() takes a list of adapters: { adapters: [anthropic] }");
+  if (typeof options.fixtures !== "string" && typeof options.fixtures?.get !== "function") {
+    throw new TypeError("fixtures is the path of a directory, or a Map of cases by their names, <wire>/<case>");
+  }
   const wires = new Map(adapters.map((adapter) => [adapter.name, adapter]));
   const fixtures = typeof options.fixtures === "string" ? fixturesIn(options.fixtures) : fixturesFrom(options.fixtures);
+  for (const name of Object.keys(behaviour ?? {})) {
+    if (!wires.has(name.split("/")[0]!) || name.split("/").length !== 2) {
+      throw new TypeError(`behaviour is by <wire>/<case>, got ${JSON.stringify(name)}; ${known(wires)}`);
+    }
+  }
   const requests: ReceivedRequest[] = [];
   const asked = new Map<string, number>();
 
@@ -153,7 +163,7 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
 
   async function unknownMessage(wire: Wire | undefined, wireName: string, caseName: string): Promise<string> {
     if (wire === undefined) {
-      return `There is no wire "${bounded(wireName)}". Ask for /<wire>/<case>/...; the wires are ${list([...wires.keys()])}.`;
+      return `There is no wire "${bounded(wireName)}". Ask for /<wire>/<case>/...; ${known(wires)}.`;
     }
     const prefix = `${wireName}/`;
     const names = (await fixtures.names())
@@ -176,8 +186,13 @@ function sendError(response: ServerResponse, wire: Wire | undefined, status: num
 function missingKindMessage(fixture: string, kind: "stream" | "whole", found: ReplayCase): string {
   const words = { stream: "a streamed", whole: "a whole" };
   const other = kind === "stream" ? "whole" : "stream";
-  const there = found[other] === undefined ? "nothing" : `${words[other]} response`;
-  return `${fixture} has no body for ${words[kind]} response, only for ${there}.`;
+  if (found[other] === undefined)
+    return `${fixture} has no body: a case is { stream } or { whole } or both, and these are recordings.`;
+  return `${fixture} has no body for ${words[kind]} response, only for ${words[other]} response.`;
+}
+
+function known(wires: ReadonlyMap<string, Wire>): string {
+  return `the wires are ${list([...wires.keys()])}`;
 }
 
 function bounded(text: string): string {

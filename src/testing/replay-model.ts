@@ -16,7 +16,7 @@ export interface ReplayModel<Message = any> extends Model<Message> {
 /**
  * A model that answers with what was recorded, one answer a turn: for tests, and for a run without a key.
  *
- * @throws TypeError in `open()` when there is no answer left
+ * @throws TypeError in `open()` when there is no answer left, or when it is none
  * @example
  * const model = replayModel(anthropic, [await loadRecording("fixtures/anthropic/parallel")]);
  */
@@ -48,6 +48,12 @@ export function replayModel<Message>(
 }
 
 function sourceOf(source: ReplaySource): AsyncIterable<unknown> {
+  if (typeof source !== "object" || source === null) {
+    const got = JSON.stringify(source) ?? typeof source;
+    throw new TypeError(
+      `replayModel() takes recordings, bytes or events, got ${got}; loadRecording(path) reads a file`,
+    );
+  }
   if (isRecording(source)) return once(source.bytes);
   if (ArrayBuffer.isView(source)) return once(source);
   if (Symbol.iterator in source) return each(source);

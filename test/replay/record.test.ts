@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { isToolError } from "../../src/errors.ts";
 import { loadRecording, record, replay, saveRecording } from "../../src/replay/index.ts";
 import type { Recording } from "../../src/replay/index.ts";
@@ -179,6 +179,18 @@ describe("replay", () => {
     const waiting = reader.read();
     controller.abort(reason);
     await expect(waiting).rejects.toBe(reason);
+  });
+
+  it("waits for nothing more when its reader has left", async ({ onTestFinished }) => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const late = { atMs: 3_600_000, length: 1 };
+    const reader = replay(recordingOf("a", { chunks: [late] }), { speed: 1 }).getReader();
+    const waiting = reader.read();
+    await vi.waitFor(() => expect(vi.getTimerCount()).toBe(1));
+    await reader.cancel();
+    expect(await waiting).toEqual({ done: true, value: undefined });
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   it("refuses a speed that is none", () => {

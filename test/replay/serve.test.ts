@@ -100,6 +100,24 @@ describe("the replay server", () => {
     expect(await response.json()).toMatchObject(answer);
   });
 
+  it.each([
+    [{ adapters: paper as never }, "a list of adapters"],
+    [{ fixtures: {} as never }, "the path of a directory, or a Map"],
+    [{ behaviour: { both: { status: 500 } } }, 'by <wire>/<case>, got "both"; the wires are paper'],
+    [{ behaviour: { "pen/both": { status: 500 } } }, 'got "pen/both"; the wires are paper'],
+    [{ speed: 0 }, "speed has to be a positive number"],
+  ])("refuses %j", async (options, words) => {
+    await expect(serve(options)).rejects.toThrow(words);
+    await expect(serve(options)).rejects.toThrow(TypeError);
+  });
+
+  it("says what a case is where there is a recording in its place", async () => {
+    const { stream } = bodyCase(streamBody);
+    const server = await serve({ fixtures: new Map([["paper/both", stream as never]]) });
+    const response = await post(`${server.url}/paper/both/v1/write`, { stream: true });
+    expect(await response.text()).toContain("paper/both has no body: a case is { stream } or { whole }");
+  });
+
   it("names fifty of very many cases", async () => {
     const fixtures = new Map(Array.from({ length: 70 }, (_, i) => [`paper/case-${i}`, bodyCase(streamBody)]));
     const server = await serve({ fixtures });

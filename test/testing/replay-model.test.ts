@@ -1,0 +1,18 @@
+import { expect, it } from "vitest";
+import { anthropic } from "../../adapters/anthropic/index.ts";
+import { replayModel } from "../../src/testing/index.ts";
+
+const request = { messages: [], tools: [] };
+
+it.each([
+  ["a path", "fixtures/anthropic/parallel", '"fixtures/anthropic/parallel"; loadRecording(path) reads a file'],
+  ["nothing", undefined, "got undefined"],
+])("refuses %s for an answer", (_, answer, words) => {
+  const open = () => replayModel(anthropic, [() => answer as never]).open(request);
+  expect(open).toThrow(TypeError);
+  expect(open).toThrow(words);
+});
+
+it("says that there is no answer left", () => {
+  expect(() => replayModel(anthropic, []).open(request)).toThrow("has 0 turns and was asked for one more");
+});
