@@ -100,7 +100,7 @@ export interface Tool<Input = any, Output = any, ModelInput = any> extends ToolP
 export function defineTool<const S extends SchemaSource, Output = unknown>(
   definition: ToolDefinition<S, Output>,
 ): Tool<InferOutput<S>, Output, InferInput<S>> {
-  return makeTool(definition, definition.name);
+  return makeTool(definition, definition?.name);
 }
 
 /** {@link defineTool} with a qualified name of its own: for tools that come from a class or a server. */
@@ -112,7 +112,12 @@ export function makeTool<S extends SchemaSource, Output>(
     throw new TypeError(`defineTool() takes one object, got ${definition === null ? "null" : typeof definition}`);
   }
   const { name, description, outputSchema, execute, effect = "write", metadata = {} } = definition;
+  const { eager = effect === "read", repair = effect === "read" ? "coerce" : "syntax" } = definition;
   checkName(name, qualifiedName);
+  checkField(name, "description", description, description === undefined || typeof description === "string", "a text");
+  checkField(name, "eager", eager, typeof eager === "boolean", "a boolean");
+  checkField(name, "repair", repair, REPAIR_POLICIES.has(repair), '"off", "syntax" or "coerce"');
+  checkField(name, "metadata", metadata, typeof metadata === "object" && metadata !== null, "an object");
   if (execute !== undefined && typeof execute !== "function") {
     throw new ToolError(
       "invalid_tool",
@@ -134,8 +139,8 @@ export function makeTool<S extends SchemaSource, Output>(
     mode: execute === undefined ? "external" : "internal",
     execute,
     effect,
-    eager: definition.eager ?? effect === "read",
-    repair: definition.repair ?? (effect === "read" ? "coerce" : "syntax"),
+    eager,
+    repair,
     metadata: Object.freeze({ ...metadata }),
     ...policyOf(definition, effect),
     use: (input, init) => ToolUse.from(tool, input, init),
@@ -149,6 +154,16 @@ function checkName(name: unknown, qualifiedName: string): void {
   throw new ToolError(
     "invalid_tool",
     `Tool ${qualifiedName}: a name has 1 to 128 characters without white space or control characters, got ${JSON.stringify(name)}.`,
+  );
+}
+
+const REPAIR_POLICIES: ReadonlySet<unknown> = new Set<RepairPolicy>(["off", "syntax", "coerce"]);
+
+function checkField(name: string, field: string, value: unknown, fits: boolean, expected: string): void {
+  if (fits) return;
+  throw new ToolError(
+    "invalid_tool",
+    `Tool ${name}: ${field} is ${expected}, got ${JSON.stringify(value) ?? typeof value}.`,
   );
 }
 

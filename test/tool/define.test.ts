@@ -89,6 +89,10 @@ describe("defineTool()", () => {
     ["a name that is too long", { name: "x".repeat(129) }, /128/],
     ["a name that is no string", { name: 5 }, /got 5/],
     ["an effect that is none", { effect: "delete" }, /"read", "idempotent" or "write", got "delete"/],
+    ["a description that is no text", { description: 5 }, /description is a text, got 5/],
+    ["eager that is a text", { eager: "yes" }, /eager is a boolean, got "yes"/],
+    ["a repair that is none", { repair: "json" }, /repair is "off", "syntax" or "coerce", got "json"/],
+    ["metadata that is a text", { metadata: "v1" }, /metadata is an object, got "v1"/],
     ["an execute that is no function", { execute: "run" }, /execute is a function, got string/],
     ["a schema that is none", { inputSchema: "object" }, /Tool a: inputSchema: .*got string/],
     ["a broken schema", { inputSchema: { $ref: "#/nowhere" } }, /Tool a: inputSchema: .*#\/nowhere/],
@@ -102,6 +106,7 @@ describe("defineTool()", () => {
 
   it("refuses what is no definition", () => {
     expect(() => defineTool(null as never)).toThrow(TypeError);
+    expect(() => defineTool(undefined as never)).toThrow("defineTool() takes one object, got undefined");
     expect(() => defineTool("add" as never)).toThrow(TypeError);
   });
 });
