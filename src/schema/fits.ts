@@ -54,9 +54,15 @@ export function typesOf(parts: readonly Record<string, unknown>[]): ReadonlySet<
   for (const part of parts) {
     const own = ownTypes(part);
     if (own === undefined) continue;
-    types = types === undefined ? own : new Set([...types].filter((type) => own.has(type)));
+    types = types === undefined ? own : both(types, own);
   }
   return types;
+}
+
+/** What both lists have. An integer is a number, too. */
+function both(types: ReadonlySet<string>, others: ReadonlySet<string>): Set<string> {
+  const has = (list: ReadonlySet<string>, type: string) => list.has(type) || (type === "integer" && list.has("number"));
+  return new Set([...types, ...others].filter((type) => has(types, type) && has(others, type)));
 }
 
 function ownTypes({ type, enum: values, const: constant, nullable }: Record<string, unknown>): Set<string> | undefined {

@@ -260,26 +260,24 @@ function find(root: JsonSchema, matches: (node: JsonSchema) => boolean): JsonSch
 
 /** The steps of a JSON Pointer (RFC 6901). */
 export function pointerSteps(pointer: string): string[] {
-  return pointer === ""
-    ? []
-    : pointer
-        .slice(1)
-        .split("/")
-        .map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~"));
+  return pointer === "" ? [] : pointer.slice(1).split("/").map(unescape);
 }
 
 function encodeToken(name: string): string {
   return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }
 
-/** A token of a pointer inside a `$ref`, where it is percent-encoded too. */
+/** A token of a pointer inside a `$ref`, where it is percent-encoded too: that is undone first (RFC 6901 §6). */
 function decodeToken(token: string): string {
-  const [name] = pointerSteps(`/${token}`) as [string];
   try {
-    return decodeURIComponent(name);
+    return unescape(decodeURIComponent(token));
   } catch {
-    return name;
+    return unescape(token);
   }
+}
+
+function unescape(token: string): string {
+  return token.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
 function isSchema(value: unknown): value is JsonSchema | boolean {

@@ -48,6 +48,8 @@ describe("coerce() changes what the text says plainly", () => {
       { k: "b", n: 1 },
     ],
     ["through allOf", { allOf: [{ description: "x" }, number] }, "1", 1],
+    ["an integer that has to be a number, too", { allOf: [number, integer] }, "1", 1],
+    ["a lone integer for a list of what is both", { type: "array", items: { allOf: [integer, number] } }, 1, [1]],
   ])("%s", (_name, schema, before, after) => {
     const input = { x: before };
     const copy = structuredClone(input);

@@ -223,6 +223,8 @@ describe("resolveRef", () => {
     ["#/$defs/Plain", { type: "string" }],
     ["#/$defs/a~1b", { type: "number" }],
     ["#/%24defs/m%25n", { type: "boolean" }],
+    ["#/$defs/a%7E1b", { type: "number" }],
+    ["#/$defs/a%2Fb", { type: "number" }],
     ["#here", { $anchor: "here", type: "null" }],
     ["#/properties/list/prefixItems/0", { type: "array" }],
     ["https://example.com/root.json#/$defs/Plain", { type: "string" }],
