@@ -5,6 +5,7 @@ import type {
   RawMessageStreamEvent,
   TextBlockParam,
   Tool,
+  ToolChoice as WireToolChoice,
   ToolUnion,
   ImageBlockParam,
   ToolResultBlockParam,
@@ -63,9 +64,9 @@ export function messagesModel(
         messages: messages.map(withoutContainer),
         ...(instructions !== undefined && { system: instructions }),
         ...(offered.length > 0 && { tools: offered }),
-        ...(toolChoice !== undefined &&
-          (offered.length > 0 || asksForCall(toolChoice)) &&
-          adapter.toolChoice(toolChoice, parallel === undefined ? {} : { parallel })),
+        ...(toolChoice !== undefined && (offered.length > 0 || asksForCall(toolChoice))
+          ? adapter.toolChoice(toolChoice, parallel === undefined ? {} : { parallel })
+          : offered.length > 0 && parallel !== undefined && parallelChoice(fields.tool_choice, parallel)),
         stream: true,
       };
       return openTurn<RawMessageStreamEvent>(
@@ -103,6 +104,11 @@ function containerOf(
   const id = messages.findLast(({ role }) => role === "assistant")?.container;
   if (id === undefined) return {};
   return { container: typeof given === "object" && given !== null ? { ...given, id } : id };
+}
+
+/** What is said of parallel calls is a part of the choice: of that in the parameters, where no other is made. */
+function parallelChoice(given: WireToolChoice = { type: "auto" }, parallel: boolean): { tool_choice: WireToolChoice } {
+  return { tool_choice: given.type === "none" ? given : { ...given, disable_parallel_tool_use: !parallel } };
 }
 
 /** Some of the tools can not be named on this wire: those are offered, and the others are not. */

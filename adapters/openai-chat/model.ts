@@ -56,10 +56,10 @@ export function chatModel(
           ...(instructions === undefined ? [] : [{ role: instructionsRole, content: instructions }]),
           ...messages,
         ],
-        ...(offered.length > 0 && { tools: offered }),
+        ...(offered.length > 0 && { tools: offered, ...(parallel !== undefined && { parallel_tool_calls: parallel }) }),
         ...(toolChoice !== undefined &&
           (offered.length > 0 || asksForCall(toolChoice)) &&
-          adapter.toolChoice(toolChoice, { tools, ...(parallel !== undefined && { parallel }) })),
+          adapter.toolChoice(toolChoice, { tools })),
         stream: true,
       };
       return openTurn<ChatCompletionChunk>(

@@ -58,10 +58,10 @@ export function responsesModel(
         ...fields,
         input: inputOf(messages, params),
         ...(instructions !== undefined && { instructions }),
-        ...(offered.length > 0 && { tools: offered }),
+        ...(offered.length > 0 && { tools: offered, ...(parallel !== undefined && { parallel_tool_calls: parallel }) }),
         ...(toolChoice !== undefined &&
           (offered.length > 0 || asksForCall(toolChoice)) &&
-          adapter.toolChoice(toolChoice, { tools, ...(parallel !== undefined && { parallel }) })),
+          adapter.toolChoice(toolChoice, { tools })),
         stream: true,
       };
       return openTurn<ResponseStreamEvent>(

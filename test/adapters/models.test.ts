@@ -270,6 +270,32 @@ describe("the choice of tools", () => {
     }
   });
 
+  it("says whether calls may come side by side, with a choice and without one", async () => {
+    const url = (name: string) => `${server.url}/${name}/text-only`;
+    const gpt = (name: string) => new OpenAI({ apiKey: "none", baseURL: `${url(name)}/v1` });
+    const options = { parallel: false };
+    for (const model of [
+      openaiChat.model(gpt("openai-chat"), { model: "m" }, options),
+      openaiResponses.model(gpt("openai-responses"), { model: "m" }, options),
+    ]) {
+      for (const toolChoice of [undefined, "required"] as const) {
+        const body = await sentBy(model, { tools: [weather], toolChoice });
+        expect(body["parallel_tool_calls"]).toBe(false);
+        expect(body["tool_choice"]).toBe(toolChoice);
+      }
+      expect(await sentBy(model, {})).not.toHaveProperty("parallel_tool_calls");
+    }
+    const claude = new Anthropic({ apiKey: "none", baseURL: url("anthropic") });
+    const params = { model: "m", max_tokens: 9 };
+    const choice = async (more: object, request: Partial<ModelRequest>) =>
+      (await sentBy(anthropic.model(claude, { ...params, ...more }, options), request))["tool_choice"] as unknown;
+    const one = { disable_parallel_tool_use: true };
+    expect(await choice({}, { tools: [weather] })).toEqual({ type: "auto", ...one });
+    expect(await choice({ tool_choice: { type: "any" } }, { tools: [weather] })).toEqual({ type: "any", ...one });
+    expect(await choice({}, { tools: [weather], toolChoice: "required" })).toEqual({ type: "any", ...one });
+    expect(await choice({}, {})).toBeUndefined();
+  });
+
   it("names a tool of free text as the custom tool that it is", async () => {
     const sql = defineTool({ name: "write_sql", inputSchema: z.string() });
     const request = { tools: [sql, weather], toolChoice: { name: "write_sql" } };
