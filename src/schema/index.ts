@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { ToolError } from "../errors.ts";
+import { isRecord } from "./json.ts";
 import { plainSchema } from "./plain.ts";
 import { isStandardSchema, standardSchema } from "./standard.ts";
 import type { JsonSchema, Schema } from "./types.ts";
@@ -60,11 +61,27 @@ export function jsonSchema<T = any>(schema: JsonSchema): Schema<T> {
 function makeSchema(source: unknown): Schema {
   if (isStandardSchema(source)) return standardSchema(source);
   if (isSchema(source)) return source;
-  if (typeof source === "object" && source !== null && !Array.isArray(source)) return plainSchema(source as JsonSchema);
+  if (typeof source === "object" && source !== null && !Array.isArray(source)) {
+    checkUnmixed(source as JsonSchema);
+    return plainSchema(source as JsonSchema);
+  }
   const got = source === null ? "null" : Array.isArray(source) ? "an array" : typeof source;
   throw new ToolError(
     "invalid_tool",
     `a schema is a Standard Schema (zod, valibot, arktype, ...) or a JSON Schema object, got ${got}.`,
+  );
+}
+
+/** `{ city: z.string() }`, which other libraries take, would be a JSON Schema of unknown keywords, and so check nothing. */
+function checkUnmixed(source: JsonSchema): void {
+  const { properties } = source;
+  const entries = [...Object.entries(source), ...(isRecord(properties) ? Object.entries(properties) : [])];
+  const mixed = entries.find(([, value]) => isStandardSchema(value));
+  if (mixed === undefined) return;
+  throw new ToolError(
+    "invalid_tool",
+    `${JSON.stringify(mixed[0])} is a Standard Schema in an object that is none. ` +
+      `Make one of the whole, such as z.object({ ${mixed[0]}: … }), or write JSON Schema throughout.`,
   );
 }
 

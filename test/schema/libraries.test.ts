@@ -137,6 +137,18 @@ describe("refuses, and says the next step:", () => {
     );
   });
 
+  it.each<[string, () => unknown]>([
+    ["zod 4", () => ({ city: z.string() })],
+    ["zod 3", () => ({ city: z3.string() })],
+    ["valibot", () => ({ city: v.string() })],
+    ["arktype", () => ({ city: type("string") })],
+    ["zod 4 in JSON Schema", () => ({ type: "object", properties: { city: z.string() } })],
+  ])("properties of %s in an object that is no schema", (_, source) => {
+    expect(() => toSchema(source() as SchemaSource)).toThrow(
+      '"city" is a Standard Schema in an object that is none. Make one of the whole, such as z.object({ city: … })',
+    );
+  });
+
   it("what zod3() is not for", () => {
     expect(() => zod3(z.object({}) as never)).toThrow(TypeError);
     expect(() => zod3({} as never)).toThrow(TypeError);
