@@ -101,7 +101,7 @@ describe("the replay server", () => {
   });
 
   it.each([
-    [{ adapters: paper as never }, "a list of adapters"],
+    [{ adapters: paper as never }, "takes adapters, a list of them"],
     [{ fixtures: {} as never }, "the path of a directory, or a Map"],
     [{ behaviour: { both: { status: 500 } } }, 'by <wire>/<case>, got "both"; the wires are paper'],
     [{ behaviour: { "pen/both": { status: 500 } } }, 'got "pen/both"; the wires are paper'],
