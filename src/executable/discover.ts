@@ -49,6 +49,8 @@ const AT_ONCE = 4;
  */
 export async function discoverExecutables(options: DiscoverOptions = {}): Promise<DiscoveredExecutables> {
   const { searchPaths = DEFAULT_SEARCH_PATHS, manifest, effect, ...runOptions } = options;
+  if (!Array.isArray(searchPaths))
+    throw new TypeError(`searchPaths is a list of folders, got ${JSON.stringify(searchPaths)}`);
   settingsOf(runOptions); // a mistake of the caller's is no reason to skip files
   const skipped: SkippedExecutable[] = [];
   const found: { path: string; root: string }[] = [];

@@ -37,7 +37,10 @@ export async function openProgram(path: string, settings: Settings): Promise<Pro
   const digests = createDigests();
   const file = await checkFile(path, settings, digests);
   if (settings.digest !== undefined && settings.digest !== file.digest) {
-    throw new ToolError("executable_changed", `The executable ${path} is ${file.digest}, not ${settings.digest}.`);
+    throw new ToolError(
+      "executable_changed",
+      `The executable ${path} is not the file that was looked at: it is ${file.digest}, not ${settings.digest}. Look at it again.`,
+    );
   }
   return { file, checkAgain, run };
 

@@ -95,6 +95,9 @@ describe("discoverExecutables()", () => {
 
   it("mistakes of the caller's are no skipped files", async () => {
     await expect(discoverExecutables({ searchPaths: [], timeoutMs: -1 })).rejects.toThrow(TypeError);
+    await expect(discoverExecutables({ searchPaths: "./tools" as never })).rejects.toThrow(
+      new TypeError('searchPaths is a list of folders, got "./tools"'),
+    );
     const signal = AbortSignal.abort();
     const root = program(named("a")).replace(/\/tool$/, "");
     expect(await failure(discoverExecutables({ searchPaths: [root], signal }))).toMatchObject({ code: "aborted" });
@@ -119,7 +122,9 @@ describe("a manifest", () => {
       { path: join(root, "new"), reason: "is not in the manifest", code: "executable_changed" },
       {
         path: join(root, "other"),
-        reason: expect.stringMatching(/^is sha256:.*, not sha256:/),
+        reason: expect.stringMatching(
+          /^is not the file that was looked at: it is sha256:.*, not sha256:.*\. Look at it again$/,
+        ),
         code: "executable_changed",
       },
     ]);
