@@ -49,7 +49,7 @@ const AT_ONCE = 4;
  */
 export async function discoverExecutables(options: DiscoverOptions = {}): Promise<DiscoveredExecutables> {
   const { searchPaths = DEFAULT_SEARCH_PATHS, manifest, effect, ...runOptions } = options;
-  if (!Array.isArray(searchPaths))
+  if (typeof searchPaths.map !== "function")
     throw new TypeError(`searchPaths is a list of folders, got ${JSON.stringify(searchPaths)}`);
   settingsOf(runOptions); // a mistake of the caller's is no reason to skip files
   const skipped: SkippedExecutable[] = [];
