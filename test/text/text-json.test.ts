@@ -24,6 +24,17 @@ describe.each(names)("text-json/%s", (name) => {
     expect(again.turn.calls.map((call) => call.input)).toEqual(turn.calls.map((call) => call.input));
   });
 
+  it("calls that came over another wire are written as its own, whatever their ids", async () => {
+    const { bytes } = loadFixture("openai-chat", "parallel");
+    const turn = await openaiChat.read(new Response(new Uint8Array(bytes)), { tools: sharedTools }).done();
+    const [written] = adapter.assistantMessage(turn);
+    const again = await readText(adapter, [written!.content], sharedTools);
+    const said = ({ calls }: Pick<typeof turn, "calls">) => calls.map(({ name: called, input }) => [called, input]);
+    expect(said(again.turn)).toEqual(said(turn));
+    if (name === "kimi")
+      expect(adapter.toolResults(turn)[0]!.content).toContain(`## Return of ${turn.calls[0]!.name}\n`);
+  });
+
   it("a history is what the model wrote, and one message with all results", async () => {
     const text = textOf(loadFixture(adapter.name, "parallel"));
     const { turn } = await readText(adapter, [text], sharedTools);

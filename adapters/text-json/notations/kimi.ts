@@ -39,7 +39,7 @@ ${SECTION}${CALL}functions.function_name:0${ARGUMENTS}{"parameter": "value"}${CA
 The results come back in the order of the calls, each below the id of its call.`,
   writeCalls(calls) {
     const blocks = calls.map(({ id, name, args }, at) => {
-      return `${CALL}${id ?? `functions.${name}:${at}`}${ARGUMENTS}${JSON.stringify(args)}${CALL_END}`;
+      return `${CALL}${ownId(id, name) ?? `functions.${name}:${at}`}${ARGUMENTS}${JSON.stringify(args)}${CALL_END}`;
     });
     return `${SECTION}${blocks.join("")}${SECTION_END}`;
   },
@@ -47,7 +47,7 @@ The results come back in the order of the calls, each below the id of its call.`
     results
       .map(({ id, name, output, isError }) => {
         const text = outputText(isError ? { error: output } : output);
-        return `## Return of ${id ?? name}\n${withoutMarks(text, MARKS)}`;
+        return `## Return of ${ownId(id, name) ?? name}\n${withoutMarks(text, MARKS)}`;
       })
       .join("\n\n"),
 };
@@ -124,6 +124,11 @@ function callBlock(writer: BlockWriter, context: TextContext): BlockReader {
     context,
     cutHead: () => writer.call().cut(),
   });
+}
+
+/** An id that says which function is called; that of another wire does not. */
+function ownId(id: string | null, name: string): string | undefined {
+  return id !== null && nameOf(id) === name ? id : undefined;
 }
 
 /** `functions.read_file:3` is a call of `read_file`; some models leave one part or the other out. */
