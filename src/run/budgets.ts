@@ -37,6 +37,15 @@ export interface Limits extends Budgets {
   readonly maxSteps: number;
 }
 
+/**
+ * What counts as used before, when the calls of a turn were more than were left: as many again, and those that were left.
+ * A turn with more calls than the limit could never go on otherwise.
+ */
+export function liftCalls(used: BudgetUse, lifted: BudgetUse, { maxCalls = 0 }: Limits): BudgetUse {
+  const left = maxCalls - usedSince(used, lifted).calls;
+  return Number.isFinite(left) && left > 0 ? addUse(used, { calls: left }) : used;
+}
+
 /** Whether the calls of a turn are more than are left. */
 export function tooManyCalls(used: BudgetUse, { maxCalls = Infinity }: Limits, calls: number): ToolError | undefined {
   const total = used.calls + calls;

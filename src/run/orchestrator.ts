@@ -7,7 +7,7 @@ import type { Store } from "../store/store.ts";
 import { textOf } from "../store/value.ts";
 import { ToolRegistry } from "../tool/registry.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
-import { checkLimits, NOTHING_USED, type Budgets } from "./budgets.ts";
+import { checkLimits, liftCalls, NOTHING_USED, type Budgets, type Limits } from "./budgets.ts";
 import { checkId, checkParts, checkResumeOptions, checkRunOptions } from "./check.ts";
 import { Checkpoint, isHeld, readRun, type HeadChange, type StoredRun } from "./checkpoint.ts";
 import type { Emit, RunDeps } from "./deps.ts";
@@ -292,11 +292,11 @@ export class Orchestrator<Message = any> {
     hasBrought: boolean,
     signal: AbortSignal | undefined,
   ): Promise<Checkpoint | undefined> {
-    const { store, leaseMs } = this.#deps;
+    const { store, leaseMs, limits } = this.#deps;
     const { conversationId } = before.head;
     for (let stored: StoredRun = before; ;) {
       try {
-        return await Checkpoint.take(store, leaseMs, stored, freshStart(stored));
+        return await Checkpoint.take(store, leaseMs, stored, freshStart(stored, limits));
       } catch (error) {
         if (!hasBrought || !isBusy(error)) throw error;
       }
@@ -399,9 +399,11 @@ export class Orchestrator<Message = any> {
 const LIMITS: ReadonlySet<string> = new Set(["max_steps", "budget_exceeded", "truncated"]);
 
 /** What a `resume()` changes: a limit, reached again at once, would be one for ever. */
-function freshStart({ head: { error, used, rows } }: StoredRun): HeadChange {
-  const isLimit = error !== null && LIMITS.has(error.code);
-  return { error: null, ...(isLimit && { lifted: used, liftedRows: rows }) };
+function freshStart({ head, rows }: StoredRun, limits: Limits): HeadChange {
+  const { error, used, lifted } = head;
+  if (error === null || !LIMITS.has(error.code)) return { error: null };
+  const isOfCalls = openTurn(rows) !== undefined;
+  return { error: null, lifted: isOfCalls ? liftCalls(used, lifted, limits) : used, liftedRows: head.rows };
 }
 
 /** Its process died before it had stored what was said: nobody was told of it, and `run()` begins it again. */

@@ -529,6 +529,18 @@ describe("limits", () => {
     expect(more).toMatchObject({ status: "error", error: { code } });
     expect(write.inputs.length).toBe(2 * ran);
   });
+
+  it("are lifted for a turn with more calls than the limit, too", async () => {
+    const write = counted("write");
+    const model = scripted({ calls: [1, 2, 3, 4, 5].map((n) => ({ name: "write", args: { n } })) }, { text: "Done." });
+    const budgets = { maxCalls: 2 };
+    const orchestrator = new Orchestrator({ model, tools: [write.tool], store: memoryStore(), budgets });
+    expect(await orchestrator.run({ conversationId, input: "Go" })).toMatchObject({ status: "error" });
+    expect(await orchestrator.resume(conversationId)).toMatchObject({ error: { code: "budget_exceeded" } });
+    expect(write.inputs).toEqual([]);
+    expect(await orchestrator.resume(conversationId)).toMatchObject({ status: "completed" });
+    expect(write.inputs).toHaveLength(5);
+  });
 });
 
 describe("list()", () => {
