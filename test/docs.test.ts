@@ -74,6 +74,14 @@ it.each(pages())("the links of %s lead somewhere", (page) => {
   expect(targets.filter((target) => !existsSync(join(root, dirname(page), target)))).toEqual([]);
 });
 
+it("the pages that the README speaks of are in the package", () => {
+  const { files } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { files: string[] };
+  const text = readFileSync(join(root, "README.md"), "utf8");
+  const targets = Array.from(text.matchAll(/\]\(((?:docs\/|CHANGELOG)[^)#\s]*)/g), ([, target]) => target!);
+  expect(targets.length).toBeGreaterThan(15);
+  expect(targets.filter((target) => !files.includes(target.split("/")[0]!))).toEqual([]);
+});
+
 /** `docs/tools.md` from line 12 on is `docs_tools.md_12.ts`. */
 function fileOf({ page, line }: DocBlock): string {
   return `${page.replaceAll("/", "_")}_${line}.ts`;
