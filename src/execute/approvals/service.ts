@@ -1,4 +1,4 @@
-import { ToolError } from "../../errors.ts";
+import { isToolError, ToolError } from "../../errors.ts";
 import type { Store } from "../../store/store.ts";
 import type { ToolSource } from "../../tool/tool-set.ts";
 import { asJson, checkDecision, decided, validateWith, type ValidateInput } from "./decision.ts";
@@ -148,15 +148,22 @@ export class ApprovalService implements Approvals {
     // Before the next look: what is decided between looking and listening would be missed.
     const end = await this.#store.subscribe(this.#rows.key(first.request), () => wakeUp.wake());
     try {
-      for (;;) {
+      for (let failures = 0; ;) {
         if (signal?.aborted === true) throw aborted(signal);
-        const found = await this.#rows.find(requestId);
-        if (found === undefined) throw notFound();
-        const request = await this.#settle(found.request);
-        if (request.status === "approved") await checkApproved(request);
+        let expiresAt = Infinity;
+        try {
+          const request = await this.#current(requestId);
+          if (request.status !== "pending" || this.#now() >= until) return request;
+          expiresAt = request.expiresAt ?? Infinity;
+          failures = 0;
+        } catch (error) {
+          // A wait may take days, and a store fail for a moment.
+          const isOver = ++failures > MAX_FAILURES || this.#now() >= until;
+          if (isOver || !isToolError(error) || error.code !== "store_failed") throw error;
+          this.#onError(error);
+        }
         const now = this.#now();
-        if (request.status !== "pending" || now >= until) return Object.freeze(request);
-        await wakeUp.wait(Math.min(until - now, (request.expiresAt ?? Infinity) - now, this.#pollMs));
+        await wakeUp.wait(Math.min(until - now, expiresAt - now, this.#pollMs));
       }
     } finally {
       wakeUp.end();
@@ -293,6 +300,15 @@ export class ApprovalService implements Approvals {
     return requests;
   }
 
+  /** One that can be gone on with. @throws ApprovalError `approval_not_found`, `invalid_approval` */
+  async #current(requestId: string): Promise<ApprovalRequest> {
+    const found = await this.#rows.find(requestId);
+    if (found === undefined) throw notFound();
+    const request = await this.#settle(found.request);
+    if (request.status === "approved") await checkApproved(request);
+    return Object.freeze(request);
+  }
+
   /** The request as it is now: expired when its time is over, and with the numbers of its events. */
   async #settle(request: ApprovalRequest): Promise<ApprovalRequest> {
     if (request.status !== "pending" || !this.#isOver(request)) return this.#announce(request);
@@ -338,6 +354,9 @@ export class ApprovalService implements Approvals {
     return { ...outcome, eventsAfter: await this.#events.position(request.scope) };
   }
 }
+
+/** So often in a row a store may fail while somebody waits. */
+const MAX_FAILURES = 5;
 
 function checkAsk(ask: ApprovalAsk): void {
   for (const field of ["runId", "invocationId", "toolName", "message", "definitionDigest"] as const) {

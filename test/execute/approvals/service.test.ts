@@ -1,5 +1,6 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
+import { ToolError } from "../../../src/errors.ts";
 import {
   ApprovalError,
   approvalDigest,
@@ -298,6 +299,8 @@ describe("deciding", () => {
 });
 
 describe("waiting", () => {
+  const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
   it.each([NaN, -1, "5"])("throws a TypeError for %j milliseconds", async (ms) => {
     const { id } = await service().request(ask());
     await expect(service().await(id, { timeoutMs: ms as never })).rejects.toThrow(TypeError);
@@ -321,6 +324,34 @@ describe("waiting", () => {
     const waiting = service({ store: silent, pollMs: 5 }).await(id);
     await service().decide(id, { decision: "approve" });
     expect((await waiting).status).toBe("approved");
+  });
+
+  it("outlives a store that fails for a moment, and not one that does for ever", async () => {
+    let failures = 0;
+    const shaky: Store = {
+      ...store,
+      get: async (key) => {
+        if (failures === 0) return store.get(key);
+        failures--;
+        throw new ToolError("store_failed", "down");
+      },
+    };
+    const errors: unknown[] = [];
+    const approvals = service({ store: shaky, pollMs: 5, onError: (error) => errors.push(error) });
+    const { id } = await approvals.request(ask());
+    const waiting = approvals.await(id);
+    await sleep(20);
+    failures = 4;
+    await vi.waitFor(() => expect(errors.length).toBeGreaterThan(2));
+    await vi.waitFor(() => expect(failures).toBe(0));
+    await service().decide(id, { decision: "approve" });
+    expect((await waiting).status).toBe("approved");
+
+    const other = await approvals.request(ask({ invocationId: "other" }));
+    const inVain = approvals.await(other.id);
+    await sleep(20);
+    failures = Infinity;
+    await expect(inVain).rejects.toMatchObject({ code: "store_failed" });
   });
 
   it("gives the request back still pending after its time, and expired after the request's", async () => {
