@@ -40,7 +40,7 @@ export function assistantMessage(turn: Turn): AssistantMessage[] {
   const calls = new Map(turn.calls.map((call) => [`${call.turnIndex}/${call.callIndex}`, call]));
   const ended = messages.flatMap(({ blocks }) => blocks).filter(({ done }) => done);
   const answered = new Set(ended.map(({ block }) => block["tool_use_id"]));
-  const content = messages.flatMap((message) =>
+  const recorded = messages.flatMap((message) =>
     message.blocks.flatMap((record): Block[] => {
       if (record.call === undefined) return goesBack(record, message, answered) ? [record.block] : [];
       const key = `${record.call.turnIndex}/${record.call.callIndex}`;
@@ -50,6 +50,7 @@ export function assistantMessage(turn: Turn): AssistantMessage[] {
     }),
   );
   // What no block tells: calls that were found in the text.
+  const content = calls.size === 0 ? recorded : onlySaid(recorded, turn.text);
   for (const call of calls.values()) content.push(callBlock({ type: "tool_use", name: call.name }, call));
   if (content.length === 0) return [];
   return [{ role: "assistant", content: callsLast(content) as unknown as ContentBlockParam[] }];
@@ -95,6 +96,16 @@ function goesBack({ block, done }: BlockRecord, message: MessageRecord, answered
 function callBlock(block: Block, call: ToolCall): Block {
   const name = toolName(typeof block["name"] === "string" && block["name"] !== "" ? block["name"] : "unnamed");
   return { ...block, type: "tool_use", id: wireId(call), name, input: historyInput(call) };
+}
+
+/** The text in which calls were found, without them: what is left stands where it began. */
+function onlySaid(blocks: readonly Block[], said: string): Block[] {
+  const isText = ({ type }: Block) => type === "text";
+  const first = blocks.findIndex(isText);
+  return blocks.flatMap((block, at) => {
+    if (!isText(block)) return [block];
+    return at === first && said.trim() !== "" ? [{ ...block, text: said }] : [];
+  });
 }
 
 /**

@@ -5,14 +5,16 @@ import type { Turn } from "../../src/stream/events.ts";
 import { historyArguments, outputText, repliesOf, wireId } from "../../src/stream/history.ts";
 import type { ToolUse } from "../../src/tool/use.ts";
 import { toolName } from "./schema.ts";
-import type { CohereNative } from "./wire.ts";
+import type { CohereContent, CohereNative } from "./wire.ts";
 
 /**
  * The turn as the message that goes back, in the SDK's spelling: one, or none for a turn in which nothing came.
  * Plan, thinking, citations and ids are as they came; every call is in it, since every call gets a result.
  */
 export function assistantMessage(turn: Turn): Cohere.ChatMessageV2[] {
-  const { toolPlan = "", content = [], citations = [] } = (turn.native ?? {}) as Partial<CohereNative>;
+  const { toolPlan = "", content: recorded = [], citations = [] } = (turn.native ?? {}) as Partial<CohereNative>;
+  // Calls of another turn index are none of the wire's: they were found in its text.
+  const content = turn.calls.some(({ turnIndex }) => turnIndex !== 0) ? onlySaid(recorded, turn.text) : recorded;
   if (toolPlan === "" && content.length === 0 && turn.calls.length === 0) return [];
   return [
     {
@@ -23,6 +25,15 @@ export function assistantMessage(turn: Turn): Cohere.ChatMessageV2[] {
       ...(citations.length > 0 && { citations: citations.map(citationOf) }),
     },
   ];
+}
+
+/** The text in which calls were found, without them: what is left stands where it began. */
+function onlySaid(content: readonly CohereContent[], said: string): CohereContent[] {
+  const first = content.findIndex(({ type }) => type === "text");
+  return content.flatMap((block, at): CohereContent[] => {
+    if (block.type !== "text") return [block];
+    return at === first && said.trim() !== "" ? [{ ...block, text: said }] : [];
+  });
 }
 
 /** The result of one call: text as it is, anything else as JSON; nothing at all is `null`. */

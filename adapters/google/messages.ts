@@ -12,6 +12,7 @@ import type {
   GoogleFunctionResponsePart,
   GooglePart,
   GoogleResultMedia,
+  GoogleTextPart,
   WirePart,
 } from "./wire.ts";
 
@@ -25,7 +26,7 @@ export function assistantMessage(turn: Turn): GoogleContent[] {
   // Calls of another turn index are none of the wire's: they were found in its text, or in another call.
   const calls = new Map(turn.calls.map((call) => [call.turnIndex === 0 ? call.callIndex : call, call]));
   const known = new Map(native.calls.map((call) => [call.position, call]));
-  const parts = native.parts.flatMap((part, position): GooglePart[] => {
+  const recorded = native.parts.flatMap((part, position): GooglePart[] => {
     const entry = known.get(position);
     if (entry === undefined || entry.executed) return [part as GooglePart];
     const call = calls.get(entry.callIndex);
@@ -33,10 +34,22 @@ export function assistantMessage(turn: Turn): GoogleContent[] {
     // One call too many for the limits: it has no result, and a call without one is refused.
     return call === undefined ? [] : [callPart(call, part)];
   });
+  const parts = calls.size === 0 ? recorded : onlySaid(recorded, turn.text);
   // A turn that was put together by hand has no record.
   if (native.parts.length === 0 && turn.text !== "") parts.push({ text: turn.text });
   for (const call of calls.values()) parts.push(callPart(call, {}));
   return parts.length === 0 ? [] : [{ role: "model", parts }];
+}
+
+/** The text in which calls were found, without them: what is left stands where it began. Signed text stays as it came. */
+function onlySaid(parts: readonly GooglePart[], said: string): GooglePart[] {
+  const isText = (part: GooglePart): part is GoogleTextPart => "text" in part && part.thought !== true;
+  if (parts.some((part) => isText(part) && part.thoughtSignature !== undefined)) return [...parts];
+  const first = parts.findIndex(isText);
+  return parts.flatMap((part, at): GooglePart[] => {
+    if (!isText(part)) return [part];
+    return at === first && said.trim() !== "" ? [{ text: said }] : [];
+  });
 }
 
 /**

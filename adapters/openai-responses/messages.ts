@@ -12,7 +12,7 @@ import { historyArguments, outputText, repliesOf } from "../../src/stream/histor
 import { safeToolName } from "../../src/tool/names.ts";
 import { ToolUse } from "../../src/tool/use.ts";
 import { toolName } from "./schema.ts";
-import type { NativeTurn, WireItem } from "./wire.ts";
+import type { NativeTurn, WireItem, WirePart } from "./wire.ts";
 
 /**
  * The turn as the input items that go back: the output as it came, with ids, reasoning and calls of every kind.
@@ -21,13 +21,16 @@ import type { NativeTurn, WireItem } from "./wire.ts";
 export function assistantMessage(turn: Turn): ResponseInputItem[] {
   const native = (turn.native ?? { items: [] }) as NativeTurn;
   const calls = new Map<unknown, ToolCall>(turn.calls.map((call) => [call.metadata["item"] ?? call, call]));
-  const items: (WireItem | EasyInputMessage)[] = native.items.flatMap(({ key, item, done }) => {
+  const recorded: WireItem[] = native.items.flatMap(({ key, item, done }) => {
     if (item.type !== "function_call" && item.type !== "custom_tool_call") return [inputItem(item)];
     const call = calls.get(key);
     calls.delete(key);
     // A call that was no call of the turn has no result, and the API refuses one without.
     return call === undefined ? [] : [callItem(call, inputItem(item), done)];
   });
+  // Calls of another turn index are none of the wire's: they were found in its text.
+  const wasFound = [...calls.values()].some(({ turnIndex }) => turnIndex !== 0);
+  const items: (WireItem | EasyInputMessage)[] = wasFound ? onlySaid(recorded, turn.text) : recorded;
   // What the item does not tell: a server that sends two calls as one item, a turn put together by hand.
   for (const call of calls.values()) items.push(callItem(call, {}, true));
   if (turn.text !== "" && turn.error === undefined && !items.some(({ type }) => type === "message")) {
@@ -36,6 +39,23 @@ export function assistantMessage(turn: Turn): ResponseInputItem[] {
   // Reasoning is refused without the item that it led to; a turn that was cut may end with it.
   while (items.at(-1)?.type === "reasoning") items.pop();
   return items as unknown as ResponseInputItem[];
+}
+
+/** The text in which calls were found, without them: what is left stands where it began. */
+function onlySaid(items: readonly WireItem[], said: string): WireItem[] {
+  const isText = ({ type }: { readonly type?: unknown }) => type === "output_text";
+  let left = said.trim() === "" ? undefined : said;
+  return items.flatMap((item) => {
+    const { type, content } = item;
+    if (type !== "message" || !Array.isArray(content)) return [item];
+    const parts = content.flatMap((part: WirePart) => {
+      if (!isText(part)) return [part];
+      const text = left;
+      left = undefined;
+      return text === undefined ? [] : [{ ...part, text }];
+    });
+    return parts.length === 0 ? [] : [{ ...item, content: parts }];
+  });
 }
 
 /**

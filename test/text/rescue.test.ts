@@ -43,6 +43,8 @@ describe("a call that is rescued from the text", () => {
       const history = JSON.parse(JSON.stringify(rescuer.assistantMessage(turn))) as unknown;
       const results = JSON.parse(JSON.stringify(rescuer.toolResults(turn))) as unknown;
       expect(callsIn(history)).toHaveLength(3);
+      expect(JSON.stringify(history)).toContain("One.  Two. ");
+      expect(JSON.stringify(history)).not.toContain("tool_call>");
       expect(callsIn(history).toSorted()).toEqual(resultsIn(results).toSorted());
     },
   );
