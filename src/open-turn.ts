@@ -122,7 +122,14 @@ function errorInfo(error: unknown): ResponseInfo | undefined {
 }
 
 /** The names under which providers send the id of a request. */
-const REQUEST_IDS = ["x-request-id", "request-id", "apim-request-id", "x-goog-request-id", "x-debug-trace-id"];
+const REQUEST_IDS = [
+  "x-request-id",
+  "request-id",
+  "apim-request-id",
+  "x-goog-request-id",
+  "x-amzn-requestid",
+  "x-debug-trace-id",
+];
 
 /** @param headers a `Headers`, or a record of them; anything else is none */
 export function responseInfo(status: number | undefined, headers: unknown, requestId?: string | null): ResponseInfo {

@@ -16,6 +16,7 @@ import { google } from "../../adapters/google/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses, type ResponsesModelParams } from "../../adapters/openai-responses/index.ts";
 import type { Model, ModelRequest } from "../../src/model.ts";
+import { responseInfo } from "../../src/open-turn.ts";
 import { loadRecording, serveReplay, type ReplayServer } from "../../src/replay/index.ts";
 import { replayModel, summarize } from "../../src/testing/index.ts";
 import { defineTool, type Tool } from "../../src/tool/tool.ts";
@@ -375,6 +376,14 @@ it("the model of an adapter that wraps another reads with what it adds", async (
   const { model: alone } = openaiChat;
   expect(alone(client, { model: "m" }).adapter).toBe(openaiChat);
 });
+
+it.each(["x-request-id", "request-id", "apim-request-id", "X-Amzn-RequestId"])(
+  "knows a request by its header %s",
+  (name) => {
+    expect(responseInfo(200, new Headers({ [name]: "req_1" })).requestId).toBe("req_1");
+    expect(responseInfo(200, { [name]: "req_1" }, "told").requestId).toBe("told");
+  },
+);
 
 describe("replayModel()", () => {
   it.each(adapters.map((adapter) => [adapter.name, adapter] as const))("answers for %s", async (name, adapter) => {
