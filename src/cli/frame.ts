@@ -60,7 +60,9 @@ const LOOKS = {
 export function frame(state: FrameState, { columns, rows }: FrameSize, paint: Paint): string[] {
   const isLast = rows === Infinity;
   const tail = (text: string) =>
-    text === "" ? [] : wrap(printable(text).trim(), columns).slice(isLast ? 0 : -TEXT_LINES);
+    text === ""
+      ? []
+      : wrap(printable(isLast ? text : endOf(text, columns)).trim(), columns).slice(isLast ? 0 : -TEXT_LINES);
   const lines = [
     ...tail(state.reasoning).map((line) => paint("dim", line)),
     ...tail(state.text),
@@ -71,6 +73,15 @@ export function frame(state: FrameState, { columns, rows }: FrameSize, paint: Pa
   // The cursor can not go above the top of the screen: what does not fit is left out, the oldest first.
   if (lines.length <= rows) return lines;
   return [paint("dim", "⋮"), ...lines.slice(lines.length - Math.max(0, rows - 1))].slice(0, rows);
+}
+
+/**
+ * More of the end than is shown: a frame of a text of megabytes costs no more than that of a page. It begins at one place
+ * for a while, so that the lines do not jump.
+ */
+function endOf(text: string, columns: number): string {
+  const step = TEXT_LINES * columns * 8;
+  return text.slice(Math.max(0, Math.floor(text.length / step) - 1) * step);
 }
 
 function panels(states: readonly PanelState[], columns: number, paint: Paint): string[] {

@@ -115,7 +115,6 @@ export function liveView(screen: Screen, paint: Paint = inColor): View {
   function draw(isLast: boolean): void {
     clearTimeout(timer);
     timer = undefined;
-    drawnAt = performance.now();
     const columns = Math.max(12, (screen.columns ?? 80) - 1);
     const state: FrameState = {
       reasoning,
@@ -127,6 +126,7 @@ export function liveView(screen: Screen, paint: Paint = inColor): View {
     const lines = frame(state, { columns, rows: isLast ? Infinity : Math.max(2, (screen.rows ?? 24) - 1) }, paint);
     screen.write(redraw(lines, height));
     height = lines.length;
+    drawnAt = performance.now(); // behind it: a frame that takes long does not take all of the time
   }
   /** Only where there was time between the calls. */
   function isWorthATimeline(): boolean {

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { frame, type FrameState, type PanelState } from "../../src/cli/frame.ts";
 import { paced } from "../../src/cli/paced.ts";
 import { inlineValue, renderValue } from "../../src/cli/render.ts";
@@ -97,6 +97,18 @@ describe("frame()", () => {
         }
       }
     }
+  });
+
+  it("looks at the end of a long text only, but for the last frame", () => {
+    const segment = vi.spyOn(Intl.Segmenter.prototype, "segment");
+    onTestFinished(() => segment.mockRestore());
+    const text = "ein längerer Satz, ".repeat(50_000);
+    const looked = () => segment.mock.calls.reduce((sum, [part]) => sum + part.length, 0);
+    const lines = frame(state({ text, reasoning: text }), size, plain);
+    expect(looked()).toBeLessThan(100_000);
+    expect(lines).toHaveLength(8);
+    expect(lines.every((line) => line.includes("ein längerer Satz,"))).toBe(true);
+    expect(frame(state({ text: "é".repeat(2000) }), { columns: 80, rows: Infinity }, plain)).toHaveLength(25);
   });
 
   it("keeps the newest lines where not all fit", () => {
