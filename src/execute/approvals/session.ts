@@ -10,7 +10,8 @@ import type { Principal } from "./types.ts";
 export interface ApprovalSessionOptions {
   readonly service: ApprovalService;
   readonly principal: Principal;
-  readonly send: (message: ServerMessage) => void;
+  /** A promise is one of room for more: the next event is told then. */
+  readonly send: (message: ServerMessage) => void | Promise<void>;
   /** Default: `"default"`. */
   readonly scope?: string | undefined;
   /** Only requests of this run. */
@@ -51,10 +52,11 @@ export function approvalSession(options: ApprovalSessionOptions): ApprovalSessio
   const ended = new Promise<void>((resolve) => (resolveEnded = resolve));
   endWith(feed);
 
-  function send(message: ServerMessage): void {
+  /** Never rejects. Events wait for room; answers do not, since there are no more of them than messages of the client. */
+  async function send(message: ServerMessage): Promise<void> {
     if (isOver) return;
     try {
-      options.send(message);
+      await options.send(message);
     } catch (error) {
       onError(error);
     }
@@ -65,7 +67,7 @@ export function approvalSession(options: ApprovalSessionOptions): ApprovalSessio
     const pump = async () => {
       for await (const message of approvalFeed({ ...options, after, signal: stop.signal })) {
         if (stop.signal.aborted) return;
-        send(message);
+        await send(message);
       }
     };
     return { stop: () => stop.abort(), done: pump().catch(onError) };
@@ -88,7 +90,7 @@ export function approvalSession(options: ApprovalSessionOptions): ApprovalSessio
   async function decide(message: DecideMessage): Promise<void> {
     const { request_id: requestId } = message;
     if (message.always !== undefined && !allowAlways) {
-      send(wireError("invalid_message", 'This server takes no "always".', requestId));
+      void send(wireError("invalid_message", 'This server takes no "always".', requestId));
       return;
     }
     await answer(requestId, async () =>
@@ -99,11 +101,11 @@ export function approvalSession(options: ApprovalSessionOptions): ApprovalSessio
   /** Sends what comes of it, or why nothing does. */
   async function answer(requestId: string, ask: () => Promise<ServerMessage>): Promise<void> {
     try {
-      send(await ask());
+      void send(await ask());
     } catch (error) {
       const message = errorMessage(error, requestId);
       if (message.code === "internal_error") onError(error);
-      send(message);
+      void send(message);
     }
   }
 
@@ -111,7 +113,7 @@ export function approvalSession(options: ApprovalSessionOptions): ApprovalSessio
     async receive(text) {
       if (isOver) return;
       const message = parseMessage(text);
-      if (message.type === "approval.error") send(message);
+      if (message.type === "approval.error") void send(message);
       else if (message.type === "approval.decide") await decide(message);
       else if (message.type === "approval.resume") await resume(message.seq);
       else {

@@ -39,7 +39,10 @@ export interface UpgradeRequest {
 export interface ApprovalSocketsOptions extends GuardOptions {
   /** Default: 10 messages a second, 50 at once. */
   readonly rateLimit?: RateLimit | undefined;
-  /** How much may wait for a client that does not read, in bytes; past it the connection ends. Default: 1 MiB. */
+  /**
+   * How much may wait for a client, in bytes. Past half of it events wait for the client to read; a client that reads
+   * nothing for a second, or lets more wait, is disconnected. Default: 1 MiB.
+   */
   readonly maxBufferedBytes?: number | undefined;
   /** How often a client has to answer a ping, in milliseconds. Default: 30 s. */
   readonly pingMs?: number | undefined;
@@ -141,6 +144,20 @@ function serve(
     socket.send(JSON.stringify(message));
   }
 
+  /**
+   * An event, and then room for more: whoever has missed many gets them as fast as they are read. A client that takes
+   * nothing for a while does not read.
+   */
+  async function tell(message: ServerMessage): Promise<void> {
+    send(message);
+    let least = socket.bufferedAmount;
+    for (let since = Date.now(); !isClosing && socket.bufferedAmount > maxBufferedBytes / 2;) {
+      await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS));
+      if (socket.bufferedAmount < least) [least, since] = [socket.bufferedAmount, Date.now()];
+      else if (Date.now() - since > PATIENCE_MS) close(1013, "does not read");
+    }
+  }
+
   /** What is longer than a timer can wait takes several. */
   function watch(who: AuthenticatedClient, expiresAt: number): void {
     if (isOver(who)) return close(1008, "authentication has expired");
@@ -157,7 +174,17 @@ function serve(
     if (expiresAt !== undefined) watch(who, expiresAt);
     const { after, runId } = feedQuery(clientOf(request).url);
     const { service, allowAlways, redact } = options;
-    const opened = approvalSession({ service, principal, send, scope, runId, after, allowAlways, redact, onError });
+    const opened = approvalSession({
+      service,
+      principal,
+      send: tell,
+      scope,
+      runId,
+      after,
+      allowAlways,
+      redact,
+      onError,
+    });
     void opened.ended.then(() => close(1011, "failed"));
     return { ...opened, isOver: () => isOver(who) };
   });
@@ -195,6 +222,8 @@ function serve(
   }, pingMs);
 }
 
+const DRAIN_POLL_MS = 10;
+const PATIENCE_MS = 1_000;
 const DEFAULT_PING_MS = 30_000;
 const DEFAULT_CLOSE_MS = 5_000;
 

@@ -352,6 +352,16 @@ describe("WebSocket abuse", () => {
     await isServing();
   });
 
+  it("tells a client that reads all that it has missed, however much", async () => {
+    await restart({ maxBufferedBytes: 65_536 });
+    for (let at = 0; at < 1_000; at++) await service.request(ask({ message: "x".repeat(1_500) }));
+    const client = await server.connect();
+    await client.next("approval.ready");
+    expect(client.messages).toHaveLength(1_001);
+    const again = await server.connect("ada@acme", { query: "?after=0" });
+    while (again.messages.length < 1_001) await again.next("approval.requested");
+  });
+
   it('"slow reader (bounded buffer, then close 1013)"', async () => {
     await restart({ maxBufferedBytes: 65_536, closeMs: 60_000 });
     const slow = await rawClient();
