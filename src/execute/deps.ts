@@ -3,13 +3,14 @@ import type { Approvals } from "./approvals/types.ts";
 import type { Emitter } from "./emitter.ts";
 import type { Authorize } from "./gate.ts";
 import type { RunHistory } from "./history.ts";
+import type { KnownTools } from "./known-tools.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Redact } from "./summary.ts";
 import type { Telemetry } from "./telemetry-types.ts";
 
 /** What an executor hands to the parts that work for it. */
 export interface Deps {
-  readonly tools: ReadonlyMap<string, Tool>;
+  readonly tools: KnownTools;
   readonly ledger: Ledger;
   readonly history: RunHistory;
   readonly emitter: Emitter;

@@ -1,7 +1,7 @@
 import { checkMs } from "../store/arguments.ts";
 import { storeKey, type Store } from "../store/store.ts";
 import type { Tool } from "../tool/tool.ts";
-import { toolList, type ToolSource } from "../tool/tool-set.ts";
+import type { ToolSource } from "../tool/tool-set.ts";
 import type { ToolUse } from "../tool/use.ts";
 import type { Approvals, Principal } from "./approvals/types.ts";
 import { checkContext, typeName, type ExecutionContext } from "./context.ts";
@@ -13,6 +13,7 @@ import { Execution } from "./execution.ts";
 import { safeMessage } from "./failure.ts";
 import { isOffered, type Authorize } from "./gate.ts";
 import { RunHistory } from "./history.ts";
+import { knownTools } from "./known-tools.ts";
 import { actionIdOf, Ledger } from "./ledger.ts";
 import type { Outcome } from "./outcome.ts";
 import { createSchedule, type Place } from "./schedule.ts";
@@ -23,7 +24,7 @@ import { Undoer, type MayUndo, type UndoOptions, type UndoOutcome, type UndoRunR
 
 /** What an executor is made of. All but `tools` and `store` can be left out. */
 export interface ToolExecutorOptions {
-  /** The tools that may run. A use of another one is denied. */
+  /** The tools that may run; those that a registry gets later, too. A use of another one is denied. */
   readonly tools: ToolSource;
   /** Where actions, their results and their undo data are kept. Processes that share it share the runs. */
   readonly store: Store;
@@ -88,7 +89,7 @@ export class ToolExecutor {
     this.#log = new EventLog(store);
     this.#concurrency = concurrency;
     this.#deps = {
-      tools: new Map(toolList(options.tools).map((tool) => [tool.name, tool])),
+      tools: knownTools(options.tools),
       ledger,
       history: new RunHistory(store, ledger),
       emitter: new Emitter(storeEvents ? this.#log : undefined, options.onEvent),
@@ -110,7 +111,7 @@ export class ToolExecutor {
 
   /** The tools that may be called in a mode: what to offer to the model in the first place. */
   toolsFor(behavior?: string): readonly Tool[] {
-    return [...this.#deps.tools.values()].filter((tool) => isOffered(tool, behavior));
+    return this.#deps.tools.all().filter((tool) => isOffered(tool, behavior));
   }
 
   /**

@@ -138,6 +138,16 @@ describe("execute()", () => {
     expect(() => executor.execute(external.use({}), RUN)).toThrow(/act is external/);
   });
 
+  it("knows the tools that its registry gets later", async () => {
+    const registry = new ToolRegistry();
+    const { executor } = setup(registry);
+    const { tool } = counted();
+    expect(await executor.execute(useOf(tool), RUN)).toMatchObject({ status: "denied", reason: "unknown_tool" });
+    registry.register(tool);
+    expect(await executor.execute(useOf(tool), RUN)).toMatchObject({ status: "completed" });
+    expect(executor.toolsFor()).toEqual([tool]);
+  });
+
   it("never rejects for what a handler does", async () => {
     const cause = new Error("disk full");
     const { tool } = counted({ execute: () => Promise.reject(cause) });

@@ -7,6 +7,7 @@ import { memoryStore } from "../../src/store/index.ts";
 import { replayModel } from "../../src/testing/index.ts";
 import { loadRecording } from "../../src/replay/index.ts";
 import { anthropic } from "../../adapters/anthropic/index.ts";
+import { ToolRegistry } from "../../src/tool/registry.ts";
 import { counted, external, heldTurn, scripted, short } from "./script.ts";
 
 const conversationId = "c1";
@@ -508,6 +509,19 @@ describe("a turn that is cut", () => {
     expect(short(messages)[2]).toMatch(/n: .*number.*The input of write is .*"type/);
     expect(short(messages)[3]).toMatch(/rite.*write/);
     expect(write.inputs).toEqual([]);
+  });
+});
+
+describe("a registry that grows", () => {
+  it("has its new tools offered, and executed", async () => {
+    const registry = new ToolRegistry([]);
+    const write = counted("write");
+    const model = scripted({ text: "Hi." }, { calls: [{ name: "write" }] }, { text: "Done." });
+    const orchestrator = new Orchestrator({ model, tools: registry, store: memoryStore() });
+    await orchestrator.run({ conversationId, input: "Hello" });
+    registry.register(write.tool);
+    expect(await orchestrator.run({ conversationId, input: "Go" })).toMatchObject({ status: "completed" });
+    expect(write.inputs).toHaveLength(1);
   });
 });
 
