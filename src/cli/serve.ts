@@ -1,5 +1,5 @@
-import { readdir, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { stat } from "node:fs/promises";
+import { fixturesIn } from "../replay/fixtures.ts";
 import { serveReplay } from "../replay/index.ts";
 import { clients } from "./clients.ts";
 import { wrap } from "./text.ts";
@@ -50,11 +50,10 @@ export async function serveCommand(args: readonly string[]): Promise<number> {
 
 /** @throws CommandError for a folder that holds no recordings */
 async function wiresIn(dir: string): Promise<[string, string[]][]> {
-  const found: [string, string[]][] = [];
-  for (const { name } of adapters) {
-    const cases = await readdir(join(dir, name)).catch(() => []);
-    if (cases.length > 0) found.push([name, cases.toSorted()]);
-  }
+  const known = (await fixturesIn(dir).names()).map((name) => name.split("/") as [string, string]);
+  const found = adapters
+    .map(({ name }): [string, string[]] => [name, known.filter(([wire]) => wire === name).map(([, each]) => each)])
+    .filter(([, cases]) => cases.length > 0);
   if (found.length > 0) return found;
   const names = adapters.map((adapter) => adapter.name).join(", ");
   const is = await stat(dir).then(

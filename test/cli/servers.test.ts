@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { OpenAI } from "openai";
 import { describe, expect, it } from "vitest";
@@ -40,6 +40,20 @@ describe("toolstream serve", () => {
     const turn = await openaiChat.read(stream, { tools }).done();
     expect(summarize(turn)).toEqual(expected);
     expect(await server.stop("SIGINT")).toBe(0);
+  });
+
+  it("lists what it answers for, and no other files", async () => {
+    const folder = folderWith({});
+    mkdirSync(join(folder, "cohere/mine"), { recursive: true });
+    mkdirSync(join(folder, "cohere/.git"));
+    mkdirSync(join(folder, "openai-chat"));
+    for (const file of ["cohere/mine/stream.sse", "cohere/README.md", "openai-chat/notes.txt"]) {
+      writeFileSync(join(folder, file), "x");
+    }
+    const { server } = await serve(folder);
+    await server.printed(/\n {2}mine\n/);
+    expect(server.stdout).not.toMatch(/README|git|OpenAI/);
+    expect(await server.stop("SIGTERM")).toBe(0);
   });
 
   it("says when the port is in use", async () => {
