@@ -160,7 +160,9 @@ export function liveView(screen: Screen, paint: Paint = inColor): View {
       if (event.type === "reasoning-delta") reasoning += event.delta;
       else if (event.type === "text-delta" || event.type === "refusal-delta") text += event.delta;
       else if (event.type === "tool-input-start") calls.push(event.call);
-      else if (event.type === "finish" || event.type === "error" || event.type === "provider-tool") {
+      else if (event.type === "tool-error" && !spans.has(event.error.invocationId)) {
+        notes.push(lineOf(event)!.join(" ")); // it never had a name, and so no panel
+      } else if (event.type === "finish" || event.type === "error" || event.type === "provider-tool") {
         notes.push(lineOf(event)!.join(" "));
       }
       drawSoon();

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { textHelpers } from "../../adapters/text-helpers/index.ts";
 import { frame, type FrameState, type PanelState } from "../../src/cli/frame.ts";
 import { paced } from "../../src/cli/paced.ts";
 import { inlineValue, renderValue } from "../../src/cli/render.ts";
@@ -268,6 +269,20 @@ describe("liveView()", () => {
       expect(screen.highest).toBe(9); // the last line is the cursor's
     },
   );
+
+  it("says of a call that never had a name why it can not be read", () => {
+    const screen = terminal(200, 20);
+    const view = liveView(screen, plain);
+    const said = "<helpers>\nx = [1 for a in b]\nget_weather()\n</helpers>";
+    for (const event of textHelpers().parse(said)) view.event(event);
+    view.end();
+    expect(screen.lines.map((line) => line.trimEnd())).toEqual([
+      "✓ get_weather",
+      "│ (no arguments)",
+      expect.stringMatching(/^error \?: invalid_call: .*a comprehension is not evaluated/),
+      "finish tool-use (no reason given)",
+    ]);
+  });
 
   it("of a reader who is not watching is a line for what happened", async () => {
     const { bytes } = loadFixture("anthropic", "truncated-by-length");
