@@ -12,8 +12,8 @@ import type { OrchestrationResult } from "./types.ts";
 /** What is told of a run. */
 export function resultOf({ head, rows }: Pick<StoredRun, "head" | "rows">, stop: Stop): OrchestrationResult {
   const { status, error, external = [], approvals = [], outcomes = [] } = stop;
-  const turn = lastTurn(rows);
   const own = rows.slice(rows.findLastIndex(({ kind }) => kind === "input"));
+  const turn = lastTurn(own);
   return {
     status,
     content: turn?.text ?? "",

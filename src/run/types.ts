@@ -91,7 +91,7 @@ export interface ResumeOptions extends RunContext {
 /** What came of a run, so far. Plain data but for `tree`'s two methods and `error`. */
 export interface OrchestrationResult<Message = any> {
   readonly status: RunStatus;
-  /** What the model said in its last turn. */
+  /** What the model said in its last turn; empty before the run has had one. */
   readonly content: string;
   readonly conversationId: string;
   readonly runId: string;

@@ -512,6 +512,18 @@ describe("a turn that is cut", () => {
   });
 });
 
+describe("a run that fails in its first turn", () => {
+  it("has nothing to say: what was said in the run before is no answer", async () => {
+    const model = scripted({ text: "The answer." }, { fail: new Error("down") });
+    const options = { model, store: memoryStore(), maxCutTurns: 0, retryDelayMs: 0 };
+    const orchestrator = new Orchestrator(options);
+    await orchestrator.run({ conversationId, input: "Question" });
+    const failed = await orchestrator.run({ conversationId, input: "Another one" });
+    expect(failed).toMatchObject({ status: "error", content: "", metadata: { finishReason: undefined } });
+    expect(await orchestrator.get(conversationId)).toMatchObject({ content: "" });
+  });
+});
+
 describe("a registry that grows", () => {
   it("has its new tools offered, and executed", async () => {
     const registry = new ToolRegistry([]);
