@@ -18,6 +18,7 @@ import { actionIdOf, Ledger } from "./ledger.ts";
 import type { Outcome } from "./outcome.ts";
 import { createSchedule, type Place } from "./schedule.ts";
 import { actionsOf, infoOf, type ActionInfo } from "./info.ts";
+import { endOf, noting, type RunningCall } from "./running-call.ts";
 import type { Redact } from "./summary.ts";
 import type { Telemetry } from "./telemetry-types.ts";
 import { Undoer, type MayUndo, type UndoOptions, type UndoOutcome, type UndoRunReport } from "./undo.ts";
@@ -79,7 +80,8 @@ export class ToolExecutor {
   readonly #log: EventLog;
   readonly #undoer: Undoer;
   readonly #concurrency: number;
-  readonly #running = new Map<string, Promise<Outcome>>();
+  /** By action. More than one only while those before wait for somebody. */
+  readonly #running = new Map<string, Set<RunningCall>>();
 
   constructor(options: ToolExecutorOptions) {
     checkOptions(options);
@@ -220,21 +222,25 @@ export class ToolExecutor {
   async #execute(use: ToolUse, context: ExecutionContext, place: Place): Promise<Outcome> {
     const actionId = actionIdOf(context.runId, use.invocationId);
     // In this process twice at once: the second gets what the first one gets, from the record if it has a use of its own.
-    const before = this.#running.get(actionId);
-    if (before !== undefined) {
-      const outcome = await before.catch(() => undefined);
-      if (outcome?.use === use) {
-        place.finish();
-        return { ...outcome, replayed: true };
-      }
+    const others = this.#running.get(actionId) ?? new Set<RunningCall>();
+    const same = [...others].find((one) => one.use === use);
+    if (same !== undefined) {
+      return same.ended.then((outcome) => ({ ...outcome, replayed: true })).finally(() => place.finish());
+    }
+    // While the first waits for somebody, the second does so by itself: it may want to come back at once, or to give up.
+    const busy = [...others].find((one) => !one.isWaiting);
+    if (busy !== undefined && context.signal?.aborted !== true) {
+      await endOf(busy.ended, context.signal);
       return this.#execute(use, context, place);
     }
-    const running = new Execution(this.#deps, use, context, place).run();
-    this.#running.set(actionId, running);
+    const running: RunningCall = { use, isWaiting: false, ended: undefined! };
+    running.ended = new Execution(this.#deps, use, context, noting(running, place)).run();
+    this.#running.set(actionId, others.add(running));
     try {
-      return await running;
+      return await running.ended;
     } finally {
-      this.#running.delete(actionId);
+      others.delete(running);
+      if (others.size === 0 && this.#running.get(actionId) === others) this.#running.delete(actionId);
     }
   }
 }

@@ -614,6 +614,24 @@ describe("time", () => {
     expect(await running).toMatchObject({ status: "failed", error: { code: "aborted" } });
   });
 
+  it("ends when the caller gives up who waits for the same call of another one", async () => {
+    let end!: () => void;
+    const { tool, ran } = counted({ execute: () => new Promise<void>((resolve) => (end = resolve)) });
+    const { executor } = setup([tool]);
+    const again = () => tool.use({}, { invocationId: "a" });
+    const first = executor.execute(again(), RUN);
+    await until(() => ran.length === 1);
+    const leave = new AbortController();
+    const second = executor.execute(again(), { ...RUN, signal: leave.signal });
+    leave.abort();
+    expect(await second).toMatchObject({ status: "unknown", error: { code: "outcome_unknown" } });
+    const third = executor.execute(again(), RUN);
+    end();
+    expect(await first).toMatchObject({ status: "completed", replayed: false });
+    expect(await third).toMatchObject({ status: "completed", replayed: true });
+    expect(ran).toHaveLength(1);
+  });
+
   it("does not begin when the caller has given up before", async () => {
     const { tool, ran } = counted();
     const { executor, types } = setup([tool]);

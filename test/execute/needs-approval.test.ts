@@ -36,6 +36,25 @@ describe("a call that needs approval", () => {
     expect(events[2]).toMatchObject({ approvalId: request!.id, decision: "approved", decidedBy: null });
   });
 
+  it("that waits here holds up nobody who asks for it again, and does not want to wait", async () => {
+    const { tool, ran } = refund();
+    const { executor, approvals } = setupWithApprovals([tool]);
+    const again = () => tool.use({ n: 1 }, { invocationId: "a" });
+    const waiting = executor.execute(again(), RUN);
+    await until(async () => (await approvals.list({ status: "pending" })).length === 1);
+    const paused = await executor.execute(again(), PAUSE);
+    expect(paused).toMatchObject({ status: "awaiting_approval" });
+    const leave = new AbortController();
+    const left = executor.execute(again(), { ...RUN, signal: leave.signal });
+    leave.abort();
+    expect(await left).toMatchObject({ status: "awaiting_approval" });
+    const third = executor.execute(again(), RUN);
+    await approvals.decide(paused.approval!.id, APPROVE);
+    expect(await waiting).toMatchObject({ status: "completed" });
+    expect(await third).toMatchObject({ status: "completed" });
+    expect(ran).toHaveLength(1);
+  });
+
   it("is told of, also where events are not stored", async () => {
     const { tool } = refund();
     const { executor, approvals, events } = setupWithApprovals([tool], { storeEvents: false });

@@ -1,0 +1,38 @@
+import type { ToolUse } from "../tool/use.ts";
+import type { Outcome } from "./outcome.ts";
+import type { Place } from "./schedule.ts";
+
+/** A call that this process is at. */
+export interface RunningCall {
+  readonly use: ToolUse;
+  /** For a decision, or for another process. */
+  isWaiting: boolean;
+  ended: Promise<Outcome>;
+}
+
+/** The place of a call, with a note of whether it waits. */
+export function noting(running: RunningCall, place: Place): Place {
+  return {
+    ...place,
+    enter() {
+      running.isWaiting = false;
+      return place.enter();
+    },
+    leave() {
+      running.isWaiting = true;
+      place.leave();
+    },
+  };
+}
+
+/** Resolves when it has ended, or when the signal fires. */
+export async function endOf(ended: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
+  let giveUp!: () => void;
+  const givenUp = new Promise<void>((resolve) => (giveUp = resolve));
+  signal?.addEventListener("abort", giveUp);
+  try {
+    await Promise.race([ended.catch(() => {}), givenUp]);
+  } finally {
+    signal?.removeEventListener("abort", giveUp);
+  }
+}
