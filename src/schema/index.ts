@@ -1,6 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { ToolError } from "../errors.ts";
-import { isRecord } from "./json.ts";
 import { plainSchema } from "./plain.ts";
 import { isStandardSchema, standardSchema } from "./standard.ts";
 import type { JsonSchema, Schema } from "./types.ts";
@@ -74,14 +73,12 @@ function makeSchema(source: unknown): Schema {
 
 /** `{ city: z.string() }`, which other libraries take, would be a JSON Schema of unknown keywords, and so check nothing. */
 function checkUnmixed(source: JsonSchema): void {
-  const { properties } = source;
-  const entries = [...Object.entries(source), ...(isRecord(properties) ? Object.entries(properties) : [])];
-  const mixed = entries.find(([, value]) => isStandardSchema(value));
-  if (mixed === undefined) return;
+  const entries = Object.entries({ ...source, ...(source["properties"] as object | undefined) });
+  const [name] = entries.find(([, value]) => isStandardSchema(value)) ?? [];
+  if (name === undefined) return;
   throw new ToolError(
     "invalid_tool",
-    `${JSON.stringify(mixed[0])} is a Standard Schema in an object that is none. ` +
-      `Make one of the whole, such as z.object({ ${mixed[0]}: … }), or write JSON Schema throughout.`,
+    `${name} is a Standard Schema in an object that is none. Make one of the whole, such as z.object({ ${name}: … }).`,
   );
 }
 
