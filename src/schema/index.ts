@@ -60,11 +60,15 @@ export function jsonSchema<T = any>(schema: JsonSchema): Schema<T> {
 function makeSchema(source: unknown): Schema {
   if (isStandardSchema(source)) return standardSchema(source);
   if (isSchema(source)) return source;
-  if (typeof source === "object" && source !== null && !Array.isArray(source)) {
-    checkUnmixed(source as JsonSchema);
-    return plainSchema(source as JsonSchema);
-  }
-  const got = source === null ? "null" : Array.isArray(source) ? "an array" : typeof source;
+  const isObject = typeof source === "object" && source !== null && !Array.isArray(source);
+  if (isObject && !isMixed(source)) return plainSchema(source as JsonSchema);
+  const got = isObject
+    ? "schemas in a plain object; z.object({ … }) makes one of them"
+    : source === null
+      ? "null"
+      : Array.isArray(source)
+        ? "an array"
+        : typeof source;
   throw new ToolError(
     "invalid_tool",
     `a schema is a Standard Schema (zod, valibot, arktype, ...) or a JSON Schema object, got ${got}.`,
@@ -72,14 +76,8 @@ function makeSchema(source: unknown): Schema {
 }
 
 /** `{ city: z.string() }`, which other libraries take, would be a JSON Schema of unknown keywords, and so check nothing. */
-function checkUnmixed(source: JsonSchema): void {
-  const entries = Object.entries({ ...source, ...(source["properties"] as object | undefined) });
-  const [name] = entries.find(([, value]) => isStandardSchema(value)) ?? [];
-  if (name === undefined) return;
-  throw new ToolError(
-    "invalid_tool",
-    `${name} is a Standard Schema in an object that is none. Make one of the whole, such as z.object({ ${name}: … }).`,
-  );
+function isMixed(source: { properties?: unknown }): boolean {
+  return Object.values({ ...source, ...(source.properties as object | undefined) }).some(isStandardSchema);
 }
 
 function isSchema(source: unknown): source is Schema {

@@ -145,7 +145,7 @@ describe("refuses, and says the next step:", () => {
     ["zod 4 in JSON Schema", () => ({ type: "object", properties: { city: z.string() } })],
   ])("properties of %s in an object that is no schema", (_, source) => {
     expect(() => toSchema(source() as SchemaSource)).toThrow(
-      "city is a Standard Schema in an object that is none. Make one of the whole, such as z.object({ city: … })",
+      "got schemas in a plain object; z.object({ … }) makes one of them.",
     );
   });
 
