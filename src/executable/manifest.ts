@@ -37,15 +37,20 @@ export async function readManifest(file: string): Promise<ExecutableManifest> {
   throw new ToolError("invalid_tool", `The file ${file} is no manifest: {"version": 1, "executables": {...}}.`);
 }
 
-/** Puts it in place at once: whoever reads meanwhile reads the old one or the new one. */
+/**
+ * Puts it in place at once: whoever reads meanwhile reads the old one or the new one.
+ *
+ * @throws ToolError `invalid_tool` when the file can not be written
+ */
 export async function writeManifest(file: string, manifest: ExecutableManifest): Promise<void> {
   const draft = `${file}.${randomUUID()}`;
   try {
     await writeFile(draft, `${JSON.stringify(manifest, undefined, 2)}\n`, { flag: "wx", mode: 0o600 });
     await rename(draft, file);
-  } catch (error) {
-    await rm(draft, { force: true });
-    throw error;
+  } catch (cause) {
+    await rm(draft, { force: true }).catch(() => {}); // what could not be written is what counts
+    const why = (cause as Error).message.replaceAll(draft, file);
+    throw new ToolError("invalid_tool", `The manifest ${file} can not be written: ${why}`, { cause });
   }
 }
 

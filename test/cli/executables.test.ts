@@ -105,7 +105,12 @@ describe("toolstream tools", () => {
       status: 1,
       stderr: expect.stringContaining("can not be read"),
     });
-    await run(["tools", folder, "--manifest", manifest, "--write"]);
+    const written = await run(["tools", folder, "--manifest", manifest, "--write"]);
+    expect(written.stdout).toContain(`\nWrote ${manifest}, which knows these 1 and no other file.\n`);
+    expect(await run(["tools", folder, "--manifest", join(folder, "nowhere/m.json"), "--write"])).toMatchObject({
+      status: 1,
+      stderr: expect.stringMatching(/^toolstream: The manifest .*m\.json can not be written: ENOENT.*m\.json'\n$/),
+    });
     expect((await run(["tools", folder, "--manifest", manifest])).stdout).toContain("greet  (read)");
     const changed = folderWith({ greet: `${greet}# changed` });
     expect((await run(["tools", changed, "--manifest", manifest])).stdout).toContain("is not in the manifest");
