@@ -52,7 +52,8 @@ export async function toolsCommand(args: readonly string[]): Promise<number> {
   process.stdout.write(
     json ? `${JSON.stringify({ tools: found, skipped }, undefined, 2)}\n` : listing(searchPaths, found, skipped),
   );
-  if (write && !json) process.stdout.write(`\nWrote ${manifest!}, which knows these ${found.length} and no other file.\n`);
+  if (write && !json)
+    process.stdout.write(`\nWrote ${manifest!}. Known: ${found.length}; no other file is run with it.\n`);
   return positionals.some((dir) => skipped.some(({ path }) => path === resolve(dir))) ? 1 : 0;
 }
 

@@ -106,7 +106,7 @@ describe("toolstream tools", () => {
       stderr: expect.stringContaining("can not be read"),
     });
     const written = await run(["tools", folder, "--manifest", manifest, "--write"]);
-    expect(written.stdout).toContain(`\nWrote ${manifest}, which knows these 1 and no other file.\n`);
+    expect(written.stdout).toContain(`\nWrote ${manifest}. Known: 1; no other file is run with it.\n`);
     expect(await run(["tools", folder, "--manifest", join(folder, "nowhere/m.json"), "--write"])).toMatchObject({
       status: 1,
       stderr: expect.stringMatching(/^toolstream: The manifest .*m\.json can not be written: ENOENT.*m\.json'\n$/),
