@@ -26,12 +26,14 @@ export interface SkippedExecutable {
   readonly code: ToolErrorCode | undefined;
 }
 
+/** What {@link discoverExecutables} finds. */
 export interface DiscoveredExecutables {
   /** By search path, then by file name. No two have one name. */
   readonly tools: readonly Tool[];
   readonly skipped: readonly SkippedExecutable[];
 }
 
+/** Where {@link discoverExecutables} looks if nothing else is said. Neither has to be there. */
 export const DEFAULT_SEARCH_PATHS = ["~/.toolstream/tools", "./tools"] as const;
 
 /** More files than this, and the folder holds something else than tools. */

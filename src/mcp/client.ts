@@ -41,6 +41,7 @@ interface McpCall {
   arguments?: Record<string, unknown>;
 }
 
+/** How far a call is, as its server says: what `context.progress()` is told. */
 export interface McpProgress {
   readonly progress: number;
   readonly total?: number | undefined;

@@ -27,6 +27,7 @@ export interface SkippedResponse {
   readonly reason: string;
 }
 
+/** What {@link recordingProxy} takes. */
 export interface ProxyOptions {
   /** The real endpoint's base URL; a request's path is appended to its path. */
   readonly url: string;
@@ -49,6 +50,7 @@ export interface ProxyOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** A proxy that listens, until it is closed. */
 export interface RecordingProxy {
   /** Use it as the client's base URL instead of the real one. */
   readonly url: string;

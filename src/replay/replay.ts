@@ -1,5 +1,6 @@
 import type { RecordedChunk, Recording } from "./recording.ts";
 
+/** What {@link replay} takes. */
 export interface ReplayOptions {
   /** How many times faster than it was recorded. Default `Infinity`: at once, as fast as it is read. */
   readonly speed?: number | undefined;

@@ -10,6 +10,7 @@ import { replay, until } from "./replay.ts";
 /** What the server needs of an adapter: its name, and how its provider's endpoint looks. */
 export type Wire = Pick<Adapter, "name" | "endpoint">;
 
+/** What {@link serveReplay} takes. */
 export interface ServeOptions {
   readonly adapters: readonly Wire[];
   /** A directory of `<wire>/<case>/stream.*`, or cases in memory under `"<wire>/<case>"`. */
@@ -18,7 +19,7 @@ export interface ServeOptions {
   readonly port?: number | undefined;
   /** Default `127.0.0.1`: nobody outside of this machine. */
   readonly host?: string | undefined;
-  /** See {@link ReplayOptions}. Default `Infinity`. */
+  /** How many times faster than it was recorded. Default `Infinity`: at once. */
   readonly speed?: number | undefined;
   /** How to answer for `"<wire>/<case>"`, instead of what its `meta.json` says. */
   readonly behaviour?: Readonly<Record<string, ReplayBehaviour>> | undefined;
@@ -39,6 +40,7 @@ export interface ReceivedRequest {
   readonly body: unknown;
 }
 
+/** A server that listens, until it is closed. */
 export interface ReplayServer {
   /** For example `http://127.0.0.1:49152`. A client's base URL is this, `/<wire>/<case>` and the provider's own path. */
   readonly url: string;

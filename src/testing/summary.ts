@@ -6,6 +6,7 @@ import { ToolUse, type Repair } from "../tool/use.ts";
 /** How a call ended, in one word. */
 export type CallStatus = "complete" | "truncated" | "invalid" | "unknown-tool" | "too-large" | "rejected";
 
+/** A call as plain JSON. */
 export interface CallSummary {
   /** The provider's id; `null` where the wire gave none. */
   readonly id: string | null;
