@@ -125,12 +125,32 @@ function rewrite(value: unknown, schema: JsonSchema, rules: Rules): Coerced {
     if (branches.some((branch) => fits(given, branch, walk))) return given;
     const mark = repairs.length;
     for (const branch of branches) {
-      const after = visit(given, branch, path);
+      const after = visitBranch(given, branch, branches, path);
       if (after !== given && fits(after, branch, walk)) return after;
       repairs.length = mark;
     }
     const akin = branches.filter((branch) => isAkin(given, branch));
-    return akin.length === 1 ? visit(given, akin[0], path) : given;
+    return akin.length === 1 ? visitBranch(given, akin[0], branches, path) : given;
+  }
+
+  /**
+   * Where a dialect has no union at the root, all properties of all alternatives are asked for: those of the others are
+   * `null`, too, and a closed object knows nothing of them.
+   */
+  function visitBranch(
+    given: unknown,
+    branch: unknown,
+    branches: readonly unknown[],
+    path: readonly (string | number)[],
+  ): unknown {
+    if (!rules.dropNulls || !isRecord(given)) return visit(given, branch, path);
+    const own = conjunction(branch, walk);
+    const all = branches.flatMap((one) => conjunction(one, walk));
+    const isOfOthers = (key: string) => given[key] === null && !isListed(key, own) && isListed(key, all);
+    const others = Object.keys(given).filter(isOfOthers);
+    if (others.length === 0) return visit(given, branch, path);
+    for (const key of others) repairs.push({ path: [...path, key], before: null, after: undefined });
+    return visit(withoutKeys(given, new Set(others)), branch, path);
   }
 
   /** Of the same kind, and with the same constants (`kind: "circle"`) in it. */
@@ -147,12 +167,19 @@ function rewrite(value: unknown, schema: JsonSchema, rules: Rules): Coerced {
   }
 }
 
+function withoutKeys(object: Record<string, unknown>, keys: ReadonlySet<string>): object {
+  const copy = {};
+  for (const key of Object.keys(object)) if (!keys.has(key)) setOwn(copy, key, object[key]);
+  return copy;
+}
+
+function isListed(key: string, parts: readonly Record<string, unknown>[]): boolean {
+  return parts.some(({ properties }) => isRecord(properties) && Object.hasOwn(properties, key));
+}
+
 /** Listed, and required by no part. */
 function isOptional(key: string, parts: readonly Record<string, unknown>[]): boolean {
-  return (
-    parts.some(({ properties }) => isRecord(properties) && Object.hasOwn(properties, key)) &&
-    !parts.some(({ required }) => Array.isArray(required) && required.includes(key))
-  );
+  return isListed(key, parts) && !parts.some(({ required }) => Array.isArray(required) && required.includes(key));
 }
 
 function convertPlainly(

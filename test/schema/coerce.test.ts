@@ -185,6 +185,22 @@ describe("dropNulls()", () => {
       list: { type: "array", items: { $ref: "#/$defs/item" } },
       record: { type: "object", additionalProperties: { type: "object", properties: { a: string } } },
       parts: { allOf: [{ properties: { a: string, b: string } }, { required: ["b"] }] },
+      closed: {
+        oneOf: [
+          {
+            type: "object",
+            properties: { kind: { const: "a" }, n: number },
+            required: ["kind"],
+            additionalProperties: false,
+          },
+          {
+            type: "object",
+            properties: { kind: { const: "b" }, s: string },
+            required: ["kind", "s"],
+            additionalProperties: false,
+          },
+        ],
+      },
       shape: {
         oneOf: [
           { type: "object", properties: { kind: { const: "circle" }, label: string }, required: ["kind"] },
@@ -216,6 +232,16 @@ describe("dropNulls()", () => {
       { shape: { kind: "circle", label: null } },
       { shape: { kind: "circle" } },
     ],
+    [
+      "drops what only other alternatives know, and this one does not take",
+      { closed: { kind: "a", n: null, s: null } },
+      { closed: { kind: "a" } },
+    ],
+    [
+      "drops it where the own ones are there",
+      { closed: { kind: "b", n: null, s: "x" } },
+      { closed: { kind: "b", s: "x" } },
+    ],
     ["drops a whole optional object", { nested: null, list: null }, {}],
   ])("%s", (_name, before, after) => {
     const copy = structuredClone(before);
@@ -232,6 +258,7 @@ describe("dropNulls()", () => {
     ["a required one in an object", { nested: { a: null } }],
     ["an item", { list: [null] }],
     ["one that its alternative takes", { shape: { kind: "square", label: null } }],
+    ["what no alternative knows", { closed: { kind: "a", other: null } }],
     ["the root", null],
   ])("leaves %s", (_name, value) => {
     expect(dropNulls(value, schema)).toEqual({ value, repairs: [] });
