@@ -1,6 +1,14 @@
 export { mcpTools } from "./tools.ts";
 export type { McpChanges, McpToolInfo, McpToolSet, McpToolsOptions } from "./types.ts";
-export { mcpHandlers, serveMcp, type McpHandlers, type McpServerLike, type ServeMcpOptions } from "./serve.ts";
+export {
+  mcpHandlers,
+  serveMcp,
+  type McpHandlers,
+  type McpServerLike,
+  type ServedResult,
+  type ServedTool,
+  type ServeMcpOptions,
+} from "./serve.ts";
 export type { SkippedMcpTool } from "./listing.ts";
 export type {
   McpAnnotations,

@@ -29,6 +29,7 @@ export interface ServedTool {
   annotations: { readOnlyHint: boolean; destructiveHint: boolean; idempotentHint: boolean };
 }
 
+/** What a call came to, as MCP says it. */
 export interface ServedResult {
   [key: string]: unknown;
   content: { type: "text"; text: string }[];
