@@ -38,6 +38,9 @@ export function prepare(schema: unknown, draft: SchemaDraft, at = "#", depth = 0
     setOwn(copy, keyword, prepareKeyword(keyword, value));
   }
   if (copy.format === undefined) delete copy.format;
+  // Of OpenAPI 3.0, where many schemas come from. Providers and models understand it, so it has to hold.
+  const types = copy["nullable"] === true && copy.type !== undefined ? [copy.type].flat() : [];
+  if (types.length > 0 && !types.includes("null")) copy.type = [...types, "null"];
   return copy;
 
   function prepareKeyword(keyword: string, value: unknown): unknown {

@@ -248,6 +248,22 @@ describe("drafts", () => {
     expect(issues(schema, { a: 1 })).toEqual(["a: must be more than 1, got 1"]);
   });
 
+  it("reads OpenAPI's nullable: what a provider is told of has to hold", () => {
+    const schema = toSchema({
+      type: "object",
+      properties: {
+        a: { type: "string", nullable: true },
+        b: { type: ["integer", "null"], nullable: true },
+        c: { type: "string", nullable: false },
+      },
+    });
+    expect(schema.validate({ a: null, b: null }).ok).toBe(true);
+    expect(schema.validate({ a: 5 })).toMatchObject({
+      issues: [{ message: "must be a string or null, got a number" }],
+    });
+    expect(schema.validate({ c: null })).toMatchObject({ issues: [{ message: "must be a string, got null" }] });
+  });
+
   it("finds definitions by pointer, anchor and id", () => {
     const schema = {
       properties: {
