@@ -8,6 +8,7 @@ import * as replay from "./replay.ts";
 import * as schema from "./schema.ts";
 import * as serve from "./serve.ts";
 import * as tools from "./tools.ts";
+import { printable } from "./text.ts";
 import { CommandError } from "./usage-error.ts";
 
 interface Command {
@@ -74,6 +75,6 @@ try {
 }
 
 function fail(message: string, status: number): void {
-  process.stderr.write(`toolstream: ${message}\n`);
+  process.stderr.write(`toolstream: ${printable(message)}\n`);
   process.exitCode = status;
 }

@@ -90,7 +90,7 @@ async function replayOne(file: string, { wire, notation, tools, speed, isJson }:
     if (!isToolError(error)) throw error;
     const { code, message } = error;
     if (isJson) printLine({ ...NOTHING, file, wire: wire ?? null, error: { code, message } });
-    else process.stderr.write(`toolstream: ${message.startsWith(file) ? "" : `${file}: `}${message}\n`);
+    else process.stderr.write(`toolstream: ${printable(message.startsWith(file) ? message : `${file}: ${message}`)}\n`);
     return false;
   }
 }

@@ -147,6 +147,22 @@ describe("toolstream replay --json", () => {
   });
 });
 
+it("what a file, a folder or a tool is called or holds does not steer the terminal", async () => {
+  const hostile = "\u001B]0;title\u0007";
+  const folder = folderWith({ "page.sse": `<html>${hostile}`, "tools.json": JSON.stringify([{ [hostile]: 1 }]) });
+  const outcomes = await Promise.all([
+    run(["replay", join(folder, "page.sse")]),
+    run(["replay", hostile]),
+    run(["schema", "--provider", "cohere", "--tools", join(folder, "tools.json")]),
+  ]);
+  for (const { status, stderr } of outcomes) {
+    expect(status).toBe(1);
+    expect(stderr).toContain("\uFFFD]0;title\uFFFD");
+    // oxlint-disable-next-line no-control-regex -- these are what it is about
+    expect(stderr).not.toMatch(/[\u0007\u001B]/);
+  }
+});
+
 describe("toolstream replay --wire", () => {
   it.each([
     ["openai-chat", "openai-chat"],
