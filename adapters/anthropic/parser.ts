@@ -112,7 +112,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     const message = this.#message;
     if (message !== undefined && !this.#ended && message.stopReason === null) this.#abandon(message);
     this.#beginMessage();
-    this.#sink.start(start.id ?? undefined, start.model ?? undefined);
+    this.#sink.start(textOf(start.id), textOf(start.model));
     const { content, stop_reason: reason } = start;
     if (Array.isArray(content)) {
       const last = CUT_REASONS.has(reason) ? content.length - 1 : -1;
@@ -149,8 +149,15 @@ export class AnthropicParser implements Parser<ParserInput> {
     if (typeof block?.type !== "string") return;
     const opened = this.#openBlock(block);
     this.#open.set(index ?? -1, opened);
-    if (block.text) this.#sink.text(block.text);
-    if (block.thinking) this.#sink.reasoning(block.thinking);
+    this.#say(block);
+  }
+
+  /** What a block has of text when it begins. */
+  #say(block: WireBlock): void {
+    const text = textOf(block.text);
+    const thinking = textOf(block.thinking);
+    if (text !== undefined) this.#sink.text(text);
+    if (thinking !== undefined) this.#sink.reasoning(thinking);
   }
 
   /** Calls are announced here, with an input that came whole kept back until it is certain that no pieces follow. */
@@ -166,12 +173,21 @@ export class AnthropicParser implements Parser<ParserInput> {
       const { input: _, ...rest } = block;
       record = { block: rest, call, done: false };
       this.#sink.tool(
-        toolChunk(call.turnIndex, call.callIndex, block.id, block.name, undefined, undefined, callMetadata(block)),
+        toolChunk(
+          call.turnIndex,
+          call.callIndex,
+          textOf(block.id),
+          textOf(block.name),
+          undefined,
+          undefined,
+          callMetadata(block),
+        ),
       );
     }
     blocks.push(record);
     if (isServerCall(block)) this.#serverCallStarted(block);
-    else if (block.tool_use_id && block.type.endsWith("_tool_result")) this.#serverCallEnded(block, block.tool_use_id);
+    else if (typeof block.tool_use_id === "string" && block.type.endsWith("_tool_result"))
+      this.#serverCallEnded(block, block.tool_use_id);
     return { record, json: "", input: isEmpty(block.input) ? undefined : block.input };
   }
 
@@ -186,10 +202,10 @@ export class AnthropicParser implements Parser<ParserInput> {
         if (delta.partial_json) this.#inputPiece(target, inputText(delta.partial_json));
         return;
       case "text_delta":
-        if (delta.text) this.#textPiece(record, delta.text);
+        if (textOf(delta.text) !== undefined) this.#textPiece(record, delta.text!);
         return;
       case "thinking_delta":
-        if (!delta.thinking) return;
+        if (typeof delta.thinking !== "string" || delta.thinking === "") return;
         this.#sink.reasoning(delta.thinking);
         append(block, "thinking", delta.thinking);
         return;
@@ -294,8 +310,7 @@ export class AnthropicParser implements Parser<ParserInput> {
   #wholeBlock(block: WireBlock, mayBeCut: boolean): void {
     if (typeof block?.type !== "string") return;
     const opened = this.#openBlock(block);
-    if (block.text) this.#sink.text(block.text);
-    if (block.thinking) this.#sink.reasoning(block.thinking);
+    this.#say(block);
     const { call } = opened.record;
     if (mayBeCut) {
       const input = isRecord(block.input) ? block.input : undefined;
@@ -312,17 +327,20 @@ export class AnthropicParser implements Parser<ParserInput> {
   }
 
   #serverCallStarted(block: WireBlock): void {
-    const { id, name, type } = block;
-    this.#sink.providerTool({ id: id ?? null, name: name ?? "", type, status: "started", executedBy: "provider" });
+    const { type } = block;
+    const id = textOf(block.id);
+    const name = textOf(block.name) ?? "";
+    this.#sink.providerTool({ id: id ?? null, name, type, status: "started", executedBy: "provider" });
     if (id) (this.#serverCalls ??= new Map()).set(id, block);
   }
 
   /** The provider now knows the input, and runs the tool. */
   #serverCallSaid(block: WireBlock): void {
-    const { id, name, type, input } = block;
+    const { type, input } = block;
+    const id = textOf(block.id);
     this.#sink.providerTool({
       id: id ?? null,
-      name: name ?? "",
+      name: textOf(block.name) ?? "",
       type,
       status: "started",
       executedBy: "provider",
@@ -338,7 +356,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     const call = this.#serverCalls?.get(id);
     this.#sink.providerTool({
       id,
-      name: call?.name ?? result.type.slice(0, -"_tool_result".length),
+      name: textOf(call?.name) ?? result.type.slice(0, -"_tool_result".length),
       type: call?.type ?? result.type,
       status: failed ? "failed" : "completed",
       executedBy: "provider",
@@ -362,10 +380,10 @@ export class AnthropicParser implements Parser<ParserInput> {
   }
 
   #finish(reason: string | null | undefined, details: WireStopDetails | null | undefined): void {
-    if (!reason) return;
+    if (typeof reason !== "string" || reason === "") return;
     (this.#message ?? this.#beginMessage()).stopReason = reason;
     if (!CUT_REASONS.has(reason)) this.#endOpenBlocks();
-    this.#sink.finish(FINISH_REASONS.get(reason) ?? "unknown", reason, details?.explanation ?? undefined);
+    this.#sink.finish(FINISH_REASONS.get(reason) ?? "unknown", reason, textOf(details?.explanation));
   }
 
   /** Counts are cumulative; a `null` in a later frame means that nothing was said of it. */
@@ -386,9 +404,13 @@ export class AnthropicParser implements Parser<ParserInput> {
 
   #fail(event: WireEvent): void {
     const error: WireError = typeof event.error === "string" ? { message: event.error } : (event.error ?? {});
-    const said = error.message ?? "the provider reported an error without a message";
+    const said = textOf(error.message) ?? "the provider reported an error without a message";
     this.#tellUsage();
-    this.#sink.fail(new ToolError("provider_error", error.type ? `${error.type}: ${said}` : said, { cause: event }));
+    this.#sink.fail(
+      new ToolError("provider_error", typeof error.type === "string" ? `${error.type}: ${said}` : said, {
+        cause: event,
+      }),
+    );
   }
 
   end(): void {
@@ -427,8 +449,9 @@ function neutralUsage(raw: WireUsage): Usage {
     cache_creation_input_tokens: written,
     cache_read_input_tokens: read,
   } = raw;
-  const inputTokens = isNothing(fresh) ? undefined : fresh + (written ?? 0) + (read ?? 0);
-  const outputTokens = output ?? undefined;
+  const counted = countOf(fresh);
+  const inputTokens = counted === undefined ? undefined : counted + (countOf(written) ?? 0) + (countOf(read) ?? 0);
+  const outputTokens = countOf(output);
   const totalTokens = inputTokens === undefined || outputTokens === undefined ? undefined : inputTokens + outputTokens;
   return { inputTokens, outputTokens, totalTokens, raw };
 }
@@ -446,6 +469,15 @@ function isServerCall({ type }: { readonly type: string }): boolean {
 
 function isEmpty(input: unknown): boolean {
   return isNothing(input) || input === "" || (isRecord(input) && Object.keys(input).length === 0);
+}
+
+/** A string with something in it: gateways send what they like. */
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function countOf(value: unknown): number | undefined {
+  return typeof value === "number" ? value : undefined;
 }
 
 function isNothing(value: unknown): value is null | undefined {

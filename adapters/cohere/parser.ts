@@ -43,7 +43,7 @@ export class CohereParser implements Parser<WireEvent> {
     const message = event.delta?.message;
     switch (event.type) {
       case "message-start":
-        return this.#sink.start(event.id ?? undefined, undefined);
+        return this.#sink.start(textOf(event.id), undefined);
       case "tool-plan-delta":
         return this.#onPlan(message);
       case "tool-call-start":
@@ -121,7 +121,8 @@ export class CohereParser implements Parser<WireEvent> {
     else if (content !== undefined && content !== null) this.#onBlock(content, index);
   }
 
-  #onBlock({ text, thinking }: WireContent, index: number | undefined): void {
+  #onBlock(block: WireContent | null, index: number | undefined): void {
+    const { text, thinking } = block ?? {};
     if (typeof thinking === "string" && thinking !== "") {
       this.#blockOf("thinking", index).text += thinking;
       this.#sink.reasoning(thinking);
@@ -156,18 +157,19 @@ export class CohereParser implements Parser<WireEvent> {
   #onUsage(usage: WireUsage | null | undefined): void {
     if (typeof usage !== "object" || usage === null) return;
     const tokens = usage.tokens ?? usage.billed_units ?? usage.billedUnits;
-    const inputTokens = tokens?.input_tokens ?? tokens?.inputTokens ?? undefined;
-    const outputTokens = tokens?.output_tokens ?? tokens?.outputTokens ?? undefined;
+    const inputTokens = countOf(tokens?.input_tokens ?? tokens?.inputTokens);
+    const outputTokens = countOf(tokens?.output_tokens ?? tokens?.outputTokens);
     const totalTokens =
       inputTokens === undefined || outputTokens === undefined ? undefined : inputTokens + outputTokens;
     this.#sink.usage({ inputTokens, outputTokens, totalTokens, raw: usage });
   }
 
-  #onFinish(reason: string | null | undefined, error: string | null | undefined): void {
+  #onFinish(said: string | null | undefined, error: string | null | undefined): void {
+    const reason = textOf(said);
     const neutral = FINISH_REASONS.get(reason ?? "") ?? "unknown";
-    this.#sink.finish(neutral, reason ?? null, error ?? undefined);
+    this.#sink.finish(neutral, reason ?? null, textOf(error));
     if (neutral === "error" || typeof error === "string") {
-      this.#sink.fail(new ToolError("provider_error", error ?? `Cohere ended the generation with ${reason}.`));
+      this.#sink.fail(new ToolError("provider_error", textOf(error) ?? `Cohere ended the generation with ${reason}.`));
     }
   }
 
@@ -176,7 +178,7 @@ export class CohereParser implements Parser<WireEvent> {
     const { message } = event;
     if ((event.error ?? undefined) !== undefined || typeof message === "string") return this.#onError(event);
     if (typeof message !== "object" || message === null) return;
-    this.#sink.start(event.id ?? undefined, undefined);
+    this.#sink.start(textOf(event.id), undefined);
     this.#onPlan(message);
     this.#onContent(message, undefined);
     this.#onCalls(message, 0, true);
@@ -221,19 +223,27 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
   ["ERROR_LIMIT", "length"],
 ]);
 
-function callChunk(call: WireToolCall, index: number | undefined, isWhole: boolean) {
-  const { name, arguments: args } = call.function ?? {};
+function callChunk(call: WireToolCall | null, index: number | undefined, isWhole: boolean) {
+  const { name, arguments: args } = call?.function ?? {};
   const isObject = typeof args === "object" && args !== null && !Array.isArray(args);
   return toolChunk(
     undefined,
     index,
-    call.id ?? undefined,
-    name ?? undefined,
+    textOf(call?.id),
+    textOf(name),
     typeof args === "string" ? args : undefined,
     isWhole,
     undefined,
     isObject ? (args as Record<string, unknown>) : undefined,
   );
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+function countOf(value: unknown): number | undefined {
+  return typeof value === "number" ? value : undefined;
 }
 
 function isMissing(value: unknown): boolean {

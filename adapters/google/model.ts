@@ -16,6 +16,7 @@ import type { Adapter, ToolChoice } from "../../src/adapter.ts";
 import { asksForCall, type Conversation, type Model, type ModelOptions, type ModelRequest } from "../../src/model.ts";
 import { openTurn, responseInfo, type Opened } from "../../src/open-turn.ts";
 import { isResultOf, pairMessages, type HistoryCall, type PairingRules } from "../../src/pairing.ts";
+import { isRecord } from "../../src/schema/json.ts";
 import type { ToolSource } from "../../src/tool/tool-set.ts";
 import { resultContent } from "./messages.ts";
 import type { GoogleContent, GoogleEvent, GoogleFunctionResponsePart, GooglePart } from "./wire.ts";
@@ -221,7 +222,9 @@ const PAIRING: PairingRules<GoogleContent> = {
 
 /** The calls that want a result: those that the server ran itself have theirs beside them. */
 function openCalls(parts: readonly GooglePart[]): HistoryCall[] {
-  const calls = parts.flatMap((part) => ("functionCall" in part ? [named(part.functionCall)] : []));
+  const calls = parts.flatMap((part) =>
+    "functionCall" in part && isRecord(part.functionCall) ? [named(part.functionCall)] : [],
+  );
   for (const { functionResponse } of parts.filter(isResponse)) {
     const result = named(functionResponse);
     const at = calls.findIndex((call) => isResultOf(result, call));
@@ -231,7 +234,7 @@ function openCalls(parts: readonly GooglePart[]): HistoryCall[] {
 }
 
 function isResponse(part: GooglePart): part is GoogleFunctionResponsePart {
-  return "functionResponse" in part && part.functionResponse !== undefined;
+  return "functionResponse" in part && isRecord(part.functionResponse);
 }
 
 function named({ id, name }: { id?: string; name?: string }): { id: string; name: string } {

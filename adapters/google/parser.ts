@@ -86,15 +86,15 @@ export class GoogleParser implements Parser<GoogleEvent> {
   #response({ candidates, promptFeedback, usageMetadata, modelVersion, responseId }: GoogleResponse): void {
     if (!this.#started) {
       this.#started = true;
-      this.#sink.start(responseId, modelVersion);
+      this.#sink.start(textOf(responseId), textOf(modelVersion));
     }
     if (usageMetadata) this.#usage = usageMetadata;
     const first = Array.isArray(candidates) ? candidates.find(isFirst) : undefined;
-    if (first !== undefined) this.#candidate(first);
-    else if (promptFeedback?.blockReason) {
-      this.#blocked = true;
-      this.#sink.finish("content-filter", `blocked:${promptFeedback.blockReason}`, promptFeedback.blockReasonMessage);
-    }
+    if (first !== undefined) return this.#candidate(first);
+    const blocked = textOf(promptFeedback?.blockReason);
+    if (blocked === undefined) return;
+    this.#blocked = true;
+    this.#sink.finish("content-filter", `blocked:${blocked}`, textOf(promptFeedback?.blockReasonMessage));
   }
 
   #candidate({ content, finishReason: word, finishMessage }: WireCandidate): void {
@@ -103,7 +103,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
     if (Array.isArray(parts)) for (const item of parts) if (typeof item === "object" && item !== null) this.#part(item);
     if (typeof word === "string" && word !== "" && word !== "FINISH_REASON_UNSPECIFIED") {
       this.#finishReason = FINISH_REASONS.get(word) ?? "unknown";
-      this.#sink.finish(this.#finishReason, word, finishMessageOf(word, finishMessage));
+      this.#sink.finish(this.#finishReason, word, finishMessageOf(word, textOf(finishMessage)));
     }
   }
 
@@ -265,7 +265,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
 
   #executableCode({ id, language, code: source }: NonNullable<WirePart["executableCode"]>): void {
     this.#code = {
-      id: id || null,
+      id: textOf(id) ?? null,
       name: "code_execution",
       type: "executableCode",
       status: "started",
@@ -278,7 +278,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
   #codeExecutionResult({ id, outcome, output }: NonNullable<WirePart["codeExecutionResult"]>): void {
     const status = outcome === undefined || /^outcome_ok$/i.test(outcome) ? "completed" : "failed";
     this.#sink.providerTool({
-      id: this.#code?.id ?? (id || null),
+      id: this.#code?.id ?? textOf(id) ?? null,
       name: "code_execution",
       type: "executableCode",
       status,
@@ -291,8 +291,8 @@ export class GoogleParser implements Parser<GoogleEvent> {
 
   #toolCall({ id, toolType, args }: NonNullable<WirePart["toolCall"]>): void {
     const call: ProviderToolCall = {
-      id: id || null,
-      name: toolType ?? "",
+      id: textOf(id) ?? null,
+      name: textOf(toolType) ?? "",
       type: "toolCall",
       status: "started",
       executedBy: "provider",
@@ -305,8 +305,8 @@ export class GoogleParser implements Parser<GoogleEvent> {
   #toolResponse({ id, toolType, response: output }: NonNullable<WirePart["toolResponse"]>): void {
     const call = this.#serverTools?.get(id || (toolType ?? ""));
     this.#sink.providerTool({
-      id: id || null,
-      name: call?.name ?? toolType ?? "",
+      id: textOf(id) ?? null,
+      name: call?.name ?? textOf(toolType) ?? "",
       type: "toolCall",
       status: "completed",
       executedBy: "provider",
@@ -317,11 +317,11 @@ export class GoogleParser implements Parser<GoogleEvent> {
 
   #fail(error: GoogleErrorBody["error"] | string): void {
     const { code: status, message, status: word } = typeof error === "string" ? { message: error } : error;
-    const label = [status, word].filter((piece) => piece !== undefined).join(" ");
+    const label = [countOf(status), textOf(word)].filter((piece) => piece !== undefined).join(" ");
     this.#sink.fail(
       new ToolError(
         "provider_error",
-        `${message ?? "The provider reported an error"}${label === "" ? "" : ` (${label})`}`,
+        `${textOf(message) ?? "The provider reported an error"}${label === "" ? "" : ` (${label})`}`,
       ),
     );
   }
@@ -433,10 +433,11 @@ function finishMessageOf(word: string, message: string | undefined): string | un
 }
 
 function reportUsage(raw: WireUsage, sink: ParserSink): void {
-  const inputTokens = sum(raw.promptTokenCount, raw.toolUsePromptTokenCount);
-  const outputTokens = sum(raw.candidatesTokenCount, raw.thoughtsTokenCount);
-  if (inputTokens === undefined && outputTokens === undefined && raw.totalTokenCount === undefined) return;
-  sink.usage({ inputTokens, outputTokens, totalTokens: raw.totalTokenCount, raw });
+  const inputTokens = sum(countOf(raw.promptTokenCount), countOf(raw.toolUsePromptTokenCount));
+  const outputTokens = sum(countOf(raw.candidatesTokenCount), countOf(raw.thoughtsTokenCount));
+  const totalTokens = countOf(raw.totalTokenCount);
+  if (inputTokens === undefined && outputTokens === undefined && totalTokens === undefined) return;
+  sink.usage({ inputTokens, outputTokens, totalTokens, raw });
 }
 
 /** Why a call can not have been finished by the model, if it can not. */
@@ -509,6 +510,10 @@ function isMissing(value: unknown): value is null | undefined {
 /** A string with something in it. */
 function textOf(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function countOf(value: unknown): number | undefined {
+  return typeof value === "number" ? value : undefined;
 }
 
 function isObject<T>(value: T): value is T & object {

@@ -107,7 +107,7 @@ export class ChatParser implements Parser<WireEvent | string> {
     const { choices } = event;
     if (!this.#started && (event.id || event.model || (Array.isArray(choices) && choices.length > 0))) {
       this.#started = true;
-      this.#sink.start(event.id || undefined, event.model || undefined);
+      this.#sink.start(textOf(event.id), textOf(event.model));
     }
     let whole = event.object === "chat.completion";
     let error = event.error ?? (event.object === "error" ? (event as WireError) : undefined);
@@ -260,9 +260,9 @@ export class ChatParser implements Parser<WireEvent | string> {
 
   #usage(raw: WireUsage): void {
     this.#sink.usage({
-      inputTokens: raw.prompt_tokens ?? undefined,
-      outputTokens: raw.completion_tokens ?? undefined,
-      totalTokens: raw.total_tokens ?? undefined,
+      inputTokens: countOf(raw.prompt_tokens),
+      outputTokens: countOf(raw.completion_tokens),
+      totalTokens: countOf(raw.total_tokens),
       raw,
     });
   }
@@ -455,8 +455,17 @@ function errorMessage(error: unknown): string | undefined {
     errorMessage(message) ??
     errorMessage(inner) ??
     (typeof detail === "string" ? detail : undefined) ??
-    (code === null || code === undefined ? undefined : `The provider reported the error ${code}.`)
+    (typeof code === "string" || typeof code === "number" ? `The provider reported the error ${code}.` : undefined)
   );
+}
+
+/** A string with something in it. */
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function countOf(value: unknown): number | undefined {
+  return typeof value === "number" ? value : undefined;
 }
 
 function isRecord<T>(value: T): value is T & object {

@@ -29,9 +29,9 @@ function extend(last: WirePart, piece: WirePart): void {
     if (more === null || more === undefined || key === "__proto__") continue;
     const before = whole[key];
     if (TEXT.has(key) && typeof more === "string") whole[key] = typeof before === "string" ? before + more : more;
-    else if (key === "thinking" && Array.isArray(more) && Array.isArray(before))
-      for (const part of more) mergePart(before, part);
-    else whole[key] = more;
+    else if (key === "thinking" && Array.isArray(more) && Array.isArray(before)) {
+      for (const part of more) if (typeof part === "object" && part !== null) mergePart(before, part);
+    } else whole[key] = more;
   }
 }
 

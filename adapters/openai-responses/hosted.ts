@@ -21,8 +21,8 @@ export function providerCall(
   const type = wire.type ?? "";
   const executedBy = executor(wire);
   return {
-    id: (executedBy === "client" ? wire.call_id || itemId : itemId) || null,
-    name: typeof wire.name === "string" && wire.name !== "" ? wire.name : type.replace(/_call$/, ""),
+    id: (executedBy === "client" ? textOf(wire.call_id) : undefined) ?? textOf(itemId) ?? null,
+    name: textOf(wire.name) ?? type.replace(/_call$/, ""),
     type,
     status,
     executedBy,
@@ -80,4 +80,8 @@ function outputOf(wire: WireItem): unknown {
     default:
       return wire["output"] ?? wire.error;
   }
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
 }

@@ -332,9 +332,9 @@ export class ResponsesParser implements Parser<unknown> {
     const { usage } = response;
     if (usage) {
       this.#sink.usage({
-        inputTokens: usage.input_tokens ?? undefined,
-        outputTokens: usage.output_tokens ?? undefined,
-        totalTokens: usage.total_tokens ?? undefined,
+        inputTokens: countOf(usage.input_tokens),
+        outputTokens: countOf(usage.output_tokens),
+        totalTokens: countOf(usage.total_tokens),
         raw: usage,
       });
     }
@@ -343,7 +343,7 @@ export class ResponsesParser implements Parser<unknown> {
         this.#sink.finish(this.#refused ? "refusal" : this.#calls > 0 ? "tool-use" : "stop", status);
         return this.#end();
       case "incomplete": {
-        const reason = response.incomplete_details?.reason;
+        const reason = textOf(response.incomplete_details?.reason);
         // Whatever the reason, the answer is shorter than the model meant it.
         this.#sink.finish(
           reason === "content_filter" ? "content-filter" : "length",
@@ -434,8 +434,12 @@ function nameOf(item: Item, name: string | null | undefined): string | undefined
 }
 
 /** What is said to be text, where it is and says something. */
-function textOf(value: string | null | undefined): string | undefined {
+function textOf(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
+}
+
+function countOf(value: unknown): number | undefined {
+  return typeof value === "number" ? value : undefined;
 }
 
 /** Some servers have the text itself in place of its parts. */
@@ -465,15 +469,16 @@ function summaryPart(index: number | null | undefined): number {
 
 function statusOf(response: WireResponse, type: string): string {
   if (type !== "response.done") return type.slice("response.".length);
-  if (response.status) return response.status;
+  const status = textOf(response.status);
+  if (status !== undefined) return status;
   if (response.error) return "failed";
   return response.incomplete_details?.reason ? "incomplete" : "completed";
 }
 
 function describe(error: WireError | string | null | undefined): string {
   if (typeof error === "string") return error;
-  const code = error?.code ?? error?.type;
-  const message = error?.message;
+  const code = countOf(error?.code) ?? textOf(error?.code) ?? textOf(error?.type);
+  const message = textOf(error?.message);
   if (!message) return code ? `The provider reported ${code}.` : "The provider reported an error without a message.";
   return code && code !== "error" ? `${code}: ${message}` : message;
 }
