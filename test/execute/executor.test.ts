@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
-import { defineTool, ToolCallError, ToolError, ToolRegistry } from "../../src/index.ts";
+import { defineTool, ToolCallError, ToolError, ToolRegistry, type StreamEvent } from "../../src/index.ts";
 import { allow, ask, deny, ToolExecutor, type ToolEvent } from "../../src/execute/index.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
-import { counted, failing, RUN, setup, sleep, until, useOf } from "./support.ts";
+import { counted, errorOf, failing, RUN, setup, sleep, until, useOf } from "./support.ts";
 
 describe("execute()", () => {
   it("runs the handler and tells of it", async () => {
@@ -83,7 +83,7 @@ describe("execute()", () => {
     const call = (index: number, args: string) => ({
       index,
       id: `call_${index}`,
-      type: "function",
+      type: "function" as const,
       function: { name: "act", arguments: args },
     });
     const events = openaiChat.parse(
@@ -101,7 +101,7 @@ describe("execute()", () => {
               role: "assistant",
               content: null,
               refusal: null,
-              tool_calls: [call(0, '{"n":1}'), call(1, '{"n":2}')] as any,
+              tool_calls: [call(0, '{"n":1}'), call(1, '{"n":2}')],
             },
           },
         ],
@@ -109,7 +109,7 @@ describe("execute()", () => {
       { tools: [tool] },
     );
     const uses = events.flatMap((event) => (event.type === "tool-use" ? [event.use] : []));
-    const { turn } = events.at(-1) as any;
+    const { turn } = events.at(-1) as Extract<StreamEvent, { type: "finish" }>;
     await executor.executeAll(uses, RUN);
     expect(openaiChat.toolResults(turn)).toEqual([
       { role: "tool", tool_call_id: "call_0", content: "one" },
@@ -365,7 +365,7 @@ describe("authorize", () => {
     const { executor } = setup([tool], options as never);
     const outcome = await executor.execute(useOf(tool), RUN);
     expect(outcome).toMatchObject({ status: "denied", reason: "policy_failed" });
-    expect((outcome as any).error.message).not.toContain("db down");
+    expect(errorOf(outcome).message).not.toContain("db down");
     expect(ran).toHaveLength(0);
   });
 
@@ -600,7 +600,7 @@ describe("time", () => {
     expect((await store.get("action/run/a"))?.version).toBe(row);
     expect(await executor.execute(useOf(tool, {}, { invocationId: "a" }), RUN)).toMatchObject({
       status: "failed",
-      error: { message: (outcome as any).error.message },
+      error: { message: errorOf(outcome).message },
     });
   });
 

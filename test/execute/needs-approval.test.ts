@@ -82,7 +82,7 @@ describe("a call that needs approval", () => {
     // Asked again meanwhile: nothing new.
     expect(await executor.execute(use, PAUSE)).toMatchObject({ status: "awaiting_approval" });
     expect(await approvals.list()).toHaveLength(1);
-    await approvals.decide((paused as any).approval.id, APPROVE);
+    await approvals.decide(paused.approval!.id, APPROVE);
     // Another process, with the call rebuilt from the history.
     const later = setupWithApprovals([tool], { store });
     const rebuilt = tool.use({ n: 1 }, { invocationId: "a" });
@@ -295,13 +295,14 @@ describe("what changed since it was shown is asked again", () => {
     const { executor, approvals } = setupWithApprovals([tool]);
     const function_ = { name: "refund", arguments: '{"n":1,"n":1000}' };
     const message = {
-      role: "assistant",
+      role: "assistant" as const,
       content: null,
-      tool_calls: [{ id: "c", type: "function", function: function_ }],
+      refusal: null,
+      tool_calls: [{ id: "c", type: "function" as const, function: function_ }],
     };
-    const events = openaiChat.parse({ choices: [{ index: 0, finish_reason: "tool_calls", message }] } as any, {
-      tools: [tool],
-    });
+    const choices = [{ index: 0, finish_reason: "tool_calls" as const, logprobs: null, message }];
+    const completion = { id: "r", object: "chat.completion" as const, created: 1, model: "m", choices };
+    const events = openaiChat.parse(completion, { tools: [tool] });
     const use = events.flatMap((event) => (event.type === "tool-use" ? [event.use] : []))[0]!;
     const paused: any = await executor.execute(use, PAUSE);
     expect(paused.approval.input).toEqual({ n: 1000 });
@@ -346,9 +347,9 @@ describe("complaints of other toolkits' users (reliability §4)", () => {
       PAUSE,
     );
     const cold = setupWithApprovals([tool], { store });
-    expect((await cold.approvals.list({ status: "pending" })).map(({ input }) => (input as any).n).toSorted()).toEqual([
-      1, 2, 3,
-    ]);
+    expect(
+      (await cold.approvals.list({ status: "pending" })).map(({ input }) => (input as { n: number }).n).toSorted(),
+    ).toEqual([1, 2, 3]);
   });
 
   it("decline executes the tool, since the policy function was lost (mastra PR 20487)", async () => {

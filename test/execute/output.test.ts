@@ -27,8 +27,9 @@ describe("an output", () => {
     const now = await executor.execute(useOf(tool, {}, { invocationId: "a" }), RUN);
     const later = await executor.execute(useOf(tool, {}, { invocationId: "a" }), RUN);
     for (const outcome of [now, later]) expect(outcome).toMatchObject({ status: "completed", output: expected });
-    expect(Object.keys((now as any).output ?? {})).toEqual(Object.keys((expected ?? {}) as object));
-    expect(({} as any).polluted).toBeUndefined();
+    const { output } = now as { output?: object | null };
+    expect(Object.keys(output ?? {})).toEqual(Object.keys((expected ?? {}) as object));
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
     expect(ran).toHaveLength(1);
   });
 

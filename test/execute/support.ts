@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { defineTool, type ToolDefinition, type ToolUse } from "../../src/index.ts";
+import { defineTool, type ToolCallError, type ToolDefinition, type ToolUse } from "../../src/index.ts";
 import { ApprovalService, type ApprovalServiceOptions } from "../../src/execute/approvals/index.ts";
-import { ToolExecutor, type ToolEvent, type ToolExecutorOptions } from "../../src/execute/index.ts";
+import { ToolExecutor, type Outcome, type ToolEvent, type ToolExecutorOptions } from "../../src/execute/index.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
 
 export type Options = Partial<ToolExecutorOptions>;
@@ -57,6 +57,12 @@ export function useOf(
   init: object = {},
 ): ToolUse {
   return tool.use(input, { id: `call_${++last}`, ...init });
+}
+
+/** What a call has failed with, or was denied with. */
+export function errorOf(outcome: Outcome): ToolCallError {
+  if ("error" in outcome) return outcome.error;
+  throw new Error(`It is ${outcome.status}.`);
 }
 
 /** A store that fails where it is told to. */

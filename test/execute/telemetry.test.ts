@@ -79,7 +79,7 @@ describe("openTelemetry()", () => {
     expect(spans()[0]!.attributes).toMatchObject({ "error.type": code });
     expect(spans()[0]!.status).toMatchObject({ code: 2 });
     expect(JSON.stringify(spans()[0]!.status)).not.toContain("/srv");
-    const points = ((await histogram()) as any)?.dataPoints ?? [];
+    const points = (await histogram())?.dataPoints ?? [];
     expect(points).toHaveLength(measured);
     for (const { attributes } of points) expect(attributes["error.type"]).toBe(code);
   });

@@ -1,6 +1,7 @@
 /** Undo, and how it can be abused. */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
+import type { Outcome } from "../../src/execute/index.ts";
 import { defineTool } from "../../src/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import { counted, failing, RUN, setup, setupWithApprovals, sleep, until, useOf } from "./support.ts";
@@ -27,9 +28,9 @@ function shelf(change: object = {}) {
   return { things, undone, add };
 }
 
-const ok = (outcome: { status: string }) => {
+const ok = (outcome: Outcome) => {
   if (outcome.status !== "completed") throw new Error(outcome.status);
-  return outcome as any;
+  return outcome;
 };
 
 describe("undo()", () => {
