@@ -22,4 +22,3 @@ export {
 export { constToEnum, ensureType, stringEnums, tuplesToArrays, withoutBooleanSchemas } from "./rewrites/values.ts";
 export { dropAnnotations, dropKeywords, keepFormats, limitMinItems } from "./rewrites/keywords.ts";
 export { functionSchema, isFreeText, strictFunctionSchema } from "./rewrites/functions.ts";
-export { withinLimits, type SchemaLimits } from "./rewrites/limits.ts";
