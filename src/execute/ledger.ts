@@ -147,6 +147,22 @@ function isRow(value: unknown): value is ActionRow {
     (row.effect === "read" || row.effect === "idempotent" || row.effect === "write") &&
     (row.status !== "started" || typeof (row.lease as Lease | undefined)?.until === "number") &&
     (!["failed", "denied", "unknown"].includes(row.status as string) ||
-      typeof (row.error as { message?: unknown } | undefined)?.message === "string")
+      typeof (row.error as { message?: unknown } | undefined)?.message === "string") &&
+    (row.undo === undefined || isUndo(row.undo))
   );
+}
+
+const UNDO_STATES: ReadonlySet<unknown> = new Set<UndoState>([
+  "available",
+  "undoing",
+  "undone",
+  "undo_failed",
+  "expired",
+]);
+
+function isUndo(value: unknown): boolean {
+  const { state, expiresAt, lease } = (value ?? {}) as Partial<UndoRow>;
+  // Dates have an end, and the message says one.
+  const isTime = typeof expiresAt === "number" && !Number.isNaN(new Date(expiresAt).getTime());
+  return UNDO_STATES.has(state) && isTime && (state !== "undoing" || typeof lease?.until === "number");
 }

@@ -354,6 +354,28 @@ describe("a record of version 1", () => {
   });
 });
 
+describe("a record whose undo nobody can have written", () => {
+  it.each<[string, unknown]>([
+    ["null", null],
+    ["a state that is none", { state: "maybe", expiresAt: 1 }],
+    ["no time", { state: "available" }],
+    ["a time that is no date", { state: "expired", expiresAt: 1e300 }],
+    ["nobody at it", { state: "undoing", expiresAt: 1 }],
+  ])("%s: nothing is undone, and the others of its run are listed", async (_, undo) => {
+    const undone: unknown[] = [];
+    const { tool } = counted({ undo: (record) => void undone.push(record) });
+    const { executor, store } = setup([tool]);
+    const { actionId } = await executor.execute(call(tool), RUN);
+    await executor.execute(useOf(tool), RUN);
+    const { value } = (await store.get<object>(`action/${actionId}`))!;
+    await store.put(`action/${actionId}`, { ...value, undo });
+    expect(await executor.undo(actionId)).toMatchObject({ status: "refused", error: { code: "outcome_unknown" } });
+    expect(undone).toEqual([]);
+    expect(await executor.actions("run")).toHaveLength(1);
+    expect((await executor.undoRun("run")).undone).toHaveLength(1);
+  });
+});
+
 describe("forget()", () => {
   it("deletes what is on record of one run", async () => {
     const { tool } = counted({ maxCallsPerRun: 5 });
