@@ -20,7 +20,7 @@ const limits = {
   "./executable": "26 kB",
   "./execute": "33 kB",
   "./execute/telemetry": "1.5 kB",
-  "./run": "56 kB",
+  "./run": "57.5 kB",
   "./mcp": "21 kB",
   "./replay": "6 kB",
   "./store": "4.5 kB",
