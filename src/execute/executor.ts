@@ -124,6 +124,7 @@ export class ToolExecutor {
    *
    * @throws TypeError for a caller's mistake: no `runId`, an external tool, a use that was executed elsewhere, or an
    *   invocation id that another call of the run has
+   * @throws ToolError `unresolved` for a use that waits for the result of another call
    */
   execute<Use extends ToolUse>(use: Use, context: ExecutionContext): Promise<Outcome<OutputOf<Use>>> {
     checkUse(use);
