@@ -53,7 +53,8 @@ class EventQueue implements AsyncIterator<RunEvent, void, undefined> {
   #isOver = false;
   #failure: { error: unknown } | undefined;
   #isRead = false;
-  #wake: (() => void) | undefined;
+  /** Those who wait for an event: one most often, and as many as have asked. */
+  readonly #readers: (() => void)[] = [];
   /** Those who wait for room: the turn, and the tools that run beside it. */
   readonly #tellers: (() => void)[] = [];
 
@@ -68,7 +69,7 @@ class EventQueue implements AsyncIterator<RunEvent, void, undefined> {
   readonly emit = (event: RunEvent): void | Promise<void> => {
     if (this.#isOver) return;
     this.#events.push(event);
-    this.#wake?.();
+    this.#wake();
     if (!this.#isRead || this.#signal.aborted || this.#events.length - this.#next < MAX_WAITING) return;
     return new Promise((resolve) => void this.#tellers.push(resolve));
   };
@@ -81,8 +82,12 @@ class EventQueue implements AsyncIterator<RunEvent, void, undefined> {
     this.#failure = failure;
     this.#isOver = true;
     this.#signal.removeEventListener("abort", this.#letGo);
-    this.#wake?.();
+    this.#wake();
     this.#letGo();
+  }
+
+  #wake(): void {
+    for (const go of this.#readers.splice(0)) go();
   }
 
   iterate(): AsyncIterator<RunEvent, void, undefined> {
@@ -99,9 +104,7 @@ class EventQueue implements AsyncIterator<RunEvent, void, undefined> {
         this.#failure = undefined;
         throw error;
       }
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
+      await new Promise<void>((resolve) => void this.#readers.push(resolve));
     }
     const event = this.#events[this.#next++]!;
     if (this.#next === this.#events.length) {

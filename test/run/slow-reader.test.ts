@@ -1,4 +1,4 @@
-/** Who reads the events of a run more slowly than they come. */
+/** Who reads the events of a run more slowly than they come, or asks for several at once. */
 import { describe, expect, it } from "vitest";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { Orchestrator } from "../../src/run/index.ts";
@@ -45,6 +45,18 @@ function setup() {
   const model = replayModel(anthropic, [() => longTurn(), () => lastTurn()]);
   return new Orchestrator({ model, tools: [read.tool], store: memoryStore() });
 }
+
+describe("a reader who asks for several events at once", () => {
+  it("gets them, each once, and then the end", async () => {
+    const model = replayModel(anthropic, [() => lastTurn()]);
+    const events = new Orchestrator({ model, store: memoryStore() }).stream({ input: "Go" })[Symbol.asyncIterator]();
+    const asked = await Promise.all(Array.from({ length: 20 }, () => events.next()));
+    const types = asked.flatMap((one) => (one.done === true ? [] : [one.value.type]));
+    expect(types[0]).toBe("run.started");
+    expect(types.at(-1)).toBe("run.ended");
+    expect(new Set(types).size).toBe(types.length);
+  });
+});
 
 describe("a slow reader", () => {
   it("holds up turn and tools alike, and none of them for ever", async () => {
