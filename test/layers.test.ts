@@ -8,7 +8,7 @@ const root = resolve(import.meta.dirname, "..");
 const floors: Record<string, readonly string[]> = {
   "src/errors.ts": [],
   "src/json": ["src/errors.ts"],
-  "src/schema": ["src/errors.ts"],
+  "src/schema": ["src/json", "src/errors.ts"],
   "src/wire": ["src/json", "src/errors.ts"],
   "src/tool": ["src/schema", "src/errors.ts"],
   "src/stream": ["src/json", "src/tool", "src/schema", "src/errors.ts"],
@@ -45,7 +45,7 @@ const floors: Record<string, readonly string[]> = {
     "src/errors.ts",
   ],
   "src/store": ["src/errors.ts"],
-  "src/mcp": ["src/stream", "src/tool", "src/schema", "src/errors.ts"],
+  "src/mcp": ["src/stream", "src/tool", "src/schema", "src/json", "src/errors.ts"],
   "src/executable": ["src/stream", "src/tool", "src/schema", "src/json", "src/errors.ts"],
   "src/execute": ["src/stream", "src/tool", "src/schema", "src/store", "src/errors.ts"],
   "src/workers": ["src/execute", "src/tool", "src/schema", "src/store", "src/errors.ts"],

@@ -1,5 +1,4 @@
-import { exceedsDepth, parseJson } from "../json/index.ts";
-import { changedLiteral, hasHugeNumber } from "../stream/numbers.ts";
+import { changedLiteral, exceedsDepth, hasHugeNumber, parseJson } from "../json/index.ts";
 import type { ProcessEnd } from "./process.ts";
 import type { ToolErrorCode } from "../errors.ts";
 

@@ -1,5 +1,5 @@
 import { ToolError } from "../errors.ts";
-import { lostNumber } from "../stream/numbers.ts";
+import { lostNumber } from "../json/index.ts";
 import type { McpContent, McpResult, McpToolDefinition } from "./client.ts";
 
 /**

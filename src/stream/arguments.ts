@@ -14,7 +14,7 @@ import type { Repair } from "../tool/use.ts";
 import type { PathPatch } from "./chunk.ts";
 import { copyValue, TooDeep, TooLong, type Copied } from "./copy.ts";
 import type { Limits } from "./limits.ts";
-import { changedLiteral, hasHugeNumber, lostNumber } from "./numbers.ts";
+import { changedLiteral, hasHugeNumber, lostNumber } from "../json/numbers.ts";
 import { applyPatch, changeOf, setOwn, stepsToNew } from "./path.ts";
 
 /** What the arguments of an ended call come to. */
