@@ -1,3 +1,4 @@
+import { changedLiteral, parseJson } from "../json/index.ts";
 import {
   conjunction,
   fits,
@@ -238,8 +239,8 @@ const MAX_CONTAINER_DEPTH = 128;
 
 function readContainer(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return isShallow(value, MAX_CONTAINER_DEPTH) ? value : undefined;
+    const value = parseJson(text);
+    return isShallow(value, MAX_CONTAINER_DEPTH) && changedLiteral(text) === undefined ? value : undefined;
   } catch {
     return undefined;
   }

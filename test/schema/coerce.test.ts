@@ -93,6 +93,8 @@ describe("coerce() leaves", () => {
     ["a list for a lone value", number, [5]],
     ["JSON of another container", { type: "object" }, "[1]"],
     ["text without a type", {}, "5"],
+    ["a list with a number that would lose digits", { type: "array" }, "[12345678901234567890]"],
+    ["an object with a number that is none", { type: "object" }, '{"a":{"b":1e400}}'],
     ["text hidden too deep", { type: "array" }, "[".repeat(200) + "]".repeat(200)],
   ])("%s", (_name, schema, value) => {
     const input = { x: value };
@@ -117,6 +119,12 @@ describe("coerce()", () => {
     expect(coerce('{"n":1}', { properties: { n: number } }).value).toEqual({ n: 1 });
     expect(coerce('{"n":1}', { anyOf: [schema, { type: "null" }] }).value).toEqual({ n: 1 });
     expect(coerce('{"n":1}', { $ref: "#/$defs/a", $defs: { a: schema } }).value).toEqual({ n: 1 });
+  });
+
+  it("is right about keys with escapes, whatever was read before", () => {
+    const read = (text: string) => coerce({ x: text }, of({ type: "object" })).value;
+    expect(read(String.raw`{"h":[],"\\":0}`)).toEqual({ x: { h: [], "\\": 0 } });
+    expect(read(String.raw`{"h":1,"\"":2}`)).toEqual({ x: { h: 1, '"': 2 } });
   });
 
   it("leaves the free text of a custom tool", () => {
