@@ -1,5 +1,5 @@
-import { ToolCallError, type FailedCall } from "../errors.ts";
-import { parseJson } from "../json/index.ts";
+import type { FailedCall } from "../errors.ts";
+import { exceedsDepth, parseJson } from "../json/index.ts";
 import { isRecord } from "../schema/json.ts";
 import { ToolUse } from "../tool/use.ts";
 import type { ToolCall } from "./call.ts";
@@ -55,9 +55,8 @@ export function outputText(output: unknown): string {
  */
 export function historyArguments(call: ToolCall): string {
   const { argsText, outcome } = call;
-  // What nests too deep to be read here may be so for those who serialize the history, too: as a string it is harmless.
-  const isTooLarge = outcome instanceof ToolCallError && outcome.code === "too_large";
-  if (!isTooLarge && isObjectJson(argsText)) return argsText;
+  const mayBeTooDeep = !isWithinLimits(outcome) && exceedsDepth(argsText, MAX_DEPTH);
+  if (!mayBeTooDeep && isObjectJson(argsText)) return argsText;
   if (["", "null", '"null"'].includes(argsText.trim())) return "{}";
   for (const { kind, after } of call.repairs) {
     if (kind === "syntax" && typeof after === "string" && isObjectJson(after)) return after;
@@ -74,6 +73,21 @@ export function historyArguments(call: ToolCall): string {
 /** {@link historyArguments} as a value. */
 export function historyInput(call: ToolCall): Record<string, unknown> {
   return parseJson(historyArguments(call)) as Record<string, unknown>;
+}
+
+/**
+ * Containers that may be nested in arguments whose depth nobody has looked at. Those who serialize the history recurse:
+ * one call that nests too deep would make every request after it fail. As a string it is harmless.
+ */
+const MAX_DEPTH = 128;
+
+/**
+ * Whether the arguments were read to their end, within the limits of the stream. What was refused for something else
+ * (an unknown tool, a turn that was cut) may have come by them.
+ */
+function isWithinLimits(outcome: ToolCall["outcome"]): boolean {
+  if (outcome instanceof ToolUse) return true;
+  return outcome?.code === "invalid_input" || outcome?.code === "turn_not_finished";
 }
 
 function isObjectJson(text: string): boolean {
