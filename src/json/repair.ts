@@ -1,6 +1,6 @@
 import { jsonrepair } from "jsonrepair";
 import { createJsonParser, type JsonParser } from "./parser.ts";
-import { exceedsDepth, isBalanced, readBroken, type Edit } from "./scan.ts";
+import { closedByItself, exceedsDepth, isBalanced, readBroken, type Edit } from "./scan.ts";
 
 /** What came of an attempt to mend a broken JSON text. `message` is written for the model that wrote the text. */
 export type RepairOutcome =
@@ -45,7 +45,15 @@ const BEGINS_LIKE_JSON = /^\s*(?:[{["]|```)/;
  */
 export function repairJson(text: string, { maxLength = MAX_LENGTH, maxDepth = 128 }: RepairLimits = {}): RepairOutcome {
   if (!BEGINS_LIKE_JSON.test(text)) return refused("invalid", "The text is not a JSON object or array.");
-  const reading = readBroken(text);
+  // Not read for a repair, which takes notes of many times its length.
+  const isTooLong = text.length > maxLength;
+  if (isTooLong && closedByItself(text)) {
+    return refused(
+      "too_large",
+      `The JSON is broken, and with ${text.length} characters too long to repair (at most ${maxLength}).`,
+    );
+  }
+  const reading = isTooLong ? undefined : readBroken(text);
   if (reading === undefined) {
     // Not for sure closed. Where every bracket and quote has its partner it was not cut, but neither can it be read.
     if (isBalanced(text)) return refused("invalid", HOPELESS);
@@ -55,12 +63,6 @@ export function repairJson(text: string, { maxLength = MAX_LENGTH, maxDepth = 12
     );
   }
   const { start, end, skeleton, edits, unknownEscape } = reading;
-  if (text.length > maxLength) {
-    return refused(
-      "too_large",
-      `The JSON is broken, and with ${text.length} characters too long to repair (at most ${maxLength}).`,
-    );
-  }
   const root = text.slice(start, end);
   if (exceedsDepth(root, maxDepth)) return refused("too_deep", `The JSON is nested deeper than ${maxDepth} levels.`);
   if (unknownEscape !== undefined) {

@@ -10,7 +10,7 @@
  * closedByItself('{"city": "Os'); // false
  */
 export function closedByItself(text: string): boolean {
-  return readBroken(text) !== undefined;
+  return readerOf(text, false)?.read() !== undefined;
 }
 
 /**
@@ -141,9 +141,13 @@ export interface BrokenReading {
 
 /** Reads a broken text; `undefined` when it is not closed, or when we can not be sure that it is. */
 export function readBroken(text: string): BrokenReading | undefined {
+  return readerOf(text, true)?.read();
+}
+
+function readerOf(text: string, takesNotes: boolean): BrokenReader | undefined {
   const start = PREAMBLE.exec(text)![0].length;
   if (text[start] !== "{" && text[start] !== "[") return undefined;
-  return new BrokenReader(text, start).read();
+  return new BrokenReader(text, start, takesNotes);
 }
 
 const QUOTE = 0x22;
@@ -161,8 +165,11 @@ const CLOSE_BRACKET = 0x5d;
 /** Before the root: white space (a byte order mark is some), the opening line of a Markdown fence. */
 const PREAMBLE = /^\s*(?:```[a-z]*\s*)?/i;
 
-/** After the root: white space, brackets too many, a comma or semicolon, the end of a fence, a leaked control token. */
-const AFTERWORD = /^(?:[\s}\],;]|```|<\|[a-z_]{1,32}\|>)*$/i;
+/**
+ * After the root: white space, brackets too many, a comma or semicolon, the end of a fence, a leaked control token.
+ * One of them at a time: a regular expression that repeats a choice runs out of stack in some ten million of them.
+ */
+const AFTERWORD = /[\s}\],;]+|```|<\|[a-z_]{1,32}\|>/iy;
 
 /** A bare word: a number, a literal, or text that somebody forgot to quote. No quotes, brackets or other punctuation. */
 const BARE_WORD = /[\p{L}\p{N}_$.+-][\p{L}\p{N}\p{M}_$.+\-%@#!?=*~^ \t]*/uy;
@@ -170,9 +177,14 @@ const BARE_WORD = /[\p{L}\p{N}_$.+-][\p{L}\p{N}\p{M}_$.+\-%@#!?=*~^ \t]*/uy;
 /** What comes next. */
 type Expected = "key" | "colon" | "value" | "next";
 
+/** Deeper than any text that is repaired can nest. */
+const MAX_OWED = 1_048_576;
+
 class BrokenReader {
   readonly #text: string;
   readonly #start: number;
+  /** Whether a skeleton and edits are made. For a long text they take many times its memory. */
+  readonly #takesNotes: boolean;
   #at: number;
   /** The closing brackets that are owed. */
   readonly #owed: number[] = [];
@@ -183,9 +195,10 @@ class BrokenReader {
   #starSlash = -1;
   #newline = -1;
 
-  constructor(text: string, start: number) {
+  constructor(text: string, start: number, takesNotes: boolean) {
     this.#text = text;
     this.#start = start;
+    this.#takesNotes = takesNotes;
     this.#at = start;
   }
 
@@ -203,7 +216,7 @@ class BrokenReader {
         if (expected === "colon" || (expected === "value" && inObject) || code !== this.#owed.pop()) return undefined;
         if (comma >= 0) this.#edit(comma, comma + 1, "");
         comma = -1;
-        this.#skeleton += this.#text[this.#at++]!;
+        this.#note(this.#text[this.#at++]!);
         if (this.#owed.length === 0) return this.#finish();
         expected = "next";
         continue;
@@ -220,22 +233,28 @@ class BrokenReader {
         this.#at++;
         expected = "value";
       } else if (expected === "key") {
-        this.#skeleton += "k";
+        this.#note("k");
         expected = this.#scalar(code, true, inObject) ? "colon" : undefined;
       } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
-        this.#skeleton += this.#text[this.#at++]!;
+        if (this.#owed.length === MAX_OWED) return undefined;
+        this.#note(this.#text[this.#at++]!);
         this.#owed.push(code === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET);
         expected = code === OPEN_BRACE ? "key" : "value";
       } else {
-        this.#skeleton += "s";
+        this.#note("s");
         expected = this.#scalar(code, false, inObject) ? "next" : undefined;
       }
     }
     return undefined;
   }
 
+  /** Of the skeleton. */
+  #note(char: string): void {
+    if (this.#takesNotes) this.#skeleton += char;
+  }
+
   #edit(from: number, to: number, by: string): void {
-    this.#edits.push({ from, to, by });
+    if (this.#takesNotes) this.#edits.push({ from, to, by });
   }
 
   #skipComments(): void {
@@ -245,7 +264,10 @@ class BrokenReader {
   }
 
   #finish(): BrokenReading | undefined {
-    if (!AFTERWORD.test(this.#text.slice(this.#at))) return undefined;
+    for (let at = this.#at; at < this.#text.length; at = AFTERWORD.lastIndex) {
+      AFTERWORD.lastIndex = at;
+      if (!AFTERWORD.test(this.#text)) return undefined;
+    }
     return {
       start: this.#start,
       end: this.#at,
@@ -280,14 +302,14 @@ class BrokenReader {
       const code = text.charCodeAt(at);
       if (code === BACKSLASH) {
         at++;
-        if (text[at] === '"') this.#skeleton += '"';
+        if (text[at] === '"') this.#note('"');
         else if (this.#unknownEscape === undefined && /[^\W_bfnrtu]/.test(text[at] ?? "")) {
           this.#unknownEscape = text.slice(at - 1, at + 1);
         }
         continue;
       }
       if (code !== quote) {
-        if (code === QUOTE) this.#skeleton += '"';
+        if (code === QUOTE) this.#note('"');
         else if (code === OPEN_BRACE || code === OPEN_BRACKET) hasBracket = true;
         continue;
       }
@@ -308,7 +330,7 @@ class BrokenReader {
       inner++;
       if (looksOpening !== (inner % 2 === 1)) return false;
       this.#edit(at, at, "\\");
-      if (quote === QUOTE) this.#skeleton += '"';
+      if (quote === QUOTE) this.#note('"');
     }
     return false;
   }

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { isDeepStrictEqual } from "node:util";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -112,6 +113,25 @@ describe("the limits of a repair", () => {
     ["open brackets in strings", `[${'["a [b"],'.repeat(50_000)}x]`],
   ])("allow any number of %s, for which jsonrepair alone may need quadratic time", (_, text) => {
     expect(repairJson(text)).toMatchObject({ ok: true });
+  });
+
+  it.each(["}", " ", "]\n", "```", "<|call|>"])("read any number of %j after the root", (piece) => {
+    const tail = piece.repeat(15e6 / piece.length);
+    expect(repairJson(`{a:1}${tail}`)).toMatchObject({ ok: false, reason: "too_large" });
+    expect(closedByItself(`{a:1}${tail}`)).toBe(true);
+    expect(closedByItself(`{a:1}${tail}x`)).toBe(false);
+  });
+
+  it.each([
+    ["too_large", '`{"a":[${"[]".repeat(8e6)}]}`'],
+    ["truncated", '`{"a":[${"[]".repeat(8e6)}`'],
+    ["truncated", '`[{x:${"[".repeat(16e6)}`'],
+  ])("keep what is too long from taking many times its memory: %s, %s", (reason, text) => {
+    const source = JSON.stringify(new URL("../../src/json/index.ts", import.meta.url).href);
+    const program = `import { repairJson } from ${source}; console.log(repairJson(${text}).reason)`;
+    // Half as much is plenty. A process that needs more than its heap dies of it.
+    const args = ["--max-old-space-size=160", "--input-type=module", "--eval", program];
+    expect(execFileSync(process.execPath, args, { encoding: "utf8" })).toBe(`${reason}\n`);
   });
 
   it.each(["[", '{"a":', "{a:", "['x',", '{"a" "b" ['])("answer a million of %s, closed or cut", (piece) => {
