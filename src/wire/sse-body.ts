@@ -61,9 +61,10 @@ export class SseBody {
   }
 
   #takeKnown(): boolean {
-    const { delta, text, index, value } = this.#templates;
-    if (delta !== undefined) return this.#options.onDelta!(delta, text, index);
-    this.#data.say(value);
+    const templates = this.#templates;
+    const { delta } = templates;
+    if (delta !== undefined) return this.#options.onDelta!(delta, templates.text, templates.index);
+    this.#data.say(templates.value);
     return true;
   }
 

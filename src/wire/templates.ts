@@ -5,6 +5,7 @@ import { MAX_DIGITS } from "./json-text.ts";
 import {
   IGNORED,
   MAX_SLOT_LENGTH,
+  NO_SLOT,
   SPACES,
   templateOf,
   TEXT,
@@ -47,18 +48,16 @@ for (const char of '"\\/bfnrt') UNESCAPED[char.charCodeAt(0)] = (JSON.parse(`"\\
  * ```
  */
 export class Templates {
-  delta: Delta | undefined;
-  text = "";
-  index = 0;
-  /** Made anew for every event, nothing in it is shared. */
-  value: unknown;
   /** Nothing is known and nothing will be: the events of this stream are not alike. */
   isHopeless = false;
-  readonly #parser: Pick<DecoderOptions, "deltaOf"> | undefined;
-  #templates: Template[] = [];
-  #samples: Sample[] = NO_SAMPLES;
+  /** What fitted last, and mostly fits next. */
+  #fitted: Template | undefined;
   #patience = UNCOMPARED + PATIENCE;
   #misses = 0; // templates of deltas that were made since one fitted
+  /** All of them. */
+  #templates: Template[] = NO_TEMPLATES;
+  #samples: Sample[] = NO_SAMPLES;
+  readonly #parser: Pick<DecoderOptions, "deltaOf"> | undefined;
 
   /** @param parser knows what an event is a piece of, if it is one: asked once for each template */
   constructor(parser?: Pick<DecoderOptions, "deltaOf">) {
@@ -67,28 +66,46 @@ export class Templates {
 
   /**
    * Where the event at `at` of the bytes ends, if it is one of a template; -1 for any other. What is in it is then told
-   * by `delta`, `text` and `index` or, where the template is no delta's, by `value`.
+   * by `delta`, `text` and `index` or, where the template is no delta's, by `value`: at once, since nothing of it is kept.
    */
   match(bytes: Uint8Array, at: number): number {
+    let end = this.#fitted === undefined ? -1 : fit(this.#fitted, bytes, at);
+    if (end === -1) end = this.#matchOther(bytes, at);
+    if (end === -1) return -1;
+    if (this.#patience < PATIENCE) this.#patience++;
+    if (this.delta !== undefined) this.#misses = 0;
+    return end;
+  }
+
+  get delta(): Delta | undefined {
+    return this.#fitted!.delta;
+  }
+
+  get text(): string {
+    return values[this.#fitted!.textSlot] as string;
+  }
+
+  get index(): number {
+    const { indexSlot } = this.#fitted!;
+    return indexSlot === -1 ? 0 : (values[indexSlot] as number);
+  }
+
+  /** Made anew each time, nothing in it is shared. */
+  get value(): unknown {
+    return copy(this.#fitted!.model!);
+  }
+
+  #matchOther(bytes: Uint8Array, at: number): number {
     const templates = this.#templates;
     for (let i = 0; i < templates.length; i++) {
       const template = templates[i]!;
-      const end = fit(template, bytes, at);
+      const end = template === this.#fitted ? -1 : fit(template, bytes, at);
       if (end === -1) continue;
-      if (i > 0) {
-        templates[i] = templates[i - 1]!;
-        templates[i - 1] = template;
-      }
+      // To the front: what has not fitted for the longest time gives way to what is new.
+      templates.splice(i, 1);
+      templates.unshift(template);
       template.isProven = true;
-      if (this.#patience < PATIENCE) this.#patience++;
-      const { delta } = template;
-      this.delta = delta;
-      if (delta === undefined) this.value = copy(template.model!);
-      else {
-        this.#misses = 0;
-        this.text = values[template.textSlot] as string;
-        this.index = template.indexSlot === -1 ? 0 : (values[template.indexSlot] as number);
-      }
+      this.#fitted = template;
       return end;
     }
     return -1;
@@ -100,8 +117,7 @@ export class Templates {
     const event: Sample = { head, data, value: value as Container };
     const template = this.#deltaTemplate(event) ?? this.#valueTemplate(event);
     if (template !== undefined) {
-      if (this.#templates.length === MAX_TEMPLATES) this.#templates.pop();
-      this.#templates.unshift(template);
+      this.#templates = [template, ...this.#templates.slice(0, MAX_TEMPLATES - 1)];
     }
     if (--this.#patience === 0) this.#templates = this.#templates.filter(({ isProven }) => isProven);
     this.isHopeless = this.#patience === 0 && this.#templates.length === 0;
@@ -124,31 +140,33 @@ export class Templates {
   }
 }
 
+const NO_TEMPLATES: Template[] = [];
 const NO_SAMPLES: Sample[] = [];
 
 /** The values of the slots, for whoever fitted last: nothing comes between their being read and taken. */
 const values: unknown[] = [];
 
 /** Where the event that begins here ends, if it is one of the template; -1 if it is none. */
-function fit({ words, lengths, slots }: Template, bytes: Uint8Array, start: number): number {
+function fit({ parts }: Template, bytes: Uint8Array, start: number): number {
   if (bytes !== viewed) lookInto(bytes);
   const data = view;
   let at = start;
-  let word = 0;
-  for (let part = 0; ; part++) {
-    const length = lengths[part]!;
+  let i = 0;
+  for (let slot = 0; ; slot++) {
+    const length = parts[i++]! | 0; // whole as it is; so it is counted with as an integer
     const end = at + length;
     if (end > bytes.length) return -1;
     let from = viewFrom + at;
     if (length < 8) {
-      for (const to = viewFrom + end; from < to; from++) if (data.getUint8(from) !== words[word++]) return -1;
+      for (const to = viewFrom + end; from < to; from++) if (data.getUint8(from) !== parts[i++]) return -1;
     } else {
       const last = viewFrom + end - 8;
-      for (; from < last; from += 8) if (data.getFloat64(from, true) !== words[word++]) return -1;
-      if (data.getFloat64(last, true) !== words[word++]) return -1;
+      for (; from < last; from += 8) if (data.getFloat64(from, true) !== parts[i++]) return -1;
+      if (data.getFloat64(last, true) !== parts[i++]) return -1;
     }
-    if (part === slots.length) return end;
-    at = take(slots[part]!, part, bytes, end);
+    const kind = (parts[i++]! | 0) as Slot | typeof NO_SLOT;
+    if (kind === NO_SLOT) return end;
+    at = take(kind, slot, bytes, end);
     if (at === -1) return -1;
   }
 }
