@@ -9,7 +9,7 @@ import type { ToolChunk } from "./chunk.ts";
 import type { FinishReason } from "./events.ts";
 import { resolveLimits, type Limits } from "./limits.ts";
 import { setOwn } from "./path.ts";
-import { ToolRouter } from "./router.ts";
+import { goesOn, ToolRouter } from "./router.ts";
 
 export interface ToolBufferOptions {
   readonly limits?: Partial<Limits> | undefined;
@@ -20,6 +20,12 @@ export interface ToolBufferOptions {
   /** The name under which the provider knows a tool. Default: the tool's own. */
   readonly toolName?: ((name: string) => string) | undefined;
 }
+
+/** What stands behind {@link ToolBuffer.current}: for the turn, not for users. */
+export let currentOf: (buffer: ToolBuffer) => CallState | undefined;
+
+/** Never written to. */
+const NONE: (ToolUse | ToolCallError)[] = [];
 
 /**
  * Routes chunks to calls, assembles their arguments, decides when a call is complete, validates it.
@@ -36,19 +42,23 @@ export interface ToolBufferOptions {
  * for (const rest of buffer.end("tool-use")) ...
  */
 export class ToolBuffer {
-  readonly runId: string;
-  readonly limits: Limits;
-  readonly #tools: ReadonlyMap<string, Tool> | undefined;
-  readonly #repair: RepairPolicy | undefined;
+  #ended = false;
+  #current: CallState | undefined;
+  #added = "";
+  /** Ended calls that were not handed out yet. */
+  #settled: (ToolUse | ToolCallError)[] = NONE;
   readonly #router: ToolRouter;
   readonly #states: CallState[] = [];
   #opened = 0;
-  /** Ended calls that were not handed out yet. */
-  #settled: (ToolUse | ToolCallError)[] = [];
-  #current: CallState | undefined;
-  #added = "";
+  readonly #tools: ReadonlyMap<string, Tool> | undefined;
+  readonly #repair: RepairPolicy | undefined;
   #overflow: ToolCallError | undefined;
-  #ended = false;
+  readonly runId: string;
+  readonly limits: Limits;
+
+  static {
+    currentOf = (buffer) => buffer.#current;
+  }
 
   /**
    * @param tools without them every name is taken for a tool, and no input is validated.
@@ -104,11 +114,16 @@ export class ToolBuffer {
    */
   append(chunk: ToolChunk): ToolUse | ToolCallError | undefined {
     if (this.#ended) throw new TypeError("append() after end(): use a new ToolBuffer for the next turn.");
+    this.#added = "";
     const before = this.#current;
+    // The fast path: more of the call now open, which ends none.
+    if (before !== undefined && goesOn(before, chunk)) {
+      if (!before.isRetracted) this.#apply(before, chunk);
+      return this.next();
+    }
     const opened = this.#opened;
     const state = this.#router.route(chunk);
     this.#current = state;
-    this.#added = "";
     if (state === undefined || state.isRetracted) return this.next();
     // The next call has begun: the one before it has ended, if its root is closed. `{}` may still be a placeholder.
     // That a call goes on which had begun before says nothing: calls may come side by side.
@@ -120,12 +135,12 @@ export class ToolBuffer {
     }
     if (state.outcome === undefined) this.#apply(state, chunk);
     else this.#applyLate(state, chunk);
-    return this.#settled.length === 0 ? undefined : this.next();
+    return this.next();
   }
 
   /** The next call that has ended and was not handed out. */
   next(): ToolUse | ToolCallError | undefined {
-    return this.#settled.shift();
+    return this.#settled.length === 0 ? undefined : this.#settled.shift();
   }
 
   /**
@@ -137,7 +152,7 @@ export class ToolBuffer {
     this.#ended = true;
     for (const state of this.#states) if (state.outcome === undefined) this.#settleAtEnd(state, finish);
     const rest = this.#settled.toSorted((a, b) => positionOf(a) - positionOf(b));
-    this.#settled = [];
+    this.#settled = NONE;
     return rest;
   }
 
@@ -166,7 +181,7 @@ export class ToolBuffer {
           "too_large",
           `There are more than ${this.limits.maxCalls} calls in one turn (limits.maxCalls).`,
         );
-        this.#settled.push(this.#overflow);
+        this.#hold(this.#overflow);
       }
       return undefined;
     }
@@ -212,12 +227,8 @@ export class ToolBuffer {
       return;
     }
     if (!bringsMore(state, chunk)) return;
-    state.outcome = failure(
-      state,
-      "invalid_json",
-      `More arguments of ${state.call.name} came after the call was complete.`,
-    );
-    this.#settled.push(state.outcome);
+    const message = `More arguments of ${state.call.name} came after the call was complete.`;
+    this.#put(state, failure(state, "invalid_json", message));
   }
 
   /**
@@ -281,7 +292,12 @@ export class ToolBuffer {
 
   #put(state: CallState, outcome: ToolUse | ToolCallError): void {
     state.outcome = outcome;
-    this.#settled.push(outcome);
+    this.#hold(outcome);
+  }
+
+  #hold(outcome: ToolUse | ToolCallError): void {
+    if (this.#settled.length === 0) this.#settled = [outcome];
+    else this.#settled.push(outcome);
   }
 
   /** Name, then arguments, then schema: the first that is wrong is said. */

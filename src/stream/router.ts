@@ -35,25 +35,10 @@ export class ToolRouter {
   /** The call of a chunk; `undefined` when it would be one call too many. */
   route(chunk: ToolChunk): CallState | undefined {
     const turnIndex = chunk.turnIndex ?? 0;
-    const id = chunk.id || undefined;
     let routes = this.#last;
     if (routes === undefined || routes.turnIndex !== turnIndex) routes = this.#turn(turnIndex);
-
-    // The fast path: more of the call now open. Nothing can make it another call while its root is open.
-    const { open } = routes;
-    if (
-      open !== undefined &&
-      chunk.callIndex === open.callIndex &&
-      (id === undefined || id === open.id) &&
-      !open.mayBeClosed &&
-      (!chunk.name || chunk.name === open.name)
-    ) {
-      return open;
-    }
-    return this.#find(routes, id, chunk);
-  }
-
-  #find(routes: TurnRoutes, id: string | undefined, chunk: ToolChunk): CallState | undefined {
+    if (routes.open !== undefined && goesOn(routes.open, chunk)) return routes.open;
+    const id = chunk.id || undefined;
     const { callIndex } = chunk;
     const byIndex = callIndex === undefined ? undefined : routes.byIndex.get(callIndex);
     const bound = id === undefined ? byIndex : byIndex?.id === id ? byIndex : routes.byId.get(id);
@@ -127,6 +112,17 @@ export class ToolRouter {
     }
     return (this.#last = routes);
   }
+}
+
+/** Whether a chunk is more of the call now open, as most are. Nothing can make it another call while its root is open. */
+export function goesOn(open: CallState, { turnIndex, callIndex, id, name }: ToolChunk): boolean {
+  return (
+    callIndex === open.callIndex &&
+    (turnIndex ?? 0) === open.turnIndex &&
+    (!id || id === open.id) &&
+    !open.mayBeClosed &&
+    (!name || name === open.name)
+  );
 }
 
 interface TurnRoutes {
