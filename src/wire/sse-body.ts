@@ -1,5 +1,6 @@
 import type { DataReader } from "./data.ts";
 import type { DecoderOptions } from "./decoder.ts";
+import { lookAnew } from "./fit.ts";
 import { createSseReader, type SseReader } from "./sse-reader.ts";
 import { dataStartOf } from "./sse.ts";
 import { Templates } from "./templates.ts";
@@ -40,6 +41,7 @@ export class SseBody {
   /** Event by event, so that after one that no template knows the next one may be known. */
   feed(bytes: Uint8Array): void {
     const templates = this.#templates;
+    lookAnew();
     for (let at = 0; at < bytes.length;) {
       const isBetween = this.#reader === undefined || this.#reader.isIdle; // two events
       const next = isBetween ? templates.match(bytes, at) : -1;
