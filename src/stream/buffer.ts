@@ -9,7 +9,7 @@ import type { ToolChunk } from "./chunk.ts";
 import type { FinishReason } from "./events.ts";
 import { resolveLimits, type Limits } from "./limits.ts";
 import { setOwn } from "./path.ts";
-import { goesOn, ToolRouter } from "./router.ts";
+import { goesOn, joinedName, ToolRouter, type NamedTools } from "./router.ts";
 
 export interface ToolBufferOptions {
   readonly limits?: Partial<Limits> | undefined;
@@ -50,7 +50,7 @@ export class ToolBuffer {
   readonly #router: ToolRouter;
   readonly #states: CallState[] = [];
   #opened = 0;
-  readonly #tools: ReadonlyMap<string, Tool> | undefined;
+  readonly #tools: NamedTools | undefined;
   readonly #repair: RepairPolicy | undefined;
   #overflow: ToolCallError | undefined;
   readonly runId: string;
@@ -70,11 +70,7 @@ export class ToolBuffer {
     this.runId = runIdOf(options.runId);
     this.#repair = policyOf(options.repair);
     if (tools !== undefined) this.#tools = byProviderName(toolList(tools), options.toolName);
-    this.#router = new ToolRouter({
-      open: (turnIndex, chunk) => this.#open(turnIndex, chunk),
-      continuesName: (state, piece) => this.#joinedName(state, piece) !== undefined,
-      hasTool: (name) => this.#tools?.has(name) === true,
-    });
+    this.#router = new ToolRouter(this.#tools, (turnIndex, chunk) => this.#open(turnIndex, chunk));
   }
 
   /** Every call so far, in the order in which they began. */
@@ -242,21 +238,13 @@ export class ToolBuffer {
       return;
     }
     if (piece === state.name) return;
-    const joined = this.#joinedName(state, piece);
+    const joined = joinedName(this.#tools, state, piece);
     if (joined === undefined) return;
     state.namePieces = joined;
     const tool = this.#tools!.get(joined);
     if (tool === undefined) return;
     state.name = joined;
     state.tool = tool;
-  }
-
-  /** The pieces of a name so far and this one, if a known name begins so. Some servers send all of the name so far. */
-  #joinedName({ namePieces = "" }: CallState, piece: string): string | undefined {
-    if (this.#tools === undefined) return undefined;
-    const joined = piece.startsWith(namePieces) ? piece : namePieces + piece;
-    for (const name of this.#tools.keys()) if (name.startsWith(joined)) return joined;
-    return undefined;
   }
 
   #fail(state: CallState, chunk: ToolChunk): void {
@@ -435,7 +423,7 @@ function addMetadata(state: CallState, metadata: Readonly<Record<string, unknown
   for (const key of Object.keys(metadata)) setOwn(target, key, metadata[key]);
 }
 
-function unknownTool(given: string, tools: ReadonlyMap<string, Tool>): string {
+function unknownTool(given: string, tools: NamedTools): string {
   const name = given.length > 128 ? `${given.slice(0, 128)}…` : given;
   const names = [...tools.keys()];
   if (names.length === 0) return `There is no tool ${JSON.stringify(name)}: no tools were offered.`;
@@ -455,10 +443,7 @@ export function isClean(finish: FinishReason): boolean {
   return finish === "stop" || finish === "tool-use";
 }
 
-function byProviderName(
-  tools: readonly Tool[],
-  toolName: (name: string) => string = (name) => name,
-): ReadonlyMap<string, Tool> {
+function byProviderName(tools: readonly Tool[], toolName: (name: string) => string = (name) => name): NamedTools {
   const byName = new Map<string, Tool>();
   for (const tool of tools) {
     const name = toolName(tool.name);
@@ -488,18 +473,21 @@ function kindOf(value: unknown): string {
   return value === null ? "null" : Array.isArray(value) ? "an array" : `a ${typeof value}`;
 }
 
-const ID_BYTES = 8;
-/** Random bytes for many ids, since asking for them costs much the same for one and for a hundred. */
-const pool = new Uint8Array(128 * ID_BYTES);
+/** Random bytes for many ids, since asking for them costs much the same for one and for a thousand. */
+const pool = new Uint8Array(8192);
 let taken = pool.length;
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
+/** Eight bytes. */
 function randomId(): string {
   if (taken === pool.length) {
     crypto.getRandomValues(pool);
     taken = 0;
   }
-  let id = "";
-  for (const end = taken + ID_BYTES; taken < end; taken++) id += HEX[pool[taken]!]!;
-  return id;
+  return fourBytes() + fourBytes();
+}
+
+function fourBytes(): string {
+  taken += 4;
+  return HEX[pool[taken - 4]!]! + HEX[pool[taken - 3]!]! + HEX[pool[taken - 2]!]! + HEX[pool[taken - 1]!]!;
 }
