@@ -41,21 +41,25 @@ export function fit({ parts }: Template, bytes: Uint8Array, start: number): numb
  */
 const near = new Uint8Array(16_384);
 const nearView = new DataView(near.buffer);
-/** How many bytes there are, whose, and from where on. */
-let nearLength = 0;
+/** Whose they are, how many, and from where on. */
 let nearOf: Uint8Array | undefined;
+let nearLength = 0;
 let nearFrom = 0;
-/** Of bytes that are too many: how many are to be there at least. An event that is longer is nobody's. */
+/** Of bytes that are too many, so many are there at least. A longer event may be nobody's. */
 const REACH = 8192;
 
 function bringNear(bytes: Uint8Array, at: number): void {
-  const isNear = bytes === nearOf && at >= nearFrom;
-  if (isNear && (at - nearFrom <= near.length - REACH || nearFrom + nearLength === bytes.length)) return;
+  if (bytes === nearOf && (nearLength === bytes.length || isInReach(bytes, at))) return;
   nearOf = bytes;
-  nearFrom = bytes.length <= near.length ? 0 : at;
-  const piece = bytes.length <= near.length ? bytes : bytes.subarray(at, at + near.length);
+  const isShort = bytes.length <= near.length;
+  const piece = isShort ? bytes : bytes.subarray(at, at + near.length);
   near.set(piece);
   nearLength = piece.length;
+  nearFrom = isShort ? 0 : at;
+}
+
+function isInReach(bytes: Uint8Array, at: number): boolean {
+  return at >= nearFrom && (at - nearFrom <= near.length - REACH || nearFrom + nearLength === bytes.length);
 }
 
 /** Before bytes are looked into: they may be an object as before with other bytes in it, where a source uses it again. */
