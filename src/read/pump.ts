@@ -20,28 +20,29 @@ const MAX_REFUSAL = 64 * 1024;
  * await step()  ->  take(step) | thrown(error)  ->  reader.hasEvents, isOver
  * ```
  */
-export class Pump {
-  readonly reader: TurnReader;
+export class Pump implements DecoderOptions {
   /** Nothing more is taken in. */
   isOver = false;
-  readonly #parser: Parser<any>;
-  readonly #signal: AbortSignal | undefined;
-  readonly #status: number | undefined;
-  readonly #source: AsyncIterable<unknown>;
+  #isExhausted = false;
+  readonly reader: TurnReader;
   #iterator: AsyncIterator<unknown> | undefined;
   #decoder: Decoder | undefined;
+  readonly #signal: AbortSignal | undefined;
+  readonly #status: number | undefined;
+  readonly #parser: Parser<any>;
+  readonly #source: AsyncIterable<unknown>;
   /** How the body of an error answer begins. */
   #refusal = "";
   #utf8: TextDecoder | undefined;
+  #onAbort: (() => void) | undefined;
   #rejectStep: ((reason: unknown) => void) | undefined;
-  #isExhausted = false;
 
   constructor({ items, status }: Source, reader: TurnReader, parser: Parser<any>, signal: AbortSignal | undefined) {
-    this.#source = items;
-    this.#status = status;
     this.reader = reader;
-    this.#parser = parser;
     this.#signal = signal;
+    this.#status = status;
+    this.#parser = parser;
+    this.#source = items;
   }
 
   /** The next piece of the source. */
@@ -87,7 +88,7 @@ export class Pump {
     this.isOver = true;
     const { reader } = this;
     if (error !== undefined) reader.fail(error);
-    this.#signal?.removeEventListener("abort", this.#onAbort);
+    if (this.#onAbort !== undefined) this.#signal!.removeEventListener("abort", this.#onAbort);
     if (!this.#isExhausted) {
       if (reader.isTerminated && reader.turn.error === undefined) void this.#letEnd();
       else this.#cancel();
@@ -97,14 +98,13 @@ export class Pump {
     finish(reader, this.#parser);
   }
 
-  readonly #onAbort = (): void => this.#rejectStep?.(this.#signal!.reason);
-
   #stepUnlessAborted(signal: AbortSignal): Promise<IteratorResult<unknown>> {
     return new Promise((resolve, reject) => {
       this.#rejectStep = reject;
-      if (signal.aborted) return this.#onAbort();
+      if (signal.aborted) return reject(signal.reason);
       if (this.#iterator === undefined) {
         this.#iterator = this.#source[Symbol.asyncIterator]();
+        this.#onAbort = () => this.#rejectStep!(signal.reason);
         signal.addEventListener("abort", this.#onAbort, { once: true });
       }
       Promise.resolve(this.#iterator.next()).then(resolve, reject);
@@ -118,8 +118,31 @@ export class Pump {
 
   #feed(bytes: Uint8Array): void {
     if (this.#status !== undefined && !this.#keepRefusal(bytes)) return this.stop();
-    this.#decoder ??= createDecoder(new Intake(this.reader, this.#parser, this.#status));
+    this.#decoder ??= createDecoder(this);
     this.#decoder.feed(bytes);
+  }
+
+  // What the decoder finds, on its way to the parser: the methods of DecoderOptions
+
+  get maxEventBytes(): number {
+    return this.reader.maxEventBytes;
+  }
+
+  onEvent(event: unknown): void {
+    if (!this.reader.isOver) this.#parser.push(event);
+  }
+
+  onDelta(delta: Delta, text: string, index: number): boolean {
+    return this.reader.isOver || delta.push(text, index);
+  }
+
+  deltaOf(event: unknown): Delta | undefined {
+    return this.#parser.deltaOf?.(event);
+  }
+
+  onError(error: ToolError): void {
+    // An error answer that is none of the provider's own (a page of HTML, say) is told by its status.
+    if (this.#status === undefined) this.reader.fail(error);
   }
 
   /** @returns false where it is too long to be read on */
@@ -158,38 +181,6 @@ export class Pump {
     } catch {
       // It has failed before.
     }
-  }
-}
-
-/** What a decoder finds, on its way to the parser. */
-class Intake implements DecoderOptions {
-  readonly maxEventBytes: number;
-  readonly #reader: TurnReader;
-  readonly #parser: Parser<any>;
-  readonly #status: number | undefined;
-
-  constructor(reader: TurnReader, parser: Parser<any>, status: number | undefined) {
-    this.maxEventBytes = reader.maxEventBytes;
-    this.#reader = reader;
-    this.#parser = parser;
-    this.#status = status;
-  }
-
-  onEvent(event: unknown): void {
-    if (!this.#reader.isOver) this.#parser.push(event);
-  }
-
-  onDelta(delta: Delta, text: string, index: number): boolean {
-    return this.#reader.isOver || delta.push(text, index);
-  }
-
-  deltaOf(event: unknown): Delta | undefined {
-    return this.#parser.deltaOf?.(event);
-  }
-
-  onError(error: ToolError): void {
-    // An error answer that is none of the provider's own (a page of HTML, say) is told by its status.
-    if (this.#status === undefined) this.#reader.fail(error);
   }
 }
 

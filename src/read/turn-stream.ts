@@ -33,16 +33,17 @@ const NOBODY = Promise.resolve();
  * No async function on the way of an event, since with one event a network chunk each promise counts.
  */
 export class PumpedStream implements TurnStream, AsyncIterator<StreamEvent, void, undefined> {
-  readonly turn: Turn;
   readonly #pump: Pump;
-  #batch: readonly StreamEvent[] = NO_EVENTS;
+  /** Of a batch with more than one event. */
   #next = 0;
-  #isTaken = false;
+  #batch: readonly StreamEvent[] = NO_EVENTS;
   /** Whoever asked before the events were there is served first, in turn. */
   #waiting = 0;
-  #last: Promise<unknown> = NOBODY;
   /** Whether the one who waits for the source wants all that it brings. */
   #wantsAll = false;
+  #last: Promise<unknown> = NOBODY;
+  readonly turn: Turn;
+  #isTaken = false;
 
   constructor(pump: Pump) {
     this.turn = pump.reader.turn;
@@ -143,7 +144,10 @@ export class PumpedStream implements TurnStream, AsyncIterator<StreamEvent, void
   #deliver(all: boolean): Received {
     const { reader } = this.#pump;
     if (!reader.hasEvents) return { value: undefined, done: true };
-    this.#batch = reader.take();
+    const batch = reader.take();
+    // Mostly there is one, and nothing to be kept.
+    if (batch.length === 1) return { value: all ? batch : batch[0]!, done: false };
+    this.#batch = batch;
     this.#next = 0;
     return this.#result(all);
   }

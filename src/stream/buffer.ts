@@ -9,7 +9,7 @@ import type { ToolChunk } from "./chunk.ts";
 import type { FinishReason } from "./events.ts";
 import { resolveLimits, type Limits } from "./limits.ts";
 import { setOwn } from "./path.ts";
-import { ToolRouter } from "./router.ts";
+import { goesOn, joinedName, ToolRouter, type NamedTools } from "./router.ts";
 
 export interface ToolBufferOptions {
   readonly limits?: Partial<Limits> | undefined;
@@ -20,6 +20,12 @@ export interface ToolBufferOptions {
   /** The name under which the provider knows a tool. Default: the tool's own. */
   readonly toolName?: ((name: string) => string) | undefined;
 }
+
+/** What stands behind {@link ToolBuffer.current}: for the turn, not for users. */
+export let currentOf: (buffer: ToolBuffer) => CallState | undefined;
+
+/** Never written to. */
+const NONE: (ToolUse | ToolCallError)[] = [];
 
 /**
  * Routes chunks to calls, assembles their arguments, decides when a call is complete, validates it.
@@ -36,19 +42,23 @@ export interface ToolBufferOptions {
  * for (const rest of buffer.end("tool-use")) ...
  */
 export class ToolBuffer {
-  readonly runId: string;
-  readonly limits: Limits;
-  readonly #tools: ReadonlyMap<string, Tool> | undefined;
-  readonly #repair: RepairPolicy | undefined;
+  #ended = false;
+  #current: CallState | undefined;
+  #added = "";
+  /** Ended calls that were not handed out yet. */
+  #settled: (ToolUse | ToolCallError)[] = NONE;
   readonly #router: ToolRouter;
   readonly #states: CallState[] = [];
   #opened = 0;
-  /** Ended calls that were not handed out yet. */
-  #settled: (ToolUse | ToolCallError)[] = [];
-  #current: CallState | undefined;
-  #added = "";
+  readonly #tools: NamedTools | undefined;
+  readonly #repair: RepairPolicy | undefined;
   #overflow: ToolCallError | undefined;
-  #ended = false;
+  readonly runId: string;
+  readonly limits: Limits;
+
+  static {
+    currentOf = (buffer) => buffer.#current;
+  }
 
   /**
    * @param tools without them every name is taken for a tool, and no input is validated.
@@ -60,11 +70,7 @@ export class ToolBuffer {
     this.runId = runIdOf(options.runId);
     this.#repair = policyOf(options.repair);
     if (tools !== undefined) this.#tools = byProviderName(toolList(tools), options.toolName);
-    this.#router = new ToolRouter({
-      open: (turnIndex, chunk) => this.#open(turnIndex, chunk),
-      continuesName: (state, piece) => this.#joinedName(state, piece) !== undefined,
-      hasTool: (name) => this.#tools?.has(name) === true,
-    });
+    this.#router = new ToolRouter(this.#tools, (turnIndex, chunk) => this.#open(turnIndex, chunk));
   }
 
   /** Every call so far, in the order in which they began. */
@@ -104,11 +110,16 @@ export class ToolBuffer {
    */
   append(chunk: ToolChunk): ToolUse | ToolCallError | undefined {
     if (this.#ended) throw new TypeError("append() after end(): use a new ToolBuffer for the next turn.");
+    this.#added = "";
     const before = this.#current;
+    // The fast path: more of the call now open, which ends none.
+    if (before !== undefined && goesOn(before, chunk)) {
+      if (!before.isRetracted) this.#apply(before, chunk);
+      return this.next();
+    }
     const opened = this.#opened;
     const state = this.#router.route(chunk);
     this.#current = state;
-    this.#added = "";
     if (state === undefined || state.isRetracted) return this.next();
     // The next call has begun: the one before it has ended, if its root is closed. `{}` may still be a placeholder.
     // That a call goes on which had begun before says nothing: calls may come side by side.
@@ -120,12 +131,12 @@ export class ToolBuffer {
     }
     if (state.outcome === undefined) this.#apply(state, chunk);
     else this.#applyLate(state, chunk);
-    return this.#settled.length === 0 ? undefined : this.next();
+    return this.next();
   }
 
   /** The next call that has ended and was not handed out. */
   next(): ToolUse | ToolCallError | undefined {
-    return this.#settled.shift();
+    return this.#settled.length === 0 ? undefined : this.#settled.shift();
   }
 
   /**
@@ -137,7 +148,7 @@ export class ToolBuffer {
     this.#ended = true;
     for (const state of this.#states) if (state.outcome === undefined) this.#settleAtEnd(state, finish);
     const rest = this.#settled.toSorted((a, b) => positionOf(a) - positionOf(b));
-    this.#settled = [];
+    this.#settled = NONE;
     return rest;
   }
 
@@ -166,7 +177,7 @@ export class ToolBuffer {
           "too_large",
           `There are more than ${this.limits.maxCalls} calls in one turn (limits.maxCalls).`,
         );
-        this.#settled.push(this.#overflow);
+        this.#hold(this.#overflow);
       }
       return undefined;
     }
@@ -212,12 +223,8 @@ export class ToolBuffer {
       return;
     }
     if (!bringsMore(state, chunk)) return;
-    state.outcome = failure(
-      state,
-      "invalid_json",
-      `More arguments of ${state.call.name} came after the call was complete.`,
-    );
-    this.#settled.push(state.outcome);
+    const message = `More arguments of ${state.call.name} came after the call was complete.`;
+    this.#put(state, failure(state, "invalid_json", message));
   }
 
   /**
@@ -231,21 +238,13 @@ export class ToolBuffer {
       return;
     }
     if (piece === state.name) return;
-    const joined = this.#joinedName(state, piece);
+    const joined = joinedName(this.#tools, state, piece);
     if (joined === undefined) return;
     state.namePieces = joined;
     const tool = this.#tools!.get(joined);
     if (tool === undefined) return;
     state.name = joined;
     state.tool = tool;
-  }
-
-  /** The pieces of a name so far and this one, if a known name begins so. Some servers send all of the name so far. */
-  #joinedName({ namePieces = "" }: CallState, piece: string): string | undefined {
-    if (this.#tools === undefined) return undefined;
-    const joined = piece.startsWith(namePieces) ? piece : namePieces + piece;
-    for (const name of this.#tools.keys()) if (name.startsWith(joined)) return joined;
-    return undefined;
   }
 
   #fail(state: CallState, chunk: ToolChunk): void {
@@ -281,7 +280,12 @@ export class ToolBuffer {
 
   #put(state: CallState, outcome: ToolUse | ToolCallError): void {
     state.outcome = outcome;
-    this.#settled.push(outcome);
+    this.#hold(outcome);
+  }
+
+  #hold(outcome: ToolUse | ToolCallError): void {
+    if (this.#settled.length === 0) this.#settled = [outcome];
+    else this.#settled.push(outcome);
   }
 
   /** Name, then arguments, then schema: the first that is wrong is said. */
@@ -419,7 +423,7 @@ function addMetadata(state: CallState, metadata: Readonly<Record<string, unknown
   for (const key of Object.keys(metadata)) setOwn(target, key, metadata[key]);
 }
 
-function unknownTool(given: string, tools: ReadonlyMap<string, Tool>): string {
+function unknownTool(given: string, tools: NamedTools): string {
   const name = given.length > 128 ? `${given.slice(0, 128)}…` : given;
   const names = [...tools.keys()];
   if (names.length === 0) return `There is no tool ${JSON.stringify(name)}: no tools were offered.`;
@@ -439,10 +443,7 @@ export function isClean(finish: FinishReason): boolean {
   return finish === "stop" || finish === "tool-use";
 }
 
-function byProviderName(
-  tools: readonly Tool[],
-  toolName: (name: string) => string = (name) => name,
-): ReadonlyMap<string, Tool> {
+function byProviderName(tools: readonly Tool[], toolName: (name: string) => string = (name) => name): NamedTools {
   const byName = new Map<string, Tool>();
   for (const tool of tools) {
     const name = toolName(tool.name);
@@ -472,18 +473,21 @@ function kindOf(value: unknown): string {
   return value === null ? "null" : Array.isArray(value) ? "an array" : `a ${typeof value}`;
 }
 
-const ID_BYTES = 8;
-/** Random bytes for many ids, since asking for them costs much the same for one and for a hundred. */
-const pool = new Uint8Array(128 * ID_BYTES);
+/** Random bytes for many ids, since asking for them costs much the same for one and for a thousand. */
+const pool = new Uint8Array(8192);
 let taken = pool.length;
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
+/** Eight bytes. */
 function randomId(): string {
   if (taken === pool.length) {
     crypto.getRandomValues(pool);
     taken = 0;
   }
-  let id = "";
-  for (const end = taken + ID_BYTES; taken < end; taken++) id += HEX[pool[taken]!]!;
-  return id;
+  return fourBytes() + fourBytes();
+}
+
+function fourBytes(): string {
+  taken += 4;
+  return HEX[pool[taken - 4]!]! + HEX[pool[taken - 3]!]! + HEX[pool[taken - 2]!]! + HEX[pool[taken - 1]!]!;
 }

@@ -7,28 +7,29 @@ import type { Limits } from "./limits.ts";
 
 /** What the buffer keeps of one call. Users see it through {@link ToolCall}. */
 export class CallState {
-  readonly call: ToolCall;
-  readonly invocationId: string;
-  readonly turnIndex: number;
-  readonly position: number;
-  readonly args: Arguments;
+  // First what is looked at with every chunk: of thousands of open calls each line of memory is far away.
   callIndex: number | undefined;
+  readonly turnIndex: number;
   /** The provider's id: the first that is not empty; `""` where only empty ones came; `null` where none. */
   id: string | null = null;
   name: string | null = null;
+  readonly args: Arguments;
+  /** The provider said that the call is over; it may still be undecided whether its arguments are empty or cut. */
+  ended = false;
+  outcome: ToolUse | ToolCallError | undefined;
+  /** The provider has run it itself: whatever still comes for it is none of ours. */
+  isRetracted = false;
+  /** Whether `tool-input-start` was sent. */
+  isAnnounced = false;
+  readonly call: ToolCall;
+  /** Whether `tool-use` was sent. */
+  isReleased = false;
   /** All the pieces of name that came, where they differ: they may be parts of one name. */
   namePieces: string | undefined;
   tool: Tool | undefined;
   metadata: Record<string, unknown> | undefined;
-  /** The provider said that the call is over; it may still be undecided whether its arguments are empty or cut. */
-  ended = false;
-  outcome: ToolUse | ToolCallError | undefined;
-  /** Whether `tool-input-start` was sent. */
-  isAnnounced = false;
-  /** The provider has run it itself: whatever still comes for it is none of ours. */
-  isRetracted = false;
-  /** Whether `tool-use` was sent. */
-  isReleased = false;
+  readonly invocationId: string;
+  readonly position: number;
 
   /** A cheap first look: `false` means that the root is certainly open, so that more text can only be its own. */
   get mayBeClosed(): boolean {

@@ -1,16 +1,13 @@
 import { parseJson } from "../json/index.ts";
+import type { Tool } from "../tool/tool.ts";
 import type { CallState } from "./call.ts";
 import type { ToolChunk } from "./chunk.ts";
 
-/** What the router asks of the buffer. */
-export interface RouterHost {
-  /** A new call, or `undefined` when there are too many. */
-  open(turnIndex: number, chunk: ToolChunk): CallState | undefined;
-  /** Whether a piece of name and those before it begin the name of a tool that was offered. */
-  continuesName(state: CallState, piece: string): boolean;
-  /** Whether a tool of this name was offered. */
-  hasTool(name: string): boolean;
-}
+/** Those that were offered, by the names under which the provider knows them. */
+export type NamedTools = ReadonlyMap<string, Tool>;
+
+/** A new call, or `undefined` when there are too many. */
+export type OpenCall = (turnIndex: number, chunk: ToolChunk) => CallState | undefined;
 
 /**
  * Finds the call that a chunk belongs to: by a wire id that is bound, by its index, or the call now open.
@@ -24,36 +21,24 @@ export interface RouterHost {
  * - a name that is neither said again nor a piece of one opens a new call, where nothing else tells calls apart
  */
 export class ToolRouter {
-  readonly #host: RouterHost;
-  readonly #turns = new Map<number, TurnRoutes>();
+  readonly #tools: NamedTools | undefined;
+  readonly #openCall: OpenCall;
   #last: TurnRoutes | undefined;
+  /** Only where there are several. */
+  #turns: Map<number, TurnRoutes> | undefined;
 
-  constructor(host: RouterHost) {
-    this.#host = host;
+  constructor(tools: NamedTools | undefined, openCall: OpenCall) {
+    this.#tools = tools;
+    this.#openCall = openCall;
   }
 
   /** The call of a chunk; `undefined` when it would be one call too many. */
   route(chunk: ToolChunk): CallState | undefined {
     const turnIndex = chunk.turnIndex ?? 0;
-    const id = chunk.id || undefined;
     let routes = this.#last;
     if (routes === undefined || routes.turnIndex !== turnIndex) routes = this.#turn(turnIndex);
-
-    // The fast path: more of the call now open. Nothing can make it another call while its root is open.
-    const { open } = routes;
-    if (
-      open !== undefined &&
-      chunk.callIndex === open.callIndex &&
-      (id === undefined || id === open.id) &&
-      !open.mayBeClosed &&
-      (!chunk.name || chunk.name === open.name)
-    ) {
-      return open;
-    }
-    return this.#find(routes, id, chunk);
-  }
-
-  #find(routes: TurnRoutes, id: string | undefined, chunk: ToolChunk): CallState | undefined {
+    if (routes.open !== undefined && goesOn(routes.open, chunk)) return routes.open;
+    const id = chunk.id || undefined;
     const { callIndex } = chunk;
     const byIndex = callIndex === undefined ? undefined : routes.byIndex.get(callIndex);
     const bound = id === undefined ? byIndex : byIndex?.id === id ? byIndex : routes.byId.get(id);
@@ -77,7 +62,7 @@ export class ToolRouter {
     if (chunk.callIndex !== undefined) return undefined;
     if (open.name === null) return open;
     // The name said once more, or more of it, in the middle of the call.
-    const isItsName = name === open.name || this.#host.continuesName(open, name);
+    const isItsName = name === open.name || continuesName(this.#tools, open, name);
     return isItsName && !open.ended ? open : undefined;
   }
 
@@ -93,8 +78,8 @@ export class ToolRouter {
         isAnotherName &&
         state.args.isEmpty &&
         state.tool !== undefined &&
-        this.#host.hasTool(name) &&
-        !this.#host.continuesName(state, name)
+        this.#tools?.has(name) === true &&
+        !continuesName(this.#tools, state, name)
       );
     }
     if (isAnotherName) return true;
@@ -105,7 +90,7 @@ export class ToolRouter {
   }
 
   #open(routes: TurnRoutes, chunk: ToolChunk): CallState | undefined {
-    const state = this.#host.open(routes.turnIndex, chunk);
+    const state = this.#openCall(routes.turnIndex, chunk);
     if (state === undefined) {
       // What follows the head of one call too many is none of the call before it.
       routes.open = undefined;
@@ -120,21 +105,67 @@ export class ToolRouter {
   }
 
   #turn(turnIndex: number): TurnRoutes {
-    let routes = this.#turns.get(turnIndex);
+    const last = this.#last;
+    if (last !== undefined) this.#turns ??= new Map([[last.turnIndex, last]]);
+    let routes = this.#turns?.get(turnIndex);
     if (routes === undefined) {
-      routes = { turnIndex, byId: new Map(), byIndex: new Map(), open: undefined };
-      this.#turns.set(turnIndex, routes);
+      routes = { turnIndex, byId: new Labels(), byIndex: new Labels(), open: undefined };
+      this.#turns?.set(turnIndex, routes);
     }
     return (this.#last = routes);
   }
 }
 
+/** Whether a chunk is more of the call now open, as most are. Nothing can make it another call while its root is open. */
+export function goesOn(open: CallState, { turnIndex, callIndex, id, name }: ToolChunk): boolean {
+  return (
+    callIndex === open.callIndex &&
+    (turnIndex ?? 0) === open.turnIndex &&
+    (!id || id === open.id) &&
+    !open.mayBeClosed &&
+    (!name || name === open.name)
+  );
+}
+
 interface TurnRoutes {
   readonly turnIndex: number;
-  readonly byId: Map<string, CallState>;
-  readonly byIndex: Map<number, CallState>;
+  readonly byId: Labels<string>;
+  readonly byIndex: Labels<number>;
   /** The call that the last chunk belonged to. */
   open: CallState | undefined;
+}
+
+/** A map of calls that makes none for the first one: most turns have no other. */
+class Labels<Label> {
+  #first: Label | undefined;
+  #call: CallState | undefined;
+  #others: Map<Label, CallState> | undefined;
+
+  get(label: Label): CallState | undefined {
+    return label === this.#first ? this.#call : this.#others?.get(label);
+  }
+
+  set(label: Label, call: CallState): void {
+    this.#first ??= label;
+    if (label === this.#first) this.#call = call;
+    else (this.#others ??= new Map()).set(label, call);
+  }
+}
+
+/** The pieces of a name so far and this one, if a known name begins so. Some servers send all of the name so far. */
+export function joinedName(
+  tools: NamedTools | undefined,
+  { namePieces = "" }: CallState,
+  piece: string,
+): string | undefined {
+  if (tools === undefined) return undefined;
+  const joined = piece.startsWith(namePieces) ? piece : namePieces + piece;
+  for (const name of tools.keys()) if (name.startsWith(joined)) return joined;
+  return undefined;
+}
+
+function continuesName(tools: NamedTools | undefined, state: CallState, piece: string): boolean {
+  return joinedName(tools, state, piece) !== undefined;
 }
 
 /** A new id: of the call that still has none, if it has the chunk's index, or the chunk has neither index nor name. */

@@ -1,8 +1,8 @@
 import { ToolCallError, ToolError } from "../errors.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
 import { ToolUse } from "../tool/use.ts";
-import { isClean, sentence, ToolBuffer, type ToolBufferOptions } from "./buffer.ts";
-import { stateOf, type ToolCall } from "./call.ts";
+import { currentOf, isClean, sentence, ToolBuffer, type ToolBufferOptions } from "./buffer.ts";
+import { stateOf, type CallState, type ToolCall } from "./call.ts";
 import type { ToolChunk } from "./chunk.ts";
 import type { FinishReason, ProviderToolCall, StreamEvent, Turn, Usage } from "./events.ts";
 
@@ -18,11 +18,14 @@ export interface TurnOptions extends ToolBufferOptions {
  * tools that only read at once, the others at the clean end of the turn, in call order.
  */
 export class TurnReader {
+  /** Nothing that comes now can change the turn. */
+  isOver = false;
+  #hasFailed = false;
+  readonly #buffer: ToolBuffer;
+  #events: StreamEvent[] = NONE;
   readonly turn: TurnState;
   /** The provider said that nothing more will come. */
   isTerminated = false;
-  readonly #buffer: ToolBuffer;
-  #events: StreamEvent[] = NONE;
   /** Complete calls that wait for the end of the turn, and unknown names, which may turn out to be the provider's own. */
   #held: (ToolUse | ToolCallError)[] = [];
   #hasEnded = false;
@@ -34,11 +37,6 @@ export class TurnReader {
 
   get maxEventBytes(): number {
     return this.#buffer.limits.maxEventBytes;
-  }
-
-  /** Nothing that comes now can change the turn. */
-  get isOver(): boolean {
-    return this.isTerminated || this.turn.error !== undefined;
   }
 
   get hasEvents(): boolean {
@@ -69,34 +67,34 @@ export class TurnReader {
   }
 
   text(delta: string): void {
-    if (delta === "" || this.turn.error !== undefined) return;
+    if (delta === "" || this.#hasFailed) return;
     this.turn.text += delta;
     this.#say({ type: "text-delta", delta });
   }
 
   reasoning(delta: string): void {
-    if (delta === "" || this.turn.error !== undefined) return;
+    if (delta === "" || this.#hasFailed) return;
     this.turn.reasoning += delta;
     this.#say({ type: "reasoning-delta", delta });
   }
 
   refusal(delta: string): void {
-    if (delta === "" || this.turn.error !== undefined) return;
+    if (delta === "" || this.#hasFailed) return;
     this.turn.refusal += delta;
     this.#say({ type: "refusal-delta", delta });
   }
 
   tool(chunk: ToolChunk): void {
-    if (this.turn.error !== undefined) return;
+    if (this.#hasFailed) return;
     const buffer = this.#buffer;
     let outcome = buffer.append(chunk);
-    const call = buffer.current;
-    if (call !== undefined) this.#announce(call, chunk);
+    const state = currentOf(buffer);
+    if (state !== undefined) this.#announce(state, chunk);
     for (; outcome !== undefined; outcome = buffer.next()) this.#release(outcome);
-    if (call === undefined) {
+    if (state === undefined) {
       const { maxCalls } = buffer.limits;
       this.fail(new ToolError("too_large", `There are more than ${maxCalls} calls in one turn (limits.maxCalls).`));
-    } else if (chunk.metadata?.["providerExecuted"] === true) this.#giveBack(call, chunk);
+    } else if (chunk.metadata?.["providerExecuted"] === true) this.#giveBack(state, chunk);
   }
 
   providerTool(call: ProviderToolCall): void {
@@ -120,11 +118,14 @@ export class TurnReader {
 
   terminal(): void {
     this.isTerminated = true;
+    this.isOver = true;
   }
 
   /** The first failure is the one that is told. */
   fail(error: ToolError): void {
     this.turn.error ??= error;
+    this.#hasFailed = true;
+    this.isOver = true;
   }
 
   /** The stream is over: decides on every call that is still open or held, and says the last event. */
@@ -154,9 +155,9 @@ export class TurnReader {
     }
   }
 
-  #announce(call: ToolCall, chunk: ToolChunk): void {
-    const state = stateOf(call);
+  #announce(state: CallState, chunk: ToolChunk): void {
     if (state.name === null || state.isRetracted) return;
+    const { call } = state;
     const { added } = this.#buffer;
     const hasValues = chunk.argsKvPatch !== undefined || chunk.argsPathPatch !== undefined;
     if (!state.isAnnounced) {
@@ -221,8 +222,8 @@ export class TurnReader {
   }
 
   /** The provider has run the call itself: it is none of ours. */
-  #giveBack(call: ToolCall, chunk: ToolChunk): void {
-    if (stateOf(call).isRetracted) return;
+  #giveBack({ call, isRetracted }: CallState, chunk: ToolChunk): void {
+    if (isRetracted) return;
     this.#buffer.retract(call.invocationId);
     this.#held = this.#held.filter((held) => held.invocationId !== call.invocationId);
     this.providerTool({

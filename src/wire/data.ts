@@ -6,10 +6,10 @@ import { notJsonError } from "./errors.ts";
 /** Makes events of texts, and says what is wrong with one: after that it says nothing. */
 export class DataReader {
   hasFailed = false;
-  readonly #options: DecoderOptions;
+  readonly options: DecoderOptions;
 
   constructor(options: DecoderOptions) {
-    this.#options = options;
+    this.options = options;
   }
 
   /**
@@ -26,7 +26,7 @@ export class DataReader {
     } catch (cause) {
       return this.#readUnusual(data, cut, cause);
     }
-    this.#options.onEvent(value);
+    this.options.onEvent(value);
     return value;
   }
 
@@ -40,24 +40,24 @@ export class DataReader {
       if (!cut) this.fail(notJsonError(text, reason(cause), cause));
       return;
     }
-    this.#options.onEvent(value);
+    this.options.onEvent(value);
   }
 
   say(event: unknown): void {
-    if (!this.hasFailed) this.#options.onEvent(event);
+    if (!this.hasFailed) this.options.onEvent(event);
   }
 
   fail(error: ToolError): void {
     if (this.hasFailed) return;
     this.hasFailed = true;
-    this.#options.onError(error);
+    this.options.onError(error);
   }
 
   /** `[DONE]`, a keep-alive without data, or lines that should have been events of their own. */
   #readUnusual(data: string, cut: boolean, cause: unknown): void {
     const text = data.trim();
     if (text === "") return;
-    if (text === "[DONE]") return this.#options.onEvent("[DONE]");
+    if (text === "[DONE]") return this.options.onEvent("[DONE]");
     const lines = text.split("\n");
     if (lines.length > 1 && this.#separate(lines, cut)) return;
     if (!cut) this.fail(notJsonError(data, reason(cause), cause));

@@ -46,29 +46,29 @@ export function createDecoder(options: DecoderOptions): Decoder {
   return new BodyDecoder(options);
 }
 
-/** On the way of every event classes, not closures: of thousands of open streams each would have its own functions. */
-class BodyDecoder implements Decoder {
-  format: "sse" | "json" | undefined;
-  readonly #options: DecoderOptions;
-  readonly #maxEventBytes: number;
-  readonly #data: DataReader;
+/**
+ * On the way of every event classes, not closures: of thousands of open streams each would have its own functions.
+ * And few objects, since each of them is far away in memory.
+ */
+class BodyDecoder extends DataReader implements Decoder {
+  #ended = false;
   #body: { feed(bytes: Uint8Array): void; end(): void } | undefined;
+  format: "sse" | "json" | undefined;
+  readonly #maxEventBytes: number;
   #start: Uint8Array = NOTHING; // bytes that may turn out to be a byte order mark
   #bomPassed = false;
   #offset = 0; // of what has been passed over before the first event
-  #ended = false;
 
   constructor(options: DecoderOptions) {
     const { maxEventBytes = 32 * 1024 * 1024 } = options;
     if (!(maxEventBytes > 0)) throw new TypeError(`maxEventBytes has to be a positive number, not ${maxEventBytes}`);
-    this.#options = options;
+    super(options);
     this.#maxEventBytes = maxEventBytes;
-    this.#data = new DataReader(options);
   }
 
   feed(bytes: Uint8Array): void {
     if (this.#ended) throw new TypeError("this decoder has ended: create one for each stream");
-    if (this.#data.hasFailed || bytes.length === 0) return;
+    if (this.hasFailed || bytes.length === 0) return;
     if (this.#body !== undefined) return this.#body.feed(bytes);
     const rest = this.#afterByteOrderMark(bytes);
     if (rest !== undefined) this.#open(rest);
@@ -77,7 +77,7 @@ class BodyDecoder implements Decoder {
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    if (!this.#data.hasFailed) this.#body?.end();
+    if (!this.hasFailed) this.#body?.end();
   }
 
   /** Without the byte order mark; `undefined` while there may be one. */
@@ -106,16 +106,15 @@ class BodyDecoder implements Decoder {
   }
 
   #openJson(): { feed(bytes: Uint8Array): void; end(): void } {
-    const data = this.#data;
     return createJsonValues({
-      onValue: (text, cut) => data.readText(text, cut),
-      onError: (error) => data.fail(error),
+      onValue: (text, cut) => this.readText(text, cut),
+      onError: (error) => this.fail(error),
       maxEventBytes: this.#maxEventBytes,
       offset: this.#offset,
     });
   }
 
   #openSse(): SseBody {
-    return new SseBody(this.#data, this.#options, this.#maxEventBytes, this.#offset);
+    return new SseBody(this, this.#maxEventBytes, this.#offset);
   }
 }

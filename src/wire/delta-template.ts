@@ -13,17 +13,7 @@ import {
   OPEN_BRACKET,
   QUOTE,
 } from "./json-text.ts";
-import {
-  COUNT,
-  fixedParts,
-  IGNORED,
-  MAX_SLOTS,
-  SPACES,
-  TEXT,
-  type Sample,
-  type Slot,
-  type Template,
-} from "./template.ts";
+import { COUNT, IGNORED, MAX_SLOTS, partsOf, SPACES, TEXT, type Sample, type Slot, type Template } from "./template.ts";
 
 /** One of the delta's places, while the text is walked. */
 interface Place {
@@ -114,8 +104,8 @@ export function deltaTemplateOf({ head, data }: Sample, delta: Delta, isLoose: b
   }
   if (textSlot === -1 || (index !== undefined && indexSlot === -1) || slots.length > MAX_SLOTS) return undefined;
   ends.push(data.length);
-  const { words, lengths } = fixedParts(head, data, starts, ends);
-  return { words, lengths, slots, model: undefined, delta, textSlot, indexSlot, isProven: false };
+  const parts = partsOf(head, data, starts, ends, slots);
+  return { parts, model: undefined, delta, textSlot, indexSlot, isProven: false };
 }
 
 function placeOf(path: EventPath): Place {

@@ -1,5 +1,6 @@
 import type { DataReader } from "./data.ts";
 import type { DecoderOptions } from "./decoder.ts";
+import { lookAnew } from "./fit.ts";
 import { createSseReader, type SseReader } from "./sse-reader.ts";
 import { dataStartOf } from "./sse.ts";
 import { Templates } from "./templates.ts";
@@ -19,16 +20,17 @@ const NEAR = 8192;
  * ```
  */
 export class SseBody {
-  readonly #data: DataReader;
-  readonly #options: DecoderOptions;
   readonly #templates: Templates;
-  readonly #maxEventBytes: number;
-  readonly #offset: number;
+  readonly #options: DecoderOptions;
   #reader: SseReader | undefined; // only a stream that needs it pays for it
   #skipped = 0; // bytes of events, before there was a reader
+  readonly #maxEventBytes: number;
+  readonly #data: DataReader;
+  readonly #offset: number;
 
   /** @param offset of the first byte in the whole body, for messages */
-  constructor(data: DataReader, options: DecoderOptions, maxEventBytes: number, offset: number) {
+  constructor(data: DataReader, maxEventBytes: number, offset: number) {
+    const { options } = data;
     this.#data = data;
     this.#options = options;
     this.#templates = new Templates(options.onDelta === undefined ? undefined : options);
@@ -39,7 +41,8 @@ export class SseBody {
   /** Event by event, so that after one that no template knows the next one may be known. */
   feed(bytes: Uint8Array): void {
     const templates = this.#templates;
-    for (let at = 0; at < bytes.length && !this.#data.hasFailed;) {
+    lookAnew();
+    for (let at = 0; at < bytes.length;) {
       const isBetween = this.#reader === undefined || this.#reader.isIdle; // two events
       const next = isBetween ? templates.match(bytes, at) : -1;
       if (next !== -1 && next - at <= this.#maxEventBytes && this.#takeKnown()) {
@@ -51,6 +54,7 @@ export class SseBody {
         const piece = at === 0 && to === bytes.length ? bytes : bytes.subarray(at, to);
         if (!isBetween || piece === bytes || !this.#takePlain(piece))
           (this.#reader ??= this.#createReader()).feed(piece);
+        if (this.#data.hasFailed) return;
         at = to;
       }
     }
@@ -61,9 +65,10 @@ export class SseBody {
   }
 
   #takeKnown(): boolean {
-    const { delta, text, index, value } = this.#templates;
-    if (delta !== undefined) return this.#options.onDelta!(delta, text, index);
-    this.#data.say(value);
+    const templates = this.#templates;
+    const { delta } = templates;
+    if (delta !== undefined) return this.#options.onDelta!(delta, templates.text, templates.index);
+    this.#data.say(templates.value);
     return true;
   }
 

@@ -19,34 +19,24 @@ import {
 
 /** What events have in common: the bytes between the values that differ, and what to make of these. */
 export interface Template {
-  /** See {@link Fixed}. */
-  readonly words: readonly number[];
-  readonly lengths: readonly number[];
-  /** One less than there are fixed parts; that of a string begins and ends between its quotes. */
-  readonly slots: readonly Slot[];
+  /**
+   * The fixed parts and the slots between them, in one list: an open stream among thousands is read from memory that is
+   * far away. Each part is its length in bytes, its words, and the kind of slot behind it; behind the last one, `NO_SLOT`.
+   *
+   * A word is eight bytes, read as a double: comparing them so takes an eighth of the time. The last word of a part ends
+   * with it, and may overlap the one before; a part that is too short for a word is here byte by byte.
+   */
+  readonly parts: readonly number[];
   /** `undefined` where there is a delta, which needs no event. */
   readonly model: Model | undefined;
   /** What its events are a piece of; `undefined` where they are no piece. */
   readonly delta: Delta | undefined;
+  /** Of the slots, which is the piece. That of a string begins and ends between its quotes. */
   readonly textSlot: number;
   /** -1 where there is no index. */
   readonly indexSlot: number;
   /** Whether an event has fitted. */
   isProven: boolean;
-}
-
-/**
- * The bytes of the parts between the slots, as words of eight that are read as doubles: comparing them so takes an eighth
- * of the time. One list for all parts: an open stream among thousands is read from memory that is far away.
- */
-export interface Fixed {
-  /**
-   * One part after the other. The last word of a part ends with it, and may overlap the one before; a part that is too
-   * short for a word is here byte by byte.
-   */
-  readonly words: readonly number[];
-  /** Of each part, in bytes. */
-  readonly lengths: readonly number[];
 }
 
 export type Slot = typeof TEXT | typeof COUNT | typeof SPACES | typeof IGNORED;
@@ -58,6 +48,8 @@ export const COUNT = 1;
 export const SPACES = 2;
 /** A string that means nothing. */
 export const IGNORED = 3;
+/** The end of the event. */
+export const NO_SLOT = 4;
 
 /** How to copy a container. */
 export interface Model {
@@ -182,8 +174,7 @@ export function templateOf(first: Sample, second: Sample): Template | undefined 
   if (i !== one.length || slots.length === 0 || keys !== keysOf(value)) return undefined;
   ends.push(two.length);
   return {
-    ...fixedParts(head, two, starts, ends),
-    slots,
+    parts: partsOf(head, two, starts, ends, slots),
     // Of a value of our own: the other one may be kept, and changed, by who got it.
     model: modelOf(JSON.parse(two) as Container, paths, 0),
     delta: undefined,
@@ -194,21 +185,27 @@ export function templateOf(first: Sample, second: Sample): Template | undefined 
 }
 
 /**
- * The parts of an event between its slots.
+ * See {@link Template.parts}.
  *
- * @param starts where they begin in the JSON text, and `ends` where they end
+ * @param starts where the fixed parts begin in the JSON text, and `ends` where they end
  */
-export function fixedParts(head: string, data: string, starts: readonly number[], ends: readonly number[]): Fixed {
-  const words: number[] = [];
-  const lengths: number[] = [];
-  const last = ends.length - 1;
-  for (let part = 0; part <= last; part++) {
-    let text = data.slice(starts[part], ends[part]);
-    if (part === 0) text = head + text;
-    if (part === last) text += END;
-    lengths.push(addWords(words, text));
+export function partsOf(
+  head: string,
+  data: string,
+  starts: readonly number[],
+  ends: readonly number[],
+  slots: readonly Slot[],
+): number[] {
+  const parts: number[] = [];
+  const last = slots.length;
+  for (let i = 0; i <= last; i++) {
+    let text = data.slice(starts[i], ends[i]);
+    if (i === 0) text = head + text;
+    if (i === last) text += END;
+    addPart(parts, text);
+    parts.push(i === last ? NO_SLOT : slots[i]!);
   }
-  return { words, lengths };
+  return parts;
 }
 
 /** `paths` are those of the slots that lie in this container, with their first `depth` steps. */
@@ -258,15 +255,13 @@ const scratchView = new DataView(scratch.buffer);
 /**
  * Adds to a plain list: typed arrays are slow to make, and most streams are short. Doubles are equal only where their
  * bytes are, but for the two zeros: in their place stands NaN, which is equal to nothing, as for a text that is too long.
- *
- * @returns how many bytes the text has
  */
-function addWords(words: number[], text: string): number {
+function addPart(parts: number[], text: string): void {
   const { read, written: length } = utf8.encodeInto(text, scratch);
-  if (length < 8) for (let at = 0; at < length; at++) words.push(scratch[at]!);
+  parts.push(length);
+  if (length < 8) for (let at = 0; at < length; at++) parts.push(scratch[at]!);
   else {
-    for (let at = 0; at + 8 < length; at += 8) words.push(scratchView.getFloat64(at, true) || NaN);
-    words.push(read < text.length ? NaN : scratchView.getFloat64(length - 8, true) || NaN);
+    for (let at = 0; at + 8 < length; at += 8) parts.push(scratchView.getFloat64(at, true) || NaN);
+    parts.push(read < text.length ? NaN : scratchView.getFloat64(length - 8, true) || NaN);
   }
-  return length;
 }

@@ -160,6 +160,42 @@ describe("an event that is like one before it", () => {
     );
   });
 
+  it("is one in a chunk of any length", () => {
+    const texts = Array.from({ length: 3000 }, (_, n) => JSON.stringify({ n, delta: "é".repeat(n % 40) }));
+    expect(decoded([UNLIKE + texts.map((one) => `data: ${one}\n\n`).join("")]).slice(10)).toEqual(texts);
+  });
+
+  it("is read anew where a source uses one buffer for all its chunks", () => {
+    const seen: unknown[] = [];
+    const decoder = createDecoder({ onEvent: (value) => seen.push(value), onError: (error) => seen.push(error) });
+    const texts = Array.from({ length: 40 }, (_, n) => `{"delta":"${n + 10}"}`);
+    const chunk = new Uint8Array(`data: ${texts[0]}\n\n`.length);
+    for (const one of texts) {
+      new TextEncoder().encodeInto(`data: ${one}\n\n`, chunk);
+      decoder.feed(chunk);
+    }
+    expect(seen).toEqual(texts.map((one) => JSON.parse(one)));
+  });
+
+  it("is its own though another stream is read while it is told", () => {
+    const streams = ["a", "b"].map((name) => Array.from({ length: 40 }, (_, n) => `{"delta":"${name}${n}"}`));
+    const [one, other] = streams.map((texts) => texts.map((json) => new TextEncoder().encode(`data: ${json}\n\n`)));
+    const seen: string[] = [];
+    const inner = createDecoder({
+      onEvent: (value) => seen.push(JSON.stringify(value)),
+      onError: () => seen.push("!"),
+    });
+    const outer = createDecoder({
+      onEvent(value) {
+        seen.push(JSON.stringify(value));
+        inner.feed(other!.shift()!);
+      },
+      onError: () => seen.push("!"),
+    });
+    outer.feed(Buffer.concat(one!));
+    expect(seen).toEqual(streams[0]!.flatMap((json, n) => [json, streams[1]![n]]));
+  });
+
   it("has own properties only, whatever their names", () => {
     const frames = Array.from(
       { length: 20 },

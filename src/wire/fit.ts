@@ -1,0 +1,153 @@
+import { MAX_DIGITS } from "./json-text.ts";
+import { IGNORED, MAX_SLOT_LENGTH, NO_SLOT, SPACES, TEXT, type Slot, type Template } from "./template.ts";
+
+const SPACE = 0x20;
+const QUOTE = 0x22;
+const ZERO = 0x30;
+const BACKSLASH = 0x5c;
+
+/** What the byte after a backslash stands for; 0 for nothing, and for `u`, which is rare: JSON.parse knows all about it. */
+const UNESCAPED = new Uint8Array(256);
+for (const char of '"\\/bfnrt') UNESCAPED[char.charCodeAt(0)] = (JSON.parse(`"\\${char}"`) as string).charCodeAt(0);
+
+/** The values of the slots, for whoever fitted last: nothing comes between their being read and taken. */
+export const values: unknown[] = [];
+
+/** Where the event at `start` of the bytes ends, if it is one of the template; -1 if it is none. */
+export function fit({ parts }: Template, bytes: Uint8Array, start: number): number {
+  bringNear(bytes, start);
+  let at = start - nearFrom;
+  let i = 0;
+  for (let slot = 0; ; slot++) {
+    const length = parts[i++]! | 0; // whole as it is; so it is counted with as an integer
+    const end = at + length;
+    if (end > nearLength) return -1;
+    if (length < 8) {
+      for (; at < end; at++) if (near[at] !== parts[i++]) return -1;
+    } else {
+      for (; at < end - 8; at += 8) if (nearView.getFloat64(at, true) !== parts[i++]) return -1;
+      if (nearView.getFloat64(end - 8, true) !== parts[i++]) return -1;
+    }
+    const kind = (parts[i++]! | 0) as Slot | typeof NO_SLOT;
+    if (kind === NO_SLOT) return end + nearFrom;
+    at = take(kind, slot, end);
+    if (at === -1) return -1;
+  }
+}
+
+/**
+ * A copy of the bytes that are looked into: to copy a network chunk costs less than to make a view of its buffer, and
+ * far less where each chunk has a buffer of its own. One for all streams.
+ */
+const near = new Uint8Array(16_384);
+const nearView = new DataView(near.buffer);
+/** Whose they are, how many, and from where on. */
+let nearOf: Uint8Array | undefined;
+let nearLength = 0;
+let nearFrom = 0;
+/** Of bytes that are too many, so many are there at least. A longer event may be nobody's. */
+const REACH = 8192;
+
+function bringNear(bytes: Uint8Array, at: number): void {
+  if (bytes === nearOf && (nearLength === bytes.length || isInReach(bytes, at))) return;
+  nearOf = bytes;
+  const isShort = bytes.length <= near.length;
+  const piece = isShort ? bytes : bytes.subarray(at, at + near.length);
+  near.set(piece);
+  nearLength = piece.length;
+  nearFrom = isShort ? 0 : at;
+}
+
+function isInReach(bytes: Uint8Array, at: number): boolean {
+  return at >= nearFrom && (at - nearFrom <= near.length - REACH || nearFrom + nearLength === bytes.length);
+}
+
+/** Before bytes are looked into: they may be an object as before with other bytes in it, where a source uses it again. */
+export function lookAnew(): void {
+  nearOf = undefined;
+}
+
+/** Puts the value of a slot that begins at `start` into `values`, and says where it ends. */
+function take(kind: Slot, slot: number, start: number): number {
+  if (kind === IGNORED) return skipString(start);
+  if (kind === TEXT) {
+    const end = readString(start);
+    if (end !== -1) values[slot] = readText();
+    return end;
+  }
+  let at = start;
+  if (kind === SPACES) {
+    while (near[at] === SPACE) at++;
+    return at;
+  }
+  let count = 0;
+  for (let byte = near[at]!; byte >= ZERO && byte <= ZERO + 9; byte = near[++at]!) count = count * 10 + byte - ZERO;
+  const length = at - start;
+  if (length === 0 || length > MAX_DIGITS || (length > 1 && near[start] === ZERO)) return -1;
+  values[slot] = count;
+  return at;
+}
+
+/** The string read last, in UTF-16 units: one place for all streams, since nothing comes between its being read and taken. */
+const units: number[] = Array.from({ length: MAX_SLOT_LENGTH }, () => 0);
+let unitCount = 0;
+
+/** Reads a string from behind its opening quote into `units`: the position of the closing one, -1 if it is not plain. */
+function readString(start: number): number {
+  const last = nearLength - 1; // not a quote to end the string: the event goes on behind it
+  let count = 0;
+  for (let at = start; at < last && count < MAX_SLOT_LENGTH; at++) {
+    let unit = near[at]!;
+    if (unit === QUOTE) {
+      unitCount = count;
+      return at;
+    }
+    if (unit < SPACE) return -1;
+    if (unit === BACKSLASH) {
+      unit = UNESCAPED[near[++at]!]!;
+      if (unit === 0) return -1;
+    } else if (unit > 0x7f) {
+      unit = character(at);
+      if (unit === -1) return -1;
+      at += unit < 0x800 ? 1 : 2;
+    }
+    units[count++] = unit;
+  }
+  return -1;
+}
+
+/** The same for a string that nobody wants: a plain one of ASCII, as ids and padding are, is only passed over. */
+function skipString(start: number): number {
+  const end = Math.min(nearLength - 1, start + MAX_SLOT_LENGTH);
+  for (let at = start; at < end; at++) {
+    const byte = near[at]!;
+    if (byte === QUOTE) return at;
+    if (byte < SPACE || byte > 0x7e || byte === BACKSLASH) return readString(start);
+  }
+  return -1;
+}
+
+/** The character of two or three bytes that begins here; -1 for one of four, and for what is no UTF-8. */
+function character(at: number): number {
+  const first = near[at]!;
+  const second = near[at + 1]!;
+  if (first < 0xc2 || first >= 0xf0 || (second & 0xc0) !== 0x80) return -1;
+  if (first < 0xe0) return ((first & 0x1f) << 6) | (second & 0x3f);
+  const third = near[at + 2]!;
+  const unit = ((first & 0x0f) << 12) | ((second & 0x3f) << 6) | (third & 0x3f);
+  return (third & 0xc0) === 0x80 && unit >= 0x800 && (unit < 0xd800 || unit > 0xdfff) ? unit : -1;
+}
+
+/** The string in `units`: a flat one of its own, whatever network chunk it came in. */
+function readText(): string {
+  let list = exact[unitCount];
+  if (list === undefined) {
+    list = units.slice(0, unitCount);
+    if (unitCount < MAX_EXACT) exact[unitCount] = list;
+  } else for (let i = 0; i < list.length; i++) list[i] = units[i]!;
+  return String.fromCharCode(...list);
+}
+
+/** A list for each short length, used again and again: to spread one is far faster than to make it. */
+const MAX_EXACT = 64;
+const exact: (number[] | undefined)[] = [];
