@@ -501,14 +501,21 @@ class StreamingParser implements TwinParser {
 
   changes(): JsonChange[] {
     this.#show();
-    const log = (this.#log ??= []);
+    // Nearly always there is nothing but more of a string that was told of.
+    if (this.#grown !== undefined && this.#log!.length === 0) return this.#tellGrown([]);
+    const log = this.#log ?? [];
     if (this.#known === 0 && this.#root !== undefined) log.push({ level: 0, container: undefined, key: 0, path: [] });
     const told = log.map((entry) => ("level" in entry ? this.#resolve(entry) : entry));
-    if (log.length > 0) this.#log = [];
-    if (this.#grown !== undefined && this.#grown !== "")
-      told.push({ path: this.#path(), append: this.#grown, done: false });
+    this.#log = [];
     this.#known = this.#depth + 1;
-    this.#grown = this.#mode === STRING ? "" : undefined;
+    return this.#mode === STRING ? this.#tellGrown(told) : told;
+  }
+
+  /** Adds what the string being read has got since it was told of, if it was: with what is added now it has been. */
+  #tellGrown(told: JsonChange[]): JsonChange[] {
+    const append = this.#grown;
+    if (append !== undefined && append !== "") told.push({ path: this.#path(), append, done: false });
+    this.#grown = "";
     return told;
   }
 
