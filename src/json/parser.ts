@@ -1,4 +1,19 @@
+import {
+  EXPONENT,
+  FRACTION,
+  hexDigit,
+  INTEGER,
+  isHighSurrogate,
+  nextNumberPart,
+  START,
+  text1,
+  unescaped,
+  ZERO,
+  type NumberPart,
+} from "./characters.ts";
+import { put, putOwn, type Container } from "./container.ts";
 import { GrowingText } from "./growing-text.ts";
+import { Twin } from "./twin.ts";
 
 /** What is known of a text that is still arriving. */
 export type JsonState =
@@ -57,34 +72,20 @@ const FIRST_KEY = 2; // a key or "}"
 const KEY = 3;
 const COLON = 4;
 const NEXT = 5; // "," or the closing bracket
-const STRING = 6; // inside a string: see `isKey` and `escape`
-const NUMBER = 7; // inside a number: see `numberPart`
-const LITERAL = 8; // inside true, false or null
-const DONE = 9; // white space only
-
-/** Where in a number we are: RFC 8259, section 6. A number may end at ZERO, INTEGER, FRACTION and EXPONENT. */
-const START = 0;
-const MINUS = 1;
-const ZERO = 2;
-const INTEGER = 3;
-const POINT = 4;
-const FRACTION = 5;
-const E = 6;
-const E_SIGN = 7;
-const EXPONENT = 8;
-
-/** Containers, strings, numbers and literals of a twin: past that, to read all of the text again at its end costs less. */
-const MAX_TWIN = 64;
+const STRING = 6; // inside a string: see `escape`
+const KEY_STRING = 7; // inside a key
+const NUMBER = 8; // inside a number: see `numberPart`
+const LITERAL = 9; // inside true, false or null
+const DONE = 10; // white space only
 
 /** Returned by the readers when the rest of the text is not to be read. */
 const STOP = Infinity;
 
-type Container = Record<string, unknown> | unknown[];
-
 /** A child that was put into a container known to whoever asks for changes; its value is looked up when they ask. */
 interface Placed {
   readonly level: number;
-  readonly container: Container;
+  /** `undefined` for the root. */
+  readonly container: Container | undefined;
   readonly key: string | number;
   readonly path: readonly (string | number)[];
 }
@@ -117,47 +118,46 @@ export function createTwinParser({ maxDepth }: { maxDepth: number }): TwinParser
   return new StreamingParser(maxDepth, true);
 }
 
-/** A class, so that its functions are shared: of thousands of open streams each has one of these. */
+/**
+ * A class, so that its functions are shared: of thousands of open streams each has one of these. What every delta inside
+ * of a string needs is declared first, since it lies in memory in that order.
+ */
 class StreamingParser implements TwinParser {
-  readonly #maxDepth: number;
-  #state: JsonState = "empty";
   #mode = VALUE;
-  #ended = false;
-
-  // The open containers, and in each the place that is being filled. The root value is item 0 of an array of our own.
-  readonly #holder: unknown[] = [];
-  readonly #stack: Container[] = [this.#holder];
-  readonly #keys: (string | number)[] = [0];
-  #container: Container = this.#holder;
-  #inArray = true;
-  #isInherited = false; // the key last read: see `set`
-
-  // The container of the twin that is being filled, as `container` is, without what is not finished; and those around it.
-  #twin: Container | undefined;
-  readonly #aroundTwin: Container[] = [];
-  #twinSize = 0;
-
-  readonly #string = new GrowingText(); // the string or number being read
-  #isKey = false;
+  #isOver = false; // ended, invalid or too deep: no more is read
   #escape = 0; // 1 after a backslash, 2 to 5 while 0 to 3 digits of \uXXXX have been read
-  #unit = 0;
   #held = ""; // a high surrogate, until we know what follows
-  #stale = false; // the container does not show the string as it is now
+  readonly #string = new GrowingText(); // the string or number being read
+  #isStale = false; // the container does not show the string as it is now
+  #grown: string | undefined; // what the string that changes() told of has got since; `undefined`: not told of
 
-  #numberPart = START;
+  // The place that is being filled: in the innermost open container, or the root, where there is none.
+  #container: Container | undefined;
+  #key: string | number = 0;
+  #isInherited = false; // Object.prototype has a property of that name: see `set`
+  #inArray = false;
+  #root: unknown;
+  #depth = 0; // how many containers are open
+  // The places of the open containers, from that of the second one, made when there is one.
+  #outer: Container[] | undefined;
+  #outerKeys: (string | number)[] | undefined;
+
+  #state: JsonState = "empty";
+  #hasEnded = false;
+  readonly #maxDepth: number;
+  #unit = 0; // of \uXXXX, as far as it was read
+  #numberPart: NumberPart = START;
   #literal = "";
   #literalAt = 0;
+  #twin: Twin | undefined;
 
-  // For changes(): the lowest `known` containers of the stack have been told of (0: nobody ever asked),
-  // `grown` is what the string told of as open has got since.
+  // For changes(): the places at the lowest `known` depths have been told of (0: nobody ever asked).
   #known = 0;
-  #log: (JsonChange | Placed)[] = [];
-  #stringKnown = false;
-  #grown = "";
+  #log: (JsonChange | Placed)[] | undefined;
 
   constructor(maxDepth: number, hasTwin: boolean) {
     this.#maxDepth = maxDepth;
-    if (hasTwin) this.#twin = [];
+    if (hasTwin) this.#twin = new Twin();
   }
 
   get state(): JsonState {
@@ -166,23 +166,27 @@ class StreamingParser implements TwinParser {
 
   get value(): unknown {
     this.#show();
-    return this.#holder[0];
+    return this.#root;
   }
 
   feed(text: string): void {
-    if (this.#ended) throw new TypeError("feed() after end(): make a new parser for a new text");
-    if (this.#state === "invalid" || this.#state === "too_deep") return;
+    if (this.#isOver) return this.#ignore();
     let at = 0;
     while (at < text.length) {
-      if (this.#mode === STRING) at = this.#readString(text, at);
+      if (this.#mode === STRING || this.#mode === KEY_STRING) at = this.#readString(text, at);
       else if (this.#mode === NUMBER) at = this.#readNumber(text, at);
       else if (this.#mode === LITERAL) at = this.#readLiteral(text, at);
       else at = this.#readToken(text, at);
     }
   }
 
+  #ignore(): void {
+    if (this.#hasEnded) throw new TypeError("feed() after end(): make a new parser for a new text");
+  }
+
   #fail(): number {
     this.#state = "invalid";
+    this.#isOver = true;
     return STOP;
   }
 
@@ -206,7 +210,7 @@ class StreamingParser implements TwinParser {
         return at + 1;
       case NEXT:
         if (code === 0x2c /* , */) {
-          if (this.#inArray) this.#keys[this.#keys.length - 1] = (this.#container as unknown[]).length;
+          if (this.#inArray) this.#key = (this.#container as unknown[]).length;
           this.#mode = this.#inArray ? VALUE : KEY;
           return at + 1;
         }
@@ -218,16 +222,14 @@ class StreamingParser implements TwinParser {
 
   #beginKey(code: number, at: number): number {
     if (code !== 0x22 /* " */) return this.#fail();
-    this.#isKey = true;
-    this.#mode = STRING;
+    this.#mode = KEY_STRING;
     return at + 1;
   }
 
   #beginValue(code: number, at: number): number {
     switch (code) {
       case 0x22 /* " */:
-        this.#isKey = false;
-        this.#stale = true;
+        this.#isStale = true;
         this.#mode = STRING;
         this.#placed();
         break;
@@ -257,62 +259,59 @@ class StreamingParser implements TwinParser {
 
   #open(opened: Container, at: number): number {
     this.#state = "open";
-    if (this.#stack.length > this.#maxDepth) {
+    if (this.#depth >= this.#maxDepth) {
       this.#state = "too_deep";
+      this.#isOver = true;
       return STOP;
     }
     this.#set(opened);
     this.#placed();
-    if (this.#twin !== undefined) this.#openTwin(Array.isArray(opened) ? [] : {});
-    this.#stack.push(opened);
-    this.#keys.push(0);
-    this.#container = opened;
-    this.#inArray = Array.isArray(opened);
-    this.#mode = this.#inArray ? FIRST_ITEM : FIRST_KEY;
+    const inArray = Array.isArray(opened);
+    if (this.#twin?.open(this.#key, inArray ? [] : {}) === false) this.#twin = undefined;
+    if (this.#container !== undefined) {
+      (this.#outer ??= []).push(this.#container);
+      (this.#outerKeys ??= []).push(this.#key);
+    }
+    this.#enter(opened, 0, inArray);
+    this.#depth++;
+    this.#mode = inArray ? FIRST_ITEM : FIRST_KEY;
     return at + 1;
   }
 
   #close(at: number): number {
-    this.#stack.pop();
-    this.#keys.pop();
-    this.#container = this.#stack[this.#stack.length - 1]!;
-    this.#inArray = Array.isArray(this.#container);
-    if (this.#twin !== undefined) this.#twin = this.#aroundTwin.pop();
-    if (this.#known > this.#stack.length) {
-      this.#known = this.#stack.length;
-      this.#log.push({ path: this.#keys.slice(1), done: true });
+    const around = --this.#depth === 0 ? undefined : this.#outer!.pop();
+    this.#enter(around, around === undefined ? 0 : this.#outerKeys!.pop()!, Array.isArray(around));
+    this.#twin?.close();
+    if (this.#known > this.#depth + 1) {
+      this.#known = this.#depth + 1;
+      this.#log!.push({ path: this.#path(), done: true });
     }
     this.#afterValue();
     if (this.#mode === DONE) this.#state = "closed";
     return at + 1;
   }
 
+  /** Moves to a place. The name of one in an object is looked at when it is set, which needs a key to be read first. */
+  #enter(container: Container | undefined, key: string | number, inArray: boolean): void {
+    this.#container = container;
+    this.#key = key;
+    this.#isInherited = false;
+    this.#inArray = inArray;
+  }
+
   #afterValue(): void {
-    this.#mode = this.#stack.length === 1 ? DONE : NEXT;
+    this.#mode = this.#depth === 0 ? DONE : NEXT;
   }
 
   /** Puts a value at the current place. The name is looked up once a key: a string that grows is put there again and again. */
   #set(value: unknown): void {
-    this.#setIn(this.#container, value);
-  }
-
-  #setIn(target: Container, value: unknown): void {
-    const key = this.#keys[this.#keys.length - 1]!;
-    if (!this.#inArray && this.#isInherited) put(target, key, value);
-    else (target as Record<string | number, unknown>)[key] = value;
+    if (this.#container === undefined) this.#root = value;
+    else if (this.#isInherited) putOwn(this.#container, this.#key, value);
+    else (this.#container as Record<string | number, unknown>)[this.#key] = value;
   }
 
   #setTwin(value: unknown): void {
-    if (this.#twin === undefined) return;
-    if (++this.#twinSize > MAX_TWIN) this.#twin = undefined;
-    else this.#setIn(this.#twin, value);
-  }
-
-  #openTwin(opened: Container): void {
-    const outer = this.#twin!;
-    this.#setTwin(opened);
-    this.#aroundTwin.push(outer);
-    if (this.#twin !== undefined) this.#twin = opened;
+    if (this.#twin?.set(this.#key, value) === false) this.#twin = undefined;
   }
 
   /** A value with nothing to come. */
@@ -408,8 +407,8 @@ class StreamingParser implements TwinParser {
       this.#held = "";
     }
     this.#string.append(text);
-    this.#stale = true;
-    if (this.#stringKnown) this.#grown += text;
+    this.#isStale = true;
+    if (this.#grown !== undefined) this.#grown += text;
   }
 
   /** All of the string or number that was read; there is none being read after that. */
@@ -422,18 +421,17 @@ class StreamingParser implements TwinParser {
 
   #closeString(): void {
     const text = this.#take();
-    if (this.#isKey) {
-      this.#keys[this.#keys.length - 1] = text;
+    if (this.#mode === KEY_STRING) {
+      this.#key = text;
       this.#isInherited = text in Object.prototype;
       this.#mode = COLON;
       return;
     }
     this.#set(text);
     this.#setTwin(text);
-    if (this.#stringKnown) {
-      this.#log.push({ path: this.#keys.slice(1), append: this.#grown, done: true });
-      this.#stringKnown = false;
-      this.#grown = "";
+    if (this.#grown !== undefined) {
+      this.#log!.push({ path: this.#path(), append: this.#grown, done: true });
+      this.#grown = undefined;
     }
     this.#afterValue();
     if (this.#mode === DONE) this.#state = "closed";
@@ -441,9 +439,9 @@ class StreamingParser implements TwinParser {
 
   /** Writes the growing string into its container. */
   #show(): void {
-    if (this.#mode !== STRING || this.#isKey || !this.#stale) return;
+    if (this.#mode !== STRING || !this.#isStale) return;
     this.#set(this.#string.text);
-    this.#stale = false;
+    this.#isStale = false;
   }
 
   // --- numbers and literals
@@ -489,117 +487,76 @@ class StreamingParser implements TwinParser {
 
   // --- changes
 
+  /** The current place. */
+  #path(): (string | number)[] {
+    if (this.#depth === 0) return [];
+    return this.#outerKeys === undefined ? [this.#key] : [...this.#outerKeys, this.#key];
+  }
+
   /** Notes, if somebody asks for changes, that there is a new value at the current place. */
   #placed(): void {
-    if (this.#stack.length > this.#known) return;
-    const level = this.#stack.length - 1;
-    this.#log.push({ level, container: this.#container, key: this.#keys[level]!, path: this.#keys.slice(1) });
+    if (this.#depth >= this.#known) return;
+    this.#log!.push({ level: this.#depth, container: this.#container, key: this.#key, path: this.#path() });
   }
 
   changes(): JsonChange[] {
     this.#show();
-    if (this.#known === 0 && this.#holder.length > 0)
-      this.#log.push({ level: 0, container: this.#holder, key: 0, path: [] });
-    const told = this.#log.map((entry) => ("level" in entry ? this.#resolve(entry) : entry));
+    // Nearly always there is nothing but more of a string that was told of.
+    if (this.#grown !== undefined && this.#log!.length === 0) return this.#tellGrown([]);
+    const log = this.#log ?? [];
+    if (this.#known === 0 && this.#root !== undefined) log.push({ level: 0, container: undefined, key: 0, path: [] });
+    const told = log.map((entry) => ("level" in entry ? this.#resolve(entry) : entry));
     this.#log = [];
-    if (this.#grown !== "") told.push({ path: this.#keys.slice(1), append: this.#grown, done: false });
+    this.#known = this.#depth + 1;
+    return this.#mode === STRING ? this.#tellGrown(told) : told;
+  }
+
+  /** Adds what the string being read has got since it was told of, if it was: with what is added now it has been. */
+  #tellGrown(told: JsonChange[]): JsonChange[] {
+    const append = this.#grown;
+    if (append !== undefined && append !== "") told.push({ path: this.#path(), append, done: false });
     this.#grown = "";
-    this.#known = this.#stack.length;
-    this.#stringKnown = this.#mode === STRING && !this.#isKey;
     return told;
   }
 
-  #resolve({ level, container: parent, key, path }: Placed): JsonChange {
-    const isCurrent = this.#stack[level] === parent && this.#keys[level] === key;
-    const top = this.#stack.length - 1;
-    if (!isCurrent || (level === top && (this.#mode !== STRING || this.#isKey))) {
-      return { path, value: (parent as Record<string | number, unknown>)[key], done: true };
-    }
-    return {
-      path,
-      value: level === top ? (parent as Record<string | number, unknown>)[key] : this.#copyOpen(level + 1),
-      done: false,
-    };
+  #resolve({ level, container, key, path }: Placed): JsonChange {
+    const value = container === undefined ? this.#root : (container as Record<string | number, unknown>)[key];
+    const isCurrent = level <= this.#depth && this.#containerAt(level) === container && this.#keyAt(level) === key;
+    if (!isCurrent || (level === this.#depth && this.#mode !== STRING)) return { path, value, done: true };
+    return { path, value: level === this.#depth ? value : this.#copyOpen(level + 1), done: false };
   }
 
-  /** Copies the container at a level of the stack and the open ones in it, so that they do not grow any more. */
+  /** The container that the place at a depth is in; `undefined` for the root. */
+  #containerAt(level: number): Container | undefined {
+    return level === this.#depth ? this.#container : this.#outer?.[level - 1];
+  }
+
+  #keyAt(level: number): string | number {
+    return level === this.#depth ? this.#key : (this.#outerKeys?.[level - 1] ?? 0);
+  }
+
+  /** Copies the container of the place at a depth and the open ones in it, so that they do not grow any more. */
   #copyOpen(level: number): unknown {
     let copy: Container | undefined;
-    for (let i = this.#stack.length - 1; i >= level; i--) {
-      const original = this.#stack[i]!;
+    for (let i = this.#depth; i >= level; i--) {
+      const original = this.#containerAt(i)!;
       const outer = Array.isArray(original) ? original.slice() : { ...original };
-      if (copy !== undefined) put(outer, this.#keys[i]!, copy);
+      if (copy !== undefined) put(outer, this.#keyAt(i), copy);
       copy = outer;
     }
     return copy;
   }
 
   end(): void {
-    if (this.#mode === NUMBER && this.#stack.length === 1 && this.#state === "open") this.#endNumber();
+    if (this.#mode === NUMBER && this.#depth === 0 && this.#state === "open") this.#endNumber();
     if (this.#mode === DONE && this.#state === "open") this.#state = "closed";
-    this.#ended = true;
+    this.#isOver = this.#hasEnded = true;
   }
 
   takeTwin(): unknown {
-    return this.#state === "closed" ? (this.#twin as unknown[] | undefined)?.pop() : undefined;
+    if (this.#state !== "closed") return undefined;
+    const value = this.#twin?.root;
+    this.#twin = undefined;
+    return value;
   }
 }
-
-/** Always an own property, as `JSON.parse` makes it: `__proto__` and whatever else Object.prototype has included. */
-function put(container: Container, key: string | number, value: unknown): void {
-  if (typeof key === "string" && key in Object.prototype) {
-    Object.defineProperty(container, key, { value, enumerable: true, writable: true, configurable: true });
-  } else {
-    (container as Record<string | number, unknown>)[key] = value;
-  }
-}
-
-/** The part of the number that begins with this character; -1 when the number can not go on with it. */
-function nextNumberPart(part: number, code: number): number {
-  if (code >= 0x30 && code <= 0x39) {
-    if (part === ZERO) return -1;
-    if (part === START || part === MINUS) return code === 0x30 ? ZERO : INTEGER;
-    if (part === POINT) return FRACTION;
-    return part === E || part === E_SIGN ? EXPONENT : part;
-  }
-  if (code === 0x2e /* . */) return part === ZERO || part === INTEGER ? POINT : -1;
-  if (code === 0x65 || code === 0x45 /* e E */) return part === ZERO || part === INTEGER || part === FRACTION ? E : -1;
-  if (code === 0x2d /* - */ && part === START) return MINUS;
-  return part === E && (code === 0x2b || code === 0x2d) /* + - */ ? E_SIGN : -1;
-}
-
-/** What the character after a backslash stands for; "" when it stands for nothing. */
-function unescaped(code: number): string {
-  switch (code) {
-    case 0x22:
-      return '"';
-    case 0x5c:
-      return "\\";
-    case 0x2f:
-      return "/";
-    case 0x62:
-      return "\b";
-    case 0x66:
-      return "\f";
-    case 0x6e:
-      return "\n";
-    case 0x72:
-      return "\r";
-    case 0x74:
-      return "\t";
-    default:
-      return "";
-  }
-}
-
-function hexDigit(code: number): number {
-  if (code >= 0x30 && code <= 0x39) return code - 0x30;
-  const lower = code | 0x20;
-  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
-}
-
-function isHighSurrogate(unit: number): boolean {
-  return (unit & 0xfc00) === 0xd800;
-}
-
-const text1 = String.fromCharCode;

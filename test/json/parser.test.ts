@@ -313,6 +313,33 @@ describe("changes()", () => {
     ]);
   });
 
+  it("shows what it tells in the value that was read before", () => {
+    const parser = read('{"a":"he', false);
+    const { value } = parser;
+    parser.changes();
+    for (const [piece, shown] of [
+      ["ll", "hell"],
+      ["o", "hello"],
+      ['"', "hello"],
+    ] as const) {
+      parser.feed(piece);
+      parser.changes();
+      expect(value).toEqual({ a: shown });
+    }
+  });
+
+  it("tells of a string at the end of open containers with its whole path", () => {
+    expect(tell('{"a":[0,{"b":"x', "y", 'z"},"', "w").slice(1)).toEqual([
+      [{ path: ["a", 1, "b"], append: "y", done: false }],
+      [
+        { path: ["a", 1, "b"], append: "z", done: true },
+        { path: ["a", 1], done: true },
+        { path: ["a", 2], value: "", done: false },
+      ],
+      [{ path: ["a", 2], append: "w", done: false }],
+    ]);
+  });
+
   it("is empty when nothing changed", () => {
     expect(tell('["a', "", "\\", "\\", '"', " ", "]", " ").map((told) => told.length)).toEqual([
       1, 0, 0, 1, 1, 0, 1, 0,

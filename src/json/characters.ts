@@ -1,0 +1,61 @@
+/** Where in a number we are: RFC 8259, section 6. A number may end at ZERO, INTEGER, FRACTION and EXPONENT. */
+export type NumberPart = number;
+export const START = 0;
+const MINUS = 1;
+export const ZERO = 2;
+export const INTEGER = 3;
+const POINT = 4;
+export const FRACTION = 5;
+const E = 6;
+const E_SIGN = 7;
+export const EXPONENT = 8;
+
+/** The part of the number that begins with this character; -1 when the number can not go on with it. */
+export function nextNumberPart(part: number, code: number): number {
+  if (code >= 0x30 && code <= 0x39) {
+    if (part === ZERO) return -1;
+    if (part === START || part === MINUS) return code === 0x30 ? ZERO : INTEGER;
+    if (part === POINT) return FRACTION;
+    return part === E || part === E_SIGN ? EXPONENT : part;
+  }
+  if (code === 0x2e /* . */) return part === ZERO || part === INTEGER ? POINT : -1;
+  if (code === 0x65 || code === 0x45 /* e E */) return part === ZERO || part === INTEGER || part === FRACTION ? E : -1;
+  if (code === 0x2d /* - */ && part === START) return MINUS;
+  return part === E && (code === 0x2b || code === 0x2d) /* + - */ ? E_SIGN : -1;
+}
+
+/** What the character after a backslash stands for; "" when it stands for nothing. */
+export function unescaped(code: number): string {
+  switch (code) {
+    case 0x22:
+      return '"';
+    case 0x5c:
+      return "\\";
+    case 0x2f:
+      return "/";
+    case 0x62:
+      return "\b";
+    case 0x66:
+      return "\f";
+    case 0x6e:
+      return "\n";
+    case 0x72:
+      return "\r";
+    case 0x74:
+      return "\t";
+    default:
+      return "";
+  }
+}
+
+export function hexDigit(code: number): number {
+  if (code >= 0x30 && code <= 0x39) return code - 0x30;
+  const lower = code | 0x20;
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
+}
+
+export function isHighSurrogate(unit: number): boolean {
+  return (unit & 0xfc00) === 0xd800;
+}
+
+export const text1 = String.fromCharCode;

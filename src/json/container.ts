@@ -1,0 +1,13 @@
+/** What holds other values. */
+export type Container = Record<string, unknown> | unknown[];
+
+/** Always an own property, as `JSON.parse` makes it: `__proto__` and whatever else Object.prototype has included. */
+export function put(container: Container, key: string | number, value: unknown): void {
+  if (typeof key === "string" && key in Object.prototype) putOwn(container, key, value);
+  else (container as Record<string | number, unknown>)[key] = value;
+}
+
+/** {@link put} for a key that Object.prototype has. */
+export function putOwn(container: Container, key: string | number, value: unknown): void {
+  Object.defineProperty(container, key, { value, enumerable: true, writable: true, configurable: true });
+}
