@@ -21,24 +21,26 @@ export function openSource(name: string, source: unknown): Source {
   if (isResponse(source)) {
     if (source.bodyUsed || source.body?.locked === true)
       throw new TypeError(`${name}.read(): the body of the response was read already.`);
+    const items = source.body === null ? NOTHING : itemsOf(source.body);
+    if (items === undefined) {
+      throw new TypeError(
+        `${name}.read(): the body of the response is no stream, got ${typeof source.body}. Use a fetch that streams, or parse() for a whole response.`,
+      );
+    }
     readOnce.add(source);
-    const items = source.body === null ? NOTHING : iterate(source.body);
     return source.ok ? { items } : { items, status: source.status };
   }
-  if (typeof (source as ReadableStream).getReader === "function") {
-    if ((source as ReadableStream).locked)
-      throw new TypeError(`${name}.read(): the stream is locked, somebody else reads it.`);
-    readOnce.add(source);
-    return { items: iterate(source as ReadableStream<Uint8Array>) };
-  }
-  if (typeof (source as AsyncIterable<unknown>)[Symbol.asyncIterator] !== "function") {
+  if (isReadableStream(source) && source.locked)
+    throw new TypeError(`${name}.read(): the stream is locked, somebody else reads it.`);
+  const items = itemsOf(source);
+  if (items === undefined) {
     const hint = isPromise(source) ? " Await it first." : " For a whole response use parse().";
     throw new TypeError(
       `${name}.read() takes an SDK stream, a ReadableStream or a Response, got an object that is none.${hint}`,
     );
   }
   readOnce.add(source);
-  return { items: source as AsyncIterable<unknown> };
+  return { items };
 }
 
 export function isPromise(value: object): boolean {
@@ -48,6 +50,42 @@ export function isPromise(value: object): boolean {
 /** By shape, since responses of another realm or of an SDK's own fetch are no instances of ours. */
 export function isResponse(source: object): source is Response {
   return "body" in source && "bodyUsed" in source && "status" in source;
+}
+
+/** What a stream of any kind gives; `undefined` of what is none. The body of a `node-fetch` response is a stream of Node's. */
+function itemsOf(source: unknown): AsyncIterable<unknown> | undefined {
+  if (typeof source !== "object" || source === null) return undefined;
+  if (isReadableStream(source)) return iterate(source);
+  if (typeof (source as AsyncIterable<unknown>)[Symbol.asyncIterator] !== "function") return undefined;
+  return isNodeStream(source) ? iterateNode(source) : (source as AsyncIterable<unknown>);
+}
+
+function isReadableStream(source: object): source is ReadableStream<Uint8Array> {
+  return typeof (source as ReadableStream).getReader === "function";
+}
+
+interface NodeStream extends AsyncIterable<unknown> {
+  destroy(): void;
+}
+
+function isNodeStream(source: object): source is NodeStream {
+  return typeof (source as NodeStream).destroy === "function";
+}
+
+/** The iterator of a stream of Node's is a generator. While it waits for the next piece it is ended from outside only. */
+function iterateNode(stream: NodeStream): AsyncIterable<unknown> {
+  return {
+    [Symbol.asyncIterator]() {
+      const iterator = stream[Symbol.asyncIterator]();
+      return {
+        next: () => iterator.next(),
+        async return() {
+          stream.destroy();
+          return { done: true, value: undefined };
+        },
+      };
+    },
+  };
 }
 
 /**

@@ -1,7 +1,9 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
 import Anthropic from "@anthropic-ai/sdk";
+import nodeFetch from "node-fetch";
 import { describe, expect, it } from "vitest";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { google } from "../../adapters/google/index.ts";
@@ -67,6 +69,7 @@ describe("every kind of source", () => {
     ],
     ["an async iterable of bytes", () => items([fixture.bytes.subarray(0, 100), fixture.bytes.subarray(100)])],
     ["a Buffer", () => items([Buffer.from(fixture.bytes)])],
+    ["a stream of Node's", () => Readable.from([Buffer.from(fixture.bytes)])],
     ["a ReadableStream", () => byteStream([fixture.bytes])],
     ["a Response", () => new Response(fixture.bytes as Uint8Array<ArrayBuffer>)],
     [
@@ -86,6 +89,50 @@ describe("every kind of source", () => {
         type: "error",
         error: { code: "connection_lost" },
       });
+    }
+  });
+});
+
+describe("a Response of node-fetch", () => {
+  const sse = { "content-type": "text/event-stream" };
+
+  async function served(answer: (response: ServerResponse) => void) {
+    const server = createServer((_, response) => answer(response));
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const response: any = await nodeFetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    return { response, [Symbol.dispose]: () => server.close() };
+  }
+
+  it("is read as that of fetch, once", async () => {
+    using server = await served((response) => response.writeHead(200, sse).end(fixture.bytes));
+    const turn = await openaiChat.read(server.response, options).done();
+    expect(JSON.parse(JSON.stringify(summarize(turn)))).toEqual(fixture.expected);
+    expect(() => openaiChat.read(server.response)).toThrow(/this stream was read already/);
+  });
+
+  it("with an error status is told by that", async () => {
+    using server = await served((response) => response.writeHead(529).end("overloaded"));
+    const { error } = await openaiChat.read(server.response).done();
+    expect(error).toMatchObject({ code: "provider_error", message: expect.stringContaining("529") });
+  });
+
+  it("that hangs has its connection closed by the caller's signal, and by a consumer that breaks out", async () => {
+    for (const how of ["signal", "break"]) {
+      const closed = Promise.withResolvers<void>();
+      using server = await served((response) => {
+        response.on("close", () => closed.resolve());
+        response.writeHead(200, sse).write(fixture.bytes.subarray(0, 400));
+      });
+      const abort = new AbortController();
+      const stream = openaiChat.read(server.response, { ...options, signal: abort.signal });
+      for await (const event of stream) {
+        if (event.type !== "start") continue;
+        if (how === "break") break;
+        setTimeout(() => abort.abort(), 5);
+      }
+      expect(stream.turn.error?.code).toBe("aborted");
+      await closed.promise;
     }
   });
 });
@@ -208,6 +255,8 @@ describe("misuse is a TypeError at once", () => {
   it("says what to do with a promise and with a whole response", () => {
     expect(() => openaiChat.read(Promise.resolve() as never)).toThrow("Await it first.");
     expect(() => openaiChat.read({} as never)).toThrow("use parse()");
+    const unstreamed = { ok: true, status: 200, bodyUsed: false, body: undefined };
+    expect(() => openaiChat.read(unstreamed as never)).toThrow("the body of the response is no stream, got undefined");
     expect(() => openaiChat.parse(Promise.resolve() as never)).toThrow("Await it first.");
     expect(() => openaiChat.parse(new Response("{}") as never)).toThrow("use read()");
     expect(() => openaiChat.parse(null as never)).toThrow(TypeError);
