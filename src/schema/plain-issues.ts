@@ -256,12 +256,13 @@ function endOfChildren(list: readonly OutputUnit[], index: number): number {
   return end;
 }
 
-interface Located {
+export interface Located {
   readonly path: Path;
   readonly value: unknown;
 }
 
-function locate(pointer: string, root: unknown): Located {
+/** The value that a JSON pointer of the validator leads to, and its path. */
+export function locate(pointer: string, root: unknown): Located {
   const path: (string | number)[] = [];
   let value = root;
   for (const token of pointer.split("/").slice(1)) {

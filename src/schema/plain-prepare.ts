@@ -1,6 +1,7 @@
 import { format as knownFormats, type Schema as CheckedSchema, type SchemaDraft } from "@cfworker/json-schema";
 import { ToolError } from "../errors.ts";
 import { isRecord, setOwn } from "./json.ts";
+import { UNIQUE_ITEMS } from "./plain-lists.ts";
 import { readPattern } from "./pattern.ts";
 
 const ONE_SCHEMA = new Set(
@@ -39,8 +40,12 @@ export function prepare(schema: unknown, draft: SchemaDraft, at = "#", depth = 0
   }
   if (copy.format === undefined) delete copy.format;
   // Of OpenAPI 3.0, where many schemas come from. Providers and models understand it, so it has to hold.
-  const types = copy["nullable"] === true && copy.type !== undefined ? [copy.type].flat() : [];
-  if (types.length > 0 && !types.includes("null")) copy.type = [...types, "null"];
+  const named = copy["nullable"] === true && copy.type !== undefined ? [copy.type].flat() : [];
+  if (named.length > 0 && !named.includes("null")) copy.type = [...named, "null"];
+  if (copy.uniqueItems) {
+    delete copy.uniqueItems;
+    copy.allOf = [...(copy.allOf ?? []), UNIQUE_ITEMS];
+  }
   return copy;
 
   function prepareKeyword(keyword: string, value: unknown): unknown {

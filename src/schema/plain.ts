@@ -2,6 +2,7 @@ import { dereference, validate, type Schema as CheckedSchema, type SchemaDraft }
 import { ToolError, type Issue } from "../errors.ts";
 import { copyJson, isRecord, setOwn } from "./json.ts";
 import { readIssues } from "./plain-issues.ts";
+import { equalItems, LONG_LIST, longLists, MARK } from "./plain-lists.ts";
 import { checkReferences, prepare } from "./plain-prepare.ts";
 import { checkRoot } from "./root.ts";
 import type { JsonSchema, Schema, Validation } from "./types.ts";
@@ -19,8 +20,9 @@ export function plainSchema(source: JsonSchema): Schema {
   const draft = draftOf(dialect);
   const prepared = prepare(jsonSchema, draft) as CheckedSchema;
   checkRoot(jsonSchema);
-  const known = references(prepared);
+  const known = { ...references(prepared), [LONG_LIST]: MARK };
   checkReferences(prepared, known);
+  const compared = { ...known, [LONG_LIST]: true };
 
   return Object.freeze({ jsonSchema, validate: check });
 
@@ -33,8 +35,15 @@ export function plainSchema(source: JsonSchema): Schema {
   }
 
   function run(value: unknown, onlyFirst: boolean): Validation {
-    const { valid, errors } = validate(value, prepared, draft, known, onlyFirst);
-    return valid ? { ok: true, value } : { ok: false, issues: readIssues(errors, value, prepared, known) };
+    let { errors } = validate(value, prepared, draft, known, onlyFirst);
+    const issues: Issue[] = [];
+    const lists = onlyFirst ? new Set<string>() : longLists(errors); // of all lists, or of none
+    if (lists.size > 0) {
+      for (const list of lists) issues.push(...equalItems(list, value));
+      errors = validate(value, prepared, draft, compared, onlyFirst).errors;
+    }
+    issues.push(...readIssues(errors, value, prepared, known));
+    return issues.length === 0 ? { ok: true, value } : { ok: false, issues };
   }
 
   /** The validator throws for what JSON has not, for what is too deep, and for more errors than a call can spread. */
@@ -42,10 +51,10 @@ export function plainSchema(source: JsonSchema): Schema {
     try {
       const value = withoutUndefined(given); // a value made by hand: absent and undefined are the same in JSON
       const foreign = firstForeign(value);
-      return foreign === undefined ? run(value, true) : { ok: false, issues: [foreign] };
-    } catch {
+      return foreign === undefined ? run(value, error instanceof RangeError) : { ok: false, issues: [foreign] };
+    } catch (again) {
       const message =
-        error instanceof RangeError ? "is nested too deeply to be checked" : `can not be checked: ${String(error)}`;
+        again instanceof RangeError ? "is nested too deeply to be checked" : `can not be checked: ${String(again)}`;
       return { ok: false, issues: [{ message, path: [] }] };
     }
   }

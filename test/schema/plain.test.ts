@@ -315,6 +315,47 @@ it("checks formats in linear time", () => {
   expect(performance.now() - begin).toBeLessThan(1000);
 });
 
+describe("unique items", () => {
+  const schema: JsonSchema = {
+    properties: {
+      list: { uniqueItems: true, items: { type: ["integer", "object"] } },
+      either: { anyOf: [{ $ref: "#/$defs/set" }, { type: "string" }] },
+    },
+    $defs: { set: { type: "array", uniqueItems: true } },
+  };
+  const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
+
+  // Comparing each item with each other one would take many minutes.
+  it("are compared in linear time", () => {
+    const list = numbers(100_000).map((id) => ({ unit: "celsius", at: { city: "Oslo" }, id }));
+    expect(issues(schema, { list })).toEqual([]);
+    expect(issues(schema, { list: [...list, { id: 7, at: { city: "Oslo" }, unit: "celsius" }] })).toEqual([
+      "list: must have no equal items, items 7 and 100000 are",
+    ]);
+  });
+
+  it.each([2, 51, 1000])("are told from equal ones, of %i", (count) => {
+    const list = numbers(count);
+    expect(issues(schema, { list, either: list })).toEqual([]);
+    expect(issues(schema, { list: [...list, 1] })).toEqual([
+      `list: must have no equal items, items 1 and ${count} are`,
+    ]);
+    expect(issues(schema, { either: [...list, "1", { 1: 1 }, '{"1":1}'] })).toEqual([]);
+    expect(issues(schema, { either: [...list, 0], list: ["x"] })).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^either: .*must have no equal items, items 0 and/),
+        "list.0: must be an integer or an object, got a string",
+      ]),
+    );
+  });
+
+  it("may be equal in a list that need not be unique", () => {
+    const values = { type: "array", items: { type: "number" } };
+    const two: JsonSchema = { properties: { values, ids: { ...values, uniqueItems: true } } };
+    expect(issues(two, { ids: numbers(60), values: Array.from({ length: 60 }, () => 1) })).toEqual([]);
+  });
+});
+
 it("does not change the caller's schema and does not see later changes to it", () => {
   const source = { type: "object", properties: { a: { type: "string" } } };
   const before = JSON.stringify(source);

@@ -1,0 +1,51 @@
+import type { OutputUnit, Schema as CheckedSchema } from "@cfworker/json-schema";
+import type { Issue } from "../errors.ts";
+import { isRecord, setOwn } from "./json.ts";
+import { locate } from "./plain-issues.ts";
+
+/**
+ * The validator compares each item of a list of unique items with each other one: 40,000 take seconds. It does so for
+ * short lists only; for others it looks this reference up, and the items are compared here.
+ */
+export const LONG_LIST = "toolstream:long-list";
+
+/** What the reference leads to until the long lists are known: it marks them by an error. */
+export const MARK: CheckedSchema = { const: "a list whose items can be compared" };
+
+/** Instead of the keyword `uniqueItems`. */
+export const UNIQUE_ITEMS: CheckedSchema = {
+  if: { maxItems: 50 },
+  // oxlint-disable-next-line unicorn/no-thenable
+  then: { uniqueItems: true },
+  else: { $ref: LONG_LIST },
+};
+
+/** The pointers of the long lists. One in an alternative that was not meant is among them. */
+export function longLists(units: readonly OutputUnit[]): Set<string> {
+  const text = JSON.stringify(MARK.const);
+  return new Set(
+    units
+      .filter(({ keyword, error }) => keyword === "const" && error.includes(text))
+      .map(({ instanceLocation }) => instanceLocation),
+  );
+}
+
+/** The first two equal items of a list. */
+export function equalItems(pointer: string, root: unknown): Issue[] {
+  const { path, value } = locate(pointer, root);
+  const known = new Map<string, number>();
+  for (const [index, item] of (value as unknown[]).entries()) {
+    const text = JSON.stringify(item, sortKeys);
+    const first = known.get(text);
+    if (first !== undefined) return [{ message: `must have no equal items, items ${first} and ${index} are`, path }];
+    known.set(text, index);
+  }
+  return [];
+}
+
+function sortKeys(_: string, value: unknown): unknown {
+  if (!isRecord(value)) return value;
+  const copy = {};
+  for (const key of Object.keys(value).toSorted()) setOwn(copy, key, value[key]);
+  return copy;
+}
