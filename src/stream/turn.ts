@@ -137,14 +137,16 @@ export class TurnReader {
       if (this.isTerminated) turn.finishReason = "unknown";
       else this.fail(new ToolError("connection_lost", "The stream ended before the provider ended the turn."));
     }
-    const ending = turn.error === undefined ? this.#ending() : undefined;
+    const hasFailed = turn.error !== undefined;
+    // The calls of a turn that failed after its finish were ended by that: they are no longer cut, though they stay held.
+    const ending = this.#ending();
     const rest = this.#buffer.end(ending);
-    turn.finishReason = this.#neutralReason(ending);
-    const isCleanEnd = turn.error === undefined && isClean(turn.finishReason);
+    turn.finishReason = this.#neutralReason(hasFailed ? undefined : ending);
+    const isCleanEnd = !hasFailed && isClean(turn.finishReason);
     const outcomes = [...this.#held, ...rest].toSorted((a, b) => positionOf(a) - positionOf(b));
     for (const outcome of outcomes) {
       if (outcome instanceof ToolCallError) this.#say({ type: "tool-error", error: outcome });
-      else if (isCleanEnd || outcome.tool.eager) this.#releaseUse(outcome);
+      else if (isCleanEnd || (!hasFailed && outcome.tool.eager)) this.#releaseUse(outcome);
       else this.#withhold(outcome);
     }
     this.#held = [];

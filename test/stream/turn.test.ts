@@ -164,6 +164,29 @@ describe("release", () => {
     expect(turn.turn.calls.map((known) => known.outcome instanceof ToolUse)).toEqual([false, true, false, false]);
   });
 
+  it.each<[string, FinishReason, empty: string]>([
+    ["a good word", "tool-use", "turn_not_finished"],
+    ["a cut", "length", "truncated"],
+  ])("does not come after a failure that followed %s, which had ended the calls", (_, reason, empty) => {
+    const turn = reader();
+    turn.tool(call(0, "write", { done: undefined }));
+    turn.tool({ callIndex: 1, name: "patient" });
+    turn.tool({ callIndex: 2, name: "repeat", argsTextDelta: '{"n":1' });
+    // It only reads, but nothing had released it before the failure.
+    turn.tool(call(3, "read", { done: undefined }));
+    turn.finish(reason, "word");
+    turn.fail(new ToolError("provider_error", "Overloaded"));
+    turn.end();
+    expect(told(turn.take())).toEqual([
+      "turn_not_finished write",
+      `${empty} patient`,
+      "truncated repeat",
+      "turn_not_finished read",
+      "error provider_error",
+    ]);
+    expect(turn.turn.finishReason).toBe(reason);
+  });
+
   it("is taken back from nothing: what was released keeps its outcome", () => {
     const turn = reader();
     turn.tool(call(0, "read"));
