@@ -492,7 +492,11 @@ function isCopy(value: unknown, next: unknown): boolean {
     const inner = parse(next);
     return inner !== undefined && isCopy(value, inner.value);
   }
-  return JSON.stringify(next) === JSON.stringify(value);
+  try {
+    return JSON.stringify(next) === JSON.stringify(value);
+  } catch {
+    return false; // too deep to be compared: what was encoded twice has passed no limit yet
+  }
 }
 
 function startsValue(text: string): boolean {

@@ -301,6 +301,14 @@ describe("limits", () => {
     ["after a placeholder", ["{}", `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`]],
     ["after the arguments", ['{"a":1}', `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`]],
     ["encoded twice", [JSON.stringify(`${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`)]],
+    [
+      "after the arguments, encoded twice",
+      ['{"a":1}', JSON.stringify(`${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`)],
+    ],
+    [
+      "after an object, encoded twice",
+      [{ kv: { a: 1 } }, JSON.stringify(`${"[".repeat(100_000)}${"]".repeat(100_000)}`)],
+    ],
     ["as an object", [{ kv: nested(100_000) as Record<string, unknown> }]],
     ["as text after an object", [{ kv: { a: 1 } }, `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`]],
     ["broken", [`${"{a:".repeat(100_000)}1${"}".repeat(100_000)}`]],
