@@ -6,11 +6,12 @@ import {
   GiveUp,
   isOfType,
   itemSchemas,
-  MAX_STEPS,
+  meantOf,
   propertySchemas,
   step,
   typesOf,
   unionsOf,
+  walkOver,
   type Walk,
 } from "./fits.ts";
 import { getOwn, isRecord, setOwn } from "./json.ts";
@@ -53,7 +54,7 @@ interface Rules {
 }
 
 function rewrite(value: unknown, schema: JsonSchema, rules: Rules): Coerced {
-  const walk: Walk = { root: schema, steps: MAX_STEPS };
+  const walk = walkOver(value, schema);
   const repairs: Coercion[] = [];
   try {
     return { value: visit(value, schema, []), repairs };
@@ -125,12 +126,15 @@ function rewrite(value: unknown, schema: JsonSchema, rules: Rules): Coerced {
   function visitUnion(given: unknown, branches: readonly unknown[], path: readonly (string | number)[]): unknown {
     if (branches.some((branch) => fits(given, branch, walk))) return given;
     const mark = repairs.length;
-    for (const branch of branches) {
+    const meant = meantOf(branches, given, walk);
+    for (const branch of meant) {
       const after = visitBranch(given, branch, branches, path);
       if (after !== given && fits(after, branch, walk)) return after;
+      // The only one is not visited twice: in a union of unions each level would double the time.
+      if (meant.length === 1 && isAkin(given, branch)) return after;
       repairs.length = mark;
     }
-    const akin = branches.filter((branch) => isAkin(given, branch));
+    const akin = meant.filter((branch) => isAkin(given, branch));
     return akin.length === 1 ? visitBranch(given, akin[0], branches, path) : given;
   }
 

@@ -1,21 +1,25 @@
 import { isRecord } from "./json.ts";
 import { resolveRef } from "./refs.ts";
+import { countWork } from "./work.ts";
 
-/** One walk over a value and its schema: where references lead, and how much work is left. */
+/** One walk over a value and its schema: where references lead, and whether it may go on. */
 export interface Walk {
   readonly root: unknown;
-  /** Counted down; a walk that reaches 0 gives up. Unions of recursive schemas could take exponential time otherwise. */
-  steps: number;
+  /** Counts a step. Unions of recursive schemas could take exponential time otherwise. */
+  readonly mayGoOn: () => boolean;
 }
 
-export const MAX_STEPS = 2_000_000;
+export function walkOver(value: unknown, root: unknown): Walk {
+  return { root, mayGoOn: countWork(value, 200_000, 100) };
+}
+
 const MAX_DEPTH = 500;
 
 /** Thrown by a walk that takes too long, or goes too deep; caught where the walk began. */
 export class GiveUp extends Error {}
 
 export function step(walk: Walk, depth: number): void {
-  if (--walk.steps < 0 || depth > MAX_DEPTH) throw new GiveUp();
+  if (!walk.mayGoOn() || depth > MAX_DEPTH) throw new GiveUp();
 }
 
 /** The name that JSON Schema has for the type of a value. Whole numbers are `integer`. */
@@ -109,7 +113,9 @@ export function fits(value: unknown, schema: unknown, walk: Walk, depth = 0): bo
   const parts = conjunction(schema, walk);
   if (!fitsKind(value, parts)) return false;
   for (const part of parts) {
-    for (const union of unionsOf(part)) if (!union.some((branch) => fits(value, branch, walk, depth + 1))) return false;
+    for (const union of unionsOf(part)) {
+      if (!meantOf(union, value, walk).some((branch) => fits(value, branch, walk, depth + 1))) return false;
+    }
   }
   if (Array.isArray(value)) {
     return value.every((item, index) => itemSchemas(parts, index).every((one) => fits(item, one, walk, depth + 1)));
@@ -121,6 +127,27 @@ export function fits(value: unknown, schema: unknown, walk: Walk, depth = 0): bo
   return Object.keys(value).every((key) =>
     propertySchemas(parts, key).every((one) => fits(value[key], one, walk, depth + 1)),
   );
+}
+
+/**
+ * The alternatives that a value can be, or become: without those that want another constant (`kind: "circle"`) where it
+ * has one of the same type. What else is in them needs no look then.
+ */
+export function meantOf(union: readonly unknown[], value: unknown, walk: Walk): readonly unknown[] {
+  if (!isRecord(value)) return union;
+  return union.filter((branch) => {
+    const parts = conjunction(branch, walk);
+    return Object.keys(value).every((key) => {
+      const item = value[key];
+      if (typeof item === "object") return true;
+      return propertySchemas(parts, key)
+        .flatMap((one) => conjunction(one, walk))
+        .every(({ enum: values, const: constant }) => {
+          const wanted = Array.isArray(values) ? values : [constant];
+          return wanted.some((one) => one === item || typeof one !== typeof item);
+        });
+    });
+  });
 }
 
 /** Whether the type and the constants of the value itself are right, whatever is in it. */

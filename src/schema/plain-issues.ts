@@ -2,7 +2,7 @@ import type { OutputUnit, Schema as CheckedSchema } from "@cfworker/json-schema"
 import type { Issue } from "../errors.ts";
 import { getOwn, isRecord } from "./json.ts";
 
-type Lookup = Readonly<Record<string, CheckedSchema | boolean>>;
+export type Lookup = Readonly<Record<string, CheckedSchema | boolean>>;
 type Path = readonly (string | number)[];
 
 /** Keywords that only say "something below failed": what failed below is the issue. */
@@ -29,11 +29,12 @@ export function readIssues(
     return !seen.has(key) && seen.add(key);
   });
 
-  function issuesOf(list: readonly OutputUnit[]): Issue[] {
+  /** `from` is how much all locations in the list begin with. They can be long, and are not compared anew at each level. */
+  function issuesOf(list: readonly OutputUnit[], from = 0): Issue[] {
     const found: Issue[] = [];
     for (let index = 0; index < list.length;) {
       const unit = list[index]!;
-      const end = endOfChildren(list, index);
+      const end = endOfChildren(list, index, from);
       const children = list.slice(index + 1, end);
       found.push(...issuesOfOne(unit, children));
       index = end;
@@ -43,10 +44,11 @@ export function readIssues(
 
   function issuesOfOne(unit: OutputUnit, children: readonly OutputUnit[]): Issue[] {
     const at = locate(unit.instanceLocation, value);
+    const from = unit.keywordLocation.length - "if".length;
     const forbidden = children[0]?.keyword === "false" ? locate(children[0].instanceLocation, value) : undefined;
     const refusal = forbidden === undefined ? undefined : forbiddenMessage(unit, forbidden.path);
     if (forbidden !== undefined && refusal !== undefined) {
-      return [{ message: refusal, path: forbidden.path }, ...issuesOf(children.slice(1))];
+      return [{ message: refusal, path: forbidden.path }, ...issuesOf(children.slice(1), from)];
     }
     if (unit.keyword === "anyOf" || unit.keyword === "oneOf") return alternatives(unit, children, at);
     if (unit.keyword === "propertyNames") {
@@ -58,7 +60,7 @@ export function readIssues(
         return { message: `the property name ${message}`, path };
       });
     }
-    if (CONTAINERS.has(unit.keyword) && children.length > 0) return issuesOf(children);
+    if (CONTAINERS.has(unit.keyword) && children.length > 0) return issuesOf(children, from);
     return [leaf(unit, at)];
   }
 
@@ -93,6 +95,7 @@ export function readIssues(
     const branches = new Map<string, OutputUnit[]>();
     let branch = "";
     for (const child of children) {
+      if (child.keyword === "if") continue; // what failed in it follows
       // a `false` schema has no location of its own: it follows its parent
       if (child.keyword !== "false")
         branch = /^\/\d+/.exec(child.keywordLocation.slice(unit.keywordLocation.length))?.[0] ?? "";
@@ -100,7 +103,7 @@ export function readIssues(
       if (list === undefined) branches.set(branch, [child]);
       else list.push(child);
     }
-    const all = [...branches.values()].map((list) => ({ list, issues: issuesOf(list) }));
+    const all = [...branches.values()].map((list) => ({ list, issues: issuesOf(list, unit.keywordLocation.length) }));
     const likely = all.filter(({ list }) => !list.some((child) => tellsAnotherKind(child, unit)));
     if (likely.length === 1) return likely[0]!.issues;
     const discriminator = commonDiscriminator(all.map(({ list }) => list));
@@ -238,17 +241,17 @@ function tellsAnotherKind(child: OutputUnit, unit: OutputUnit): boolean {
 }
 
 /** The first unit after `index` that is not below it. A `false` schema has no location of its own: it follows its parent. */
-function endOfChildren(list: readonly OutputUnit[], index: number): number {
+function endOfChildren(list: readonly OutputUnit[], index: number, from: number): number {
   const { keyword, keywordLocation, instanceLocation } = list[index]!;
   if (keyword === "false") return index + 1;
-  const base = keyword === "if" ? keywordLocation.slice(0, -"if".length) : `${keywordLocation}/`;
+  const base = keyword === "if" ? keywordLocation.slice(from, -"if".length) : `${keywordLocation.slice(from)}/`;
   let end = index + 1;
   for (; end < list.length; end++) {
     const child = list[end]!;
     if (
       child.keyword === "false"
         ? child.instanceLocation.startsWith(instanceLocation)
-        : child.keywordLocation.startsWith(base)
+        : child.keywordLocation.startsWith(base, from)
     )
       continue;
     break;

@@ -4,6 +4,7 @@ import { copyJson, isRecord, setOwn } from "./json.ts";
 import { readIssues } from "./plain-issues.ts";
 import { equalItems, LONG_LIST, longLists, MARK } from "./plain-lists.ts";
 import { checkReferences, prepare } from "./plain-prepare.ts";
+import { guardUnions, limitWork, TooMuchWork } from "./plain-unions.ts";
 import { checkRoot } from "./root.ts";
 import type { JsonSchema, Schema, Validation } from "./types.ts";
 
@@ -22,6 +23,7 @@ export function plainSchema(source: JsonSchema): Schema {
   checkRoot(jsonSchema);
   const known = { ...references(prepared), [LONG_LIST]: MARK };
   checkReferences(prepared, known);
+  guardUnions(prepared, known, draft);
   const compared = { ...known, [LONG_LIST]: true };
 
   return Object.freeze({ jsonSchema, validate: check });
@@ -35,12 +37,12 @@ export function plainSchema(source: JsonSchema): Schema {
   }
 
   function run(value: unknown, onlyFirst: boolean): Validation {
-    let { errors } = validate(value, prepared, draft, known, onlyFirst);
+    let { errors } = validate(value, prepared, draft, limitWork(known, value), onlyFirst);
     const issues: Issue[] = [];
     const lists = onlyFirst ? new Set<string>() : longLists(errors); // of all lists, or of none
     if (lists.size > 0) {
       for (const list of lists) issues.push(...equalItems(list, value));
-      errors = validate(value, prepared, draft, compared, onlyFirst).errors;
+      errors = validate(value, prepared, draft, limitWork(compared, value), onlyFirst).errors;
     }
     issues.push(...readIssues(errors, value, prepared, known));
     return issues.length === 0 ? { ok: true, value } : { ok: false, issues };
@@ -53,11 +55,14 @@ export function plainSchema(source: JsonSchema): Schema {
       const foreign = firstForeign(value);
       return foreign === undefined ? run(value, error instanceof RangeError) : { ok: false, issues: [foreign] };
     } catch (again) {
-      const message =
-        again instanceof RangeError ? "is nested too deeply to be checked" : `can not be checked: ${String(again)}`;
-      return { ok: false, issues: [{ message, path: [] }] };
+      return { ok: false, issues: [{ message: unchecked(again), path: [] }] };
     }
   }
+}
+
+function unchecked(error: unknown): string {
+  if (error instanceof TooMuchWork) return "takes too long to be checked: its alternatives are nested too deeply";
+  return error instanceof RangeError ? "is nested too deeply to be checked" : `can not be checked: ${String(error)}`;
 }
 
 function copySource(source: JsonSchema): Record<string, unknown> {

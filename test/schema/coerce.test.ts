@@ -158,6 +158,31 @@ describe("coerce()", () => {
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);
   });
 
+  it.each(["anyOf", "oneOf"])("finds the alternatives that were meant in each other: %s", (union) => {
+    const arg = { $ref: "#/$defs/expression" };
+    const one = (kind: string, properties: object) => ({
+      type: "object",
+      properties: { ...properties, kind: { const: kind } },
+    });
+    const expression = {
+      [union]: [one("some", { arg }), one("not", { arg }), one("many", { arg }), one("field", { n: number })],
+    };
+    const schema = { properties: { where: arg }, $defs: { expression } };
+    const deep = (inner: unknown) => {
+      let value = inner;
+      for (let depth = 0; depth < 60; depth++) value = { arg: value, kind: "not", extra: null };
+      return { where: value };
+    };
+    // Each level would take four times as long as the one in it, and then nothing is changed.
+    expect(coerce(deep({ kind: "field", n: "1" }), schema).value).toEqual(deep({ kind: "field", n: 1 }));
+    expect(dropNulls(deep({ kind: "field", n: null }), schema).value).toEqual(deep({ kind: "field" }));
+    const hopeless = deep([{ n: "1" }, { kind: "field", n: "x" }]);
+    expect(coerce(hopeless, schema)).toEqual({ value: hopeless, repairs: [] });
+    expect(
+      coerce({ ...deep({ kind: "field", n: "x" }), more: "1" }, { ...schema, additionalProperties: number }).repairs,
+    ).toEqual([{ path: ["more"], before: "1", after: 1 }]);
+  });
+
   it("gives up on what would take exponential time, and then changes nothing", () => {
     const branch = { type: "object", properties: { a: { $ref: "#" }, n: number }, required: ["never"] };
     const schema = { anyOf: [branch, { ...branch }, { ...branch }] };

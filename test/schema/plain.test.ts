@@ -356,6 +356,97 @@ describe("unique items", () => {
   });
 });
 
+/** Without a look at the constants first, each level would take as many times longer as there are alternatives. */
+describe("alternatives that contain each other", () => {
+  const expression = { $ref: "#/$defs/expression" };
+  const of = (kind: object, required: string[]) => ({
+    type: "object",
+    properties: { arg: expression, kind },
+    required,
+  });
+  const field = {
+    type: "object",
+    properties: { kind: { enum: ["field", "column"] }, name: { type: "string" } },
+    required: ["kind", "name"],
+    additionalProperties: false,
+  };
+  const deep = (inner: object, depth: number) => {
+    let value = inner;
+    for (let level = 0; level < depth; level++) value = { arg: value, kind: "not" };
+    return { where: value };
+  };
+  const schema = (union: "anyOf" | "oneOf", ...alternatives: object[]): JsonSchema => ({
+    type: "object",
+    properties: { where: expression },
+    $defs: {
+      expression: { [union]: alternatives },
+      some: of({ const: "some" }, ["kind", "arg"]),
+      base: of({ $ref: "#/$defs/not" }, ["kind"]),
+      not: { const: "not" },
+      field,
+    },
+  });
+
+  it.each<[string, JsonSchema]>([
+    ["in place", schema("anyOf", of({ const: "not" }, ["arg", "kind"]), of({ const: "some" }, ["kind"]), field)],
+    ["as references", schema("oneOf", { $ref: "#/$defs/some" }, { $ref: "#/$defs/base" }, { $ref: "#/$defs/field" })],
+    [
+      "in parts",
+      schema("anyOf", { allOf: [{ $ref: "#/$defs/base" }, { required: ["arg"] }] }, of({ const: 1 }, ["kind"]), field),
+    ],
+    [
+      "of draft-07",
+      {
+        ...schema("oneOf", { $ref: "#/$defs/some" }, { $ref: "#/$defs/base" }, field),
+        $schema: "http://json-schema.org/draft-07/schema#",
+      },
+    ],
+  ])("are told apart by their constants, %s", (_, expressions) => {
+    const path = `where.${"arg.".repeat(60)}`;
+    expect(issues(expressions, deep({ kind: "field", name: "x" }, 60))).toEqual([]);
+    expect(issues(expressions, deep({ kind: "column", name: 5 }, 60))).toEqual([
+      `${path}name: must be a string, got a number`,
+    ]);
+    expect(issues(expressions, deep({ kind: "field", names: 5 }, 60))).toEqual([
+      `${path}name: the required property "name" is missing`,
+      `${path}names: unknown property "names"; known are "kind", "name"`,
+    ]);
+    expect(issues(expressions, deep({ kind: "and" }, 60))).toEqual([
+      expect.stringMatching(/kind: must be one of .*got "and"$/),
+    ]);
+    expect(issues(expressions, deep({ name: "x" }, 60))).toEqual([expect.stringMatching(/"kind" is missing/)]);
+  });
+
+  it("are all looked at where no constant tells, as long as that takes", () => {
+    const same = schema("anyOf", of({}, ["not"]), of({}, ["arg", "kind"]), field);
+    expect(issues(same, deep({ kind: "field", name: "x" }, 6))).toEqual([]);
+    expect(issues(same, deep({ kind: "field", name: "x" }, 60))).toEqual([
+      ": takes too long to be checked: its alternatives are nested too deeply",
+    ]);
+  });
+
+  it("may be many, for many values", () => {
+    const kinds = Array.from({ length: 100 }, (_, index) => of({ const: `kind${index}` }, ["kind"]));
+    const list: JsonSchema = {
+      properties: { list: { type: "array", items: expression } },
+      $defs: { expression: { anyOf: kinds } },
+    };
+    const values = Array.from({ length: 2000 }, (_, index) => ({ kind: `kind${index % 100}`, arg: { kind: "kind7" } }));
+    expect(issues(list, { list: values })).toEqual([]);
+  });
+
+  it("keep constants apart that do not tell", () => {
+    const unit = { enum: ["m", "km"] };
+    const shapes = ["circle", "square"].map((kind) => ({
+      properties: { kind: { const: kind }, unit, size: { type: "number" } },
+      required: ["kind"],
+    }));
+    expect(
+      issues({ properties: { shape: { oneOf: shapes } } }, { shape: { kind: "circle", unit: "m", size: "x" } }),
+    ).toEqual(["shape.size: must be a number, got a string"]);
+  });
+});
+
 it("does not change the caller's schema and does not see later changes to it", () => {
   const source = { type: "object", properties: { a: { type: "string" } } };
   const before = JSON.stringify(source);

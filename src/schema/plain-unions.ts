@@ -1,0 +1,70 @@
+import type { Schema as CheckedSchema, SchemaDraft } from "@cfworker/json-schema";
+import { isRecord, setOwn } from "./json.ts";
+import type { Lookup } from "./plain-issues.ts";
+import { countWork } from "./work.ts";
+
+/**
+ * The validator checks all alternatives of a union, to the end: where they contain the same union again (expressions,
+ * filters, page layouts), each level multiplies the time. Nearly always a constant tells them apart (`kind: "circle"`):
+ * it is looked at first, and nothing else of an alternative that it excludes.
+ */
+export function guardUnions(prepared: unknown, known: Lookup, draft: SchemaDraft): void {
+  if (Array.isArray(prepared)) for (const item of prepared) guardUnions(item, known, draft);
+  if (!isRecord(prepared)) return;
+  for (const [keyword, value] of Object.entries(prepared)) {
+    if (keyword === "const" || keyword === "enum") continue;
+    guardUnions(value, known, draft);
+    if ((keyword === "anyOf" || keyword === "oneOf") && Array.isArray(value)) prepared[keyword] = guarded(value);
+  }
+
+  function guarded(alternatives: readonly unknown[]): unknown[] {
+    const all = alternatives.map((one) => partsOf(one).flatMap(constants));
+    const seen = new Map<string, string>();
+    const telling = new Set<string>(); // names of properties that are different constants in two alternatives
+    for (const { name, values } of all.flat()) {
+      if ((seen.get(name) ?? values) !== values) telling.add(name);
+      seen.set(name, values);
+    }
+    return alternatives.map((one, index) => {
+      const own = all[index]!.filter(({ name }) => telling.has(name));
+      if (own.length === 0) return one;
+      const properties = {};
+      for (const { name, schema } of own) setOwn(properties, name, schema);
+      const required = own.filter(({ isRequired }) => isRequired).map(({ name }) => name);
+      const guard: CheckedSchema = { properties, required };
+      // oxlint-disable-next-line unicorn/no-thenable
+      return { if: guard, then: one, else: guard };
+    });
+  }
+
+  /** Schemas that hold for the same value: no chain of them leads back to itself, see checkReferences(). */
+  function partsOf(schema: unknown): CheckedSchema[] {
+    if (!isRecord(schema)) return [];
+    const target = partsOf(known[String(schema["__absolute_ref__"])]);
+    if (target.length > 0 && (draft === "4" || draft === "7")) return target; // what stands beside a $ref is ignored
+    return [schema, ...target, ...((schema["allOf"] as unknown[] | undefined) ?? []).flatMap(partsOf)];
+  }
+
+  function constants({ properties, required = [] }: CheckedSchema) {
+    return Object.entries(properties ?? {}).flatMap(([name, schema]) => {
+      const constant = partsOf(schema).find((part) => "const" in part || "enum" in part);
+      if (constant === undefined) return [];
+      const values = JSON.stringify(constant.enum ?? [constant.const]);
+      return [{ name, schema, values, isRequired: required.includes(name) }];
+    });
+  }
+}
+
+/** A check took too long: alternatives that no constant tells apart, in each other. */
+export class TooMuchWork extends RangeError {}
+
+/** The references, for one check of a value. Only by them can the time be out of proportion: schemas are trees. */
+export function limitWork(known: Lookup, value: unknown): Record<string, CheckedSchema | boolean> {
+  const mayGoOn = countWork(value, 50_000, 20);
+  return new Proxy(known, {
+    get(target, uri) {
+      if (!mayGoOn()) throw new TooMuchWork();
+      return target[uri as string];
+    },
+  });
+}
