@@ -19,20 +19,35 @@ export function refused(status: number, body: string): ToolError {
   );
 }
 
-/** What the SDKs throw for an error that the provider sent has a status or the error's body; the rest is the connection. */
+/**
+ * What the SDKs throw for an error that the provider sent has a status or the error's body; the rest is the connection.
+ * Anything can be thrown, also what can not be looked at.
+ */
 export function lost(error: unknown): ToolError {
-  if (isToolError(error)) return error;
-  const said = error as { status?: unknown; error?: unknown; message?: unknown } | null | undefined;
+  if (looked(() => isToolError(error))) return error as ToolError;
   const message = messageOf(error);
-  const isProviders = typeof said?.status === "number" || (said?.error !== undefined && said.error !== null);
-  return isProviders
+  return looked(() => isProviders(error))
     ? new ToolError("provider_error", message, { cause: error })
     : new ToolError("connection_lost", `The connection was lost before the provider ended the turn: ${message}`, {
         cause: error,
       });
 }
 
+function isProviders(error: unknown): boolean {
+  const said = error as { status?: unknown; error?: unknown } | null | undefined;
+  return typeof said?.status === "number" || (said?.error !== undefined && said.error !== null);
+}
+
 function messageOf(error: unknown): string {
-  const message = (error as { message?: unknown } | null | undefined)?.message;
-  return typeof message === "string" ? message : String(error);
+  const said = looked(() => (error as { message?: unknown } | null | undefined)?.message);
+  return typeof said === "string" ? said : (looked(() => String(error)) ?? "what was thrown can not be shown");
+}
+
+/** What a look finds; `undefined` where looking throws, as at a proxy, a getter, or an object without a prototype. */
+function looked<T>(look: () => T): T | undefined {
+  try {
+    return look();
+  } catch {
+    return undefined;
+  }
 }

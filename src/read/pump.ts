@@ -77,7 +77,7 @@ export class Pump implements DecoderOptions {
     if (this.isOver) return;
     if (this.#signal?.aborted === true) return this.stop(aborted(error));
     if (this.#status !== undefined) return this.stop();
-    const event = this.#parser.thrown?.(error);
+    const event = this.#eventOf(error);
     if (event !== undefined) push(this.reader, this.#parser, event);
     this.stop(lost(error));
   }
@@ -109,6 +109,15 @@ export class Pump implements DecoderOptions {
       }
       Promise.resolve(this.#iterator.next()).then(resolve, reject);
     });
+  }
+
+  /** What the parser makes of an error; it may be one that throws when it is looked at. */
+  #eventOf(error: unknown): unknown {
+    try {
+      return this.#parser.thrown?.(error);
+    } catch {
+      return undefined;
+    }
   }
 
   #end(): void {

@@ -10,6 +10,7 @@ import { google } from "../../adapters/google/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { parseResponse, readTurn, type Reading, type StreamEvent, type TurnStream } from "../../src/index.ts";
 import { summarize } from "../../src/testing/index.ts";
+import { adapters } from "../adapters.ts";
 import { loadFixture } from "../fixtures.ts";
 
 const fixture = loadFixture("openai-chat", "parallel");
@@ -42,6 +43,10 @@ function byteStream(
       if (isClosed) controller.close();
     },
   });
+}
+
+function raise(message: string): never {
+  throw new Error(message);
 }
 
 const never = () => new Promise<never>(() => {});
@@ -400,6 +405,43 @@ describe("a source that fails", () => {
       const event = await last(stream);
       expect(event).toMatchObject({ type: "error", error: { code } });
       expect(stream.turn.calls.filter((call) => call.released && !call.tool!.eager)).toEqual([]);
+    }
+  });
+
+  it.each<[string, () => unknown, string, RegExp]>([
+    ["without a prototype", () => Object.create(null), "connection_lost", /: what was thrown can not be shown$/],
+    [
+      "of the provider, without a prototype",
+      () => Object.assign(Object.create(null), { status: 429, message: "Slow down" }),
+      "provider_error",
+      /^Slow down$/,
+    ],
+    ["that is a symbol", () => Symbol("s"), "connection_lost", /: Symbol\(s\)$/],
+    ["that is undefined", () => undefined, "connection_lost", /: undefined$/],
+    ...["message", "status", "error"].map((name): [string, () => unknown, string, RegExp] => [
+      `whose ${name} throws`,
+      () => Object.defineProperty(new Error("x"), name, { get: () => raise(name) }),
+      "connection_lost",
+      /^The connection was lost/,
+    ]),
+    [
+      "that can not be looked at",
+      () => new Proxy({}, { get: () => raise("get"), has: () => raise("has"), getPrototypeOf: () => raise("is") }),
+      "connection_lost",
+      /: what was thrown can not be shown$/,
+    ],
+  ])("with a value %s", async (_, make, code, message) => {
+    for (const { adapter } of adapters) {
+      for (const signal of [undefined, new AbortController().signal]) {
+        const thrown = make();
+        const source = (async function* (): AsyncGenerator<any> {
+          yield* [];
+          throw thrown;
+        })();
+        const { error } = await adapter.read(source, { signal }).done();
+        expect(error).toMatchObject({ code, message: expect.stringMatching(message) });
+        expect(error!.cause === thrown).toBe(true);
+      }
     }
   });
 
