@@ -215,13 +215,12 @@ export class ToolBuffer {
   /** A chunk for a call that was handed out. Copies and empty ends are common and harmless, other arguments are not. */
   #applyLate(state: CallState, chunk: ToolChunk): void {
     const { outcome } = state;
+    state.isLate = true;
     if (chunk.metadata !== undefined) addMetadata(state, chunk.metadata);
-    if (!(outcome instanceof ToolUse)) return;
-    if (chunk.error !== undefined || chunk.errorType !== undefined) {
-      // The provider takes the call back. What was released may have run, and keeps its own outcome.
-      if (!state.isReleased) this.#fail(state, chunk);
-      return;
-    }
+    // What was released may have run, with the arguments it had then: it keeps them, and its own outcome.
+    if (!(outcome instanceof ToolUse) || state.isReleased || outcome.executed) return;
+    // The provider takes the call back.
+    if (chunk.error !== undefined || chunk.errorType !== undefined) return this.#fail(state, chunk);
     if (!bringsMore(state, chunk)) return;
     const message = `More arguments of ${state.call.name} came after the call was complete.`;
     this.#put(state, failure(state, "invalid_json", message));

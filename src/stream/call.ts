@@ -30,6 +30,8 @@ export class CallState {
   metadata: Record<string, unknown> | undefined;
   readonly invocationId: string;
   readonly position: number;
+  /** Chunks came after its outcome: they change nothing in its input. */
+  isLate = false;
 
   /** A cheap first look: `false` means that the root is certainly open, so that more text can only be its own. */
   get mayBeClosed(): boolean {

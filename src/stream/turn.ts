@@ -168,7 +168,7 @@ export class TurnReader {
       // What came before the name is told with it.
       const delta = state.args.isValue ? "" : call.argsText;
       if (delta !== "" || state.args.isValue) this.#say({ type: "tool-input-delta", call, delta });
-    } else if (added !== "" || hasValues) {
+    } else if (added !== "" || (hasValues && !state.isLate)) {
       this.#say({ type: "tool-input-delta", call, delta: added });
     }
   }

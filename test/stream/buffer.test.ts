@@ -306,6 +306,17 @@ describe("what is wrong with a call", () => {
     expect(buffer.append({ callIndex: 0, error: "on second thought" })).toMatchObject({ code: "rejected" });
   });
 
+  it.each<ToolChunk>([
+    { callIndex: 0, argsTextDelta: '{"y":2}' },
+    { callIndex: 0, error: "on second thought" },
+  ])("what has been executed is not taken back: %j", (chunk) => {
+    const buffer = new ToolBuffer(tools);
+    const use = buffer.append(call("anything", "{}")) as ToolUse;
+    use.provideResult(1);
+    expect(buffer.append(chunk)).toBeUndefined();
+    expect(buffer.calls.map((known) => known.outcome)).toEqual([use]);
+  });
+
   it("metadata that comes late is seen on the call, and its names are only names", () => {
     const buffer = new ToolBuffer(tools);
     const use = buffer.append(call("anything", "{}")) as ToolUse;

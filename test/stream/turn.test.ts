@@ -8,6 +8,7 @@ import {
   type StreamEvent,
   type ToolChunk,
 } from "../../src/index.ts";
+import { historyInput, repliesOf } from "../../src/stream/history.ts";
 import { TurnReader } from "../../src/stream/turn.ts";
 
 const inputSchema = jsonSchema({ type: "object", properties: { n: { type: "number" } } });
@@ -194,6 +195,25 @@ describe("release", () => {
     expect(end(turn, ["stop", null])).toEqual(["use read", "finish tool-use"]);
   });
 
+  it.each<[string, ToolChunk, ToolChunk]>([
+    ["text after text", { argsTextDelta: '{"n":1}' }, { argsTextDelta: '{"n":2}' }],
+    ["rubbish after text", { argsTextDelta: '{"n":1}' }, { argsTextDelta: "x".repeat(100) }],
+    ["an object after text", { argsTextDelta: '{"n":1}' }, { argsKvPatch: { n: 2 } }],
+    ["an object after an object", { argsKvPatch: { n: 1 } }, { argsKvPatch: { n: 2 } }],
+    ["text after an object", { argsKvPatch: { n: 1 } }, { argsTextDelta: '{"n":2}' }],
+    ["a change after an object", { argsKvPatch: { n: 1 } }, { argsPathPatch: [{ path: ["n"], value: 2 }] }],
+  ])("is not undone by more arguments, since the call has run: %s", (_, args, late) => {
+    const turn = reader({ maxArgumentsLength: 50 });
+    turn.tool({ callIndex: 0, id: "a", name: "read", done: true, ...args });
+    for (const event of turn.take()) if (event.type === "tool-use") event.use.executeSync();
+    turn.tool({ callIndex: 0, ...late });
+    expect(end(turn, ["tool-use", null])).toEqual(["finish tool-use"]);
+    const replies = repliesOf<unknown>(turn.turn, { result: (_use, output) => output, error: (_call, why) => why });
+    expect(replies).toEqual([1]);
+    // What goes back to the model is what has run.
+    expect(historyInput(turn.turn.calls[0]!)).toEqual({ n: 1 });
+  });
+
   it("does not come for a call that got more arguments, or was refused, after it was complete", () => {
     for (const late of [{ argsTextDelta: ',"x":1' }, { error: "refused" }]) {
       const turn = reader();
@@ -357,6 +377,11 @@ describe("input events", () => {
       ["start", "", ""],
     ],
     ["no name", [{ argsTextDelta: "{}" }], []],
+    [
+      "nothing after the call has failed",
+      [{ name: "read", argsKvPatch: { n: 1 }, error: "refused" }, { argsKvPatch: { n: 2 } }],
+      ["start", ""],
+    ],
   ])("tell %s", (_, chunks, events) => {
     const turn = reader();
     for (const chunk of chunks) turn.tool({ callIndex: 0, ...chunk });
