@@ -57,7 +57,8 @@ export class Arguments {
   #hasValue = false;
   /** What has the same text: the object as it came, if only one did. Nobody gets it from here, so nobody changes it. */
   #source: unknown;
-  #valueText: string | undefined;
+  /** The compact JSON of a value, or of a text whose root is closed: made once, however many copies are compared with it. */
+  #json: string | undefined;
   #valueChanges: JsonChange[] | undefined;
   /** Strings that were said to go on. */
   #openPaths: Set<string> | undefined;
@@ -79,7 +80,7 @@ export class Arguments {
   /** The text as it came; the compact JSON of arguments that came as values. */
   get text(): string {
     if (!this.#hasValue) return this.#text.text;
-    return (this.#valueText ??= JSON.stringify(this.#source ?? this.#value));
+    return (this.#json ??= JSON.stringify(this.#source ?? this.#value));
   }
 
   /** The live partial input: a preview. Reading it costs time in proportion to what is new. */
@@ -158,7 +159,7 @@ export class Arguments {
       if (copied.isExact) this.#source = patch;
       return;
     }
-    this.#source = this.#valueText = undefined;
+    this.#source = this.#json = undefined;
     const target = this.#value as Record<string, unknown>;
     for (const key of Object.keys(copy)) {
       setOwn(target, key, copy[key]);
@@ -168,12 +169,14 @@ export class Arguments {
 
   /** Whether an object is what came already. */
   equals(value: Readonly<Record<string, unknown>>): boolean {
-    const known = this.#hasValue ? { value: this.#value } : this.#parse(this.text);
-    try {
-      return known !== undefined && JSON.stringify(known.value) === JSON.stringify(value);
-    } catch {
-      return false; // too deep to be compared
-    }
+    return this.#isJson(jsonOf(value));
+  }
+
+  /** Whether a text says what came already. */
+  equalsText(text: string): boolean {
+    if (this.custom) return text === this.text;
+    const parsed = this.#parse(text);
+    return parsed !== undefined && this.#isJson(jsonOf(parsed.value));
   }
 
   /** Takes in changes at paths. A path that does not fit fails this call. */
@@ -181,7 +184,7 @@ export class Arguments {
     if (this.failure !== undefined) return;
     this.isPatched = true;
     if (!this.#hasValue) this.#becomeValue({});
-    this.#source = this.#valueText = undefined;
+    this.#source = this.#json = undefined;
     for (const patch of patches) {
       const { path, append } = patch;
       if (path.length > this.#limits.maxDepth) return this.#tooDeep();
@@ -222,7 +225,7 @@ export class Arguments {
     if (this.#hasValue) {
       if (this.#openPaths !== undefined && this.#openPaths.size > 0) return TRUNCATED;
       // Before somebody else has the value: the text says what the model wrote, whatever is done to it.
-      if (this.#source === undefined) this.#valueText = this.text;
+      if (this.#source === undefined) this.#json = this.text;
       const value = this.#value;
       return (hasHugeNumber(value) ? lost(lostNumber(value)) : undefined) ?? { ok: true, value };
     }
@@ -251,6 +254,7 @@ export class Arguments {
   #becomeValue(value: Record<string, unknown>): void {
     this.#hasValue = true;
     this.#value = value;
+    this.#json = undefined;
     this.#valueChanges = undefined;
     this.#text.clear();
     this.#parser = undefined;
@@ -301,6 +305,21 @@ export class Arguments {
     if (this.repairs.every((repair) => repair.kind !== kind)) this.repairs.push({ kind, before });
   }
 
+  /** Whether the arguments are closed, and of this compact JSON. */
+  #isJson(json: string | undefined): boolean {
+    if (json === undefined || !this.isClosed) return false;
+    // Only white space can have followed the text that was read: what is closed says the same for good.
+    if (!this.#hasValue) this.#json ??= jsonOf(parse(this.text)!.value);
+    return json === (this.#hasValue ? this.text : this.#json);
+  }
+
+  /** Whether `next` is what came once more, perhaps encoded as a JSON string. */
+  #isCopy(next: unknown): boolean {
+    if (this.#isJson(jsonOf(next))) return true;
+    const inner = typeof next === "string" ? this.#parse(next) : undefined;
+    return inner !== undefined && this.#isCopy(inner.value);
+  }
+
   /** `JSON.parse` of what may be a copy; `undefined` for what is none, or nests too deep to be compared. */
   #parse(text: string): { value: unknown } | undefined {
     return exceedsDepth(text, this.#limits.maxDepth) ? undefined : parse(text);
@@ -334,7 +353,7 @@ export class Arguments {
     this.#text.clear();
     this.#length = 0;
     this.#lastChar = 0;
-    this.#parser = this.#scan = this.#whole = undefined;
+    this.#parser = this.#scan = this.#whole = this.#json = undefined;
     this.#unfed = "";
     this.#push(text);
     // Who follows the changes gets a new root as the next one.
@@ -373,14 +392,13 @@ export class Arguments {
   /** The root is closed and something that looks like a value follows. */
   #afterClosed(delta: string): string | undefined {
     if (!this.isClosed) return undefined;
-    const { text } = this;
     const next = this.#parse(delta);
-    if (next !== undefined && isCopy(parse(text)!.value, next.value)) {
+    if (next !== undefined && this.#isCopy(next.value)) {
       this.#note("resend", delta);
       return "";
     }
     if (!this.isPlaceholder) return undefined;
-    this.#note("placeholder", text);
+    this.#note("placeholder", this.text);
     this.#replace(delta);
     return delta;
   }
@@ -398,7 +416,7 @@ export class Arguments {
 
   #afterValue(delta: string): string {
     const parsed = this.#parse(delta);
-    if (parsed === undefined || !isCopy(this.#value, parsed.value)) {
+    if (parsed === undefined || !this.#isCopy(parsed.value)) {
       this.failure = {
         ok: false,
         code: "invalid_json",
@@ -486,16 +504,12 @@ function jsonErrorOf(text: string): string {
   return "";
 }
 
-/** Whether `next` is `value` once more, perhaps encoded as a JSON string. */
-function isCopy(value: unknown, next: unknown): boolean {
-  if (typeof next === "string" && typeof value !== "string") {
-    const inner = parse(next);
-    return inner !== undefined && isCopy(value, inner.value);
-  }
+/** Compact; `undefined` for what is too deep to be compared. */
+function jsonOf(value: unknown): string | undefined {
   try {
-    return JSON.stringify(next) === JSON.stringify(value);
+    return JSON.stringify(value);
   } catch {
-    return false; // too deep to be compared: what was encoded twice has passed no limit yet
+    return undefined;
   }
 }
 

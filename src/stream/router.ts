@@ -1,4 +1,3 @@
-import { parseJson } from "../json/index.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { CallState } from "./call.ts";
 import type { ToolChunk } from "./chunk.ts";
@@ -186,12 +185,6 @@ function startsArguments({ argsTextDelta: text, argsKvPatch }: ToolChunk): boole
 }
 
 /** Whether the arguments are those of the call, once more. */
-function isCopyOf(state: CallState, { argsTextDelta, argsKvPatch }: ToolChunk): boolean {
-  try {
-    const known = state.args.text;
-    if (argsKvPatch !== undefined) return JSON.stringify(argsKvPatch) === JSON.stringify(parseJson(known));
-    return JSON.stringify(parseJson(argsTextDelta!)) === JSON.stringify(parseJson(known));
-  } catch {
-    return false;
-  }
+function isCopyOf({ args }: CallState, { argsTextDelta, argsKvPatch }: ToolChunk): boolean {
+  return argsKvPatch === undefined ? args.equalsText(argsTextDelta!) : args.equals(argsKvPatch);
 }

@@ -125,6 +125,38 @@ describe("what the pieces come to", () => {
   });
 });
 
+describe("copies", () => {
+  // Minutes, not milliseconds, when each copy was compared with a text that was read again for it.
+  it("are compared in time in proportion to their own length, however long the text is, and white space between them", () => {
+    const args = read(['{"a":1}', " ".repeat(8_000_000)]);
+    for (let n = 0; n < 40_000; n++) {
+      expect(args.append('{"a":1}')).toBe("");
+      expect(args.equals({ a: 1 })).toBe(true);
+      expect(args.equalsText('{"a": 1}')).toBe(true);
+      args.append(" ");
+    }
+    expect(args.finish("off")).toEqual({ ok: true, value: { a: 1 } });
+  });
+
+  it("are those of what the arguments are by now", () => {
+    const args = read(["{}"]);
+    expect([args.equals({}), args.equals({ a: 1 })]).toEqual([true, false]);
+    args.append('{"a":1}');
+    expect([args.equals({}), args.equals({ a: 1 })]).toEqual([false, true]);
+    args.merge({ b: 2 });
+    expect([args.equals({ a: 1 }), args.equals({ b: 2 })]).toEqual([false, true]);
+    args.merge({ c: 3 });
+    expect([args.equals({ b: 2 }), args.equals({ b: 2, c: 3 })]).toEqual([false, true]);
+    args.patch([{ path: ["b"], value: 0 }]);
+    expect([args.equals({ b: 2, c: 3 }), args.equalsText('{"b":0,"c":3}')]).toEqual([false, true]);
+  });
+
+  it.each(['{"a":1', '{"a":1}}', "{a:1}", "", "null"])("there are none of %j", (text) => {
+    const args = read([text]);
+    expect([args.equals({ a: 1 }), args.equalsText('{"a":1}'), args.equalsText(text)]).toEqual([false, false, false]);
+  });
+});
+
 describe("free text", () => {
   it.each(["{}", "if (x) {}", '{"a":1}', " ", "", "null", '"null"', "{}{}", "aaaa"])("%j is its own value", (text) => {
     const args = read([]);
