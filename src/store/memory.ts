@@ -1,3 +1,4 @@
+import { parseJson } from "../json/parse.ts";
 import { checkDelete, checkKey, checkList, checkPrefix, checkPut, endOf } from "./arguments.ts";
 import { closed, conflict } from "./errors.ts";
 import { createListeners } from "./listeners.ts";
@@ -136,5 +137,5 @@ function isOver({ expiresAt }: Row): boolean {
 }
 
 function entryOf<Value>(key: string, { text, version, expiresAt }: Row): StoreEntry<Value> {
-  return { key, value: JSON.parse(text) as Value, version, expiresAt };
+  return { key, value: parseJson(text) as Value, version, expiresAt };
 }

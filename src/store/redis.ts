@@ -1,4 +1,5 @@
 import { isToolError } from "../errors.ts";
+import { parseJson } from "../json/parse.ts";
 import { checkDelete, checkKey, checkList, checkMs, checkPrefix, checkPut, endOf } from "./arguments.ts";
 import { closed, conflict, failed, unreadable } from "./errors.ts";
 import { createListeners } from "./listeners.ts";
@@ -109,7 +110,7 @@ export function redisStore(client: NodeRedisClient | IoRedisClient, options: Red
       );
       if (Number(isWritten) === 0) throw conflict(key, expectedVersion!, Number(version));
       const expiresAt = Number(expires) === 0 ? null : Number(expires);
-      return { key, value: JSON.parse(text) as Value, version: Number(version), expiresAt };
+      return { key, value: parseJson(text) as Value, version: Number(version), expiresAt };
     },
 
     async delete(key, deleteOptions = {}) {
@@ -192,7 +193,7 @@ function entryOf<Value>(store: string, key: string, text: string): StoreEntry<Va
   if (head === null) throw unreadable(store, key);
   const [{ length }, version, expires] = head;
   try {
-    const value = JSON.parse(text.slice(length)) as Value;
+    const value = parseJson(text.slice(length)) as Value;
     return { key, value, version: Number(version), expiresAt: expires === "0" ? null : Number(expires) };
   } catch (cause) {
     throw unreadable(store, key, cause);

@@ -1,5 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { isToolError, ToolError } from "../errors.ts";
+import { parseJson } from "../json/parse.ts";
 import { checkDelete, checkKey, checkList, checkMs, checkPrefix, checkPut, endOf } from "./arguments.ts";
 import { closed, conflict, failed, unreadable } from "./errors.ts";
 import { createListeners } from "./listeners.ts";
@@ -245,7 +246,7 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
 
 function entryOf<Value>(store: string, { key, value, version, expires_at: expiresAt }: Row): StoreEntry<Value> {
   try {
-    return { key, value: JSON.parse(value!) as Value, version, expiresAt };
+    return { key, value: parseJson(value!) as Value, version, expiresAt };
   } catch (cause) {
     throw unreadable(store, key, cause);
   }

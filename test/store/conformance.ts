@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { isToolError } from "../../src/errors.ts";
 import { storeKey, type Store, type StoreChange, type StoreEntry } from "../../src/store/index.ts";
+import { misread } from "../misread.ts";
 import type { StoreProcess, Won } from "./process.ts";
 
 /** One driver that keeps the contract of a store. */
@@ -53,6 +54,13 @@ export function describeStore(driver: StoreDriver): void {
         expect(written).toEqual({ key: "a", value: { text: "Hi" }, version: written.version, expiresAt: null });
         expect(written.version).toBeGreaterThan(0);
         expect(await store.get("a")).toEqual(written);
+      });
+
+      it("gives keys with escapes as they were put, whatever was read before", async () => {
+        const value = { input: misread() };
+        expect((await store.put("a", value)).value).toEqual(value);
+        expect((await store.get("a"))?.value).toEqual(value);
+        expect((await store.list("a")).map((entry) => entry.value)).toEqual([value]);
       });
 
       it("grows the version with every write of every key", async () => {
