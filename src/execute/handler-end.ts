@@ -1,4 +1,5 @@
 import { isToolError, type ToolErrorCode } from "../errors.ts";
+import { parseJson } from "../json/parse.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { HandlerEnd } from "./attempt.ts";
 import type { ActionRow, UndoRow } from "./ledger.ts";
@@ -65,7 +66,7 @@ function undoRowOf({ tool, input, undoData, maxOutputBytes }: EndedHandler): Und
   const expiresAt = Date.now() + (tool.undoTtlMs ?? HOUR);
   try {
     const text = undoData === undefined ? undefined : jsonOf(undoData, maxOutputBytes);
-    const data = text === undefined ? {} : { data: JSON.parse(text) as unknown };
+    const data = text === undefined ? {} : { data: parseJson(text) };
     return { state: "available", expiresAt, input: jsonOfInput(input), ...data };
   } catch {
     const message = `What ${tool.name} gave to undo it with can not be kept, so it can not be undone.`;

@@ -1,4 +1,5 @@
 import { ToolError } from "../errors.ts";
+import { parseJson } from "../json/parse.ts";
 import type { Tool } from "../tool/tool.ts";
 
 /** An output as it is kept and handed back: JSON, and the marks that adapters know it by. */
@@ -28,7 +29,7 @@ export function outputOf(tool: Tool, returned: unknown, maxBytes: number): Outpu
     ({ value } = checked);
   }
   const text = jsonOf(value, maxBytes);
-  return { value: withMarks(JSON.parse(text), marks), marks };
+  return { value: withMarks(parseJson(text), marks), marks };
 }
 
 /** What can be kept, with its marks. */
@@ -58,7 +59,7 @@ export function jsonOf(value: unknown, maxBytes: number): string {
  * @throws ToolError `not_serializable`
  */
 export function jsonOfInput(value: unknown): unknown {
-  return JSON.parse(textOf("input", value, Infinity, plain));
+  return parseJson(textOf("input", value, Infinity, plain));
 }
 
 function plain(item: unknown): unknown {

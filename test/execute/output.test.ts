@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { safeMessage } from "../../src/execute/index.ts";
+import { misread } from "../misread.ts";
 import { counted, RUN, setup, setupWithApprovals, useOf } from "./support.ts";
 
 const cycle: unknown[] = [];
@@ -31,6 +32,16 @@ describe("an output", () => {
     expect(Object.keys(output ?? {})).toEqual(Object.keys((expected ?? {}) as object));
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
     expect(ran).toHaveLength(1);
+  });
+
+  it("has the keys that the handler gave it, whatever was read before", async () => {
+    const value = misread();
+    const { tool } = counted({ execute: () => value });
+    const { executor } = setup([tool]);
+    const now = await executor.execute(useOf(tool, {}, { invocationId: "a" }), RUN);
+    const later = await executor.execute(useOf(tool, {}, { invocationId: "a" }), RUN);
+    for (const outcome of [now, later]) expect(outcome).toMatchObject({ status: "completed", output: value });
+    expect((now as { output?: unknown }).output).toEqual(value);
   });
 
   it.each<[string, () => unknown, string]>([

@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { Outcome } from "../../src/execute/index.ts";
 import { defineTool } from "../../src/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
+import { misread } from "../misread.ts";
 import { counted, failing, RUN, setup, setupWithApprovals, sleep, until, useOf } from "./support.ts";
 
 /** A shelf of numbered things: adding can be undone. */
@@ -34,6 +35,19 @@ const ok = (outcome: Outcome) => {
 };
 
 describe("undo()", () => {
+  it("is given the input and the data of the call, whatever was read before", async () => {
+    const [input, data] = [misread(), misread()];
+    const { undone, add } = shelf({
+      inputSchema: z.looseObject({}),
+      execute: (_: unknown, { undoData }: any) => undoData(data),
+      undo: (record: unknown) => void undone.push(record),
+    });
+    const { executor } = setup([add]);
+    const { actionId } = await executor.execute(useOf(add, input), RUN);
+    expect(await executor.undo(actionId)).toMatchObject({ status: "undone" });
+    expect(undone).toEqual([expect.objectContaining({ input, data })]);
+  });
+
   it("undoes what was done, once, with what the handler kept for it", async () => {
     const { things, undone, add } = shelf();
     const { executor, events, store } = setup([add]);

@@ -1,4 +1,5 @@
 import { isToolError } from "../../errors.ts";
+import { parseJson } from "../../json/parse.ts";
 import type { Validation } from "../../schema/types.ts";
 import { toolList, type ToolSource } from "../../tool/tool-set.ts";
 import { approvalDigest } from "./digest.ts";
@@ -91,5 +92,5 @@ async function digestOrNone(thing: Parameters<typeof approvalDigest>[0]): Promis
 /** As it would come back from a store: a copy, so that nobody changes it after it was shown. */
 export function asJson(value: unknown): unknown {
   const text = JSON.stringify(value, (_, part: unknown) => (typeof part === "bigint" ? String(part) : part));
-  return text === undefined ? null : (JSON.parse(text) as unknown);
+  return text === undefined ? null : parseJson(text);
 }

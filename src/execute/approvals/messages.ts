@@ -1,4 +1,5 @@
 import { isToolError } from "../../errors.ts";
+import { parseJson } from "../../json/parse.ts";
 import { summaryOf, type Redact } from "../summary.ts";
 import { ApprovalError, notFound } from "./errors.ts";
 import type {
@@ -18,7 +19,7 @@ import type { ApprovalRequest, Decision, Principal } from "./types.ts";
 export function parseMessage(text: string): ClientMessage | ErrorMessage {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch {}
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     return wireError("not_json", "A message is one JSON object.");

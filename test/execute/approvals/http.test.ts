@@ -10,6 +10,7 @@ import {
   type ServerMessage,
 } from "../../../src/execute/approvals/index.ts";
 import { memoryStore } from "../../../src/store/index.ts";
+import { misread } from "../../misread.ts";
 import { ask, authenticate, ORIGIN, tenantService } from "./socket-server.ts";
 
 const ada = { id: "ada", tenant: "acme", role: "approver" };
@@ -97,6 +98,14 @@ describe("deciding", () => {
     const response = await post(body, headers);
     expect(response.status).toBe(status);
     expect(await response.json()).toMatchObject({ type: "approval.error", code });
+  });
+
+  it("shows the input and takes an edited one as they are, whatever was read before", async () => {
+    const [input, edited] = [misread(), misread()];
+    const { id } = await service.request(ask({ input }));
+    expect((await service.get(id))?.input).toEqual(input);
+    expect((await post({ ...approve(id), edited_input: edited })).status).toBe(200);
+    expect((await service.get(id))?.editedInput).toEqual(edited);
   });
 
   it("says what is wrong with an edited input, what has expired and what is void", async () => {
