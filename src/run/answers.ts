@@ -1,4 +1,5 @@
 import { ToolError } from "../errors.ts";
+import { parseJson } from "../json/parse.ts";
 import type { ResultImage } from "../model.ts";
 import { storeKey, type Store } from "../store/store.ts";
 import { isConflict } from "./errors.ts";
@@ -151,7 +152,7 @@ export function answersOf(inputs: readonly ToolResultInput[], check: (input: Too
 function jsonOf(value: unknown, id: string): unknown {
   try {
     const text = JSON.stringify(value) as string | undefined;
-    if (text !== undefined) return JSON.parse(text) as unknown;
+    if (text !== undefined) return parseJson(text);
   } catch {
     // A cycle, a bigint: told below.
   }

@@ -2,6 +2,7 @@ import { isToolError, ToolError } from "../errors.ts";
 import { checkDecision } from "../execute/approvals/decision.ts";
 import type { Approvals } from "../execute/approvals/types.ts";
 import { ToolExecutor } from "../execute/executor.ts";
+import { parseJson } from "../json/parse.ts";
 import type { Model } from "../model.ts";
 import type { Store } from "../store/store.ts";
 import { textOf } from "../store/value.ts";
@@ -361,10 +362,10 @@ export class Orchestrator<Message = any> {
       runId: newId("run"),
       at: Date.now(),
       // A copy, as the store gives it back: what the caller does with its own list later changes nothing.
-      messages: JSON.parse(textOf(all)) as unknown[],
+      messages: parseJson(textOf(all)) as unknown[],
       ...(instructions !== undefined && { instructions }),
       ...(behavior !== undefined && { behavior }),
-      ...(toolChoice !== undefined && { toolChoice: JSON.parse(textOf(toolChoice)) as unknown }),
+      ...(toolChoice !== undefined && { toolChoice: parseJson(textOf(toolChoice)) }),
     };
   }
 

@@ -1,4 +1,5 @@
 import type { ToolCallError } from "../errors.ts";
+import { parseJson } from "../json/parse.ts";
 import type { ToolCall } from "../stream/call.ts";
 import { ToolUse } from "../tool/use.ts";
 import type { CallRecord } from "./format.ts";
@@ -92,7 +93,7 @@ const MAX_SCHEMA = 2_000;
 function shown(input: unknown): { input?: unknown } {
   try {
     const text = JSON.stringify(input) as string | undefined;
-    return text === undefined ? {} : { input: JSON.parse(text) as unknown };
+    return text === undefined ? {} : { input: parseJson(text) };
   } catch {
     return {};
   }

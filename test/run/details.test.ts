@@ -13,11 +13,28 @@ import { replayModel } from "../../src/testing/index.ts";
 import { defineTool } from "../../src/tool/tool.ts";
 import { ToolRegistry } from "../../src/tool/registry.ts";
 import { fixturesDir } from "../fixtures.ts";
+import { misread } from "../misread.ts";
 import { encoders } from "./encode.ts";
 import { counted, external, scripted, short } from "./script.ts";
 
 const conversationId = "c1";
 const input = "Go";
+
+it("keys with escapes are what they were all the way, whatever was read before", async () => {
+  const [said, asked, choice, result] = [misread(), misread(), misread(), misread()];
+  const tool = external("ask", { inputSchema: z.looseObject({}) });
+  const model = scripted({ calls: [{ name: "ask", args: asked }] }, { text: "Done." });
+  const orchestrator = new Orchestrator({ model, tools: [tool], store: memoryStore() });
+  const messages = [{ role: "user" as const, content: "Go", said }];
+  const paused = await orchestrator.run({ conversationId, messages, toolChoice: choice as never });
+  expect(model.requests[0]).toMatchObject({ messages: [{ said }], toolChoice: choice });
+  const [pending] = paused.pendingToolCalls;
+  expect(pending?.arguments).toEqual(asked);
+  const toolResults = [{ toolCallId: pending!.id, result }];
+  const { messages: all } = await orchestrator.resume(conversationId, { toolResults });
+  expect(all[0]).toMatchObject({ said });
+  expect(short(all)[2]).toBe(`result(${JSON.stringify(result)})`);
+});
 
 describe("what a model is asked", () => {
   it("are the tools of the mode, the instructions that were given last, and the choice for the first turn only", async () => {
