@@ -1,6 +1,7 @@
 import { TOOL_ERROR_CODES, ToolError, type ToolErrorCode } from "../errors.ts";
 import { definitionDigest } from "../execute/digest.ts";
 import { jsonOf } from "../execute/output.ts";
+import { parseJson } from "../json/parse.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
 
 /**
@@ -62,7 +63,7 @@ export async function jobOf(
     definition: await digestOfTool(tool),
     input: inputText(tool, input),
     context: {
-      ...(JSON.parse(JSON.stringify(extra)) as object),
+      ...(parseJson(JSON.stringify(extra)) as object),
       idempotencyKey,
       // A use that was executed without an executor has no run.
       runId: typeof runId === "string" ? runId : invocationId,
@@ -91,7 +92,7 @@ function inputText(tool: Tool, input: unknown): string {
       cause,
     });
   }
-  const again = tool.inputSchema.validate(JSON.parse(text));
+  const again = tool.inputSchema.validate(parseJson(text));
   if (!again.ok || JSON.stringify(again.value) !== text) {
     throw new ToolError(
       "not_serializable",

@@ -1,6 +1,7 @@
 import { isToolError, type ToolErrorCode } from "../errors.ts";
 import { runHandler, type HandlerEnd } from "../execute/attempt.ts";
 import { jsonOf, outputOf } from "../execute/output.ts";
+import { parseJson } from "../json/parse.ts";
 import type { Store } from "../store/store.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
 import { claim } from "./claims.ts";
@@ -90,7 +91,7 @@ async function checked({ tools }: Workshop, { data: given }: JobStart) {
 
 function jsonIn(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }

@@ -1,5 +1,6 @@
 import { ToolError } from "../errors.ts";
 import { withMarks } from "../execute/output.ts";
+import { parseJson } from "../json/parse.ts";
 import type { Schema } from "../schema/types.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
 import { ToolUse } from "../tool/use.ts";
@@ -49,7 +50,7 @@ function unchecked(schema: Schema): Schema {
 
 function parsed(text: unknown): unknown {
   try {
-    return JSON.parse(text as string);
+    return parseJson(text as string);
   } catch (cause) {
     throw new ToolError("invalid_answer", "what the worker answered is no JSON", { cause });
   }

@@ -1,4 +1,5 @@
 import { ToolError } from "../errors.ts";
+import { parseJson } from "../json/parse.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
 import { errorOfReason, type JobResult } from "./job.ts";
 
@@ -44,7 +45,7 @@ export class Waiting {
     const { text } = (data ?? {}) as { text?: unknown };
     if (typeof text !== "string") return;
     try {
-      const value: unknown = JSON.parse(text);
+      const value = parseJson(text);
       for (const { onProgress } of this.#waiters.get(jobId) ?? []) onProgress(value);
     } catch {
       // Not of a worker of ours.

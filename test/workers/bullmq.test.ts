@@ -22,6 +22,7 @@ import {
   type BullmqWorkerOptions,
 } from "../../src/workers/bullmq.ts";
 import { scripted } from "../run/script.ts";
+import { misread } from "../misread.ts";
 import { redisMissing, startRedis, type RedisServer } from "../store/redis-server.ts";
 import { noted, notes } from "./support.ts";
 import { toolsAt } from "./tools.ts";
@@ -178,6 +179,30 @@ describe.skipIf(redisMissing !== undefined)(`on Redis${redisMissing === undefine
       await vi.waitFor(() => {
         const told = events.flatMap((event) => (event.type === "tool.progress" ? [event.progressSummary] : []));
         expect(told).toEqual(['{"at":0}', '{"at":1}', '{"at":2}']);
+      });
+    });
+
+    it("has keys as they were, at the worker and here, whatever was read before", async () => {
+      const values = { input: misread(), output: misread(), data: misread(), progress: misread() };
+      const got: unknown[] = [];
+      const tool = defineTool({
+        name: "pass",
+        inputSchema: z.looseObject({}),
+        async execute(input, { progress, undoData }) {
+          got.push(input);
+          await progress(values.progress);
+          undoData(values.data);
+          return values.output;
+        },
+        undo: ({ input, output, data }) => got.push(input, output, data),
+      });
+      const { call, executor, events } = both(tool);
+      const { actionId } = await call("pass", values.input);
+      await executor.undo(actionId);
+      expect(got).toEqual([values.input, values.input, values.output, values.data]);
+      await vi.waitFor(() => {
+        const told = events.flatMap((event) => (event.type === "tool.progress" ? [event.progressSummary] : []));
+        expect(told).toEqual([JSON.stringify(values.progress)]);
       });
     });
 
