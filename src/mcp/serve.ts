@@ -1,4 +1,5 @@
 import { isToolError, ToolError } from "../errors.ts";
+import { parseJson } from "../json/parse.ts";
 import { safeToolName } from "../tool/names.ts";
 import { toolList, type ToolSource } from "../tool/tool-set.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
@@ -169,8 +170,8 @@ function resultOf(tool: Tool, output: unknown): ServedResult {
   const text = typeof output === "string" ? output : (JSON.stringify(output) ?? "null");
   const content: (McpContent & { type: "text"; text: string })[] = [{ type: "text", text }];
   if (tool.outputSchema?.jsonSchema["type"] !== "object") return { content };
-  const checked = tool.outputSchema.validate(JSON.parse(text));
-  if (checked.ok) return { content, structuredContent: JSON.parse(text) as Record<string, unknown> };
+  const checked = tool.outputSchema.validate(parseJson(text));
+  if (checked.ok) return { content, structuredContent: parseJson(text) as Record<string, unknown> };
   throw new ToolError("invalid_answer", `Tool ${tool.name} came to something else than its output schema says.`);
 }
 

@@ -5,6 +5,7 @@ import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { defineTool, ToolRegistry, type Tool } from "../../src/index.ts";
 import { mcpHandlers, mcpTools, serveMcp } from "../../src/mcp/index.ts";
+import { misread } from "../misread.ts";
 import { connections, connectOldServer, execute, failure, newServer, oldServer, processes } from "./support.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -169,6 +170,18 @@ describe("a tool that needs approval", () => {
     const tool = defineTool({ ...refund, needsApproval: true }) as Tool;
     const { callTool } = mcpHandlers([tool], { execute: () => "asked" });
     expect(await callTool({ params: { name: "refund" } })).toEqual({ content: [{ type: "text", text: "asked" }] });
+  });
+});
+
+it("structured content has the keys of the output, whatever was read before", async () => {
+  const output = misread();
+  const outputSchema = z.looseObject({});
+  const { callTool } = mcpHandlers([
+    defineTool({ name: "pass", inputSchema: z.object({}), outputSchema, execute: () => output }),
+  ]);
+  expect(await callTool({ params: { name: "pass" } })).toEqual({
+    content: [{ type: "text", text: JSON.stringify(output) }],
+    structuredContent: output,
   });
 });
 
