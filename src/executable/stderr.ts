@@ -1,3 +1,5 @@
+import { parseJson } from "../json/index.ts";
+
 /** What is kept of stderr: its end, where the reason stands. In UTF-16 units. */
 const KEPT = 16 * 1024;
 /** A longer line is no progress line. */
@@ -58,7 +60,7 @@ export function createStderrReader(onProgress: ((line: ProgressLine) => void) | 
 function readProgress(line: string): ProgressLine | undefined {
   if (line.length > MAX_LINE || !/^\s*\{.*"progress"/.test(line)) return undefined;
   try {
-    const value = JSON.parse(line) as Record<string, unknown>;
+    const value = parseJson(line) as Record<string, unknown>;
     return Object.hasOwn(value, "progress") ? (value as ProgressLine) : undefined;
   } catch {
     return undefined;

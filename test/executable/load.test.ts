@@ -2,6 +2,7 @@ import { setTimeout } from "node:timers/promises";
 import { describe, expect, it, vi } from "vitest";
 import { ToolCallError } from "../../src/index.ts";
 import { loadExecutable, type ExecutableRun } from "../../src/executable/index.ts";
+import { misread } from "../misread.ts";
 import { execute, failure, program, shTool } from "./support.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -116,6 +117,14 @@ describe("a call", () => {
     expect(runs).toMatchObject([
       { tool: "tool", stderr: 'careful\n{"other":1}\n{progress\n', exitCode: 0, signal: null, metadata: { tokens: 3 } },
     ]);
+  });
+
+  it("reports progress with the keys that the program wrote, whatever was read before", async () => {
+    const line = { progress: misread() };
+    const body = `echo '${JSON.stringify(line)}' >&2\necho '{"success":true,"result":1}'`;
+    const progress = vi.fn();
+    await execute(await loadExecutable(program(shTool(body))), {}, { progress });
+    expect(progress.mock.calls).toEqual([[line]]);
   });
 
   it("tells progress in order, at the listener's pace, before its result; and does not wait for ever", async () => {
