@@ -11,7 +11,6 @@ import {
   step,
   typesOf,
   unionsOf,
-  walkOver,
   type Walk,
 } from "./fits.ts";
 import { getOwn, isRecord, setOwn } from "./json.ts";
@@ -54,7 +53,7 @@ interface Rules {
 }
 
 function rewrite(value: unknown, schema: JsonSchema, rules: Rules): Coerced {
-  const walk = walkOver(value, schema);
+  const walk: Walk = { root: schema, steps: 200_000, value };
   const repairs: Coercion[] = [];
   try {
     return { value: visit(value, schema, []), repairs };

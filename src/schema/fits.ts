@@ -1,16 +1,13 @@
 import { isRecord } from "./json.ts";
 import { resolveRef } from "./refs.ts";
-import { countWork } from "./work.ts";
+import { takeStep, type Work } from "./work.ts";
 
-/** One walk over a value and its schema: where references lead, and whether it may go on. */
-export interface Walk {
+/**
+ * One walk over a value and its schema: where references lead, and how much work is left. A walk that has none left
+ * gives up: unions of recursive schemas could take exponential time otherwise.
+ */
+export interface Walk extends Work {
   readonly root: unknown;
-  /** Counts a step. Unions of recursive schemas could take exponential time otherwise. */
-  readonly mayGoOn: () => boolean;
-}
-
-export function walkOver(value: unknown, root: unknown): Walk {
-  return { root, mayGoOn: countWork(value, 200_000, 100) };
 }
 
 const MAX_DEPTH = 500;
@@ -19,7 +16,7 @@ const MAX_DEPTH = 500;
 export class GiveUp extends Error {}
 
 export function step(walk: Walk, depth: number): void {
-  if (!walk.mayGoOn() || depth > MAX_DEPTH) throw new GiveUp();
+  if (!takeStep(walk, 100) || depth > MAX_DEPTH) throw new GiveUp();
 }
 
 /** The name that JSON Schema has for the type of a value. Whole numbers are `integer`. */

@@ -1,7 +1,7 @@
 import type { Schema as CheckedSchema, SchemaDraft } from "@cfworker/json-schema";
 import { isRecord, setOwn } from "./json.ts";
 import type { Lookup } from "./plain-issues.ts";
-import { countWork } from "./work.ts";
+import { takeStep, type Work } from "./work.ts";
 
 /**
  * The validator checks all alternatives of a union, to the end: where they contain the same union again (expressions,
@@ -60,10 +60,10 @@ export class TooMuchWork extends RangeError {}
 
 /** The references, for one check of a value. Only by them can the time be out of proportion: schemas are trees. */
 export function limitWork(known: Lookup, value: unknown): Record<string, CheckedSchema | boolean> {
-  const mayGoOn = countWork(value, 50_000, 20);
+  const work: Work = { steps: 50_000, value };
   return new Proxy(known, {
     get(target, uri) {
-      if (!mayGoOn()) throw new TooMuchWork();
+      if (!takeStep(work, 20)) throw new TooMuchWork();
       return target[uri as string];
     },
   });

@@ -1,17 +1,18 @@
-/**
- * Counts the steps of one walk over a value: some are free, and more come with each value in it. The answer is `false`
- * when none is left: then the walk takes a time that is out of proportion.
- */
-export function countWork(value: unknown, free: number, forEach: number): () => boolean {
-  let left = free;
-  let isExtended = false;
-  return () => {
-    if (--left >= 0) return true;
-    if (isExtended) return false;
-    isExtended = true; // what needs no more than the free steps is never measured
-    left = forEach * sizeOf(value);
-    return true;
-  };
+/** How much one walk over a value may do. */
+export interface Work {
+  /** Counted down. */
+  steps: number;
+  /** The value that it goes over: when no steps are left, there are more once, in line with the size of this. */
+  value?: unknown;
+}
+
+/** Takes a step. The answer is `false` when none is left: the walk takes a time that is out of proportion. */
+export function takeStep(work: Work, stepsForEach: number): boolean {
+  if (--work.steps >= 0) return true;
+  if (work.value === undefined) return false;
+  work.steps = stepsForEach * sizeOf(work.value);
+  work.value = undefined;
+  return true;
 }
 
 function sizeOf(value: unknown): number {
