@@ -140,6 +140,23 @@ describe("copies cost what they are long", () => {
     for (let n = 0; n < 1000; n++) buffer.append({ callIndex: 0, id: "a", name: "write", argsTextDelta: '{"x":1' });
     expect(counted.parsed + counted.live + counted.scanned).toBeLessThan(30 * argsText.length);
   });
+
+  it.each<[string, ToolChunk]>([
+    ["as text", { argsTextDelta: '{"a":1}' }],
+    ["as text with the name", { name: "write", argsTextDelta: '{"a":1}' }],
+    ["as an object, late", { argsKvPatch: { a: 1 }, done: true }],
+  ])("and not what the text is long that they are compared with, %s", (_, copy) => {
+    const buffer = new ToolBuffer(tools, { limits: { maxCalls: 1 } });
+    const padded = `{"a":1}${" ".repeat(100_000)}`;
+    buffer.append({ callIndex: 0, name: "write", argsTextDelta: padded, done: copy.done });
+    const after = { ...copy, callIndex: 0 };
+    for (let n = 0; n < 1000; n++) {
+      buffer.append(after);
+      buffer.append({ callIndex: 0, argsTextDelta: " " });
+    }
+    expect(counted.parsed + counted.live + counted.scanned).toBeLessThan(10 * padded.length);
+    expect(buffer.calls).toHaveLength(1);
+  });
 });
 
 describe("limits", () => {
