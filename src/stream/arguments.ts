@@ -9,6 +9,7 @@ import {
   type JsonChange,
   type TwinParser,
 } from "../json/index.ts";
+import { isRecord } from "../schema/json.ts";
 import type { RepairPolicy } from "../tool/tool.ts";
 import type { Repair } from "../tool/use.ts";
 import type { PathPatch } from "./chunk.ts";
@@ -160,7 +161,11 @@ export class Arguments {
       return;
     }
     this.#source = this.#json = undefined;
-    const target = this.#value as Record<string, unknown>;
+    const target = this.#value;
+    if (!isRecord(target)) {
+      this.failure = { ok: false, code: "rejected", message: "came as an object, after a value that is none" };
+      return;
+    }
     for (const key of Object.keys(copy)) {
       setOwn(target, key, copy[key]);
       this.#valueChanges?.push({ path: [key], value: patch[key], done: true });

@@ -125,6 +125,19 @@ describe("what the pieces come to", () => {
   });
 });
 
+describe("an object, after a root that is none", () => {
+  it.each<[title: string, root: unknown]>([
+    ["a string", "x"],
+    ["null", null],
+    ["a number", 1],
+    ["an array", []],
+  ])("fails the call and does not throw: %s", (_, value) => {
+    const args = read([{ patch: [{ path: [], value }] }, { kv: { a: 1 } }]);
+    expect(args.finish("coerce")).toMatchObject({ ok: false, code: "rejected" });
+    expect(args.partial).toEqual(value);
+  });
+});
+
 describe("copies", () => {
   // Minutes, not milliseconds, when each copy was compared with a text that was read again for it.
   it("are compared in time in proportion to their own length, however long the text is, and white space between them", () => {
