@@ -32,6 +32,8 @@ export class CallState {
   readonly position: number;
   /** Chunks came after its outcome: they change nothing in its input. */
   isLate = false;
+  /** Characters of its arguments that came with its first chunk. */
+  headLength = 0;
 
   /** A cheap first look: `false` means that the root is certainly open, so that more text can only be its own. */
   get mayBeClosed(): boolean {

@@ -85,7 +85,7 @@ export class ToolRouter {
     // A call of the same name needs arguments of its own: many servers repeat the name on every delta,
     // some send the arguments twice, and `{}` may be a placeholder for what comes now.
     const mayFill = state.args.isPlaceholder && (!!chunk.id || chunk.callIndex !== undefined) && !state.ended;
-    return startsArguments(chunk) && !mayFill && !isCopyOf(state, chunk);
+    return startsArguments(chunk) && !mayFill && (areBare(state, chunk) || !isCopyOf(state, chunk));
   }
 
   #open(routes: TurnRoutes, chunk: ToolChunk): CallState | undefined {
@@ -95,6 +95,7 @@ export class ToolRouter {
       routes.open = undefined;
       return undefined;
     }
+    state.headLength = chunk.argsTextDelta?.length ?? 0;
     if (chunk.id) routes.byId.set(chunk.id, state);
     if (chunk.callIndex !== undefined) {
       state.callIndex = chunk.callIndex;
@@ -182,6 +183,15 @@ function startsArguments({ argsTextDelta: text, argsKvPatch }: ToolChunk): boole
     if (c > 32) return c === 123; // `{`
   }
   return false;
+}
+
+/**
+ * Whether neither a call nor the named chunk after it has an id or an index, and the call came whole. Who sends calls so
+ * sends each in one piece, and equal ones are two: a copy would follow arguments in pieces.
+ */
+function areBare({ id, callIndex, args, headLength }: CallState, chunk: ToolChunk): boolean {
+  if (id || callIndex !== undefined || chunk.id || chunk.callIndex !== undefined) return false;
+  return args.isValue || args.text.length === headLength;
 }
 
 /** Whether the arguments are those of the call, once more. */

@@ -192,6 +192,35 @@ describe("finds the call of a chunk", () => {
       ],
     ],
     [
+      "quirk 9: neither id nor index, equal whole calls",
+      [
+        head(undefined, null, "f", '{"x":1}'),
+        head(undefined, "", "f", '{"x":1}'),
+        head(undefined, undefined, "now", "{}"),
+        head(undefined, undefined, "now", "{}"),
+        { name: "g", argsKvPatch: {} },
+        { name: "g", argsKvPatch: {} },
+      ],
+      [
+        [null, "f", { x: 1 }],
+        ["", "f", { x: 1 }],
+        [null, "now", {}],
+        [null, "now", {}],
+        [null, "g", {}],
+        [null, "g", {}],
+      ],
+    ],
+    [
+      "quirk 15: neither, and all of the call once more after its pieces",
+      [head(undefined, null, "f", '{"x"'), more(undefined, ":1}"), head(undefined, null, "f", '{"x":1}')],
+      [[null, "f", { x: 1 }]],
+    ],
+    [
+      "quirk 15: all of the call once more, without its id",
+      [head(undefined, "a", "f", '{"x":1}'), head(undefined, undefined, "f", '{"x":1}')],
+      [["a", "f", { x: 1 }]],
+    ],
+    [
       "quirk 9: neither, in fragments of the same name",
       [
         head(undefined, null, "f", '{"x"'),
