@@ -16,7 +16,7 @@ import type { PathPatch } from "./chunk.ts";
 import { copyValue, TooDeep, TooLong, type Copied } from "./copy.ts";
 import type { Limits } from "./limits.ts";
 import { changedLiteral, hasHugeNumber, lostNumber } from "../json/numbers.ts";
-import { applyPatch, changeOf, setOwn, stepsToNew } from "./path.ts";
+import { applyPatch, changeOf, hasPlace, setOwn, stepsToNew } from "./path.ts";
 
 /** What the arguments of an ended call come to. */
 export type ArgumentsOutcome =
@@ -168,6 +168,7 @@ export class Arguments {
     }
     for (const key of Object.keys(copy)) {
       setOwn(target, key, copy[key]);
+      if (this.#hasOpenPath) this.#openPaths!.delete(JSON.stringify([key]));
       this.#valueChanges?.push({ path: [key], value: patch[key], done: true });
     }
   }
@@ -191,31 +192,8 @@ export class Arguments {
     if (!this.#hasValue) this.#becomeValue({});
     this.#source = this.#json = undefined;
     for (const patch of patches) {
-      const { path, append } = patch;
-      if (path.length > this.#limits.maxDepth) return this.#tooDeep();
-      let value: unknown;
-      if (append === undefined) {
-        value = this.#takeIn(patch.value, path.length)?.copy;
-        if (this.failure !== undefined) return;
-        this.#count(lengthOf(path));
-      } else {
-        this.#count(append.length);
-        const place = JSON.stringify(path);
-        // A place counts once, so that it costs a long string nothing that its path comes with every piece.
-        const openPaths = (this.#openPaths ??= new Set());
-        if (patch.done === true ? !openPaths.delete(place) : !openPaths.has(place)) this.#count(place.length);
-        if (patch.done !== true) openPaths.add(place);
-      }
-      if (this.#length > this.#limits.maxArgumentsLength) return this.#tooLong();
-      const own = append === undefined ? { ...patch, value } : patch;
-      const told = this.#valueChanges === undefined ? 0 : stepsToNew(this.#value, own);
-      try {
-        this.#value = applyPatch(this.#value, own);
-      } catch (error) {
-        this.failure = { ok: false, code: "rejected", message: `fit no value: ${(error as Error).message}` };
-        return;
-      }
-      this.#valueChanges?.push(changeOf(patch, told, this.#value));
+      this.#takePatch(patch);
+      if (this.failure !== undefined) return;
     }
   }
 
@@ -228,7 +206,7 @@ export class Arguments {
   finish(policy: RepairPolicy): ArgumentsOutcome {
     if (this.failure !== undefined) return this.failure;
     if (this.#hasValue) {
-      if (this.#openPaths !== undefined && this.#openPaths.size > 0) return TRUNCATED;
+      if (this.#hasOpenPath) return TRUNCATED;
       // Before somebody else has the value: the text says what the model wrote, whatever is done to it.
       if (this.#source === undefined) this.#json = this.text;
       const value = this.#value;
@@ -299,6 +277,47 @@ export class Arguments {
       else throw error;
       return undefined;
     }
+  }
+
+  #takePatch(patch: PathPatch): void {
+    const { path, append } = patch;
+    if (path.length > this.#limits.maxDepth) return this.#tooDeep();
+    const isValue = append === undefined && patch.value !== undefined;
+    let value: unknown;
+    if (isValue) {
+      value = this.#takeIn(patch.value, path.length)?.copy;
+      if (this.failure !== undefined) return;
+      this.#count(lengthOf(path));
+      // Where a string was said to go on, there is another value now.
+      if (this.#hasOpenPath) this.#openPaths!.delete(JSON.stringify(path));
+    } else {
+      const place = JSON.stringify(path);
+      // A place counts once, so that it costs a long string nothing that its path comes with every piece.
+      const openPaths = (this.#openPaths ??= new Set());
+      if (patch.done === true ? !openPaths.delete(place) : !openPaths.has(place)) this.#count(place.length);
+      if (append !== undefined) {
+        this.#count(append.length);
+        if (patch.done !== true) openPaths.add(place);
+      }
+    }
+    if (this.#length > this.#limits.maxArgumentsLength) return this.#tooLong();
+    if (!isValue && append === undefined) {
+      if (patch.done === true && hasPlace(this.#value, path)) this.#valueChanges?.push({ path: [...path], done: true });
+      return;
+    }
+    const own = isValue ? { ...patch, value } : patch;
+    const told = this.#valueChanges === undefined ? 0 : stepsToNew(this.#value, own);
+    try {
+      this.#value = applyPatch(this.#value, own);
+    } catch (error) {
+      this.failure = { ok: false, code: "rejected", message: `fit no value: ${(error as Error).message}` };
+      return;
+    }
+    this.#valueChanges?.push(changeOf(patch, told, this.#value));
+  }
+
+  get #hasOpenPath(): boolean {
+    return this.#openPaths !== undefined && this.#openPaths.size > 0;
   }
 
   #count(length: number): void {

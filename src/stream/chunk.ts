@@ -3,7 +3,9 @@ export type PathStep = string | number;
 
 /**
  * A change at one place of the arguments (streamed partial arguments).
- * `value` sets, `append` extends the string that is there; `done` says that nothing more comes for this place.
+ * `value` sets, `append` extends the string that is there; `done` says that nothing more comes for this place, and may
+ * come alone. A string that was extended without `done` is open, and a call that ends so is `truncated`: until a patch of
+ * the same path says `done`, or sets a value in its place.
  */
 export interface PathPatch {
   readonly path: readonly PathStep[];

@@ -56,6 +56,16 @@ export function stepsToNew(root: unknown, { path, append }: PathPatch): number {
   return append !== undefined && typeof at !== "string" ? path.length + 1 : path.length;
 }
 
+/** Whether there is something at a path. */
+export function hasPlace(root: unknown, path: readonly PathStep[]): boolean {
+  let at = root;
+  for (const step of path) {
+    if (typeof at !== "object" || at === null || !Object.hasOwn(at, step)) return false;
+    at = (at as Record<PathStep, unknown>)[step];
+  }
+  return true;
+}
+
 /** Sets an own property, whatever its name. */
 export function setOwn(target: object, key: string, value: unknown): void {
   if (key === "__proto__") {

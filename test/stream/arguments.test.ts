@@ -82,6 +82,94 @@ describe("what the pieces come to", () => {
       [],
     ],
     ["a string at a path that goes on", [{ patch: [{ path: ["s"], append: "x" }] }], TRUNCATED, []],
+    [
+      "one that is done, said alone",
+      [{ patch: [{ path: ["s"], append: "xy" }] }, { patch: [{ path: ["s"], done: true }] }],
+      { s: "xy" },
+      [],
+    ],
+    [
+      "one that is done and goes on again",
+      [
+        {
+          patch: [
+            { path: ["s"], append: "x" },
+            { path: ["s"], done: true },
+            { path: ["s"], append: "y" },
+          ],
+        },
+      ],
+      TRUNCATED,
+      [],
+    ],
+    [
+      "one of two that is done",
+      [
+        {
+          patch: [
+            { path: ["s"], append: "x" },
+            { path: ["t"], append: "y" },
+            { path: ["s"], done: true },
+          ],
+        },
+      ],
+      TRUNCATED,
+      [],
+    ],
+    [
+      "the whole string in place of its beginning",
+      [
+        {
+          patch: [
+            { path: ["s"], append: "x" },
+            { path: ["s"], value: "xy", done: true },
+          ],
+        },
+      ],
+      { s: "xy" },
+      [],
+    ],
+    [
+      "a number in place of the beginning of a string",
+      [
+        {
+          patch: [
+            { path: ["s"], append: "x" },
+            { path: ["s"], value: 5 },
+          ],
+        },
+      ],
+      { s: 5 },
+      [],
+    ],
+    [
+      "an object with what a string has begun",
+      [{ patch: [{ path: ["s"], append: "x" }] }, { kv: { s: "xy" } }],
+      { s: "xy" },
+      [],
+    ],
+    [
+      "done, where a value is",
+      [
+        {
+          patch: [
+            { path: ["a", "b"], value: [1] },
+            { path: ["a", "b"], done: true },
+            { path: ["a"], done: true },
+            { path: [], done: true },
+          ],
+        },
+      ],
+      { a: { b: [1] } },
+      [],
+    ],
+    ["done, where nothing is", [{ patch: [{ path: ["a", 5, "b"], done: true }] }], {}, []],
+    [
+      "a path and nothing else",
+      [{ patch: [{ path: ["a"], value: 1 }, { path: ["a"] }, { path: ["b"], value: undefined }] }],
+      { a: 1 },
+      [],
+    ],
     ["cut in a string", ['{"a":"b'], TRUNCATED, []],
     ["cut between pairs", ['{"a":1,'], TRUNCATED, []],
     ["cut before the last bracket", ['{"a":{"b":1}'], TRUNCATED, []],
@@ -310,6 +398,7 @@ describe("limits", () => {
     ["one key again and again", Array.from({ length: 30 }, (_, i) => ({ kv: { k: i } }))],
     ["strings at paths", [{ patch: [{ path: ["a"], append: "x".repeat(101), done: true }] }]],
     ["values at paths", [{ patch: [{ path: ["a"], value: "x".repeat(101) }] }]],
+    ["an end at many paths", Array.from({ length: 30 }, (_, i) => ({ patch: [{ path: [`k${i}`], done: true }] }))],
     ["nothing at many paths", Array.from({ length: 30 }, (_, i) => ({ patch: [{ path: [`k${i}`], append: "" }] }))],
     ["deep text", ['{"a":[[[1]]]}']],
     ["a deep object", [{ kv: { a: [[[1]]] } }]],
@@ -398,8 +487,12 @@ describe("changes()", () => {
               done: fc.boolean(),
             }),
             fc.record({
-              path: fc.array(fc.constantFrom<string | number>("a", "b", 0, 1), { maxLength: 3, minLength: 1 }),
+              path: fc.array(fc.constantFrom<string | number>("a", "b", 0, 1), { maxLength: 3 }),
               value: fc.jsonValue({ maxDepth: 1 }),
+            }),
+            fc.record({
+              path: fc.array(fc.constantFrom<string | number>("a", "b", 0, 1), { maxLength: 3 }),
+              done: fc.boolean(),
             }),
           ),
           { maxLength: 3 },
@@ -431,6 +524,17 @@ describe("changes()", () => {
       ),
       { numRuns: 2000 },
     );
+  });
+
+  it("say that a place is done, if there is one", () => {
+    const args = read([{ patch: [{ path: ["a"], append: "x" }] }]);
+    args.changes();
+    args.patch([
+      { path: ["a"], done: true },
+      { path: ["b"], done: true },
+      { path: ["a", "length"], done: true },
+    ]);
+    expect(args.changes()).toEqual([{ path: ["a"], done: true }]);
   });
 
   it("tell a snapshot's news only, once it is known to be one", () => {
