@@ -10,6 +10,22 @@ export function unreadable(cause: unknown): ToolError {
   return new ToolError("invalid_event", `An event of the stream can not be read: ${messageOf(cause)}`, { cause });
 }
 
+/** What came, in the words of a message. */
+export type Came = "stream" | "response" | "text";
+
+/** What came ended, and the adapter has understood nothing of it. */
+export function meaningless(wire: string, came: Came): ToolError {
+  if (came === "text")
+    return new ToolError(
+      "invalid_event",
+      `The stream can not be read by ${wire}: it is text already. Give the bytes, before they are decoded.`,
+    );
+  return new ToolError(
+    "connection_lost",
+    `The ${came} ended before the provider ended the turn: nothing in it means anything to ${wire}. Is it another provider's ${came}?`,
+  );
+}
+
 /** An answer with an error status that holds no error of the provider's own. */
 export function refused(status: number, body: string): ToolError {
   const text = body.trim().slice(0, 200);

@@ -64,7 +64,7 @@ export function parseResponse<Event>(
   const reader = readerOf(adapter, options);
   const parser = adapter.parser(reader);
   push(reader, parser, response);
-  finish(reader, parser);
+  finish(reader, parser, "response");
   return reader.take();
 }
 

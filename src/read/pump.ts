@@ -3,7 +3,7 @@ import type { ToolError } from "../errors.ts";
 import type { Source } from "../source.ts";
 import type { TurnReader } from "../stream/turn.ts";
 import { createDecoder, type Decoder, type DecoderOptions, type Delta } from "../wire/index.ts";
-import { aborted, lost, refused, unreadable } from "./failures.ts";
+import { aborted, lost, meaningless, refused, unreadable, type Came } from "./failures.ts";
 
 /** How long a source may take to end after the provider's terminal event. */
 const END_WITHIN_MS = 1000;
@@ -11,6 +11,8 @@ const END_WITHIN_STEPS = 100;
 
 /** Characters of an error answer that are read. */
 const MAX_REFUSAL = 64 * 1024;
+
+type Body = Pick<Decoder, "feed" | "end">;
 
 /**
  * Moves what a source gives into a turn, piece by piece, up to the provider's own end. Never throws: what fails is said
@@ -26,11 +28,15 @@ export class Pump implements DecoderOptions {
   #isExhausted = false;
   readonly reader: TurnReader;
   #iterator: AsyncIterator<unknown> | undefined;
-  #decoder: Decoder | undefined;
+  #decoder: Body | undefined;
   readonly #signal: AbortSignal | undefined;
   readonly #status: number | undefined;
   readonly #parser: Parser<any>;
   readonly #source: AsyncIterable<unknown>;
+  /** What a source of other pieces than bytes gives, by its first one. */
+  #gives: Came | undefined;
+  /** The bytes held an event. */
+  #hasEvents = false;
   /** How the body of an error answer begins. */
   #refusal = "";
   #utf8: TextDecoder | undefined;
@@ -64,7 +70,8 @@ export class Pump implements DecoderOptions {
       if (step.done === true) this.#end();
       // By what it is, not by its class: under some test runners bytes are of another realm.
       else if (ArrayBuffer.isView(step.value)) this.#feed(step.value as Uint8Array);
-      else this.#parser.push(step.value);
+      else if (this.#gives !== undefined) this.#parser.push(step.value);
+      else this.#takeOther(step.value);
     } catch (cause) {
       this.reader.fail(unreadable(cause));
     }
@@ -95,7 +102,7 @@ export class Pump implements DecoderOptions {
     }
     if (this.#status !== undefined && reader.turn.error === undefined)
       reader.fail(refused(this.#status, this.#refusal));
-    finish(reader, this.#parser);
+    finish(reader, this.#parser, this.#gives ?? (this.#hasEvents ? "stream" : undefined));
   }
 
   #stepUnlessAborted(signal: AbortSignal): Promise<IteratorResult<unknown>> {
@@ -127,8 +134,22 @@ export class Pump implements DecoderOptions {
 
   #feed(bytes: Uint8Array): void {
     if (this.#status !== undefined && !this.#keepRefusal(bytes)) return this.stop();
-    this.#decoder ??= createDecoder(this);
+    this.#decoder ??= this.#openDecoder(bytes);
     this.#decoder.feed(bytes);
+  }
+
+  /** By the first piece, so that those that are bytes as they should be need not be looked at. */
+  #openDecoder(first: Uint8Array): Body {
+    const decoder = createDecoder(this);
+    if (kindOf(first) === "Uint8Array") return decoder;
+    return { feed: (piece) => decoder.feed(bytesOf(piece)), end: () => decoder.end() };
+  }
+
+  /** Before anything that is an event. */
+  #takeOther(piece: unknown): void {
+    if (kindOf(piece) === "ArrayBuffer") return this.#feed(piece as Uint8Array);
+    this.#gives = typeof piece === "string" ? "text" : "stream";
+    this.#parser.push(piece);
   }
 
   // What the decoder finds, on its way to the parser: the methods of DecoderOptions
@@ -138,6 +159,7 @@ export class Pump implements DecoderOptions {
   }
 
   onEvent(event: unknown): void {
+    this.#hasEvents = true;
     if (!this.reader.isOver) this.#parser.push(event);
   }
 
@@ -201,12 +223,34 @@ export function push(reader: TurnReader, parser: Parser<any>, event: unknown): v
   }
 }
 
-export function finish(reader: TurnReader, parser: Parser<any>): void {
+/** @param came what came, if anything did, for the case that it meant nothing */
+export function finish(reader: TurnReader, parser: Parser<any>, came: Came | undefined): void {
   try {
     parser.end();
   } catch (cause) {
     reader.fail(unreadable(cause));
   }
   reader.turn.native = parser.native;
+  if (came !== undefined && isUntouched(reader)) reader.fail(meaningless(reader.turn.wire, came));
   reader.end();
+}
+
+/** Nothing has come of it but what some parsers also find in the events of others: a start without an id, a usage. */
+function isUntouched({ turn, isTerminated }: TurnReader): boolean {
+  const isEnded = isTerminated || turn.finishReason !== undefined || turn.error !== undefined;
+  if (isEnded || turn.responseId !== undefined || turn.model !== undefined) return false;
+  const hasText = turn.text !== "" || turn.reasoning !== "" || turn.refusal !== "";
+  return !hasText && turn.calls.length === 0 && turn.providerToolCalls.length === 0;
+}
+
+/** By what it says it is, not by its class: it may be of another realm. */
+function kindOf(piece: unknown): string {
+  return Object.prototype.toString.call(piece).slice("[object ".length, -1);
+}
+
+/** Of a `DataView`, an `ArrayBuffer`, or numbers of another size. */
+function bytesOf(piece: ArrayBufferView | ArrayBuffer): Uint8Array {
+  return ArrayBuffer.isView(piece)
+    ? new Uint8Array(piece.buffer, piece.byteOffset, piece.byteLength)
+    : new Uint8Array(piece);
 }

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
+import { runInNewContext } from "node:vm";
 import Anthropic from "@anthropic-ai/sdk";
 import nodeFetch from "node-fetch";
 import { describe, expect, it } from "vitest";
@@ -75,6 +76,16 @@ describe("every kind of source", () => {
     ["an async iterable of bytes", () => items([fixture.bytes.subarray(0, 100), fixture.bytes.subarray(100)])],
     ["a Buffer", () => items([Buffer.from(fixture.bytes)])],
     ["a stream of Node's", () => Readable.from([Buffer.from(fixture.bytes)])],
+    ["ArrayBuffers", () => items([fixture.bytes.slice(0, 100).buffer, fixture.bytes.slice(100).buffer])],
+    ["an ArrayBuffer of another realm", () => items([runInNewContext("Uint8Array").from(fixture.bytes).buffer])],
+    [
+      "DataViews of a part of their buffer",
+      () => {
+        const { buffer } = fixture.bytes.slice();
+        return items([new DataView(buffer, 0, 100), new DataView(buffer, 100)]);
+      },
+    ],
+    ["signed bytes", () => items([new Int8Array(fixture.bytes.slice().buffer)])],
     ["a ReadableStream", () => byteStream([fixture.bytes])],
     ["a Response", () => new Response(fixture.bytes as Uint8Array<ArrayBuffer>)],
     [
