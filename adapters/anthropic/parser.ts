@@ -1,5 +1,6 @@
 import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
+import { exceedsDepth, parseJson } from "../../src/json/index.ts";
 import { toolChunk } from "../../src/stream/chunk.ts";
 import type { FinishReason, Usage } from "../../src/stream/events.ts";
 import type { Delta } from "../../src/wire/index.ts";
@@ -489,14 +490,18 @@ function inputText(input: unknown): string {
   return typeof input === "string" ? input : JSON.stringify(input);
 }
 
-/** The input of a server tool; text that is no JSON is kept in an object, since the API takes no other. */
+/**
+ * The input of a server tool. Text that is no JSON is kept in an object, since the API takes no other; so is what nests
+ * too deep for those who serialize the history.
+ */
 function parsed(json: string): unknown {
   try {
-    return JSON.parse(json);
-  } catch {
-    return { INVALID_JSON: json };
-  }
+    if (!exceedsDepth(json, MAX_DEPTH)) return parseJson(json);
+  } catch {}
+  return { INVALID_JSON: json };
 }
+
+const MAX_DEPTH = 128;
 
 function append(block: { [field: string]: unknown }, field: string, more: string): void {
   const before = block[field];

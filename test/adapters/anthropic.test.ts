@@ -13,6 +13,7 @@ import type { ToolUse } from "../../src/tool/use.ts";
 import { serveReplay, type ReplayServer } from "../../src/replay/index.ts";
 import { summarize, type TurnSummary } from "../../src/testing/index.ts";
 import { fixtureNames, fixturesDir, loadFixture, sharedTools } from "../fixtures.ts";
+import { misread } from "../misread.ts";
 
 const weather = defineTool({
   name: "get_weather",
@@ -438,6 +439,18 @@ describe("the history", () => {
     const block = { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: {} };
     const { turn } = await readEvents([start, open(0, block), json(0, '{"query": "x"}'), close(0), ...end(reason)]);
     expect(anthropic.assistantMessage(turn)).toHaveLength(kept);
+  });
+
+  it("keeps the input of a server call as the model wrote it, whatever was read before, and wraps what nests too deep", async () => {
+    const block = { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: {} };
+    const kept = async (input: string) => {
+      const { turn } = await readEvents([start, open(0, block), json(0, input), close(0), ...end("pause_turn")]);
+      return anthropic.assistantMessage(turn)[0]?.content;
+    };
+    const input = misread();
+    expect(await kept(JSON.stringify(input))).toEqual([{ ...block, input }]);
+    const deep = '{"a":'.repeat(20_000) + "1" + "}".repeat(20_000);
+    expect(await kept(deep)).toEqual([{ ...block, input: { INVALID_JSON: deep } }]);
   });
 
   it("moves calls behind text and thinking that follow them, and only then", async () => {
