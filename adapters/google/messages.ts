@@ -1,4 +1,5 @@
 import { ToolCallError, type FailedCall } from "../../src/errors.ts";
+import { parseJson } from "../../src/json/index.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { isRecord } from "../../src/schema/json.ts";
@@ -136,5 +137,5 @@ function nameOf({ name }: Pick<FailedCall, "name">): string {
 /** Plain JSON, as it will be sent. @throws TypeError for what JSON can not say (a cycle, a BigInt) */
 function json(output: unknown): unknown {
   const text = JSON.stringify(output) as string | undefined;
-  return text === undefined ? null : (JSON.parse(text) as unknown);
+  return text === undefined ? null : parseJson(text);
 }

@@ -1,3 +1,4 @@
+import { parseJson } from "../../src/json/index.ts";
 import type { WireError } from "./wire.ts";
 
 /**
@@ -17,7 +18,7 @@ export function failedGeneration(error: WireError | string): { name: string | un
 function fromJson(text: string) {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch {
     return undefined;
   }

@@ -1,4 +1,5 @@
 import { ToolCallError } from "../../src/errors.ts";
+import { parseJson } from "../../src/json/index.ts";
 import { coerce } from "../../src/schema/index.ts";
 import { setOwn } from "../../src/schema/json.ts";
 import type { Turn } from "../../src/stream/events.ts";
@@ -114,7 +115,7 @@ function unresolved(use: ToolUse, why: string): ToolCallError {
 /** As JSON says it. */
 function plain(result: unknown): unknown {
   const text = JSON.stringify(result) as string | undefined;
-  return text === undefined ? null : (JSON.parse(text) as unknown);
+  return text === undefined ? null : parseJson(text);
 }
 
 function withValue(root: unknown, path: readonly Step[], value: unknown): unknown {

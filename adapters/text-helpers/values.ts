@@ -1,3 +1,4 @@
+import { parseJson } from "../../src/json/index.ts";
 import { getOwn, isRecord } from "../../src/schema/json.ts";
 import { Refusal } from "./refusal.ts";
 
@@ -77,7 +78,7 @@ export function partOf(value: Value, step: Step, source: string): Value {
 const read = new WeakMap<Value, unknown>();
 
 function parsed(value: Value & { kind: "json" }): unknown {
-  if (!read.has(value)) read.set(value, JSON.parse(value.text));
+  if (!read.has(value)) read.set(value, parseJson(value.text));
   return read.get(value);
 }
 

@@ -1,3 +1,4 @@
+import { parseJson } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import type { Leaks } from "../../src/text/notation.ts";
 
@@ -78,7 +79,7 @@ function endOfString(text: string): number {
 
 function parsed(json: string): unknown {
   try {
-    return JSON.parse(json) as unknown;
+    return parseJson(json);
   } catch {
     return undefined;
   }

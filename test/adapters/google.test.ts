@@ -6,6 +6,7 @@ import type { StreamEvent, Turn } from "../../src/stream/events.ts";
 import { summarize } from "../../src/testing/index.ts";
 import { defineTool, type Tool } from "../../src/tool/tool.ts";
 import { loadFixture } from "../fixtures.ts";
+import { misread } from "../misread.ts";
 
 const weather = defineTool({
   name: "get_weather",
@@ -548,6 +549,11 @@ describe("results", () => {
     ["what has a JSON form", new Date(0), "1970-01-01T00:00:00.000Z"],
   ])("wraps %s as output", (_, given, output) => {
     expect(use(given)).toEqual({ functionResponse: { id: "c1", name: "get_weather", response: { output } } });
+  });
+
+  it("has the keys that the tool gave it, whatever was read before", () => {
+    const output = misread();
+    expect(use(output)).toEqual({ functionResponse: { id: "c1", name: "get_weather", response: { output } } });
   });
 
   it("has images and documents beside it, where it is marked", () => {

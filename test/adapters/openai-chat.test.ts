@@ -12,6 +12,7 @@ import { summarize } from "../../src/testing/index.ts";
 import { defineTool, type Tool } from "../../src/tool/tool.ts";
 import { ToolUse } from "../../src/tool/use.ts";
 import { fixturesDir, loadFixture, sharedTools } from "../fixtures.ts";
+import { misread } from "../misread.ts";
 
 const getWeather = defineTool({
   name: "get_weather",
@@ -227,6 +228,14 @@ describe("openaiChat.parser()", () => {
       { id: null, name, argsText, status: "rejected", released: false },
     ]);
     expect(turn.error?.code).toBe("provider_error");
+  });
+
+  it("reports a refused call with the keys that the model wrote, whatever was read before", async () => {
+    const args = misread();
+    const failed_generation = JSON.stringify({ name: "write_file", arguments: args });
+    const error = { message: "Failed to call a function.", code: "tool_use_failed", failed_generation };
+    const [refused] = (await read([{ error } as ChatEvent], [writeFile])).calls;
+    expect(refused?.argsText).toBe(JSON.stringify(args));
   });
 
   it("takes a function_call beside tool_calls for the same call", async () => {

@@ -8,6 +8,7 @@ import {
   variablesOf,
 } from "../../adapters/text-helpers/index.ts";
 import { defineTool, jsonSchema, ToolCallError, ToolUse, type Tool, type Turn } from "../../src/index.ts";
+import { misread } from "../misread.ts";
 import { readText } from "./support.ts";
 
 const text = { type: "string" } as const;
@@ -47,6 +48,19 @@ async function turnOf(code: string, variables?: Record<string, unknown>): Promis
 
 const usesOf = ({ calls }: Turn) => calls.map(({ outcome }) => outcome).filter((outcome) => outcome instanceof ToolUse);
 const content = (turn: Turn) => helpers.toolResults(turn)[0]!.content;
+
+it("keys with escapes are what they were in variables and results, whatever was read before", async () => {
+  const [variable, result] = [misread(), misread()];
+  const inputs: unknown[] = [];
+  const take = tool("take", { value: { type: "object" } }, (input) => (inputs.push(input), { inner: result }));
+  async function* source() {
+    yield '<helpers>\nr = take(v["inner"])\ntake(r["inner"])\n</helpers>';
+  }
+  const turn = await helpers.read(source(), { tools: [take], variables: { v: { inner: variable } } }).done();
+  await runBlock(turn);
+  expect(inputs).toEqual([{ value: variable }, { value: result }]);
+  expect(variablesOf(turn)).toEqual({ r: { inner: result } });
+});
 
 describe("a call that refers to the result of another one", () => {
   it("says so in plain JSON, and does not run before that result is there", async () => {
