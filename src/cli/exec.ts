@@ -8,6 +8,7 @@ import {
   type RunOptions,
 } from "../executable/index.ts";
 import { isToolError } from "../errors.ts";
+import { parseJson } from "../json/index.ts";
 import type { Tool } from "../tool/tool.ts";
 import { ownersOf } from "./owners.ts";
 import { printable } from "./text.ts";
@@ -66,7 +67,7 @@ async function find(name: string, options: RunOptions): Promise<Tool> {
 
 function readInput(json: string): unknown {
   try {
-    return JSON.parse(json);
+    return parseJson(json);
   } catch (error) {
     throw new UsageError(`--input is no JSON: ${messageOf(error).replaceAll("\n", " ")}.`);
   }

@@ -1,6 +1,7 @@
 import { chmodSync, chownSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { parseJson } from "../../src/json/index.ts";
 import { folderWith, run } from "./command.ts";
 
 const greet = `#!/bin/sh
@@ -38,6 +39,19 @@ describe("toolstream exec", () => {
   ])("fails with %s on stderr and status 1", async (_, input, more, words) => {
     const outcome = await run(["exec", join(tools(), "greet"), "--input", input, ...more]);
     expect(outcome).toMatchObject({ status: 1, stdout: "", stderr: expect.stringContaining(words) });
+  });
+
+  it("hands on the keys of the input, also where V8 reads them wrong", async () => {
+    const echo = `#!/bin/sh
+[ "$1" = --schema ] && { echo '{"name":"echo","parameters":{"a":{"type":"object"},"b":{"type":"object"}}}'; exit; }
+printf '{"success":true,"result":%s}' "$(cat)"
+`;
+    const folder = folderWith({ echo });
+    chmodSync(join(folder, "echo"), 0o755);
+    // https://github.com/nodejs/node/issues/63785
+    const input = { a: { first: [], "\\": 0 }, b: { first: 1, '"': 2 } };
+    const { stdout } = await run(["exec", join(folder, "echo"), "--input", JSON.stringify(input)]);
+    expect(parseJson(stdout)).toEqual(input);
   });
 
   it("finds a tool by its name", async () => {
