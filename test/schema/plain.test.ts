@@ -425,14 +425,13 @@ describe("alternatives that contain each other", () => {
     ]);
   });
 
-  it("may be many, for many values", () => {
-    const kinds = Array.from({ length: 100 }, (_, index) => of({ const: `kind${index}` }, ["kind"]));
+  it("are looked at for each of many values", () => {
+    const either = { anyOf: [{ $ref: "#/$defs/text" }, { $ref: "#/$defs/number" }] };
     const list: JsonSchema = {
-      properties: { list: { type: "array", items: expression } },
-      $defs: { expression: { anyOf: kinds } },
+      properties: { list: { type: "array", items: either } },
+      $defs: { text: { type: "string" }, number: { type: "number" } },
     };
-    const values = Array.from({ length: 2000 }, (_, index) => ({ kind: `kind${index % 100}`, arg: { kind: "kind7" } }));
-    expect(issues(list, { list: values })).toEqual([]);
+    expect(issues(list, { list: Array.from({ length: 60_000 }, (_, index) => index) })).toEqual([]);
   });
 
   it("keep constants apart that do not tell", () => {
