@@ -34,6 +34,8 @@ export class CallState {
   isLate = false;
   /** Characters of its arguments that came with its first chunk. */
   headLength = 0;
+  /** Its name came once more after its arguments were closed: other arguments would be those of another call. */
+  isNamedAgain = false;
 
   /** A cheap first look: `false` means that the root is certainly open, so that more text can only be its own. */
   get mayBeClosed(): boolean {
@@ -102,7 +104,7 @@ export class ToolCall {
   }
   /**
    * The partial input so far: a preview, not validated. A string grows, a number appears when it is finished.
-   * The same object grows from one read to the next; copy it to keep a moment of it.
+   * The same object grows from one read to the next; copy it to keep a moment of it. It is not the input that runs.
    */
   get input(): unknown {
     return this.#state.args.partial;

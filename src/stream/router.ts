@@ -14,8 +14,8 @@ export type OpenCall = (turnIndex: number, chunk: ToolChunk) => CallState | unde
  *
  * - an id wins over an index, since the index may drift inside one call
  * - a new id on a bound index opens a new call, since some servers send index 0 for every call
- * - a name (or whole arguments) for a call whose arguments are complete opens a new one, since some servers send one
- *   id and one index for all
+ * - a name for a call whose arguments are complete opens a new one, with the arguments that come with it or after it,
+ *   since some servers send one id and one index for all
  * - without an id and with an index that is not bound, it is the call now open, unless a name comes with it
  * - a name that is neither said again nor a piece of one opens a new call, where nothing else tells calls apart
  */
@@ -45,10 +45,11 @@ export class ToolRouter {
       // One id for two calls side by side: the second has an index and a name of its own.
       const isAnother =
         byIndex === undefined && callIndex !== undefined && callIndex !== bound.callIndex && !!chunk.name;
-      return isAnother || this.#begins(bound, chunk) ? this.#open(routes, chunk) : (routes.open = bound);
+      return isAnother || this.#begins(bound, chunk) ? this.#openAfter(bound, routes, chunk) : (routes.open = bound);
     }
     const open = id === undefined ? this.#belongsToOpen(routes, chunk) : awaitsId(routes, byIndex, chunk);
-    if (open === undefined || this.#begins(open, chunk)) return this.#open(routes, chunk);
+    if (open === undefined) return this.#open(routes, chunk);
+    if (this.#begins(open, chunk)) return this.#openAfter(open, routes, chunk);
     if (id !== undefined) routes.byId.set(id, open);
     return (routes.open = open);
   }
@@ -68,8 +69,8 @@ export class ToolRouter {
   /** Whether a chunk that leads to a call already known is the head of another one. */
   #begins(state: CallState, chunk: ToolChunk): boolean {
     const { name } = chunk;
-    // What comes without a name is no call of its own: nobody could say what of.
-    if (!name) return false;
+    // What comes without a name is no call of its own, if no head came before it: nobody could say what of.
+    if (!name) return state.isNamedAgain && startsArguments(chunk) && !isPlaceholder(state) && !isCopyOf(state, chunk);
     const isAnotherName = state.name !== null && name !== state.name;
     if (!state.mayBeClosed || !(state.ended || state.args.isClosed)) {
       // One id and one index for two calls, the first of them without arguments.
@@ -82,10 +83,26 @@ export class ToolRouter {
       );
     }
     if (isAnotherName) return true;
+    // Its name said once more, or the head of a call whose arguments come apart: what follows will tell.
+    if (isHead(chunk)) state.isNamedAgain = name === state.name && !state.args.isPatched && !state.isRetracted;
     // A call of the same name needs arguments of its own: many servers repeat the name on every delta,
     // some send the arguments twice, and `{}` may be a placeholder for what comes now.
-    const mayFill = state.args.isPlaceholder && (!!chunk.id || chunk.callIndex !== undefined) && !state.ended;
+    const mayFill = (!!chunk.id || chunk.callIndex !== undefined) && isPlaceholder(state);
     return startsArguments(chunk) && !mayFill && (areBare(state, chunk) || !isCopyOf(state, chunk));
+  }
+
+  /** Opens a call at the place of another. Arguments whose head came before them have its id, index and name. */
+  #openAfter(before: CallState, routes: TurnRoutes, chunk: ToolChunk): CallState | undefined {
+    if (chunk.name) return this.#open(routes, chunk);
+    const { name, tool } = before;
+    const id = chunk.id || before.id;
+    const state = this.#open(routes, { ...chunk, id, name, callIndex: chunk.callIndex ?? before.callIndex });
+    if (state === undefined) return undefined;
+    state.id = id;
+    state.tool = tool;
+    state.name = name;
+    state.namePieces = name ?? undefined;
+    return state;
   }
 
   #open(routes: TurnRoutes, chunk: ToolChunk): CallState | undefined {
@@ -172,6 +189,16 @@ function continuesName(tools: NamedTools | undefined, state: CallState, piece: s
 function awaitsId({ open }: TurnRoutes, byIndex: CallState | undefined, chunk: ToolChunk): CallState | undefined {
   const waiting = byIndex ?? (chunk.callIndex === undefined && !chunk.name ? open : undefined);
   return waiting !== undefined && !waiting.id && waiting.outcome === undefined ? waiting : undefined;
+}
+
+/** Whether what came may stand for arguments to come. */
+function isPlaceholder({ args, ended }: CallState): boolean {
+  return args.isPlaceholder && !ended;
+}
+
+/** Whether a chunk says nothing of arguments and of an end. */
+function isHead({ argsTextDelta: text, argsKvPatch, argsPathPatch, done }: ToolChunk): boolean {
+  return !text?.trim() && argsKvPatch === undefined && argsPathPatch === undefined && done !== true;
 }
 
 /** Whether a chunk brings the beginning of arguments. */

@@ -115,6 +115,44 @@ describe("finds the call of a chunk", () => {
         ["a", "f", { x: 2 }],
       ],
     ],
+    ...(
+      [
+        ["one index and one id", 0, "a"],
+        ["one index", 0, undefined],
+        ["one id", undefined, "a"],
+        ["neither", undefined, undefined],
+      ] as const
+    ).map(([what, index, id]): [string, ToolChunk[], unknown[]] => [
+      `quirk 3: the same name again, its arguments apart (${what})`,
+      [
+        head(index, id, "f", ""),
+        more(index, '{"x"'),
+        more(index, ":1}"),
+        head(index, id, "f", ""),
+        more(index, '{"x"'),
+        more(index, ":2}"),
+        head(index, id, "f"),
+        more(index, '{"x":3}', id),
+        more(index, " "),
+      ],
+      [1, 2, 3].map((x) => [id ?? null, "f", { x }]),
+    ]),
+    [
+      "quirk 3: the same name again, its arguments apart, after the end of the call",
+      [{ ...head(0, "a", "f", "{}"), done: true }, head(0, "a", "f", ""), more(0, '{"x":'), more(0, "2}")],
+      [
+        ["a", "f", {}],
+        ["a", "f", { x: 2 }],
+      ],
+    ],
+    [
+      "quirk 3: the same name again, its arguments apart, as objects",
+      [{ ...head(0, "a", "f"), argsKvPatch: { x: 1 } }, head(0, "a", "f"), { callIndex: 0, argsKvPatch: { y: 2 } }],
+      [
+        ["a", "f", { x: 1 }],
+        ["a", "f", { y: 2 }],
+      ],
+    ],
     [
       "quirk 3: as objects",
       [
@@ -336,6 +374,16 @@ describe("finds the call of a chunk", () => {
       [["a", "f", { x: 1 }]],
     ],
     [
+      "quirk 10: the name once more after the end, then a copy",
+      [head(0, "a", "f", '{"x":1'), head(0, "a", "f", "}"), head(0, "a", "f", ""), more(0, '{"x":1}'), more(0, "")],
+      [["a", "f", { x: 1 }]],
+    ],
+    [
+      "quirk 14: a placeholder, the name once more, then the arguments",
+      [head(0, "a", "f", "{}"), head(0, "a", "f", ""), more(0, '{"x":'), more(0, "1}")],
+      [["a", "f", { x: 1 }]],
+    ],
+    [
       "objects that add up",
       [
         { ...head(0, "a", "f"), argsKvPatch: { x: 1 } },
@@ -489,6 +537,32 @@ describe("random interleavings", () => {
           ];
         });
         expect(read(chunks)).toEqual(sent(kept, id));
+      }),
+      { numRuns: 400 },
+    );
+  });
+
+  it.each<[string, ToolChunk]>([
+    ["one id and one index for all", { callIndex: 0, id: "a" }],
+    ["one id for all", { id: "a" }],
+    ["one index for all", { callIndex: 0 }],
+  ])("%s, each head without arguments", (_, place) => {
+    fc.assert(
+      fc.property(calls, fc.boolean(), (list, keepsId) => {
+        // Nothing tells a call from the same one said again, and `{}` may be a placeholder.
+        const kept: Call[] = [];
+        for (const one of list) {
+          const before = kept.at(-1);
+          const isTold = one.text !== "" && one.text !== before?.text && !["", "{}"].includes(before?.text ?? "");
+          if (before?.name !== one.name || isTold) kept.push(one);
+        }
+        const { callIndex, id = null } = place;
+        const label = keepsId ? place : { callIndex };
+        const chunks = kept.flatMap((one) => [
+          { ...place, name: one.name, argsTextDelta: "" },
+          ...piecesOf(one).map((piece) => ({ ...label, argsTextDelta: piece })),
+        ]);
+        expect(read(chunks)).toEqual(sent(kept, () => id));
       }),
       { numRuns: 400 },
     );
