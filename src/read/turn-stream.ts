@@ -17,14 +17,20 @@ export interface TurnStream extends AsyncIterable<StreamEvent> {
    * holds many events. In place of iterating the stream itself.
    */
   readBatches(): AsyncIterable<readonly StreamEvent[]>;
-  /** Reads what is left, and gives the turn. Never rejects: a failure is `turn.error`. */
+  /**
+   * Reads what is left, and gives the turn. Never rejects: a failure is `turn.error`.
+   *
+   * While a loop reads the stream, it reads ahead of that loop and takes no event from it: the turn is complete, and the
+   * loop may still have events to come.
+   */
   done(): Promise<Turn>;
 }
 
 /** What somebody who asked for an event, or for all there are, gets. */
 type Received = IteratorResult<any, void>;
 
-const NO_EVENTS: readonly StreamEvent[] = [];
+/** Never written to. */
+const NO_EVENTS: StreamEvent[] = [];
 const NOBODY = Promise.resolve();
 
 /**
@@ -36,7 +42,7 @@ export class PumpedStream implements TurnStream, AsyncIterator<StreamEvent, void
   readonly #pump: Pump;
   /** Of a batch with more than one event. */
   #next = 0;
-  #batch: readonly StreamEvent[] = NO_EVENTS;
+  #batch: StreamEvent[] = NO_EVENTS;
   /** Whoever asked before the events were there is served first, in turn. */
   #waiting = 0;
   /** Whether the one who waits for the source wants all that it brings. */
@@ -77,8 +83,12 @@ export class PumpedStream implements TurnStream, AsyncIterator<StreamEvent, void
   }
 
   async done(): Promise<Turn> {
-    this.#isTaken = true;
-    while ((await this.#ask(true)).done !== true);
+    if (this.#isTaken) {
+      while (!this.#pump.isOver) await this.#inTurn(() => this.#readAhead());
+    } else {
+      this.#isTaken = true;
+      while ((await this.#ask(true)).done !== true);
+    }
     return this.turn;
   }
 
@@ -88,16 +98,18 @@ export class PumpedStream implements TurnStream, AsyncIterator<StreamEvent, void
   }
 
   #ask(all: boolean): Promise<Received> {
-    return (this.#last = this.#waiting > 0 ? this.#inTurn(all) : this.#now(all));
+    return this.#waiting > 0 ? this.#inTurn(() => this.#now(all)) : (this.#last = this.#now(all));
   }
 
-  #inTurn(all: boolean): Promise<Received> {
+  #inTurn<T>(act: () => Promise<T>): Promise<T> {
     this.#waiting++;
     const now = () => {
       this.#waiting--;
-      return this.#now(all);
+      return act();
     };
-    return this.#last.then(now, now);
+    const acted = this.#last.then(now, now);
+    this.#last = acted;
+    return acted;
   }
 
   #now(all: boolean): Promise<Received> {
@@ -106,6 +118,29 @@ export class PumpedStream implements TurnStream, AsyncIterator<StreamEvent, void
     this.#waiting++;
     this.#wantsAll = all;
     return this.#pump.step().then(this.#onStep, this.#onThrown);
+  }
+
+  /** One more piece of the source, whose events are kept for whoever asks next. */
+  async #readAhead(): Promise<void> {
+    if (this.#pump.isOver) return;
+    this.#waiting++;
+    try {
+      this.#pump.take(await this.#pump.step());
+    } catch (error) {
+      this.#pump.thrown(error);
+    }
+    this.#waiting--;
+    this.#keep(this.#pump.reader.take());
+  }
+
+  #keep(events: StreamEvent[]): void {
+    // A list that was handed out is not ours to add to.
+    if (this.#next < this.#batch.length) {
+      for (const event of events) this.#batch.push(event);
+    } else {
+      this.#batch = events;
+      this.#next = 0;
+    }
   }
 
   readonly #onStep = (step: IteratorResult<unknown>): Received | Promise<Received> => {
