@@ -20,14 +20,12 @@ export const UNIQUE_ITEMS: CheckedSchema = {
   else: { $ref: LONG_LIST },
 };
 
-/** The pointers of the long lists. One in an alternative that was not meant is among them. */
-export function longLists(units: readonly OutputUnit[]): Set<string> {
+/** The pointers of the lists that were marked. One in an alternative that was not meant is among them. */
+export function markedLists(units: readonly OutputUnit[]): string[] {
   const text = JSON.stringify(MARK.const);
-  return new Set(
-    units
-      .filter(({ keyword, error }) => keyword === "const" && error.includes(text))
-      .map(({ instanceLocation }) => instanceLocation),
-  );
+  return units
+    .filter(({ keyword, error }) => keyword === "const" && error.includes(text))
+    .map(({ instanceLocation }) => instanceLocation);
 }
 
 /** The first two equal items of a list. */

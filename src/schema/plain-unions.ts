@@ -37,12 +37,15 @@ export function guardUnions(prepared: unknown, known: Lookup, draft: SchemaDraft
     });
   }
 
-  /** Schemas that hold for the same value: no chain of them leads back to itself, see checkReferences(). */
-  function partsOf(schema: unknown): CheckedSchema[] {
-    if (!isRecord(schema)) return [];
-    const target = partsOf(known[String(schema["__absolute_ref__"])]);
-    if (target.length > 0 && (draft === "4" || draft === "7")) return target; // what stands beside a $ref is ignored
-    return [schema, ...target, ...((schema["allOf"] as unknown[] | undefined) ?? []).flatMap(partsOf)];
+  /** Schemas that hold for the same value, each once. No chain of them leads back to itself, see checkReferences(). */
+  function partsOf(schema: unknown, parts = new Set<CheckedSchema>()): CheckedSchema[] {
+    if (!isRecord(schema) || parts.has(schema)) return [...parts];
+    const target = known[String(schema["__absolute_ref__"])];
+    if (target !== undefined) partsOf(target, parts);
+    if (target !== undefined && (draft === "4" || draft === "7")) return [...parts]; // what is beside a $ref is ignored
+    parts.add(schema);
+    for (const part of (schema["allOf"] as unknown[] | undefined) ?? []) partsOf(part, parts);
+    return [...parts];
   }
 
   function constants({ properties, required = [] }: CheckedSchema) {

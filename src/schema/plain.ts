@@ -2,7 +2,7 @@ import { dereference, validate, type Schema as CheckedSchema, type SchemaDraft }
 import { ToolError, type Issue } from "../errors.ts";
 import { copyJson, isRecord, setOwn } from "./json.ts";
 import { readIssues } from "./plain-issues.ts";
-import { equalItems, LONG_LIST, longLists, MARK } from "./plain-lists.ts";
+import { equalItems, LONG_LIST, MARK, markedLists } from "./plain-lists.ts";
 import { checkReferences, prepare } from "./plain-prepare.ts";
 import { guardUnions, limitWork, TooMuchWork } from "./plain-unions.ts";
 import { checkRoot } from "./root.ts";
@@ -21,10 +21,11 @@ export function plainSchema(source: JsonSchema): Schema {
   const draft = draftOf(dialect);
   const prepared = prepare(jsonSchema, draft) as CheckedSchema;
   checkRoot(jsonSchema);
-  const known = { ...references(prepared), [LONG_LIST]: MARK };
+  let longLists = 0;
+  let onLongList: CheckedSchema | boolean = MARK;
+  const known = Object.defineProperty(references(prepared), LONG_LIST, { get: () => (longLists++, onLongList) });
   checkReferences(prepared, known);
   guardUnions(prepared, known, draft);
-  const compared = { ...known, [LONG_LIST]: true };
 
   return Object.freeze({ jsonSchema, validate: check });
 
@@ -37,13 +38,20 @@ export function plainSchema(source: JsonSchema): Schema {
   }
 
   function run(value: unknown, onlyFirst: boolean): Validation {
-    let { errors } = validate(value, prepared, draft, limitWork(known, value), onlyFirst);
-    const issues: Issue[] = [];
-    const lists = onlyFirst ? new Set<string>() : longLists(errors); // of all lists, or of none
-    if (lists.size > 0) {
-      for (const list of lists) issues.push(...equalItems(list, value));
-      errors = validate(value, prepared, draft, limitWork(compared, value), onlyFirst).errors;
+    longLists = 0;
+    onLongList = MARK;
+    const findErrors = () => validate(value, prepared, draft, limitWork(known, value), onlyFirst).errors;
+    let errors = findErrors();
+    let issues: Issue[] = [];
+    if (longLists > 0 && !onlyFirst) {
+      const lists = markedLists(errors);
+      // Under `not`, and in an alternative beside one that fits, a mark is no error: there the validator has to compare.
+      const areAllMarked = lists.length === longLists;
+      if (areAllMarked) issues = [...new Set(lists)].flatMap((list) => equalItems(list, value));
+      onLongList = areAllMarked || { uniqueItems: true };
+      errors = findErrors();
     }
+    if (longLists > 0 && onlyFirst && errors.length === 0) throw new TooMuchWork();
     issues.push(...readIssues(errors, value, prepared, known));
     return issues.length === 0 ? { ok: true, value } : { ok: false, issues };
   }

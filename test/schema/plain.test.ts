@@ -349,6 +349,21 @@ describe("unique items", () => {
     );
   });
 
+  it("are told from equal ones where a schema asks for the contrary, or for one of two", () => {
+    const set = { uniqueItems: true };
+    const odd: JsonSchema = {
+      properties: {
+        bag: { not: set },
+        one: { oneOf: [set, { type: "array" }] },
+        any: { anyOf: [set, { maxItems: 60 }] },
+      },
+    };
+    const [same, different] = [[...numbers(55), 3], numbers(55)];
+    expect(issues(odd, { bag: same, one: same, any: same })).toEqual([]);
+    expect(issues(odd, { bag: different, any: different })).toHaveLength(1);
+    expect(issues(odd, { one: different, any: different })).toHaveLength(1);
+  });
+
   it("may be equal in a list that need not be unique", () => {
     const values = { type: "array", items: { type: "number" } };
     const two: JsonSchema = { properties: { values, ids: { ...values, uniqueItems: true } } };
