@@ -53,8 +53,10 @@ export class Arguments {
   /** The last delta, when it began with everything that came before it: perhaps the stream is cumulative. */
   #snapshot: string | undefined;
   #cumulative = false;
-  /** Arguments that came as values, not as text. */
+  /** Arguments that came as values, not as text; nothing here any more once they are handed out. */
   #value: unknown;
+  /** The copy of them that is looked at while they come: what is written to it is not written to what runs. */
+  #shown: unknown;
   #hasValue = false;
   /** What has the same text: the object as it came, if only one did. Nobody gets it from here, so nobody changes it. */
   #source: unknown;
@@ -86,7 +88,7 @@ export class Arguments {
 
   /** The live partial input: a preview. Reading it costs time in proportion to what is new. */
   get partial(): unknown {
-    if (this.#hasValue) return this.#value;
+    if (this.#hasValue) return (this.#shown ??= this.#copyOfValue());
     if (this.custom) return this.text;
     return this.#feed().value;
   }
@@ -97,7 +99,7 @@ export class Arguments {
     const changes = this.#valueChanges;
     this.#valueChanges = [];
     if (changes !== undefined) return changes;
-    return [{ path: [], value: this.#hasValue ? structuredClone(this.#value) : this.text, done: false }];
+    return [{ path: [], value: this.#hasValue ? this.#copyOfValue() : this.text, done: false }];
   }
 
   /** A cheap first look at {@link isClosed}. */
@@ -169,7 +171,8 @@ export class Arguments {
     for (const key of Object.keys(copy)) {
       setOwn(target, key, copy[key]);
       if (this.#hasOpenPath) this.#openPaths!.delete(JSON.stringify([key]));
-      this.#valueChanges?.push({ path: [key], value: patch[key], done: true });
+      this.#show({ path: [key], value: copy[key] });
+      this.#valueChanges?.push({ path: [key], value: copyAll(copy[key]), done: true });
     }
   }
 
@@ -209,8 +212,11 @@ export class Arguments {
       if (this.#hasOpenPath) return TRUNCATED;
       // Before somebody else has the value: the text says what the model wrote, whatever is done to it.
       if (this.#source === undefined) this.#json = this.text;
-      const value = this.#value;
-      return (hasHugeNumber(value) ? lost(lostNumber(value)) : undefined) ?? { ok: true, value };
+      const value = this.#value ?? this.#copyOfValue();
+      const failed = hasHugeNumber(value) ? lost(lostNumber(value)) : undefined;
+      if (failed !== undefined) return failed;
+      this.#value = undefined;
+      return { ok: true, value };
     }
     const { text } = this;
     if (this.custom) return { ok: true, value: text };
@@ -313,7 +319,25 @@ export class Arguments {
       this.failure = { ok: false, code: "rejected", message: `fit no value: ${(error as Error).message}` };
       return;
     }
-    this.#valueChanges?.push(changeOf(patch, told, this.#value));
+    this.#show(own);
+    this.#valueChanges?.push(changeOf(own, told, this.#value));
+  }
+
+  /** Does the same to what is shown. */
+  #show(patch: PathPatch): void {
+    if (this.#shown === undefined) return;
+    const own = patch.append === undefined ? { ...patch, value: copyAll(patch.value) } : patch;
+    try {
+      this.#shown = applyPatch(this.#shown, own);
+    } catch {
+      this.#shown = undefined; // somebody has written to it so that this does not fit: it is copied anew
+    }
+  }
+
+  /** Of what came, also where the value was handed out and may have been written to. */
+  #copyOfValue(): unknown {
+    const value = this.#source ?? this.#value;
+    return value === undefined ? parseJson(this.text) : copyAll(value);
   }
 
   get #hasOpenPath(): boolean {
@@ -526,6 +550,11 @@ function jsonErrorOf(text: string): string {
     return (error as Error).message;
   }
   return "";
+}
+
+/** A copy of what was found to be within the limits. */
+function copyAll(value: unknown): unknown {
+  return typeof value === "object" ? copyValue(value, Infinity, Infinity).copy : value;
 }
 
 /** Compact; `undefined` for what is too deep to be compared. */

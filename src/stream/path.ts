@@ -38,7 +38,9 @@ export function changeOf(patch: PathPatch, told: number, root: unknown): JsonCha
     for (const step of place) at = (at as Record<PathStep, unknown>)[step];
     return { path: place, value: structuredClone(at), done: told > path.length && done };
   }
-  return append === undefined ? { path: [...path], value, done } : { path: [...path], append, done };
+  return append === undefined
+    ? { path: [...path], value: structuredClone(value), done }
+    : { path: [...path], append, done };
 }
 
 /**

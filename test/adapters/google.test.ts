@@ -186,13 +186,15 @@ describe("calls whose arguments are streamed", () => {
             { jsonPath: "$.c", stringValue: "old" },
             { jsonPath: "$.c", stringValue: "new" },
             { jsonPath: "$.d", nullValue: null },
+            { jsonPath: "$.e", stringValue: "5", willContinue: true },
+            { jsonPath: "$.e", numberValue: 5 },
           ),
         ]),
         chunk([call({}), { text: "" }], "STOP"),
       ],
       null,
     );
-    expect(calls).toMatchObject([{ status: "complete", input: { a: "x", b: "y", c: "new", d: null } }]);
+    expect(calls).toMatchObject([{ status: "complete", input: { a: "x", b: "y", c: "new", d: null, e: 5 } }]);
   });
 
   it("may begin with whole arguments, or with pieces beside the name", async () => {

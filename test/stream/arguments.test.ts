@@ -27,6 +27,8 @@ function valueOf(outcome: ArgumentsOutcome): unknown {
 const TRUNCATED = { code: "truncated" };
 const long = JSON.stringify({ content: "x".repeat(40), list: [1, 2, { a: null }] });
 const halves = [long.slice(0, 20), long.slice(20)];
+/** `JSON.stringify` runs out of stack where keys are numbers. */
+const deepIndexes = `${'{"1":'.repeat(100_000)}1${"}".repeat(100_000)}`;
 
 describe("what the pieces come to", () => {
   it.each<[title: string, steps: Step[], value: unknown, repairs: string[]]>([
@@ -435,14 +437,8 @@ describe("limits", () => {
     ["after a placeholder", ["{}", `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`]],
     ["after the arguments", ['{"a":1}', `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`]],
     ["encoded twice", [JSON.stringify(`${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`)]],
-    [
-      "after the arguments, encoded twice",
-      ['{"a":1}', JSON.stringify(`${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`)],
-    ],
-    [
-      "after an object, encoded twice",
-      [{ kv: { a: 1 } }, JSON.stringify(`${"[".repeat(100_000)}${"]".repeat(100_000)}`)],
-    ],
+    ["after the arguments, encoded twice", ['{"a":1}', JSON.stringify(deepIndexes)]],
+    ["after an object, encoded twice", [{ kv: { a: 1 } }, JSON.stringify(deepIndexes)]],
     ["as an object", [{ kv: nested(100_000) as Record<string, unknown> }]],
     ["as text after an object", [{ kv: { a: 1 } }, `${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}`]],
     ["broken", [`${"{a:".repeat(100_000)}1${"}".repeat(100_000)}`]],
@@ -535,6 +531,65 @@ describe("changes()", () => {
       { path: ["a", "length"], done: true },
     ]);
     expect(args.changes()).toEqual([{ path: ["a"], done: true }]);
+  });
+
+  it("and the live input are for looking: whatever is done to them, what runs is what came", () => {
+    fc.assert(
+      fc.property(steps, fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }), (list, looks) => {
+        const before = JSON.stringify(list);
+        const [quiet, watched] = [read([]), read([])];
+        for (const [i, step] of list.entries()) {
+          take(quiet, step as Step);
+          take(watched, step as Step);
+          if (looks[i] !== true) continue;
+          scribble(watched.partial);
+          scribble(watched.changes());
+        }
+        const outcome = watched.finish("off");
+        expect(outcome).toEqual(quiet.finish("off"));
+        expect(watched.text).toBe(quiet.text);
+        const after = JSON.stringify(outcome);
+        scribble(watched.partial);
+        scribble(watched.changes());
+        expect(JSON.stringify(outcome)).toBe(after);
+        expect(JSON.stringify(list)).toBe(before);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("and the live input stay what came, whatever is done to what runs", () => {
+    for (const came of [[{ kv: { a: { b: 1 } } }], [{ patch: [{ path: ["a", "b"], value: 1 }] }], ['{"a":{"b":1}}']]) {
+      const args = read(came);
+      const outcome = args.finish("off");
+      scribble(outcome.ok && outcome.value);
+      expect(args.partial).toEqual({ a: { b: 1 } });
+      expect(args.changes()).toMatchObject([{ path: [], value: { a: { b: 1 } } }]);
+    }
+  });
+
+  it("go on where the value that is looked at was frozen, or written to so that what comes does not fit", () => {
+    const frozen = read([{ kv: { a: {} } }]);
+    Object.freeze(frozen.partial);
+    frozen.merge({ b: 1 });
+    expect(frozen.partial).toEqual({ a: {}, b: 1 });
+    const other = read([{ kv: { a: {} } }]);
+    (other.partial as { a: unknown }).a = "no object";
+    other.patch([{ path: ["a", "b"], value: 1 }]);
+    expect(other.partial).toEqual({ a: { b: 1 } });
+    expect(valueOf(other.finish("off"))).toEqual({ a: { b: 1 } });
+  });
+
+  it("grow the object that is looked at, if the arguments come as values too", () => {
+    const args = read([{ kv: { a: { b: "x" } } }]);
+    const { partial } = args;
+    args.patch([
+      { path: ["a", "b"], append: "y", done: true },
+      { path: ["c"], value: { d: [1] } },
+    ]);
+    args.merge({ e: { f: 2 } });
+    expect(partial).toEqual({ a: { b: "xy" }, c: { d: [1] }, e: { f: 2 } });
+    expect(args.partial).toBe(partial);
   });
 
   it("tell a snapshot's news only, once it is known to be one", () => {
@@ -633,6 +688,14 @@ describe("text in pieces of any size", () => {
     );
   });
 });
+
+/** What somebody may do to a value that he has been given. */
+function scribble(value: unknown): void {
+  if (typeof value !== "object" || value === null) return;
+  for (const child of Object.values(value)) scribble(child);
+  if (Array.isArray(value)) value.push("scribbled", value.shift());
+  else for (const key of Object.keys(value)) (value as Record<string, unknown>)[key] = { scribbled: key };
+}
 
 function cut(text: string, sizes: readonly number[]): string[] {
   const pieces: string[] = [];
