@@ -13,7 +13,7 @@ import { isRecord } from "../schema/json.ts";
 import type { RepairPolicy } from "../tool/tool.ts";
 import type { Repair } from "../tool/use.ts";
 import type { PathPatch } from "./chunk.ts";
-import { copyValue, TooDeep, TooLong, type Copied } from "./copy.ts";
+import { copyAgain, copyValue, TooDeep, TooLong, type Copied } from "./copy.ts";
 import type { Limits } from "./limits.ts";
 import { changedLiteral, hasHugeNumber, lostNumber } from "../json/numbers.ts";
 import { applyPatch, changeOf, hasPlace, setOwn, stepsToNew } from "./path.ts";
@@ -172,7 +172,7 @@ export class Arguments {
       setOwn(target, key, copy[key]);
       if (this.#hasOpenPath) this.#openPaths!.delete(JSON.stringify([key]));
       this.#show({ path: [key], value: copy[key] });
-      this.#valueChanges?.push({ path: [key], value: copyAll(copy[key]), done: true });
+      this.#valueChanges?.push({ path: [key], value: copyAgain(copy[key]), done: true });
     }
   }
 
@@ -326,7 +326,7 @@ export class Arguments {
   /** Does the same to what is shown. */
   #show(patch: PathPatch): void {
     if (this.#shown === undefined) return;
-    const own = patch.append === undefined ? { ...patch, value: copyAll(patch.value) } : patch;
+    const own = patch.append === undefined ? { ...patch, value: copyAgain(patch.value) } : patch;
     try {
       this.#shown = applyPatch(this.#shown, own);
     } catch {
@@ -337,7 +337,7 @@ export class Arguments {
   /** Of what came, also where the value was handed out and may have been written to. */
   #copyOfValue(): unknown {
     const value = this.#source ?? this.#value;
-    return value === undefined ? parseJson(this.text) : copyAll(value);
+    return value === undefined ? parseJson(this.text) : copyAgain(value);
   }
 
   get #hasOpenPath(): boolean {
@@ -550,11 +550,6 @@ function jsonErrorOf(text: string): string {
     return (error as Error).message;
   }
   return "";
-}
-
-/** A copy of what was found to be within the limits. */
-function copyAll(value: unknown): unknown {
-  return typeof value === "object" ? copyValue(value, Infinity, Infinity).copy : value;
 }
 
 /** Compact; `undefined` for what is too deep to be compared. */

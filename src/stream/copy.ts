@@ -41,6 +41,15 @@ export function copyValue(value: unknown, maxDepth: number, maxLength: number): 
   return { copy, length, isExact };
 }
 
+/** The same of a value that was copied once, so that it is known to be JSON and within the limits: half the work. */
+export function copyAgain(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(copyAgain);
+  const copy = {};
+  for (const key of Object.keys(value)) setOwn(copy, key, copyAgain((value as Record<string, unknown>)[key]));
+  return copy;
+}
+
 /** What no JSON can hold (a function, a BigInt) comes from no provider. */
 function isJson(value: unknown): boolean {
   return value === null || typeof value === "string" || typeof value === "number" || typeof value === "boolean";
