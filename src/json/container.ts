@@ -11,3 +11,8 @@ export function put(container: Container, key: string | number, value: unknown):
 export function putOwn(container: Container, key: string | number, value: unknown): void {
   Object.defineProperty(container, key, { value, enumerable: true, writable: true, configurable: true });
 }
+
+/** A copy that shares what is in it. */
+export function copyOf(container: Container): Container {
+  return Array.isArray(container) ? container.slice() : { ...container };
+}

@@ -11,7 +11,7 @@ import {
   ZERO,
   type NumberPart,
 } from "./characters.ts";
-import { put, putOwn, type Container } from "./container.ts";
+import { copyOf, put, putOwn, type Container } from "./container.ts";
 import { GrowingText } from "./growing-text.ts";
 import { Twin } from "./twin.ts";
 
@@ -305,9 +305,36 @@ class StreamingParser implements TwinParser {
 
   /** Puts a value at the current place. The name is looked up once a key: a string that grows is put there again and again. */
   #set(value: unknown): void {
-    if (this.#container === undefined) this.#root = value;
-    else if (this.#isInherited) putOwn(this.#container, this.#key, value);
+    if (this.#container === undefined) {
+      this.#root = value;
+      return;
+    }
+    try {
+      this.#put(value);
+    } catch {
+      this.#thaw();
+      this.#put(value);
+    }
+  }
+
+  #put(value: unknown): void {
+    if (this.#isInherited) putOwn(this.#container!, this.#key, value);
     else (this.#container as Record<string | number, unknown>)[this.#key] = value;
+  }
+
+  /** Who looked has frozen what was there, as libraries for state do: what is open goes on as a copy. */
+  #thaw(): void {
+    const frozen = Array.from({ length: this.#depth }, (_, i) => this.#containerAt(i + 1)!);
+    const open = frozen.map(copyOf);
+    for (let i = 1; i < open.length; i++) put(open[i - 1]!, this.#keyAt(i), open[i]);
+    this.#log = this.#log?.map((entry) =>
+      "level" in entry && entry.container !== undefined && frozen[entry.level - 1] === entry.container
+        ? { ...entry, container: open[entry.level - 1]! }
+        : entry,
+    );
+    this.#root = open[0];
+    this.#container = open.pop();
+    this.#outer = open;
   }
 
   #setTwin(value: unknown): void {
@@ -539,8 +566,7 @@ class StreamingParser implements TwinParser {
   #copyOpen(level: number): unknown {
     let copy: Container | undefined;
     for (let i = this.#depth; i >= level; i--) {
-      const original = this.#containerAt(i)!;
-      const outer = Array.isArray(original) ? original.slice() : { ...original };
+      const outer = copyOf(this.#containerAt(i)!);
       if (copy !== undefined) put(outer, this.#keyAt(i), copy);
       copy = outer;
     }

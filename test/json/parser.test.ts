@@ -423,7 +423,30 @@ describe("for any JSON text, cut anywhere,", () => {
       { numRuns: 500 },
     );
   });
+
+  it("grows on where who looked has frozen it, and changes() tells of it", () => {
+    fc.assert(
+      fc.property(jsonText(), cuts, fc.array(fc.boolean()), (text, at, asks) => {
+        let replayed: unknown;
+        let pieces = 0;
+        const parser = readPieces(cutAt(text, at), (growing) => {
+          if (asks[pieces++ % (asks.length || 1)] === true) replayed = applyChanges(replayed, growing.changes());
+          freeze(growing.value);
+        });
+        replayed = applyChanges(replayed, parser.changes());
+        expect(isDeepStrictEqual(parser.value, JSON.parse(text))).toBe(true);
+        expect(isDeepStrictEqual(replayed, JSON.parse(text))).toBe(true);
+      }),
+      { numRuns: 500 },
+    );
+  });
 });
+
+function freeze(value: unknown): void {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return;
+  Object.freeze(value);
+  Object.values(value).forEach(freeze);
+}
 
 it("agrees with JSON.parse on which texts are JSON", () => {
   const noise = fc.string({
