@@ -5,7 +5,7 @@ import { duplicateTool, toolList, type ToolSource } from "../tool/tool-set.ts";
 import { invalidInput, ToolUse, type Repair } from "../tool/use.ts";
 import { TRUNCATED } from "./arguments.ts";
 import { CallState, type ToolCall } from "./call.ts";
-import type { ToolChunk } from "./chunk.ts";
+import type { PathPatch, ToolChunk } from "./chunk.ts";
 import type { FinishReason } from "./events.ts";
 import { resolveLimits, type Limits } from "./limits.ts";
 import { setOwn } from "./path.ts";
@@ -412,8 +412,13 @@ function isOpen({ outcome, isRetracted }: CallState): boolean {
 /** Whether a chunk that came after its call was complete says anything else than the call did. */
 function bringsMore({ args }: CallState, { argsTextDelta, argsKvPatch, argsPathPatch }: ToolChunk): boolean {
   if (argsKvPatch !== undefined && !args.equals(argsKvPatch)) return true;
-  if (argsPathPatch?.some(({ append }) => append !== "") === true) return true;
+  if (argsPathPatch?.some(saysMore) === true) return true;
   return !!argsTextDelta && argsTextDelta.trim() !== "" && args.append(argsTextDelta) !== "";
+}
+
+/** A patch that only says `done` does not. */
+function saysMore({ append, value }: PathPatch): boolean {
+  return append === undefined ? value !== undefined : append !== "";
 }
 
 /** Properties become own ones, whatever their name; what was handed out sees those that come late. */

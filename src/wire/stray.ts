@@ -1,3 +1,4 @@
+import { parseJson } from "../json/parse.ts";
 /** A failure that a server writes between its events is short; what is longer is none. */
 const MAX_BLOCK_LENGTH = 64 * 1024;
 /** Lines that may be its last one. */
@@ -74,7 +75,7 @@ export function createStrayErrors(onEvent: (value: unknown) => void): {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseJson(text);
   } catch {
     return undefined;
   }

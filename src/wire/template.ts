@@ -1,3 +1,4 @@
+import { parseJson } from "../json/parse.ts";
 import type { Delta } from "./delta.ts";
 import {
   afterSpaces,
@@ -176,7 +177,7 @@ export function templateOf(first: Sample, second: Sample): Template | undefined 
   return {
     parts: partsOf(head, two, starts, ends, slots),
     // Of a value of our own: the other one may be kept, and changed, by who got it.
-    model: modelOf(JSON.parse(two) as Container, paths, 0),
+    model: modelOf(parseJson(two) as Container, paths, 0),
     delta: undefined,
     textSlot: -1,
     indexSlot: -1,

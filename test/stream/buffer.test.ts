@@ -290,6 +290,7 @@ describe("what is wrong with a call", () => {
     { callIndex: 0, argsTextDelta: JSON.stringify('{"x":1}') },
     { callIndex: 0, argsKvPatch: { x: 1 } },
     { callIndex: 0, argsPathPatch: [{ path: ["x"], append: "", done: true }] },
+    { callIndex: 0, argsPathPatch: [{ path: ["x"], done: true }] },
     { callIndex: 0, done: true },
     { callIndex: 0, id: "a", name: "anything" },
     { callIndex: 0, id: "a", name: "anything", argsTextDelta: '{"x":1}', done: true },
