@@ -140,7 +140,8 @@ describe.skipIf(redisMissing !== undefined)("on a server", () => {
       }
       const again = await startRedis(own.port);
       cleanUps.unshift(() => again.stop());
-      await vi.waitFor(() => expect(seen).toEqual(["missed a"]), { timeout: 8_000, interval: 100 });
+      // Among others: what the store has given up may still wait in the client's own queue, and is sent and told of then.
+      await vi.waitFor(() => expect(seen).toContain("missed a"), { timeout: 8_000, interval: 100 });
       await vi.waitFor(() => store.get("a"), { timeout: 8_000, interval: 100 });
       await admin.ping();
       const written = await store.put("b", 1, { expectedVersion: 0 });
