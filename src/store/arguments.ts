@@ -64,8 +64,11 @@ function shown(value: unknown): string {
   return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }
 
-/** What a timer can wait: one that has to wait longer fires at once. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
+/**
+ * What a timer can wait: one that has to wait longer fires at once.
+ * https://developer.mozilla.org/docs/Web/API/Window/setTimeout#maximum_delay_value
+ */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** A setting that becomes a timer. @throws TypeError */
 export function checkMs(name: string, ms: number): void {

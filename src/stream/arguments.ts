@@ -1,8 +1,11 @@
 import type { ToolErrorCode } from "../errors.ts";
 import {
+  changedLiteral,
   createTwinParser,
   exceedsDepth,
   GrowingText,
+  hasHugeNumber,
+  lostNumber,
   parseJson,
   repairJson,
   RootScan,
@@ -15,7 +18,6 @@ import type { Repair } from "../tool/use.ts";
 import type { PathPatch } from "./chunk.ts";
 import { copyAgain, copyValue, TooDeep, TooLong, type Copied } from "./copy.ts";
 import type { Limits } from "./limits.ts";
-import { changedLiteral, hasHugeNumber, lostNumber } from "../json/numbers.ts";
 import { applyPatch, changeOf, hasPlace, setOwn, stepsToNew } from "./path.ts";
 
 /** What the arguments of an ended call come to. */

@@ -18,7 +18,7 @@ export interface TurnOptions extends ToolBufferOptions {
  * tools that only read at once, the others at the clean end of the turn, in call order.
  */
 export class TurnReader {
-  /** Nothing that comes now can change the turn. */
+  /** Nothing that comes now can change the turn. Both are kept here, so that an event need not look at the turn. */
   isOver = false;
   #hasFailed = false;
   readonly #buffer: ToolBuffer;

@@ -71,15 +71,18 @@ describe("toolstream", () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   });
 
-  it.skipIf(!existsSync("/dev/full"))("says in words that its output can not be written", async () => {
-    const main = resolve(import.meta.dirname, "../../src/cli/main.ts");
-    const full = openSync("/dev/full", "w"); // Linux's disk without room
-    const child = spawn(process.execPath, [main, "--help"], { stdio: ["ignore", full, "pipe"] });
-    closeSync(full);
-    let stderr = "";
-    child.stderr!.on("data", (text) => (stderr += text));
-    const status = await new Promise((settle) => child.once("close", settle));
-    expect(status).toBe(1);
-    expect(stderr).toMatch(/^toolstream: the output can not be written: ENOSPC.*\n$/);
-  });
+  it.skipIf(!existsSync("/dev/full"))(
+    "says in words that its output can not be written (to /dev/full, where there is one)",
+    async () => {
+      const main = resolve(import.meta.dirname, "../../src/cli/main.ts");
+      const full = openSync("/dev/full", "w"); // Linux's disk without room
+      const child = spawn(process.execPath, [main, "--help"], { stdio: ["ignore", full, "pipe"] });
+      closeSync(full);
+      let stderr = "";
+      child.stderr!.on("data", (text) => (stderr += text));
+      const status = await new Promise((settle) => child.once("close", settle));
+      expect(status).toBe(1);
+      expect(stderr).toMatch(/^toolstream: the output can not be written: ENOSPC.*\n$/);
+    },
+  );
 });

@@ -9,6 +9,14 @@ const PAUSE = { ...RUN, waitForApproval: false };
 const APPROVE = { decision: "approve" } as const;
 const DENY = { decision: "deny", reason: "too much" } as const;
 
+const APPROVED_AND_RUN = [
+  ["tool.invoked", 1],
+  ["approval.requested", 2],
+  ["approval.decided", 3],
+  ["tool.started", 4],
+  ["tool.completed", 5],
+];
+
 const refund = (change: object = {}) => counted({ name: "refund", needsApproval: true, ...change });
 
 describe("a call that needs approval", () => {
@@ -25,13 +33,7 @@ describe("a call that needs approval", () => {
     await approvals.decide(request!.id, APPROVE);
     expect(await running).toMatchObject({ status: "completed", approval: { id: request!.id, status: "approved" } });
     expect(ran).toHaveLength(1);
-    expect(events.map(({ type, seq }) => [type, seq])).toEqual([
-      ["tool.invoked", 1],
-      ["approval.requested", 2],
-      ["approval.decided", 3],
-      ["tool.started", 4],
-      ["tool.completed", 5],
-    ]);
+    expect(events.map(({ type, seq }) => [type, seq])).toEqual(APPROVED_AND_RUN);
     expect(events[1]).toMatchObject({ approvalId: request!.id, message: "Refund order 7?", payloadSummary: '{"n":7}' });
     expect(events[2]).toMatchObject({ approvalId: request!.id, decision: "approved", decidedBy: null });
   });
@@ -63,13 +65,7 @@ describe("a call that needs approval", () => {
     const paused = await executor.execute(use, PAUSE);
     await approvals.decide(paused.approval!.id, APPROVE);
     await executor.execute(use, PAUSE);
-    expect(events.map(({ type, seq }) => [type, seq])).toEqual([
-      ["tool.invoked", 1],
-      ["approval.requested", 2],
-      ["approval.decided", 3],
-      ["tool.started", 4],
-      ["tool.completed", 5],
-    ]);
+    expect(events.map(({ type, seq }) => [type, seq])).toEqual(APPROVED_AND_RUN);
   });
 
   it("comes back at once where the run pauses, and goes on later", async () => {
@@ -88,13 +84,7 @@ describe("a call that needs approval", () => {
     const rebuilt = tool.use({ n: 1 }, { invocationId: "a" });
     expect(await later.executor.execute(rebuilt, PAUSE)).toMatchObject({ status: "completed" });
     expect(ran).toHaveLength(1);
-    expect([...events, ...later.events].map(({ type, seq }) => [type, seq])).toEqual([
-      ["tool.invoked", 1],
-      ["approval.requested", 2],
-      ["approval.decided", 3],
-      ["tool.started", 4],
-      ["tool.completed", 5],
-    ]);
+    expect([...events, ...later.events].map(({ type, seq }) => [type, seq])).toEqual(APPROVED_AND_RUN);
   });
 
   it("that is denied does not run, and the model hears why", async () => {

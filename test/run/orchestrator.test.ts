@@ -207,16 +207,16 @@ describe("run()", () => {
   it("tells of what is misused", async () => {
     const model = scripted({ text: "Hi" });
     const store = memoryStore();
-    expect(() => new Orchestrator({ store } as any)).toThrow(TypeError);
-    expect(() => new Orchestrator({ model } as any)).toThrow(TypeError);
+    expect(() => new Orchestrator({ store } as never)).toThrow(TypeError);
+    expect(() => new Orchestrator({ model } as never)).toThrow(TypeError);
     expect(() => new Orchestrator({ model, store, maxSteps: 0 })).toThrow(TypeError);
     expect(() => new Orchestrator({ model, store, retryDelayMs: -1 })).toThrow(TypeError);
     expect(() => new Orchestrator({ model, store, leaseMs: NaN })).toThrow(TypeError);
     expect(() => new Orchestrator({ model, store, maxCutTurns: NaN })).toThrow(TypeError);
-    expect(() => new Orchestrator({ model, store, trim: "last" } as any)).toThrow(TypeError);
-    expect(() => new Orchestrator({ model, store, onEvent: 1 } as any)).toThrow(TypeError);
-    expect(() => new Orchestrator({ model, store, approvals: {} } as any)).toThrow(TypeError);
-    expect(() => new Orchestrator({ model, store, executor: {} } as any)).toThrow(TypeError);
+    expect(() => new Orchestrator({ model, store, trim: "last" } as never)).toThrow(TypeError);
+    expect(() => new Orchestrator({ model, store, onEvent: 1 } as never)).toThrow(TypeError);
+    expect(() => new Orchestrator({ model, store, approvals: {} } as never)).toThrow(TypeError);
+    expect(() => new Orchestrator({ model, store, executor: {} } as never)).toThrow(TypeError);
     const orchestrator = new Orchestrator({ model, store });
     await expect(orchestrator.run({})).rejects.toThrow(TypeError);
     await expect(orchestrator.run({ input: 5 as never })).rejects.toThrow(TypeError);

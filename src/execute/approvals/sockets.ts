@@ -1,4 +1,4 @@
-import { checkMs } from "../../store/arguments.ts";
+import { checkMs, MAX_TIMER_MS } from "../../store/arguments.ts";
 import {
   authenticated,
   checkGuard,
@@ -15,7 +15,6 @@ import {
 import { wireError } from "./messages.ts";
 import type { ServerMessage } from "./protocol.ts";
 import { approvalSession } from "./session.ts";
-import { MAX_TIMER_MS } from "./wake-up.ts";
 
 /** What is used of a socket of the `ws` package. */
 export interface ApprovalSocket {

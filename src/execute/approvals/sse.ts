@@ -1,5 +1,5 @@
 import type { FeedMessage } from "./protocol.ts";
-import { MAX_TIMER_MS } from "./wake-up.ts";
+import { MAX_TIMER_MS } from "../../store/arguments.ts";
 
 export interface EventStreamOptions {
   /** Ends the feed. */

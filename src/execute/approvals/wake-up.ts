@@ -1,3 +1,5 @@
+import { MAX_TIMER_MS } from "../../store/arguments.ts";
+
 /** Somebody who waits until woken, for a time, or until a signal fires; a wake-up before the wait is not lost. */
 export interface WakeUp {
   wake(): void;
@@ -35,6 +37,3 @@ export function createWakeUp(signal?: AbortSignal): WakeUp {
     },
   };
 }
-
-/** Longer ones fire at once: https://developer.mozilla.org/docs/Web/API/Window/setTimeout#maximum_delay_value */
-export const MAX_TIMER_MS = 2 ** 31 - 1;
