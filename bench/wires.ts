@@ -33,11 +33,12 @@ export const wires: Record<Wire, Encode> = {
 };
 
 function openaiChat(turn: SyntheticTurn): string[] {
+  const stamp = stampOf(turn);
   const chunk = (delta: object, finish: string | null = null) =>
     data({
-      id: "chatcmpl-A1b2C3d4E5f6G7h8I9j0",
+      id: `chatcmpl-${stamp.id}`,
       object: "chat.completion.chunk",
-      created: 1763700000,
+      created: stamp.created,
       model: "gpt-5.2-2026-02-10",
       service_tier: "default",
       system_fingerprint: "fp_44709d6fcb",
@@ -63,13 +64,14 @@ function openaiChat(turn: SyntheticTurn): string[] {
 }
 
 function openaiResponses(turn: SyntheticTurn): string[] {
+  const stamp = stampOf(turn);
   let sequenceNumber = 0;
   const padding = obfuscation();
   const event = (type: string, fields: object) => named(type, { type, sequence_number: sequenceNumber++, ...fields });
   const response = (status: string) => ({
-    id: "resp_0a1b2c3d4e5f",
+    id: `resp_${stamp.id}`,
     object: "response",
-    created_at: 1763700000,
+    created_at: stamp.created,
     status,
     model: "gpt-5.2",
     output: [],
@@ -149,25 +151,29 @@ function openaiResponses(turn: SyntheticTurn): string[] {
       ],
     }),
     event("response.completed", {
-      response: { ...response("completed"), usage: { input_tokens: 10, output_tokens: 20, total_tokens: 30 } },
+      response: {
+        ...response("completed"),
+        usage: { input_tokens: stamp.input, output_tokens: stamp.output, total_tokens: stamp.total },
+      },
     }),
   ];
 }
 
 function anthropic(turn: SyntheticTurn): string[] {
+  const stamp = stampOf(turn);
   const event = (type: string, fields: object) => named(type, { type, ...fields });
   const text = turn.text === undefined ? 0 : 1;
   return [
     event("message_start", {
       message: {
-        id: "msg_01A1b2C3d4E5f6G7h8",
+        id: `msg_${stamp.id}`,
         type: "message",
         role: "assistant",
         model: "claude-sonnet-4-5",
         content: [],
         stop_reason: null,
         stop_sequence: null,
-        usage: { input_tokens: 10, output_tokens: 1 },
+        usage: { input_tokens: stamp.input, output_tokens: 1 },
       },
     }),
     ...(text === 0
@@ -190,7 +196,7 @@ function anthropic(turn: SyntheticTurn): string[] {
     }),
     event("message_delta", {
       delta: { stop_reason: turn.calls.length > 0 ? "tool_use" : "end_turn", stop_sequence: null },
-      usage: { output_tokens: 20 },
+      usage: { output_tokens: stamp.output },
     }),
     event("message_stop", {}),
   ];
@@ -198,14 +204,19 @@ function anthropic(turn: SyntheticTurn): string[] {
 
 /** Calls come whole: Gemini streams no arguments unless asked to (Vertex). */
 function google(turn: SyntheticTurn): string[] {
+  const stamp = stampOf(turn);
   const chunk = (parts: object[], finishReason?: string) =>
     data({
       candidates: [
         { content: { parts, role: "model" }, ...(finishReason === undefined ? {} : { finishReason }), index: 0 },
       ],
-      usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 20, totalTokenCount: 30 },
+      usageMetadata: {
+        promptTokenCount: stamp.input,
+        candidatesTokenCount: stamp.output,
+        totalTokenCount: stamp.total,
+      },
       modelVersion: "gemini-3-flash",
-      responseId: "a1B2c3D4e5F6",
+      responseId: stamp.id,
     });
   return [
     ...pieces(turn.text ?? "", turn).map((text) => chunk([{ text }])),
@@ -215,11 +226,12 @@ function google(turn: SyntheticTurn): string[] {
 }
 
 function cohere(turn: SyntheticTurn): string[] {
+  const stamp = stampOf(turn);
   const event = (type: string, fields: object = {}) => named(type, { ...fields, type });
   const message = (fields: object) => ({ delta: { message: fields } });
   return [
     event("message-start", {
-      id: "c0ffee00-0000-4000-8000-000000000000",
+      id: stamp.id,
       ...message({ role: "assistant", content: [], tool_plan: "", tool_calls: [], citations: [] }),
     }),
     ...(turn.text === undefined
@@ -247,8 +259,8 @@ function cohere(turn: SyntheticTurn): string[] {
       delta: {
         finish_reason: turn.calls.length > 0 ? "TOOL_CALL" : "COMPLETE",
         usage: {
-          billed_units: { input_tokens: 10, output_tokens: 20 },
-          tokens: { input_tokens: 10, output_tokens: 20 },
+          billed_units: { input_tokens: stamp.input, output_tokens: stamp.output },
+          tokens: { input_tokens: stamp.input, output_tokens: stamp.output },
         },
       },
     }),
@@ -287,14 +299,27 @@ function named(event: string, value: object): string {
   return `event: ${event}\n${data(value)}`;
 }
 
+/** What no two responses have in common: their id, their time, their counts. */
+function stampOf({ calls, text }: SyntheticTurn) {
+  let seed = 0;
+  for (const char of calls[0]?.id ?? text ?? "") seed = (Math.imul(seed, 31) + char.charCodeAt(0)) >>> 0;
+  const random = seeded(seed);
+  const input = Math.floor(random() * 1e5);
+  const output = Math.floor(random() * 1e4);
+  const created = 1_763_700_000 + Math.floor(random() * 1e6);
+  return { id: lettersOf(24, random), created, input, output, total: input + output };
+}
+
+const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
+
+function lettersOf(length: number, random: () => number): string {
+  return Array.from({ length }, () => LETTERS[Math.floor(random() * LETTERS.length)]).join("");
+}
+
 /** OpenAI pads every event with a random string, so that its length tells nothing. */
 function obfuscation(): () => string {
   const random = seeded(7);
-  const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-  return () =>
-    Array.from({ length: 1 + Math.floor(random() * 14) }, () => letters[Math.floor(random() * letters.length)]).join(
-      "",
-    );
+  return () => lettersOf(1 + Math.floor(random() * 14), random);
 }
 
 /** Numbers in [0, 1) from a seed. */

@@ -5,7 +5,7 @@ import type { ToolChunk } from "./stream/chunk.ts";
 import type { FinishReason, ProviderToolCall, StreamEvent, Turn, Usage } from "./stream/events.ts";
 import type { ToolSource } from "./tool/tool-set.ts";
 import type { ToolUse } from "./tool/use.ts";
-import type { Delta } from "./wire/index.ts";
+import type { Templates } from "./wire/index.ts";
 
 /** What a wire can do; what it can not is `false`. */
 export interface AdapterCapabilities {
@@ -68,10 +68,11 @@ export interface Parser<Event> {
   /** One event of the stream, or a whole response that was not streamed. Unknown events are passed over. */
   push(event: Event): void;
   /**
-   * What an event that came is a piece of, if it is nothing but a piece of text or of one call's arguments. Most of a
-   * stream is such events, alike but for the piece: those that follow are then read by {@link Delta.push}, and not made.
+   * What is known of the events of this wire: one `new Templates(deltaOf)` for all of its parsers. `deltaOf` says what an
+   * event is a piece of, if it is nothing but a piece of text or of one call's arguments. Most of a stream is such events,
+   * alike but for the piece: they are read by {@link Delta.push}, and not made.
    */
-  deltaOf?(event: Event): Delta | undefined;
+  readonly templates?: Templates;
   /** The stream is over. */
   end(): void;
   /**

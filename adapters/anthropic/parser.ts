@@ -3,7 +3,7 @@ import { ToolError } from "../../src/errors.ts";
 import { exceedsDepth, parseJson } from "../../src/json/index.ts";
 import { toolChunk } from "../../src/stream/chunk.ts";
 import type { FinishReason, Usage } from "../../src/stream/events.ts";
-import type { Delta } from "../../src/wire/index.ts";
+import { Templates, type Delta } from "../../src/wire/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import type {
   WireBlock,
@@ -75,8 +75,37 @@ export class AnthropicParser implements Parser<ParserInput> {
   readonly #open = new Map<number, OpenBlock>();
   #usage: WireUsage | undefined;
   #usageTold = true;
-  #inputDelta: Delta | undefined;
-  #textDelta: Delta | undefined;
+
+  static readonly #input: Delta<AnthropicParser> = {
+    text: ["delta", "partial_json"],
+    index: ["index"],
+    push(parser, piece, index) {
+      const target = parser.#open.get(index);
+      if (target === undefined) return false;
+      if (piece !== "") parser.#inputPiece(target, piece);
+      return true;
+    },
+  };
+  static readonly #text: Delta<AnthropicParser> = {
+    text: ["delta", "text"],
+    index: ["index"],
+    push(parser, piece, index) {
+      const target = parser.#open.get(index);
+      if (target === undefined) return false;
+      if (piece !== "") parser.#textPiece(target.record, piece);
+      return true;
+    },
+  };
+  /** The pieces of an input or a text are most of a stream. */
+  static readonly #templates = new Templates(({ type, delta }: WireEvent) => {
+    if (type !== "content_block_delta") return undefined;
+    if (delta?.type === "input_json_delta") return AnthropicParser.#input;
+    return delta?.type === "text_delta" ? AnthropicParser.#text : undefined;
+  });
+
+  get templates(): Templates {
+    return AnthropicParser.#templates;
+  }
 
   constructor(sink: ParserSink) {
     this.#sink = sink;
@@ -222,39 +251,6 @@ export class AnthropicParser implements Parser<ParserInput> {
           else if (!isNothing(value)) block[field] = value;
         }
     }
-  }
-
-  /** The pieces of an input or a text, which are most of a stream. */
-  deltaOf({ type, delta }: WireEvent): Delta | undefined {
-    if (type !== "content_block_delta") return undefined;
-    if (delta?.type === "input_json_delta") return (this.#inputDelta ??= this.#makeInputDelta());
-    return delta?.type === "text_delta" ? (this.#textDelta ??= this.#makeTextDelta()) : undefined;
-  }
-
-  #makeInputDelta(): Delta {
-    return {
-      text: ["delta", "partial_json"],
-      index: ["index"],
-      push: (piece, index) => {
-        const target = this.#open.get(index);
-        if (target === undefined) return false;
-        if (piece !== "") this.#inputPiece(target, piece);
-        return true;
-      },
-    };
-  }
-
-  #makeTextDelta(): Delta {
-    return {
-      text: ["delta", "text"],
-      index: ["index"],
-      push: (piece, index) => {
-        const target = this.#open.get(index);
-        if (target === undefined) return false;
-        if (piece !== "") this.#textPiece(target.record, piece);
-        return true;
-      },
-    };
   }
 
   #inputPiece(target: OpenBlock, piece: string): void {

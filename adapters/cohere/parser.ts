@@ -2,7 +2,7 @@ import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import { toolChunk } from "../../src/stream/chunk.ts";
 import type { FinishReason } from "../../src/stream/events.ts";
-import type { Delta } from "../../src/wire/index.ts";
+import { Templates, type Delta } from "../../src/wire/index.ts";
 import type {
   CohereContent,
   CohereNative,
@@ -30,8 +30,33 @@ export class CohereParser implements Parser<WireEvent> {
   /** By the index on the wire; a new block where the kind under an index changes. */
   readonly #blocks: { readonly index: number | undefined; readonly type: "text" | "thinking"; text: string }[] = [];
   readonly #citations: object[] = [];
-  #argumentsDelta: Delta | undefined;
-  #textDelta: Delta | undefined;
+
+  static readonly #arguments: Delta<CohereParser> = {
+    text: ["delta", "message", "tool_calls", "function", "arguments"],
+    index: ["index"],
+    push(parser, piece, index) {
+      parser.#sink.tool(toolChunk(undefined, index, undefined, undefined, piece, false));
+      return true;
+    },
+  };
+  static readonly #text: Delta<CohereParser> = {
+    text: ["delta", "message", "content", "text"],
+    index: ["index"],
+    push(parser, piece, index) {
+      parser.#onText(piece, index);
+      return true;
+    },
+  };
+  /** The pieces of arguments and of text are most of a stream. */
+  static readonly #templates = new Templates(({ type, delta }: WireEvent) => {
+    const message = delta?.message;
+    if (type === "tool-call-delta") return isOnlyArguments(message) ? CohereParser.#arguments : undefined;
+    return type === "content-delta" && isOnlyText(message) ? CohereParser.#text : undefined;
+  });
+
+  get templates(): Templates {
+    return CohereParser.#templates;
+  }
 
   constructor(sink: ParserSink) {
     this.#sink = sink;
@@ -65,35 +90,6 @@ export class CohereParser implements Parser<WireEvent> {
         return this.#onError(event);
       default: // content-end, citation-end, debug, and what will come
     }
-  }
-
-  /** The pieces of arguments and of text, which are most of a stream. */
-  deltaOf({ type, delta }: WireEvent): Delta | undefined {
-    const message = delta?.message;
-    if (type === "tool-call-delta") return isOnlyArguments(message) ? this.#deltaOfArguments() : undefined;
-    return type === "content-delta" && isOnlyText(message) ? this.#deltaOfText() : undefined;
-  }
-
-  #deltaOfArguments(): Delta {
-    return (this.#argumentsDelta ??= {
-      text: ["delta", "message", "tool_calls", "function", "arguments"],
-      index: ["index"],
-      push: (piece, index) => {
-        this.#sink.tool(toolChunk(undefined, index, undefined, undefined, piece, false));
-        return true;
-      },
-    });
-  }
-
-  #deltaOfText(): Delta {
-    return (this.#textDelta ??= {
-      text: ["delta", "message", "content", "text"],
-      index: ["index"],
-      push: (piece, index) => {
-        this.#onText(piece, index);
-        return true;
-      },
-    });
   }
 
   #onPlan(message: WireMessage | null | undefined): void {

@@ -3,6 +3,7 @@ import { ToolError } from "../../src/errors.ts";
 import { parseJson } from "../../src/json/index.ts";
 import { toolChunk, type PathPatch, type PathStep } from "../../src/stream/chunk.ts";
 import type { FinishReason, ProviderToolCall } from "../../src/stream/events.ts";
+import { Templates } from "../../src/wire/index.ts";
 import { parseJsonPath } from "./json-path.ts";
 import type {
   GoogleErrorBody,
@@ -69,6 +70,12 @@ export class GoogleParser implements Parser<GoogleEvent> {
   /** Code that the server has been given to run, until its result comes. */
   #code: ProviderToolCall | undefined;
   #serverTools: Map<string, ProviderToolCall> | undefined;
+
+  static readonly #templates = new Templates();
+
+  get templates(): Templates {
+    return GoogleParser.#templates;
+  }
 
   constructor(sink: ParserSink) {
     this.#sink = sink;

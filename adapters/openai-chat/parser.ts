@@ -2,7 +2,7 @@ import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import { toolChunk } from "../../src/stream/chunk.ts";
 import type { FinishReason } from "../../src/stream/events.ts";
-import type { Delta } from "../../src/wire/index.ts";
+import { Templates, type Delta } from "../../src/wire/index.ts";
 import { failedGeneration } from "./failed-generation.ts";
 import { mergePart } from "./parts.ts";
 import type {
@@ -22,6 +22,9 @@ export interface ChatParserOptions {
   readonly choice?: number;
 }
 
+/** What is not read after the first chunk; on some servers the id and the time differ from chunk to chunk. */
+const UNREAD = { ignored: [["obfuscation"], ["id"], ["created"]] } as const;
+
 /**
  * Reads Chat Completions: chunks, a whole `chat.completion`, or the closing `"[DONE]"`. It maps and nothing more; which
  * fragment belongs to which call is decided by the ToolBuffer.
@@ -40,8 +43,38 @@ export class ChatParser implements Parser<WireEvent | string> {
   /** After "[DONE]" and after a whole response: what a server still sends is none of this turn. */
   #over = false;
   #sawToolCalls = false;
-  #textDelta: Delta | undefined;
-  #argumentsDelta: Delta | undefined;
+
+  static readonly #text: Delta<ChatParser> = {
+    text: ["choices", 0, "delta", "content"],
+    ...UNREAD,
+    push(parser, piece) {
+      if (!parser.#started) return false;
+      if (parser.#choice === 0 && !parser.#over && piece !== "") parser.#content(piece, false);
+      return true;
+    },
+  };
+  static readonly #arguments: Delta<ChatParser> = {
+    text: ["choices", 0, "delta", "tool_calls", 0, "function", "arguments"],
+    index: ["choices", 0, "delta", "tool_calls", 0, "index"],
+    ...UNREAD,
+    push(parser, piece, index) {
+      if (!parser.#started) return false;
+      if (parser.#choice === 0 && !parser.#over && piece !== "")
+        parser.#call(index, undefined, undefined, piece, undefined, false);
+      return true;
+    },
+  };
+  /** The pieces of arguments and of text are most of a stream. Of other choices than the first they are events as any. */
+  static readonly #templates = new Templates((event: WireEvent | string) => {
+    const delta = onlyDelta(event, 0);
+    if (delta === undefined) return undefined;
+    if (isOnlyText(delta)) return ChatParser.#text;
+    return isOnlyArguments(delta) ? ChatParser.#arguments : undefined;
+  });
+
+  get templates(): Templates {
+    return ChatParser.#templates;
+  }
 
   constructor(sink: ParserSink, { choice = 0 }: ChatParserOptions = {}) {
     this.#sink = sink;
@@ -55,37 +88,6 @@ export class ChatParser implements Parser<WireEvent | string> {
     } else if (isRecord(event)) {
       this.#event(event);
     }
-  }
-
-  /** The pieces of arguments and of text, which are most of a stream. */
-  deltaOf(event: WireEvent | string): Delta | undefined {
-    const delta = onlyDelta(event, this.#choice);
-    if (delta === undefined || !this.#started) return undefined;
-    if (isOnlyText(delta)) return this.#deltaOfText();
-    return isOnlyArguments(delta) ? this.#deltaOfArguments() : undefined;
-  }
-
-  #deltaOfText(): Delta {
-    return (this.#textDelta ??= {
-      text: ["choices", 0, "delta", "content"],
-      ...UNREAD,
-      push: (piece) => {
-        if (!this.#over && piece !== "") this.#content(piece, false);
-        return true;
-      },
-    });
-  }
-
-  #deltaOfArguments(): Delta {
-    return (this.#argumentsDelta ??= {
-      text: ["choices", 0, "delta", "tool_calls", 0, "function", "arguments"],
-      index: ["choices", 0, "delta", "tool_calls", 0, "index"],
-      ...UNREAD,
-      push: (piece, index) => {
-        if (!this.#over && piece !== "") this.#call(index, undefined, undefined, piece, undefined, false);
-        return true;
-      },
-    });
   }
 
   end(): void {
@@ -291,9 +293,6 @@ export class ChatParser implements Parser<WireEvent | string> {
     this.#sink.fail(new ToolError("provider_error", message, { cause: raw }));
   }
 }
-
-/** What is not read after the first chunk; on some servers the id and the time differ from chunk to chunk. */
-const UNREAD = { ignored: [["obfuscation"]], steady: [["id"], ["created"]] } as const;
 
 /** The delta of a chunk that holds nothing else. */
 function onlyDelta(event: unknown, index: number): WireMessage | undefined {

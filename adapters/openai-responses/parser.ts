@@ -1,7 +1,7 @@
 import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import { toolChunk } from "../../src/stream/chunk.ts";
-import type { Delta } from "../../src/wire/index.ts";
+import { Templates, type Delta } from "../../src/wire/index.ts";
 import { isHosted, providerCall } from "./hosted.ts";
 import type { NativeItem, NativeTurn, WireError, WireEvent, WireItem, WirePart, WireResponse } from "./wire.ts";
 
@@ -25,6 +25,13 @@ interface Item {
 /** The content index of a delta that has none. */
 const NO_INDEX = -1;
 
+/** Where the events of pieces have them, and what they count and pad with. */
+const PLACES = {
+  text: ["delta"],
+  index: ["output_index"],
+  ignored: [["sequence_number"], ["item_id"], ["obfuscation"]],
+} as const;
+
 /**
  * Reads the events of one response, or a whole response.
  *
@@ -42,10 +49,43 @@ export class ResponsesParser implements Parser<unknown> {
   #calls = 0;
   #refused = false;
   #reasoned = false;
-  #inputDelta: Delta | undefined;
-  #textDelta: Delta | undefined;
-  /** The `content_index` that the last delta of text is for. */
-  #textPart: number | null | undefined;
+
+  static readonly #input: Delta<ResponsesParser> = {
+    ...PLACES,
+    push(parser, piece, index) {
+      const item = parser.#byIndex.get(index);
+      // What follows the end says nothing; an item that is not known takes the event itself.
+      if (item === undefined || parser.#ended) return parser.#ended;
+      parser.#onInput(item, piece);
+      return true;
+    },
+  };
+  /** One for the first part of an item, which is mostly its only one. */
+  static readonly #text: Delta<ResponsesParser> = {
+    ...PLACES,
+    push(parser, piece, index) {
+      const item = parser.#byIndex.get(index);
+      if (item === undefined || parser.#ended) return parser.#ended;
+      parser.#onText(item, 0, piece);
+      return true;
+    },
+  };
+  /** The pieces of arguments and of text are most of a stream. */
+  static readonly #templates = new Templates(({ type, content_index: contentIndex }: WireEvent) => {
+    switch (type) {
+      case "response.function_call_arguments.delta":
+      case "response.custom_tool_call_input.delta":
+        return ResponsesParser.#input;
+      case "response.output_text.delta":
+        return contentIndex === 0 ? ResponsesParser.#text : undefined;
+      default:
+        return undefined;
+    }
+  });
+
+  get templates(): Templates {
+    return ResponsesParser.#templates;
+  }
 
   constructor(sink: ParserSink) {
     this.#sink = sink;
@@ -59,47 +99,6 @@ export class ResponsesParser implements Parser<unknown> {
     else if ((event as WireResponse).object === "response") this.#onEnd(event, "response.done");
     // The body of an error answer, or a line of a server that has no event for it.
     else if ((event as WireEvent).error) this.#fail((event as WireEvent).error, null);
-  }
-
-  /** The pieces of arguments and of text, which are most of a stream; an item that is not known takes the event itself. */
-  deltaOf(event: unknown): Delta | undefined {
-    const { type, content_index: contentIndex } = event as WireEvent;
-    switch (type) {
-      case "response.function_call_arguments.delta":
-      case "response.custom_tool_call_input.delta":
-        return this.#deltaOfInput();
-      case "response.output_text.delta":
-        return this.#deltaOfText(contentIndex);
-      default:
-        return undefined;
-    }
-  }
-
-  #deltaOfInput(): Delta {
-    return (this.#inputDelta ??= {
-      ...PLACES,
-      push: (piece, index) => {
-        const item = this.#byIndex.get(index);
-        if (item === undefined) return this.#ended;
-        if (!this.#ended) this.#onInput(item, piece);
-        return true;
-      },
-    });
-  }
-
-  #deltaOfText(contentIndex: number | null | undefined): Delta {
-    // One that was made for another part may still be in use.
-    if (contentIndex !== this.#textPart) this.#textDelta = undefined;
-    this.#textPart = contentIndex;
-    return (this.#textDelta ??= {
-      ...PLACES,
-      push: (piece, index) => {
-        const item = this.#byIndex.get(index);
-        if (item === undefined) return this.#ended;
-        if (!this.#ended) this.#onText(item, contentIndex, piece);
-        return true;
-      },
-    });
   }
 
   /** A stream that ends before its terminal event was cut: nothing is known that is not said yet. */
@@ -400,14 +399,6 @@ export class ResponsesParser implements Parser<unknown> {
     return last !== undefined && !last.done && (wire === undefined || isSame(last.wire, wire)) ? last : undefined;
   }
 }
-
-/** Where the events of pieces have them, and what they count and pad with. */
-const PLACES = {
-  text: ["delta"],
-  index: ["output_index"],
-  ignored: [["sequence_number"], ["obfuscation"]],
-  steady: [["item_id"]],
-} as const;
 
 function isCall(wire: WireItem): boolean {
   return wire.type === "function_call" || wire.type === "custom_tool_call";

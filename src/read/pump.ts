@@ -2,7 +2,7 @@ import type { Parser } from "../adapter.ts";
 import type { ToolError } from "../errors.ts";
 import type { Source } from "../source.ts";
 import type { TurnReader } from "../stream/turn.ts";
-import { createDecoder, type Decoder, type DecoderOptions, type Delta } from "../wire/index.ts";
+import { createDecoder, type Decoder, type DecoderOptions, type Delta, type Templates } from "../wire/index.ts";
 import { aborted, lost, meaningless, refused, unreadable, type Came } from "./failures.ts";
 
 /** How long a source may take to end after the provider's terminal event. */
@@ -163,12 +163,12 @@ export class Pump implements DecoderOptions {
     if (!this.reader.isOver) this.#parser.push(event);
   }
 
-  onDelta(delta: Delta, text: string, index: number): boolean {
-    return this.reader.isOver || delta.push(text, index);
+  onDelta(delta: Delta<Parser<any>>, text: string, index: number): boolean {
+    return this.reader.isOver || delta.push(this.#parser, text, index);
   }
 
-  deltaOf(event: unknown): Delta | undefined {
-    return this.#parser.deltaOf?.(event);
+  get templates(): Templates | undefined {
+    return this.#parser.templates;
   }
 
   onError(error: ToolError): void {

@@ -3,15 +3,16 @@ import { DataReader } from "./data.ts";
 import type { Delta } from "./delta.ts";
 import { createJsonValues } from "./json-values.ts";
 import { SseBody } from "./sse-body.ts";
+import type { Templates } from "./templates.ts";
 import { concat } from "./utf8.ts";
 
 export interface DecoderOptions {
   /** One event, parsed. The `[DONE]` that ends some streams comes as the string `"[DONE]"`. */
   onEvent(value: unknown): void;
-  /** An event of which it is known that it is nothing but such a piece; if the answer is false, it comes to `onEvent`. */
-  onDelta?(delta: Delta, text: string, index: number): boolean;
-  /** What an event is a piece of, if it is one: with it, those like it come to `onDelta`. */
-  deltaOf?(event: unknown): Delta | undefined;
+  /** What is known of the events of this wire. Default: what this stream teaches. */
+  readonly templates?: Templates | undefined;
+  /** An event of which `templates` know that it is nothing but such a piece; if the answer is false, it comes to `onEvent`. */
+  onDelta?(delta: Delta<any>, text: string, index: number): boolean;
   /** `invalid_event` or `event_too_large`: the last thing that is said. */
   onError(error: ToolError): void;
   /** The largest event, and with it the largest buffer. Default 32 MiB. */

@@ -26,20 +26,17 @@ interface Place {
 
 /**
  * The template of one event that is a delta. What may change in those like it, the delta tells, so that there is no need
- * to see a second one; all else is fixed.
+ * to see a second one; all else is fixed, but for the spaces before the last brace, where some servers pad.
  *
- * @param isLoose those like it may differ too in what is `steady`, and in the spaces before the last brace, where some
- *   servers pad. Such a template is slower.
  * @returns `undefined` where the piece is not found, or a place of the delta's twice, or its index is no count, or a key
  *   has an escape and might be any
  */
-export function deltaTemplateOf({ head, data }: Sample, delta: Delta, isLoose: boolean): Template | undefined {
+export function deltaTemplateOf({ head, data }: Sample, delta: Delta<any>): Template | undefined {
   const text = placeOf(delta.text);
   const index = delta.index === undefined ? undefined : placeOf(delta.index);
   const places = [text];
   if (index !== undefined) places.push(index);
   if (delta.ignored !== undefined) for (const path of delta.ignored) places.push(placeOf(path));
-  if (isLoose && delta.steady !== undefined) for (const path of delta.steady) places.push(placeOf(path));
 
   const ends: number[] = []; // of fixed parts, and where those behind them begin
   const starts: number[] = [0];
@@ -90,7 +87,7 @@ export function deltaTemplateOf({ head, data }: Sample, delta: Delta, isLoose: b
         item = outer.pop()!;
         depth--;
         isKey = false;
-        if (isLoose && depth === 0) {
+        if (depth === 0) {
           slots.push(SPACES);
           ends.push(beforeSpaces(data, at));
           starts.push(at);
@@ -105,7 +102,7 @@ export function deltaTemplateOf({ head, data }: Sample, delta: Delta, isLoose: b
   if (textSlot === -1 || (index !== undefined && indexSlot === -1) || slots.length > MAX_SLOTS) return undefined;
   ends.push(data.length);
   const parts = partsOf(head, data, starts, ends, slots);
-  return { parts, model: undefined, delta, textSlot, indexSlot, isProven: false };
+  return { parts, model: undefined, delta, textSlot, indexSlot, lastUse: 0 };
 }
 
 function placeOf(path: EventPath): Place {

@@ -8,21 +8,19 @@ export type EventPath = readonly (string | number)[];
  * { type: "delta", n: 7, index: 0, text: "lo" }     text: ["text"], index: ["index"], ignored: [["n"]]
  * ```
  *
- * It holds for the events that are equal to this one but for the values at these places: `push(text, index)` has to do
- * for them just what the parser's `push(event)` does, at any time later in the stream.
+ * It holds for the events that are equal to this one but for the values at these places, in any stream of the wire:
+ * `push(parser, text, index)` has to do for them just what `parser.push(event)` does, at any time.
  */
-export interface Delta {
+export interface Delta<Parser> {
   /** Where the piece is, a string. */
   readonly text: EventPath;
   /** Where the number is that says what it is a piece of; without it no number may change. */
   readonly index?: EventPath;
-  /** Places that the parser does not look at, and that may change with every event: counters, padding. */
+  /** Places that the parser does not look at: ids, counters, padding. */
   readonly ignored?: readonly EventPath[];
-  /** Others that it does not look at, and that change seldom: ids. They are found out when they do. */
-  readonly steady?: readonly EventPath[];
   /**
    * @param index 0 where the event has none
    * @returns false where it takes the event itself to know what to do, and nothing was done
    */
-  push(text: string, index: number): boolean;
+  push(parser: Parser, text: string, index: number): boolean;
 }

@@ -1,5 +1,6 @@
 import { MAX_DIGITS } from "./json-text.ts";
-import { IGNORED, MAX_SLOT_LENGTH, NO_SLOT, SPACES, TEXT, type Slot, type Template } from "./template.ts";
+import { decodeLeniently } from "./utf8.ts";
+import { IGNORED, MAX_SLOT_LENGTH, MAX_SLOTS, NO_SLOT, SPACES, TEXT, type Slot, type Template } from "./template.ts";
 
 const SPACE = 0x20;
 const QUOTE = 0x22;
@@ -69,10 +70,10 @@ export function lookAnew(): void {
 
 /** Puts the value of a slot that begins at `start` into `values`, and says where it ends. */
 function take(kind: Slot, slot: number, start: number): number {
-  if (kind === IGNORED) return skipString(start);
+  if (kind === IGNORED) return isPassed(slot, start) ? start + passed[slot]!.length : skipString(slot, start);
   if (kind === TEXT) {
     const end = readString(start);
-    if (end !== -1) values[slot] = readText();
+    if (end !== -1) values[slot] = unitCount < MAX_EXACT ? readText() : readLongText(start, end);
     return end;
   }
   let at = start;
@@ -117,14 +118,44 @@ function readString(start: number): number {
 }
 
 /** The same for a string that nobody wants: a plain one of ASCII, as ids and padding are, is only passed over. */
-function skipString(start: number): number {
-  const end = Math.min(nearLength - 1, start + MAX_SLOT_LENGTH);
-  for (let at = start; at < end; at++) {
+function skipString(slot: number, start: number): number {
+  const last = Math.min(nearLength - 1, start + MAX_SLOT_LENGTH);
+  for (let at = start; at < last; at++) {
     const byte = near[at]!;
-    if (byte === QUOTE) return at;
+    if (byte === QUOTE) {
+      if (at - start >= MIN_PASSED) pass(slot, start, at);
+      return at;
+    }
     if (byte < SPACE || byte > 0x7e || byte === BACKSLASH) return readString(start);
   }
   return -1;
+}
+
+/**
+ * What was passed over last in each slot, of any stream: in the next event an id is mostly the same. Words as in
+ * {@link Template.parts}.
+ */
+const passed: { length: number; readonly words: number[] }[] = Array.from({ length: MAX_SLOTS }, () => ({
+  length: 0,
+  words: [],
+}));
+const MIN_PASSED = 16;
+
+function pass(slot: number, start: number, end: number): void {
+  const { words } = passed[slot]!;
+  let i = 0;
+  for (let at = start; at < end - 8; at += 8) words[i++] = nearView.getFloat64(at, true);
+  words[i] = nearView.getFloat64(end - 8, true);
+  passed[slot]!.length = end - start;
+}
+
+function isPassed(slot: number, start: number): boolean {
+  const { length, words } = passed[slot]!;
+  const end = start + length;
+  if (length === 0 || end >= nearLength || near[end] !== QUOTE) return false;
+  let i = 0;
+  for (let at = start; at < end - 8; at += 8) if (nearView.getFloat64(at, true) !== words[i++]) return false;
+  return nearView.getFloat64(end - 8, true) === words[i];
 }
 
 /** The character of two or three bytes that begins here; -1 for one of four, and for what is no UTF-8. */
@@ -141,13 +172,17 @@ function character(at: number): number {
 /** The string in `units`: a flat one of its own, whatever network chunk it came in. */
 function readText(): string {
   let list = exact[unitCount];
-  if (list === undefined) {
-    list = units.slice(0, unitCount);
-    if (unitCount < MAX_EXACT) exact[unitCount] = list;
-  } else for (let i = 0; i < list.length; i++) list[i] = units[i]!;
+  if (list === undefined) exact[unitCount] = list = units.slice(0, unitCount);
+  else for (let i = 0; i < list.length; i++) list[i] = units[i]!;
   return String.fromCharCode(...list);
 }
 
 /** A list for each short length, used again and again: to spread one is far faster than to make it. */
 const MAX_EXACT = 64;
 const exact: (number[] | undefined)[] = [];
+
+/** The string that was read from `start` to `end`: of so many characters the engine's own functions are faster. */
+function readLongText(start: number, end: number): string {
+  const text = decodeLeniently(near.subarray(start, end));
+  return text.includes("\\") ? (JSON.parse(`"${text}"`) as string) : text;
+}

@@ -1,14 +1,17 @@
 import type { DataReader } from "./data.ts";
 import type { DecoderOptions } from "./decoder.ts";
-import { lookAnew } from "./fit.ts";
+import { fit, lookAnew } from "./fit.ts";
 import { createSseReader, type SseReader } from "./sse-reader.ts";
 import { dataStartOf } from "./sse.ts";
-import { Templates } from "./templates.ts";
+import type { Template } from "./template.ts";
+import { indexIn, Templates, textIn, valueIn } from "./templates.ts";
 import { decodeUtf8 } from "./utf8.ts";
 
 const LF = 10;
 /** Longer than any event that there is a template of. */
 const NEAR = 8192;
+/** Events without one that is known, after which none is looked for any more. */
+const PATIENCE = 32;
 
 /**
  * A body of Server-Sent Events. Three ways lead through it, each slower than the one before and for more:
@@ -21,8 +24,12 @@ const NEAR = 8192;
  */
 export class SseBody {
   readonly #templates: Templates;
+  /** What fitted last, and mostly fits next. */
+  #fitted: Template | undefined;
   readonly #options: DecoderOptions;
   #reader: SseReader | undefined; // only a stream that needs it pays for it
+  /** Events that no template knew, before there was one that did. */
+  #unknown = 0;
   #skipped = 0; // bytes of events, before there was a reader
   readonly #maxEventBytes: number;
   readonly #data: DataReader;
@@ -33,26 +40,26 @@ export class SseBody {
     const { options } = data;
     this.#data = data;
     this.#options = options;
-    this.#templates = new Templates(options.onDelta === undefined ? undefined : options);
+    this.#templates = options.templates ?? new Templates();
     this.#maxEventBytes = maxEventBytes;
     this.#offset = offset;
   }
 
   /** Event by event, so that after one that no template knows the next one may be known. */
   feed(bytes: Uint8Array): void {
-    const templates = this.#templates;
     lookAnew();
     for (let at = 0; at < bytes.length;) {
       const isBetween = this.#reader === undefined || this.#reader.isIdle; // two events
-      const next = isBetween ? templates.match(bytes, at) : -1;
-      if (next !== -1 && next - at <= this.#maxEventBytes && this.#takeKnown()) {
+      const next = isBetween ? this.#match(bytes, at) : -1;
+      const isKnown = next !== -1 && next - at <= this.#maxEventBytes;
+      if (isKnown && this.#takeKnown(this.#fitted!)) {
         this.#skip(next - at);
         at = next;
-      } else if (at === 0 && isBetween && this.#takePlain(bytes)) return;
+      } else if (at === 0 && isBetween && this.#takePlain(bytes, isKnown)) return;
       else {
-        const to = templates.isHopeless ? bytes.length : afterBlankLine(bytes, at);
+        const to = this.#isHopeless ? bytes.length : afterBlankLine(bytes, at);
         const piece = at === 0 && to === bytes.length ? bytes : bytes.subarray(at, to);
-        if (!isBetween || piece === bytes || !this.#takePlain(piece))
+        if (!isBetween || piece === bytes || !this.#takePlain(piece, isKnown))
           (this.#reader ??= this.#createReader()).feed(piece);
         if (this.#data.hasFailed) return;
         at = to;
@@ -64,11 +71,24 @@ export class SseBody {
     this.#reader?.end();
   }
 
-  #takeKnown(): boolean {
-    const templates = this.#templates;
-    const { delta } = templates;
-    if (delta !== undefined) return this.#options.onDelta!(delta, templates.text, templates.index);
-    this.#data.say(templates.value);
+  /** Where the event at `at` ends, if it is one of a template, which is then `#fitted`; -1 for any other. */
+  #match(bytes: Uint8Array, at: number): number {
+    let end = this.#fitted === undefined ? -1 : fit(this.#fitted, bytes, at);
+    if (end !== -1 || this.#isHopeless) return end;
+    end = this.#templates.find(bytes, at);
+    if (end !== -1) this.#fitted = this.#templates.found;
+    return end;
+  }
+
+  /** The events of this stream are like none before them, and unlike each other. */
+  get #isHopeless(): boolean {
+    return this.#unknown >= PATIENCE;
+  }
+
+  #takeKnown(template: Template): boolean {
+    const { delta } = template;
+    if (delta !== undefined) return this.#options.onDelta?.(delta, textIn(template), indexIn(template)) === true;
+    this.#data.say(valueIn(template));
     return true;
   }
 
@@ -77,7 +97,7 @@ export class SseBody {
    *
    * @returns false for all others, and nothing was done
    */
-  #takePlain(bytes: Uint8Array): boolean {
+  #takePlain(bytes: Uint8Array, isKnown: boolean): boolean {
     const { length } = bytes;
     if (length > NEAR || length > this.#maxEventBytes || bytes[length - 1] !== LF || bytes[length - 2] !== LF)
       return false;
@@ -85,13 +105,12 @@ export class SseBody {
     const from = text === undefined ? -1 : dataStartOf(text);
     if (from === -1) return false;
     this.#skip(length);
-    this.#take(text!.slice(from, -2), false, text!.slice(0, from));
+    const data = text!.slice(from, -2);
+    const value = this.#data.readData(data, false);
+    if (isKnown) return true;
+    if (this.#fitted === undefined) this.#unknown++;
+    this.#templates.learn(text!.slice(0, from), data, value);
     return true;
-  }
-
-  #take(data: string, cut: boolean, head: string | undefined): void {
-    const value = this.#data.readData(data, cut);
-    if (head !== undefined) this.#templates.learn(head, data, value);
   }
 
   #skip(bytes: number): void {
@@ -101,7 +120,7 @@ export class SseBody {
 
   #createReader(): SseReader {
     const created = createSseReader({
-      onData: (data, cut, head) => this.#take(data, cut, head),
+      onData: (data, cut) => void this.#data.readData(data, cut),
       onStray: (event) => this.#data.say(event),
       onError: (error) => this.#data.fail(error),
       maxEventBytes: this.#maxEventBytes,

@@ -6,7 +6,7 @@ import { createStrayErrors } from "./stray.ts";
 
 export interface SseReaderOptions {
   /** See `SseOptions`. */
-  onData(data: string, cut: boolean, head: string | undefined): void;
+  onData(data: string, cut: boolean): void;
   /** An error that stood between the events, as an event. */
   onStray(value: unknown): void;
   /** The last thing that is said. */
@@ -30,9 +30,9 @@ export function createSseReader(options: SseReaderOptions): SseReader {
   const { onData, onStray, onError, maxEventBytes, offset } = options;
   const stray = createStrayErrors(onStray);
   const sse = createSse({
-    onData(data, cut, head) {
+    onData(data, cut) {
       stray.passed();
-      onData(data, cut, head);
+      onData(data, cut);
     },
     onStray: stray.line,
     onError: fail,

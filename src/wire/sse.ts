@@ -4,11 +4,9 @@ import { tooLargeError } from "./errors.ts";
 export interface SseOptions {
   /**
    * The `data` of one event: its data lines, joined by LF. `cut` when the stream ended before the blank line.
-   * `head` is what stands before the data of an event that came as it mostly does: whole in one text, with LF ends,
-   * one data line just before the blank line, and nothing in it that is stray; `undefined` for all others.
    * Event names and ids are not passed on: every wire says in its data what an event is.
    */
-  onData(data: string, cut: boolean, head: string | undefined): void;
+  onData(data: string, cut: boolean): void;
   /** A line that the standard ignores: an unknown field or no field at all. */
   onStray(line: string, cut: boolean): void;
   /** The data lines of one event together are too large; reading has stopped. */
@@ -39,7 +37,6 @@ export function createSse(options: SseOptions): {
   let dataLines = 0; // of the open event
   let isFresh = true; // no line of the next event was seen
   let isAfterCr = false; // of a CRLF whose LF may come with the next text
-  let hasStray = false; // in the open event
   let ending = false;
   let failed = false;
   // A field, not a getter: see utf8.ts.
@@ -52,39 +49,27 @@ export function createSse(options: SseOptions): {
       isAfterCr = false;
       if (text.charCodeAt(0) === LF) at = 1;
     }
-    let start = isFresh ? at : -1; // of the open event, if it began in this text
-    let dataStart = 0; // of the last data line
-    let dataEnd = -1;
     // Each is searched again only when it is passed, so that each character is searched once.
     let lf = NOT_YET;
     let cr = text.indexOf("\r", at);
     while (at < text.length && !failed) {
-      if (isFresh) {
-        start = at;
-        isFresh = false;
-      }
       if (lf < at && lf !== -1) lf = text.indexOf("\n", at);
       const isLf = cr === -1 || (lf !== -1 && lf < cr);
       const to = isLf ? lf : cr;
       if (to === -1) throw new Error("push() takes whole lines");
-      if (to === at) {
-        const isPlain = start !== -1 && isLf && dataLines === 1 && dataEnd === at - 1 && !hasStray;
+      isFresh = to === at;
+      if (isFresh) {
         const ended = data;
         const hasData = dataLines > 0;
         data = "";
         dataLines = 0;
-        isFresh = true;
-        hasStray = false;
-        if (hasData) onData(ended, ending, isPlain ? text.slice(start, dataStart) : undefined);
+        if (hasData) onData(ended, ending);
       } else if (isData(text, at, to)) {
-        dataStart = Math.min(at + 5, to);
-        if (dataStart < to && text.charCodeAt(dataStart) === SPACE) dataStart++;
-        dataEnd = to;
-        addData(text.slice(dataStart, to));
+        const from = Math.min(at + 5, to);
+        addData(text.slice(from < to && text.charCodeAt(from) === SPACE ? from + 1 : from, to));
       } else if (text.charCodeAt(at) !== COLON) field(text.slice(at, to));
       at = to + 1;
       if (isLf) continue;
-      start = -1;
       if (at === text.length) isAfterCr = true;
       else if (text.charCodeAt(at) === LF) at++;
       cr = text.indexOf("\r", at);
@@ -102,7 +87,6 @@ export function createSse(options: SseOptions): {
   function field(line: string): void {
     const colon = line.indexOf(":");
     if (IGNORED.has(colon === -1 ? line : line.slice(0, colon))) return;
-    hasStray = true;
     onStray(line, ending);
   }
 

@@ -11,6 +11,7 @@ import {
   endOfString,
   isCount,
   isDigit,
+  MAX_DIGITS,
   MINUS,
   OPEN_BRACE,
   OPEN_BRACKET,
@@ -31,13 +32,13 @@ export interface Template {
   /** `undefined` where there is a delta, which needs no event. */
   readonly model: Model | undefined;
   /** What its events are a piece of; `undefined` where they are no piece. */
-  readonly delta: Delta | undefined;
+  readonly delta: Delta<any> | undefined;
   /** Of the slots, which is the piece. That of a string begins and ends between its quotes. */
   readonly textSlot: number;
   /** -1 where there is no index. */
   readonly indexSlot: number;
-  /** Whether an event has fitted. */
-  isProven: boolean;
+  /** When an event fitted last, in uses of all of them. */
+  lastUse: number;
 }
 
 export type Slot = typeof TEXT | typeof COUNT | typeof SPACES | typeof IGNORED;
@@ -68,7 +69,7 @@ interface Place {
 
 export type Container = Record<string | number, unknown>;
 
-export const MAX_SLOTS = 6;
+export const MAX_SLOTS = 12;
 /** Of a string, in characters: JSON.parse has its merits with longer ones. */
 export const MAX_SLOT_LENGTH = 256;
 
@@ -90,19 +91,25 @@ interface Level {
 export interface Sample {
   readonly head: string;
   readonly data: string;
-  /** What the text was parsed to. */
-  readonly value: Container;
 }
 
+/** What two events have in common. */
+export interface Likeness {
+  readonly template: Template;
+  /** The second one, to compare a third with: what was a slot will be one again, and what was in it is not kept. */
+  readonly blank: string;
+}
+
+/** What can be the same in no event: an escape, a number too long for a count, more spaces than anybody pads with. */
+const BLANKS = ["\\\\", "9".repeat(MAX_DIGITS + 1), " ".repeat(99)];
+
 /**
- * What two texts, both of them JSON, have in common, if it is all but the values of some strings and numbers.
+ * What an event has in common with the text of one that has the same head, if it is all but the values of some strings
+ * and numbers.
  * A string with an escape is a slot though it is the same in both: side by side calls begin with the same piece.
  * Refuses what would take care: escapes in keys, keys that come twice, `__proto__`, numbers that are no counts.
  */
-export function templateOf(first: Sample, second: Sample): Template | undefined {
-  if (first.head !== second.head) return undefined;
-  const { data: one } = first;
-  const { head, data: two, value } = second;
+export function likenessOf(one: string, { head, data: two }: Sample): Likeness | undefined {
   const ends: number[] = []; // of fixed parts, and where those behind them begin
   const starts: number[] = [0];
   const slots: Slot[] = [];
@@ -172,17 +179,15 @@ export function templateOf(first: Sample, second: Sample): Template | undefined 
     }
     if (slots.length > MAX_SLOTS) return undefined;
   }
-  if (i !== one.length || slots.length === 0 || keys !== keysOf(value)) return undefined;
+  // A value of our own: that of the event may be kept, and changed, by who got it.
+  const value = parseJson(two) as Container;
+  if (i !== one.length || keys !== keysOf(value)) return undefined;
   ends.push(two.length);
-  return {
-    parts: partsOf(head, two, starts, ends, slots),
-    // Of a value of our own: the other one may be kept, and changed, by who got it.
-    model: modelOf(parseJson(two) as Container, paths, 0),
-    delta: undefined,
-    textSlot: -1,
-    indexSlot: -1,
-    isProven: false,
-  };
+  let blank = two.slice(0, ends[0]);
+  slots.forEach((kind, slot) => (blank += BLANKS[kind]! + two.slice(starts[slot + 1], ends[slot + 1])));
+  const parts = partsOf(head, two, starts, ends, slots);
+  const model = modelOf(value, paths, 0);
+  return { template: { parts, model, delta: undefined, textSlot: -1, indexSlot: -1, lastUse: 0 }, blank };
 }
 
 /**
@@ -222,7 +227,9 @@ function modelOf(original: Container, paths: readonly (readonly (string | number
       places.push({ key, model: modelOf(value as Container, inside, depth + 1), slot: -1 });
     } else {
       const slot = inside.findIndex((path) => path.length > 0);
-      if (slot !== -1) places.push({ key, model: undefined, slot });
+      if (slot === -1) continue;
+      places.push({ key, model: undefined, slot });
+      if (typeof value === "string") original[key] = ""; // not kept
     }
   }
   return { original, isArray, places };

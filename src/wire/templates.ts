@@ -1,126 +1,140 @@
-import type { DecoderOptions } from "./decoder.ts";
 import type { Delta } from "./delta.ts";
 import { deltaTemplateOf } from "./delta-template.ts";
 import { fit, values } from "./fit.ts";
-import { templateOf, type Container, type Model, type Sample, type Template } from "./template.ts";
+import { likenessOf, type Container, type Model, type Sample, type Template } from "./template.ts";
 
-const MAX_TEMPLATES = 4;
-const MAX_SAMPLES = 2;
+/** A wire has some ten kinds of events, and servers that write them in different ways. */
+const MAX_TEMPLATES = 24;
+const MAX_KINDS = 24;
+/** Comparisons with another one of its kind that may fail: what differs too much once does so again. */
+const PATIENCE = 4;
 /** Longer events are rare. */
 const MAX_DATA_LENGTH = 2048;
-/** Comparisons that may fail before no more is learned; each event that fits a template earns one. */
-const PATIENCE = 16;
-/** Events that are only read before any are compared: for those of a short stream that costs more than it saves. */
-const UNCOMPARED = 8;
-/** Templates of deltas that may be made, one after the other, without one that fits. */
-const MAX_MISSES = 4;
+/** To learn costs about as much as eight events save that fit: no more is spent on it than is earned, but for a start. */
+const MAX_CREDIT = 1024;
+const LEARNING = 8;
+
+/** Events with the same keys and the same head. */
+interface Kind {
+  /** The JSON text of one, with which the others are compared. */
+  sample: string;
+  template: Template | undefined;
+  patience: number;
+}
 
 /**
- * Events of a stream repeat one another but for a few values: the delta, a number that counts, a padding. One that is a
- * delta makes a template, and so do two that are none but are alike: the bytes between those values, and the parsed event
- * to put new ones into. An event that has the same bytes between its values needs no text and no `JSON.parse`; at the
+ * Events repeat one another but for a few values: the delta, a number that counts, a padding, an id. One that is a delta
+ * makes a template, and so do two that are none but are alike: the bytes between those values, and the parsed event to
+ * put new ones into. An event that has the same bytes between its values needs no text and no `JSON.parse`; at the
  * slightest difference it is nobody's and is read as ever.
  *
  * ```
  * data: {"type":"delta","n":7,"delta":"lo","index":0}⏎⏎
  * ----- fixed -------------|1|-- fixed --|2-|-- fixed ---
  * ```
+ *
+ * One for all streams of a wire: they begin and end alike, and what thousands of open streams look into is in one place.
+ * It holds so many templates and no more, and one event of each kind until another one like it came: of what was in the
+ * places that change nothing is kept then.
  */
 export class Templates {
-  /** Nothing is known and nothing will be: the events of this stream are not alike. */
-  isHopeless = false;
-  /** What fitted last, and mostly fits next. */
-  #fitted: Template | undefined;
-  #patience = UNCOMPARED + PATIENCE;
-  #misses = 0; // templates of deltas that were made since one fitted
-  /** All of them. */
-  #templates: Template[] = NO_TEMPLATES;
-  #samples: Sample[] = NO_SAMPLES;
-  readonly #parser: Pick<DecoderOptions, "deltaOf"> | undefined;
+  /** That of the event which was found last. */
+  found: Template | undefined;
+  #templates: Template[] = [];
+  readonly #kinds = new Map<string, Kind>();
+  #credit = MAX_CREDIT;
+  #uses = 0;
+  readonly #deltaOf: ((event: any) => Delta<any> | undefined) | undefined;
 
-  /** @param parser knows what an event is a piece of, if it is one: asked once for each template */
-  constructor(parser?: Pick<DecoderOptions, "deltaOf">) {
-    this.#parser = parser;
+  /** @param deltaOf knows what an event is a piece of, if it is one: asked once for each template */
+  constructor(deltaOf?: (event: any) => Delta<any> | undefined) {
+    this.#deltaOf = deltaOf;
   }
 
-  /**
-   * Where the event at `at` of the bytes ends, if it is one of a template; -1 for any other. What is in it is then told
-   * by `delta`, `text` and `index` or, where the template is no delta's, by `value`: at once, since nothing of it is kept.
-   */
-  match(bytes: Uint8Array, at: number): number {
-    let end = this.#fitted === undefined ? -1 : fit(this.#fitted, bytes, at);
-    if (end === -1) end = this.#matchOther(bytes, at);
-    if (end === -1) return -1;
-    if (this.#patience < PATIENCE) this.#patience++;
-    if (this.delta !== undefined) this.#misses = 0;
-    return end;
-  }
-
-  get delta(): Delta | undefined {
-    return this.#fitted!.delta;
-  }
-
-  get text(): string {
-    return values[this.#fitted!.textSlot] as string;
-  }
-
-  get index(): number {
-    const { indexSlot } = this.#fitted!;
-    return indexSlot === -1 ? 0 : (values[indexSlot] as number);
-  }
-
-  /** Made anew each time, nothing in it is shared. */
-  get value(): unknown {
-    return copy(this.#fitted!.model!);
-  }
-
-  #matchOther(bytes: Uint8Array, at: number): number {
-    const templates = this.#templates;
-    for (let i = 0; i < templates.length; i++) {
-      const template = templates[i]!;
-      const end = template === this.#fitted ? -1 : fit(template, bytes, at);
+  /** Where the event at `at` of the bytes ends, if it is one of a template, which is then `found`; -1 for any other. */
+  find(bytes: Uint8Array, at: number): number {
+    for (const template of this.#templates) {
+      const end = fit(template, bytes, at);
       if (end === -1) continue;
-      // To the front: what has not fitted for the longest time gives way to what is new.
-      templates.splice(i, 1);
-      templates.unshift(template);
-      template.isProven = true;
-      this.#fitted = template;
+      template.lastUse = ++this.#uses;
+      this.found = template;
+      if (this.#credit < MAX_CREDIT) this.#credit++;
       return end;
     }
     return -1;
   }
 
-  /** An event that was parsed: `head`, the JSON text `data`, a blank line. */
+  /** An event that was parsed, and that no template knew: `head`, the JSON text `data`, a blank line. */
   learn(head: string, data: string, value: unknown): void {
-    if (this.#patience === 0 || data.length > MAX_DATA_LENGTH || typeof value !== "object" || value === null) return;
-    const event: Sample = { head, data, value: value as Container };
-    const template = this.#deltaTemplate(event) ?? this.#valueTemplate(event);
-    if (template !== undefined) {
-      this.#templates = [template, ...this.#templates.slice(0, MAX_TEMPLATES - 1)];
+    if (this.#credit < LEARNING || data.length > MAX_DATA_LENGTH || typeof value !== "object" || value === null) return;
+    this.#credit -= LEARNING;
+    const event: Sample = { head, data };
+    const delta = this.#deltaOf?.(value);
+    const template = delta === undefined ? undefined : deltaTemplateOf(event, delta);
+    if (template === undefined) this.#compare(event, head + shapeOf(value));
+    else this.#add(template, undefined);
+  }
+
+  /** Makes a template of what an event has in common with another one of its kind. */
+  #compare(event: Sample, key: string): void {
+    const kind = this.#kinds.get(key);
+    if (kind === undefined) {
+      if (this.#kinds.size === MAX_KINDS) this.#kinds.delete(this.#kinds.keys().next().value!);
+      this.#kinds.set(key, { sample: event.data, template: undefined, patience: PATIENCE });
+      return;
     }
-    if (--this.#patience === 0) this.#templates = this.#templates.filter(({ isProven }) => isProven);
-    this.isHopeless = this.#patience === 0 && this.#templates.length === 0;
+    if (kind.patience === 0) return;
+    const found = likenessOf(kind.sample, event);
+    if (found === undefined) kind.patience--;
+    else {
+      kind.sample = found.blank;
+      kind.template = this.#add(found.template, kind.template);
+    }
   }
 
-  /** What a delta says of itself. If that did not fit the next one, more may change than it said. */
-  #deltaTemplate(event: Sample): Template | undefined {
-    const delta = this.#misses < MAX_MISSES ? this.#parser?.deltaOf?.(event.value) : undefined;
-    return delta === undefined ? undefined : deltaTemplateOf(event, delta, this.#misses++ > 0);
-  }
-
-  /** What an event has in common with one before it. */
-  #valueTemplate(event: Sample): Template | undefined {
-    if (this.#patience > PATIENCE) return undefined;
-    let template: Template | undefined;
-    for (let i = 0; i < this.#samples.length && template === undefined; i++)
-      template = templateOf(this.#samples[i]!, event);
-    this.#samples = [event, ...this.#samples.slice(0, MAX_SAMPLES - 1)];
+  #add(template: Template, instead: Template | undefined): Template {
+    const templates = this.#templates;
+    template.lastUse = ++this.#uses;
+    const at = instead === undefined ? -1 : templates.indexOf(instead);
+    if (at !== -1) templates[at] = template;
+    else if (templates.length < MAX_TEMPLATES) templates.push(template);
+    else templates[this.#leastUsed()] = template;
     return template;
+  }
+
+  #leastUsed(): number {
+    let least = 0;
+    for (let i = 1; i < this.#templates.length; i++)
+      if (this.#templates[i]!.lastUse < this.#templates[least]!.lastUse) least = i;
+    return least;
   }
 }
 
-const NO_TEMPLATES: Template[] = [];
-const NO_SAMPLES: Sample[] = [];
+/** The keys of a value, and what kinds of values they have: those that are alike in it may differ in strings and numbers. */
+function shapeOf(value: unknown): string {
+  if (typeof value === "string") return '"';
+  if (typeof value === "number") return "0";
+  if (typeof value !== "object" || value === null) return String(value);
+  if (Array.isArray(value)) return `[${value.map(shapeOf).join()}]`;
+  let shape = "{";
+  for (const key of Object.keys(value)) shape += `${key}:${shapeOf((value as Container)[key])},`;
+  return `${shape}}`;
+}
+
+/** The piece in the event that has just fitted a delta's template. */
+export function textIn({ textSlot }: Template): string {
+  return values[textSlot] as string;
+}
+
+/** 0 where there is no index. */
+export function indexIn({ indexSlot }: Template): number {
+  return indexSlot === -1 ? 0 : (values[indexSlot] as number);
+}
+
+/** The event that has just fitted a template which is no delta's. Made anew each time, nothing in it is shared. */
+export function valueIn({ model }: Template): unknown {
+  return copy(model!);
+}
 
 /** A fresh value: the copies of all containers, with the values of the slots in their places. */
 function copy({ original, isArray, places }: Model): Container {

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { WIRES, makeStream } from "../../bench/workloads.ts";
 import type { Adapter } from "../../src/index.ts";
 import { createDecoder } from "../../src/wire/index.ts";
@@ -44,9 +44,9 @@ function said(
     ...(withDeltas && {
       onDelta(delta, text, index) {
         deltas++;
-        return guarded(() => delta.push(text, index));
+        return guarded(() => delta.push(parser, text, index));
       },
-      deltaOf: (event) => parser.deltaOf?.(event),
+      templates: parser.templates,
     }),
   });
   for (const piece of pieces) decoder.feed(piece);
@@ -59,10 +59,10 @@ function said(
 const encoder = new TextEncoder();
 
 /** A turn with everything that comes in pieces: text, and calls side by side. */
-function syntheticFrames(adapter: Adapter, count = 2): string[] {
+function syntheticFrames(adapter: Adapter, count = 2, seed = ""): string[] {
   const wire = WIRES.find((name) => name === adapter.name)!;
   const argsText = JSON.stringify({ a: 'x = "é";\n'.repeat(6), b: "中文\\".repeat(5), c: [1, { d: "}" }] });
-  const call = (id: string) => ({ id, name: "f", argsText });
+  const call = (id: string) => ({ id: `${id}${seed}`, name: "f", argsText });
   const turn = {
     text: 'Hello "you"\n'.repeat(5),
     calls: Array.from({ length: count }, (_, n) => call(`${n}`)),
@@ -152,6 +152,19 @@ describe.each(adapters)("$adapter.name", ({ adapter }) => {
       expect(said(adapter, pieces, true).deltas).toBeGreaterThan(0.7 * pieces.length);
     },
   );
+
+  it("reads the next stream of the wire without parsing any of its events", () => {
+    const streams = ["a", "b", "c", "d"].map((seed) =>
+      syntheticFrames(adapter, 2, seed).map((frame) => encoder.encode(frame)),
+    );
+    for (const pieces of streams.slice(0, 3)) said(adapter, pieces, true);
+    const parse = vi.spyOn(JSON, "parse");
+    said(adapter, streams[3]!, true);
+    const texts = parse.mock.calls.map(([text]) => text);
+    parse.mockRestore();
+    // Of a long string in an event only that is parsed.
+    expect(texts.filter((text) => text.startsWith("{"))).toEqual([]);
+  });
 
   it("says the same whether it is given deltas or events, whatever is wrong with the stream", () => {
     fc.assert(
