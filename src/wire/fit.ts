@@ -1,5 +1,5 @@
 import { MAX_DIGITS } from "./json-text.ts";
-import { decodeLeniently } from "./utf8.ts";
+import { decodeUtf8 } from "./utf8.ts";
 import { IGNORED, MAX_SLOT_LENGTH, MAX_SLOTS, NO_SLOT, SPACES, TEXT, type Slot, type Template } from "./template.ts";
 
 const SPACE = 0x20;
@@ -71,11 +71,7 @@ export function lookAnew(): void {
 /** Puts the value of a slot that begins at `start` into `values`, and says where it ends. */
 function take(kind: Slot, slot: number, start: number): number {
   if (kind === IGNORED) return isPassed(slot, start) ? start + passed[slot]!.length : skipString(slot, start);
-  if (kind === TEXT) {
-    const end = readString(start);
-    if (end !== -1) values[slot] = unitCount < MAX_EXACT ? readText() : readLongText(start, end);
-    return end;
-  }
+  if (kind === TEXT) return readString(slot, start);
   let at = start;
   if (kind === SPACES) {
     while (near[at] === SPACE) at++;
@@ -89,18 +85,18 @@ function take(kind: Slot, slot: number, start: number): number {
   return at;
 }
 
-/** The string read last, in UTF-16 units: one place for all streams, since nothing comes between its being read and taken. */
-const units: number[] = Array.from({ length: MAX_SLOT_LENGTH }, () => 0);
-let unitCount = 0;
+/** The string that is being read, in UTF-16 units: one place for all, since nothing comes between its being read and taken. */
+const units: number[] = [];
 
-/** Reads a string from behind its opening quote into `units`: the position of the closing one, -1 if it is not plain. */
-function readString(start: number): number {
+/** Reads a string from behind its opening quote into `values`: the position of the closing one, -1 if it is not plain. */
+function readString(slot: number, start: number): number {
   const last = nearLength - 1; // not a quote to end the string: the event goes on behind it
   let count = 0;
-  for (let at = start; at < last && count < MAX_SLOT_LENGTH; at++) {
+  let at = start;
+  for (; at < last && count < MAX_UNITS; at++) {
     let unit = near[at]!;
     if (unit === QUOTE) {
-      unitCount = count;
+      values[slot] = textOf(count);
       return at;
     }
     if (unit < SPACE) return -1;
@@ -114,7 +110,22 @@ function readString(start: number): number {
     }
     units[count++] = unit;
   }
-  return -1;
+  return count === MAX_UNITS ? readLongString(slot, start, at) : -1;
+}
+
+/** The same for one of which some characters are known, up to `from`: of so many the engine's own functions are faster. */
+function readLongString(slot: number, start: number, from: number): number {
+  const last = Math.min(nearLength - 1, start + MAX_SLOT_LENGTH);
+  let end = from;
+  while (end < last && near[end] !== QUOTE) end += near[end] === BACKSLASH ? 2 : 1;
+  const text = end < last ? decodeUtf8(near.subarray(start, end)) : undefined;
+  if (text === undefined) return -1;
+  try {
+    values[slot] = JSON.parse(`"${text}"`);
+  } catch {
+    return -1;
+  }
+  return end;
 }
 
 /** The same for a string that nobody wants: a plain one of ASCII, as ids and padding are, is only passed over. */
@@ -126,7 +137,7 @@ function skipString(slot: number, start: number): number {
       if (at - start >= MIN_PASSED) pass(slot, start, at);
       return at;
     }
-    if (byte < SPACE || byte > 0x7e || byte === BACKSLASH) return readString(start);
+    if (byte < SPACE || byte > 0x7e || byte === BACKSLASH) return readString(slot, start);
   }
   return -1;
 }
@@ -170,19 +181,13 @@ function character(at: number): number {
 }
 
 /** The string in `units`: a flat one of its own, whatever network chunk it came in. */
-function readText(): string {
-  let list = exact[unitCount];
-  if (list === undefined) exact[unitCount] = list = units.slice(0, unitCount);
+function textOf(count: number): string {
+  let list = exact[count];
+  if (list === undefined) exact[count] = list = units.slice(0, count);
   else for (let i = 0; i < list.length; i++) list[i] = units[i]!;
   return String.fromCharCode(...list);
 }
 
-/** A list for each short length, used again and again: to spread one is far faster than to make it. */
-const MAX_EXACT = 64;
+/** A list for each length, used again and again: to spread one is far faster than to make it. */
+const MAX_UNITS = 64;
 const exact: (number[] | undefined)[] = [];
-
-/** The string that was read from `start` to `end`: of so many characters the engine's own functions are faster. */
-function readLongText(start: number, end: number): string {
-  const text = decodeLeniently(near.subarray(start, end));
-  return text.includes("\\") ? (JSON.parse(`"${text}"`) as string) : text;
-}

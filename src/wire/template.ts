@@ -70,8 +70,8 @@ interface Place {
 export type Container = Record<string | number, unknown>;
 
 export const MAX_SLOTS = 12;
-/** Of a string, in characters: JSON.parse has its merits with longer ones. */
-export const MAX_SLOT_LENGTH = 256;
+/** Of a string, in bytes: JSON.parse has its merits with longer ones. */
+export const MAX_SLOT_LENGTH = 1024;
 
 /** What ends an event. */
 const END = "\n\n";

@@ -138,7 +138,7 @@ export function valueIn({ model }: Template): unknown {
 
 /** A fresh value: the copies of all containers, with the values of the slots in their places. */
 function copy({ original, isArray, places }: Model): Container {
-  const made = (isArray ? (original as unknown as unknown[]).slice() : { ...original }) as Container;
+  const made = (isArray ? (original as unknown as unknown[]).slice() : Object.assign({}, original)) as Container;
   for (let i = 0; i < places.length; i++) {
     const { key, model, slot } = places[i]!;
     made[key] = model === undefined ? values[slot] : copy(model);
