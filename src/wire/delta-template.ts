@@ -13,7 +13,7 @@ import {
   OPEN_BRACKET,
   QUOTE,
 } from "./json-text.ts";
-import { COUNT, IGNORED, MAX_SLOTS, partsOf, SPACES, TEXT, type Sample, type Slot, type Template } from "./template.ts";
+import { COUNT, fixedOf, IGNORED, MAX_SLOTS, SPACES, TEXT, type Sample, type Slot, type Template } from "./template.ts";
 
 /** One of the delta's places, while the text is walked. */
 interface Place {
@@ -101,8 +101,8 @@ export function deltaTemplateOf({ head, data }: Sample, delta: Delta<any>): Temp
   }
   if (textSlot === -1 || (index !== undefined && indexSlot === -1) || slots.length > MAX_SLOTS) return undefined;
   ends.push(data.length);
-  const parts = partsOf(head, data, starts, ends, slots);
-  return { parts, model: undefined, delta, textSlot, indexSlot, lastUse: 0 };
+  const fixed = fixedOf(head, data, starts, ends, slots);
+  return { ...fixed, model: undefined, delta, textSlot, indexSlot, lastUse: 0 };
 }
 
 function placeOf(path: EventPath): Place {

@@ -15,21 +15,22 @@ for (const char of '"\\/bfnrt') UNESCAPED[char.charCodeAt(0)] = (JSON.parse(`"\\
 export const values: unknown[] = [];
 
 /** Where the event at `start` of the bytes ends, if it is one of the template; -1 if it is none. */
-export function fit({ parts }: Template, bytes: Uint8Array, start: number): number {
+export function fit({ parts, words }: Template, bytes: Uint8Array, start: number): number {
   bringNear(bytes, start);
   let at = start - nearFrom;
   let i = 0;
+  let word = 0;
   for (let slot = 0; ; slot++) {
-    const length = parts[i++]! | 0; // whole as it is; so it is counted with as an integer
+    const length = parts[i++]!;
     const end = at + length;
     if (end > nearLength) return -1;
-    if (length < 8) {
-      for (; at < end; at++) if (near[at] !== parts[i++]) return -1;
-    } else {
-      for (; at < end - 8; at += 8) if (nearView.getFloat64(at, true) !== parts[i++]) return -1;
-      if (nearView.getFloat64(end - 8, true) !== parts[i++]) return -1;
-    }
-    const kind = (parts[i++]! | 0) as Slot | typeof NO_SLOT;
+    if (length >= 8) {
+      for (; at < end - 8; at += 8) if (nearView.getFloat64(at, true) !== words[word++]) return -1;
+      if (nearView.getFloat64(end - 8, true) !== words[word++]) return -1;
+    } else if (length >= 4) {
+      if (nearView.getInt32(at, true) !== parts[i++] || nearView.getInt32(end - 4, true) !== parts[i++]) return -1;
+    } else for (; at < end; at++) if (near[at] !== parts[i++]) return -1;
+    const kind = parts[i++] as Slot | typeof NO_SLOT;
     if (kind === NO_SLOT) return end + nearFrom;
     at = take(kind, slot, end);
     if (at === -1) return -1;
@@ -143,8 +144,8 @@ function skipString(slot: number, start: number): number {
 }
 
 /**
- * What was passed over last in each slot, of any stream: in the next event an id is mostly the same. Words as in
- * {@link Template.parts}.
+ * What was passed over last in each slot, of any stream: in the next event an id is mostly the same. Words as those of a
+ * {@link Template}.
  */
 const passed: { length: number; readonly words: number[] }[] = Array.from({ length: MAX_SLOTS }, () => ({
   length: 0,

@@ -22,13 +22,16 @@ import {
 /** What events have in common: the bytes between the values that differ, and what to make of these. */
 export interface Template {
   /**
-   * The fixed parts and the slots between them, in one list: an open stream among thousands is read from memory that is
-   * far away. Each part is its length in bytes, its words, and the kind of slot behind it; behind the last one, `NO_SLOT`.
-   *
-   * A word is eight bytes, read as a double: comparing them so takes an eighth of the time. The last word of a part ends
-   * with it, and may overlap the one before; a part that is too short for a word is here byte by byte.
+   * The fixed parts and the slots between them. Each part is its length in bytes, what of it is not in `words`, and the
+   * kind of slot behind it; behind the last one, `NO_SLOT`.
    */
-  readonly parts: readonly number[];
+  readonly parts: Int32Array;
+  /**
+   * The parts themselves, eight bytes each, read as doubles: comparing them so takes an eighth of the time. The last word
+   * of a part ends with it, and may overlap the one before. A part of four to seven bytes is two such halves of a word in
+   * `parts`, a shorter one is there byte by byte.
+   */
+  readonly words: Float64Array;
   /** `undefined` where there is a delta, which needs no event. */
   readonly model: Model | undefined;
   /** What its events are a piece of; `undefined` where they are no piece. */
@@ -185,33 +188,34 @@ export function likenessOf(one: string, { head, data: two }: Sample): Likeness |
   ends.push(two.length);
   let blank = two.slice(0, ends[0]);
   slots.forEach((kind, slot) => (blank += BLANKS[kind]! + two.slice(starts[slot + 1], ends[slot + 1])));
-  const parts = partsOf(head, two, starts, ends, slots);
+  const fixed = fixedOf(head, two, starts, ends, slots);
   const model = modelOf(value, paths, 0);
-  return { template: { parts, model, delta: undefined, textSlot: -1, indexSlot: -1, lastUse: 0 }, blank };
+  return { template: { ...fixed, model, delta: undefined, textSlot: -1, indexSlot: -1, lastUse: 0 }, blank };
 }
 
 /**
- * See {@link Template.parts}.
+ * What no value of a slot changes.
  *
  * @param starts where the fixed parts begin in the JSON text, and `ends` where they end
  */
-export function partsOf(
+export function fixedOf(
   head: string,
   data: string,
   starts: readonly number[],
   ends: readonly number[],
   slots: readonly Slot[],
-): number[] {
+): Pick<Template, "parts" | "words"> {
   const parts: number[] = [];
+  const words: number[] = [];
   const last = slots.length;
   for (let i = 0; i <= last; i++) {
     let text = data.slice(starts[i], ends[i]);
     if (i === 0) text = head + text;
     if (i === last) text += END;
-    addPart(parts, text);
+    addPart(parts, words, text);
     parts.push(i === last ? NO_SLOT : slots[i]!);
   }
-  return parts;
+  return { parts: Int32Array.from(parts), words: Float64Array.from(words) };
 }
 
 /** `paths` are those of the slots that lie in this container, with their first `depth` steps. */
@@ -261,15 +265,16 @@ const scratch = new Uint8Array(8192);
 const scratchView = new DataView(scratch.buffer);
 
 /**
- * Adds to a plain list: typed arrays are slow to make, and most streams are short. Doubles are equal only where their
- * bytes are, but for the two zeros: in their place stands NaN, which is equal to nothing, as for a text that is too long.
+ * Doubles are equal only where their bytes are, but for the two zeros: in their place stands NaN, which is equal to
+ * nothing, as for a text that is too long.
  */
-function addPart(parts: number[], text: string): void {
+function addPart(parts: number[], words: number[], text: string): void {
   const { read, written: length } = utf8.encodeInto(text, scratch);
   parts.push(length);
-  if (length < 8) for (let at = 0; at < length; at++) parts.push(scratch[at]!);
+  if (length < 4) for (let at = 0; at < length; at++) parts.push(scratch[at]!);
+  else if (length < 8) parts.push(scratchView.getInt32(0, true), scratchView.getInt32(length - 4, true));
   else {
-    for (let at = 0; at + 8 < length; at += 8) parts.push(scratchView.getFloat64(at, true) || NaN);
-    parts.push(read < text.length ? NaN : scratchView.getFloat64(length - 8, true) || NaN);
+    for (let at = 0; at + 8 < length; at += 8) words.push(scratchView.getFloat64(at, true) || NaN);
+    words.push(read < text.length ? NaN : scratchView.getFloat64(length - 8, true) || NaN);
   }
 }

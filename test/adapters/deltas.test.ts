@@ -154,12 +154,12 @@ describe.each(adapters)("$adapter.name", ({ adapter }) => {
   );
 
   it("reads the next stream of the wire without parsing any of its events", () => {
-    const streams = ["a", "b", "c", "d"].map((seed) =>
+    const turns = ["a", "b", "c", "d"].map((seed) =>
       syntheticFrames(adapter, 2, seed).map((frame) => encoder.encode(frame)),
     );
-    for (const pieces of streams.slice(0, 3)) said(adapter, pieces, true);
+    for (const pieces of turns.slice(0, 3)) said(adapter, pieces, true);
     const parse = vi.spyOn(JSON, "parse");
-    said(adapter, streams[3]!, true);
+    said(adapter, turns[3]!, true);
     const texts = parse.mock.calls.map(([text]) => text);
     parse.mockRestore();
     // Of a long string in an event only that is parsed.
