@@ -3,7 +3,7 @@ import { coerce, dropNulls, type Coercion, type Validation } from "../schema/ind
 import { makeTool, type RepairPolicy, type Tool } from "../tool/tool.ts";
 import { duplicateTool, toolList, type ToolSource } from "../tool/tool-set.ts";
 import { invalidInput, ToolUse, type Repair } from "../tool/use.ts";
-import { TRUNCATED } from "./arguments.ts";
+import { TRUNCATED } from "./arguments-outcome.ts";
 import { CallState, type ToolCall } from "./call.ts";
 import type { PathPatch, ToolChunk } from "./chunk.ts";
 import type { FinishReason } from "./events.ts";

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Arguments, type ArgumentsOutcome } from "../../src/stream/arguments.ts";
+import type { ArgumentsOutcome } from "../../src/stream/arguments-outcome.ts";
+import { Arguments } from "../../src/stream/arguments.ts";
 import type { PathPatch } from "../../src/stream/chunk.ts";
 import { resolveLimits, type Limits } from "../../src/stream/limits.ts";
 import { createFollower } from "./replay-changes.ts";

@@ -1,0 +1,116 @@
+import type { ToolErrorCode } from "../errors.ts";
+import { changedLiteral, exceedsDepth, hasHugeNumber, lostNumber, parseJson, repairJson } from "../json/index.ts";
+import type { RepairPolicy } from "../tool/tool.ts";
+import type { Repair } from "../tool/use.ts";
+import type { Limits } from "./limits.ts";
+
+/** What the arguments of an ended call come to. */
+export type ArgumentsOutcome = { readonly ok: true; readonly value: unknown } | ArgumentsFailure;
+
+export interface ArgumentsFailure {
+  readonly ok: false;
+  readonly code: ToolErrorCode;
+  /** The rest of a sentence that begins with "The arguments of get_weather". */
+  readonly message: string;
+}
+
+export const TRUNCATED: ArgumentsFailure = {
+  ok: false,
+  code: "truncated",
+  message: "were cut before the model closed them",
+};
+
+/**
+ * What a text comes to: what it was parsed to, or, if it is no JSON, what a repair makes of it that closes nothing.
+ * Each mercy is added to `repairs`.
+ */
+export function outcomeOfText(
+  text: string,
+  parsed: Parsed | undefined,
+  policy: RepairPolicy,
+  limits: Limits,
+  repairs: Repair[],
+): ArgumentsOutcome {
+  if (parsed === undefined) return repaired(text, policy, limits, repairs);
+  const { value } = parsed;
+  if (value === null) return noArguments(text, repairs);
+  // `"null"`, and arguments that were encoded twice
+  if (typeof value === "string") return encodedTwice(value, policy, limits, repairs);
+  return exactly(value, text);
+}
+
+/** Nothing was said, which means the same as `{}`. */
+export function noArguments(before: string, repairs: Repair[]): ArgumentsOutcome {
+  repairs.push({ kind: "empty", before });
+  return { ok: true, value: {} };
+}
+
+/** A value, unless a number in it is not the one that was written: in the text, or in what somebody else has parsed. */
+export function exactly(value: unknown, text?: string): ArgumentsOutcome {
+  if (!hasHugeNumber(value)) return { ok: true, value };
+  const literal = text === undefined ? lostNumber(value) : changedLiteral(text);
+  if (literal === undefined) return { ok: true, value };
+  const shown = literal.length > 40 ? `${literal.slice(0, 40)}…` : literal;
+  return {
+    ok: false,
+    code: "invalid_input",
+    message: `hold the number ${shown}, which can not be kept exactly (integers beyond ${Number.MAX_SAFE_INTEGER} can not): write it as a string where the schema takes one`,
+  };
+}
+
+export function tooLong({ maxArgumentsLength }: Limits): ArgumentsFailure {
+  return {
+    ok: false,
+    code: "too_large",
+    message: `are longer than ${maxArgumentsLength} characters (limits.maxArgumentsLength)`,
+  };
+}
+
+export function tooDeep({ maxDepth }: Limits): ArgumentsFailure {
+  return { ok: false, code: "too_large", message: `nest deeper than ${maxDepth} levels (limits.maxDepth)` };
+}
+
+/** What a text says. An object, since what it says may be `null`. */
+export interface Parsed {
+  readonly value: unknown;
+}
+
+/** `JSON.parse`; `undefined` for what is no JSON, or nests deeper than `maxDepth`. */
+export function parse(text: string, maxDepth = Infinity): Parsed | undefined {
+  if (exceedsDepth(text, maxDepth)) return undefined;
+  try {
+    return { value: parseJson(text) };
+  } catch {
+    return undefined;
+  }
+}
+
+function encodedTwice(inner: string, policy: RepairPolicy, limits: Limits, repairs: Repair[]): ArgumentsOutcome {
+  if (inner.trim() === "" || inner.trim() === "null") return noArguments(inner, repairs);
+  const parsed = policy === "coerce" ? parse(inner, limits.maxDepth) : undefined;
+  if (parsed === undefined || typeof parsed.value !== "object" || parsed.value === null)
+    return { ok: true, value: inner };
+  repairs.push({ kind: "coerce", path: [], before: inner, after: parsed.value });
+  return exactly(parsed.value, inner);
+}
+
+function repaired(text: string, policy: RepairPolicy, limits: Limits, repairs: Repair[]): ArgumentsOutcome {
+  const mended = repairJson(text, { maxDepth: limits.maxDepth });
+  if (!mended.ok) {
+    if (mended.reason === "truncated") return TRUNCATED;
+    if (mended.reason === "too_deep") return tooDeep(limits);
+    return { ok: false, code: "invalid_json", message: `are not valid JSON. ${mended.message}` };
+  }
+  if (policy === "off") return { ok: false, code: "invalid_json", message: `are not valid JSON: ${jsonErrorOf(text)}` };
+  repairs.push({ kind: "syntax", before: text, after: mended.text });
+  return exactly(mended.value, mended.text);
+}
+
+function jsonErrorOf(text: string): string {
+  try {
+    JSON.parse(text);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  return "";
+}

@@ -1,0 +1,192 @@
+import { parseJson, type JsonChange } from "../json/index.ts";
+import { isRecord } from "../schema/json.ts";
+import { exactly, TRUNCATED, type ArgumentsOutcome } from "./arguments-outcome.ts";
+import type { PathPatch, PathStep } from "./chunk.ts";
+import { copyAgain, copyValue, TooDeep, TooLong, type Copied } from "./copy.ts";
+import type { Limits } from "./limits.ts";
+import { applyPatch, changeOf, hasPlace, setOwn, stepsToNew } from "./path.ts";
+
+/** What came does not fit what is there. */
+export class Misfit extends RangeError {}
+
+/**
+ * The arguments of one call that come as values, not as text: whole objects, which are merged, and changes at paths.
+ *
+ * There are up to three of them, so that nobody writes to what is somebody else's:
+ *
+ * ```
+ * source    the object as it came, in the provider's event: only read
+ * value     what all that came adds up to, and what runs once it is handed out
+ * shown     the live partial input, which whoever looks at it may write to: made for the first look
+ * ```
+ *
+ * Whatever passes a limit or does not fit is thrown; nothing more may come then.
+ */
+export class ValueArguments {
+  /** They come as changes at paths, so that nothing in them tells their end. */
+  isPatched = false;
+  /** Nothing here any more once it is handed out. */
+  #value: unknown;
+  #shown: unknown;
+  /** What has changed since that was last asked; `undefined` until it is. */
+  #changes: JsonChange[] | undefined;
+  /** Strings that were said to go on. */
+  #openPaths: Set<string> | undefined;
+  /** About how long the JSON of all that came is. */
+  #length: number;
+  readonly #limits: Limits;
+  /** Kept if it is all that came and has the same text. Nobody gets it from here, so nobody changes it. */
+  #source: unknown;
+  /** The compact JSON: made once, however many copies are compared with it. */
+  #json: string | undefined;
+
+  /**
+   * @param length of the text that came before, which the limit counts too.
+   * @param first the object that came; without one, changes at paths are to come.
+   * @throws TooDeep, TooLong
+   */
+  constructor(limits: Limits, length: number, first?: Readonly<Record<string, unknown>>) {
+    this.#limits = limits;
+    this.#length = length;
+    if (first === undefined) {
+      this.#value = {};
+      return;
+    }
+    const { copy, isExact } = this.#takeIn(first, 0);
+    this.#value = copy;
+    if (isExact) this.#source = first;
+  }
+
+  /** The compact JSON of what came. */
+  get text(): string {
+    return (this.#json ??= JSON.stringify(this.#source ?? this.#value));
+  }
+
+  /** Whether `text` costs next to nothing. To make that of a long value costs as much as to parse it, and few ask for it. */
+  get isTextMade(): boolean {
+    return this.#source === undefined || this.#length < LONG_VALUE;
+  }
+
+  /** The live partial input. */
+  get partial(): unknown {
+    return (this.#shown ??= this.#copy());
+  }
+
+  /** What has changed in the partial input since this was last asked. */
+  changes(): JsonChange[] {
+    const changes = this.#changes ?? [{ path: [], value: this.#copy(), done: false }];
+    this.#changes = [];
+    return changes;
+  }
+
+  /**
+   * Takes in one more object: its properties are put in place of those that are there.
+   *
+   * @throws TooDeep, TooLong, Misfit
+   */
+  merge(object: Readonly<Record<string, unknown>>): void {
+    const copy = this.#takeIn(object, 0).copy as Record<string, unknown>;
+    this.#source = this.#json = undefined;
+    const target = this.#value;
+    if (!isRecord(target)) throw new Misfit("came as an object, after a value that is none");
+    for (const key of Object.keys(copy)) {
+      setOwn(target, key, copy[key]);
+      if (this.#hasOpenPath) this.#openPaths!.delete(JSON.stringify([key]));
+      this.#show({ path: [key], value: copy[key] });
+      this.#changes?.push({ path: [key], value: copyAgain(copy[key]), done: true });
+    }
+  }
+
+  /**
+   * Takes in changes at paths.
+   *
+   * @throws TooDeep, TooLong, Misfit
+   */
+  patch(patches: readonly PathPatch[]): void {
+    this.isPatched = true;
+    this.#source = this.#json = undefined;
+    for (const patch of patches) this.#takePatch(patch);
+  }
+
+  /** What they are, now that the call has ended. The value is handed out: who looks from now on sees a copy. */
+  finish(): ArgumentsOutcome {
+    if (this.#hasOpenPath) return TRUNCATED;
+    // Before somebody else has the value: the text says what the model wrote, whatever is done to it.
+    if (this.#source === undefined) this.#json = this.text;
+    const outcome = exactly(this.#value ?? this.#copy());
+    if (outcome.ok) this.#value = undefined;
+    return outcome;
+  }
+
+  #takePatch(patch: PathPatch): void {
+    const { path, append } = patch;
+    if (path.length > this.#limits.maxDepth) throw new TooDeep();
+    const isValue = append === undefined && patch.value !== undefined;
+    let own = patch;
+    if (isValue) {
+      own = { ...patch, value: this.#takeIn(patch.value, path.length).copy };
+      this.#length += lengthOf(path);
+      // Where a string was said to go on, there is another value now.
+      if (this.#hasOpenPath) this.#openPaths!.delete(JSON.stringify(path));
+    } else {
+      const place = JSON.stringify(path);
+      // A place counts once, so that it costs a long string nothing that its path comes with every piece.
+      const openPaths = (this.#openPaths ??= new Set());
+      if (patch.done === true ? !openPaths.delete(place) : !openPaths.has(place)) this.#length += place.length;
+      if (append !== undefined) {
+        this.#length += append.length;
+        if (patch.done !== true) openPaths.add(place);
+      }
+    }
+    if (this.#length > this.#limits.maxArgumentsLength) throw new TooLong();
+    if (!isValue && append === undefined) {
+      if (patch.done === true && hasPlace(this.#value, path)) this.#changes?.push({ path: [...path], done: true });
+      return;
+    }
+    const told = this.#changes === undefined ? 0 : stepsToNew(this.#value, own);
+    try {
+      this.#value = applyPatch(this.#value, own);
+    } catch (error) {
+      throw new Misfit(`fit no value: ${(error as Error).message}`, { cause: error });
+    }
+    this.#show(own);
+    this.#changes?.push(changeOf(own, told, this.#value));
+  }
+
+  /** A copy of what came, so that what is done to it here is not done to the event it came in. */
+  #takeIn(value: unknown, depth: number): Copied {
+    const { maxDepth, maxArgumentsLength } = this.#limits;
+    const copied = copyValue(value, maxDepth - depth, maxArgumentsLength - this.#length);
+    this.#length += copied.length;
+    return copied;
+  }
+
+  /** Does the same to what is shown. */
+  #show(patch: PathPatch): void {
+    if (this.#shown === undefined) return;
+    const own = patch.append === undefined ? { ...patch, value: copyAgain(patch.value) } : patch;
+    try {
+      this.#shown = applyPatch(this.#shown, own);
+    } catch {
+      this.#shown = undefined; // somebody has written to it so that this does not fit: it is copied anew
+    }
+  }
+
+  /** Of what came, also where the value was handed out and may have been written to. */
+  #copy(): unknown {
+    const value = this.#source ?? this.#value;
+    return value === undefined ? parseJson(this.text) : copyAgain(value);
+  }
+
+  get #hasOpenPath(): boolean {
+    return this.#openPaths !== undefined && this.#openPaths.size > 0;
+  }
+}
+
+const LONG_VALUE = 1024;
+
+function lengthOf(path: readonly PathStep[]): number {
+  let length = 0;
+  for (const step of path) length += typeof step === "string" ? step.length + 3 : 1;
+  return length;
+}
