@@ -10,7 +10,7 @@ const limits = {
   ".": "44.5 kB",
   "./openai-chat": "54.5 kB",
   "./openai-responses": "55 kB",
-  "./anthropic": "54 kB",
+  "./anthropic": "54.5 kB",
   "./google": "55.5 kB",
   "./cohere": "52 kB",
   "./text-json": "56.5 kB",

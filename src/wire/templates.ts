@@ -6,8 +6,6 @@ import { likenessOf, type Container, type Model, type Sample, type Template } fr
 /** A wire has some ten kinds of events, and servers that write them in different ways. */
 const MAX_TEMPLATES = 24;
 const MAX_KINDS = 24;
-/** Comparisons with another one of its kind that may fail: what differs too much once does so again. */
-const PATIENCE = 4;
 /** Longer events are rare. */
 const MAX_DATA_LENGTH = 2048;
 /** To learn costs about as much as eight events save that fit: no more is spent on it than is earned, but for a start. */
@@ -19,7 +17,9 @@ interface Kind {
   /** The JSON text of one, with which the others are compared. */
   sample: string;
   template: Template | undefined;
-  patience: number;
+  /** How many came that no template knew, and which of them is learned from: what was in vain is mostly so again. */
+  seen: number;
+  next: number;
 }
 
 /**
@@ -68,28 +68,37 @@ export class Templates {
   learn(head: string, data: string, value: unknown): void {
     if (this.#credit < LEARNING || data.length > MAX_DATA_LENGTH || typeof value !== "object" || value === null) return;
     this.#credit -= LEARNING;
+    const kind = this.#kindOf(head + shapeOf(value));
+    if (++kind.seen < kind.next) return;
     const event: Sample = { head, data };
     const delta = this.#deltaOf?.(value);
     const template = delta === undefined ? undefined : deltaTemplateOf(event, delta);
-    if (template === undefined) this.#compare(event, head + shapeOf(value));
-    else this.#add(template, undefined);
+    if (template !== undefined) {
+      kind.next = 2 * kind.seen;
+      this.#add(template, undefined);
+    } else if (kind.seen === 1) kind.sample = data;
+    else this.#compare(kind, event);
+  }
+
+  #kindOf(key: string): Kind {
+    const kinds = this.#kinds;
+    let kind = kinds.get(key);
+    if (kind === undefined) {
+      if (kinds.size === MAX_KINDS) kinds.delete(kinds.keys().next().value!);
+      kinds.set(key, (kind = { sample: "", template: undefined, seen: 0, next: 0 }));
+    }
+    return kind;
   }
 
   /** Makes a template of what an event has in common with another one of its kind. */
-  #compare(event: Sample, key: string): void {
-    const kind = this.#kinds.get(key);
-    if (kind === undefined) {
-      if (this.#kinds.size === MAX_KINDS) this.#kinds.delete(this.#kinds.keys().next().value!);
-      this.#kinds.set(key, { sample: event.data, template: undefined, patience: PATIENCE });
+  #compare(kind: Kind, event: Sample): void {
+    const found = likenessOf(kind.sample, event);
+    if (found === undefined) {
+      kind.next = 2 * kind.seen;
       return;
     }
-    if (kind.patience === 0) return;
-    const found = likenessOf(kind.sample, event);
-    if (found === undefined) kind.patience--;
-    else {
-      kind.sample = found.blank;
-      kind.template = this.#add(found.template, kind.template);
-    }
+    kind.sample = found.blank;
+    kind.template = this.#add(found.template, kind.template);
   }
 
   #add(template: Template, instead: Template | undefined): Template {
