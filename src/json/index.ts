@@ -1,5 +1,5 @@
 export { parseJson } from "./parse.ts";
-export { changedLiteral, hasHugeNumber, lostNumber } from "./numbers.ts";
+export { changedLiteral, hasHugeNumber, isHuge, lostNumber } from "./numbers.ts";
 export { createJsonParser, createTwinParser, type JsonChange, type JsonParser, type TwinParser } from "./parser.ts";
 export { repairJson } from "./repair.ts";
 export { closedByItself, exceedsDepth, RootScan } from "./scan.ts";

@@ -6,7 +6,7 @@
 
 /** Whether a value that was read from JSON holds a number that may not be the one that was written. */
 export function hasHugeNumber(value: unknown): boolean {
-  if (typeof value === "number") return !(Math.abs(value) <= Number.MAX_SAFE_INTEGER);
+  if (typeof value === "number") return isHuge(value);
   if (typeof value !== "object" || value === null) return false;
   if (Array.isArray(value)) {
     for (const item of value) if (hasHugeNumber(item)) return true;
@@ -14,6 +14,10 @@ export function hasHugeNumber(value: unknown): boolean {
   }
   for (const key in value) if (hasHugeNumber((value as Record<string, unknown>)[key])) return true;
   return false;
+}
+
+export function isHuge(value: number): boolean {
+  return !(Math.abs(value) <= Number.MAX_SAFE_INTEGER);
 }
 
 /** The first number literal of a valid JSON text that is read as another number; fractions are always rounded, and may be. */

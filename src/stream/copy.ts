@@ -1,13 +1,18 @@
+import { isHuge } from "../json/index.ts";
 import { setOwn } from "./path.ts";
 
 export class TooDeep extends RangeError {}
 export class TooLong extends RangeError {}
 
-/** A copy; about how long its JSON is; whether the value was JSON, so that both have the same text. */
+/** A copy, and what is seen while it is made, since to walk over a large value once more costs nearly as much. */
 export interface Copied {
   readonly copy: unknown;
+  /** About how long its JSON is. */
   readonly length: number;
+  /** The value was JSON, so that both have the same text. */
   readonly isExact: boolean;
+  /** It holds a number that may not be the one that was written. */
+  readonly hasHuge: boolean;
 }
 
 /**
@@ -18,11 +23,13 @@ export interface Copied {
 export function copyValue(value: unknown, maxDepth: number, maxLength: number): Copied {
   let length = 0;
   let isExact = true;
+  let hasHuge = false;
 
   function copyOf(item: unknown, levels: number): unknown {
     length += typeof item === "string" ? item.length + 2 : 2;
     if (length > maxLength) throw new TooLong();
     if (typeof item !== "object" || item === null) {
+      if (typeof item === "number" && isHuge(item)) hasHuge = true;
       if (isJson(item)) return item;
       isExact = false;
       return null;
@@ -38,7 +45,7 @@ export function copyValue(value: unknown, maxDepth: number, maxLength: number): 
   }
 
   const copy = copyOf(value, maxDepth);
-  return { copy, length, isExact };
+  return { copy, length, isExact, hasHuge };
 }
 
 /** The same of a value that was copied once, so that it is known to be JSON and within the limits: half the work. */

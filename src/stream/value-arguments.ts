@@ -34,6 +34,8 @@ export class ValueArguments {
   #openPaths: Set<string> | undefined;
   /** About how long the JSON of all that came is. */
   #length: number;
+  /** A number has come that may not be the one that was written. */
+  #hasHuge = false;
   readonly #limits: Limits;
   /** Kept if it is all that came and has the same text. Nobody gets it from here, so nobody changes it. */
   #source: unknown;
@@ -113,7 +115,8 @@ export class ValueArguments {
     if (this.#hasOpenPath) return TRUNCATED;
     // Before somebody else has the value: the text says what the model wrote, whatever is done to it.
     if (this.#source === undefined) this.#json = this.text;
-    const outcome = exactly(this.#value ?? this.#copy());
+    const value = this.#value ?? this.#copy();
+    const outcome: ArgumentsOutcome = this.#hasHuge ? exactly(value) : { ok: true, value };
     if (outcome.ok) this.#value = undefined;
     return outcome;
   }
@@ -158,6 +161,7 @@ export class ValueArguments {
     const { maxDepth, maxArgumentsLength } = this.#limits;
     const copied = copyValue(value, maxDepth - depth, maxArgumentsLength - this.#length);
     this.#length += copied.length;
+    this.#hasHuge ||= copied.hasHuge;
     return copied;
   }
 
