@@ -69,7 +69,8 @@ export function parseResponse<Event>(
 }
 
 function readerOf(adapter: Reading<any>, options: ReadOptions): TurnReader {
-  return new TurnReader({ ...options, wire: adapter.name, toolName: toolNameOf(adapter) });
+  const { tools, limits, repair, runId } = options;
+  return new TurnReader({ wire: adapter.name, tools, limits, repair, runId, toolName: toolNameOf(adapter) });
 }
 
 /** The names that each adapter has made, since most streams are read with the same tools as the one before. */

@@ -147,7 +147,8 @@ export class Pump implements DecoderOptions {
 
   /** Before anything that is an event. */
   #takeOther(piece: unknown): void {
-    if (kindOf(piece) === "ArrayBuffer") return this.#feed(piece as Uint8Array);
+    if (typeof piece === "object" && piece !== null && "byteLength" in piece && kindOf(piece) === "ArrayBuffer")
+      return this.#feed(piece as Uint8Array);
     this.#gives = typeof piece === "string" ? "text" : "stream";
     this.#parser.push(piece);
   }

@@ -1,7 +1,7 @@
 import { ToolCallError, type FailedCall, type ToolErrorCode } from "../errors.ts";
 import { coerce, dropNulls, type Coercion, type Validation } from "../schema/index.ts";
 import { makeTool, type RepairPolicy, type Tool } from "../tool/tool.ts";
-import { duplicateTool, toolList, type ToolSource } from "../tool/tool-set.ts";
+import { toolsByName, type ToolSource } from "../tool/tool-set.ts";
 import { invalidInput, ToolUse, type Repair } from "../tool/use.ts";
 import { TRUNCATED } from "./arguments-outcome.ts";
 import { CallState, type ToolCall } from "./call.ts";
@@ -69,7 +69,7 @@ export class ToolBuffer {
     this.limits = resolveLimits(options.limits);
     this.runId = runIdOf(options.runId);
     this.#repair = policyOf(options.repair);
-    if (tools !== undefined) this.#tools = byProviderName(toolList(tools), options.toolName);
+    if (tools !== undefined) this.#tools = toolsByName(tools, options.toolName);
     this.#router = new ToolRouter(this.#tools, (turnIndex, chunk) => this.#open(turnIndex, chunk));
   }
 
@@ -147,7 +147,7 @@ export class ToolBuffer {
   end(finish?: FinishReason): (ToolUse | ToolCallError)[] {
     this.#ended = true;
     for (const state of this.#states) if (state.outcome === undefined) this.#settleAtEnd(state, finish);
-    const rest = this.#settled.toSorted((a, b) => positionOf(a) - positionOf(b));
+    const rest = inCallOrder(this.#settled);
     this.#settled = NONE;
     return rest;
   }
@@ -447,17 +447,6 @@ export function isClean(finish: FinishReason): boolean {
   return finish === "stop" || finish === "tool-use";
 }
 
-function byProviderName(tools: readonly Tool[], toolName: (name: string) => string = (name) => name): NamedTools {
-  const byName = new Map<string, Tool>();
-  for (const tool of tools) {
-    const name = toolName(tool.name);
-    const first = byName.get(name);
-    if (first !== undefined) throw duplicateTool(first, tool, name);
-    byName.set(name, tool);
-  }
-  return byName;
-}
-
 function policyOf(policy: RepairPolicy | undefined): RepairPolicy | undefined {
   if (policy === undefined || policy === "off" || policy === "syntax" || policy === "coerce") return policy;
   throw new TypeError(`repair is "off", "syntax" or "coerce", got ${JSON.stringify(policy)}.`);
@@ -467,6 +456,10 @@ function runIdOf(runId: string | undefined): string {
   if (runId === undefined) return randomId();
   if (typeof runId === "string" && /^[\w-]+$/.test(runId)) return runId;
   throw new TypeError(`runId holds letters, digits, "-" and "_", got ${JSON.stringify(runId)}.`);
+}
+
+export function inCallOrder(outcomes: readonly (ToolUse | ToolCallError)[]): (ToolUse | ToolCallError)[] {
+  return outcomes.toSorted((a, b) => positionOf(a) - positionOf(b));
 }
 
 function positionOf(outcome: ToolUse | ToolCallError): number {

@@ -1,7 +1,7 @@
 import { ToolCallError, ToolError } from "../errors.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
-import { ToolUse } from "../tool/use.ts";
-import { currentOf, isClean, sentence, ToolBuffer, type ToolBufferOptions } from "./buffer.ts";
+import type { ToolUse } from "../tool/use.ts";
+import { currentOf, inCallOrder, isClean, sentence, ToolBuffer, type ToolBufferOptions } from "./buffer.ts";
 import { stateOf, type CallState, type ToolCall } from "./call.ts";
 import type { ToolChunk } from "./chunk.ts";
 import type { FinishReason, ProviderToolCall, StreamEvent, Turn, Usage } from "./events.ts";
@@ -143,7 +143,7 @@ export class TurnReader {
     const rest = this.#buffer.end(ending);
     turn.finishReason = this.#neutralReason(hasFailed ? undefined : ending);
     const isCleanEnd = !hasFailed && isClean(turn.finishReason);
-    const outcomes = [...this.#held, ...rest].toSorted((a, b) => positionOf(a) - positionOf(b));
+    const outcomes = this.#held.length === 0 ? rest : inCallOrder([...this.#held, ...rest]);
     for (const outcome of outcomes) {
       if (outcome instanceof ToolCallError) this.#say({ type: "tool-error", error: outcome });
       else if (isCleanEnd || (!hasFailed && outcome.tool.eager)) this.#releaseUse(outcome);
@@ -190,7 +190,7 @@ export class TurnReader {
 
   #release(outcome: ToolUse | ToolCallError): void {
     // A call that was handed out and turned out to have more arguments: the error takes its place.
-    this.#held = this.#held.filter((held) => held.invocationId !== outcome.invocationId);
+    if (this.#held.length > 0) this.#held = this.#held.filter((held) => held.invocationId !== outcome.invocationId);
     if (outcome instanceof ToolCallError) {
       if (outcome.code === "unknown_tool") this.#held.push(outcome);
       else this.#say({ type: "tool-error", error: outcome });
@@ -284,8 +284,4 @@ export class TurnState implements Turn {
     else list[at] = { ...list[at]!, ...call };
     if (call.id === null && call.status !== "started") places.delete(key);
   }
-}
-
-function positionOf(outcome: ToolUse | ToolCallError): number {
-  return outcome instanceof ToolUse ? outcome.position : outcome.call.position;
 }

@@ -11,16 +11,36 @@ export type ToolSource = readonly Tool[] | { tools(): readonly Tool[] };
  * @throws TypeError when the source holds what is no tool.
  */
 export function toolList(source: ToolSource): readonly Tool[] {
+  const tools = listOf(source);
+  byName(tools);
+  return tools;
+}
+
+/**
+ * The tools of a source by their names, or those that `nameOf` makes of them.
+ *
+ * @throws as {@link toolList}, and when two of the names that were made are the same
+ */
+export function toolsByName(source: ToolSource, nameOf?: (name: string) => string): Map<string, Tool> {
+  return byName(listOf(source), nameOf);
+}
+
+function listOf(source: ToolSource): readonly Tool[] {
   const tools = isList(source) ? source : source?.tools?.();
   if (!Array.isArray(tools)) throw new TypeError(`tools are a list of tools or a ToolRegistry, got ${typeof source}`);
-  const byName = new Map<string, Tool>();
-  for (const tool of tools as readonly Tool[]) {
-    checkTool(tool);
-    const first = byName.get(tool.name);
-    if (first !== undefined) throw duplicateTool(first, tool);
-    byName.set(tool.name, tool);
-  }
   return tools;
+}
+
+function byName(tools: readonly Tool[], nameOf?: (name: string) => string): Map<string, Tool> {
+  const found = new Map<string, Tool>();
+  for (const tool of tools) {
+    checkTool(tool);
+    const name = nameOf === undefined ? tool.name : nameOf(tool.name);
+    const first = found.get(name);
+    if (first !== undefined) throw duplicateTool(first, tool, first.name === tool.name ? tool.name : name);
+    found.set(name, tool);
+  }
+  return found;
 }
 
 /**
