@@ -5,8 +5,8 @@
  *
  * Without options everything is measured, which takes half an hour or more and 4 GB of memory, and bench/RESULTS.md and
  * bench/results.svg are written; `--write` writes them after a shorter run, too. `--quick` takes under a minute and is
- * too short to be exact. `--only` measures what has TEXT in its label (`W2`, `W3 2 KiB anthropic`, `peers`, `memory`,
- * `imports`) or, where no label has it, the rows that have it in their name. The peers are installed in
+ * too short to be exact. `--only` measures what has the words of TEXT in its label (`W2`, `W3 anthropic event`, `peers`,
+ * `memory`, `imports`) or, where no label has them, the rows that have TEXT in their name. The peers are installed in
  * bench/node_modules when they are missing; `--quick` then goes without them. docs/performance.md says what the rows mean.
  *
  * Before it is measured, each row has to come to the text and the calls of its stream: one of ours that does not ends
@@ -69,7 +69,12 @@ if (wantsExtras("memory")) {
 }
 if (wantsExtras("imports")) show(importsTable(measureImports(plan.imports, peers.length > 0), versionOf));
 if (tables.length === 0) {
-  console.error(`Nothing is called ${JSON.stringify(options.only)}. There is: ${labels.join("; ")}`);
+  const words = new Set(
+    (["workload", "wire", "packing"] as const).flatMap((part) => plan.jobs.map((job) => job[part])),
+  );
+  console.error(
+    `Nothing is called ${JSON.stringify(options.only)}. Labels are made of ${[...words, "a size", "peers"].join(", ")}, as in "${labelOf(plan.jobs[0]!)}"; there are ${EXTRAS.join(" and ")}, too. A row is told by a part of its name, as it is in the tables.`,
+  );
   process.exit(1);
 }
 const targets = targetsTable(results, ended);
@@ -165,8 +170,9 @@ function write(): void {
   if (chart !== undefined) writeFileSync(new URL("results.svg", import.meta.url), chart);
 }
 
+/** All words of `only` are in the label, in any order. */
 function matches(label: string): boolean {
-  return label.includes(only!);
+  return only!.split(/\s+/).every((word) => label.includes(word));
 }
 
 function show(table: Table): void {
