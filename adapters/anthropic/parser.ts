@@ -440,17 +440,14 @@ export const CUT_REASONS: ReadonlySet<unknown> = new Set(["max_tokens", "model_c
 
 /** `input_tokens` leaves out what was read from and written to the cache; the total is the sum of the three. */
 function neutralUsage(raw: WireUsage): Usage {
-  const {
-    input_tokens: fresh,
-    output_tokens: output,
-    cache_creation_input_tokens: written,
-    cache_read_input_tokens: read,
-  } = raw;
-  const counted = countOf(fresh);
-  const inputTokens = counted === undefined ? undefined : counted + (countOf(written) ?? 0) + (countOf(read) ?? 0);
-  const outputTokens = countOf(output);
+  const fresh = countOf(raw.input_tokens);
+  const cacheReadTokens = countOf(raw.cache_read_input_tokens);
+  const cacheWriteTokens = countOf(raw.cache_creation_input_tokens);
+  const inputTokens = fresh === undefined ? undefined : fresh + (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0);
+  const outputTokens = countOf(raw.output_tokens);
   const totalTokens = inputTokens === undefined || outputTokens === undefined ? undefined : inputTokens + outputTokens;
-  return { inputTokens, outputTokens, totalTokens, raw };
+  const reasoningTokens = countOf(raw.output_tokens_details?.thinking_tokens);
+  return { inputTokens, outputTokens, totalTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens, raw };
 }
 
 /** What goes back with the call, beside its id, name and input. */

@@ -97,6 +97,7 @@ export interface WireUsage {
   readonly output_tokens?: number | null | undefined;
   readonly cache_creation_input_tokens?: number | null | undefined;
   readonly cache_read_input_tokens?: number | null | undefined;
+  readonly output_tokens_details?: { readonly thinking_tokens?: number | null } | null | undefined;
 }
 
 export interface WireError {

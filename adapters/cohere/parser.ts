@@ -157,7 +157,15 @@ export class CohereParser implements Parser<WireEvent> {
     const outputTokens = countOf(tokens?.output_tokens ?? tokens?.outputTokens);
     const totalTokens =
       inputTokens === undefined || outputTokens === undefined ? undefined : inputTokens + outputTokens;
-    this.#sink.usage({ inputTokens, outputTokens, totalTokens, raw: usage });
+    this.#sink.usage({
+      inputTokens,
+      outputTokens,
+      totalTokens,
+      cacheReadTokens: countOf(usage.cached_tokens ?? usage.cachedTokens),
+      cacheWriteTokens: undefined,
+      reasoningTokens: undefined,
+      raw: usage,
+    });
   }
 
   #onFinish(said: string | null | undefined, error: string | null | undefined): void {

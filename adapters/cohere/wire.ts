@@ -72,6 +72,8 @@ export interface WireUsage {
   readonly tokens?: WireTokens | null | undefined;
   readonly billed_units?: WireTokens | null | undefined;
   readonly billedUnits?: WireTokens | null | undefined;
+  readonly cached_tokens?: number | null | undefined;
+  readonly cachedTokens?: number | null | undefined;
 }
 
 export interface WireTokens {

@@ -441,10 +441,20 @@ function finishMessageOf(word: string, message: string | undefined): string | un
 
 function reportUsage(raw: WireUsage, sink: ParserSink): void {
   const inputTokens = sum(countOf(raw.promptTokenCount), countOf(raw.toolUsePromptTokenCount));
-  const outputTokens = sum(countOf(raw.candidatesTokenCount), countOf(raw.thoughtsTokenCount));
+  const reasoningTokens = countOf(raw.thoughtsTokenCount);
+  const outputTokens = sum(countOf(raw.candidatesTokenCount), reasoningTokens);
   const totalTokens = countOf(raw.totalTokenCount);
   if (inputTokens === undefined && outputTokens === undefined && totalTokens === undefined) return;
-  sink.usage({ inputTokens, outputTokens, totalTokens, raw });
+  const cacheReadTokens = countOf(raw.cachedContentTokenCount);
+  sink.usage({
+    inputTokens,
+    outputTokens,
+    totalTokens,
+    cacheReadTokens,
+    cacheWriteTokens: undefined,
+    reasoningTokens,
+    raw,
+  });
 }
 
 /** Why a call can not have been finished by the model, if it can not. */

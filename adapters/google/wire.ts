@@ -109,6 +109,7 @@ export interface WireUsage {
   readonly candidatesTokenCount?: number | undefined;
   readonly thoughtsTokenCount?: number | undefined;
   readonly totalTokenCount?: number | undefined;
+  readonly cachedContentTokenCount?: number | undefined;
 }
 
 /**

@@ -265,6 +265,9 @@ export class ChatParser implements Parser<WireEvent | string> {
       inputTokens: countOf(raw.prompt_tokens),
       outputTokens: countOf(raw.completion_tokens),
       totalTokens: countOf(raw.total_tokens),
+      cacheReadTokens: countOf(raw.prompt_tokens_details?.cached_tokens ?? raw.prompt_cache_hit_tokens),
+      cacheWriteTokens: countOf(raw.prompt_tokens_details?.cache_write_tokens),
+      reasoningTokens: countOf(raw.completion_tokens_details?.reasoning_tokens),
       raw,
     });
   }

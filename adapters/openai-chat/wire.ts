@@ -89,6 +89,13 @@ export interface WireUsage {
   readonly prompt_tokens?: number | null;
   readonly completion_tokens?: number | null;
   readonly total_tokens?: number | null;
+  readonly prompt_tokens_details?: {
+    readonly cached_tokens?: number | null;
+    readonly cache_write_tokens?: number | null;
+  } | null;
+  /** DeepSeek: https://api-docs.deepseek.com/guides/kv_cache */
+  readonly prompt_cache_hit_tokens?: number | null;
+  readonly completion_tokens_details?: { readonly reasoning_tokens?: number | null } | null;
 }
 
 export interface WireError {

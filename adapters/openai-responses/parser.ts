@@ -334,6 +334,9 @@ export class ResponsesParser implements Parser<unknown> {
         inputTokens: countOf(usage.input_tokens),
         outputTokens: countOf(usage.output_tokens),
         totalTokens: countOf(usage.total_tokens),
+        cacheReadTokens: countOf(usage.input_tokens_details?.cached_tokens),
+        cacheWriteTokens: countOf(usage.input_tokens_details?.cache_write_tokens),
+        reasoningTokens: countOf(usage.output_tokens_details?.reasoning_tokens),
         raw: usage,
       });
     }

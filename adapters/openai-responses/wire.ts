@@ -87,6 +87,11 @@ export interface WireUsage {
   readonly input_tokens?: number | null;
   readonly output_tokens?: number | null;
   readonly total_tokens?: number | null;
+  readonly input_tokens_details?: {
+    readonly cached_tokens?: number | null;
+    readonly cache_write_tokens?: number | null;
+  } | null;
+  readonly output_tokens_details?: { readonly reasoning_tokens?: number | null } | null;
 }
 
 /** What `read()` takes: an event of any version of the SDK, stable or beta. */

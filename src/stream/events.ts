@@ -7,9 +7,17 @@ export type FinishReason = "stop" | "tool-use" | "length" | "content-filter" | "
 
 /** Tokens as the provider counted them; `raw` is its own object. */
 export interface Usage {
+  /** The whole prompt, what came from a cache included. */
   readonly inputTokens: number | undefined;
+  /** All that the model wrote, its thoughts included. */
   readonly outputTokens: number | undefined;
   readonly totalTokens: number | undefined;
+  /** Of the prompt, what was read from the provider's cache, and what was written to it. */
+  readonly cacheReadTokens: number | undefined;
+  readonly cacheWriteTokens: number | undefined;
+  /** Of what the model wrote, its thoughts. */
+  readonly reasoningTokens: number | undefined;
+  /** As the provider sent it. */
   readonly raw: unknown;
 }
 

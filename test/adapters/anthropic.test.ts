@@ -279,6 +279,8 @@ describe("reading", () => {
       inputTokens: 1015,
       outputTokens: 40,
       totalTokens: 1055,
+      cacheReadTokens: 1000,
+      cacheWriteTokens: 5,
       raw: { input_tokens: 10, cache_read_input_tokens: 1000, cache_creation_input_tokens: 5, output_tokens: 40 },
     });
   });
