@@ -5,6 +5,7 @@ import type { ToolChunk } from "./stream/chunk.ts";
 import type { FinishReason, ProviderToolCall, StreamEvent, Turn, Usage } from "./stream/events.ts";
 import type { ToolSource } from "./tool/tool-set.ts";
 import type { ToolUse } from "./tool/use.ts";
+import type { ToolChoice } from "./tool/choice.ts";
 import type { Templates } from "./wire/index.ts";
 
 /** What a wire can do; what it can not is `false`. */
@@ -22,16 +23,6 @@ export interface AdapterCapabilities {
   /** Tool results have an error flag of their own. */
   readonly errorFlag: boolean;
 }
-
-/** Which tools the model may or must call. */
-export type ToolChoice =
-  | "auto"
-  | "none"
-  | "required"
-  /** This one, certainly. */
-  | { readonly name: string }
-  /** One of these, or none of them unless `required`. */
-  | { readonly names: readonly string[]; readonly required?: boolean };
 
 export interface ToolsOptions {
   /** `"auto"`: strict for each tool whose schema loses nothing by it, else plain. Default `false`. */

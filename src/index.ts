@@ -9,6 +9,7 @@ export {
   type ToolDefinition,
 } from "./tool/tool.ts";
 export { tool, toolsOf, type ToolDecorator, type ToolOptions } from "./tool/decorator.ts";
+export type { ToolChoice } from "./tool/choice.ts";
 export { ToolRegistry, type RegisterOptions, type ToolMode } from "./tool/registry.ts";
 export { toolList, type ToolSource } from "./tool/tool-set.ts";
 export { ToolUse, type Repair, type ToolUseHandle, type ToolUseInit } from "./tool/use.ts";
@@ -54,7 +55,6 @@ export type {
   EventSource,
   Parser,
   ParserSink,
-  ToolChoice,
   ToolsOptions,
 } from "./adapter.ts";
 export type {
@@ -69,6 +69,7 @@ export type {
 } from "./model.ts";
 export { OUTCOME_UNKNOWN, pairMessages, type MessageParts, type PairingRules } from "./pairing.ts";
 export { openTurn, responseInfo, type Opened } from "./open-turn.ts";
+export { Templates, type Delta } from "./wire/index.ts";
 export { parseResponse, readTurn, type Reading, type ReadOptions, type TurnStream } from "./read/index.ts";
 
 // JSON

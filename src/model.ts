@@ -1,4 +1,5 @@
-import type { Adapter, ToolChoice, ToolsOptions } from "./adapter.ts";
+import type { Adapter, ToolsOptions } from "./adapter.ts";
+import type { ToolChoice } from "./tool/choice.ts";
 import type { ReadOptions, TurnStream } from "./read/index.ts";
 import type { Turn } from "./stream/events.ts";
 import type { ToolSource } from "./tool/tool-set.ts";

@@ -1,5 +1,6 @@
 import type { Tool, ToolChoice as WireToolChoice } from "@anthropic-ai/sdk/resources/messages";
-import type { ToolChoice, ToolsOptions } from "../../src/adapter.ts";
+import type { ToolsOptions } from "../../src/adapter.ts";
+import { checkedChoice, type ToolChoice } from "../../src/tool/choice.ts";
 import { ToolError } from "../../src/errors.ts";
 import { walkSchema, type Rewrite } from "../../src/schema/lower.ts";
 import {
@@ -138,18 +139,13 @@ export function toolChoice(
   return { tool_choice: { ...tool_choice, disable_parallel_tool_use: true } };
 }
 
-function wireChoice(choice: ToolChoice): WireToolChoice {
-  if (choice === "auto" || choice === "none") return { type: choice };
+function wireChoice(wanted: ToolChoice): WireToolChoice {
+  const choice = checkedChoice(wanted);
   if (choice === "required") return { type: "any" };
-  if (typeof choice === "object" && choice !== null) {
-    if ("name" in choice) return { type: "tool", name: toolName(choice.name) };
-    const [first, second] = choice.names;
-    if (choice.required !== true) return { type: first === undefined ? "none" : "auto" };
-    if (first !== undefined) return second === undefined ? { type: "tool", name: toolName(first) } : { type: "any" };
-  }
-  throw new TypeError(
-    `toolChoice() takes "auto", "none", "required", { name } or { names, required? }, got ${JSON.stringify(choice)}`,
-  );
+  if (typeof choice === "string") return { type: choice };
+  if ("name" in choice) return { type: "tool", name: toolName(choice.name) };
+  if (choice.required !== true) return { type: "auto" };
+  return choice.names.length === 1 ? { type: "tool", name: toolName(choice.names[0]!) } : { type: "any" };
 }
 
 function dialect(options: ToolsOptions): Dialect<Tool> {

@@ -1,12 +1,6 @@
 import type { Cohere } from "cohere-ai";
-import {
-  defineAdapter,
-  type EventSource,
-  type Parser,
-  type ParserSink,
-  type ToolChoice,
-  type ToolsOptions,
-} from "../../src/adapter.ts";
+import { defineAdapter, type EventSource, type Parser, type ParserSink, type ToolsOptions } from "../../src/adapter.ts";
+import { checkedChoice, type ToolChoice } from "../../src/tool/choice.ts";
 import { ToolError } from "../../src/errors.ts";
 import type { Model, ModelOptions } from "../../src/model.ts";
 import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read/index.ts";
@@ -116,18 +110,12 @@ type ToolChoiceFields = { toolChoice?: "REQUIRED" | "NONE" };
  *
  * @throws TypeError when the choice is none, or requires one of no tools
  */
-function toolChoice(choice: ToolChoice): ToolChoiceFields {
+function toolChoice(wanted: ToolChoice): ToolChoiceFields {
+  const choice = checkedChoice(wanted);
   if (choice === "auto") return {};
   if (choice === "none") return { toolChoice: "NONE" };
-  if (choice === "required") return { toolChoice: "REQUIRED" };
-  if (typeof choice === "object" && choice !== null) {
-    if ("name" in choice) return { toolChoice: "REQUIRED" };
-    if (choice.names.length > 0) return choice.required === true ? { toolChoice: "REQUIRED" } : {};
-    if (choice.required !== true) return { toolChoice: "NONE" };
-  }
-  throw new TypeError(
-    `toolChoice() takes "auto", "none", "required", { name } or { names, required? }, got ${JSON.stringify(choice)}`,
-  );
+  const isRequired = choice === "required" || "name" in choice || choice.required === true;
+  return isRequired ? { toolChoice: "REQUIRED" } : {};
 }
 
 function chosen(tools: ToolSource, choice: ToolChoice): ToolSource {

@@ -1,5 +1,6 @@
 import type { Cohere } from "cohere-ai";
-import type { Adapter, ToolChoice, ToolsOptions } from "../../src/adapter.ts";
+import type { Adapter, ToolsOptions } from "../../src/adapter.ts";
+import type { ToolChoice } from "../../src/tool/choice.ts";
 import type { Conversation, Model, ModelOptions } from "../../src/model.ts";
 import { openTurn, responseInfo } from "../../src/open-turn.ts";
 import { pairMessages, type PairingRules } from "../../src/pairing.ts";

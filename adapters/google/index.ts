@@ -1,6 +1,7 @@
 import type { Content, FunctionCallingConfigMode, ToolConfig } from "@google/genai";
 import type { Content as LegacyContent, ToolConfig as LegacyToolConfig } from "@google/generative-ai";
-import { defineAdapter, type EventSource, type Parser, type ParserSink, type ToolChoice } from "../../src/adapter.ts";
+import { defineAdapter, type EventSource, type Parser, type ParserSink } from "../../src/adapter.ts";
+import { checkedChoice, type ToolChoice } from "../../src/tool/choice.ts";
 import type { Model } from "../../src/model.ts";
 import { parseResponse, readTurn, type ReadOptions } from "../../src/read/index.ts";
 import type { ToolSource } from "../../src/tool/tool-set.ts";
@@ -149,23 +150,15 @@ function toolChoice(choice: ToolChoice, options: GoogleToolChoiceOptions = {}): 
 }
 
 function callingConfig(
-  choice: ToolChoice,
+  wanted: ToolChoice,
   strict: boolean,
 ): { mode: `${FunctionCallingConfigMode}`; allowedFunctionNames?: string[] } {
+  const choice = checkedChoice(wanted);
   if (choice === "auto") return { mode: strict ? "VALIDATED" : "AUTO" };
   if (choice === "none") return { mode: "NONE" };
   if (choice === "required") return { mode: "ANY" };
-  if (typeof choice === "object" && choice !== null) {
-    if ("name" in choice) return { mode: "ANY", allowedFunctionNames: [toolName(choice.name)] };
-    if (choice.names.length > 0) {
-      return { mode: choice.required === true ? "ANY" : "VALIDATED", allowedFunctionNames: choice.names.map(toolName) };
-    }
-    // An empty list of names would allow all of them.
-    if (choice.required !== true) return { mode: "NONE" };
-  }
-  throw new TypeError(
-    `toolChoice() takes "auto", "none", "required", { name } or { names, required? }, got ${JSON.stringify(choice)}`,
-  );
+  if ("name" in choice) return { mode: "ANY", allowedFunctionNames: [toolName(choice.name)] };
+  return { mode: choice.required === true ? "ANY" : "VALIDATED", allowedFunctionNames: choice.names.map(toolName) };
 }
 
 /** A response has candidates, or says why it has none; an error has a number and a word of Google's. */

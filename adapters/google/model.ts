@@ -12,7 +12,8 @@ import type {
   GenerateContentRequest,
   Tool as LegacyTool,
 } from "@google/generative-ai";
-import type { Adapter, ToolChoice } from "../../src/adapter.ts";
+import type { Adapter } from "../../src/adapter.ts";
+import type { ToolChoice } from "../../src/tool/choice.ts";
 import { asksForCall, type Conversation, type Model, type ModelOptions, type ModelRequest } from "../../src/model.ts";
 import { openTurn, responseInfo, type Opened } from "../../src/open-turn.ts";
 import { isResultOf, pairMessages, type HistoryCall, type PairingRules } from "../../src/pairing.ts";

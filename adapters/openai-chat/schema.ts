@@ -1,5 +1,6 @@
 import type { ChatCompletionTool, ChatCompletionToolChoiceOption } from "openai/resources/chat/completions";
-import type { ToolChoice, ToolsOptions } from "../../src/adapter.ts";
+import type { ToolsOptions } from "../../src/adapter.ts";
+import { checkedChoice, type ToolChoice } from "../../src/tool/choice.ts";
 import { functionSchema, isFreeText, strictFunctionSchema } from "../../src/schema/rewrites.ts";
 import { lowerTools, type LoweredTool } from "../../src/tool/lower-tools.ts";
 import { safeToolName } from "../../src/tool/names.ts";
@@ -55,26 +56,19 @@ export function toolChoice(choice: ToolChoice, options: ToolChoiceOptions = {}):
   };
 }
 
-function choiceParam(choice: ToolChoice, { tools: source = [] }: ToolChoiceOptions): ChatCompletionToolChoiceOption {
-  if (choice === "auto" || choice === "none" || choice === "required") return choice;
-  if (typeof choice === "object" && choice !== null) {
-    const custom = new Set(
-      toolList(source)
-        .filter((tool) => isFreeText(tool.inputSchema.jsonSchema))
-        .map((tool) => tool.name),
-    );
-    const named = (name: string) =>
-      custom.has(name)
-        ? { type: "custom" as const, custom: { name: toolName(name) } }
-        : { type: "function" as const, function: { name: toolName(name) } };
-    if ("name" in choice) return named(choice.name);
-    if (choice.names.length > 0) {
-      const mode = choice.required === true ? "required" : "auto";
-      return { type: "allowed_tools", allowed_tools: { mode, tools: choice.names.map(named) } };
-    }
-    if (choice.required !== true) return "none";
-  }
-  throw new TypeError(
-    `toolChoice() takes "auto", "none", "required", { name } or { names, required? }, got ${JSON.stringify(choice)}`,
+function choiceParam(wanted: ToolChoice, { tools: source = [] }: ToolChoiceOptions): ChatCompletionToolChoiceOption {
+  const choice = checkedChoice(wanted);
+  if (typeof choice === "string") return choice;
+  const custom = new Set(
+    toolList(source)
+      .filter((tool) => isFreeText(tool.inputSchema.jsonSchema))
+      .map((tool) => tool.name),
   );
+  const named = (name: string) =>
+    custom.has(name)
+      ? { type: "custom" as const, custom: { name: toolName(name) } }
+      : { type: "function" as const, function: { name: toolName(name) } };
+  if ("name" in choice) return named(choice.name);
+  const mode = choice.required === true ? "required" : "auto";
+  return { type: "allowed_tools", allowed_tools: { mode, tools: choice.names.map(named) } };
 }

@@ -7,7 +7,8 @@ import type {
   ResponseStreamEvent,
   Tool,
 } from "openai/resources/responses/responses";
-import type { Adapter, ToolChoice } from "../../src/adapter.ts";
+import type { Adapter } from "../../src/adapter.ts";
+import type { ToolChoice } from "../../src/tool/choice.ts";
 import { asksForCall, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
 import { openTurn, responseInfo } from "../../src/open-turn.ts";
 import { pairMessages, type PairingRules } from "../../src/pairing.ts";

@@ -6,7 +6,8 @@ import type {
   ToolChoiceCustom,
   ToolChoiceFunction,
 } from "openai/resources/responses/responses";
-import type { ToolChoice, ToolsOptions } from "../../src/adapter.ts";
+import type { ToolsOptions } from "../../src/adapter.ts";
+import { checkedChoice, type ToolChoice } from "../../src/tool/choice.ts";
 import { functionSchema, isFreeText, strictFunctionSchema } from "../../src/schema/rewrites.ts";
 import { lowerTools } from "../../src/tool/lower-tools.ts";
 import { safeToolName } from "../../src/tool/names.ts";
@@ -69,27 +70,17 @@ export function toolChoice(choice: ToolChoice, options: ToolChoiceOptions = {}):
   };
 }
 
-function choiceOf(choice: ToolChoice, { tools: source = [] }: ToolChoiceOptions): ToolChoiceFields["tool_choice"] {
-  if (choice === "auto" || choice === "none" || choice === "required") return choice;
-  if (typeof choice === "object" && choice !== null) {
-    const custom = new Set(
-      toolList(source)
-        .filter((tool) => isFreeText(tool.inputSchema.jsonSchema))
-        .map((tool) => tool.name),
-    );
-    const reference = (name: string) =>
-      ({ type: custom.has(name) ? "custom" : "function", name: toolName(name) }) as const;
-    if ("name" in choice) return reference(choice.name);
-    if (choice.names.length > 0) {
-      return {
-        type: "allowed_tools",
-        mode: choice.required === true ? "required" : "auto",
-        tools: choice.names.map(reference),
-      };
-    }
-    if (choice.required !== true) return "none";
-  }
-  throw new TypeError(
-    `toolChoice() takes "auto", "none", "required", { name } or { names, required? }, got ${JSON.stringify(choice)}`,
+function choiceOf(wanted: ToolChoice, { tools: source = [] }: ToolChoiceOptions): ToolChoiceFields["tool_choice"] {
+  const choice = checkedChoice(wanted);
+  if (typeof choice === "string") return choice;
+  const custom = new Set(
+    toolList(source)
+      .filter((tool) => isFreeText(tool.inputSchema.jsonSchema))
+      .map((tool) => tool.name),
   );
+  const reference = (name: string) =>
+    ({ type: custom.has(name) ? "custom" : "function", name: toolName(name) }) as const;
+  if ("name" in choice) return reference(choice.name);
+  const mode = choice.required === true ? "required" : "auto";
+  return { type: "allowed_tools", mode, tools: choice.names.map(reference) };
 }

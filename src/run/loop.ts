@@ -1,4 +1,4 @@
-import type { ToolChoice } from "../adapter.ts";
+import type { ToolChoice } from "../tool/choice.ts";
 import { ToolError } from "../errors.ts";
 import type { ApprovalRequest } from "../execute/approvals/types.ts";
 import type { ExecutionContext } from "../execute/context.ts";

@@ -1,4 +1,4 @@
-import type { ToolChoice } from "../adapter.ts";
+import type { ToolChoice } from "../tool/choice.ts";
 import { ToolCallError, type ToolError } from "../errors.ts";
 import type { Model } from "../model.ts";
 import { isClean } from "../stream/buffer.ts";

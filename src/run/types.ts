@@ -1,4 +1,4 @@
-import type { ToolChoice } from "../adapter.ts";
+import type { ToolChoice } from "../tool/choice.ts";
 import type { ToolError } from "../errors.ts";
 import type { ApprovalRequest, Decision, Principal } from "../execute/approvals/types.ts";
 import type { ToolEvent } from "../execute/events.ts";

@@ -1,4 +1,4 @@
-import type { ToolChoice } from "../adapter.ts";
+import { checkedChoice, type ToolChoice } from "../tool/choice.ts";
 import type { Model, ModelOptions, ModelRequest } from "../model.ts";
 import { openTurn } from "../open-turn.ts";
 import { openSource } from "../source.ts";
@@ -84,8 +84,9 @@ function messageFor(speaker: Model, message: unknown): unknown {
 
 /** The tools stand behind what the system says. */
 function instructionsOf(adapter: TextAdapter, { instructions, tools = [], toolChoice = "auto" }: ModelRequest) {
-  const offered = chosen(tools, toolChoice);
-  const parts = [instructions, offered.length === 0 ? undefined : adapter.describeTools(offered), word(toolChoice)];
+  const choice = checkedChoice(toolChoice);
+  const offered = chosen(tools, choice);
+  const parts = [instructions, offered.length === 0 ? undefined : adapter.describeTools(offered), word(choice)];
   const said = parts.filter((part) => part !== undefined && part !== "");
   return said.length === 0 ? undefined : said.join("\n\n");
 }

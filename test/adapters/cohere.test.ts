@@ -1,7 +1,7 @@
 import { CohereClientV2, type Cohere } from "cohere-ai";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { cohere, type WireEvent } from "../../adapters/cohere/index.ts";
-import type { ToolChoice } from "../../src/adapter.ts";
+import type { ToolChoice } from "../../src/tool/choice.ts";
 import { defineTool, type Tool, type Turn } from "../../src/index.ts";
 import type { Loss } from "../../src/schema/lower.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
