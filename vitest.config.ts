@@ -6,5 +6,7 @@ export default defineConfig({
   test: {
     reporters: ["default", "./test/totals-reporter.ts"],
     include: ["test/**/*.test.ts"],
+    // Many start processes, servers and browsers: on a busy machine those take their time.
+    testTimeout: 30_000,
   },
 });
