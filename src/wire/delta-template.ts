@@ -13,7 +13,17 @@ import {
   OPEN_BRACKET,
   QUOTE,
 } from "./json-text.ts";
-import { COUNT, fixedOf, IGNORED, MAX_SLOTS, SPACES, TEXT, type Sample, type Slot, type Template } from "./template.ts";
+import {
+  COUNT,
+  fixedOf,
+  IGNORED,
+  MAX_SLOTS,
+  PIECE,
+  SPACES,
+  type Sample,
+  type Slot,
+  type Template,
+} from "./template.ts";
 
 /** One of the delta's places, while the text is walked. */
 interface Place {
@@ -60,7 +70,7 @@ export function deltaTemplateOf({ head, data }: Sample, delta: Delta<any>): Temp
         const place = placeAt(places, depth);
         if (place !== undefined) {
           if (place === text) textSlot = slots.length;
-          slots.push(place === text ? TEXT : IGNORED);
+          slots.push(place === text ? PIECE : IGNORED);
           ends.push(at + 1);
           starts.push(end);
         }

@@ -1,6 +1,16 @@
 import { MAX_DIGITS } from "./json-text.ts";
 import { decodeUtf8 } from "./utf8.ts";
-import { IGNORED, MAX_SLOT_LENGTH, MAX_SLOTS, NO_SLOT, SPACES, TEXT, type Slot, type Template } from "./template.ts";
+import {
+  IGNORED,
+  MAX_SLOT_LENGTH,
+  MAX_SLOTS,
+  NO_SLOT,
+  PIECE,
+  SPACES,
+  STRING,
+  type Slot,
+  type Template,
+} from "./template.ts";
 
 const SPACE = 0x20;
 const QUOTE = 0x22;
@@ -72,7 +82,8 @@ export function lookAnew(): void {
 /** Puts the value of a slot that begins at `start` into `values`, and says where it ends. */
 function take(kind: Slot, slot: number, start: number): number {
   if (kind === IGNORED) return isPassed(slot, start) ? start + passed[slot]!.length : skipString(slot, start);
-  if (kind === TEXT) return readString(slot, start);
+  if (kind === PIECE) return readString(slot, start);
+  if (kind === STRING) return readAgain(slot, start);
   let at = start;
   if (kind === SPACES) {
     while (near[at] === SPACE) at++;
@@ -129,13 +140,25 @@ function readLongString(slot: number, start: number, from: number): number {
   return end;
 }
 
+/** The same for a string that may be the one that was read last: an id, a model's name. */
+function readAgain(slot: number, start: number): number {
+  const last = passed[slot]!;
+  if (last.text !== undefined && isPassed(slot, start)) {
+    values[slot] = last.text;
+    return start + last.length;
+  }
+  const end = readString(slot, start);
+  if (end - start >= MIN_PASSED) pass(slot, start, end, values[slot] as string);
+  return end;
+}
+
 /** The same for a string that nobody wants: a plain one of ASCII, as ids and padding are, is only passed over. */
 function skipString(slot: number, start: number): number {
   const last = Math.min(nearLength - 1, start + MAX_SLOT_LENGTH);
   for (let at = start; at < last; at++) {
     const byte = near[at]!;
     if (byte === QUOTE) {
-      if (at - start >= MIN_PASSED) pass(slot, start, at);
+      if (at - start >= MIN_PASSED) pass(slot, start, at, undefined);
       return at;
     }
     if (byte < SPACE || byte > 0x7e || byte === BACKSLASH) return readString(slot, start);
@@ -144,21 +167,25 @@ function skipString(slot: number, start: number): number {
 }
 
 /**
- * What was passed over last in each slot, of any stream: in the next event an id is mostly the same. Words as those of a
- * {@link Template}.
+ * The string that came last in each slot, of any stream: in the next event an id is mostly the same. Words as those of a
+ * {@link Template}; no text of one that was only passed over.
  */
-const passed: { length: number; readonly words: number[] }[] = Array.from({ length: MAX_SLOTS }, () => ({
-  length: 0,
-  words: [],
-}));
+interface Passed {
+  length: number;
+  readonly words: number[];
+  text: string | undefined;
+}
+
+const passed = Array.from({ length: MAX_SLOTS }, (): Passed => ({ length: 0, words: [], text: undefined }));
 const MIN_PASSED = 16;
 
-function pass(slot: number, start: number, end: number): void {
+function pass(slot: number, start: number, end: number, text: string | undefined): void {
   const { words } = passed[slot]!;
   let i = 0;
   for (let at = start; at < end - 8; at += 8) words[i++] = nearView.getFloat64(at, true);
   words[i] = nearView.getFloat64(end - 8, true);
   passed[slot]!.length = end - start;
+  passed[slot]!.text = text;
 }
 
 function isPassed(slot: number, start: number): boolean {

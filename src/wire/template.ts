@@ -44,17 +44,19 @@ export interface Template {
   lastUse: number;
 }
 
-export type Slot = typeof TEXT | typeof COUNT | typeof SPACES | typeof IGNORED;
-/** A string. */
-export const TEXT = 0;
+export type Slot = typeof STRING | typeof COUNT | typeof SPACES | typeof IGNORED | typeof PIECE;
+/** A string, which may be the same in many events. */
+export const STRING = 0;
 /** A whole number without a sign. */
 export const COUNT = 1;
 /** Spaces between two tokens: some servers pad with them. */
 export const SPACES = 2;
 /** A string that means nothing. */
 export const IGNORED = 3;
+/** A string that is another one in every event. */
+export const PIECE = 4;
 /** The end of the event. */
-export const NO_SLOT = 4;
+export const NO_SLOT = 5;
 
 /** How to copy a container. */
 export interface Model {
@@ -160,7 +162,7 @@ export function likenessOf(one: string, { head, data: two }: Sample): Likeness |
         twoEnd = endOfString(two, j + 1);
         if (twoEnd - j > MAX_SLOT_LENGTH) return undefined;
         oneEnd = endOfString(one, i + 1);
-        addSlot(TEXT, j + 1, twoEnd);
+        addSlot(STRING, j + 1, twoEnd);
       }
       if (two.charCodeAt(afterSpaces(two, twoEnd + 1)) === COLON) {
         if (isSlot) return undefined;
