@@ -13,7 +13,7 @@ const limits = {
   "./anthropic": "54.5 kB",
   "./google": "56 kB",
   "./cohere": "52.5 kB",
-  "./text-json": "56.5 kB",
+  "./text-json": "57 kB",
   "./text-helpers": "55.5 kB",
   "./approvals": "29 kB",
   "./bullmq": "24 kB",

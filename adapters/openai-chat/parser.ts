@@ -23,7 +23,7 @@ export interface ChatParserOptions {
 }
 
 /** What is not read after the first chunk; on some servers the id and the time differ from chunk to chunk. */
-const UNREAD = { ignored: [["obfuscation"], ["id"], ["created"]] } as const;
+const UNREAD = { ignored: [["obfuscation"]], steady: [["id"], ["created"]] } as const;
 
 /**
  * Reads Chat Completions: chunks, a whole `chat.completion`, or the closing `"[DONE]"`. It maps and nothing more; which

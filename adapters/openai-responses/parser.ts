@@ -29,7 +29,8 @@ const NO_INDEX = -1;
 const PLACES = {
   text: ["delta"],
   index: ["output_index"],
-  ignored: [["sequence_number"], ["item_id"], ["obfuscation"]],
+  ignored: [["sequence_number"], ["obfuscation"]],
+  steady: [["item_id"]],
 } as const;
 
 /**

@@ -38,15 +38,18 @@ interface Place {
  * The template of one event that is a delta. What may change in those like it, the delta tells, so that there is no need
  * to see a second one; all else is fixed, but for the spaces before the last brace, where some servers pad.
  *
+ * @param isOwn for this stream alone: what is steady is fixed, and so are the spaces. It is faster, and fits fewer.
  * @returns `undefined` where the piece is not found, or a place of the delta's twice, or its index is no count, or a key
  *   has an escape and might be any
  */
-export function deltaTemplateOf({ head, data }: Sample, delta: Delta<any>): Template | undefined {
+export function deltaTemplateOf({ head, data }: Sample, delta: Delta<any>, isOwn = false): Template | undefined {
   const text = placeOf(delta.text);
   const index = delta.index === undefined ? undefined : placeOf(delta.index);
   const places = [text];
   if (index !== undefined) places.push(index);
   if (delta.ignored !== undefined) for (const path of delta.ignored) places.push(placeOf(path));
+
+  if (!isOwn && delta.steady !== undefined) for (const path of delta.steady) places.push(placeOf(path));
 
   const ends: number[] = []; // of fixed parts, and where those behind them begin
   const starts: number[] = [0];
@@ -97,7 +100,7 @@ export function deltaTemplateOf({ head, data }: Sample, delta: Delta<any>): Temp
         item = outer.pop()!;
         depth--;
         isKey = false;
-        if (depth === 0) {
+        if (depth === 0 && !isOwn) {
           slots.push(SPACES);
           ends.push(beforeSpaces(data, at));
           starts.push(at);

@@ -16,8 +16,10 @@ export interface Delta<Parser> {
   readonly text: EventPath;
   /** Where the number is that says what it is a piece of; without it no number may change. */
   readonly index?: EventPath;
-  /** Places that the parser does not look at: ids, counters, padding. */
+  /** Places that the parser does not look at, and that may change with every event: counters, padding. */
   readonly ignored?: readonly EventPath[];
+  /** Others that it does not look at, and that are mostly the same in all of a stream: ids. */
+  readonly steady?: readonly EventPath[];
   /**
    * @param index 0 where the event has none
    * @returns false where it takes the event itself to know what to do, and nothing was done

@@ -1,5 +1,6 @@
 import type { DataReader } from "./data.ts";
 import type { DecoderOptions } from "./decoder.ts";
+import { deltaTemplateOf } from "./delta-template.ts";
 import { fit, lookAnew } from "./fit.ts";
 import { createSseReader, type SseReader } from "./sse-reader.ts";
 import { dataStartOf } from "./sse.ts";
@@ -10,6 +11,8 @@ import { decodeUtf8 } from "./utf8.ts";
 const LF = 10;
 /** Longer than any event that there is a template of. */
 const NEAR = 8192;
+/** Pieces of a stream after which it is a long one, that has a template of its own: it is made in the time of ten of them. */
+const LONG = 256;
 /** Events without one that is known, after which none is looked for any more. */
 const PATIENCE = 32;
 
@@ -28,6 +31,9 @@ export class SseBody {
   #fitted: Template | undefined;
   readonly #options: DecoderOptions;
   #reader: SseReader | undefined; // only a stream that needs it pays for it
+  /** Events since another template fitted, and how many make a template of this stream's own worth while. */
+  #run = 0;
+  #long = LONG;
   /** Events that no template knew, before there was one that did. */
   #unknown = 0;
   #skipped = 0; // bytes of events, before there was a reader
@@ -53,6 +59,7 @@ export class SseBody {
       const next = isBetween ? this.#match(bytes, at) : -1;
       const isKnown = next !== -1 && next - at <= this.#maxEventBytes;
       if (isKnown && this.#takeKnown(this.#fitted!)) {
+        if (++this.#run === this.#long) this.#specialise(bytes.subarray(at, next));
         this.#skip(next - at);
         at = next;
       } else if (at === 0 && isBetween && this.#takePlain(bytes, isKnown)) return;
@@ -76,8 +83,21 @@ export class SseBody {
     let end = this.#fitted === undefined ? -1 : fit(this.#fitted, bytes, at);
     if (end !== -1 || this.#isHopeless) return end;
     end = this.#templates.find(bytes, at);
-    if (end !== -1) this.#fitted = this.#templates.found;
+    if (end === -1) return -1;
+    this.#fitted = this.#templates.found;
+    this.#run = 0;
     return end;
+  }
+
+  /** Where many are alike they are so in more than in all streams. If that turns out wrong, it takes longer next time. */
+  #specialise(event: Uint8Array): void {
+    this.#long *= 2;
+    const { delta } = this.#fitted!;
+    const text = delta === undefined ? undefined : decodeUtf8(event);
+    const from = text === undefined ? -1 : dataStartOf(text);
+    if (from === -1) return;
+    const sample = { head: text!.slice(0, from), data: text!.slice(from, -2) };
+    this.#fitted = deltaTemplateOf(sample, delta!, true) ?? this.#fitted;
   }
 
   /** The events of this stream are like none before them, and unlike each other. */

@@ -1,5 +1,5 @@
 import * as fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { STREAMING_WIRES, makeStream } from "../../bench/workloads.ts";
 import { parseJson } from "../../src/json/index.ts";
 import { createDecoder, Templates, type Delta } from "../../src/wire/index.ts";
@@ -333,6 +333,31 @@ describe("an event that is a delta", () => {
       for (const data of known) expect(templates.find(bytes(data), 0)).toBe(bytes(data).length);
       expect(templates.find(bytes(other), 0)).toBe(-1);
     });
+  });
+});
+
+describe("a long stream", () => {
+  const delta: Delta<unknown> = { text: ["t"], ignored: [["n"]], steady: [["id"]], push: () => true };
+
+  it("has a template of its own, and goes on where that fits no more", () => {
+    const templates = new Templates(() => delta);
+    const find = vi.spyOn(templates, "find");
+    const texts: string[] = [];
+    const decoder = createDecoder({
+      templates,
+      onDelta: (_, piece) => texts.push(piece) > 0,
+      onEvent: (value) => texts.push((value as { t: string }).t),
+      onError: (error) => expect.fail(error.message),
+    });
+    const sent = Array.from({ length: 3000 }, (_, n) => {
+      // One id for long, then others in turn, then one again, and some padding.
+      const id = n < 600 ? "a".repeat(20) : n < 1200 ? `${"b".repeat(20)}${n % 3}` : "c";
+      return { t: `${n}`, frame: `data: {"id":"${id}","n":${n},"t":"${n}"${" ".repeat(n % 500 === 0 ? 9 : 0)}}\n\n` };
+    });
+    for (const { frame } of sent) decoder.feed(new TextEncoder().encode(frame));
+    expect(texts).toEqual(sent.map(({ t }) => t));
+    // Mostly what fitted last fits again.
+    expect(find.mock.calls.length).toBeLessThan(30);
   });
 });
 
