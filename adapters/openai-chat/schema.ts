@@ -2,9 +2,9 @@ import type { ChatCompletionTool, ChatCompletionToolChoiceOption } from "openai/
 import type { ToolsOptions } from "../../src/adapter.ts";
 import { checkedChoice, type ToolChoice } from "../../src/tool/choice.ts";
 import { functionSchema, isFreeText, strictFunctionSchema } from "../../src/schema/rewrites.ts";
-import { lowerTools, type LoweredTool } from "../../src/tool/lower-tools.ts";
+import { freeTextNames, lowerTools, type LoweredTool } from "../../src/tool/lower-tools.ts";
 import { safeToolName } from "../../src/tool/names.ts";
-import { toolList, type ToolSource } from "../../src/tool/tool-set.ts";
+import type { ToolSource } from "../../src/tool/tool-set.ts";
 import type { Tool } from "../../src/tool/tool.ts";
 
 /** `^[a-zA-Z0-9_-]{1,64}$`: what OpenAI takes, and every server that speaks its wire. `math.add` is `math__add` there. */
@@ -59,11 +59,7 @@ export function toolChoice(choice: ToolChoice, options: ToolChoiceOptions = {}):
 function choiceParam(wanted: ToolChoice, { tools: source = [] }: ToolChoiceOptions): ChatCompletionToolChoiceOption {
   const choice = checkedChoice(wanted);
   if (typeof choice === "string") return choice;
-  const custom = new Set(
-    toolList(source)
-      .filter((tool) => isFreeText(tool.inputSchema.jsonSchema))
-      .map((tool) => tool.name),
-  );
+  const custom = freeTextNames(source);
   const named = (name: string) =>
     custom.has(name)
       ? { type: "custom" as const, custom: { name: toolName(name) } }

@@ -9,9 +9,9 @@ import type {
 import type { ToolsOptions } from "../../src/adapter.ts";
 import { checkedChoice, type ToolChoice } from "../../src/tool/choice.ts";
 import { functionSchema, isFreeText, strictFunctionSchema } from "../../src/schema/rewrites.ts";
-import { lowerTools } from "../../src/tool/lower-tools.ts";
+import { freeTextNames, lowerTools } from "../../src/tool/lower-tools.ts";
 import { safeToolName } from "../../src/tool/names.ts";
-import { toolList, type ToolSource } from "../../src/tool/tool-set.ts";
+import type { ToolSource } from "../../src/tool/tool-set.ts";
 
 /** `^[a-zA-Z0-9_-]{1,64}$` */
 export const toolName: (name: string) => string = safeToolName({ allowed: /[a-zA-Z0-9_-]/, maxLength: 64 });
@@ -73,11 +73,7 @@ export function toolChoice(choice: ToolChoice, options: ToolChoiceOptions = {}):
 function choiceOf(wanted: ToolChoice, { tools: source = [] }: ToolChoiceOptions): ToolChoiceFields["tool_choice"] {
   const choice = checkedChoice(wanted);
   if (typeof choice === "string") return choice;
-  const custom = new Set(
-    toolList(source)
-      .filter((tool) => isFreeText(tool.inputSchema.jsonSchema))
-      .map((tool) => tool.name),
-  );
+  const custom = freeTextNames(source);
   const reference = (name: string) =>
     ({ type: custom.has(name) ? "custom" : "function", name: toolName(name) }) as const;
   if ("name" in choice) return reference(choice.name);

@@ -1,5 +1,6 @@
 import { ToolError } from "../errors.ts";
 import { lowerSchema, pointerSteps, type Loss, type Lowered, type OnLoss, type Rewrite } from "../schema/lower.ts";
+import { isFreeText } from "../schema/rewrites.ts";
 import type { JsonSchema } from "../schema/types.ts";
 import { toolList, type ToolSource } from "./tool-set.ts";
 import type { Tool } from "./tool.ts";
@@ -141,4 +142,10 @@ function checkOptions(strict: unknown, onLoss: unknown): void {
   if (typeof onLoss !== "function" && onLoss !== "throw" && onLoss !== "warn" && onLoss !== "ignore") {
     throw new TypeError(`onLoss is "throw", "warn", "ignore" or a function, got ${String(onLoss)}`);
   }
+}
+
+/** The names of those tools whose input is free text, not an object. */
+export function freeTextNames(tools: ToolSource): ReadonlySet<string> {
+  const taking = toolList(tools).filter(({ inputSchema }) => isFreeText(inputSchema.jsonSchema));
+  return new Set(taking.map(({ name }) => name));
 }

@@ -48,7 +48,6 @@ export function deltaTemplateOf({ head, data }: Sample, delta: Delta<any>, isOwn
   const places = [text];
   if (index !== undefined) places.push(index);
   if (delta.ignored !== undefined) for (const path of delta.ignored) places.push(placeOf(path));
-
   if (!isOwn && delta.steady !== undefined) for (const path of delta.steady) places.push(placeOf(path));
 
   const ends: number[] = []; // of fixed parts, and where those behind them begin

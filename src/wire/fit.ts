@@ -1,5 +1,4 @@
 import { MAX_DIGITS } from "./json-text.ts";
-import { decodeUtf8 } from "./utf8.ts";
 import {
   IGNORED,
   MAX_SLOT_LENGTH,
@@ -11,6 +10,7 @@ import {
   type Slot,
   type Template,
 } from "./template.ts";
+import { decodeUtf8 } from "./utf8.ts";
 
 const SPACE = 0x20;
 const QUOTE = 0x22;

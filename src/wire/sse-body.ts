@@ -11,7 +11,7 @@ import { decodeUtf8 } from "./utf8.ts";
 const LF = 10;
 /** Longer than any event that there is a template of. */
 const NEAR = 8192;
-/** Pieces of a stream after which it is a long one, that has a template of its own: it is made in the time of ten of them. */
+/** Pieces of a stream after which it is a long one, that has a template of its own. */
 const LONG = 256;
 /** Events without one that is known, after which none is looked for any more. */
 const PATIENCE = 32;

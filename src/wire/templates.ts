@@ -8,7 +8,7 @@ const MAX_TEMPLATES = 24;
 const MAX_KINDS = 24;
 /** Longer events are rare. */
 const MAX_DATA_LENGTH = 2048;
-/** To learn costs about as much as eight events save that fit: no more is spent on it than is earned, but for a start. */
+/** An event to learn from is paid for with eight that were found, but for a start. */
 const MAX_CREDIT = 1024;
 const LEARNING = 8;
 
