@@ -20,27 +20,34 @@ export function parseJson(text: string): unknown {
 }
 
 /**
- * A first look, much cheaper where long strings have many escapes: from each colon behind the first backslash back over
- * the key before it, if there is one. `false` is certain.
+ * A first look, much cheaper where long strings have many escapes, or keys have none: from a colon behind a backslash back
+ * over the key before it, if there is one, and on with the next backslash. `false` is certain.
  */
 function mayHaveEscapedKey(text: string): boolean {
-  const first = text.indexOf("\\");
-  if (first === -1) return false;
-  for (let colon = text.indexOf(":", first); colon !== -1; colon = text.indexOf(":", colon + 1)) {
+  for (let colon = afterEscape(text, 0); colon !== -1;) {
     let at = colon - 1;
     while (text.charCodeAt(at) <= 32) at--;
-    if (text.charCodeAt(at) !== QUOTE) continue;
-    // An escaped quote ends no key: it is one in a string, as in JSON that stands in one.
     let before = at;
     while (text.charCodeAt(before - 1) === BACKSLASH) before--;
-    if ((at - before) % 2 === 1) continue;
+    // An escaped quote ends no key: it is one in a string, as in JSON that stands in one.
+    if (text.charCodeAt(at) !== QUOTE || (at - before) % 2 === 1) {
+      colon = text.indexOf(":", colon + 1);
+      continue;
+    }
     do {
       if (text.charCodeAt(--at) === BACKSLASH) return true;
     } while (at >= 0 && text.charCodeAt(at) !== QUOTE);
     // The quote that opens it, unless it is one inside of a string.
     if (text.charCodeAt(at - 1) === BACKSLASH) return true;
+    colon = afterEscape(text, colon);
   }
   return false;
+}
+
+/** The first colon behind the next backslash; -1 if there is none. */
+function afterEscape(text: string, from: number): number {
+  const escape = text.indexOf("\\", from);
+  return escape === -1 ? -1 : text.indexOf(":", escape);
 }
 
 const QUOTE = 34;

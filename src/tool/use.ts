@@ -62,17 +62,32 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
   readonly tool: Tool<Input, Output>;
   /** As the schema outputs it: defaults filled in, transforms applied. */
   readonly input: Input;
+  // Declared, so that the constructor is the first to make them, in this order: see #argsText.
   /** The arguments as the model wrote them; the compact JSON of those that came as a value. */
-  readonly argsText!: string;
-  readonly repairs: readonly Repair[];
-  readonly turnIndex: number;
+  declare readonly argsText: string;
+  declare readonly repairs: readonly Repair[];
+  declare readonly turnIndex: number;
   /** Position among the calls of the stream, from 0. */
-  readonly position: number;
+  declare readonly position: number;
   /** What else came with the call and goes back with it (signatures, callers). */
-  readonly metadata: Readonly<Record<string, unknown>>;
+  declare readonly metadata: Readonly<Record<string, unknown>>;
+  /** What makes `argsText` when it is asked for. */
+  #args: { readonly text: string } | undefined;
   #state: "new" | "running" | "done" | "failed" = "new";
   #result: HandlerResult<Output> | undefined;
   #error: ToolCallError | undefined;
+
+  /**
+   * A property as any other, for those who copy a ToolUse. One function for all, in a place where no value has been: else
+   * V8 gives the object a table or a hidden class of its own, which takes half a microsecond or more and keeps the whole
+   * stream until the next full collection.
+   */
+  static readonly #argsText: PropertyDescriptor & ThisType<ToolUse> = {
+    get() {
+      return this.#args!.text;
+    },
+    enumerable: true,
+  };
 
   constructor(parts: ToolUseParts<Input, Output>) {
     this.invocationId = parts.invocationId;
@@ -82,8 +97,10 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
     this.input = parts.input;
     const { argsText } = parts;
     if (typeof argsText === "string") this.argsText = argsText;
-    // A property as any other, for those who copy a ToolUse.
-    else Object.defineProperty(this, "argsText", { get: () => argsText.text, enumerable: true });
+    else {
+      this.#args = argsText;
+      Object.defineProperty(this, "argsText", ToolUse.#argsText);
+    }
     this.repairs = parts.repairs;
     this.turnIndex = parts.turnIndex;
     this.position = parts.position;

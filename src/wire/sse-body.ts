@@ -11,6 +11,8 @@ import { decodeUtf8 } from "./utf8.ts";
 const LF = 10;
 /** Longer than any event that there is a template of. */
 const NEAR = 8192;
+/** Most events are shorter. */
+const GLANCE = 2048;
 /** Pieces of a stream after which it is a long one, that has a template of its own. */
 const LONG = 256;
 /** Events without one that is known, after which none is looked for any more. */
@@ -119,8 +121,9 @@ export class SseBody {
    */
   #takePlain(bytes: Uint8Array, isKnown: boolean): boolean {
     const { length } = bytes;
-    if (length > NEAR || length > this.#maxEventBytes || bytes[length - 1] !== LF || bytes[length - 2] !== LF)
-      return false;
+    if (length > this.#maxEventBytes || bytes[length - 1] !== LF || bytes[length - 2] !== LF) return false;
+    // Many bytes may be many events: they are not decoded only to see that.
+    if (length > NEAR && afterBlankLine(bytes.subarray(0, GLANCE), 0) < GLANCE) return false;
     const text = decodeUtf8(bytes);
     const from = text === undefined ? -1 : dataStartOf(text);
     if (from === -1) return false;

@@ -53,6 +53,11 @@ const events: Case[] = [
     body: 'data: {"a":"é€😀"}\n\ndata: {"b":"\u2028"}\n\n',
     says: [{ a: "é€😀" }, { b: "\u2028" }],
   },
+  {
+    name: "keeps U+FFFD that was sent",
+    body: 'data: {"a":"\ufffd"}\n\ndata: {"a":"é\ufffd"}\n\n',
+    says: [{ a: "\ufffd" }, { a: "é\ufffd" }],
+  },
   { name: "hands on the word for the end", body: 'data: {"a":1}\n\ndata: [DONE]\n\n', says: [{ a: 1 }, "[DONE]"] },
   {
     name: "hands on the word for the end without its blank line",
@@ -167,6 +172,11 @@ const failures: Case[] = [
     says: [{ a: 1 }, expect.stringMatching(/^!invalid_event: .* byte 22\b/)],
   },
   {
+    name: "names the byte that is not UTF-8 beside U+FFFD that was sent",
+    body: bytes('data: {"a":"\ufffd"}\n\ndata: "', [0xff], '"\n\ndata: 2\n\n'),
+    says: [{ a: "\ufffd" }, expect.stringMatching(/^!invalid_event: .* byte 26\b/)],
+  },
+  {
     name: "names the byte that is not UTF-8 after a byte order mark",
     body: bytes([0xef, 0xbb, 0xbf], "\n: é", [0xc3, 0x28], "\n"),
     says: [expect.stringMatching(/ byte 9\b/)],
@@ -203,6 +213,24 @@ describe.each([...events, ...failures])("$name", ({ body, says }) => {
     for (const { how, pieces } of splittings(bytesOf(body))) expect(decode(pieces), how).toEqual(says);
   });
 });
+
+it.each([1000, 3000, 10_000, 100_000])(
+  "reads events of %i characters, alone in their piece and beside others",
+  (size) => {
+    const long = { a: "\n".repeat(size / 2) };
+    const event = `data: ${JSON.stringify(long)}\n\n`;
+    const short = 'data: {"b":1}\n\n';
+    expect(decode([bytesOf(event), bytesOf(short), bytesOf(event)])).toEqual([long, { b: 1 }, long]);
+    expect(decode([bytesOf(event + short + event), bytesOf(short + event + short)])).toEqual([
+      long,
+      { b: 1 },
+      long,
+      { b: 1 },
+      long,
+      { b: 1 },
+    ]);
+  },
+);
 
 describe("the size of an event", () => {
   const maxEventBytes = 20;
