@@ -55,7 +55,7 @@ export class Envelopes {
 
   /** The text is over, where that may be the end of the block: what is closed is decided by the end of the turn. */
   endOfText(): void {
-    if (this.#closed !== undefined && !this.#closed.hasName) this.#closed.done();
+    if (this.#closed !== undefined && !this.#closed.hasName()) this.#closed.done();
     this.#call?.cut();
     this.#closed = this.#call = undefined;
   }

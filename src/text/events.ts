@@ -38,7 +38,7 @@ export interface TextNative {
 
 /** Reads text events. The text goes through the sink's scanner, all else to the turn. */
 export function createTextParser(sink: TextSink, onEnd: () => void, stop?: string): Parser<TextEvent | TextResponse> {
-  let written = "";
+  const native = { text: "" };
   let hasEvents = false;
   let hasStrings = false;
 
@@ -53,7 +53,7 @@ export function createTextParser(sink: TextSink, onEnd: () => void, stop?: strin
   }
 
   function onText(delta: string): void {
-    written += delta;
+    native.text += delta;
     sink.text(delta);
   }
 
@@ -86,7 +86,7 @@ export function createTextParser(sink: TextSink, onEnd: () => void, stop?: strin
   }
 
   function onFinish(reason: FinishReason, providerReason: string | null = null, message?: string): void {
-    if (reason === "stop" && stop !== undefined && sink.isInBlock) onText(stop);
+    if (reason === "stop" && stop !== undefined && sink.isInBlock()) onText(stop);
     sink.finish(reason, providerReason, message);
   }
 
@@ -124,9 +124,7 @@ export function createTextParser(sink: TextSink, onEnd: () => void, stop?: strin
       sink.end();
       onEnd();
     },
-    get native(): TextNative {
-      return { text: written };
-    },
+    native: native satisfies TextNative,
   };
 }
 

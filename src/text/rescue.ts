@@ -33,20 +33,7 @@ export function rescue<A extends Adapter>(adapter: A, { notations, reasoning }: 
     );
     const text = textSink(mended, notations, toolName, { ...options, reasoning });
     const parsed = inner.call(adapter, text, options);
-    return {
-      push: (event) => parsed.push(event),
-      end() {
-        parsed.end();
-        text.end();
-        mended.end();
-        once.end();
-        calls.end();
-      },
-      ...(parsed.thrown !== undefined && { thrown: (error: unknown) => parsed.thrown!(error) }),
-      get native() {
-        return parsed.native;
-      },
-    };
+    return new RescueParser(parsed, [text, mended, once, calls]);
   }
 
   const reading = (options: ReadOptions) => ({ name, toolName, parser: (sink: ParserSink) => parser(sink, options) });
@@ -56,4 +43,32 @@ export function rescue<A extends Adapter>(adapter: A, { notations, reasoning }: 
     read: (source: EventSource<unknown>, options: ReadOptions = {}) => readTurn(reading(options), source, options),
     parse: (response: unknown, options: ReadOptions = {}) => parseResponse(reading(options), response, options),
   };
+}
+
+/** The adapter's own parser, and the sinks before the turn's, in the order in which they end. */
+class RescueParser implements Parser<unknown> {
+  readonly #parser: Parser<unknown>;
+  readonly #sinks: readonly { end(): void }[];
+
+  constructor(parser: Parser<unknown>, sinks: readonly { end(): void }[]) {
+    this.#parser = parser;
+    this.#sinks = sinks;
+  }
+
+  push(event: unknown): void {
+    this.#parser.push(event);
+  }
+
+  end(): void {
+    this.#parser.end();
+    for (const sink of this.#sinks) sink.end();
+  }
+
+  thrown(error: unknown): unknown {
+    return this.#parser.thrown?.(error);
+  }
+
+  get native(): unknown {
+    return this.#parser.native;
+  }
 }

@@ -9,7 +9,7 @@ export interface TextScanner {
   /** The text is over: what was held back is said, a block that is open was cut. */
   end(isWhole: boolean): void;
   /** The text so far ends in a block that has surely begun. */
-  readonly isInBlock: boolean;
+  isInBlock(): boolean;
 }
 
 /** The part of the context that does not change. */
@@ -128,11 +128,5 @@ export function createScanner(
     return behind;
   }
 
-  return {
-    push,
-    end,
-    get isInBlock() {
-      return reader?.state === "open";
-    },
-  };
+  return { push, end, isInBlock: () => reader?.state === "open" };
 }

@@ -10,7 +10,7 @@ import { createWriter } from "./writer.ts";
 /** A sink that finds calls in the text it is given. `end()` before the turn ends. */
 export interface TextSink extends ParserSink {
   /** The text so far ends in a block. */
-  readonly isInBlock: boolean;
+  isInBlock(): boolean;
   end(): void;
 }
 
@@ -52,9 +52,7 @@ export function textSink(
       sink.finish(reason, providerReason, message);
     },
     terminal: () => sink.terminal(),
-    get isInBlock() {
-      return text.isInBlock;
-    },
+    isInBlock: () => text.isInBlock(),
     fail(error) {
       isWhole = false;
       // What was held back did come, and a turn that has failed takes nothing more.

@@ -10,7 +10,7 @@ export interface BlockWriter {
 
 /** Says one call in chunks. */
 export interface CallWriter {
-  readonly hasName: boolean;
+  hasName(): boolean;
   name(name: string, id?: string, metadata?: Readonly<Record<string, unknown>>): void;
   /** More of the arguments' JSON text. */
   args(delta: string): void;
@@ -63,9 +63,7 @@ function createCall(
   }
 
   return {
-    get hasName() {
-      return hasName;
-    },
+    hasName: () => hasName,
     name(name, id, metadata) {
       if (hasName || isOver || name === "") return;
       hasName = true;
