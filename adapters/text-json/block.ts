@@ -26,44 +26,48 @@ export interface JsonBlockParts {
 }
 
 /** A block that is a head, JSON and an end marker. */
-export function jsonBlock(parts: JsonBlockParts): BlockReader {
-  const { nexts = [], context } = parts;
-  let consumer: JsonConsumer | undefined;
-  const until = new UntilMarker([...parts.ends, ...nexts], (piece) => consumer!.feed(piece), context);
-  let state: BlockReader["state"] = "head";
-  return {
-    get state() {
-      return state;
-    },
-    read(text, at) {
-      if (consumer === undefined) {
-        const begin = parts.head(text, at);
-        if (begin === "none") state = "none";
-        if (typeof begin === "string") return at;
-        state = "open";
-        consumer = parts.begin();
-        at = begin;
-      }
-      at = until.read(text, at);
-      if (until.found === undefined) return at;
-      consumer.end();
-      state = "closed";
-      return nexts.includes(until.found) ? at - until.found.length : at;
-    },
-    end(rest) {
-      if (consumer === undefined) {
-        if (rest.trim() === "") return undefined;
-        parts.cutHead(rest);
-        state = "closed";
-        return undefined;
-      }
-      const behind = until.end(rest);
-      // The end was hidden by a quote that is not closed: the call was ended, and is broken.
-      if (behind !== undefined) consumer.end();
-      else consumer.cut();
-      return behind;
-    },
-  };
+export class JsonBlock implements BlockReader {
+  state: BlockReader["state"] = "head";
+  readonly #parts: JsonBlockParts;
+  readonly #until: UntilMarker;
+  #consumer: JsonConsumer | undefined;
+
+  constructor(parts: JsonBlockParts) {
+    const { ends, nexts = [], context } = parts;
+    this.#parts = parts;
+    this.#until = new UntilMarker([...ends, ...nexts], (piece) => this.#consumer!.feed(piece), context);
+  }
+
+  read(text: string, at: number): number {
+    if (this.#consumer === undefined) {
+      const begin = this.#parts.head(text, at);
+      if (begin === "none") this.state = "none";
+      if (typeof begin === "string") return at;
+      this.state = "open";
+      this.#consumer = this.#parts.begin();
+      at = begin;
+    }
+    at = this.#until.read(text, at);
+    const { found } = this.#until;
+    if (found === undefined) return at;
+    this.#consumer.end();
+    this.state = "closed";
+    return this.#parts.nexts?.includes(found) === true ? at - found.length : at;
+  }
+
+  end(rest: string): string | undefined {
+    if (this.#consumer === undefined) {
+      if (rest.trim() === "") return undefined;
+      this.#parts.cutHead(rest);
+      this.state = "closed";
+      return undefined;
+    }
+    const behind = this.#until.end(rest);
+    // The end was hidden by a quote that is not closed: the call was ended, and is broken.
+    if (behind !== undefined) this.#consumer.end();
+    else this.#consumer.cut();
+    return behind;
+  }
 }
 
 /** Takes JSON that is the arguments of one call. */

@@ -3,7 +3,7 @@ import { countOf, withoutMarks, type TextDialect } from "../../../src/text/diale
 import { skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter } from "../../../src/text/writer.ts";
-import { argumentsOf, jsonBlock } from "../block.ts";
+import { argumentsOf, JsonBlock } from "../block.ts";
 import { Envelopes } from "../envelope.ts";
 import { anyName, endOfName, toolLines } from "../prompt.ts";
 import { headOfObjects } from "./hermes.ts";
@@ -53,7 +53,7 @@ const MARKS = ["</function_result>", "<function_result=", OPEN, CLOSE, PYTHON_TA
 
 function functionBlock(writer: BlockWriter, context: TextContext): BlockReader {
   let name = "";
-  return jsonBlock({
+  return new JsonBlock({
     head(text, at) {
       const end = endOfName(text, at);
       if (end === text.length) return "more";
@@ -78,7 +78,7 @@ function functionBlock(writer: BlockWriter, context: TextContext): BlockReader {
 
 /** Its end is the end of the message, which many servers do not show. */
 function pythonTag(writer: BlockWriter, context: TextContext): BlockReader {
-  return jsonBlock({
+  return new JsonBlock({
     head: headOfObjects,
     begin() {
       const envelopes = new Envelopes(writer, context);

@@ -1,7 +1,7 @@
 import { outputText } from "../../../src/stream/history.ts";
 import { isSpace, skipSpace } from "../../../src/text/look.ts";
 import { countOf, withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
-import { jsonBlock } from "../block.ts";
+import { JsonBlock } from "../block.ts";
 import { Envelopes } from "../envelope.ts";
 import { anyName, toolLines } from "../prompt.ts";
 
@@ -17,7 +17,7 @@ export const hermes: TextDialect = {
   name: "hermes",
   markers: [OPEN],
   start: (writer, context) => () =>
-    jsonBlock({
+    new JsonBlock({
       head: headOfObjects,
       begin: () => new Envelopes(writer, context),
       ends: [CLOSE],

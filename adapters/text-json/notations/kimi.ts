@@ -3,7 +3,7 @@ import { countOf, withoutMarks, type TextDialect } from "../../../src/text/diale
 import { find, lookFor, skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter } from "../../../src/text/writer.ts";
-import { argumentsOf, jsonBlock } from "../block.ts";
+import { argumentsOf, JsonBlock } from "../block.ts";
 import { anyName, toolLines } from "../prompt.ts";
 
 const SECTION = "<|tool_calls_section_begin|>";
@@ -22,7 +22,7 @@ const CALL_END = "<|tool_call_end|>";
 export const kimi: TextDialect = {
   name: "kimi",
   markers: [SECTION, CALL],
-  start: (writer, context) => (marker) => (marker === CALL ? callBlock(writer, context) : section(writer, context)),
+  start: (writer, context) => (marker) => (marker === CALL ? callBlock(writer, context) : new Section(writer, context)),
   toolName: anyName,
   ends: [SECTION_END, CALL_END],
   countResults: (message) => countOf(`\n${message}`, "\n## Return of "),
@@ -58,50 +58,57 @@ const MARKS = [SECTION, SECTION_END, CALL, CALL_END, ARGUMENTS, "## Return of "]
 const MAX_ID = 200;
 
 /** Calls, and nothing but white space between them. */
-function section(writer: BlockWriter, context: TextContext): BlockReader {
-  let state: BlockReader["state"] = "open";
-  let call: BlockReader | undefined;
+class Section implements BlockReader {
+  state: BlockReader["state"] = "open";
+  readonly #writer: BlockWriter;
+  readonly #context: TextContext;
+  #call: BlockReader | undefined;
   /** What stands here to the end of a call means nothing. */
-  let isStrange = false;
-  return {
-    get state() {
-      return state;
-    },
-    read(text, at) {
-      for (;;) {
-        if (call !== undefined) {
-          at = call.read(text, at);
-          if (call.state === "open" || call.state === "head") return at;
-          isStrange = call.state === "none";
-          if (isStrange) writer.call().unreadable(`it does not begin with a name and ${ARGUMENTS}`);
-          call = undefined;
-        }
-        if (isStrange) {
-          const end = find(text, at, [CALL_END, CALL, SECTION_END]);
-          if (end.word === undefined) return end.at;
-          isStrange = false;
-          at = end.word === CALL_END ? end.at + CALL_END.length : end.at;
-        }
-        at = skipSpace(text, at);
-        const next = lookFor(text, at, [CALL, SECTION_END]);
-        if (next === "maybe") return at;
-        if (next?.word === CALL) {
-          call = callBlock(writer, context);
-          at += CALL.length;
-          continue;
-        }
-        // The section has ended, or something else has begun.
-        state = "closed";
-        return next === undefined ? at : at + SECTION_END.length;
+  #isStrange = false;
+
+  constructor(writer: BlockWriter, context: TextContext) {
+    this.#writer = writer;
+    this.#context = context;
+  }
+
+  read(text: string, at: number): number {
+    for (;;) {
+      if (this.#call !== undefined) {
+        at = this.#call.read(text, at);
+        const { state } = this.#call;
+        if (state === "open" || state === "head") return at;
+        this.#isStrange = state === "none";
+        if (this.#isStrange) this.#writer.call().unreadable(`it does not begin with a name and ${ARGUMENTS}`);
+        this.#call = undefined;
       }
-    },
-    end: (rest) => call?.end(rest),
-  };
+      if (this.#isStrange) {
+        const end = find(text, at, [CALL_END, CALL, SECTION_END]);
+        if (end.word === undefined) return end.at;
+        this.#isStrange = false;
+        at = end.word === CALL_END ? end.at + CALL_END.length : end.at;
+      }
+      at = skipSpace(text, at);
+      const next = lookFor(text, at, [CALL, SECTION_END]);
+      if (next === "maybe") return at;
+      if (next?.word === CALL) {
+        this.#call = callBlock(this.#writer, this.#context);
+        at += CALL.length;
+        continue;
+      }
+      // The section has ended, or something else has begun.
+      this.state = "closed";
+      return next === undefined ? at : at + SECTION_END.length;
+    }
+  }
+
+  end(rest: string): string | undefined {
+    return this.#call?.end(rest);
+  }
 }
 
 function callBlock(writer: BlockWriter, context: TextContext): BlockReader {
   let id = "";
-  return jsonBlock({
+  return new JsonBlock({
     head(text, at) {
       const end = at + text.slice(at, at + MAX_ID + ARGUMENTS.length).indexOf(ARGUMENTS);
       if (end >= at) {

@@ -23,7 +23,7 @@ const CALL_ID = "[CALL_ID]";
 export const mistral: TextDialect = {
   name: "mistral",
   markers: [OPEN],
-  start: (writer, context) => () => mistralBlock(writer, context),
+  start: (writer, context) => () => new MistralBlock(writer, context),
   toolName: anyName,
   ends: [],
   countResults: (message) => countOf(message, "[TOOL_RESULTS]"),
@@ -54,50 +54,53 @@ interface Head {
   readonly id?: string | undefined;
 }
 
-function mistralBlock(writer: BlockWriter, context: TextContext): BlockReader {
-  let consumer: JsonConsumer | undefined;
-  let state: BlockReader["state"] = "head";
-  const value = new ValueEnd();
+class MistralBlock implements BlockReader {
+  state: BlockReader["state"] = "head";
+  readonly #writer: BlockWriter;
+  readonly #context: TextContext;
+  readonly #value = new ValueEnd();
+  #consumer: JsonConsumer | undefined;
 
-  function begin({ name, id }: Head): JsonConsumer {
-    if (name === undefined) return new Envelopes(writer, context);
-    const call = writer.call();
+  constructor(writer: BlockWriter, context: TextContext) {
+    this.#writer = writer;
+    this.#context = context;
+  }
+
+  read(text: string, at: number): number {
+    if (this.#consumer === undefined) {
+      const head = headOf(text, at);
+      if (head === "none") this.state = "none";
+      if (typeof head === "string") return at;
+      this.state = "open";
+      this.#consumer = this.#begin(head);
+      at = head.json;
+    }
+    const end = this.#value.read(text, at);
+    this.#consumer.feed(text.slice(at, end));
+    if (this.#value.isClosed) {
+      this.#consumer.end();
+      this.state = "closed";
+    }
+    return end;
+  }
+
+  end(rest: string): string | undefined {
+    if (this.#consumer !== undefined) this.#consumer.cut();
+    else if (rest.trim() !== "") {
+      this.#writer.call().cut();
+      this.state = "closed";
+    }
+    return undefined;
+  }
+
+  #begin({ name, id }: Head): JsonConsumer {
+    if (name === undefined) return new Envelopes(this.#writer, this.#context);
+    const call = this.#writer.call();
     call.name(name, id);
     const args = argumentsOf(call);
     // Closed, and no word of its end: the next call or the end of the turn decides.
     return { ...args, end: () => {} };
   }
-
-  return {
-    get state() {
-      return state;
-    },
-    read(text, at) {
-      if (consumer === undefined) {
-        const head = headOf(text, at);
-        if (head === "none") state = "none";
-        if (typeof head === "string") return at;
-        state = "open";
-        consumer = begin(head);
-        at = head.json;
-      }
-      const end = value.read(text, at);
-      consumer.feed(text.slice(at, end));
-      if (value.isClosed) {
-        consumer.end();
-        state = "closed";
-      }
-      return end;
-    },
-    end(rest) {
-      if (consumer !== undefined) consumer.cut();
-      else if (rest.trim() !== "") {
-        writer.call().cut();
-        state = "closed";
-      }
-      return undefined;
-    },
-  };
 }
 
 function headOf(text: string, at: number): Head | "more" | "none" {
