@@ -4,93 +4,103 @@ import type { BlockWriter } from "../../src/text/writer.ts";
 import { CodeState } from "./code-state.ts";
 
 /** Collects the code of a block. It is read when it is whole: a block that is not closed runs nothing. */
-export function codeBlock(
-  close: string,
-  read: (code: string) => void,
-  writer: BlockWriter,
-  context: TextContext,
-  maxBlockLength: number,
-): BlockReader {
-  const code = new CodeState();
-  const { maxArgumentsLength } = context.limits;
-  const [maxLength, limit] =
-    maxBlockLength <= maxArgumentsLength
-      ? [maxBlockLength, "maxBlockLength of textHelpers()"]
-      : [maxArgumentsLength, "limits.maxArgumentsLength"];
-  const first = close.charCodeAt(0);
-  let state: BlockReader["state"] = "head";
-  let parts: string[] = [];
-  let length = 0;
+export class CodeBlock implements BlockReader {
+  state: BlockReader["state"] = "head";
+  readonly #close: string;
+  readonly #read: (code: string) => void;
+  readonly #writer: BlockWriter;
+  readonly #context: TextContext;
+  readonly #maxBlockLength: number;
+  readonly #maxLength: number;
+  readonly #code = new CodeState();
+  #parts: string[] = [];
+  #length = 0;
   /** Where the code ends if the string that is open has swallowed its end, and where what follows begins. */
-  let hidden: { readonly from: number; readonly to: number } | undefined;
+  #hidden: { readonly from: number; readonly to: number } | undefined;
 
-  function keep(piece: string): void {
-    length += piece.length;
-    if (length <= maxLength) parts.push(piece);
-    else parts = [];
+  constructor(
+    close: string,
+    read: (code: string) => void,
+    writer: BlockWriter,
+    context: TextContext,
+    maxBlockLength: number,
+  ) {
+    this.#close = close;
+    this.#read = read;
+    this.#writer = writer;
+    this.#context = context;
+    this.#maxBlockLength = maxBlockLength;
+    this.#maxLength = Math.min(maxBlockLength, context.limits.maxArgumentsLength);
   }
 
-  function finish(text: string): void {
-    if (length > maxLength) {
-      const advice = "Nothing of it was run; write it in several blocks";
-      writer.call().unreadable(`the block is longer than ${maxLength} characters (${limit}). ${advice}`);
-    } else read(withoutFence(text));
-  }
-
-  return {
-    get state() {
-      return state;
-    },
-    read(text, from) {
-      if (state === "head") {
-        const begins = beginsCode(text, from, close);
-        if (begins === "maybe") return from;
-        state = begins === "yes" ? "open" : "none";
-        if (begins === "no") return from;
-      }
-      let at = from;
-      for (; at < text.length; at++) {
-        const character = text.charCodeAt(at);
-        if (character === first) {
-          const answer = look(text, at, close);
-          if (answer === "maybe") break;
-          if (answer === "yes" && (!code.isString || context.isBlind)) {
-            keep(text.slice(from, at));
-            finish(parts.join(""));
-            state = "closed";
-            return at + close.length;
-          }
-          if (answer === "yes" && hidden === undefined) {
-            const place = length + at - from;
-            hidden = { from: place, to: place + close.length };
-          }
+  read(text: string, from: number): number {
+    const close = this.#close;
+    if (this.state === "head") {
+      const begins = beginsCode(text, from, close);
+      if (begins === "maybe") return from;
+      this.state = begins === "yes" ? "open" : "none";
+      if (begins === "no") return from;
+    }
+    const first = close.charCodeAt(0);
+    const code = this.#code;
+    let at = from;
+    for (; at < text.length; at++) {
+      const character = text.charCodeAt(at);
+      if (character === first) {
+        const answer = look(text, at, close);
+        if (answer === "maybe") break;
+        if (answer === "yes" && (!code.isString || this.#context.isBlind)) {
+          this.#keep(text.slice(from, at));
+          this.#finish(this.#parts.join(""));
+          this.state = "closed";
+          return at + close.length;
         }
-        code.see(character);
+        if (answer === "yes" && this.#hidden === undefined) {
+          const place = this.#length + at - from;
+          this.#hidden = { from: place, to: place + close.length };
+        }
       }
-      keep(text.slice(from, at));
-      return at;
-    },
-    end(rest) {
-      if (state === "head") {
-        if (rest.trim() === "") return undefined;
-        state = "closed";
-        writer.call().cut(NOT_CLOSED);
-        return undefined;
-      }
-      keep(rest);
-      const all = parts.join("");
-      state = "closed";
-      if (context.isWhole && hidden !== undefined && length <= maxLength) {
-        finish(all.slice(0, hidden.from));
-        return all.slice(hidden.to);
-      }
-      const call = writer.call();
-      const name = /^\s*(?:[\w.]+\s*=\s*)?(?:await\s+)?([A-Za-z_][\w.]*)\s*\(/.exec(withoutFence(all))?.[1];
-      if (name !== undefined) call.name(name);
-      call.cut(NOT_CLOSED);
+      code.see(character);
+    }
+    this.#keep(text.slice(from, at));
+    return at;
+  }
+
+  end(rest: string): string | undefined {
+    if (this.state === "head") {
+      if (rest.trim() === "") return undefined;
+      this.state = "closed";
+      this.#writer.call().cut(NOT_CLOSED);
       return undefined;
-    },
-  };
+    }
+    this.#keep(rest);
+    const all = this.#parts.join("");
+    this.state = "closed";
+    const hidden = this.#hidden;
+    if (this.#context.isWhole && hidden !== undefined && this.#length <= this.#maxLength) {
+      this.#finish(all.slice(0, hidden.from));
+      return all.slice(hidden.to);
+    }
+    const call = this.#writer.call();
+    const name = /^\s*(?:[\w.]+\s*=\s*)?(?:await\s+)?([A-Za-z_][\w.]*)\s*\(/.exec(withoutFence(all))?.[1];
+    if (name !== undefined) call.name(name);
+    call.cut(NOT_CLOSED);
+    return undefined;
+  }
+
+  #keep(piece: string): void {
+    this.#length += piece.length;
+    if (this.#length <= this.#maxLength) this.#parts.push(piece);
+    else this.#parts = [];
+  }
+
+  #finish(text: string): void {
+    const max = this.#maxLength;
+    if (this.#length <= max) return this.#read(withoutFence(text));
+    const limit = max === this.#maxBlockLength ? "maxBlockLength of textHelpers()" : "limits.maxArgumentsLength";
+    const advice = "Nothing of it was run; write it in several blocks";
+    this.#writer.call().unreadable(`the block is longer than ${max} characters (${limit}). ${advice}`);
+  }
 }
 
 const NOT_CLOSED = "the block was not closed, and nothing of it was run";

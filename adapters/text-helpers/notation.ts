@@ -1,7 +1,7 @@
 import { parseJson } from "../../src/json/index.ts";
 import { withoutMarks, type TextDialect, type WrittenResult } from "../../src/text/dialect.ts";
 import { safeToolName } from "../../src/tool/names.ts";
-import { codeBlock } from "./block.ts";
+import { CodeBlock } from "./block.ts";
 import { createCalls } from "./calls.ts";
 import { signatures } from "./describe.ts";
 import { resolveUse } from "./run-block.ts";
@@ -43,7 +43,7 @@ export function helpers(options: HelperTags = {}): TextDialect {
     markers: [open],
     start(writer, context) {
       const calls = createCalls(writer, context);
-      return () => codeBlock(close, calls.read, writer, context, maxBlockLength);
+      return () => new CodeBlock(close, calls.read, writer, context, maxBlockLength);
     },
     toolName,
     describe: (tools) => `You can call these functions:
