@@ -126,7 +126,7 @@ export function createRateLimit({ perSecond, burst }: RateLimit, now: () => numb
       return true;
     },
     /** Nothing was taken for so long that all is as at first. */
-    get isFull(): boolean {
+    isFull(): boolean {
       return left + (Math.max(0, now() - at) / 1000) * perSecond >= burst;
     },
   };

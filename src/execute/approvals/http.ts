@@ -144,7 +144,7 @@ export function approvalHandler(options: ApprovalHandlerOptions): (request: Requ
     let limit = limits.get(principalId);
     if (limit === undefined) {
       // Those who have been silent for long start anew.
-      if (limits.size >= MAX_LIMITS) for (const [id, one] of limits) if (one.isFull) limits.delete(id);
+      if (limits.size >= MAX_LIMITS) for (const [id, one] of limits) if (one.isFull()) limits.delete(id);
       limits.set(principalId, (limit = createRateLimit(rateLimit)));
     }
     return limit;
