@@ -1,13 +1,11 @@
 /**
  * This library against the floor and against its peers, on the same bytes.
  *
- *     node bench/main.ts [--quick] [--only TEXT] [--json] [--no-peers] [--write]
+ *     node bench/main.ts [--quick] [--only TEXT] [--json] [--no-peers] [--write] [--help]
  *
  * Without options everything is measured, which takes half an hour or more and 4 GB of memory, and bench/RESULTS.md and
- * bench/results.svg are written; `--write` writes them after a shorter run, too. `--quick` takes under a minute and is
- * too short to be exact. `--only` measures what has the words of TEXT in its label (`W2`, `W3 anthropic event`, `peers`,
- * `memory`, `imports`) or, where no label has them, the rows that have TEXT in their name. The peers are installed in
- * bench/node_modules when they are missing; `--quick` then goes without them. docs/performance.md says what the rows mean.
+ * bench/results.svg are written. The peers are installed in bench/node_modules when they are missing; `--quick` then goes
+ * without them. docs/performance.md says what the rows mean.
  *
  * Before it is measured, each row has to come to the text and the calls of its stream: one of ours that does not ends
  * the program with status 1, a peer that does not is left out. test/bench.test.ts reads the inputs back.
@@ -27,15 +25,21 @@ import { importsTable, memoryTable, tablesOf } from "./report.ts";
 import { markdownOf, textOf, type Table } from "./table.ts";
 import { targetsTable } from "./targets.ts";
 
-const { values: options } = parseArgs({
-  options: {
-    quick: { type: "boolean", default: false },
-    only: { type: "string" },
-    json: { type: "boolean", default: false },
-    "no-peers": { type: "boolean", default: false },
-    write: { type: "boolean", default: false },
-  },
-});
+const USAGE = `npm run bench -- [--quick] [--only TEXT] [--json] [--no-peers] [--write]
+
+  --quick     under a minute, too short to be exact; without the other libraries where they are not installed
+  --only TEXT what has the words of TEXT in its label ("W2", "W3 anthropic event", "peers", "memory", "imports"),
+              or the rows with TEXT in their name ("floor a")
+  --json      for machines
+  --no-peers  without the other libraries
+  --write     write bench/RESULTS.md and bench/results.svg, as without any option
+`;
+
+const options = optionsOf(process.argv.slice(2));
+if (options.help) {
+  console.log(USAGE);
+  process.exit(0);
+}
 
 const plan = options.quick ? quickPlan() : wholePlan();
 const only = options.only?.toLowerCase();
@@ -90,6 +94,26 @@ if (options.json) {
     return { workload, size, wire, packing, row, ratio, ms, spread };
   });
   console.log(JSON.stringify({ node, machine, rows }));
+}
+
+function optionsOf(args: string[]) {
+  try {
+    return parseArgs({
+      args,
+      options: {
+        quick: { type: "boolean", default: false },
+        only: { type: "string" },
+        json: { type: "boolean", default: false },
+        "no-peers": { type: "boolean", default: false },
+        write: { type: "boolean", default: false },
+        help: { type: "boolean", short: "h", default: false },
+      },
+    }).values;
+  } catch (error) {
+    // Of an option that there is not, or one without its value.
+    console.error(`${(error as Error).message}\n\n${USAGE}`);
+    process.exit(2);
+  }
 }
 
 async function measureJobs(): Promise<void> {

@@ -3,7 +3,6 @@
  *
  *     node --allow-natives-syntax test/hidden-classes-child.ts
  */
-import { google } from "../adapters/google/index.ts";
 import { helpers } from "../adapters/text-helpers/notation.ts";
 import { textJson } from "../adapters/text-json/index.ts";
 import { notations } from "../adapters/text-json/notations/index.ts";
@@ -52,12 +51,6 @@ async function ofStream(adapter: Adapter, bytes: Uint8Array): Promise<Objects> {
   return { ...events, stream, turn: stream.turn, call, use: call.outcome!, parser: adapter.parser(nobody) };
 }
 
-/** Arguments that come as a long value: their text is made when it is asked for. */
-function longValue(): Uint8Array {
-  const event = new TextDecoder().decode(loadFixture("google", "one-call").bytes);
-  return new TextEncoder().encode(event.replace("Oslo", "Oslo".repeat(1000)));
-}
-
 async function ofModel(): Promise<Objects> {
   const model = textJson("hermes").model(() => once("Hello."));
   const stream = model.open({ messages: [] });
@@ -87,7 +80,6 @@ const sources: Readonly<Record<string, () => Objects | Promise<Objects>>> = {
   ...Object.fromEntries(
     readers.map((row) => [folderOf(row), () => ofStream(row.adapter, loadFixture(folderOf(row), "one-call").bytes)]),
   ),
-  "google, a long value": () => ofStream(google, longValue()),
   "a model": ofModel,
   "a text": ofText,
   "a connection": () => ({ rateLimit: createRateLimit(DEFAULT_RATE) }),

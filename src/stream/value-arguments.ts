@@ -64,9 +64,9 @@ export class ValueArguments {
     return (this.#json ??= JSON.stringify(this.#source ?? this.#value));
   }
 
-  /** Whether `text` costs next to nothing. To make that of a long value costs as much as to parse it, and few ask for it. */
+  /** Whether `text` costs next to nothing. To make it costs as much as to parse it, and few ask for it. */
   get isTextMade(): boolean {
-    return this.#source === undefined || this.#length < LONG_VALUE;
+    return this.#source === undefined;
   }
 
   /** The live partial input. */
@@ -186,8 +186,6 @@ export class ValueArguments {
     return this.#openPaths !== undefined && this.#openPaths.size > 0;
   }
 }
-
-const LONG_VALUE = 1024;
 
 function lengthOf(path: readonly PathStep[]): number {
   let length = 0;
