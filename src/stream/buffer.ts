@@ -1,15 +1,16 @@
-import { ToolCallError, type FailedCall, type ToolErrorCode } from "../errors.ts";
-import { coerce, dropNulls, type Coercion, type Validation } from "../schema/index.ts";
-import { makeTool, type RepairPolicy, type Tool } from "../tool/tool.ts";
+import { ToolCallError } from "../errors.ts";
+import type { RepairPolicy } from "../tool/tool.ts";
 import { toolsByName, type ToolSource } from "../tool/tool-set.ts";
-import { invalidInput, ToolUse, type Repair } from "../tool/use.ts";
-import { TRUNCATED } from "./arguments-outcome.ts";
+import { ToolUse } from "../tool/use.ts";
+import { failure, givenUp, truncated } from "./call-failures.ts";
 import { CallState, type ToolCall } from "./call.ts";
 import type { PathPatch, ToolChunk } from "./chunk.ts";
+import { decide } from "./decide.ts";
 import type { FinishReason } from "./events.ts";
 import { resolveLimits, type Limits } from "./limits.ts";
 import { setOwn } from "./path.ts";
 import { goesOn, joinedName, ToolRouter, type NamedTools } from "./router.ts";
+import { runIdOf } from "./run-id.ts";
 
 export interface ToolBufferOptions {
   readonly limits?: Partial<Limits> | undefined;
@@ -247,18 +248,7 @@ export class ToolBuffer {
   }
 
   #fail(state: CallState, chunk: ToolChunk): void {
-    const name = state.call.name ?? "a tool";
-    const outcome =
-      chunk.errorType === "truncated"
-        ? truncated(state, chunk.error)
-        : chunk.errorType === "unreadable"
-          ? failure(state, "invalid_call", unreadable(name, chunk.error))
-          : failure(
-              state,
-              "rejected",
-              `The provider refused the call of ${name}: ${chunk.error ?? chunk.errorType ?? "it gave no reason"}`,
-            );
-    this.#put(state, outcome);
+    this.#put(state, givenUp(state, chunk));
   }
 
   #settleAtEnd(state: CallState, finish: FinishReason | undefined): void {
@@ -274,7 +264,7 @@ export class ToolBuffer {
   }
 
   #settle(state: CallState): void {
-    this.#put(state, this.#decide(state));
+    this.#put(state, decide(state, this.#tools, this.#repair));
   }
 
   #put(state: CallState, outcome: ToolUse | ToolCallError): void {
@@ -286,123 +276,6 @@ export class ToolBuffer {
     if (this.#settled.length === 0) this.#settled = [outcome];
     else this.#settled.push(outcome);
   }
-
-  /** Name, then arguments, then schema: the first that is wrong is said. */
-  #decide(state: CallState): ToolUse | ToolCallError {
-    const { args, name } = state;
-    if (name === null) return failure(state, "unknown_tool", "A call came without the name of a tool.");
-    const tool = (state.tool ??= this.#tools === undefined ? anyTool(name) : undefined);
-    const policy = this.#repair ?? tool?.repair ?? "off";
-    const read = args.finish(policy);
-    // A call that was cut is that first, whatever its name: the name may be cut too.
-    if (!read.ok && read.code === "truncated") return truncated(state);
-    if (tool === undefined) return failure(state, "unknown_tool", unknownTool(name, this.#tools!));
-    if (!read.ok) return failure(state, read.code, badArguments(tool.name, read.message));
-    const { value } = read;
-    if (!args.custom && (typeof value !== "object" || value === null || Array.isArray(value))) {
-      return invalidInput(failedCall(state, value), [
-        { path: [], message: `the arguments are a JSON object, got ${kindOf(value)}` },
-      ]);
-    }
-    const checked = isDependent(state)
-      ? ({ ok: true, value } as const)
-      : safely(() => validate(tool, value, policy, args.repairs));
-    if (!checked.ok) return invalidInput(failedCall(state, value), checked.issues);
-    return new ToolUse({
-      invocationId: state.invocationId,
-      id: state.id,
-      name: tool.name,
-      tool,
-      input: checked.value,
-      argsText: args.isTextMade ? args.text : args,
-      repairs: args.repairs,
-      turnIndex: state.turnIndex,
-      position: state.position,
-      metadata: (state.metadata ??= {}),
-    });
-  }
-}
-
-/**
- * The schema decides on the value as it is. Only if it refuses: nulls that strict modes force are taken out,
- * and then, where the policy allows it, values are given the types that the schema asks for.
- */
-function validate(tool: Tool, value: unknown, policy: RepairPolicy, repairs: Repair[]): Validation {
-  const { inputSchema } = tool;
-  const first = inputSchema.validate(value);
-  if (first.ok) return first;
-  const dropped = dropNulls(value, inputSchema.jsonSchema);
-  if (dropped.repairs.length > 0) {
-    const second = inputSchema.validate(dropped.value);
-    if (second.ok) return note(second, repairs, "null_dropped", dropped.repairs);
-  }
-  if (policy !== "coerce") return first;
-  const coerced = coerce(dropped.value, inputSchema.jsonSchema);
-  if (coerced.repairs.length === 0) return first;
-  const third = inputSchema.validate(coerced.value);
-  if (!third.ok) return first;
-  note(third, repairs, "null_dropped", dropped.repairs);
-  return note(third, repairs, "coerce", coerced.repairs);
-}
-
-/** A check of the caller's own may throw; that is the end of this call, not of the stream. */
-function safely(check: () => Validation): Validation {
-  try {
-    return check();
-  } catch (error) {
-    const message = `the check itself failed: ${error instanceof Error ? error.message : String(error)}`;
-    return { ok: false, issues: [{ message, path: [] }] };
-  }
-}
-
-function note(checked: Validation, repairs: Repair[], kind: Repair["kind"], changes: readonly Coercion[]): Validation {
-  for (const { path, before, after } of changes) repairs.push({ kind, path, before, after });
-  return checked;
-}
-
-function failedCall(state: CallState, input: unknown): FailedCall {
-  return {
-    invocationId: state.invocationId,
-    id: state.id,
-    name: state.call.name,
-    argsText: state.args.text,
-    input,
-    turnIndex: state.turnIndex,
-    position: state.position,
-    metadata: (state.metadata ??= {}),
-  };
-}
-
-function failure(state: CallState, code: ToolErrorCode, message: string): ToolCallError {
-  return new ToolCallError(code, message, failedCall(state, state.args.partial));
-}
-
-function truncated(state: CallState, why?: string): ToolCallError {
-  const reason = why === undefined ? TRUNCATED.message : `were cut: ${why}`;
-  return failure(
-    state,
-    "truncated",
-    `The call of ${state.call.name ?? "a tool"} was not executed: its arguments ${reason}. Send it again, whole, or in smaller parts.`,
-  );
-}
-
-function badArguments(name: string, message: string): string {
-  const said = `The arguments of ${name} ${sentence(message)}`;
-  return / again\b/.test(message) ? said : `${said} Send the call again.`;
-}
-
-/** It refers to the result of another call, and is validated when that has been filled in: until then it does not run. */
-function isDependent({ metadata }: CallState): boolean {
-  return metadata?.["dependent"] === true;
-}
-
-function unreadable(name: string, why = "it is written in no way that is known"): string {
-  return `The call of ${name} can not be read: ${sentence(why)} Correct it and send it again.`;
-}
-
-/** With a full stop, where it has none. */
-export function sentence(text: string): string {
-  return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 function isOpen({ outcome, isRetracted }: CallState): boolean {
@@ -427,21 +300,6 @@ function addMetadata(state: CallState, metadata: Readonly<Record<string, unknown
   for (const key of Object.keys(metadata)) setOwn(target, key, metadata[key]);
 }
 
-function unknownTool(given: string, tools: NamedTools): string {
-  const name = given.length > 128 ? `${given.slice(0, 128)}…` : given;
-  const names = [...tools.keys()];
-  if (names.length === 0) return `There is no tool ${JSON.stringify(name)}: no tools were offered.`;
-  const list = names.length > 20 ? `${names.slice(0, 20).join(", ")} and ${names.length - 20} more` : names.join(", ");
-  return `There is no tool ${JSON.stringify(name)}. The tools are: ${list}.`;
-}
-
-/** A tool for a name that nobody defined: external, takes any input. */
-function anyTool(name: string): Tool {
-  const accept = { jsonSchema: {}, validate: (value: unknown) => ({ ok: true, value }) as const };
-  const tool = makeTool({ name: "any", inputSchema: accept }, name);
-  return Object.freeze({ ...tool, name });
-}
-
 /** Whether a turn that ended so has said all that the model meant to say. A word that nobody knows does not vouch for it. */
 export function isClean(finish: FinishReason): boolean {
   return finish === "stop" || finish === "tool-use";
@@ -452,39 +310,10 @@ function policyOf(policy: RepairPolicy | undefined): RepairPolicy | undefined {
   throw new TypeError(`repair is "off", "syntax" or "coerce", got ${JSON.stringify(policy)}.`);
 }
 
-function runIdOf(runId: string | undefined): string {
-  if (runId === undefined) return randomId();
-  if (typeof runId === "string" && /^[\w-]+$/.test(runId)) return runId;
-  throw new TypeError(`runId holds letters, digits, "-" and "_", got ${JSON.stringify(runId)}.`);
-}
-
 export function inCallOrder(outcomes: readonly (ToolUse | ToolCallError)[]): (ToolUse | ToolCallError)[] {
   return outcomes.toSorted((a, b) => positionOf(a) - positionOf(b));
 }
 
 function positionOf(outcome: ToolUse | ToolCallError): number {
   return outcome instanceof ToolUse ? outcome.position : outcome.call.position;
-}
-
-function kindOf(value: unknown): string {
-  return value === null ? "null" : Array.isArray(value) ? "an array" : `a ${typeof value}`;
-}
-
-/** Random bytes for many ids, since asking for them costs much the same for one and for a thousand. */
-const pool = new Uint8Array(8192);
-let taken = pool.length;
-const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
-
-/** Eight bytes. */
-function randomId(): string {
-  if (taken === pool.length) {
-    crypto.getRandomValues(pool);
-    taken = 0;
-  }
-  return fourBytes() + fourBytes();
-}
-
-function fourBytes(): string {
-  taken += 4;
-  return HEX[pool[taken - 4]!]! + HEX[pool[taken - 3]!]! + HEX[pool[taken - 2]!]! + HEX[pool[taken - 1]!]!;
 }

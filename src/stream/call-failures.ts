@@ -1,0 +1,62 @@
+import { ToolCallError, type FailedCall, type ToolErrorCode } from "../errors.ts";
+import { TRUNCATED } from "./arguments-outcome.ts";
+import type { CallState } from "./call.ts";
+import type { ToolChunk } from "./chunk.ts";
+import type { NamedTools } from "./router.ts";
+
+export function failedCall(state: CallState, input: unknown): FailedCall {
+  return {
+    invocationId: state.invocationId,
+    id: state.id,
+    name: state.call.name,
+    argsText: state.args.text,
+    input,
+    turnIndex: state.turnIndex,
+    position: state.position,
+    metadata: (state.metadata ??= {}),
+  };
+}
+
+export function failure(state: CallState, code: ToolErrorCode, message: string): ToolCallError {
+  return new ToolCallError(code, message, failedCall(state, state.args.partial));
+}
+
+export function truncated(state: CallState, why?: string): ToolCallError {
+  const reason = why === undefined ? TRUNCATED.message : `were cut: ${why}`;
+  return failure(
+    state,
+    "truncated",
+    `The call of ${state.call.name ?? "a tool"} was not executed: its arguments ${reason}. Send it again, whole, or in smaller parts.`,
+  );
+}
+
+export function badArguments(name: string, message: string): string {
+  const said = `The arguments of ${name} ${sentence(message)}`;
+  return / again\b/.test(message) ? said : `${said} Send the call again.`;
+}
+
+/** The call that the provider has given up, as it says why. */
+export function givenUp(state: CallState, { error, errorType }: ToolChunk): ToolCallError {
+  const name = state.call.name ?? "a tool";
+  if (errorType === "truncated") return truncated(state, error);
+  if (errorType === "unreadable") return failure(state, "invalid_call", unreadable(name, error));
+  const reason = error ?? errorType ?? "it gave no reason";
+  return failure(state, "rejected", `The provider refused the call of ${name}: ${reason}`);
+}
+
+function unreadable(name: string, why = "it is written in no way that is known"): string {
+  return `The call of ${name} can not be read: ${sentence(why)} Correct it and send it again.`;
+}
+
+/** With a full stop, where it has none. */
+export function sentence(text: string): string {
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
+export function unknownTool(given: string, tools: NamedTools): string {
+  const name = given.length > 128 ? `${given.slice(0, 128)}…` : given;
+  const names = [...tools.keys()];
+  if (names.length === 0) return `There is no tool ${JSON.stringify(name)}: no tools were offered.`;
+  const list = names.length > 20 ? `${names.slice(0, 20).join(", ")} and ${names.length - 20} more` : names.join(", ");
+  return `There is no tool ${JSON.stringify(name)}. The tools are: ${list}.`;
+}
