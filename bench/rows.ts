@@ -218,7 +218,7 @@ async function read(wire: Wire, source: EventSource<unknown>, look: Look | undef
   return { text: stream.turn.text, calls };
 }
 
-/** Up to here a flat string costs next to nothing. */
+/** Up to here a string is touched at every delta, which makes it flat each time: 50 to 180 ns, whoever put it together. */
 const SMALL = 4096;
 
 /**
