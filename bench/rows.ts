@@ -52,6 +52,7 @@ export const rows: readonly Row[] = [
     },
   },
   bytes("toolstream bytes", () => undefined),
+  { ...bytes("toolstream bytes + length", () => lengthReader), workloads: ["W1", "W2", "W3", "W4"] },
   bytes("toolstream bytes + input", inputReader),
   // Quadratic, whatever a library does: see flatReader.
   { ...bytes("toolstream bytes + input, flat", () => flatReader), maxSize: 128 * 1024, workloads: ["W2"] },
@@ -218,7 +219,7 @@ async function read(wire: Wire, source: EventSource<unknown>, look: Look | undef
   return { text: stream.turn.text, calls };
 }
 
-/** Up to here a string is touched at every delta, which makes it flat each time: 50 to 180 ns, whoever put it together. */
+/** Up to here a string is touched at every delta, which makes it flat each time, whoever put it together: see the row `+ length`. */
 const SMALL = 4096;
 
 /**
@@ -241,6 +242,11 @@ function inputReader(): Look {
       if (content.length >= SMALL) next.set(call, content.length * 1.125);
     }
   };
+}
+
+/** Reads the partial input at every delta, and of the growing field its length: what this library's part in it costs. */
+function lengthReader(call: ToolCall): void {
+  seen.characters += contentOf(call.input)?.length ?? 0;
 }
 
 /** Touches the last 16 characters at every delta: what that costs, for the docs. */
