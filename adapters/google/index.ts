@@ -31,7 +31,7 @@ export type {
   LegacyModelParams,
 } from "./model.ts";
 export { resultContent } from "./messages.ts";
-export type { GoogleNative } from "./parser.ts";
+export type { GoogleNative } from "./wire.ts";
 export type { GoogleToolsOptions } from "./schema.ts";
 export type * from "./wire.ts";
 

@@ -5,7 +5,7 @@ import type { Turn } from "../../src/stream/events.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { repliesOf } from "../../src/stream/history.ts";
 import type { ToolUse } from "../../src/tool/use.ts";
-import type { GoogleNative } from "./parser.ts";
+import type { GoogleNative } from "./wire.ts";
 import { toolName } from "./schema.ts";
 import type {
   GoogleContent,

@@ -1,53 +1,26 @@
 import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import { parseJson } from "../../src/json/index.ts";
-import { toolChunk, type PathPatch, type PathStep } from "../../src/stream/chunk.ts";
+import { toolChunk, type PathPatch } from "../../src/stream/chunk.ts";
 import type { FinishReason, ProviderToolCall } from "../../src/stream/events.ts";
+import { countOf, isNothing, isObject, textOf } from "../../src/wire/field.ts";
 import { Templates } from "../../src/wire/index.ts";
-import { parseJsonPath } from "./json-path.ts";
+import { CallLookup } from "./call-lookup.ts";
+import { finishMessageOf, finishReasonOf } from "./finish.ts";
+import { continues, cutOf, patch, type CallEnd, type OpenCall } from "./open-call.ts";
+import { usageOf } from "./usage.ts";
 import type {
   GoogleErrorBody,
   GoogleEvent,
+  GoogleNative,
   GoogleResponse,
+  NativeCall,
   WireCandidate,
   WireFunctionCall,
   WirePart,
   WirePartialArg,
   WireUsage,
 } from "./wire.ts";
-
-/** The record from which the answer is rebuilt. */
-export interface GoogleNative {
-  /** As they go back: plain text joined, everything else as it came. Arguments that came in pieces are in the turn. */
-  readonly parts: WirePart[];
-  /** The function calls among them. */
-  readonly calls: NativeCall[];
-}
-
-/** The wire has no index: calls are numbered in the order in which they begin. */
-export interface NativeCall {
-  readonly callIndex: number;
-  /** Where it stands in `parts`. */
-  readonly position: number;
-  /** The server ran it itself: its `functionResponse` is one of the parts. */
-  executed: boolean;
-}
-
-/** A call whose arguments come in pieces. There is at most one: nothing on the wire says to which call a piece belongs. */
-interface OpenCall {
-  readonly index: number;
-  /** Where it stands in `native.parts`. */
-  readonly position: number;
-  readonly id: string | undefined;
-  readonly name: string | undefined;
-  /** No piece has come yet. */
-  empty: boolean;
-  /** A string that is not finished, by its path as it is written, and that path read. */
-  openPath: string | undefined;
-  openSteps: readonly PathStep[];
-  /** Its pieces could not be read: what follows of it is passed over. */
-  failed: boolean;
-}
 
 /**
  * Reads GenerateContentResponses, streamed or whole: they have one shape.
@@ -109,7 +82,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
     const parts = content?.parts;
     if (Array.isArray(parts)) for (const item of parts) if (typeof item === "object" && item !== null) this.#part(item);
     if (typeof word === "string" && word !== "" && word !== "FINISH_REASON_UNSPECIFIED") {
-      this.#finishReason = FINISH_REASONS.get(word) ?? "unknown";
+      this.#finishReason = finishReasonOf(word);
       this.#sink.finish(this.#finishReason, word, finishMessageOf(word, textOf(finishMessage)));
     }
   }
@@ -156,7 +129,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
       return;
     }
     // `functionCall: {}` ends a call; with none open it says nothing.
-    if (!wire.name && !wire.id && isMissing(wire.args) && pieces === undefined) return;
+    if (!wire.name && !wire.id && isNothing(wire.args) && pieces === undefined) return;
     // The model has gone on to the next call, so the one before has ended, though its end marker is missing.
     this.#close("next");
 
@@ -167,7 +140,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
     const { callIndex, position } = this.#remember(kept);
     const signature = item.thoughtSignature === undefined ? undefined : { thoughtSignature: item.thoughtSignature };
     if (isWhole) {
-      const args = isMissing(wire.args) ? {} : argsOf(wire);
+      const args = isNothing(wire.args) ? {} : argsOf(wire);
       // What is no object is kept as it came: without its arguments the call would be another one.
       const argsText = args === undefined ? argsTextOf(wire) : undefined;
       this.#sink.tool(toolChunk(0, callIndex, id, name, argsText, true, signature, args));
@@ -210,7 +183,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
     if (args !== undefined) {
       call.empty = false;
       this.#sink.tool(toolChunk(0, call.index, undefined, undefined, undefined, false, undefined, args));
-    } else if (!isMissing(wire.args)) {
+    } else if (!isNothing(wire.args)) {
       return this.#failCall(call, "its arguments are no object", "rejected");
     }
     if (pieces === undefined || pieces.length === 0) return;
@@ -224,7 +197,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
   }
 
   /** The end of the open call, if there is one: said by the wire, or by what comes after it. */
-  #close(how: "end" | "next" | "finish" | "cut"): void {
+  #close(how: CallEnd): void {
     const call = this.#open;
     this.#open = undefined;
     if (call === undefined || call.failed) return;
@@ -336,7 +309,8 @@ export class GoogleParser implements Parser<GoogleEvent> {
   end(): void {
     // A call without its end marker is finished if the answer is: with any other finish, or none, it was cut.
     this.#close(this.#finishReason === "stop" ? "finish" : "cut");
-    if (this.#usage !== undefined) reportUsage(this.#usage, this.#sink);
+    const usage = this.#usage && usageOf(this.#usage);
+    if (usage !== undefined) this.#sink.usage(usage);
     if (this.#finishReason !== undefined || this.#blocked || this.#sawDone) this.#sink.terminal();
   }
 
@@ -350,152 +324,6 @@ export class GoogleParser implements Parser<GoogleEvent> {
       return undefined;
     }
   }
-}
-
-/** Finds the call to which a result of the server's belongs. Each call is read once, however many results there are. */
-class CallLookup {
-  readonly #native: GoogleNative;
-  /** Calls that may still get a result, by id and, in their order, by name. */
-  readonly #byId = new Map<string, NativeCall>();
-  readonly #byName = new Map<string, NativeCall[]>();
-  /** How many calls are in the maps. */
-  #size = 0;
-
-  constructor(native: GoogleNative) {
-    this.#native = native;
-  }
-
-  find(id: string | undefined, name: string | undefined): NativeCall | undefined {
-    const { calls } = this.#native;
-    while (this.#size < calls.length) this.#add(calls[this.#size++]!);
-    return (id ? this.#byId.get(id) : undefined) ?? this.#waiting(name);
-  }
-
-  #add(call: NativeCall): void {
-    const wire = this.#native.parts[call.position]?.functionCall;
-    const id = textOf(wire?.id);
-    const name = textOf(wire?.name);
-    if (id !== undefined && !this.#byId.has(id)) this.#byId.set(id, call);
-    if (name !== undefined) {
-      const others = this.#byName.get(name);
-      if (others === undefined) this.#byName.set(name, [call]);
-      else others.push(call);
-    }
-  }
-
-  /** The first call of this name that has no result yet. */
-  #waiting(name: string | undefined): NativeCall | undefined {
-    const others = this.#byName.get(name ?? "");
-    while (others?.[0]?.executed) others.shift();
-    return others?.[0];
-  }
-}
-
-/** The provider's words for the end. https://ai.google.dev/api/generate-content#FinishReason, and those only seen on the wire. */
-const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>([
-  ["STOP", "stop"],
-  ["MAX_TOKENS", "length"],
-  ["CONTINUATION", "length"],
-  ["SAFETY", "content-filter"],
-  ["RECITATION", "content-filter"],
-  ["LANGUAGE", "content-filter"],
-  ["BLOCKLIST", "content-filter"],
-  ["PROHIBITED_CONTENT", "content-filter"],
-  ["SPII", "content-filter"],
-  ["MODEL_ARMOR", "content-filter"],
-  ["IMAGE_SAFETY", "content-filter"],
-  ["IMAGE_PROHIBITED_CONTENT", "content-filter"],
-  ["IMAGE_RECITATION", "content-filter"],
-  ["IMAGE_OTHER", "content-filter"],
-  ["NO_IMAGE", "error"],
-  ["MALFORMED_FUNCTION_CALL", "error"],
-  ["UNEXPECTED_TOOL_CALL", "error"],
-  ["TOO_MANY_TOOL_CALLS", "error"],
-  ["MISSING_THOUGHT_SIGNATURE", "error"],
-  ["MALFORMED_RESPONSE", "error"],
-]);
-
-/** What to do about it, written so that it can be shown to the model, too. */
-const CORRECTIONS: ReadonlyMap<string, string> = new Map([
-  [
-    "MALFORMED_FUNCTION_CALL",
-    "The function call was malformed and was dropped. Call the function again, with arguments that fit its declaration.",
-  ],
-  [
-    "UNEXPECTED_TOOL_CALL",
-    "A function was called that was not declared, or may not be called now. Call only declared functions, or answer in text.",
-  ],
-  ["TOO_MANY_TOOL_CALLS", "Too many functions were called in a row. Answer with what is known, or call fewer."],
-  [
-    "MISSING_THOUGHT_SIGNATURE",
-    "The history lacks a thought signature: send every part of an answer back as it came, with its thoughtSignature.",
-  ],
-  ["MALFORMED_RESPONSE", "The answer was malformed and was dropped. Answer again."],
-]);
-
-function finishMessageOf(word: string, message: string | undefined): string | undefined {
-  const correction = CORRECTIONS.get(word);
-  if (correction === undefined) return message;
-  return message ? `${correction} (${message})` : correction;
-}
-
-function reportUsage(raw: WireUsage, sink: ParserSink): void {
-  const inputTokens = sum(countOf(raw.promptTokenCount), countOf(raw.toolUsePromptTokenCount));
-  const reasoningTokens = countOf(raw.thoughtsTokenCount);
-  const outputTokens = sum(countOf(raw.candidatesTokenCount), reasoningTokens);
-  const totalTokens = countOf(raw.totalTokenCount);
-  if (inputTokens === undefined && outputTokens === undefined && totalTokens === undefined) return;
-  const cacheReadTokens = countOf(raw.cachedContentTokenCount);
-  sink.usage({
-    inputTokens,
-    outputTokens,
-    totalTokens,
-    cacheReadTokens,
-    cacheWriteTokens: undefined,
-    reasoningTokens,
-    raw,
-  });
-}
-
-/** Why a call can not have been finished by the model, if it can not. */
-function cutOf({ openPath, empty }: OpenCall, how: "end" | "next" | "finish" | "cut"): string | undefined {
-  // The wire closes every string, if only with an empty piece.
-  if (openPath !== undefined) return `the call ended inside ${openPath.slice(0, 200)}`;
-  if (how === "cut") return "the answer ended before the call did";
-  // It was announced that there would be arguments; `functionCall: {}`, or the next call, would have said that there are none.
-  return empty && how === "finish" ? "the answer ended before they began" : undefined;
-}
-
-/** Adds one piece of arguments to `patches`. Returns what is wrong with it, if anything is. */
-function patch(call: OpenCall, piece: WirePartialArg, patches: PathPatch[]): string | undefined {
-  const { stringValue, numberValue, boolValue } = piece;
-  const jsonPath = textOf(piece.jsonPath) ?? "";
-  const continued = jsonPath === call.openPath;
-  const path = continued ? call.openSteps : parseJsonPath(jsonPath);
-  if (path === undefined)
-    return `an argument came at ${JSON.stringify(jsonPath.slice(0, 200))}, which is no path to a place.`;
-  // The model writes one place after the other: one that is left is finished.
-  if (!continued && call.openPath !== undefined) patches.push({ path: call.openSteps, append: "", done: true });
-  call.openPath = undefined;
-  if (typeof stringValue === "string") {
-    const done = !piece.willContinue;
-    if (!done) {
-      call.openPath = jsonPath;
-      call.openSteps = path;
-    }
-    patches.push(continued || !done ? { path, append: stringValue, done } : { path, value: stringValue, done });
-  } else if (typeof numberValue === "number" && Number.isFinite(numberValue))
-    patches.push({ path, value: numberValue, done: true });
-  else if (typeof boolValue === "boolean") patches.push({ path, value: boolValue, done: true });
-  else if (piece.nullValue !== undefined) patches.push({ path, value: null, done: true });
-  else if (continued) patches.push({ path, append: "", done: true });
-  else return `the argument at ${JSON.stringify(jsonPath.slice(0, 200))} has no value that can be read.`;
-  return undefined;
-}
-
-/** Whether this part belongs to the open call: it has no name, or repeats the id with the name. */
-function continues(wire: WireFunctionCall, open: OpenCall): boolean {
-  return !wire.name || (Boolean(wire.id) && wire.id === open.id && wire.name === open.name);
 }
 
 function argsOf({ args }: WireFunctionCall): Readonly<Record<string, unknown>> | undefined {
@@ -518,25 +346,4 @@ function isPlainText(item: WirePart): boolean {
     if (key !== "text" && key !== "thought" && (item as Record<string, unknown>)[key] !== undefined) return false;
   }
   return typeof item.text === "string";
-}
-
-function isMissing(value: unknown): value is null | undefined {
-  return value === null || value === undefined;
-}
-
-/** A string with something in it. */
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
-}
-
-function countOf(value: unknown): number | undefined {
-  return typeof value === "number" ? value : undefined;
-}
-
-function isObject<T>(value: T): value is T & object {
-  return typeof value === "object" && value !== null;
-}
-
-function sum(a: number | undefined, b: number | undefined): number | undefined {
-  return a === undefined && b === undefined ? undefined : (a ?? 0) + (b ?? 0);
 }

@@ -173,3 +173,20 @@ export interface GoogleSchemaDeclaration {
   /** A `Schema`. Both SDKs have a type for it, with enums that exclude each other's: `any` fits both. */
   parameters?: any;
 }
+
+/** The record from which the answer is rebuilt. */
+export interface GoogleNative {
+  /** As they go back: plain text joined, everything else as it came. Arguments that came in pieces are in the turn. */
+  readonly parts: WirePart[];
+  /** The function calls among them. */
+  readonly calls: NativeCall[];
+}
+
+/** The wire has no index: calls are numbered in the order in which they begin. */
+export interface NativeCall {
+  readonly callIndex: number;
+  /** Where it stands in `parts`. */
+  readonly position: number;
+  /** The server ran it itself: its `functionResponse` is one of the parts. */
+  executed: boolean;
+}

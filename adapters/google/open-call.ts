@@ -1,0 +1,64 @@
+import type { PathPatch, PathStep } from "../../src/stream/chunk.ts";
+import { textOf } from "../../src/wire/field.ts";
+import { parseJsonPath } from "./json-path.ts";
+import type { WireFunctionCall, WirePartialArg } from "./wire.ts";
+
+/** A call whose arguments come in pieces. There is at most one: nothing on the wire says to which call a piece belongs. */
+export interface OpenCall {
+  readonly index: number;
+  /** Where it stands in `native.parts`. */
+  readonly position: number;
+  readonly id: string | undefined;
+  readonly name: string | undefined;
+  /** No piece has come yet. */
+  empty: boolean;
+  /** A string that is not finished, by its path as it is written, and that path read. */
+  openPath: string | undefined;
+  openSteps: readonly PathStep[];
+  /** Its pieces could not be read: what follows of it is passed over. */
+  failed: boolean;
+}
+
+/** How it ends: with its own end, with the next call, or with an answer that is finished or cut. */
+export type CallEnd = "end" | "next" | "finish" | "cut";
+
+/** Whether this part belongs to the open call: it has no name, or repeats the id with the name. */
+export function continues(wire: WireFunctionCall, open: OpenCall): boolean {
+  return !wire.name || (Boolean(wire.id) && wire.id === open.id && wire.name === open.name);
+}
+
+/** Adds one piece of arguments to `patches`. Returns what is wrong with it, if anything is. */
+export function patch(call: OpenCall, piece: WirePartialArg, patches: PathPatch[]): string | undefined {
+  const { stringValue, numberValue, boolValue } = piece;
+  const jsonPath = textOf(piece.jsonPath) ?? "";
+  const continued = jsonPath === call.openPath;
+  const path = continued ? call.openSteps : parseJsonPath(jsonPath);
+  if (path === undefined)
+    return `an argument came at ${JSON.stringify(jsonPath.slice(0, 200))}, which is no path to a place.`;
+  // The model writes one place after the other: one that is left is finished.
+  if (!continued && call.openPath !== undefined) patches.push({ path: call.openSteps, append: "", done: true });
+  call.openPath = undefined;
+  if (typeof stringValue === "string") {
+    const done = !piece.willContinue;
+    if (!done) {
+      call.openPath = jsonPath;
+      call.openSteps = path;
+    }
+    patches.push(continued || !done ? { path, append: stringValue, done } : { path, value: stringValue, done });
+  } else if (typeof numberValue === "number" && Number.isFinite(numberValue))
+    patches.push({ path, value: numberValue, done: true });
+  else if (typeof boolValue === "boolean") patches.push({ path, value: boolValue, done: true });
+  else if (piece.nullValue !== undefined) patches.push({ path, value: null, done: true });
+  else if (continued) patches.push({ path, append: "", done: true });
+  else return `the argument at ${JSON.stringify(jsonPath.slice(0, 200))} has no value that can be read.`;
+  return undefined;
+}
+
+/** Why a call can not have been finished by the model, if it can not. */
+export function cutOf({ openPath, empty }: OpenCall, how: CallEnd): string | undefined {
+  // The wire closes every string, if only with an empty piece.
+  if (openPath !== undefined) return `the call ended inside ${openPath.slice(0, 200)}`;
+  if (how === "cut") return "the answer ended before the call did";
+  // It was announced that there would be arguments; `functionCall: {}`, or the next call, would have said that there are none.
+  return empty && how === "finish" ? "the answer ended before they began" : undefined;
+}
