@@ -5,7 +5,8 @@ import type { Turn } from "../../src/stream/events.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { historyInput, outputText, repliesOf, wireId } from "../../src/stream/history.ts";
 import type { ToolUse } from "../../src/tool/use.ts";
-import { CUT_REASONS, type AnthropicRecord, type BlockRecord, type MessageRecord } from "./parser.ts";
+import { CUT_REASONS } from "./finish.ts";
+import type { AnthropicRecord, BlockRecord, MessageRecord } from "./wire.ts";
 import { toolName } from "./schema.ts";
 
 /** The SDK's `MessageParam` of either role, always with a list of blocks. */

@@ -1,11 +1,17 @@
 import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
-import { exceedsDepth, parseJson } from "../../src/json/index.ts";
-import { toolChunk } from "../../src/stream/chunk.ts";
-import type { FinishReason, Usage } from "../../src/stream/events.ts";
-import { Templates, type Delta } from "../../src/wire/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
+import { toolChunk } from "../../src/stream/chunk.ts";
+import { isNothing, textOf } from "../../src/wire/field.ts";
+import { Templates, type Delta } from "../../src/wire/index.ts";
+import { CUT_REASONS, finishReasonOf } from "./finish.ts";
+import { inputText, isEmpty, parsedInput } from "./input.ts";
+import { usageOf } from "./usage.ts";
 import type {
+  AnthropicRecord,
+  BlockRecord,
+  CallPlace,
+  MessageRecord,
   WireBlock,
   WireContainer,
   WireDelta,
@@ -18,36 +24,6 @@ import type {
 
 /** Everything that {@link AnthropicParser} takes: an event of a stream, a whole message, or the `[DONE]` that gateways add. */
 export type ParserInput = WireEvent | WireMessage | string;
-
-/** What was sent, block by block: what `assistantMessage()` is made of. Plain JSON. */
-export interface AnthropicRecord {
-  readonly messages: readonly MessageRecord[];
-  /** The id of the container in which code of the turn ran, or still waits. */
-  container?: string;
-}
-
-/** One `message_start` and what followed it. */
-export interface MessageRecord {
-  readonly blocks: BlockRecord[];
-  /** `null` while the message goes on, and for ever when it was cut. */
-  stopReason: string | null;
-  /** Whether another message began before this one had ended: a gateway that tried again. */
-  replaced: boolean;
-}
-
-export interface BlockRecord {
-  /** As it goes back. Of a client's call without `input`, which is the call's. */
-  readonly block: { readonly type: string; [field: string]: unknown };
-  /** Only for a client's call (`tool_use`): where to find it among the calls of the turn. */
-  readonly call?: CallPlace;
-  /** Whether the block has ended. */
-  done: boolean;
-}
-
-export interface CallPlace {
-  readonly turnIndex: number;
-  readonly callIndex: number;
-}
 
 /** A block between its start and its stop. */
 interface OpenBlock {
@@ -290,7 +266,7 @@ export class AnthropicParser implements Parser<ParserInput> {
       this.#sink.tool(toolChunk(turnIndex, callIndex, undefined, undefined, text, true, undefined, whole));
       return;
     }
-    if (json !== "") (block as { [field: string]: unknown })["input"] = parsed(json);
+    if (json !== "") (block as { [field: string]: unknown })["input"] = parsedInput(json);
     if (isServerCall(block)) this.#serverCallSaid(block);
   }
 
@@ -380,7 +356,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     if (typeof reason !== "string" || reason === "") return;
     (this.#message ?? this.#beginMessage()).stopReason = reason;
     if (!CUT_REASONS.has(reason)) this.#endOpenBlocks();
-    this.#sink.finish(FINISH_REASONS.get(reason) ?? "unknown", reason, textOf(details?.explanation));
+    this.#sink.finish(finishReasonOf(reason), reason, textOf(details?.explanation));
   }
 
   /** Counts are cumulative; a `null` in a later frame means that nothing was said of it. */
@@ -396,7 +372,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     const usage = this.#usage;
     if (usage === undefined || this.#usageTold) return;
     this.#usageTold = true;
-    this.#sink.usage(neutralUsage(usage));
+    this.#sink.usage(usageOf(usage));
   }
 
   #fail(event: WireEvent): void {
@@ -421,35 +397,6 @@ export class AnthropicParser implements Parser<ParserInput> {
   }
 }
 
-/** https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons */
-const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>([
-  ["end_turn", "stop"],
-  ["stop_sequence", "stop"],
-  // The server's loop of server tools was cut short; send the message back as it is and it goes on.
-  ["pause_turn", "stop"],
-  // Beta: the context was compacted and the request asked to pause then.
-  ["compaction", "stop"],
-  ["tool_use", "tool-use"],
-  ["max_tokens", "length"],
-  ["model_context_window_exceeded", "length"],
-  ["refusal", "refusal"],
-]);
-
-/** Stop reasons under which the last block may be a part only. */
-export const CUT_REASONS: ReadonlySet<unknown> = new Set(["max_tokens", "model_context_window_exceeded"]);
-
-/** `input_tokens` leaves out what was read from and written to the cache; the total is the sum of the three. */
-function neutralUsage(raw: WireUsage): Usage {
-  const fresh = countOf(raw.input_tokens);
-  const cacheReadTokens = countOf(raw.cache_read_input_tokens);
-  const cacheWriteTokens = countOf(raw.cache_creation_input_tokens);
-  const inputTokens = fresh === undefined ? undefined : fresh + (cacheReadTokens ?? 0) + (cacheWriteTokens ?? 0);
-  const outputTokens = countOf(raw.output_tokens);
-  const totalTokens = inputTokens === undefined || outputTokens === undefined ? undefined : inputTokens + outputTokens;
-  const reasoningTokens = countOf(raw.output_tokens_details?.thinking_tokens);
-  return { inputTokens, outputTokens, totalTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens, raw };
-}
-
 /** What goes back with the call, beside its id, name and input. */
 function callMetadata({ caller, toolset_name: toolset }: WireBlock): Record<string, unknown> | undefined {
   if (isNothing(caller) && isNothing(toolset)) return undefined;
@@ -460,41 +407,6 @@ function callMetadata({ caller, toolset_name: toolset }: WireBlock): Record<stri
 function isServerCall({ type }: { readonly type: string }): boolean {
   return type.endsWith("_tool_use");
 }
-
-function isEmpty(input: unknown): boolean {
-  return isNothing(input) || input === "" || (isRecord(input) && Object.keys(input).length === 0);
-}
-
-/** A string with something in it: gateways send what they like. */
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
-}
-
-function countOf(value: unknown): number | undefined {
-  return typeof value === "number" ? value : undefined;
-}
-
-function isNothing(value: unknown): value is null | undefined {
-  return value === null || value === undefined;
-}
-
-/** An input that is no object: the text itself from gateways that do not parse it, else something for the schema to refuse. */
-function inputText(input: unknown): string {
-  return typeof input === "string" ? input : JSON.stringify(input);
-}
-
-/**
- * The input of a server tool. Text that is no JSON is kept in an object, since the API takes no other; so is what nests
- * too deep for those who serialize the history.
- */
-function parsed(json: string): unknown {
-  try {
-    if (!exceedsDepth(json, MAX_DEPTH)) return parseJson(json);
-  } catch {}
-  return { INVALID_JSON: json };
-}
-
-const MAX_DEPTH = 128;
 
 function append(block: { [field: string]: unknown }, field: string, more: string): void {
   const before = block[field];

@@ -104,3 +104,33 @@ export interface WireError {
   readonly type?: string | null | undefined;
   readonly message?: string | null | undefined;
 }
+
+/** What was sent, block by block: what `assistantMessage()` is made of. Plain JSON. */
+export interface AnthropicRecord {
+  readonly messages: readonly MessageRecord[];
+  /** The id of the container in which code of the turn ran, or still waits. */
+  container?: string;
+}
+
+/** One `message_start` and what followed it. */
+export interface MessageRecord {
+  readonly blocks: BlockRecord[];
+  /** `null` while the message goes on, and for ever when it was cut. */
+  stopReason: string | null;
+  /** Whether another message began before this one had ended: a gateway that tried again. */
+  replaced: boolean;
+}
+
+export interface BlockRecord {
+  /** As it goes back. Of a client's call without `input`, which is the call's. */
+  readonly block: { readonly type: string; [field: string]: unknown };
+  /** Only for a client's call (`tool_use`): where to find it among the calls of the turn. */
+  readonly call?: CallPlace;
+  /** Whether the block has ended. */
+  done: boolean;
+}
+
+export interface CallPlace {
+  readonly turnIndex: number;
+  readonly callIndex: number;
+}
