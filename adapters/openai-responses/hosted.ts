@@ -1,4 +1,5 @@
 import type { ProviderToolCall } from "../../src/stream/events.ts";
+import { textOf } from "../../src/wire/field.ts";
 import type { WireItem } from "./wire.ts";
 
 /** Whether an item is a call that is none of ours: a hosted tool, an MCP server's, a program, or a built-in of the client's. */
@@ -80,8 +81,4 @@ function outputOf(wire: WireItem): unknown {
     default:
       return wire["output"] ?? wire.error;
   }
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
 }

@@ -1,26 +1,27 @@
 import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
+import { isRecord } from "../../src/schema/json.ts";
 import { toolChunk } from "../../src/stream/chunk.ts";
+import { textOf } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
+import { describe, statusOf } from "./finish.ts";
 import { isHosted, providerCall } from "./hosted.ts";
-import type { NativeItem, NativeTurn, WireError, WireEvent, WireItem, WirePart, WireResponse } from "./wire.ts";
-
-/** An element of the output, from `response.output_item.added` to `response.output_item.done`. */
-interface Item {
-  /** In the order of appearance; the `callIndex` of a call. */
-  readonly key: number;
-  readonly outputIndex: number;
-  /** As it began, then as it ended. */
-  wire: WireItem;
-  done: boolean;
-  /** What the tool sink knows of a call. */
-  callId: string | undefined;
-  name: string | undefined;
-  /** Characters of the arguments that went to the sink. */
-  sent: number;
-  /** Which parts of a message or of reasoning came as deltas, by `content_index`; a summary's by `-2 - summary_index`. */
-  streamed: Set<number> | undefined;
-}
+import {
+  byOutput,
+  callMetadata,
+  inputOf,
+  isCall,
+  isSame,
+  isSpoken,
+  itemTypeOf,
+  nameOf,
+  nativeItem,
+  partsOf,
+  summaryPart,
+  type Item,
+} from "./item.ts";
+import { usageOf } from "./usage.ts";
+import type { NativeTurn, WireError, WireEvent, WireItem, WirePart, WireResponse } from "./wire.ts";
 
 /** The content index of a delta that has none. */
 const NO_INDEX = -1;
@@ -329,18 +330,7 @@ export class ResponsesParser implements Parser<unknown> {
     this.#begin(response);
     const status = statusOf(response, type);
     this.#finishItems(response, status);
-    const { usage } = response;
-    if (usage) {
-      this.#sink.usage({
-        inputTokens: countOf(usage.input_tokens),
-        outputTokens: countOf(usage.output_tokens),
-        totalTokens: countOf(usage.total_tokens),
-        cacheReadTokens: countOf(usage.input_tokens_details?.cached_tokens),
-        cacheWriteTokens: countOf(usage.input_tokens_details?.cache_write_tokens),
-        reasoningTokens: countOf(usage.output_tokens_details?.reasoning_tokens),
-        raw: usage,
-      });
-    }
+    if (response.usage) this.#sink.usage(usageOf(response.usage));
     switch (status) {
       case "completed":
         this.#sink.finish(this.#refused ? "refusal" : this.#calls > 0 ? "tool-use" : "stop", status);
@@ -402,91 +392,4 @@ export class ResponsesParser implements Parser<unknown> {
     const last = this.#items.at(-1);
     return last !== undefined && !last.done && (wire === undefined || isSame(last.wire, wire)) ? last : undefined;
   }
-}
-
-function isCall(wire: WireItem): boolean {
-  return wire.type === "function_call" || wire.type === "custom_tool_call";
-}
-
-/** Whether the model says it to whoever asked: other items have text too, as what agents at the provider tell each other. */
-function isSpoken({ type }: WireItem): boolean {
-  return !type || type === "message" || type === "reasoning";
-}
-
-/** Whether two announcements are of one item. */
-function isSame(known: WireItem, wire: WireItem): boolean {
-  if (known.type !== wire.type) return false;
-  return known.id === wire.id || (Boolean(known.call_id) && known.call_id === wire.call_id);
-}
-
-function itemTypeOf(eventType: string): string {
-  return eventType.startsWith("response.custom_tool_call_input") ? "custom_tool_call" : "function_call";
-}
-
-/** The name, if it is news. */
-function nameOf(item: Item, name: string | null | undefined): string | undefined {
-  return item.name === undefined ? (item.name = textOf(name)) : undefined;
-}
-
-/** What is said to be text, where it is and says something. */
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
-}
-
-function countOf(value: unknown): number | undefined {
-  return typeof value === "number" ? value : undefined;
-}
-
-/** Some servers have the text itself in place of its parts. */
-function partsOf(content: readonly WirePart[] | string | null | undefined): readonly WirePart[] {
-  if (typeof content === "string") return [{ text: content }];
-  return Array.isArray(content) ? content.map((part) => (isRecord(part) ? part : {})) : [];
-}
-
-function inputOf(wire: WireItem): unknown {
-  return wire.type === "custom_tool_call" ? wire.input : wire.arguments;
-}
-
-/** What goes with the call: how to find its item again, and what its result must repeat. */
-function callMetadata({ key, wire }: Item): Record<string, unknown> {
-  const metadata: Record<string, unknown> = { item: key };
-  if (wire.type === "custom_tool_call") metadata["custom"] = true;
-  if (wire.id) metadata["itemId"] = wire.id;
-  if (wire.namespace) metadata["namespace"] = wire.namespace;
-  if (wire.caller) metadata["caller"] = wire.caller;
-  return metadata;
-}
-
-/** Summary and content of one item are counted apart. */
-function summaryPart(index: number | null | undefined): number {
-  return -2 - (index ?? 0);
-}
-
-function statusOf(response: WireResponse, type: string): string {
-  if (type !== "response.done") return type.slice("response.".length);
-  const status = textOf(response.status);
-  if (status !== undefined) return status;
-  if (response.error) return "failed";
-  return response.incomplete_details?.reason ? "incomplete" : "completed";
-}
-
-function describe(error: WireError | string | null | undefined): string {
-  if (typeof error === "string") return error;
-  const code = countOf(error?.code) ?? textOf(error?.code) ?? textOf(error?.type);
-  const message = textOf(error?.message);
-  if (!message) return code ? `The provider reported ${code}.` : "The provider reported an error without a message.";
-  return code && code !== "error" ? `${code}: ${message}` : message;
-}
-
-function byOutput(a: Item, b: Item): number {
-  return a.outputIndex - b.outputIndex || a.key - b.key;
-}
-
-function nativeItem({ key, wire, done, callId, name }: Item): NativeItem {
-  if (done || !isCall(wire)) return { key, item: wire, done };
-  return { key, item: { ...wire, ...(callId && { call_id: callId }), ...(name && { name }) }, done };
-}
-
-function isRecord<T>(value: T): value is T & Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,0 +1,20 @@
+import { countOf, textOf } from "../../src/wire/field.ts";
+import type { WireError, WireResponse } from "./wire.ts";
+
+/** How a response ended: the event says it in its name, but for the one that stands for all of them. */
+export function statusOf(response: WireResponse, type: string): string {
+  if (type !== "response.done") return type.slice("response.".length);
+  const status = textOf(response.status);
+  if (status !== undefined) return status;
+  if (response.error) return "failed";
+  return response.incomplete_details?.reason ? "incomplete" : "completed";
+}
+
+/** What the provider says of a failure, in one line. */
+export function describe(error: WireError | string | null | undefined): string {
+  if (typeof error === "string") return error;
+  const code = countOf(error?.code) ?? textOf(error?.code) ?? textOf(error?.type);
+  const message = textOf(error?.message);
+  if (!message) return code ? `The provider reported ${code}.` : "The provider reported an error without a message.";
+  return code && code !== "error" ? `${code}: ${message}` : message;
+}

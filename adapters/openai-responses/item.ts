@@ -1,0 +1,78 @@
+import { isRecord } from "../../src/schema/json.ts";
+import { textOf } from "../../src/wire/field.ts";
+import type { NativeItem, WireItem, WirePart } from "./wire.ts";
+
+/** An element of the output, from `response.output_item.added` to `response.output_item.done`. */
+export interface Item {
+  /** In the order of appearance; the `callIndex` of a call. */
+  readonly key: number;
+  readonly outputIndex: number;
+  /** As it began, then as it ended. */
+  wire: WireItem;
+  done: boolean;
+  /** What the tool sink knows of a call. */
+  callId: string | undefined;
+  name: string | undefined;
+  /** Characters of the arguments that went to the sink. */
+  sent: number;
+  /** Which parts of a message or of reasoning came as deltas, by `content_index`; a summary's by `-2 - summary_index`. */
+  streamed: Set<number> | undefined;
+}
+
+export function isCall(wire: WireItem): boolean {
+  return wire.type === "function_call" || wire.type === "custom_tool_call";
+}
+
+/** Whether the model says it to whoever asked: other items have text too, as what agents at the provider tell each other. */
+export function isSpoken({ type }: WireItem): boolean {
+  return !type || type === "message" || type === "reasoning";
+}
+
+/** Whether two announcements are of one item. */
+export function isSame(known: WireItem, wire: WireItem): boolean {
+  if (known.type !== wire.type) return false;
+  return known.id === wire.id || (Boolean(known.call_id) && known.call_id === wire.call_id);
+}
+
+export function itemTypeOf(eventType: string): string {
+  return eventType.startsWith("response.custom_tool_call_input") ? "custom_tool_call" : "function_call";
+}
+
+/** The name, if it is news. */
+export function nameOf(item: Item, name: string | null | undefined): string | undefined {
+  return item.name === undefined ? (item.name = textOf(name)) : undefined;
+}
+
+/** Some servers have the text itself in place of its parts. */
+export function partsOf(content: readonly WirePart[] | string | null | undefined): readonly WirePart[] {
+  if (typeof content === "string") return [{ text: content }];
+  return Array.isArray(content) ? content.map((part) => (isRecord(part) ? part : {})) : [];
+}
+
+export function inputOf(wire: WireItem): unknown {
+  return wire.type === "custom_tool_call" ? wire.input : wire.arguments;
+}
+
+/** What goes with the call: how to find its item again, and what its result must repeat. */
+export function callMetadata({ key, wire }: Item): Record<string, unknown> {
+  const metadata: Record<string, unknown> = { item: key };
+  if (wire.type === "custom_tool_call") metadata["custom"] = true;
+  if (wire.id) metadata["itemId"] = wire.id;
+  if (wire.namespace) metadata["namespace"] = wire.namespace;
+  if (wire.caller) metadata["caller"] = wire.caller;
+  return metadata;
+}
+
+/** Summary and content of one item are counted apart. */
+export function summaryPart(index: number | null | undefined): number {
+  return -2 - (index ?? 0);
+}
+
+export function byOutput(a: Item, b: Item): number {
+  return a.outputIndex - b.outputIndex || a.key - b.key;
+}
+
+export function nativeItem({ key, wire, done, callId, name }: Item): NativeItem {
+  if (done || !isCall(wire)) return { key, item: wire, done };
+  return { key, item: { ...wire, ...(callId && { call_id: callId }), ...(name && { name }) }, done };
+}
