@@ -1,10 +1,14 @@
 import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import { toolChunk } from "../../src/stream/chunk.ts";
-import type { FinishReason } from "../../src/stream/events.ts";
+import { isObject, textOf } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
+import { errorMessage, isError } from "./error.ts";
 import { failedGeneration } from "./failed-generation.ts";
-import { mergePart } from "./parts.ts";
+import { CALL_DROPPED, droppedCall, finishReasonOf } from "./finish.ts";
+import { isOnlyArguments, isOnlyText, onlyDelta } from "./only-delta.ts";
+import { keepParts, mergePart, thinkingText } from "./parts.ts";
+import { usageOf } from "./usage.ts";
 import type {
   NativeMessage,
   WireChoice,
@@ -14,7 +18,6 @@ import type {
   WireMessage,
   WirePart,
   WireToolCall,
-  WireUsage,
 } from "./wire.ts";
 
 export interface ChatParserOptions {
@@ -85,7 +88,7 @@ export class ChatParser implements Parser<WireEvent | string> {
     if (this.#over) return;
     if (typeof event === "string") {
       if (event.trim() === "[DONE]") this.#end();
-    } else if (isRecord(event)) {
+    } else if (isObject(event)) {
       this.#event(event);
     }
   }
@@ -96,8 +99,8 @@ export class ChatParser implements Parser<WireEvent | string> {
 
   /** The client throws an `APIError` with the error object of the chunk. */
   thrown(error: unknown): WireEvent | undefined {
-    const said = isRecord(error) ? (error as { error?: unknown }).error : undefined;
-    return isRecord(said) ? { error: said } : undefined;
+    const said = isObject(error) ? (error as { error?: unknown }).error : undefined;
+    return isObject(said) ? { error: said } : undefined;
   }
 
   #end(): void {
@@ -116,17 +119,17 @@ export class ChatParser implements Parser<WireEvent | string> {
     if (Array.isArray(choices)) {
       for (let position = 0; position < choices.length; position++) {
         const choice = choices[position] as WireChoice | null;
-        if (!isRecord(choice)) continue;
+        if (!isObject(choice)) continue;
         // Some gateways write "chat.completion" on chunks too: it is whole if the message is.
-        if (isRecord(choice.delta)) whole = false;
-        else if (isRecord(choice.message)) whole = true;
+        if (isObject(choice.delta)) whole = false;
+        else if (isObject(choice.message)) whole = true;
         if ((choice.index ?? position) !== this.#choice) continue;
         this.#readChoice(choice);
         error ??= choice.error ?? undefined;
       }
     }
     const usage = event.usage ?? event.x_groq?.usage;
-    if (isRecord(usage)) this.#usage(usage);
+    if (isObject(usage)) this.#sink.usage(usageOf(usage));
     // Last: a chunk with an error may hold a delta as well, and what came before the failure did come.
     if (isError(error)) this.#fail(error);
     if (whole) this.#end();
@@ -134,26 +137,26 @@ export class ChatParser implements Parser<WireEvent | string> {
 
   /** Payload first, finish second: the last arguments may stand beside the `finish_reason`. */
   #readChoice(choice: WireChoice): void {
-    if (isRecord(choice.delta)) this.#message(choice.delta, false);
-    else if (isRecord(choice.message)) this.#message(choice.message, true);
+    if (isObject(choice.delta)) this.#message(choice.delta, false);
+    else if (isObject(choice.message)) this.#message(choice.message, true);
     if (typeof choice.finish_reason === "string") this.#finish(choice, choice.finish_reason);
-    if (isRecord(choice.usage)) this.#usage(choice.usage);
+    if (isObject(choice.usage)) this.#sink.usage(usageOf(choice.usage));
   }
 
   #message(message: WireMessage, whole: boolean): void {
     const reasoned = this.#reasoning(message);
     if (message.content) this.#content(message.content, reasoned);
     if (typeof message.refusal === "string" && message.refusal !== "") this.#sink.refusal(message.refusal);
-    if (isRecord(message.tool_calls)) {
+    if (isObject(message.tool_calls)) {
       const entries = (Array.isArray(message.tool_calls) ? message.tool_calls : [message.tool_calls]) as WireToolCall[];
       for (let position = 0; position < entries.length; position++) {
         const entry = entries[position];
-        if (isRecord(entry)) this.#toolCall(entry, whole ? position : undefined);
+        if (isObject(entry)) this.#toolCall(entry, whole ? position : undefined);
       }
     }
-    if (isRecord(message.function_call)) this.#functionCall(message.function_call, whole);
+    if (isObject(message.function_call)) this.#functionCall(message.function_call, whole);
     if (typeof message.audio?.id === "string" && message.audio.id !== "") this.native.audio = { id: message.audio.id };
-    if (isRecord(message.extra_content)) this.native.extra_content = message.extra_content;
+    if (isObject(message.extra_content)) this.native.extra_content = message.extra_content;
   }
 
   #content(content: NonNullable<WireMessage["content"]>, reasoned: boolean): void {
@@ -164,7 +167,7 @@ export class ChatParser implements Parser<WireEvent | string> {
     }
     if (!Array.isArray(content)) return;
     for (const part of content as readonly WirePart[]) {
-      if (!isRecord(part)) continue;
+      if (!isObject(part)) continue;
       mergePart((this.native.content ??= []), part);
       if (part.type === "thinking") {
         if (!reasoned) this.#sink.reasoning(thinkingText(part.thinking));
@@ -209,8 +212,8 @@ export class ChatParser implements Parser<WireEvent | string> {
   /** `position` in the list of a whole message, where the calls carry no index and are complete. */
   #toolCall(entry: WireToolCall, position: number | undefined): void {
     // A server may fill the field that does not apply with a stub of empty strings: the type decides.
-    const custom = entry.type === "custom" || !isRecord(entry.function) ? entry.custom : undefined;
-    if (isRecord(custom)) {
+    const custom = entry.type === "custom" || !isObject(entry.function) ? entry.custom : undefined;
+    if (isObject(custom)) {
       this.#call(
         position ?? indexOf(entry),
         entry.id,
@@ -254,22 +257,10 @@ export class ChatParser implements Parser<WireEvent | string> {
     const message = typeof native === "string" && native !== "" ? native : undefined;
     if (message !== undefined) this.native.native_finish_reason = message;
     // "" on a chunk is no end: some servers send it with every one. In a whole response it is what they said of it.
-    if (word === "" && isRecord(choice.delta)) return;
-    const dropped = DROPPED_CALL.exec(word)?.[0] ?? DROPPED_CALL.exec(message ?? "")?.[0];
+    if (word === "" && isObject(choice.delta)) return;
+    const dropped = droppedCall(word, message);
     if (dropped !== undefined) this.#sink.finish("error", word, `${CALL_DROPPED} (${dropped})`);
-    else this.#sink.finish(finishReason(word), word, message === word ? undefined : message);
-  }
-
-  #usage(raw: WireUsage): void {
-    this.#sink.usage({
-      inputTokens: countOf(raw.prompt_tokens),
-      outputTokens: countOf(raw.completion_tokens),
-      totalTokens: countOf(raw.total_tokens),
-      cacheReadTokens: countOf(raw.prompt_tokens_details?.cached_tokens ?? raw.prompt_cache_hit_tokens),
-      cacheWriteTokens: countOf(raw.prompt_tokens_details?.cache_write_tokens),
-      reasoningTokens: countOf(raw.completion_tokens_details?.reasoning_tokens),
-      raw,
-    });
+    else this.#sink.finish(finishReasonOf(word), word, message === word ? undefined : message);
   }
 
   #fail(raw: WireError | string): void {
@@ -297,50 +288,6 @@ export class ChatParser implements Parser<WireEvent | string> {
   }
 }
 
-/** The delta of a chunk that holds nothing else. */
-function onlyDelta(event: unknown, index: number): WireMessage | undefined {
-  if (!isRecord(event)) return undefined;
-  const { choices, object, error, usage, x_groq } = event as WireEvent;
-  const isChunk = object !== "chat.completion" && object !== "error";
-  if (!isChunk || isSaid(error) || isSaid(usage) || isSaid(x_groq) || !Array.isArray(choices)) return undefined;
-  const [choice, ...others] = choices as readonly (WireChoice | null)[];
-  if (!isRecord(choice) || others.length > 0 || (choice.index ?? 0) !== index || !isRecord(choice.delta))
-    return undefined;
-  return isSaid(choice.finish_reason) || isSaid(choice.usage) || isSaid(choice.error) ? undefined : choice.delta;
-}
-
-function isOnlyText(message: WireMessage): boolean {
-  return typeof message.content === "string" && saysOnly(message, TEXT_FIELDS);
-}
-
-function isOnlyArguments(message: WireMessage): boolean {
-  const { tool_calls: calls } = message;
-  if (!Array.isArray(calls) || calls.length !== 1 || !saysOnly(message, CALL_FIELDS)) return false;
-  const [call] = calls as readonly (WireToolCall | null)[];
-  return (
-    isRecord(call) &&
-    saysOnly(call, ENTRY_FIELDS) &&
-    call.type !== "custom" &&
-    typeof call.index === "number" &&
-    isRecord(call.function) &&
-    saysOnly(call.function, ARGUMENTS_FIELDS)
-  );
-}
-
-const TEXT_FIELDS = new Set(["content", "role"]);
-const CALL_FIELDS = new Set(["tool_calls", "role"]);
-const ENTRY_FIELDS = new Set(["index", "type", "function"]);
-const ARGUMENTS_FIELDS = new Set(["arguments"]);
-
-/** Whether all fields but these are empty. */
-function saysOnly(record: object, fields: ReadonlySet<string>): boolean {
-  return Object.entries(record).every(([field, value]) => fields.has(field) || !isSaid(value));
-}
-
-function isSaid(value: unknown): boolean {
-  return value !== null && value !== undefined;
-}
-
 /** Labels that no server uses, so that these calls meet no other. */
 const LEGACY_INDEX = -1;
 const REJECTED_INDEX = -2;
@@ -349,42 +296,6 @@ const REJECTED_INDEX = -2;
 const CUSTOM = Object.freeze({ custom: true });
 /** It goes back as `function_call`, its result under the role `function`. */
 const LEGACY = Object.freeze({ functionCall: true });
-
-/** Gemini did not deliver what its model called; behind a gateway only the native word may say so. */
-const DROPPED_CALL = /MALFORMED_FUNCTION_CALL|UNEXPECTED_TOOL_CALL/;
-/** Written so that it can be shown to the model, too. */
-const CALL_DROPPED =
-  "The call could not be read and was dropped. Call the tool again, with arguments that fit its schema.";
-
-const FINISH_REASONS = new Map<string, FinishReason>([
-  ["stop", "stop"],
-  ["tool_calls", "tool-use"],
-  ["function_call", "tool-use"],
-  ["length", "length"],
-  ["content_filter", "content-filter"],
-  ["error", "error"], // Mistral, OpenRouter
-  // Words of other wires and engines that come through:
-  ["eos_token", "stop"], // TGI
-  ["stop_sequence", "stop"], // TGI, Anthropic behind gateways
-  ["end_turn", "stop"], // Anthropic behind gateways
-  ["tool_use", "tool-use"], // Anthropic behind gateways
-  ["max_tokens", "length"], // Anthropic and Gemini behind gateways
-  ["model_length", "length"], // Mistral
-  ["model_context_window_exceeded", "length"], // GLM, Anthropic behind gateways
-  ["sensitive", "content-filter"], // GLM
-  ["safety", "content-filter"], // Gemini behind gateways
-  ["refusal", "refusal"], // Anthropic behind gateways
-  ["function_call_filter", "error"], // Gemini's own endpoint
-  ["network_error", "error"], // GLM
-  ["insufficient_system_resource", "error"], // DeepSeek
-  ["abort", "error"], // vLLM, SGLang
-]);
-
-/** The word stands before a colon, if there is one: Gemini says which filter after it. */
-function finishReason(word: string): FinishReason {
-  const colon = word.indexOf(":");
-  return FINISH_REASONS.get((colon < 0 ? word : word.slice(0, colon)).toLowerCase()) ?? "unknown";
-}
 
 /** Tokens of the model's own format that leak behind the name (gpt-oss: `search<|channel|>commentary`). No name holds `<|`. */
 function withoutDebris(name: string): string {
@@ -421,55 +332,4 @@ function isArguments(args: unknown): args is Readonly<Record<string, unknown>> {
 function argsText(args: unknown): string | undefined {
   if (typeof args === "string") return args;
   return args === null || args === undefined ? undefined : JSON.stringify(args);
-}
-
-function keepParts(kept: WirePart[], parts: readonly WirePart[]): string {
-  let text = "";
-  for (const part of parts) {
-    if (!isRecord(part)) continue;
-    mergePart(kept, part);
-    if (typeof part.text === "string") text += part.text;
-    else if (typeof part.summary === "string") text += part.summary;
-    else text += thinkingText(part.thinking);
-  }
-  return text;
-}
-
-function thinkingText(thinking: WirePart["thinking"]): string {
-  if (typeof thinking === "string") return thinking;
-  if (!Array.isArray(thinking)) return "";
-  let text = "";
-  for (const part of thinking as readonly WirePart[]) if (typeof part?.text === "string") text += part.text;
-  return text;
-}
-
-/** Servers that fill every field send one with nothing in it. */
-function isError(error: unknown): error is WireError | string {
-  if (!isRecord(error)) return typeof error === "string" && error !== "";
-  return Object.values(error).some((value) => value !== null && value !== undefined && value !== "");
-}
-
-function errorMessage(error: unknown): string | undefined {
-  if (typeof error === "string") return error === "" ? undefined : error;
-  if (!isRecord(error)) return undefined;
-  const { message, error: inner, detail, code } = error as WireError;
-  return (
-    errorMessage(message) ??
-    errorMessage(inner) ??
-    (typeof detail === "string" ? detail : undefined) ??
-    (typeof code === "string" || typeof code === "number" ? `The provider reported the error ${code}.` : undefined)
-  );
-}
-
-/** A string with something in it. */
-function textOf(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
-}
-
-function countOf(value: unknown): number | undefined {
-  return typeof value === "number" ? value : undefined;
-}
-
-function isRecord<T>(value: T): value is T & object {
-  return typeof value === "object" && value !== null;
 }

@@ -1,3 +1,4 @@
+import { isObject } from "../../src/wire/field.ts";
 import type { WirePart } from "./wire.ts";
 
 /**
@@ -13,6 +14,28 @@ export function mergePart(list: WirePart[], piece: WirePart): void {
   } else {
     extend(last, piece);
   }
+}
+
+/** Adds what came to a list of parts, and tells the text of it. */
+export function keepParts(kept: WirePart[], parts: readonly WirePart[]): string {
+  let text = "";
+  for (const part of parts) {
+    if (!isObject(part)) continue;
+    mergePart(kept, part);
+    if (typeof part.text === "string") text += part.text;
+    else if (typeof part.summary === "string") text += part.summary;
+    else text += thinkingText(part.thinking);
+  }
+  return text;
+}
+
+/** The text of a thinking part, which is a list of parts itself on some servers. */
+export function thinkingText(thinking: WirePart["thinking"]): string {
+  if (typeof thinking === "string") return thinking;
+  if (!Array.isArray(thinking)) return "";
+  let text = "";
+  for (const part of thinking as readonly WirePart[]) if (typeof part?.text === "string") text += part.text;
+  return text;
 }
 
 function continues(last: WirePart, piece: WirePart): boolean {

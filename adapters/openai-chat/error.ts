@@ -1,0 +1,21 @@
+import { isNothing, isObject } from "../../src/wire/field.ts";
+import type { WireError } from "./wire.ts";
+
+/** Whether it is a failure: servers that fill every field send one with nothing in it. */
+export function isError(error: unknown): error is WireError | string {
+  if (!isObject(error)) return typeof error === "string" && error !== "";
+  return Object.values(error).some((value) => !isNothing(value) && value !== "");
+}
+
+/** What it says, at whatever depth a gateway has put it. */
+export function errorMessage(error: unknown): string | undefined {
+  if (typeof error === "string") return error === "" ? undefined : error;
+  if (!isObject(error)) return undefined;
+  const { message, error: inner, detail, code } = error as WireError;
+  return (
+    errorMessage(message) ??
+    errorMessage(inner) ??
+    (typeof detail === "string" ? detail : undefined) ??
+    (typeof code === "string" || typeof code === "number" ? `The provider reported the error ${code}.` : undefined)
+  );
+}

@@ -1,0 +1,46 @@
+import { isNothing, isObject } from "../../src/wire/field.ts";
+import type { WireChoice, WireEvent, WireMessage, WireToolCall } from "./wire.ts";
+
+/** The delta of a chunk that holds nothing else. */
+export function onlyDelta(event: unknown, index: number): WireMessage | undefined {
+  if (!isObject(event)) return undefined;
+  const { choices, object, error, usage, x_groq } = event as WireEvent;
+  const isChunk = object !== "chat.completion" && object !== "error";
+  if (!isChunk || isSaid(error) || isSaid(usage) || isSaid(x_groq) || !Array.isArray(choices)) return undefined;
+  const [choice, ...others] = choices as readonly (WireChoice | null)[];
+  if (!isObject(choice) || others.length > 0 || (choice.index ?? 0) !== index || !isObject(choice.delta))
+    return undefined;
+  return isSaid(choice.finish_reason) || isSaid(choice.usage) || isSaid(choice.error) ? undefined : choice.delta;
+}
+
+export function isOnlyText(message: WireMessage): boolean {
+  return typeof message.content === "string" && saysOnly(message, TEXT_FIELDS);
+}
+
+export function isOnlyArguments(message: WireMessage): boolean {
+  const { tool_calls: calls } = message;
+  if (!Array.isArray(calls) || calls.length !== 1 || !saysOnly(message, CALL_FIELDS)) return false;
+  const [call] = calls as readonly (WireToolCall | null)[];
+  return (
+    isObject(call) &&
+    saysOnly(call, ENTRY_FIELDS) &&
+    call.type !== "custom" &&
+    typeof call.index === "number" &&
+    isObject(call.function) &&
+    saysOnly(call.function, ARGUMENTS_FIELDS)
+  );
+}
+
+const TEXT_FIELDS = new Set(["content", "role"]);
+const CALL_FIELDS = new Set(["tool_calls", "role"]);
+const ENTRY_FIELDS = new Set(["index", "type", "function"]);
+const ARGUMENTS_FIELDS = new Set(["arguments"]);
+
+/** Whether all fields but these are empty. */
+function saysOnly(record: object, fields: ReadonlySet<string>): boolean {
+  return Object.entries(record).every(([field, value]) => fields.has(field) || !isSaid(value));
+}
+
+function isSaid(value: unknown): boolean {
+  return !isNothing(value);
+}
