@@ -1,8 +1,10 @@
 import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import { toolChunk } from "../../src/stream/chunk.ts";
-import type { FinishReason } from "../../src/stream/events.ts";
+import { isNothing } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
+import { finishReasonOf } from "./finish.ts";
+import { usageOf } from "./usage.ts";
 import type {
   CohereContent,
   CohereNative,
@@ -68,7 +70,7 @@ export class CohereParser implements Parser<WireEvent> {
     const message = event.delta?.message;
     switch (event.type) {
       case "message-start":
-        return this.#sink.start(textOf(event.id), undefined);
+        return this.#sink.start(stringOf(event.id), undefined);
       case "tool-plan-delta":
         return this.#onPlan(message);
       case "tool-call-start":
@@ -152,28 +154,17 @@ export class CohereParser implements Parser<WireEvent> {
 
   #onUsage(usage: WireUsage | null | undefined): void {
     if (typeof usage !== "object" || usage === null) return;
-    const tokens = usage.tokens ?? usage.billed_units ?? usage.billedUnits;
-    const inputTokens = countOf(tokens?.input_tokens ?? tokens?.inputTokens);
-    const outputTokens = countOf(tokens?.output_tokens ?? tokens?.outputTokens);
-    const totalTokens =
-      inputTokens === undefined || outputTokens === undefined ? undefined : inputTokens + outputTokens;
-    this.#sink.usage({
-      inputTokens,
-      outputTokens,
-      totalTokens,
-      cacheReadTokens: countOf(usage.cached_tokens ?? usage.cachedTokens),
-      cacheWriteTokens: undefined,
-      reasoningTokens: undefined,
-      raw: usage,
-    });
+    this.#sink.usage(usageOf(usage));
   }
 
   #onFinish(said: string | null | undefined, error: string | null | undefined): void {
-    const reason = textOf(said);
-    const neutral = FINISH_REASONS.get(reason ?? "") ?? "unknown";
-    this.#sink.finish(neutral, reason ?? null, textOf(error));
+    const reason = stringOf(said);
+    const neutral = finishReasonOf(reason ?? "");
+    this.#sink.finish(neutral, reason ?? null, stringOf(error));
     if (neutral === "error" || typeof error === "string") {
-      this.#sink.fail(new ToolError("provider_error", textOf(error) ?? `Cohere ended the generation with ${reason}.`));
+      this.#sink.fail(
+        new ToolError("provider_error", stringOf(error) ?? `Cohere ended the generation with ${reason}.`),
+      );
     }
   }
 
@@ -182,7 +173,7 @@ export class CohereParser implements Parser<WireEvent> {
     const { message } = event;
     if ((event.error ?? undefined) !== undefined || typeof message === "string") return this.#onError(event);
     if (typeof message !== "object" || message === null) return;
-    this.#sink.start(textOf(event.id), undefined);
+    this.#sink.start(stringOf(event.id), undefined);
     this.#onPlan(message);
     this.#onContent(message, undefined);
     this.#onCalls(message, 0, true);
@@ -207,7 +198,7 @@ function isOnlyArguments(message: WireMessage | null | undefined): boolean {
   const { tool_calls: call } = message;
   if (typeof call !== "object" || call === null || isList(call)) return false;
   const { id, function: part } = call;
-  return isMissing(id) && typeof part === "object" && part !== null && isMissing(part.name);
+  return isNothing(id) && typeof part === "object" && part !== null && isNothing(part.name);
 }
 
 function isOnlyText(message: WireMessage | null | undefined): boolean {
@@ -215,26 +206,14 @@ function isOnlyText(message: WireMessage | null | undefined): boolean {
   return typeof content === "object" && content !== null && !isList(content) && !content.thinking;
 }
 
-/** https://docs.cohere.com/v2/reference/chat#response.body.finish_reason; the last two are older words for others. */
-const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map([
-  ["COMPLETE", "stop"],
-  ["STOP_SEQUENCE", "stop"],
-  ["MAX_TOKENS", "length"],
-  ["TOOL_CALL", "tool-use"],
-  ["ERROR", "error"],
-  ["TIMEOUT", "error"],
-  ["ERROR_TOXIC", "content-filter"],
-  ["ERROR_LIMIT", "length"],
-]);
-
 function callChunk(call: WireToolCall | null, index: number | undefined, isWhole: boolean) {
   const { name, arguments: args } = call?.function ?? {};
   const isObject = typeof args === "object" && args !== null && !Array.isArray(args);
   return toolChunk(
     undefined,
     index,
-    textOf(call?.id),
-    textOf(name),
+    stringOf(call?.id),
+    stringOf(name),
     typeof args === "string" ? args : undefined,
     isWhole,
     undefined,
@@ -242,16 +221,9 @@ function callChunk(call: WireToolCall | null, index: number | undefined, isWhole
   );
 }
 
-function textOf(value: unknown): string | undefined {
+/** A string, be it empty. */
+function stringOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
-}
-
-function countOf(value: unknown): number | undefined {
-  return typeof value === "number" ? value : undefined;
-}
-
-function isMissing(value: unknown): boolean {
-  return value === null || value === undefined;
 }
 
 function contentOf({ type, text }: { type: "text" | "thinking"; text: string }): CohereContent {
