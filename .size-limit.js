@@ -7,7 +7,7 @@ import manifest from "./package.json" with { type: "json" };
 
 /** Subpath to limit. Dependencies are in it, optional peers are not. */
 const limits = {
-  ".": "44.5 kB",
+  ".": "45 kB",
   "./openai-chat": "55 kB",
   "./openai-responses": "55 kB",
   "./anthropic": "54.5 kB",
@@ -48,7 +48,7 @@ export default [
       [manifest.exports["./openai-chat"].default]: "{ openaiChat }",
     },
     ignore: validators,
-    limit: "51 kB",
+    limit: "51.5 kB",
   },
   ...subpaths.map(([path, target]) => ({
     name: path.replace(/^\./, "toolstream"),

@@ -1,7 +1,6 @@
 const EMPTY = new Uint8Array(0);
 
 // ignoreBOM keeps a U+FEFF inside the stream as the character it is there; the one at the start is the decoder's to skip
-const whole = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const lenient = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** What stands in the text for bytes that are not UTF-8; it may also have been sent. */
@@ -11,18 +10,17 @@ const REPLACEMENT = "\ufffd";
 export function decodeUtf8(bytes: Uint8Array): string | undefined {
   // Node's fatal decoder takes three times as long, where there is but one character outside of ASCII.
   const text = lenient.decode(bytes);
-  if (!text.includes(REPLACEMENT)) return text;
-  try {
-    return whole.decode(bytes);
-  } catch {
-    return undefined;
-  }
+  return text.includes(REPLACEMENT) ? decodeStrictly(bytes, false) : text;
 }
 
 /** The same for text that may be cut in its last character, which is then left out. */
 export function decodeCutUtf8(bytes: Uint8Array): string | undefined {
+  return decodeStrictly(bytes, true);
+}
+
+function decodeStrictly(bytes: Uint8Array, stream: boolean): string | undefined {
   try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes, { stream: true });
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes, { stream });
   } catch {
     return undefined;
   }
