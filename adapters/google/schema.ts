@@ -1,3 +1,4 @@
+import { isRecord } from "../../src/schema/json.ts";
 import { mapSubschemas, type Rewrite, type RewriteContext } from "../../src/schema/lower.ts";
 import {
   constToEnum,
@@ -214,7 +215,7 @@ function optionalCycles(): Rewrite {
     name: "optionalCycles",
     apply(node, { lose, resolve }) {
       const { properties, required } = node;
-      if (!isObject(properties) || !Array.isArray(required)) return node;
+      if (!isRecord(properties) || !Array.isArray(required)) return node;
       const closing = required.filter((name) => needs(properties[name], node, resolve));
       if (closing.length === 0) return node;
       lose(`Properties that hold the same kind of object again can not be required: ${closing.join(", ")}.`);
@@ -233,11 +234,11 @@ function needs(
   seen = new Set<unknown>(),
 ): boolean {
   if (schema === target) return true;
-  if (!isObject(schema) || seen.has(schema)) return false;
+  if (!isRecord(schema) || seen.has(schema)) return false;
   seen.add(schema);
   const { $ref, properties, required, $defs: _, ...rest } = schema;
   if (typeof $ref === "string" && needs(resolve($ref), target, resolve, seen)) return true;
-  if (isObject(properties) && Array.isArray(required)) {
+  if (isRecord(properties) && Array.isArray(required)) {
     if (required.some((name) => needs(properties[name], target, resolve, seen))) return true;
   }
   let found = false;
@@ -278,7 +279,7 @@ function anythingElse(): Rewrite {
     name: "anythingElse",
     apply(node) {
       const { additionalProperties: other } = node;
-      return isObject(other) && Object.keys(other).length === 0 ? { ...node, additionalProperties: true } : node;
+      return isRecord(other) && Object.keys(other).length === 0 ? { ...node, additionalProperties: true } : node;
     },
   };
 }
@@ -331,8 +332,4 @@ function filledObjects(): Rewrite {
       return isEmpty && !isRoot ? rest : node;
     },
   };
-}
-
-function isObject(value: unknown): value is JsonSchema {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -6,11 +6,14 @@ export function onlyDelta(event: unknown, index: number): WireMessage | undefine
   if (!isObject(event)) return undefined;
   const { choices, object, error, usage, x_groq } = event as WireEvent;
   const isChunk = object !== "chat.completion" && object !== "error";
-  if (!isChunk || isSaid(error) || isSaid(usage) || isSaid(x_groq) || !Array.isArray(choices)) return undefined;
+  if (!isChunk || !isNothing(error) || !isNothing(usage) || !isNothing(x_groq) || !Array.isArray(choices))
+    return undefined;
   const [choice, ...others] = choices as readonly (WireChoice | null)[];
   if (!isObject(choice) || others.length > 0 || (choice.index ?? 0) !== index || !isObject(choice.delta))
     return undefined;
-  return isSaid(choice.finish_reason) || isSaid(choice.usage) || isSaid(choice.error) ? undefined : choice.delta;
+  return !isNothing(choice.finish_reason) || !isNothing(choice.usage) || !isNothing(choice.error)
+    ? undefined
+    : choice.delta;
 }
 
 export function isOnlyText(message: WireMessage): boolean {
@@ -38,9 +41,5 @@ const ARGUMENTS_FIELDS = new Set(["arguments"]);
 
 /** Whether all fields but these are empty. */
 function saysOnly(record: object, fields: ReadonlySet<string>): boolean {
-  return Object.entries(record).every(([field, value]) => fields.has(field) || !isSaid(value));
-}
-
-function isSaid(value: unknown): boolean {
-  return !isNothing(value);
+  return Object.entries(record).every(([field, value]) => fields.has(field) || isNothing(value));
 }

@@ -11,7 +11,7 @@ export function statusOf(response: WireResponse, type: string): string {
 }
 
 /** What the provider says of a failure, in one line. */
-export function describe(error: WireError | string | null | undefined): string {
+export function errorMessage(error: WireError | string | null | undefined): string {
   if (typeof error === "string") return error;
   const code = countOf(error?.code) ?? textOf(error?.code) ?? textOf(error?.type);
   const message = textOf(error?.message);

@@ -38,8 +38,8 @@ export function itemTypeOf(eventType: string): string {
   return eventType.startsWith("response.custom_tool_call_input") ? "custom_tool_call" : "function_call";
 }
 
-/** The name, if it is news. */
-export function nameOf(item: Item, name: string | null | undefined): string | undefined {
+/** Keeps the first name, and gives it if it is news. */
+export function keepName(item: Item, name: string | null | undefined): string | undefined {
   return item.name === undefined ? (item.name = textOf(name)) : undefined;
 }
 

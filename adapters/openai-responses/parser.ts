@@ -4,7 +4,7 @@ import { isRecord } from "../../src/schema/json.ts";
 import { toolChunk } from "../../src/stream/chunk.ts";
 import { textOf } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
-import { describe, statusOf } from "./finish.ts";
+import { errorMessage, statusOf } from "./finish.ts";
 import { isHosted, providerCall } from "./hosted.ts";
 import {
   byOutput,
@@ -14,7 +14,7 @@ import {
   isSame,
   isSpoken,
   itemTypeOf,
-  nameOf,
+  keepName,
   nativeItem,
   partsOf,
   summaryPart,
@@ -259,7 +259,7 @@ export class ResponsesParser implements Parser<unknown> {
   #onInputDone(type: string, event: WireEvent, whole: unknown): void {
     const item = this.#find(event) ?? this.#open(event, { type: itemTypeOf(type) });
     if (!isCall(item.wire) || item.done) return;
-    const name = nameOf(item, event.name);
+    const name = keepName(item, event.name);
     const text = item.sent === 0 && typeof whole === "string" && whole !== "" ? whole : undefined;
     if (name === undefined && text === undefined) return;
     item.sent += text?.length ?? 0;
@@ -267,7 +267,7 @@ export class ResponsesParser implements Parser<unknown> {
   }
 
   #finishCall(item: Item, wire: WireItem, began: WireItem): void {
-    const name = nameOf(item, wire.name);
+    const name = keepName(item, wire.name);
     const whole = inputOf(wire) || inputOf(began);
     const text = item.sent === 0 && typeof whole === "string" && whole !== "" ? whole : undefined;
     const record = item.sent === 0 && isRecord(whole) ? whole : undefined;
@@ -371,7 +371,7 @@ export class ResponsesParser implements Parser<unknown> {
   }
 
   #fail(error: WireError | string | null | undefined, providerReason: string | null): void {
-    const message = describe(error);
+    const message = errorMessage(error);
     this.#sink.finish("error", providerReason, message);
     this.#sink.fail(new ToolError("provider_error", message, { cause: error }));
     this.#end();
