@@ -2,5 +2,6 @@ export { parseJson } from "./parse.ts";
 export { changedLiteral, hasHugeNumber, isHuge, lostNumber } from "./numbers.ts";
 export { createJsonParser, createTwinParser, type JsonChange, type JsonParser, type TwinParser } from "./parser.ts";
 export { repairJson } from "./repair.ts";
-export { closedByItself, exceedsDepth, RootScan } from "./scan.ts";
+export { closedByItself } from "./broken.ts";
+export { exceedsDepth, RootScan } from "./scan.ts";
 export { GrowingText } from "./growing-text.ts";

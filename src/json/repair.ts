@@ -1,6 +1,7 @@
 import { jsonrepair } from "jsonrepair";
+import { closedByItself, readBroken, type Edit } from "./broken.ts";
 import { createJsonParser, type JsonParser } from "./parser.ts";
-import { closedByItself, exceedsDepth, isBalanced, readBroken, type Edit } from "./scan.ts";
+import { exceedsDepth, isBalanced } from "./scan.ts";
 
 /** What came of an attempt to mend a broken JSON text. `message` is written for the model that wrote the text. */
 export type RepairOutcome =

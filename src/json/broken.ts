@@ -1,0 +1,277 @@
+import { endOfString } from "./scan.ts";
+
+const QUOTE = 0x22;
+const APOSTROPHE = 0x27;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const SLASH = 0x2f;
+const STAR = 0x2a;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+
+/**
+ * Did the writer itself close the root and every string of this JSON text, broken as the text may be? A tolerant scan:
+ * linear, without recursion, and conservative. True means that every reading we know of ends where the text ends;
+ * whatever can be read in two ways (a lone quote in a string, say) is false.
+ *
+ * Only objects and arrays count: the end of any other broken root is a guess.
+ *
+ * @example
+ * closedByItself("{city: 'Oslo',}"); // true: broken, but complete
+ * closedByItself('{"city": "Os'); // false
+ */
+export function closedByItself(text: string): boolean {
+  return readerOf(text, false)?.read() !== undefined;
+}
+
+/** `text.slice(from, to)` is to become `by`. */
+export interface Edit {
+  readonly from: number;
+  readonly to: number;
+  readonly by: string;
+}
+
+/** How a broken text was read. */
+export interface BrokenReading {
+  /** The root is `text.slice(start, end)`. */
+  readonly start: number;
+  readonly end: number;
+  /**
+   * The text without its contents: brackets, `k` for a key, `s` for any other scalar, each followed by one `"` for each
+   * double quote in it. Two texts of one skeleton have the same containers, closed at the same places.
+   */
+  readonly skeleton: string;
+  /** What makes the text easier to repair without changing how it reads; in order of `from`, apart from each other. */
+  readonly edits: readonly Edit[];
+  /** An escape sequence with a letter or digit that JSON does not have (`\d`): the first such, as written. */
+  readonly unknownEscape: string | undefined;
+}
+
+/** Reads a broken text; `undefined` when it is not closed, or when we can not be sure that it is. */
+export function readBroken(text: string): BrokenReading | undefined {
+  return readerOf(text, true)?.read();
+}
+
+function readerOf(text: string, takesNotes: boolean): BrokenReader | undefined {
+  const start = PREAMBLE.exec(text)![0].length;
+  if (text[start] !== "{" && text[start] !== "[") return undefined;
+  return new BrokenReader(text, start, takesNotes);
+}
+
+/** Before the root: white space (a byte order mark is some), the opening line of a Markdown fence. */
+const PREAMBLE = /^\s*(?:```[a-z]*\s*)?/i;
+
+/**
+ * After the root: white space, brackets too many, a comma or semicolon, the end of a fence, a leaked control token.
+ * One of them at a time: a regular expression that repeats a choice runs out of stack in some ten million of them.
+ */
+const AFTERWORD = /[\s}\],;]+|```|<\|[a-z_]{1,32}\|>/iy;
+
+/** A bare word: a number, a literal, or text that somebody forgot to quote. No quotes, brackets or other punctuation. */
+const BARE_WORD = /[\p{L}\p{N}_$.+-][\p{L}\p{N}\p{M}_$.+\-%@#!?=*~^ \t]*/uy;
+
+/** What comes next. */
+type Expected = "key" | "colon" | "value" | "next";
+
+/** Deeper than any text that is repaired can nest. */
+const MAX_OWED = 1_048_576;
+
+class BrokenReader {
+  readonly #text: string;
+  readonly #start: number;
+  /** Whether a skeleton and edits are made. For a long text they take many times its memory. */
+  readonly #takesNotes: boolean;
+  #at: number;
+  /** The closing brackets that are owed. */
+  readonly #owed: number[] = [];
+  #skeleton = "";
+  readonly #edits: Edit[] = [];
+  #unknownEscape: string | undefined;
+  /** The next end of a comment, and of a line: looked up once for each. */
+  #starSlash = -1;
+  #newline = -1;
+
+  constructor(text: string, start: number, takesNotes: boolean) {
+    this.#text = text;
+    this.#start = start;
+    this.#takesNotes = takesNotes;
+    this.#at = start;
+  }
+
+  read(): BrokenReading | undefined {
+    let expected: Expected | undefined = "value";
+    let comma = -1; // where the last thing read, a comma, is
+    while (expected !== undefined) {
+      this.#skipComments();
+      if (this.#at >= this.#text.length) return undefined;
+      const code = this.#text.charCodeAt(this.#at);
+      const inObject = this.#owed[this.#owed.length - 1] === CLOSE_BRACE;
+
+      if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
+        // After a key or its colon something is missing; and a bracket of the wrong kind closes nothing for sure.
+        if (expected === "colon" || (expected === "value" && inObject) || code !== this.#owed.pop()) return undefined;
+        if (comma >= 0) this.#edit(comma, comma + 1, "");
+        comma = -1;
+        this.#note(this.#text[this.#at++]!);
+        if (this.#owed.length === 0) return this.#finish();
+        expected = "next";
+        continue;
+      }
+      if (expected === "next") {
+        if (code === COMMA) comma = this.#at++;
+        else this.#edit(this.#at, this.#at, ",");
+        expected = inObject ? "key" : "value";
+        continue;
+      }
+      comma = -1;
+      if (expected === "colon") {
+        if (code !== COLON) return undefined;
+        this.#at++;
+        expected = "value";
+      } else if (expected === "key") {
+        this.#note("k");
+        expected = this.#scalar(code, true, inObject) ? "colon" : undefined;
+      } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
+        if (this.#owed.length === MAX_OWED) return undefined;
+        this.#note(this.#text[this.#at++]!);
+        this.#owed.push(code === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET);
+        expected = code === OPEN_BRACE ? "key" : "value";
+      } else {
+        this.#note("s");
+        expected = this.#scalar(code, false, inObject) ? "next" : undefined;
+      }
+    }
+    return undefined;
+  }
+
+  /** Of the skeleton. */
+  #note(char: string): void {
+    if (this.#takesNotes) this.#skeleton += char;
+  }
+
+  #edit(from: number, to: number, by: string): void {
+    if (this.#takesNotes) this.#edits.push({ from, to, by });
+  }
+
+  #skipComments(): void {
+    const from = this.#at;
+    this.#at = this.#skipSpace(from);
+    if (this.#text.slice(from, this.#at).includes("/")) this.#edit(from, this.#at, " ");
+  }
+
+  #finish(): BrokenReading | undefined {
+    for (let at = this.#at; at < this.#text.length; at = AFTERWORD.lastIndex) {
+      AFTERWORD.lastIndex = at;
+      if (!AFTERWORD.test(this.#text)) return undefined;
+    }
+    return {
+      start: this.#start,
+      end: this.#at,
+      skeleton: this.#skeleton,
+      edits: this.#edits.toSorted((a, b) => a.from - b.from),
+      unknownEscape: this.#unknownEscape,
+    };
+  }
+
+  #scalar(code: number, isKey: boolean, inObject: boolean): boolean {
+    return code === QUOTE || code === APOSTROPHE ? this.#quoted(code, isKey, inObject) : this.#bare();
+  }
+
+  #bare(): boolean {
+    BARE_WORD.lastIndex = this.#at;
+    const word = BARE_WORD.exec(this.#text);
+    if (word === null) return false;
+    this.#at += word[0].length;
+    return true;
+  }
+
+  /**
+   * A quoted string. A quote ends it when what has to follow it follows. Other quotes belong to it if they pair up as
+   * a reader would pair them (`say "hi" to`); a lone one could be the end of a string whose rest never came.
+   */
+  #quoted(quote: number, isKey: boolean, inObject: boolean): boolean {
+    const text = this.#text;
+    const open = this.#at;
+    let inner = 0;
+    let hasBracket = false;
+    for (let at = open + 1; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      if (code === BACKSLASH) {
+        at++;
+        if (text[at] === '"') this.#note('"');
+        else if (this.#unknownEscape === undefined && /[^\W_bfnrtu]/.test(text[at] ?? "")) {
+          this.#unknownEscape = text.slice(at - 1, at + 1);
+        }
+        continue;
+      }
+      if (code !== quote) {
+        if (code === QUOTE) this.#note('"');
+        else if (code === OPEN_BRACE || code === OPEN_BRACKET) hasBracket = true;
+        continue;
+      }
+      const before = text[at - 1]!;
+      if (quote === APOSTROPHE && isLetter(before) && isLetter(text[at + 1] ?? "")) {
+        this.#edit(at, at, "\\"); // it's
+        continue;
+      }
+
+      const looksOpening = at === open + 1 || /[\s([{=:]/.test(before);
+      if (this.#endsString(at, isKey, inObject)) {
+        if (inner % 2 === 1 || (inner > 0 && looksOpening)) return false;
+        // jsonrepair doubts a quote before a bracket when a bracket is open in the string; not at the end of a line.
+        if (hasBracket) this.#edit(at + 1, at + 1, "\n");
+        this.#at = at + 1;
+        return true;
+      }
+      inner++;
+      if (looksOpening !== (inner % 2 === 1)) return false;
+      this.#edit(at, at, "\\");
+      if (quote === QUOTE) this.#note('"');
+    }
+    return false;
+  }
+
+  #endsString(quoteAt: number, isKey: boolean, inObject: boolean): boolean {
+    const text = this.#text;
+    const at = this.#skipSpace(quoteAt + 1);
+    const code = text.charCodeAt(at);
+    if (isKey) return code === COLON;
+    if (code === COMMA || code === (inObject ? CLOSE_BRACE : CLOSE_BRACKET)) return true;
+    // A comma is missing: before what can only be a key, or at the end of a line.
+    if (code !== QUOTE) return false;
+    if (!inObject) return text.slice(quoteAt, at).includes("\n");
+    const end = endOfString(text, at);
+    return end >= 0 && text.charCodeAt(this.#skipSpace(end + 1)) === COLON && !/[\\\n]/.test(text.slice(at, end));
+  }
+
+  /** Where the white space and comments that begin here end; the length of the text for a comment without end. */
+  #skipSpace(at: number): number {
+    const text = this.#text;
+    for (;;) {
+      const code = text.charCodeAt(at);
+      if (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09 || code === 0xfeff) {
+        at++;
+      } else if (code === SLASH && text.charCodeAt(at + 1) === STAR) {
+        if (this.#starSlash < at + 2) this.#starSlash = indexOrEnd(text, "*/", at + 2);
+        at = this.#starSlash + 2;
+      } else if (code === SLASH && text.charCodeAt(at + 1) === SLASH) {
+        if (this.#newline < at) this.#newline = indexOrEnd(text, "\n", at);
+        at = this.#newline;
+      } else {
+        return at;
+      }
+    }
+  }
+}
+
+function indexOrEnd(text: string, wanted: string, from: number): number {
+  const at = text.indexOf(wanted, from);
+  return at < 0 ? text.length : at;
+}
+
+function isLetter(char: string): boolean {
+  return /^\p{L}$/u.test(char);
+}
