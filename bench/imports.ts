@@ -1,11 +1,16 @@
-/** How long it takes to import this library with one adapter, and its peers: each time in a new process. */
+/** How large this library with one adapter and its peers are in a bundle, and how long it takes to import them. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { brotliCompressSync } from "node:zlib";
+import { buildSync } from "esbuild";
 import { spread } from "./measure.ts";
 
-export interface ImportTime {
-  readonly name: string;
+/** What an app loads before its first call, as it is bundled and as a new process imports it. */
+export interface Loaded {
+  readonly packages: readonly string[];
+  /** Of the bundle, minified and compressed with brotli; what comes with Node is in none. */
+  readonly bytes: number;
   readonly ms: number;
   readonly spread: readonly [number, number];
 }
@@ -13,40 +18,59 @@ export interface ImportTime {
 const root = join(import.meta.dirname, "..");
 const built = join(root, "node_modules/.cache/bench");
 
-const PEERS = [
-  "openai",
-  "@anthropic-ai/sdk",
-  "ai",
-  "@langchain/openai",
-  "@tanstack/ai",
-  "@earendil-works/pi-ai",
-  "assistant-stream",
+/** Packages and what an app takes of them. */
+type Imports = Readonly<Record<string, string>>;
+
+const OURS: Imports = { toolstream: "defineTool", "toolstream/openai-chat": "openaiChat" };
+
+/** Each with what it needs to talk to a provider, where it brings that. */
+const PEERS: readonly Imports[] = [
+  { openai: "default as OpenAI" },
+  { ...OURS, openai: "default as OpenAI" },
+  { "@anthropic-ai/sdk": "default as Anthropic" },
+  { ai: "streamText, tool", "@ai-sdk/openai": "createOpenAI" },
+  { "@langchain/openai": "ChatOpenAI" },
+  { "@tanstack/ai": "chat, toolDefinition", "@tanstack/ai-openai": "createOpenaiChatCompletions" },
+  { "@earendil-works/pi-ai": "normalizeContext", "@earendil-works/pi-ai/api/openai-completions": "stream" },
+  { "assistant-stream": "AssistantMessageStream, createAssistantStream", openai: "default as OpenAI" },
 ];
 
-const OURS = "toolstream + openai-chat";
+const BUILT: Readonly<Record<string, string>> = {
+  toolstream: join(built, "src/index.js"),
+  "toolstream/openai-chat": join(built, "adapters/openai-chat/index.js"),
+};
 
-/** @param peers whether to import those of bench/node_modules beside */
-export function measureImports(runs: number, peers: boolean): ImportTime[] {
+/** @param peers whether to load those of bench/node_modules beside */
+export function measureImports(runs: number, peers: boolean): Loaded[] {
   build();
-  const own = [join(built, "src/index.js"), join(built, "adapters/openai-chat/index.js")];
-  const imports = new Map<string, readonly string[]>([
-    // What a process takes for an import of nothing at all.
-    ["(nothing)", ["data:text/javascript,"]],
-    [OURS, own],
-    ...(peers ? PEERS : []).map((name): [string, readonly string[]] => [name, [name]]),
-  ]);
-  const times = new Map<string, number[]>();
+  // The first is what a process takes for an import of nothing at all.
+  const all: readonly Imports[] = [{}, OURS, ...(peers ? PEERS : [])];
+  const times = all.map((): number[] => []);
   for (let run = 0; run <= runs; run++) {
-    for (const [name, modules] of imports) {
-      const ms = importTime(modules);
+    for (const [i, imports] of all.entries()) {
+      const ms = importTime(Object.keys(imports));
       // The first time the files come from the disk.
-      if (run > 0) times.set(name, [...(times.get(name) ?? []), ms]);
+      if (run > 0) times[i]!.push(ms);
     }
   }
-  return [...times].map(([name, all]) => {
-    const { median, min, max } = spread(all);
-    return { name, ms: median, spread: [min, max] };
+  return all.map((imports, i) => {
+    const { median, min, max } = spread(times[i]!);
+    return { packages: Object.keys(imports), bytes: bundledSize(imports), ms: median, spread: [min, max] };
   });
+}
+
+function bundledSize(imports: Imports): number {
+  const lines = Object.entries(imports).map(([name, names]) => `export { ${names} } from "${BUILT[name] ?? name}";`);
+  const { outputFiles } = buildSync({
+    stdin: { contents: lines.join("\n"), resolveDir: import.meta.dirname },
+    bundle: true,
+    minify: true,
+    format: "esm",
+    platform: "node",
+    logLevel: "error",
+    write: false,
+  });
+  return brotliCompressSync(outputFiles[0]!.contents).length;
 }
 
 /** As it is published: without types to strip. */
@@ -61,9 +85,10 @@ function build(): void {
   });
 }
 
-function importTime(modules: readonly string[]): number {
+function importTime(packages: readonly string[]): number {
+  const urls = packages.map((name) => BUILT[name] ?? name);
   const code = `const start = performance.now();
-    for (const name of ${JSON.stringify(modules)}) await import(name);
+    for (const name of ${JSON.stringify(urls)}) await import(name);
     process.stdout.write(String(performance.now() - start));`;
   return Number(
     execFileSync(process.execPath, ["--input-type=module", "-e", code], { cwd: import.meta.dirname, encoding: "utf8" }),

@@ -1,6 +1,6 @@
 /** Results as tables. */
 import type { Job, Result } from "./job.ts";
-import type { ImportTime } from "./imports.ts";
+import type { Loaded } from "./imports.ts";
 import type { EndedMemory, OpenMemory } from "./memory.ts";
 import { PEER_WIRES } from "./plan.ts";
 import { growing } from "./rows.ts";
@@ -79,12 +79,13 @@ export function memoryTable(open: readonly OpenMemory[], ended: EndedMemory, str
   };
 }
 
-export function importsTable(times: readonly ImportTime[], versionOf: (name: string) => string): Table {
+export function importsTable(loaded: readonly Loaded[], versionOf: (name: string) => string): Table {
   return {
-    title: "Import time, each in a new process",
-    head: ["", "ms", "least", "most"],
-    body: times.map(({ name, ms, spread: [min, max] }) => [
-      `${name}${versionOf(name)}`,
+    title: "Size in a bundle, minified and compressed with brotli, and import time in a new process",
+    head: ["", "kB", "ms", "least", "most"],
+    body: loaded.map(({ packages, bytes, ms, spread: [min, max] }) => [
+      packages.map((name) => `${name}${versionOf(name)}`).join(" + ") || "(nothing)",
+      (bytes / 1000).toFixed(1),
       ms.toFixed(1),
       min.toFixed(1),
       max.toFixed(1),

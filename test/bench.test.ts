@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { chartOf } from "../bench/chart.ts";
 import { completingChunk, inTurns, Stopwatch, timed } from "../bench/feed.ts";
 import { floor } from "../bench/floor.ts";
+import { measureImports } from "../bench/imports.ts";
 import { outcomeOf, runJob, type Result } from "../bench/job.ts";
 import { files, isInstalled, loadPeers, versions } from "../bench/load-peers.ts";
 import { alternate, ratios, spread } from "../bench/measure.ts";
@@ -336,6 +337,18 @@ describe("the report of the benchmark", () => {
       expect(new Set(plan.jobs.map((job) => `${labelOf(job)} ${job.peers ?? ""}`)).size).toBe(plan.jobs.length);
     }
     expect(wholePlan().jobs.every(({ rounds }) => rounds.runs >= 9)).toBe(true);
+  });
+
+  it("bundles what an app imports, and imports it in a process", { timeout: 60_000 }, () => {
+    const [nothing, ours, ...others] = measureImports(1, false);
+    expect(others).toEqual([]);
+    expect(nothing!.packages).toEqual([]);
+    expect(nothing!.bytes).toBeLessThan(10);
+    expect(ours!.packages).toEqual(["toolstream", "toolstream/openai-chat"]);
+    // Both entries with all that they need, compressed.
+    expect(ours!.bytes).toBeGreaterThan(20_000);
+    expect(ours!.bytes).toBeLessThan(100_000);
+    expect(ours!.ms).toBeGreaterThan(0);
   });
 
   it("prints rows for machines", { timeout: 60_000 }, async () => {
