@@ -245,8 +245,8 @@ function isUntouched({ turn, isTerminated }: TurnReader): boolean {
 }
 
 /** By what it says it is, not by its class: it may be of another realm. */
-function kindOf(piece: unknown): string {
-  return Object.prototype.toString.call(piece).slice("[object ".length, -1);
+function kindOf(piece: object): unknown {
+  return (piece as { [Symbol.toStringTag]?: unknown })[Symbol.toStringTag];
 }
 
 /** Of a `DataView`, an `ArrayBuffer`, or numbers of another size. */
