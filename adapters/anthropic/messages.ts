@@ -28,6 +28,8 @@ export interface UserMessage {
  * - the input of a call that is no JSON object: it goes back as `{ "INVALID_JSON": "..." }`
  *   (https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming)
  * - text and thinking after a call: the calls are moved behind them
+ * - what a model that declined has thought and called, where another one went on
+ *   (https://platform.claude.com/docs/en/build-with-claude/refusals-and-fallback#continuing-the-conversation)
  *
  * @throws TypeError for a turn of another adapter, or one that has not been read to its end
  */
@@ -41,15 +43,16 @@ export function assistantMessage(turn: Turn): AssistantMessage[] {
   const calls = new Map(turn.calls.map((call) => [`${call.turnIndex}/${call.callIndex}`, call]));
   const ended = messages.flatMap(({ blocks }) => blocks).filter(({ done }) => done);
   const answered = new Set(ended.map(({ block }) => block["tool_use_id"]));
-  const recorded = messages.flatMap((message) =>
-    message.blocks.flatMap((record): Block[] => {
-      if (record.call === undefined) return goesBack(record, message, answered) ? [record.block] : [];
+  const recorded = messages.flatMap((message) => {
+    const handover = message.blocks.findLastIndex(({ block }) => block.type === "fallback");
+    return message.blocks.flatMap((record, at): Block[] => {
+      if (record.call === undefined) return goesBack(record, message, answered, at < handover) ? [record.block] : [];
       const key = `${record.call.turnIndex}/${record.call.callIndex}`;
       const call = calls.get(key);
       calls.delete(key);
       return call === undefined ? [] : [callBlock(record.block, call)];
-    }),
-  );
+    });
+  });
   // What no block tells: calls that were found in the text.
   const content = calls.size === 0 ? recorded : onlySaid(recorded, turn.text);
   for (const call of calls.values()) content.push(callBlock({ type: "tool_use", name: call.name }, call));
@@ -72,8 +75,17 @@ export function container(turn: Turn): { container?: string } {
 
 type Block = BlockRecord["block"];
 
-/** Whether a block that is no call of ours may stand in the history. */
-function goesBack({ block, done }: BlockRecord, message: MessageRecord, answered: ReadonlySet<unknown>): boolean {
+/**
+ * Whether a block that is no call of ours may stand in the history.
+ *
+ * @param isDeclined another model went on behind it
+ */
+function goesBack(
+  { block, done }: BlockRecord,
+  message: MessageRecord,
+  answered: ReadonlySet<unknown>,
+  isDeclined: boolean,
+): boolean {
   const { stopReason, replaced } = message;
   // What a gateway gave up is in nobody's memory; its calls stay only because each of them has a result.
   if (replaced) return false;
@@ -85,12 +97,15 @@ function goesBack({ block, done }: BlockRecord, message: MessageRecord, answered
       return typeof block["text"] === "string" && block["text"].trim() !== "";
     case "thinking":
       // Other servers with this API send no signatures and take none.
-      return !!block["signature"] || (done && !wasCut);
+      return !isDeclined && (!!block["signature"] || (done && !wasCut));
+    case "redacted_thinking":
+    case "connector_text":
+      return done && !isDeclined;
     default:
       if (!done) return false;
       // A pause and a program that waits for our results go on with the call; anything else has lost the result.
       if (!block.type.endsWith("_tool_use") || answered.has(block["id"])) return true;
-      return stopReason === "pause_turn" || stopReason === "tool_use";
+      return !isDeclined && (stopReason === "pause_turn" || stopReason === "tool_use");
   }
 }
 

@@ -191,10 +191,23 @@ export class AnthropicParser implements Parser<ParserInput> {
       );
     }
     blocks.push(record);
+    if (block.type === "fallback") this.#handOver(block, blocks);
     if (isServerCall(block)) this.#serverCallStarted(block);
     else if (typeof block.tool_use_id === "string" && block.type.endsWith("_tool_result"))
       this.#serverCallEnded(block, block.tool_use_id);
     return { record, json: "", input: isEmpty(block.input) ? undefined : block.input };
+  }
+
+  /**
+   * A model declined, and another goes on in its place. The calls of the first may be cut, and go back no more than their
+   * results: https://platform.claude.com/docs/en/build-with-claude/refusals-and-fallback#continuing-the-conversation
+   */
+  #handOver({ to }: WireBlock, blocks: readonly BlockRecord[]): void {
+    for (const { call } of blocks) {
+      if (call !== undefined)
+        this.#sink.tool({ ...call, error: "the model that wrote it declined to go on", errorType: "withdrawn" });
+    }
+    this.#sink.start(undefined, textOf(to?.model));
   }
 
   #blockDelta({ index, delta }: WireEvent): void {

@@ -68,6 +68,8 @@ export interface WireBlock {
   readonly tool_use_id?: string | null | undefined;
   readonly content?: unknown;
   readonly is_error?: boolean | null | undefined;
+  /** `fallback`: the model that goes on where another one declined. */
+  readonly to?: { readonly model?: string | null } | null | undefined;
 }
 
 /**

@@ -106,7 +106,9 @@ class Held {
   /** What is told at the end of the turn: the calls are released, or can not be executed any more. */
   *end(turn: Turn): Iterable<StreamEvent> {
     for (const use of this.#uses.values()) {
-      if (!isCutNow(turn)) yield { type: "tool-use", use };
+      const isOfTurn = turn.calls.some(({ invocationId }) => invocationId === use.invocationId);
+      if (!isOfTurn) yield { type: "tool-error", error: withdrawnError(use) };
+      else if (!isCutNow(turn)) yield { type: "tool-use", use };
       else {
         const error = this.#told.has(use.invocationId) ? begunError(use) : unfinishedError(use);
         this.errors.set(use.invocationId, error);
@@ -119,6 +121,15 @@ class Held {
 function begunError(use: ToolUse): ToolCallError {
   const message = `The outcome of the call of ${use.name} is unknown: it was handed out, and then the turn it belongs to was cut. Find out what came of it before it is sent again.`;
   return new ToolCallError("outcome_unknown", message, use);
+}
+
+/** It is no call of the turn any more: the model hears nothing of it. */
+function withdrawnError(use: ToolUse): ToolCallError {
+  return new ToolCallError(
+    "rejected",
+    `The provider took back the call of ${use.name}: it is not to be executed.`,
+    use,
+  );
 }
 
 function unfinishedError(use: ToolUse): ToolCallError {

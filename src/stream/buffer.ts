@@ -158,12 +158,16 @@ export class ToolBuffer {
    * @returns the call; `undefined` for an id that is none.
    */
   retract(invocationId: string): ToolCall | undefined {
-    const at = this.#states.findIndex((state) => state.invocationId === invocationId);
-    if (at === -1) return undefined;
-    const [state] = this.#states.splice(at, 1);
-    state!.isRetracted = true;
+    const state = this.#states.find((each) => each.invocationId === invocationId);
+    if (state === undefined) return undefined;
+    this.#remove(state);
     this.#settled = this.#settled.filter((outcome) => outcome.invocationId !== invocationId);
-    return state!.call;
+    return state.call;
+  }
+
+  #remove(state: CallState): void {
+    this.#states.splice(this.#states.indexOf(state), 1);
+    state.isRetracted = true;
   }
 
   #open(turnIndex: number, chunk: ToolChunk): CallState | undefined {
@@ -219,8 +223,11 @@ export class ToolBuffer {
     state.isLate = true;
     if (chunk.metadata !== undefined) addMetadata(state, chunk.metadata);
     // What was released may have run, with the arguments it had then: it keeps them, and its own outcome.
-    if (!(outcome instanceof ToolUse) || state.isReleased || outcome.executed) return;
-    // The provider takes the call back.
+    if (!(outcome instanceof ToolUse) || state.isReleased || outcome.executed) {
+      if (chunk.errorType === "withdrawn") this.#remove(state);
+      return;
+    }
+    // The provider refuses the call that it sent.
     if (chunk.error !== undefined || chunk.errorType !== undefined) return this.#fail(state, chunk);
     if (!bringsMore(state, chunk)) return;
     const message = `More arguments of ${state.call.name} came after the call was complete.`;
@@ -249,6 +256,7 @@ export class ToolBuffer {
 
   #fail(state: CallState, chunk: ToolChunk): void {
     this.#put(state, givenUp(state, chunk));
+    if (chunk.errorType === "withdrawn") this.#remove(state);
   }
 
   #settleAtEnd(state: CallState, finish: FinishReason | undefined): void {

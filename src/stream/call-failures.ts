@@ -41,7 +41,8 @@ export function givenUp(state: CallState, { error, errorType }: ToolChunk): Tool
   if (errorType === "truncated") return truncated(state, error);
   if (errorType === "unreadable") return failure(state, "invalid_call", unreadable(name, error));
   const reason = error ?? errorType ?? "it gave no reason";
-  return failure(state, "rejected", `The provider refused the call of ${name}: ${reason}`);
+  const did = errorType === "withdrawn" ? "took back" : "refused";
+  return failure(state, "rejected", `The provider ${did} the call of ${name}: ${reason}`);
 }
 
 function unreadable(name: string, why = "it is written in no way that is known"): string {

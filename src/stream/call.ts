@@ -17,7 +17,7 @@ export class CallState {
   /** The provider said that the call is over; it may still be undecided whether its arguments are empty or cut. */
   ended = false;
   outcome: ToolUse | ToolCallError | undefined;
-  /** The provider has run it itself: whatever still comes for it is none of ours. */
+  /** The provider has run it itself, or taken it back: whatever still comes for it is none of ours. */
   isRetracted = false;
   /** Whether `tool-input-start` was sent. */
   isAnnounced = false;

@@ -43,8 +43,9 @@ export interface ToolChunk {
   /** The provider says that this call has failed, in its words. */
   readonly error?: string | undefined;
   /**
-   * `"truncated"` (it was cut), `"unreadable"` (the model wrote it in a way that can not be read) and `"rejected"` are
-   * known; any other word is treated as `"rejected"`.
+   * `"truncated"` (it was cut), `"unreadable"` (the model wrote it in a way that can not be read), `"withdrawn"` (it was
+   * taken back: it is no call of the turn any more, and gets no result) and `"rejected"` are known; any other word is
+   * treated as `"rejected"`.
    */
   readonly errorType?: string | undefined;
   /**

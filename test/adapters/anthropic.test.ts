@@ -1,4 +1,6 @@
-import Anthropic from "@anthropic-ai/sdk";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import Anthropic, { betaRefusalFallbackMiddleware } from "@anthropic-ai/sdk";
 import { transformJSONSchema } from "@anthropic-ai/sdk/lib/transform-json-schema";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -750,6 +752,127 @@ function withoutTypesOfEnums(schema: unknown): unknown {
     return rest;
   });
 }
+
+describe("a model that goes on where another declined", () => {
+  const handover = [open(9, { type: "fallback", to: { model: "next" } }), close(9)];
+  const thinking = (index: number, signature: string) => [
+    open(index, { type: "thinking", thinking: "Hm.", signature }),
+    close(index),
+  ];
+  const volumeOf = (index: number, id: string) => [
+    call(index, id, "set_volume"),
+    json(index, '{"level": 3}'),
+    close(index),
+  ];
+
+  it.each([
+    ["complete", volumeOf(0, "toolu_1")],
+    ["still without arguments when its block was closed", [call(0, "toolu_1", "set_volume"), close(0)]],
+    ["still open", [call(0, "toolu_1", "set_volume"), json(0, '{"level": 3}')]],
+    ["of no tool that is known", [call(0, "toolu_1", "set_light"), close(0)]],
+  ])("takes back a write that is %s", async (_, first) => {
+    const { told, turn } = await readEvents([
+      start,
+      ...first,
+      ...handover,
+      ...volumeOf(10, "toolu_2"),
+      ...end("tool_use"),
+    ]);
+    expect(told.flatMap((event) => (event.type === "tool-use" ? [event.use.id] : []))).toEqual(["toolu_2"]);
+    expect(told.flatMap((event) => (event.type === "tool-error" ? [event.error.call.id] : []))).toEqual(["toolu_1"]);
+    expect(turn.calls.map(({ id }) => id)).toEqual(["toolu_2"]);
+    expect(turn.model).toBe("next");
+  });
+
+  it("ends the turn, if nothing but what was taken back was called", async () => {
+    const { turn } = await readEvents([
+      start,
+      ...volumeOf(0, "toolu_1"),
+      ...handover,
+      ...text(10, "No."),
+      ...end("end_turn"),
+    ]);
+    expect(turn.finishReason).toBe("stop");
+    expect(anthropic.toolResults(turn)).toEqual([]);
+  });
+
+  it("gives back neither the thinking nor the calls of the first, and nothing for them", async () => {
+    const search = (index: number, id: string) => [
+      open(index, { type: "server_tool_use", id, name: "web_search", input: { query: "x" } }),
+      close(index),
+    ];
+    const { turn } = await readEvents([
+      start,
+      ...thinking(0, "sig_1"),
+      open(1, { type: "redacted_thinking", data: "xyz" } as WireBlock),
+      close(1),
+      ...text(2, "Let me"),
+      ...search(3, "srvtoolu_1"),
+      open(4, { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: [] }),
+      close(4),
+      ...search(5, "srvtoolu_2"),
+      call(6, "toolu_1", "get_weather"),
+      json(6, '{"city": "Oslo"}'),
+      close(6),
+      ...handover,
+      ...thinking(10, "sig_2"),
+      ...volumeOf(11, "toolu_2"),
+      ...end("tool_use"),
+    ]);
+    const [message] = anthropic.assistantMessage(turn);
+    expect(message?.content).toMatchObject([
+      { type: "text", text: "Let me" },
+      { type: "server_tool_use", id: "srvtoolu_1" },
+      { type: "web_search_tool_result", tool_use_id: "srvtoolu_1" },
+      { type: "fallback", to: { model: "next" } },
+      { type: "thinking", signature: "sig_2" },
+      { type: "tool_use", id: "toolu_2" },
+    ]);
+    expect(anthropic.toolResults(turn)[0]?.content).toMatchObject([{ tool_use_id: "toolu_2" }]);
+  });
+
+  it("is told by the client's own middleware", async () => {
+    const refused = [
+      { type: "message_start", message: { ...message, model: "first" } },
+      call(0, "toolu_1", "set_volume"),
+      {
+        type: "message_delta",
+        delta: {
+          stop_reason: "refusal",
+          stop_details: { type: "refusal", fallback_credit_token: "t", fallback_has_prefill_claim: false },
+        },
+        usage: { output_tokens: 1 },
+      },
+      { type: "message_stop" },
+    ];
+    const served = [{ type: "message_start", message }, ...text(0, "Hi"), ...end("end_turn")].map((event) =>
+      event.type === "message_delta" ? { ...event, usage: { output_tokens: 1 } } : event,
+    );
+    const answers = [refused, served];
+    const server = createServer((_, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      for (const event of answers.shift() ?? [])
+        response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+      response.end();
+    }).listen(0);
+    const client = new Anthropic({
+      apiKey: "none",
+      maxRetries: 0,
+      logLevel: "off",
+      baseURL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      middleware: [betaRefusalFallbackMiddleware([{ model: "next" }])],
+    });
+    const stream = anthropic.read(await client.beta.messages.create({ ...request, stream: true }), {
+      tools: [volume],
+    });
+    const turn = await stream.done();
+    server.close();
+    expect(turn).toMatchObject({ text: "Hi", model: "next", finishReason: "stop", calls: [], error: undefined });
+    expect(anthropic.assistantMessage(turn)[0]?.content.map(({ type }) => type)).toEqual(["fallback", "text"]);
+  });
+
+  const message = { type: "message", id: "msg_1", role: "assistant", model: "next", content: [], usage: {} };
+});
 
 describe("the container of code at the provider", () => {
   const program = { type: "server_tool_use", id: "srvtoolu_1", name: "code_execution", input: { code: "…" } };

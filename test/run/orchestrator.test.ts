@@ -410,6 +410,33 @@ describe("stream()", () => {
     ]);
   });
 
+  it("hands out no call that the provider took back, and forgets it", async () => {
+    async function* handedOver() {
+      for await (const event of heldTurn("change", Promise.resolve())) {
+        const { type } = event as { type: string };
+        if (type === "message_delta") {
+          yield { type: "content_block_start", index: 1, content_block: { type: "fallback", to: { model: "next" } } };
+          yield { type: "content_block_stop", index: 1 };
+          yield { type: "content_block_start", index: 2, content_block: { type: "text", text: "Done." } };
+          yield { type: "content_block_stop", index: 2 };
+          yield { type: "message_delta", delta: { stop_reason: "end_turn" } };
+        } else yield event;
+      }
+    }
+    const model = replayModel(anthropic, [handedOver]);
+    const orchestrator = new Orchestrator({ model, tools: [external("change")], store: memoryStore() });
+    const stream = orchestrator.stream({ conversationId, input: "Go" });
+    const events: RunEvent[] = [];
+    for await (const event of stream) events.push(event);
+    expect(events.filter(({ type }) => /^tool-(use|error)$/.test(type))).toMatchObject([
+      { type: "tool-error", error: { code: "rejected" } },
+    ]);
+    expect(await stream.result).toMatchObject({ status: "completed", content: "Done.", pendingToolCalls: [] });
+    const [told] = events.filter((event) => event.type === "external_tool_detected");
+    const late = orchestrator.resume(conversationId, { toolResults: [{ toolCallId: told!.call.id, result: 1 }] });
+    expect(await codeOf(late)).toBe("unknown_call");
+  });
+
   it("executes a call anew when its turn was aborted and is asked for again: it may be another one", async () => {
     const look = counted("look", { effect: "read" });
     const model = replayModel(anthropic, [

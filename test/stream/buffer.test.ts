@@ -463,6 +463,31 @@ describe("without tools", () => {
   });
 });
 
+describe("a call that is taken back", () => {
+  const withdrawn = { callIndex: 0, error: "another model goes on", errorType: "withdrawn" };
+
+  it.each([
+    ["open", call("anything", '{"a":', { done: false })],
+    ["complete", call("anything", "{}")],
+  ])("while it is %s becomes an error, and is no call of the turn", (_, chunk) => {
+    const buffer = new ToolBuffer(tools);
+    buffer.append(chunk);
+    const error = buffer.append(withdrawn);
+    expect(error).toMatchObject({ code: "rejected", message: expect.stringContaining("took back") });
+    expect(buffer.append({ callIndex: 0, argsTextDelta: "1}", done: true })).toBeUndefined();
+    expect([buffer.calls, buffer.errors, buffer.end("tool-use")]).toEqual([[], [], []]);
+  });
+
+  it("when it has run keeps its result, and is no call of the turn", () => {
+    const buffer = new ToolBuffer(tools);
+    const use = buffer.append(call("anything", "{}")) as ToolUse;
+    use.provideResult("done");
+    expect(buffer.append(withdrawn)).toBeUndefined();
+    expect(use.state).toBe("done");
+    expect(buffer.calls).toEqual([]);
+  });
+});
+
 describe("retract()", () => {
   it("takes a call out, and what still comes for it is nobody's", () => {
     const buffer = new ToolBuffer(tools, { runId: "r" });
