@@ -1,3 +1,4 @@
+import type { BetaMessageParam } from "@anthropic-ai/sdk/resources/beta/messages/messages";
 import type { MessageParam } from "@anthropic-ai/sdk/resources/messages";
 import { defineAdapter, type EventSource, type ParserSink } from "../../src/adapter.ts";
 import type { Model, ModelOptions } from "../../src/model.ts";
@@ -8,6 +9,8 @@ import { assistantMessage, container, toolError, toolResult, toolResults } from 
 import {
   conversation,
   messagesModel,
+  type BetaMessagesClient,
+  type BetaMessagesModelParams,
   type MessagesAdapter,
   type MessagesClient,
   type MessagesModelParams,
@@ -16,7 +19,7 @@ import { AnthropicParser } from "./parser.ts";
 import { toolChoice, toolName, tools } from "./schema.ts";
 import type { WireEvent, WireMessage } from "./wire.ts";
 
-export type { MessagesClient, MessagesModelParams } from "./model.ts";
+export type { BetaMessagesClient, BetaMessagesModelParams, MessagesClient, MessagesModelParams } from "./model.ts";
 export { resultContent, type AssistantMessage, type ResultBlocks, type UserMessage } from "./messages.ts";
 
 const reading = { name: "anthropic", toolName, parser: (sink: ParserSink) => new AnthropicParser(sink) };
@@ -59,21 +62,35 @@ export const anthropic = defineAdapter({
   recognises,
   endpoint,
   conversation,
-  /**
-   * A model for a loop: the user's own client, and the parameters of its requests.
-   *
-   * @example anthropic.model(new Anthropic(), { model: "claude-sonnet-5-5", max_tokens: 4096 })
-   */
-  model(
-    this: MessagesAdapter | void,
-    client: MessagesClient,
-    params: MessagesModelParams,
-    options?: ModelOptions,
-  ): Model<MessageParam> {
-    // As `this`, so that an adapter that wraps this one reads with what it adds.
-    return messagesModel(this ?? anthropic, client, params, options);
-  },
+  model,
 });
+
+/**
+ * A model for a loop: the user's own client, or its `beta`, and the parameters of its requests.
+ *
+ * @example anthropic.model(new Anthropic(), { model: "claude-sonnet-5-5", max_tokens: 4096 })
+ */
+function model(
+  this: MessagesAdapter | void,
+  client: MessagesClient,
+  params: MessagesModelParams,
+  options?: ModelOptions,
+): Model<MessageParam>;
+function model(
+  this: MessagesAdapter | void,
+  client: BetaMessagesClient,
+  params: BetaMessagesModelParams,
+  options?: ModelOptions,
+): Model<BetaMessageParam>;
+function model(
+  this: MessagesAdapter | void,
+  client: MessagesClient | BetaMessagesClient,
+  params: MessagesModelParams | BetaMessagesModelParams,
+  options?: ModelOptions,
+): Model<any> {
+  // As `this`, so that an adapter that wraps this one reads with what it adds.
+  return messagesModel(this ?? anthropic, client as MessagesClient, params as MessagesModelParams, options);
+}
 
 const EVENT_TYPES: ReadonlySet<unknown> = new Set([
   "message_start",

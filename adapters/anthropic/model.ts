@@ -1,4 +1,10 @@
 import type {
+  BetaRawMessageStreamEvent,
+  BetaTool,
+  BetaToolUnion,
+  MessageCreateParamsStreaming as BetaCreateParams,
+} from "@anthropic-ai/sdk/resources/beta/messages/messages";
+import type {
   ContentBlockParam,
   MessageCreateParamsStreaming,
   MessageParam,
@@ -36,6 +42,22 @@ export interface MessagesClient {
   };
 }
 
+/** `client.beta`: for MCP servers, context management, fallbacks and what else is in beta. */
+export interface BetaMessagesClient {
+  readonly messages: {
+    create(
+      body: BetaCreateParams,
+      options?: { signal?: AbortSignal },
+    ): {
+      withResponse(): Promise<{
+        data: AsyncIterable<BetaRawMessageStreamEvent>;
+        response: Response;
+        request_id: string | null | undefined;
+      }>;
+    };
+  };
+}
+
 /** This adapter, or one that wraps it. */
 export type MessagesAdapter = Adapter<any, any, any, MessageParam>;
 
@@ -43,6 +65,12 @@ export type MessagesAdapter = Adapter<any, any, any, MessageParam>;
 export interface MessagesModelParams extends Omit<MessageCreateParamsStreaming, "messages" | "tools" | "stream"> {
   /** Tools that the provider runs (`web_search_20250305`, …), offered in every turn beside ours. */
   readonly tools?: readonly Exclude<ToolUnion, Tool>[];
+}
+
+/** The parameters of `client.beta.messages.create()`, without those that each turn brings. */
+export interface BetaMessagesModelParams extends Omit<BetaCreateParams, "messages" | "tools" | "stream"> {
+  /** Tools that the provider runs (`mcp_toolset`, …), offered in every turn beside ours. */
+  readonly tools?: readonly Exclude<BetaToolUnion, BetaTool>[];
 }
 
 /** A model at the user's own client. */

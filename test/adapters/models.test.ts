@@ -207,6 +207,17 @@ describe("tools that the provider runs", () => {
       search,
       (url) => anthropic.model(claude(url), { model: "m", max_tokens: 9, tools: [search] }),
     ],
+    "anthropic, beta": [
+      "anthropic",
+      { type: "mcp_toolset", mcp_server_name: "docs" },
+      (url) =>
+        anthropic.model(claude(url).beta, {
+          model: "m",
+          max_tokens: 9,
+          mcp_servers: [{ type: "url", name: "docs", url: "https://example.com/mcp" }],
+          tools: [{ type: "mcp_toolset", mcp_server_name: "docs" }],
+        }),
+    ],
     "openai responses": [
       "openai-responses",
       { type: "web_search" },

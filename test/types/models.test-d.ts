@@ -41,6 +41,14 @@ export const others: readonly Model[] = [
 export const hosted: readonly Model[] = [
   openaiResponses.model(openai, { model: "gpt-5-mini", tools: [{ type: "web_search" }] }),
   anthropic.model(claude, { model: "m", max_tokens: 1, tools: [{ type: "web_search_20250305", name: "web_search" }] }),
+  anthropic.model(claude.beta, {
+    model: "m",
+    max_tokens: 1,
+    betas: ["mcp-client-2025-11-20"],
+    mcp_servers: [{ type: "url", name: "docs", url: "https://example.com/mcp" }],
+    tools: [{ type: "mcp_toolset", mcp_server_name: "docs" }],
+    fallbacks: "default",
+  }) satisfies Model<Anthropic.Beta.BetaMessageParam>,
   google.model(ai, { model: "m", config: { tools: [{ googleSearch: {} }] } }),
   google.model(legacy, { tools: [{ codeExecution: {} }] }),
 ];
@@ -59,6 +67,8 @@ export const refused = [
   openaiResponses.model(openai, { model: "m", tools: [{ type: "function", name: "f", parameters: {}, strict: null }] }),
   // @ts-expect-error -- functions are the turn's
   anthropic.model(claude, { model: "m", max_tokens: 1, tools: [{ name: "f", input_schema: { type: "object" } }] }),
+  // @ts-expect-error -- of the beta only
+  anthropic.model(claude, { model: "m", max_tokens: 1, mcp_servers: [] }),
   // @ts-expect-error -- nothing is hosted there
   cohere.model(co, { model: "m", tools: [] }),
   // @ts-expect-error -- another provider's client
