@@ -113,7 +113,8 @@ async function found(adapter: Adapter, bytes: Uint8Array, expected: Expected) {
         input: status === "complete" ? input : undefined,
         argsText,
       })),
-    providerToolCalls: summary.providerToolCalls,
+    // What was found is told beside the calls.
+    providerToolCalls: summary.providerToolCalls.filter(({ name }) => name !== "grounding"),
     finishReason: summary.providerFinishReason,
     failed: isFailed(summary.error, summary.providerFinishReason),
     text: summary.text.slice(0, 200),

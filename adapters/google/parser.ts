@@ -43,6 +43,9 @@ export class GoogleParser implements Parser<GoogleEvent> {
   /** Code that the server has been given to run, until its result comes. */
   #code: ProviderToolCall | undefined;
   #serverTools: Map<string, ProviderToolCall> | undefined;
+  /** What a search or the reading of pages found: no parts say so, and the last word counts. */
+  #grounding: object | undefined;
+  #pages: object | undefined;
 
   static readonly #templates = new Templates();
 
@@ -77,7 +80,10 @@ export class GoogleParser implements Parser<GoogleEvent> {
     this.#sink.finish("content-filter", `blocked:${blocked}`, textOf(promptFeedback?.blockReasonMessage));
   }
 
-  #candidate({ content, finishReason: word, finishMessage }: WireCandidate): void {
+  #candidate(candidate: WireCandidate): void {
+    const { content, finishReason: word, finishMessage, groundingMetadata, urlContextMetadata } = candidate;
+    if (saysAnything(groundingMetadata)) this.#grounding = groundingMetadata;
+    if (saysAnything(urlContextMetadata)) this.#pages = urlContextMetadata;
     // Parts first: the chunk with the finish reason may hold the last, or the only, call.
     const parts = content?.parts;
     if (Array.isArray(parts)) for (const item of parts) if (typeof item === "object" && item !== null) this.#part(item);
@@ -244,7 +250,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
   }
 
   #executableCode({ id, language, code: source }: NonNullable<WirePart["executableCode"]>): void {
-    this.#code = {
+    const call: ProviderToolCall = {
       id: textOf(id) ?? null,
       name: "code_execution",
       type: "executableCode",
@@ -252,18 +258,21 @@ export class GoogleParser implements Parser<GoogleEvent> {
       executedBy: "provider",
       input: { language, code: source },
     };
-    this.#sink.providerTool(this.#code);
+    this.#code = call;
+    if (call.id !== null) (this.#serverTools ??= new Map()).set(call.id, call);
+    this.#sink.providerTool(call);
   }
 
   #codeExecutionResult({ id, outcome, output }: NonNullable<WirePart["codeExecutionResult"]>): void {
     const status = outcome === undefined || /^outcome_ok$/i.test(outcome) ? "completed" : "failed";
+    const call = this.#serverTools?.get(id ?? "") ?? this.#code;
     this.#sink.providerTool({
-      id: this.#code?.id ?? textOf(id) ?? null,
+      id: call?.id ?? textOf(id) ?? null,
       name: "code_execution",
       type: "executableCode",
       status,
       executedBy: "provider",
-      input: this.#code?.input,
+      input: call?.input,
       output,
     });
     this.#code = undefined;
@@ -306,7 +315,14 @@ export class GoogleParser implements Parser<GoogleEvent> {
     );
   }
 
+  #found(name: string, type: string, output: object | undefined): void {
+    if (output === undefined) return;
+    this.#sink.providerTool({ id: null, name, type, status: "completed", executedBy: "provider", output });
+  }
+
   end(): void {
+    this.#found("grounding", "groundingMetadata", this.#grounding);
+    this.#found("url_context", "urlContextMetadata", this.#pages);
     // A call without its end marker is finished if the answer is: with any other finish, or none, it was cut.
     this.#close(this.#finishReason === "stop" ? "finish" : "cut");
     const usage = this.#usage && usageOf(this.#usage);
@@ -333,6 +349,11 @@ function argsOf({ args }: WireFunctionCall): Readonly<Record<string, unknown>> |
 /** Arguments that are no object, as text; some gateways send them so. */
 function argsTextOf({ args }: WireFunctionCall): string {
   return typeof args === "string" ? args : JSON.stringify(args);
+}
+
+/** Where nothing was searched, it may be there and empty. */
+function saysAnything(metadata: object | null | undefined): metadata is object {
+  return isObject(metadata) && Object.keys(metadata).length > 0;
 }
 
 /** Candidate 0; the others are answers that nobody asked a tool loop for. */

@@ -40,6 +40,10 @@ export interface WireCandidate {
   /** Present in the last chunk, but not only there: tools that the server runs end their own steps with one. */
   readonly finishReason?: string | null | undefined;
   readonly finishMessage?: string | undefined;
+  /** What a search found (`googleSearch`, `googleMaps`, `fileSearch`), and what of the text rests on it. */
+  readonly groundingMetadata?: object | null | undefined;
+  /** The pages that `urlContext` has read. */
+  readonly urlContextMetadata?: object | null | undefined;
 }
 
 /** One part is one thing: exactly one of the fields below is set, beside `thought` and `thoughtSignature`. */

@@ -441,6 +441,47 @@ describe("tools that the server runs", () => {
     ]);
   });
 
+  it("are paired by their ids, where several run at once", async () => {
+    const { turn } = await readChunks([
+      chunk([
+        { executableCode: { id: "a", language: "PYTHON", code: "1" } },
+        { executableCode: { id: "b", language: "PYTHON", code: "2" } },
+        { codeExecutionResult: { id: "a", outcome: "OUTCOME_OK", output: "1" } },
+        { codeExecutionResult: { id: "b", outcome: "OUTCOME_OK", output: "2" } },
+      ]),
+      stop,
+    ]);
+    expect(turn.providerToolCalls).toMatchObject([
+      { id: "a", input: { code: "1" }, output: "1" },
+      { id: "b", input: { code: "2" }, output: "2" },
+    ]);
+  });
+
+  it("tell what they found, once, though no part says that they ran", async () => {
+    const found = (groundingMetadata: object, urlContextMetadata?: object) => ({
+      candidates: [{ content: { parts: [{ text: "Oslo" }] }, groundingMetadata, urlContextMetadata }],
+    });
+    const grounding = {
+      webSearchQueries: ["capital of norway"],
+      groundingChunks: [{ web: { uri: "https://example.com", title: "Norway" } }],
+      groundingSupports: [{ segment: { endIndex: 4 }, groundingChunkIndices: [0] }],
+    };
+    const pages = { urlMetadata: [{ retrievedUrl: "https://example.com" }] };
+    const { events, turn } = await readChunks([
+      found({ webSearchQueries: ["capital of norway"] }),
+      found(grounding, pages),
+      found({}),
+      stop,
+    ]);
+    const calls = [
+      { id: null, name: "grounding", type: "groundingMetadata", status: "completed", output: grounding },
+      { id: null, name: "url_context", type: "urlContextMetadata", status: "completed", output: pages },
+    ];
+    expect(turn.providerToolCalls).toMatchObject(calls);
+    expect(events.flatMap((event) => (event.type === "provider-tool" ? [event.call] : []))).toMatchObject(calls);
+    expect(google.assistantMessage(turn)).toEqual([{ role: "model", parts: [{ text: "OsloOsloOslo" }] }]);
+  });
+
   it("take their function calls from the client, by id or the first of the name", async () => {
     const { turn } = await readChunks([
       chunk([
