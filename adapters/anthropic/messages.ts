@@ -92,9 +92,7 @@ function goesBack(
   const wasCut = stopReason === null || CUT_REASONS.has(stopReason);
   switch (block.type) {
     case "text":
-      // "text content blocks must be non-empty", "... must contain non-whitespace text":
-      // https://github.com/anthropics/anthropic-sdk-python/issues/461, https://github.com/anthropics/claude-code/issues/23440
-      return typeof block["text"] === "string" && block["text"].trim() !== "";
+      return isSaid(block["text"]);
     case "thinking":
       // Other servers with this API send no signatures and take none.
       return !isDeclined && (!!block["signature"] || (done && !wasCut));
@@ -199,6 +197,14 @@ export function resultContent(blocks: ResultBlocks): { readonly content: ResultB
 }
 
 function contentOf(output: unknown): string | ResultBlocks {
-  if (isRecord(output) && RESULT_CONTENT in output) return output["content"] as ResultBlocks;
-  return outputText(output);
+  if (!isRecord(output) || !(RESULT_CONTENT in output)) return outputText(output);
+  return (output["content"] as ResultBlocks).filter((block) => block.type !== "text" || isSaid(block.text));
+}
+
+/**
+ * "text content blocks must be non-empty", "... must contain non-whitespace text":
+ * https://github.com/anthropics/anthropic-sdk-python/issues/461, https://github.com/anthropics/claude-code/issues/23440
+ */
+function isSaid(text: unknown): boolean {
+  return typeof text === "string" && text.trim() !== "";
 }

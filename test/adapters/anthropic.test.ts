@@ -546,10 +546,17 @@ describe("the history", () => {
       (anthropic.toolResult(use, output).content as unknown as [{ content: unknown }])[0].content;
     const blocks = [{ type: "text" as const, text: "warm" }];
     expect(contentOf("warm")).toBe("warm");
-    expect(contentOf(resultContent(blocks))).toBe(blocks);
+    expect(contentOf(resultContent(blocks))).toEqual(blocks);
     expect(contentOf(blocks)).toBe('[{"type":"text","text":"warm"}]');
     expect(contentOf({ celsius: 21 })).toBe('{"celsius":21}');
     expect(contentOf(undefined)).toBe("null");
+  });
+
+  it("leaves text without letters out of a result with images", () => {
+    const use = weather.use({ city: "Oslo" }, { id: "toolu_1" });
+    const image = { mediaType: "image/png", data: "aGk=" };
+    const [block] = anthropic.toolResult(use, anthropic.conversation.imageResult?.("", [image])).content;
+    expect(block).toMatchObject({ content: [{ type: "image" }] });
   });
 
   it("refuses a turn that it has not read, or not to its end", async () => {
