@@ -9,6 +9,7 @@ import type {
   MessageCreateParamsStreaming,
   MessageParam,
   RawMessageStreamEvent,
+  ServerToolUseBlockParam,
   TextBlockParam,
   Tool,
   ToolChoice as WireToolChoice,
@@ -148,7 +149,7 @@ function chosenTools(tools: ToolSource, choice: ToolChoice | undefined): ToolSou
 
 export const conversation: Conversation<MessageParam> = {
   userMessage: (text) => ({ role: "user", content: text }),
-  pair: (messages) => pairMessages(messages, PAIRING),
+  pair: (messages) => withoutLost(pairMessages(messages, PAIRING)),
   // https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons, and the beta of compaction
   goesOn: ({ providerFinishReason }) => providerFinishReason === "pause_turn" || providerFinishReason === "compaction",
   imageResult: (output, images) =>
@@ -160,6 +161,35 @@ export const conversation: Conversation<MessageParam> = {
       })),
     ]),
 };
+
+/**
+ * Without the server's calls that never got a result, where the conversation has gone on without them: a turn that was
+ * paused, and then given up. The API refuses them for ever (`was found without a corresponding web_search_tool_result
+ * block`), save at the end, where it goes on with them, and before the results that a program of its own waits for.
+ */
+function withoutLost(messages: MessageParam[]): MessageParam[] {
+  const answered = new Set<unknown>();
+  const lost = new Set<unknown>();
+  let goesOn = true;
+  for (const [at, { role, content }] of [...messages.entries()].toReversed()) {
+    const blocks = typeof content === "string" ? [] : content;
+    const isBeforeModel = (messages[at + 1]?.role ?? "assistant") === "assistant";
+    if (role !== "assistant") goesOn = blocks.some(isResult) || (goesOn && !isBeforeModel);
+    for (const block of blocks) if ("tool_use_id" in block) answered.add(block.tool_use_id);
+    for (const block of blocks) if (!goesOn && isServerCall(block) && !answered.has(block.id)) lost.add(block);
+  }
+  if (lost.size === 0) return messages;
+  return messages.flatMap((message): MessageParam[] => {
+    const { content } = message;
+    if (typeof content === "string" || !content.some((block) => lost.has(block))) return [message];
+    const left = content.filter((block) => !lost.has(block));
+    return left.length === 0 ? [] : [withoutContainer({ ...message, content: left } as MessageParam)];
+  });
+}
+
+function isServerCall(block: ContentBlockParam): block is ServerToolUseBlockParam {
+  return block.type !== "tool_use" && block.type.endsWith("_tool_use");
+}
 
 const PAIRING: PairingRules<MessageParam> = {
   joinsTurns: true,

@@ -1,4 +1,5 @@
 /** What each provider takes: behind every call its one result, in call order. */
+import type Anthropic from "@anthropic-ai/sdk";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { anthropic } from "../../adapters/anthropic/index.ts";
@@ -183,6 +184,35 @@ describe("what only one provider wants", () => {
     const paired = anthropic.conversation.pair([...calls("a", "b"), mixed, result("b")] as never);
     expect(rows[2]!.read(paired)).toEqual(["call a", "call b", "result a", "result b", "text"]);
     expect(paired[1]!.content).toHaveLength(2);
+  });
+
+  it("anthropic: the server's calls that never got a result, where the conversation went on without them", () => {
+    const said = { type: "text" as const, text: "Let me search." };
+    const search = { type: "server_tool_use" as const, id: "srvtoolu_1", name: "web_search" as const, input: {} };
+    const found = { type: "web_search_tool_result" as const, tool_use_id: "srvtoolu_1", content: [] };
+    const model = (...content: Anthropic.ContentBlockParam[]) => ({ role: "assistant" as const, content });
+    const user = { role: "user" as const, content: "Never mind." };
+    const { pair } = anthropic.conversation;
+    expect(pair([user, model(said, search), user])).toEqual([user, model(said), user]);
+    expect(pair([user, model(search), user])).toEqual([user, user]);
+    for (const right of [
+      [user, model(said, search)],
+      [user, model(search), model(found, said), user],
+      [
+        user,
+        model(search, { type: "tool_use", id: "toolu_1", name: "f", input: {} }),
+        { role: "user" as const, content: [{ type: "tool_result" as const, tool_use_id: "toolu_1" }] },
+        user,
+        model(found, said),
+        user,
+      ],
+    ]) {
+      expect(pair(right)).toEqual(right);
+    }
+    // Its call gets a result, and so the program goes on.
+    const caller = { type: "code_execution_20260120" as const, tool_id: "srvtoolu_1" };
+    const waiting = model(search, { type: "tool_use", id: "toolu_1", name: "f", input: {}, caller });
+    expect(pair([waiting, user])).toEqual([waiting, { role: "user", content: [expect.anything()] }, user]);
   });
 
   it("google: all results in one content, found by name where there are no ids", () => {
