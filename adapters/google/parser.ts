@@ -96,7 +96,10 @@ export class GoogleParser implements Parser<GoogleEvent> {
   #part(item: WirePart): void {
     if (isObject(item.functionCall)) this.#functionCall(item, item.functionCall);
     else if (typeof item.text === "string") this.#text(item, item.text);
-    else {
+    else if (isEmpty(item)) {
+      // An empty text may be left out, but not on the way back: `required oneof field 'data' must have one initialized field`.
+      if (!isNothing(item.thoughtSignature)) this.native.parts.push({ ...item, text: "" });
+    } else {
       this.native.parts.push(item);
       if (isObject(item.functionResponse)) this.#functionResponse(item.functionResponse);
       else if (isObject(item.executableCode)) this.#executableCode(item.executableCode);
@@ -359,6 +362,13 @@ function saysAnything(metadata: object | null | undefined): metadata is object {
 /** Candidate 0; the others are answers that nobody asked a tool loop for. */
 function isFirst(candidate: WireCandidate | null): boolean {
   return candidate !== null && typeof candidate === "object" && (candidate.index ?? 0) === 0;
+}
+
+/** A part of no kind: there is nothing but what may stand beside one. */
+function isEmpty(item: WirePart): boolean {
+  return Object.entries(item).every(
+    ([key, value]) => key === "thought" || key === "thoughtSignature" || isNothing(value),
+  );
 }
 
 /** A text part with nothing on it but the text. */

@@ -534,6 +534,15 @@ describe("assistantMessage", () => {
     ]);
   });
 
+  it("sends back no part that is empty, and the signature on one as that of an empty text", async () => {
+    const { turn } = await readChunks([
+      chunk([{}, { text: "Hi" }, { thought: true }]),
+      chunk([{ thoughtSignature: "S1" }, {}], "STOP"),
+    ]);
+    expect(partsOf(turn)).toEqual([{ text: "Hi" }, { text: "", thoughtSignature: "S1" }]);
+    expect(google.assistantMessage((await readChunks([chunk([{}], "STOP")])).turn)).toEqual([]);
+  });
+
   it("keeps parallel calls in one content, in order, each with its own signature or none", async () => {
     const parts = partsOf(await turnOf("quirk-40-signature-on-first-only"));
     expect(parts).toEqual([
