@@ -39,9 +39,11 @@ export interface CohereRequestFields {
  *
  * @example
  * const stream = await new CohereClientV2({ token }).chatStream({ model, messages, ...cohere.request(tools) });
- * for await (const event of cohere.read(stream, { tools })) {
- *   if (event.type === "tool-use") messages.push(cohere.toolResult(event.use, await event.use.execute()));
+ * const events = cohere.read(stream, { tools });
+ * for await (const event of events) {
+ *   if (event.type === "tool-use") await event.use.execute();
  * }
+ * messages.push(...cohere.assistantMessage(events.turn), ...cohere.toolResults(events.turn));
  */
 export const cohere = defineAdapter({
   name: "cohere",
