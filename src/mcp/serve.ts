@@ -198,14 +198,18 @@ function progressTo(notify: Notify | undefined, progressToken: string | number |
     >;
     count = typeof given["progress"] === "number" && given["progress"] > count ? given["progress"] : count + 1;
     const { total, message } = given;
-    await notify({
-      method: "notifications/progress",
-      params: {
-        progressToken,
-        progress: count,
-        ...(typeof total === "number" ? { total } : {}),
-        ...(typeof message === "string" ? { message } : {}),
-      },
-    });
+    try {
+      await notify({
+        method: "notifications/progress",
+        params: {
+          progressToken,
+          progress: count,
+          ...(typeof total === "number" ? { total } : {}),
+          ...(typeof message === "string" ? { message } : {}),
+        },
+      });
+    } catch {
+      // the client has left: the signal says so, and handlers need not wait for what they tell
+    }
   };
 }

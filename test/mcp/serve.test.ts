@@ -108,6 +108,28 @@ describe.each(Object.entries(connections))("serveMcp(), read by %s", (_name, con
     await vi.waitFor(() => expect(isEnded).toBe(true), { timeout: 20_000 });
   });
 
+  it("a client that leaves is no error of a tool that goes on telling", async () => {
+    const { promise: hasLeft, resolve: leave } = Promise.withResolvers<void>();
+    const told = vi.fn();
+    const eager = defineTool({
+      name: "eager",
+      inputSchema: z.object({}),
+      async execute(_input, { progress }) {
+        void progress(1); // nobody has to wait for it
+        await hasLeft;
+        await progress(2).then(told);
+      },
+    });
+    const server = newServer();
+    serveMcp(server, [eager as Tool]);
+    const client = await connect(server);
+    const [tool] = (await mcpTools(client)).tools();
+    await failure(execute(tool, {}, { progress: () => client.close() }));
+    await server.close();
+    leave();
+    await vi.waitFor(() => expect(told).toHaveBeenCalled(), { timeout: 20_000 });
+  });
+
   it("lets somebody else run the calls, who is told of the caller what the host says", async () => {
     const runs = vi.fn((use: { name: string }, given: { user?: unknown }) => `${use.name} for ${String(given.user)}`);
     const set = await served([greet as Tool], { execute: runs, context: () => ({ user: "ada" }) });
