@@ -38,7 +38,7 @@ export async function callServer(
     try {
       return await answer;
     } catch (error) {
-      throw serverError(error, context.signal, "did not run the tool");
+      throw serverError(error, context.signal, "gave no usable answer"); // it may have run the tool
     }
   };
   if (onInputRequired === undefined) return checkResult(await asked(callTool(client, params, how)));

@@ -236,8 +236,18 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
     const set = await mcpTools(await connectTo(serverOf([plain("a")], refuse)));
     expect(await failure(execute(set.tools()[0]))).toMatchObject({
       code: "server_failed",
-      message: "The MCP server did not run the tool: not now",
+      message: "The MCP server gave no usable answer: not now",
     });
+  });
+
+  it("does not say of a tool whose answer can not be used that it did not run", async () => {
+    const outputSchema = { type: "object", properties: { id: { type: "string" } }, required: ["id"] };
+    const refund = vi.fn(() => ({ content: [{ type: "text", text: "refunded" }], structuredContent: { id: 5 } }));
+    const set = await mcpTools(await connectTo(serverOf([plain("refund", { outputSchema })], refund)));
+    const { code, message } = await failure(execute(set.tools()[0]));
+    expect(refund).toHaveBeenCalledOnce();
+    expect(code).toBe("server_failed");
+    expect(message).toMatch(/^The MCP server gave no usable answer: .*output schema/);
   });
 
   it("asks nothing for a caller who has given up", async () => {
