@@ -156,10 +156,11 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
     }
     const result = await callServer(client, definition.name, input, context, { timeoutMs, onInputRequired });
     if (result.isError === true) {
-      const text = textOf(result.content ?? [])
-        .slice(0, MAX_ERROR_LENGTH)
-        .toWellFormed();
-      throw new ToolError("tool_failed", text === "" ? "The tool failed and says no more." : text);
+      const text = textOf(result.content ?? []) || (JSON.stringify(result.structuredContent) ?? "");
+      throw new ToolError(
+        "tool_failed",
+        text.slice(0, MAX_ERROR_LENGTH).toWellFormed() || "The tool failed and says no more.",
+      );
     }
     return (options.result ?? resultOf)(result, definition);
   }

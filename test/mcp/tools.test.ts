@@ -222,6 +222,14 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
     expect(use.error).toMatchObject({ code: "execution_failed", cause: { code: "tool_failed" } });
   });
 
+  it.each<[string, object, string]>([
+    ["structure alone", { content: [], structuredContent: { error: "quota" } }, '{"error":"quota"}'],
+    ["nothing", { content: [] }, "The tool failed and says no more."],
+  ])("gives the model what there is of a failure with %s", async (_name, result, message) => {
+    const set = await mcpTools(await connectTo(serverOf([plain("a")], () => ({ ...result, isError: true }))));
+    expect(await failure(execute(set.tools()[0]))).toMatchObject({ code: "tool_failed", message });
+  });
+
   it("gives up after the time that it has", async () => {
     const set = await mcpTools(await connectTo(serverOf([plain("a")], () => new Promise(() => {}))), {
       timeoutMs: 200,
