@@ -13,7 +13,8 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 export function enterGroup(pid: number): void {
   if (live.size === 0) {
     process.on("exit", killAll);
-    for (const signal of SIGNALS) process.on(signal, onSignal);
+    // Before the host's, so that one that listens once is still there to be counted.
+    for (const signal of SIGNALS) process.prependListener(signal, onSignal);
   }
   live.add(pid);
 }
@@ -58,8 +59,18 @@ function killAll(): void {
 
 /** A host that listens itself decides what the signal means, and its `exit` comes back to us. Else the signal is deadly. */
 function onSignal(signal: NodeJS.Signals): void {
-  if (process.listenerCount(signal) > 1) return;
+  if (process.listenerCount(signal) > 1 + listenersOfSignalExit()) return;
   killAll();
   process.off(signal, onSignal);
   process.kill(process.pid, signal);
+}
+
+/**
+ * The package `signal-exit` (of execa and of many command lines) does as we do: it leaves a signal to whoever else listens.
+ * Each would leave it to the other. It keeps the number of its listeners where all can read it.
+ */
+function listenersOfSignalExit(): number {
+  const emitters = globalThis as { readonly [key: symbol]: { readonly count?: unknown } | undefined };
+  const count = emitters[Symbol.for("signal-exit emitter")]?.count;
+  return typeof count === "number" ? count : 0;
 }

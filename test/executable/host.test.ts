@@ -29,6 +29,8 @@ describe.runIf(onLinux)("when the host ends, what it started ends", () => {
     ["SIGTERM", "", "SIGTERM", "SIGTERM"],
     ["SIGHUP", "", "SIGHUP", "SIGHUP"],
     ["SIGINT, which the host handles itself", "own-handler", "SIGINT", 7],
+    ["SIGTERM, which the host handles itself, once and not at once", "own-handler-once", "SIGTERM", 8],
+    ["SIGINT, for which signal-exit listens", "signal-exit", "SIGINT", "SIGINT"],
   ] as const)("by %s", async (_, ending, signal, outcome) => {
     const { env, left } = mark();
     const { child, closed, printed } = startHost(program(hangs), ending, env);

@@ -3,6 +3,8 @@ import { loadExecutable } from "../../src/executable/index.ts";
 
 const [path = "", ending = ""] = process.argv.slice(2);
 if (ending === "own-handler") process.on("SIGINT", () => process.exit(7));
+if (ending === "own-handler-once") process.once("SIGTERM", () => setTimeout(() => process.exit(8), 100));
+if (ending === "signal-exit") listenAsSignalExit();
 const tool = await loadExecutable(path, { env: { TEST_MARK: process.env["TEST_MARK"] ?? "" } });
 const listeners = () => ["exit", "SIGINT", "SIGTERM", "SIGHUP"].map((name) => process.listenerCount(name));
 const before = listeners();
@@ -23,4 +25,16 @@ const running = tool.use({}).execute({
 if (ending === "listeners") {
   await running;
   console.log(JSON.stringify(before) === JSON.stringify(listeners()));
+}
+
+/** As signal-exit 4 does: https://github.com/tapjs/signal-exit/blob/v4.1.0/src/index.ts */
+function listenAsSignalExit() {
+  const emitter = { count: 1 };
+  Object.assign(globalThis, { [Symbol.for("signal-exit emitter")]: emitter });
+  const onSignal = () => {
+    if (process.listeners("SIGINT").length !== emitter.count) return;
+    process.off("SIGINT", onSignal);
+    process.kill(process.pid, "SIGINT");
+  };
+  process.on("SIGINT", onSignal);
 }
