@@ -170,9 +170,18 @@ function resultOf(tool: Tool, output: unknown): ServedResult {
   const text = typeof output === "string" ? output : (JSON.stringify(output) ?? "null");
   const content: (McpContent & { type: "text"; text: string })[] = [{ type: "text", text }];
   if (tool.outputSchema?.jsonSchema["type"] !== "object") return { content };
-  const checked = tool.outputSchema.validate(parseJson(text));
-  if (checked.ok) return { content, structuredContent: parseJson(text) as Record<string, unknown> };
+  if (tool.outputSchema.validate(jsonOf(text)).ok) {
+    return { content, structuredContent: parseJson(text) as Record<string, unknown> };
+  }
   throw new ToolError("invalid_answer", `Tool ${tool.name} came to something else than its output schema says.`);
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
 }
 
 type Notify = (notification: { method: string; params: Record<string, unknown> }) => Promise<void>;

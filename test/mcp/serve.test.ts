@@ -80,6 +80,13 @@ describe.each(Object.entries(connections))("serveMcp(), read by %s", (_name, con
     });
   });
 
+  it("says so of a text, too, where the tool promises structure", async () => {
+    const [get] = (await served([weather as Tool], { execute: () => "Ask again later." })).tools();
+    expect(await failure(execute(get, { city: "Oslo" }))).toMatchObject({
+      message: "Tool get_weather came to something else than its output schema says.",
+    });
+  });
+
   it("passes on progress and the end of the caller's patience", async () => {
     let isEnded = false;
     const slow = defineTool({
