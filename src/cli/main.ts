@@ -73,6 +73,9 @@ try {
   else if (isToolError(error)) fail(error.message, 1);
   else fail((error as Error)?.stack ?? String(error), 1);
 }
+// A module of tools may hold connections or timers: they are not what the command was about.
+await Promise.all([process.stdout, process.stderr].map((stream) => new Promise((done) => stream.write("", done))));
+process.exit();
 
 function fail(message: string, status: number): void {
   process.stderr.write(`toolstream: ${printable(message)}\n`);

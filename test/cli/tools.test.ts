@@ -40,6 +40,13 @@ describe("a tools file", () => {
     });
   });
 
+  it("as a module that holds something open, is no reason to wait", async () => {
+    const folder = folderWith({ "tools.mjs": `${defineWeather}\nsetInterval(() => {}, 1000);\nexport { weather };` });
+    const outcome = await run(["schema", "--provider", "cohere", "--tools", join(folder, "tools.mjs")]);
+    expect(outcome).toMatchObject({ status: 0, stderr: "" });
+    expect(JSON.parse(outcome.stdout)).toMatchObject({ provider: "cohere" });
+  });
+
   const object = '{"type":"object"}';
   it.each([
     ["an object", "tools.json", "{}", "holds an object"],
