@@ -64,6 +64,8 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   fail(`the output can not be written: ${error.message}`, 1);
   process.exit();
 });
+// Who does not read the complaints gets what was asked for all the same.
+process.stderr.on("error", () => {});
 
 try {
   process.exitCode = await main(process.argv.slice(2));

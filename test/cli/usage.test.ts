@@ -71,6 +71,19 @@ describe("toolstream", () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
   });
 
+  it("gives what was asked for, though nobody reads the complaints", async () => {
+    const main = resolve(import.meta.dirname, "../../src/cli/main.ts");
+    const call = join(import.meta.dirname, "../../fixtures/cohere/one-call");
+    const args = [main, "replay", "--wire", "cohere", "not-there", "nor-this", call];
+    const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
+    child.stderr.destroy();
+    let stdout = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
+    const status = await new Promise((settle) => child.once("close", settle));
+    expect(status).toBe(1);
+    expect(stdout).toContain("use       get_weather");
+  });
+
   it.skipIf(!existsSync("/dev/full"))(
     "says in words that its output can not be written (to /dev/full, where there is one)",
     async () => {
