@@ -5,6 +5,7 @@ import { isToolError, ToolError } from "../errors.ts";
 import { jsonSchema } from "../schema/index.ts";
 import { defineTool, type Tool } from "../tool/tool.ts";
 import { toolList } from "../tool/tool-set.ts";
+import { messageOf } from "./usage-error.ts";
 
 /**
  * Loads tools from a JSON file (an array of `{ name, description, parameters, effect? }`), or from a module
@@ -79,12 +80,16 @@ function fromEntry(path: string, entry: unknown, at: number): Tool {
   });
 }
 
+/** Node takes types out, and does not compile: https://nodejs.org/api/typescript.html (2026-11). */
+const COMPILE = `. Node runs no decorators and no enums: compile it, or set NODE_OPTIONS="--import tsx".`;
+
 async function fromModule(path: string): Promise<readonly Tool[]> {
   let exports: Record<string, unknown>;
   try {
     exports = (await import(pathToFileURL(resolve(path)).href)) as Record<string, unknown>;
   } catch (cause) {
-    throw new ToolError("invalid_tool", `The tool module ${path} can not be loaded: ${(cause as Error).message}`, {
+    const hint = cause instanceof SyntaxError && /ts$/i.test(path) ? COMPILE : "";
+    throw new ToolError("invalid_tool", `The tool module ${path} can not be loaded: ${messageOf(cause)}${hint}`, {
       cause,
     });
   }

@@ -47,6 +47,13 @@ describe("a tools file", () => {
     expect(JSON.parse(outcome.stdout)).toMatchObject({ provider: "cohere" });
   });
 
+  it("that Node does not understand says what to do", async () => {
+    const path = join(folderWith({ "tools.ts": "export class A { @tool() a() {} }" }), "tools.ts");
+    const { status, stderr } = await run(["schema", "--provider", "cohere", "--tools", path]);
+    expect(status).toBe(1);
+    expect(stderr).toContain('compile it, or set NODE_OPTIONS="--import tsx".');
+  });
+
   const object = '{"type":"object"}';
   it.each([
     ["an object", "tools.json", "{}", "holds an object"],
@@ -68,6 +75,7 @@ describe("a tools file", () => {
     ["a module without exports", "tools.mjs", "", "exports nothing"],
     ["a module that can not be read", "tools.mjs", "export const = 1", "can not be loaded"],
     ["a module that throws", "tools.mjs", "throw new Error('no database')", "can not be loaded: no database"],
+    ["a module that throws a text", "tools.mjs", "throw 'no database'", "can not be loaded: no database"],
   ])("may not be %s", async (_, name, text, words) => {
     const path = join(folderWith({ [name]: text }), name);
     const error = await loadTools(path).catch((reason: unknown) => reason);
