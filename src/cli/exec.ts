@@ -76,5 +76,7 @@ function readInput(json: string): unknown {
 function timeoutOf(given: string | undefined): number {
   const ms = given === undefined ? 30_000 : given.trim() === "" ? Number.NaN : Number(given);
   if (ms > 0 && ms < 2 ** 31) return ms;
-  throw new UsageError(`--timeout is a number of milliseconds above 0, got ${JSON.stringify(given)}.`);
+  throw new UsageError(
+    `--timeout is a number of milliseconds above 0 and at most 2147483647, got ${JSON.stringify(given)}.`,
+  );
 }

@@ -77,7 +77,7 @@ export function settingsOf(options: ExecutableOptions): Settings {
     const value = settings[name];
     // More than this, and Node's timers fire at once.
     if (!(value > 0 && value < 2 ** 31))
-      throw new TypeError(`${name} is a number of milliseconds above 0, got ${value}`);
+      throw new TypeError(`${name} is a number of milliseconds above 0 and at most 2147483647, got ${value}`);
   }
   for (const name of ["maxOutputBytes", "maxStderrBytes", "maxSchemaBytes", "maxDepth"] as const) {
     if (!(settings[name] > 0)) throw new TypeError(`${name} is a number above 0, got ${settings[name]}`);

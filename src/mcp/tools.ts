@@ -30,7 +30,9 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
     if (typeof client?.[name] !== "function")
       throw new TypeError(`mcpTools() takes a connected MCP client; it has no ${name}()`);
   }
-  if (!(timeoutMs > 0 && timeoutMs < 2 ** 31)) throw new TypeError(`timeoutMs is a number above 0, got ${timeoutMs}`);
+  if (!(timeoutMs > 0 && timeoutMs < 2 ** 31)) {
+    throw new TypeError(`timeoutMs is a number above 0 and at most 2147483647, got ${timeoutMs}`);
+  }
   if (!(maxAgeMs >= 0)) throw new TypeError(`maxAgeMs is a number from 0, got ${maxAgeMs}`);
   if (onInputRequired !== undefined && !isVersion2(client)) {
     throw new TypeError("onInputRequired needs a client of @modelcontextprotocol/client 2");
