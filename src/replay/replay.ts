@@ -71,6 +71,9 @@ function piecesOf(recording: Recording): readonly RecordedChunk[] {
   }));
 }
 
+/** Node's timers fire at once for more than that, which is 25 days. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /** Waits for a moment of `performance.now()`; an abort ends the wait. */
 export function until(moment: number, signal: AbortSignal | undefined): Promise<void> | undefined {
   const ms = moment - performance.now();
@@ -81,7 +84,7 @@ export function until(moment: number, signal: AbortSignal | undefined): Promise<
       signal?.removeEventListener("abort", done);
       resolve();
     };
-    const timer = setTimeout(done, ms);
+    const timer = setTimeout(done, Math.min(ms, MAX_TIMER_MS));
     signal?.addEventListener("abort", done);
   });
 }

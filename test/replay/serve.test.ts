@@ -160,6 +160,12 @@ describe("the replay server", () => {
     expect(Buffer.from(await response.arrayBuffer())).toEqual(Buffer.from(streamBody).subarray(0, 30));
   });
 
+  it.each([Infinity, 1e12])("does not answer at all when it is to wait %d ms", async (delayMs) => {
+    const server = await serve({ behaviour: { "paper/both": { delayMs } } });
+    const asked = { method: "POST", body: '{"stream":true}', signal: AbortSignal.timeout(300) };
+    await expect(fetch(`${server.url}/paper/both/v1/write`, asked)).rejects.toThrow("timeout");
+  });
+
   it("waits before it answers", async () => {
     const server = await serve({ behaviour: { "paper/both": { delayMs: 50 } } });
     const start = performance.now();
