@@ -76,24 +76,37 @@ function recordBytes(
   return { stream, recording: keeper.recording };
 }
 
+/** No generator: one that its reader leaves before the first event would never know of it. */
 function recordEvents<Event>(source: AsyncIterable<Event>): Recorded<AsyncIterable<Event>> {
   const keeper = createKeeper(undefined);
   const encoder = new TextEncoder();
+  const events = source[Symbol.asyncIterator]();
   let sawBytes = false;
-  async function* pass(): AsyncGenerator<Event> {
-    let complete = false;
-    try {
-      for await (const event of source) {
-        if (isBytes(event)) sawBytes = true;
-        keeper.keep(isBytes(event) ? event.slice() : encoder.encode(`${JSON.stringify(event)}\n`));
-        yield event;
+  const keep = (event: Event): void => {
+    if (isBytes(event)) sawBytes = true;
+    keeper.keep(isBytes(event) ? event.slice() : encoder.encode(`${JSON.stringify(event)}\n`));
+  };
+  const finish = (complete: boolean): void => keeper.finish(complete, sawBytes ? undefined : "application/x-ndjson");
+  const stream: AsyncIterableIterator<Event> = {
+    async next() {
+      try {
+        const step = await events.next();
+        if (step.done === true) finish(true);
+        else keep(step.value);
+        return step;
+      } catch (error) {
+        finish(false);
+        throw error;
       }
-      complete = true;
-    } finally {
-      keeper.finish(complete, sawBytes ? undefined : "application/x-ndjson");
-    }
-  }
-  return { stream: pass(), recording: keeper.recording };
+    },
+    async return() {
+      finish(false);
+      await events.return?.();
+      return { done: true, value: undefined };
+    },
+    [Symbol.asyncIterator]: () => stream,
+  };
+  return { stream, recording: keeper.recording };
 }
 
 /** Collects the pieces of one body until it is finished, once. */

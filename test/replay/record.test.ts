@@ -2,6 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import * as fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
+import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { isToolError } from "../../src/errors.ts";
 import { loadRecording, record, replay, saveRecording } from "../../src/replay/index.ts";
 import type { Recording } from "../../src/replay/index.ts";
@@ -118,6 +119,16 @@ describe("record", () => {
     for await (const _ of left.stream) break;
     expect(await left.recording).toMatchObject({ bytes: encoder.encode("1\n"), complete: false });
     expect(closed).toBe(2);
+  });
+
+  it("is empty when the reader of an iterable leaves before the first event, and the source is told", async () => {
+    const left = vi.fn(() => Promise.resolve({ done: true as const, value: undefined }));
+    const source = { next: () => new Promise<never>(() => {}), return: left, [Symbol.asyncIterator]: () => source };
+    const { stream, recording } = record<unknown>(source);
+    const gaveUp = openaiChat.read(stream as AsyncIterable<never>, { signal: AbortSignal.abort() });
+    expect(await gaveUp.done()).toMatchObject({ error: { code: "aborted" } });
+    expect(await recording).toMatchObject({ bytes: new Uint8Array(), complete: false });
+    expect(left).toHaveBeenCalledOnce();
   });
 
   it("gives the recording so far when the reader cancels, and cancels the source", async () => {
