@@ -48,17 +48,17 @@ export function replayModel<Message>(
 }
 
 function sourceOf(source: ReplaySource): AsyncIterable<unknown> {
-  if (typeof source !== "object" || source === null) {
-    const got = JSON.stringify(source) ?? typeof source;
-    throw new TypeError(
-      `replayModel() takes recordings, bytes or events, got ${got}; loadRecording(path) reads a file`,
-    );
-  }
+  if (typeof source !== "object" || source === null) throw noSource(JSON.stringify(source) ?? typeof source);
   if (isRecording(source)) return once(source.bytes);
   if (ArrayBuffer.isView(source)) return once(source);
   if (Symbol.iterator in source) return each(source);
   if (Symbol.asyncIterator in source) return source as AsyncIterable<unknown>;
-  return (source as Response).body ?? each([]);
+  if ("body" in source) return source.body ?? each([]);
+  throw noSource("then" in source ? "a promise, which is to be awaited before" : "another object");
+}
+
+function noSource(got: string): TypeError {
+  return new TypeError(`replayModel() takes recordings, bytes or events, got ${got}; loadRecording(path) reads a file`);
 }
 
 function isRecording(source: ReplaySource): source is Recording {
