@@ -29,6 +29,7 @@ export function notAProgram(header: Buffer, platform: string = process.platform,
     if (!/^#![ \t]*\//.test(line)) return "has a first line that names no interpreter by its absolute path";
     return undefined;
   }
+  if (header.toString("utf8", 0, 5) === "\uFEFF#!") return 'has a byte order mark before its "#!": save it without one';
   if (header.toString("latin1", 0, 4) === "\x7FELF" && header.length >= 20) {
     const machine = header[5] === 2 ? header.readUInt16BE(18) : header.readUInt16LE(18);
     const ours = ELF_MACHINES[arch];

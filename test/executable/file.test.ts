@@ -40,6 +40,7 @@ describe("what can not be run", () => {
       "another processor than",
     ],
     ["Windows line ends", () => program("#!/bin/sh\r\necho\r\n"), "ends with a carriage return"],
+    ["a byte order mark", () => program("\uFEFF#!/bin/sh\n"), 'has a byte order mark before its "#!"'],
     ["an interpreter without a path", () => program("#!sh\n"), "names no interpreter by its absolute path"],
     ["a batch file", () => program("@echo off", { name: "tool.CMD" }), "is a batch file, which cmd.exe would run"],
     ["a link that leads to itself", () => loop(), "leads back to itself"],
