@@ -100,12 +100,12 @@ async function fromModule(path: string): Promise<readonly Tool[]> {
   throw new ToolError("invalid_tool", `The tool module ${path} ${what}. ${SHAPE}`);
 }
 
-/** A tool, a list of tools or a registry; by shape, since the module may have its own copy of the library. */
+/** A tool, a list of tools or what keeps one (a registry, an MCP server's tools); by shape, since the module may have its own copy of the library. */
 function toolsIn(value: unknown): readonly Tool[] {
   if (typeof value !== "object" || value === null) return [];
   if (Array.isArray(value)) return value.flatMap(toolsIn);
-  const { tools, isExternal, inputSchema, effect, use } = value as Record<string, unknown>;
-  if (typeof tools === "function" && typeof isExternal === "function") return toolsIn(tools.call(value));
+  const { tools, inputSchema, effect, use } = value as Record<string, unknown>;
+  if (typeof tools === "function" && tools.length === 0) return toolsIn(tools.call(value)); // an adapter's takes tools
   return inputSchema !== undefined && effect !== undefined && typeof use === "function" ? [value as Tool] : [];
 }
 

@@ -9,6 +9,7 @@ import { fixturesDir } from "../fixtures.ts";
 import { folderWith, jsonLines, run } from "./command.ts";
 
 const index = pathToFileURL(resolve(import.meta.dirname, "../../src/index.ts")).href;
+const openaiChat = pathToFileURL(resolve(import.meta.dirname, "../../adapters/openai-chat/index.ts")).href;
 const defineWeather = `
   import { defineTool, jsonSchema, ToolRegistry } from ${JSON.stringify(index)};
   const weather = defineTool({
@@ -30,6 +31,12 @@ describe("a tools file", () => {
     ["exports a tool", "tools.ts", "export const tool: unknown = weather;"],
     ["exports a list", "tools.mjs", "export default [weather, other];"],
     ["exports a registry", "tools.mjs", "export const registry = new ToolRegistry([weather, other]);"],
+    [
+      "exports what keeps tools, and an adapter beside it",
+      "tools.mjs",
+      `export const set = { tools: () => [weather], skipped: [] };
+       export { openaiChat } from ${JSON.stringify(openaiChat)};`,
+    ],
     ["exports all of these", "tools.ts", "export { weather }; export const list = [weather, other];"],
   ])("as a module that %s", async (_, name, text) => {
     const folder = folderWith({ [name]: `${defineWeather}\n${text}` });
