@@ -33,11 +33,13 @@ export async function settle(
     const { done, value } = await answer.next();
     if (done === true) return value === undefined ? last : value;
     last = value;
-    if (signal?.aborted === true) {
+    try {
+      signal?.throwIfAborted();
+      await onProgress(value);
+    } catch (error) {
       // Nobody waits for it any more: its finally blocks run, the rest of it does not.
       await answer.return(undefined);
-      throw signal.reason;
+      throw error;
     }
-    await onProgress(value);
   }
 }

@@ -104,7 +104,7 @@ describe("an async function* handler", () => {
     expect(other.state).toBe("failed");
   });
 
-  it("fails when it throws, and ends when its caller has given up", async () => {
+  it.each(["its caller has given up", "whoever listens fails"])("ends when %s", async (why) => {
     let cleaned = false;
     const slow = defineTool({
       name: "slow",
@@ -121,7 +121,10 @@ describe("an async function* handler", () => {
     const use = slow.use({});
     const running = use.execute({
       signal: controller.signal,
-      progress: async () => controller.abort(new Error("enough")),
+      async progress() {
+        if (why === "whoever listens fails") throw new Error("enough");
+        controller.abort(new Error("enough"));
+      },
     });
     await expect(running).rejects.toMatchObject({ code: "execution_failed", message: "Tool slow failed: enough" });
     expect(cleaned).toBe(true);
