@@ -1,11 +1,12 @@
 import { ToolError } from "../errors.ts";
+import { createProgressQueue } from "../tool/progress-queue.ts";
 import type { ToolContext } from "../tool/tool.ts";
 import { readAnswer } from "./answer.ts";
 import { ExecutableError, runOf, type ExecutableRun } from "./error.ts";
 import type { Settings } from "./options.ts";
 import { interruption } from "./output.ts";
-import { createProgressQueue } from "./progress.ts";
 import type { Program } from "./program.ts";
+import type { ProgressLine } from "./stderr.ts";
 
 /**
  * One call of a program: the handler of its tool.
@@ -23,7 +24,7 @@ export async function callProgram(
   await program.checkAgain();
   const { timeoutMs, maxOutputBytes, maxDepth } = settings;
   const given = typeof settings.env === "function" ? settings.env(context) : settings.env;
-  const progress = createProgressQueue((line) => context.progress(line));
+  const progress = createProgressQueue((line: ProgressLine) => context.progress(line));
   const outcome = await program.run({
     args: [],
     input: inputText(input),

@@ -1,4 +1,5 @@
 import { ToolError } from "../errors.ts";
+import { createProgressQueue } from "../tool/progress-queue.ts";
 import type { ToolContext } from "../tool/tool.ts";
 import {
   callTool,
@@ -14,6 +15,13 @@ import type { McpToolsOptions } from "./types.ts";
 
 /** Rounds in which a server may ask for more. */
 const MAX_ROUNDS = 10;
+/** How long a listener may keep the outcome waiting: progress is told before it. */
+const PROGRESS_MS = 1_000;
+
+interface CallOptions {
+  readonly timeoutMs: number;
+  readonly onInputRequired: McpToolsOptions["onInputRequired"];
+}
 
 /**
  * One call of a server's tool, with all that it asks for in between.
@@ -25,14 +33,28 @@ export async function callServer(
   name: string,
   input: unknown,
   context: ToolContext,
-  { timeoutMs, onInputRequired }: { timeoutMs: number; onInputRequired: McpToolsOptions["onInputRequired"] },
+  options: CallOptions,
 ): Promise<McpResult> {
-  const params = { name, arguments: input as Record<string, unknown> };
+  const progress = createProgressQueue((value: McpProgress) => context.progress(value));
+  try {
+    return await ask(client, { name, arguments: input as Record<string, unknown> }, context, progress.push, options);
+  } finally {
+    await progress.end(context.signal?.aborted === true ? 0 : PROGRESS_MS);
+  }
+}
+
+async function ask(
+  client: McpClient,
+  params: { name: string; arguments: Record<string, unknown> },
+  context: ToolContext,
+  onprogress: (progress: McpProgress) => void,
+  { timeoutMs, onInputRequired }: CallOptions,
+): Promise<McpResult> {
   const how: RequestOptions = {
     timeout: timeoutMs,
     maxTotalTimeout: timeoutMs,
     ...(context.signal === undefined ? {} : { signal: context.signal }),
-    onprogress: (progress: McpProgress) => void context.progress(progress).catch(() => {}),
+    onprogress,
   };
   const asked = async <T>(answer: Promise<T>): Promise<T> => {
     try {

@@ -2,6 +2,7 @@ import { Client } from "@modelcontextprotocol/client";
 import { inputRequired, type Server } from "@modelcontextprotocol/server";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { setTimeout } from "node:timers/promises";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { toolList } from "../../src/index.ts";
 import { mcpTools, type McpClient, type McpToolDefinition } from "../../src/mcp/index.ts";
@@ -228,6 +229,30 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
   ])("gives the model what there is of a failure with %s", async (_name, result, message) => {
     const set = await mcpTools(await connectTo(serverOf([plain("a")], () => ({ ...result, isError: true }))));
     expect(await failure(execute(set.tools()[0]))).toMatchObject({ code: "tool_failed", message });
+  });
+
+  it("tells progress in order, at the listener's pace and before the result, and does not queue up what nobody follows", async () => {
+    const flood = async ({ _meta }: any, { mcpReq }: any) => {
+      for (let progress = 1; progress <= 1_000; progress++) {
+        const params = { progressToken: _meta.progressToken, progress };
+        await mcpReq.notify({ method: "notifications/progress", params });
+      }
+      return { content: [] };
+    };
+    const told: number[] = [];
+    let [atOnce, most] = [0, 0];
+    const progress = async (value: unknown) => {
+      most = Math.max(most, ++atOnce);
+      await setTimeout(2);
+      told.push((value as { progress: number }).progress);
+      atOnce--;
+    };
+    const set = await mcpTools(await connectTo(serverOf([plain("a")], flood)));
+    await execute(set.tools()[0], {}, { progress });
+    expect(most).toBe(1);
+    expect(told.at(-1)).toBe(1_000);
+    expect(told).toEqual(told.toSorted((a, b) => a - b));
+    expect(told.length).toBeLessThan(1_000);
   });
 
   it("gives up after the time that it has", async () => {
