@@ -1,3 +1,4 @@
+import { ReadableStream as NodeStream } from "node:stream/web";
 import type { RecordedChunk, Recording } from "./recording.ts";
 
 /** A source that is being recorded. */
@@ -26,8 +27,8 @@ export function record<Event>(source: AsyncIterable<Event>): Recorded<AsyncItera
 export function record(
   source: Response | ReadableStream<Uint8Array> | AsyncIterable<unknown>,
 ): Recorded<Response | ReadableStream<Uint8Array> | AsyncIterable<unknown>> {
-  if (source instanceof Response) return recordResponse(source);
-  if (source instanceof ReadableStream) return recordBytes(source, undefined);
+  if (isResponse(source)) return recordResponse(source);
+  if (isStream(source)) return recordBytes(source, undefined);
   if (typeof source?.[Symbol.asyncIterator] === "function") return recordEvents(source);
   throw new TypeError("record() takes a Response, a ReadableStream of bytes or an async iterable of events");
 }
@@ -39,7 +40,8 @@ function recordResponse(response: Response): Recorded<Response> {
     keeper.finish(true);
     return { stream: response, recording: keeper.recording };
   }
-  const { stream, recording } = recordBytes(response.body, contentType);
+  const body = isStream(response.body) ? response.body : NodeStream.from(response.body as AsyncIterable<Uint8Array>);
+  const { stream, recording } = recordBytes(body as ReadableStream<Uint8Array>, contentType);
   const { status, statusText, headers } = response;
   return { stream: new Response(stream, { status, statusText, headers }), recording };
 }
@@ -138,6 +140,17 @@ function createKeeper(contentType: string | undefined): {
     },
     recording: promise,
   };
+}
+
+/** By what it is, not by its class: the packages undici and node-fetch have their own, which SDKs may be given. */
+function isResponse(source: unknown): source is Response {
+  const { body, headers } = (source ?? {}) as Partial<Response>;
+  return body !== undefined && typeof headers?.get === "function";
+}
+
+/** That of node-fetch's body is Node's own kind of stream, which is iterable only. */
+function isStream(source: unknown): source is ReadableStream<Uint8Array> {
+  return typeof (source as Partial<ReadableStream> | undefined)?.getReader === "function";
 }
 
 /** By what it is, not by its class: under some test runners bytes are of another realm. */

@@ -1,6 +1,8 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import * as fc from "fast-check";
+import { Response as NodeFetchResponse } from "node-fetch";
 import { describe, expect, it, vi } from "vitest";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { isToolError } from "../../src/errors.ts";
@@ -61,6 +63,14 @@ describe("record", () => {
       headers: { "content-type": "text/event-stream", "x-a": "1" },
     });
     const { stream, recording } = record(source);
+    expect([stream.status, stream.headers.get("x-a"), await stream.text()]).toEqual([201, "1", streamBody]);
+    expect(await recording).toMatchObject({ contentType: "text/event-stream", complete: true });
+  });
+
+  it("passes a Response of node-fetch, too", async () => {
+    const headers = { "content-type": "text/event-stream", "x-a": "1" };
+    const source = new NodeFetchResponse(Readable.from([Buffer.from(streamBody)]), { status: 201, headers });
+    const { stream, recording } = record(source as unknown as Response);
     expect([stream.status, stream.headers.get("x-a"), await stream.text()]).toEqual([201, "1", streamBody]);
     expect(await recording).toMatchObject({ contentType: "text/event-stream", complete: true });
   });
