@@ -21,7 +21,7 @@ run once, with --schema. Without DIR: ${DEFAULT_SEARCH_PATHS.join(" and ")}.
   --write          writes FILE with the tools that are found
   --owner UID      files of this user are run, too; more than once for more
 
-Exit status 1 when a DIR could not be read.`;
+Exit status 1 when a DIR could not be read; FILE is not written then.`;
 
 /** @returns the exit status */
 export async function toolsCommand(args: readonly string[]): Promise<number> {
@@ -43,7 +43,8 @@ export async function toolsCommand(args: readonly string[]): Promise<number> {
     ...(positionals.length === 0 ? {} : { searchPaths }),
     ...(manifest === undefined || write ? {} : { manifest: await readManifest(manifest) }),
   });
-  if (write) await writeManifest(manifest!, manifestOf(tools));
+  const isUnread = positionals.some((dir) => skipped.some(({ path }) => path === resolve(dir)));
+  if (write && !isUnread) await writeManifest(manifest!, manifestOf(tools));
 
   const found = tools.map(({ name, description, effect, inputSchema, metadata }) => {
     const { path, digest } = metadata["executable"] as ExecutableInfo;
@@ -52,9 +53,11 @@ export async function toolsCommand(args: readonly string[]): Promise<number> {
   process.stdout.write(
     json ? `${JSON.stringify({ tools: found, skipped }, undefined, 2)}\n` : listing(searchPaths, found, skipped),
   );
-  if (write && !json)
+  if (write && isUnread)
+    process.stderr.write(`toolstream: ${manifest!} is not written, since a folder could not be read.\n`);
+  else if (write && !json)
     process.stdout.write(`\nWrote ${manifest!}. Known: ${found.length}; no other file is run with it.\n`);
-  return positionals.some((dir) => skipped.some(({ path }) => path === resolve(dir))) ? 1 : 0;
+  return isUnread ? 1 : 0;
 }
 
 interface Listed {

@@ -126,6 +126,9 @@ describe("toolstream tools", () => {
       stderr: expect.stringMatching(/^toolstream: The manifest .*m\.json can not be written: ENOENT.*m\.json'\n$/),
     });
     expect((await run(["tools", folder, "--manifest", manifest])).stdout).toContain("greet  (read)");
+    const mistyped = await run(["tools", `${folder}s`, "--manifest", manifest, "--write"]);
+    expect(mistyped).toMatchObject({ status: 1, stderr: expect.stringContaining("is not written") });
+    expect((await run(["tools", folder, "--manifest", manifest])).stdout).toContain("greet  (read)"); // it still knows
     const changed = folderWith({ greet: `${greet}# changed` });
     expect((await run(["tools", changed, "--manifest", manifest])).stdout).toContain("is not in the manifest");
   });
