@@ -27,9 +27,12 @@ export function createSchedule(concurrency: number): (alone: boolean) => Place {
 
   function next(): void {
     let running = 0;
-    for (const entry of entries) if (entry.state === "running") running++;
+    for (const entry of entries) {
+      if (entry.state !== "running") continue;
+      if (entry.alone) return;
+      running++;
+    }
     for (const [at, entry] of entries.entries()) {
-      if (entry.state === "running" && entry.alone) return;
       const isOpen = entry.state === "outside" || entry.state === "waiting" || entry.state === "running";
       if (entry.state === "waiting" && running < concurrency && (!entry.alone || (running === 0 && isFirst(at)))) {
         entry.state = "running";

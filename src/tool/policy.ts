@@ -54,7 +54,7 @@ export interface ToolPolicy<Input = any> {
   readonly approvalMessage?: string | ((input: Input) => string) | undefined;
   /** How long a call may take, all its attempts included, in milliseconds. Default: the executor's. */
   readonly timeoutMs?: number | undefined;
-  /** Runs alone: no other call of the same turn runs at the same time. */
+  /** Runs alone: no other call of the same `executeAll()` (a turn) runs at the same time. */
   readonly sequential?: boolean | undefined;
   /** How often a failed call is tried again. Only for `effect: "read"` and `"idempotent"`. Default 0. */
   readonly retries?: number | undefined;

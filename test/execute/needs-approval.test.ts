@@ -185,6 +185,29 @@ describe("a call that needs approval", () => {
     expect(needy.ran).toHaveLength(1);
   });
 
+  it("that is approved while a sequential tool runs waits for its end", async () => {
+    const needy = refund();
+    let end!: () => void;
+    const alone = counted({
+      name: "alone",
+      sequential: true,
+      execute: async () => {
+        await new Promise<void>((resolve) => (end = resolve));
+        return needy.ran.length;
+      },
+    });
+    const { executor, approvals, types } = setupWithApprovals([needy.tool, alone.tool]);
+    const running = executor.executeAll([useOf(needy.tool), useOf(alone.tool)], RUN);
+    await until(() => alone.ran.length === 1);
+    const [request] = await approvals.list();
+    await approvals.decide(request!.id, APPROVE);
+    await until(() => types().includes("approval.decided"));
+    await sleep(10);
+    end();
+    expect(await running).toMatchObject([{ status: "completed" }, { status: "completed", output: 0 }]);
+    expect(needy.ran).toHaveLength(1);
+  });
+
   it("an 'always' counts once the call has succeeded, for this tool and input", async () => {
     const { tool, ran } = refund({
       execute: ({ text }: any) => (text === "fail" ? Promise.reject(new Error("no")) : 1),
