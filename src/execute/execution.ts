@@ -21,6 +21,7 @@ import type { Outcome } from "./outcome.ts";
 import type { Place } from "./schedule.ts";
 import { runRecorded } from "./running.ts";
 import { snapshot } from "./snapshot.ts";
+import { unlessAborted } from "./unless-aborted.ts";
 
 type Entry = StoreEntry<ActionRow>;
 type Denial = Extract<GateAnswer, { readonly decision: "deny" }>;
@@ -176,6 +177,7 @@ export class Execution {
     if (tool === undefined) return this.#deny(version, unknownTool(name));
     const answer =
       (await this.#deps.history.judge(tool, runId, invocationId)) ?? (await this.#judge(tool, this.#input));
+    if (answer === undefined) return this.#fail(version, "aborted", ABORTED);
     switch (answer.decision) {
       case "deny":
         return this.#deny(version, answer);
@@ -196,10 +198,12 @@ export class Execution {
     }
   }
 
-  #judge(tool: Tool, input: unknown): Promise<GateAnswer> {
+  /** `undefined`: the caller gave up before there was an answer. */
+  #judge(tool: Tool, input: unknown): Promise<GateAnswer | undefined> {
     const actions = () => actionsOf(this.#deps.ledger, this.#context.runId);
     const call = { tool, input: snapshot(input), repeatOf: this.#repeatOf, actions };
-    return judge(call, policyContextOf(this.#use, this.#context), this.#deps.authorize);
+    const context = policyContextOf(this.#use, this.#context);
+    return unlessAborted(() => judge(call, context, this.#deps.authorize), this.#context.signal);
   }
 
   async #deny(version: number, denial: Denial, before?: ActionRow): Step {
@@ -262,6 +266,7 @@ export class Execution {
     if ("editedInput" in request) {
       // Nobody has judged that one yet: who may approve can still not do what the policy forbids.
       const answer = await this.#judge(tool, input);
+      if (answer === undefined) return awaitingOf(this.#about(), row, request);
       if (answer.decision === "deny") return this.#deny(version, answer, row);
     }
     return this.#start(tool, version, row, input, request);
@@ -283,7 +288,7 @@ export class Execution {
     if (this.#context.signal?.aborted === true) {
       // An answer is not lost because the run ends right after it: executed again, the call goes on from here.
       if (request !== undefined) return awaitingOf(this.#about(), planned, request);
-      return this.#fail(version, "aborted", "It was aborted before it was executed.", undefined, planned);
+      return this.#fail(version, "aborted", ABORTED, undefined, planned);
     }
     if (request !== undefined) {
       // Between the decision and now the tool or its program may have changed, or the input that was given: whoever did
@@ -463,6 +468,7 @@ export class Execution {
   }
 }
 
+const ABORTED = "It was aborted before it was executed.";
 const UNREADABLE = "It is not known whether it was executed before. Do not call it again before you know";
 
 function unknownTool(name: string): Denial {

@@ -18,10 +18,11 @@ import { actionIdOf, Ledger } from "./ledger.ts";
 import type { Outcome } from "./outcome.ts";
 import { createSchedule, type Place } from "./schedule.ts";
 import { actionsOf, infoOf, type ActionInfo } from "./info.ts";
-import { endOf, noting, type RunningCall } from "./running-call.ts";
+import { noting, type RunningCall } from "./running-call.ts";
 import type { Redact } from "./summary.ts";
 import type { Telemetry } from "./telemetry-types.ts";
 import { Undoer, type MayUndo, type UndoOptions, type UndoOutcome, type UndoRunReport } from "./undo.ts";
+import { unlessAborted } from "./unless-aborted.ts";
 
 /** What an executor is made of. All but `tools` and `store` can be left out. */
 export interface ToolExecutorOptions {
@@ -231,7 +232,7 @@ export class ToolExecutor {
     // While the first waits for somebody, the second does so by itself: it may want to come back at once, or to give up.
     const busy = [...others].find((one) => !one.isWaiting);
     if (busy !== undefined && context.signal?.aborted !== true) {
-      await endOf(busy.ended, context.signal);
+      await unlessAborted(() => busy.ended.catch(() => {}), context.signal);
       return this.#execute(use, context, place);
     }
     const running: RunningCall = { use, isWaiting: false, ended: undefined! };

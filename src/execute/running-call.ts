@@ -24,15 +24,3 @@ export function noting(running: RunningCall, place: Place): Place {
     },
   };
 }
-
-/** Resolves when it has ended, or when the signal fires. */
-export async function endOf(ended: Promise<unknown>, signal: AbortSignal | undefined): Promise<void> {
-  let giveUp!: () => void;
-  const givenUp = new Promise<void>((resolve) => (giveUp = resolve));
-  signal?.addEventListener("abort", giveUp);
-  try {
-    await Promise.race([ended.catch(() => {}), givenUp]);
-  } finally {
-    signal?.removeEventListener("abort", giveUp);
-  }
-}

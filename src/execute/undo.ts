@@ -11,6 +11,7 @@ import { safeMessage } from "./failure.ts";
 import { infoOf, type ActionInfo } from "./info.ts";
 import { HeldAction } from "./held.ts";
 import { actionIdOf, type ActionRow, type Lease, type UndoRow } from "./ledger.ts";
+import { unlessAborted } from "./unless-aborted.ts";
 
 /** Whether somebody may undo an action. May wait, for an approval of its own for example. What throws says no. */
 export type MayUndo = (principal: Principal | undefined, action: ActionInfo) => boolean | Promise<boolean>;
@@ -95,7 +96,9 @@ export class Undoer {
     options: UndoOptions,
   ): Promise<UndoOutcome | undefined> {
     const { value: row } = entry;
-    if (!(await this.#isAllowed(principal, row))) {
+    const isAllowed = await unlessAborted(() => this.#isAllowed(principal, row), options.signal);
+    if (isAllowed === undefined) return abortedOutcome(actionId, row);
+    if (!isAllowed) {
       return refused(
         actionId,
         row.toolName,
@@ -123,14 +126,7 @@ export class Undoer {
     if (tool?.undo === undefined) {
       return refused(actionId, row.toolName, "not_undoable", `Here is no tool ${row.toolName} with an undo function.`);
     }
-    if (options.signal?.aborted === true) {
-      return refused(
-        actionId,
-        row.toolName,
-        "aborted",
-        `${row.toolName} was not undone: it was aborted before it began.`,
-      );
-    }
+    if (options.signal?.aborted === true) return abortedOutcome(actionId, row);
     const by = principal?.id ?? null;
     const lease = { owner: this.#deps.owner, until: Date.now() + this.#deps.leaseMs };
     const held = await this.#put(entry, { ...undo, state: "undoing", by, lease });
@@ -304,6 +300,10 @@ function withoutLease({ lease: _, ...undo }: UndoRow): UndoRow {
 
 function refused(actionId: string, toolName: string | null, code: ToolErrorCode, message: string): Refusal {
   return { status: "refused", actionId, toolName, error: new ToolError(code, message) };
+}
+
+function abortedOutcome(actionId: string, { toolName }: ActionRow): Refusal {
+  return refused(actionId, toolName, "aborted", `${toolName} was not undone: it was aborted before it began.`);
 }
 
 function expiredOutcome(actionId: string, { toolName, undo }: ActionRow): Refusal {

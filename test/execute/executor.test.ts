@@ -632,6 +632,21 @@ describe("time", () => {
     expect(ran).toHaveLength(1);
   });
 
+  it.each([
+    ["authorize", {}, { authorize: () => new Promise<never>(() => {}) }],
+    ["needsApproval", { needsApproval: () => new Promise<never>(() => {}) }, {}],
+  ])("ends when the caller gives up while %s does not answer", async (_, rules, options) => {
+    const controller = new AbortController();
+    const { tool, ran } = counted(rules);
+    const { executor, types } = setup([tool], options);
+    const running = executor.execute(useOf(tool), { ...RUN, signal: controller.signal });
+    await sleep(5);
+    controller.abort();
+    expect(await running).toMatchObject({ status: "failed", attempts: 0, error: { code: "aborted" } });
+    expect(types()).toEqual(["tool.invoked", "tool.failed"]);
+    expect(ran).toHaveLength(0);
+  });
+
   it("does not begin when the caller has given up before", async () => {
     const { tool, ran } = counted();
     const { executor, types } = setup([tool]);

@@ -87,6 +87,32 @@ describe("a call that needs approval", () => {
     expect([...events, ...later.events].map(({ type, seq }) => [type, seq])).toEqual(APPROVED_AND_RUN);
   });
 
+  it("of a caller who has given up before asks nobody", async () => {
+    const { tool } = refund();
+    const { executor, approvals, types } = setupWithApprovals([tool]);
+    const outcome = await executor.execute(useOf(tool), { ...RUN, signal: AbortSignal.abort() });
+    expect(outcome).toMatchObject({ status: "failed", error: { code: "aborted" } });
+    expect(await approvals.list()).toEqual([]);
+    expect(types()).toEqual(["tool.invoked", "tool.failed"]);
+  });
+
+  it("keeps its answer when the caller gives up while the policy judges what was written", async () => {
+    const { tool, ran } = refund();
+    let judged = 0;
+    const authorize = () => (++judged === 2 ? new Promise<never>(() => {}) : allow());
+    const { executor, approvals } = setupWithApprovals([tool], { authorize });
+    const again = () => tool.use({ n: 1 }, { invocationId: "a" });
+    const { approval }: any = await executor.execute(again(), PAUSE);
+    await approvals.decide(approval.id, { decision: "approve", editedInput: { n: 2 } });
+    const leave = new AbortController();
+    const left = executor.execute(again(), { ...RUN, signal: leave.signal });
+    await until(() => judged === 2);
+    leave.abort();
+    expect(await left).toMatchObject({ status: "awaiting_approval", approval: { status: "approved" } });
+    expect(await executor.execute(again(), RUN)).toMatchObject({ status: "completed" });
+    expect(ran).toMatchObject([{ input: { n: 2 } }]);
+  });
+
   it("that is denied does not run, and the model hears why", async () => {
     const { tool, ran } = refund();
     const { executor, approvals, events } = setupWithApprovals([tool], { service: { mayDecide: () => true } });

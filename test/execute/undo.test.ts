@@ -349,6 +349,18 @@ describe("undo()", () => {
     expect(await executor.undo(actionId)).toMatchObject({ status: "undone" });
   });
 
+  it("ends when the caller gives up while mayUndo does not answer", async () => {
+    const { undone, add } = shelf();
+    const controller = new AbortController();
+    const { executor } = setup([add], { mayUndo: () => new Promise(() => {}) });
+    const { actionId } = await executor.execute(useOf(add, { n: 1 }), RUN);
+    const undoing = executor.undo(actionId, undefined, { signal: controller.signal });
+    await sleep(5);
+    controller.abort();
+    expect(await undoing).toMatchObject({ status: "refused", error: { code: "aborted" } });
+    expect(undone).toHaveLength(0);
+  });
+
   it("data is in no event, no outcome and no list", async () => {
     const { add } = shelf();
     const { executor, events } = setup([add]);
