@@ -45,7 +45,7 @@ export type UndoOutcome =
 export interface UndoRunReport {
   readonly runId: string;
   readonly undone: readonly UndoOutcome[];
-  /** With what changed nothing in the world left out: reads, denied calls. */
+  /** With what changed nothing in the world left out: reads, denied calls, those whose handler threw. */
   readonly notUndone: readonly UndoOutcome[];
 }
 
@@ -235,7 +235,7 @@ function refusalOf(actionId: string, row: ActionRow, { retry }: UndoOptions): Re
   const { toolName, undo, status } = row;
   const refuse = (code: ToolErrorCode, message: string) => refused(actionId, toolName, code, message);
   if (status === "planned" || status === "started") return refuse("not_undoable", `${toolName} has not ended yet.`);
-  if (status === "unknown") {
+  if (status === "unknown" || isGivenUp(row)) {
     return refuse("outcome_unknown", `It is not known what came of ${toolName}, so it can not be undone.`);
   }
   if (undo === undefined) {
@@ -280,9 +280,16 @@ export function undoneMessage(toolName: string): string {
 }
 
 /** Whether an action may have changed the world. */
-function hasEffect({ status, effect, undo }: ActionRow): boolean {
+function hasEffect(row: ActionRow): boolean {
+  const { status, effect, undo } = row;
   if (undo !== undefined) return undo.state !== "undone";
-  return effect !== "read" && (status === "done" || status === "unknown" || status === "started");
+  return effect !== "read" && (status === "done" || status === "unknown" || status === "started" || isGivenUp(row));
+}
+
+/** It took too long, or was aborted while it ran: the handler may have gone on to its end. */
+function isGivenUp({ status, effect, startedAt, error }: ActionRow): boolean {
+  if (status !== "failed" || effect === "read" || startedAt === undefined) return false;
+  return error!.code === "timeout" || error!.code === "aborted";
 }
 
 function lastFirst(a: StoreEntry<ActionRow>, b: StoreEntry<ActionRow>): number {

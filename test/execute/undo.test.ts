@@ -410,6 +410,26 @@ describe("undoRun()", () => {
     expect([...things.keys()]).toEqual([2, 4]);
   });
 
+  it("reports what was given up while it ran, and may have had its effect", async () => {
+    const { undone, add } = shelf();
+    const slow = (name: string, change: object) => counted({ name, execute: () => sleep(20), ...change }).tool;
+    const late = slow("late", { timeoutMs: 5, undo: () => {} });
+    const cut = slow("cut", { effect: "idempotent" });
+    const look = slow("look", { timeoutMs: 5, effect: "read" });
+    const broken = slow("broken", { execute: () => Promise.reject(new Error("no")) });
+    const { executor } = setup([add, late, cut, look, broken]);
+    await executor.execute(useOf(add, { n: 1 }), RUN);
+    for (const tool of [late, look, broken]) await executor.execute(useOf(tool), RUN);
+    await executor.execute(useOf(cut), { ...RUN, signal: AbortSignal.timeout(5) });
+    const unstarted = await executor.execute(useOf(cut), { ...RUN, signal: AbortSignal.abort() });
+    expect(unstarted).toMatchObject({ status: "failed" });
+    expect((await executor.undoRun("run")).notUndone).toMatchObject([
+      { status: "refused", toolName: "cut", error: { code: "outcome_unknown" } },
+      { status: "refused", toolName: "late", error: { code: "outcome_unknown" } },
+    ]);
+    expect(undone).toHaveLength(1);
+  });
+
   it("can stop at the first that it could not", async () => {
     const { undone, things, add } = shelf();
     const { executor } = setup([add]);
