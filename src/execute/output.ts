@@ -117,13 +117,21 @@ function refuseLosses(what: "input" | "output", value: unknown): unknown {
   if (typeof value === "number" && !Number.isFinite(value)) {
     throw new ToolError("not_serializable", `its ${what} holds ${value}, which JSON can not say`);
   }
-  if (value instanceof Map || value instanceof Set) {
-    throw new ToolError(
-      "not_serializable",
-      `its ${what} holds a ${value.constructor.name}, of which JSON would keep nothing`,
-    );
+  if (what === "output" && isEmptied(value)) {
+    const name = value.constructor?.name || "a class";
+    throw new ToolError("not_serializable", `its output holds an instance of ${name}, of which JSON would keep nothing`);
   }
   return value;
+}
+
+/** An instance of a class that keeps what it holds elsewhere: a promise that was not awaited, a Response, an Error, a Map. */
+function isEmptied(value: unknown): value is object {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  // A plain object; of another realm, too.
+  if (prototype === null || Object.getPrototypeOf(prototype) === null) return false;
+  // JSON knows `new Number(5)`.
+  return Object.keys(value).length === 0 && typeof value.valueOf() === "object";
 }
 
 /** In UTF-8; counts only as far as it matters. */

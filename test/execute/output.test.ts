@@ -15,6 +15,9 @@ describe("an output", () => {
     ["a Date inside", { at: new Date(0) }, { at: "1970-01-01T00:00:00.000Z" }],
     ["a property that is undefined", { a: undefined, b: 1 }, { b: 1 }],
     ["own __proto__", JSON.parse('{"__proto__":{"polluted":1}}'), JSON.parse('{"__proto__":{"polluted":1}}')],
+    ["an instance of a class", Object.assign(new (class Point {})(), { x: 1 }), { x: 1 }],
+    ["an object without a prototype", Object.create(null), {}],
+    ["a number in an object", new Number(5), 5],
     ["a lone surrogate", { text: "\ud800" }, { text: "\ud800" }],
     [
       "text that looks like a tool call",
@@ -51,6 +54,10 @@ describe("an output", () => {
     ["a symbol", () => [Symbol("x")], "not_serializable"],
     ["NaN", () => ({ n: Number.NaN }), "not_serializable"],
     ["a Map", () => new Map([["a", 1]]), "not_serializable"],
+    ["a promise that was not awaited", () => ({ price: Promise.resolve(5) }), "not_serializable"],
+    ["a Response", () => new Response("text"), "not_serializable"],
+    ["an Error", () => ({ error: new Error("no") }), "not_serializable"],
+    ["a generator that is not async", () => [1].values(), "not_serializable"],
     [
       "a getter that throws",
       () => ({

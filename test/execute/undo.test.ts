@@ -273,8 +273,11 @@ describe("undo()", () => {
     expect(await executor.undo("run/a", undefined, { retry: true })).toMatchObject({ status: "undone" });
   });
 
-  it("data that can not be kept makes the action not undoable, and harms nothing else", async () => {
-    const { add } = shelf({ execute: (_: unknown, { undoData }: any) => (undoData({ n: 1n }), "done") });
+  it.each([
+    ["a bigint", 1n],
+    ["a promise that was not awaited", Promise.resolve("before")],
+  ])("data that can not be kept (%s) makes the action not undoable, and harms nothing else", async (_, before) => {
+    const { add } = shelf({ execute: (_input: unknown, { undoData }: any) => (undoData({ before }), "done") });
     const { executor } = setup([add]);
     const outcome = ok(await executor.execute(useOf(add, { n: 1 }), RUN));
     expect(outcome).toMatchObject({ output: "done", undoableUntil: null });
