@@ -137,11 +137,11 @@ export class Execution {
 
   async #next(entry: Entry | undefined, problem: ToolError | undefined): Step {
     if (entry === undefined) {
-      if (this.#handle === undefined) throw executedElsewhere(this.#use);
+      if (this.#handle === undefined) return this.#outcomeSoFar();
       return problem === undefined ? this.#plan(0) : this.#fail(0, problem.code, problem.message, problem);
     }
     const { value: row } = entry;
-    if (row.status === "planned" && this.#handle === undefined) throw executedElsewhere(this.#use);
+    if (row.status === "planned" && this.#handle === undefined) return this.#outcomeSoFar();
     if (row.toolName !== this.#use.name || (problem === undefined && row.digest !== this.#digest)) {
       // Planned and changed since: what was approved is not what would run.
       if (row.status === "planned" && row.toolName === this.#use.name) return this.#plan(entry.version);
@@ -410,8 +410,16 @@ export class Execution {
   /** The store does not answer, or what it says is not to be understood. Nothing was run. */
   #unrecorded(status: "failed" | "unknown", code: ToolErrorCode, message: string, cause?: unknown): Outcome {
     const outcome = unrecordedOf(this.#about(), status, code, message, cause);
+    if (this.#handle !== undefined) unrecorded.set(this.#use, outcome);
     this.#span.end(outcome);
     return outcome;
+  }
+
+  /** The use has an outcome, and none is on record: it was told while the store did not answer, or is somebody else's. */
+  #outcomeSoFar(): Outcome {
+    const outcome = unrecorded.get(this.#use);
+    if (outcome?.actionId !== this.#actionId) throw executedElsewhere(this.#use);
+    return { ...outcome, replayed: true };
   }
 
   #about(): AboutCall {
@@ -467,6 +475,9 @@ export class Execution {
     this.#span.begin({ ...call, input }, after?.trace);
   }
 }
+
+/** What uses were told while the store did not answer. It stays true when it does again. */
+const unrecorded = new WeakMap<ToolUse, Outcome>();
 
 const ABORTED = "It was aborted before it was executed.";
 const UNREADABLE = "It is not known whether it was executed before. Do not call it again before you know";
