@@ -137,7 +137,8 @@ export class ToolExecutor {
    * Executes the calls of a turn: side by side up to `concurrency`, a `sequential` tool alone. The outcomes are in call
    * order, and none depends on another's. A call that waits for approval holds nobody up.
    *
-   * @throws TypeError as {@link execute}, before anything runs
+   * @throws TypeError as {@link execute}: before anything runs where the arguments tell it; for a use that was executed
+   *   elsewhere, or an invocation id of another call, when the others have ended. Their uses have their outcomes
    */
   async executeAll(uses: readonly ToolUse[], context: ExecutionContext): Promise<Outcome[]> {
     if (!Array.isArray(uses)) throw new TypeError(`executeAll() takes a list of uses, got ${typeName(uses)}.`);
