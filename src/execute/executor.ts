@@ -128,7 +128,7 @@ export class ToolExecutor {
    * @throws ToolError `unresolved` for a use that waits for the result of another call
    */
   execute<Use extends ToolUse>(use: Use, context: ExecutionContext): Promise<Outcome<OutputOf<Use>>> {
-    checkUse(use);
+    this.#checkUse(use);
     checkContext(context);
     return this.#execute(use, context, createSchedule(1)(false)) as Promise<Outcome<OutputOf<Use>>>;
   }
@@ -142,7 +142,7 @@ export class ToolExecutor {
    */
   async executeAll(uses: readonly ToolUse[], context: ExecutionContext): Promise<Outcome[]> {
     if (!Array.isArray(uses)) throw new TypeError(`executeAll() takes a list of uses, got ${typeName(uses)}.`);
-    uses.forEach(checkUse);
+    for (const use of uses) this.#checkUse(use);
     checkContext(context);
     const placeOf = createSchedule(this.#concurrency);
     const places = uses.map(({ name }) => placeOf(this.#deps.tools.get(name)?.sequential === true));
@@ -222,6 +222,19 @@ export class ToolExecutor {
     this.#deps.history.forget(runId);
   }
 
+  #checkUse(use: ToolUse): void {
+    if (typeof use?.take !== "function") {
+      throw new TypeError(`execute() takes a ToolUse of a stream or of tool.use(), got ${typeName(use)}.`);
+    }
+    // A registry may have made it external for this executor alone.
+    const { mode } = this.#deps.tools.get(use.name) ?? use.tool;
+    if (use.tool.mode === "external" || mode === "external") {
+      throw new TypeError(
+        `Tool ${use.name} is external: its caller executes it and hands the result in with use.provideResult().`,
+      );
+    }
+  }
+
   async #execute(use: ToolUse, context: ExecutionContext, place: Place): Promise<Outcome> {
     const actionId = actionIdOf(context.runId, use.invocationId);
     // In this process twice at once: the second gets what the first one gets, from the record if it has a use of its own.
@@ -254,17 +267,6 @@ type OutputOf<Use> = Use extends ToolUse<any, infer Output> ? Output : never;
 function executableDigestOf({ metadata }: Tool): string | undefined | Promise<string | undefined> {
   const { executableDigest } = metadata as { executableDigest?: unknown };
   return typeof executableDigest === "function" ? executableDigest() : (executableDigest as string | undefined);
-}
-
-function checkUse(use: ToolUse): void {
-  if (typeof use?.take !== "function") {
-    throw new TypeError(`execute() takes a ToolUse of a stream or of tool.use(), got ${typeName(use)}.`);
-  }
-  if (use.tool.mode === "external") {
-    throw new TypeError(
-      `Tool ${use.name} is external: its caller executes it and hands the result in with use.provideResult().`,
-    );
-  }
 }
 
 function checkOptions(options: ToolExecutorOptions): void {

@@ -136,6 +136,9 @@ describe("execute()", () => {
     const external = registry.register(tool, { mode: "external" });
     const { executor } = setup(registry);
     expect(() => executor.execute(external.use({}), RUN)).toThrow(/act is external/);
+    // Read with the tool as it was before.
+    expect(() => executor.execute(tool.use({}), RUN)).toThrow(/act is external/);
+    await expect(executor.executeAll([tool.use({})], RUN)).rejects.toThrow(/act is external/);
   });
 
   it("knows the tools that its registry gets later", async () => {
