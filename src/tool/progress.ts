@@ -37,8 +37,8 @@ export async function settle(
       signal?.throwIfAborted();
       await onProgress(value);
     } catch (error) {
-      // Nobody waits for it any more: its finally blocks run, the rest of it does not.
-      await answer.return(undefined);
+      // Nobody waits for it any more, or nobody can be told: its finally blocks run, the rest of it does not.
+      await answer.return(undefined).catch(() => {});
       throw error;
     }
   }

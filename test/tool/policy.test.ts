@@ -104,29 +104,39 @@ describe("an async function* handler", () => {
     expect(other.state).toBe("failed");
   });
 
-  it.each(["its caller has given up", "whoever listens fails"])("ends when %s", async (why) => {
-    let cleaned = false;
-    const slow = defineTool({
+  const slow = (clean: () => void) =>
+    defineTool({
       name: "slow",
       inputSchema: z.object({}),
       execute: async function* () {
         try {
           for (;;) yield 1;
         } finally {
-          cleaned = true;
+          clean();
         }
       },
     });
+
+  it("fails when it throws, and ends when its caller has given up", async () => {
+    let cleaned = false;
     const controller = new AbortController();
-    const use = slow.use({});
+    const use = slow(() => (cleaned = true)).use({});
     const running = use.execute({
       signal: controller.signal,
-      async progress() {
-        if (why === "whoever listens fails") throw new Error("enough");
-        controller.abort(new Error("enough"));
-      },
+      progress: async () => controller.abort(new Error("enough")),
     });
     await expect(running).rejects.toMatchObject({ code: "execution_failed", message: "Tool slow failed: enough" });
+    expect(cleaned).toBe(true);
+  });
+
+  it("ends, with its finally blocks, when nobody can be told of its progress", async () => {
+    let cleaned = false;
+    const cleaning = slow(() => {
+      cleaned = true;
+      throw new Error("no more");
+    });
+    const running = cleaning.use({}).execute({ progress: () => Promise.reject(new Error("the socket is closed")) });
+    await expect(running).rejects.toMatchObject({ message: "Tool slow failed: the socket is closed" });
     expect(cleaned).toBe(true);
   });
 
