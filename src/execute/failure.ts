@@ -1,10 +1,12 @@
+import { textOfThrown } from "../tool/thrown.ts";
+
 /**
  * What of a handler's error may reach the model and the events: its message, on one line, without what tells of the
  * machine. Stack lines, absolute paths, queries, credentials in URLs and the values of secret environment variables are
  * taken out. The error itself stays the `cause`.
  */
 export function safeMessage(error: unknown): string {
-  let text = textOf(error).slice(0, 4 * MAX_LENGTH);
+  let text = textOfThrown(error).slice(0, 4 * MAX_LENGTH);
   for (const secret of secrets()) text = text.replaceAll(secret, "[hidden]");
   text = text
     .replace(/\n\s+at [^\n]*/g, "")
@@ -21,16 +23,6 @@ export function safeMessage(error: unknown): string {
 }
 
 const MAX_LENGTH = 1_000;
-
-/** Anything can be thrown, also what has no text. */
-function textOf(error: unknown): string {
-  try {
-    const { message } = (error ?? {}) as { message?: unknown };
-    return typeof message === "string" ? message : String(error);
-  } catch {
-    return "it threw a value that can not be shown";
-  }
-}
 
 /** Where there is an environment: what its names say is secret. */
 function secrets(): string[] {

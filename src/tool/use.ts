@@ -1,5 +1,6 @@
 import { ToolCallError, ToolError, type FailedCall } from "../errors.ts";
 import { isGenerator, settle, type HandlerResult } from "./progress.ts";
+import { textOfThrown } from "./thrown.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 
 /** One mercy that was shown to the arguments of a call, for the log and for the user. */
@@ -292,7 +293,7 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
   #fail(cause: unknown): ToolCallError {
     this.#state = "failed";
     if (cause instanceof ToolCallError && cause.invocationId === this.invocationId) return (this.#error = cause);
-    return (this.#error = new ToolCallError("execution_failed", `Tool ${this.name} failed: ${reasonOf(cause)}`, this, {
+    return (this.#error = new ToolCallError("execution_failed", `Tool ${this.name} failed: ${textOfThrown(cause)}`, this, {
       cause,
     }));
   }
@@ -322,15 +323,6 @@ export function invalidInput(
     call,
     { issues },
   );
-}
-
-/** Anything can be thrown, also what has no text. */
-function reasonOf(cause: unknown): string {
-  try {
-    return cause instanceof Error ? cause.message : String(cause);
-  } catch {
-    return "it threw a value that can not be shown";
-  }
 }
 
 function isPromise(value: unknown): value is PromiseLike<unknown> {

@@ -194,6 +194,8 @@ describe("safeMessage()", () => {
     ],
     ["takes what is no error", "text", "text"],
     ["takes nothing", undefined, "undefined"],
+    ["says nothing of an object without a message", { token: "secret" }, "it threw an object without a message"],
+    ["says the name of an error without a message", new AggregateError([], ""), "AggregateError"],
     [
       "takes what has no text",
       {

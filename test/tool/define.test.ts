@@ -247,9 +247,22 @@ describe("a ToolUse made by hand", () => {
     },
   );
 
-  it("says what a handler threw that is no error", async () => {
-    const fail = defineTool({ name: "save", inputSchema: {}, execute: async () => Promise.reject("no disk") });
-    await expect(fail.use({}).execute()).rejects.toThrow("Tool save failed: no disk");
+  it.each<[string, unknown, string]>([
+    ["a text", "no disk", "no disk"],
+    ["nothing", undefined, "undefined"],
+    ["an object with a message", { message: "no disk" }, "no disk"],
+    ["an object without one", { code: 28 }, "it threw an object without a message"],
+    ["an error without one", new RangeError(""), "RangeError"],
+    ["an error whose message is none", Object.assign(new Error("no"), { message: Symbol("x") }), "can not be shown"],
+    ["what has no text", Object.create(null), "can not be shown"],
+  ])("says what a handler threw: %s", async (_, thrown, said) => {
+    const fail = defineTool({ name: "save", inputSchema: {}, execute: async () => Promise.reject(thrown) });
+    const use = fail.use({});
+    const error: unknown = await use.execute().catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ code: "execution_failed" });
+    expect((error as Error).cause).toBe(thrown);
+    expect((error as Error).message).toMatch(new RegExp(`^Tool save failed: .*${said}$`));
+    expect(use).toMatchObject({ state: "failed", error });
   });
 
   it("executeSync() of an async handler does not start it", () => {
