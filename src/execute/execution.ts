@@ -203,7 +203,8 @@ export class Execution {
     const actions = () => actionsOf(this.#deps.ledger, this.#context.runId);
     const call = { tool, input: snapshot(input), repeatOf: this.#repeatOf, actions };
     const context = policyContextOf(this.#use, this.#context);
-    return unlessAborted(() => judge(call, context, this.#deps.authorize), this.#context.signal);
+    const { authorize, redact } = this.#deps;
+    return unlessAborted(() => judge(call, context, authorize, redact), this.#context.signal);
   }
 
   async #deny(version: number, denial: Denial, before?: ActionRow): Step {

@@ -45,7 +45,7 @@ export interface ToolExecutorOptions {
   readonly waitForApproval?: boolean | undefined;
   /** How long a call may take where neither tool nor context say it, in milliseconds. Default: without limit. */
   readonly timeoutMs?: number | undefined;
-  /** Hides parts of inputs and outputs in the summaries of events. */
+  /** Hides parts of inputs and outputs in the summaries of events, and in the question that is asked by default. */
   readonly redact?: Redact | undefined;
   readonly telemetry?: Telemetry | undefined;
   /** How large an output, or undo data, may be as JSON, in bytes. Default 1 MiB. */

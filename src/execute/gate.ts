@@ -2,7 +2,7 @@ import type { PolicyContext } from "../tool/policy.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { DenyReason } from "./events.ts";
 import type { ActionInfo } from "./info.ts";
-import { summaryOf } from "./summary.ts";
+import { defaultQuestion, type Redact } from "./summary.ts";
 
 /** What a policy says to one call. Made by {@link allow}, {@link deny} and {@link ask}. */
 export type Verdict =
@@ -62,6 +62,7 @@ export async function judge(
   call: AuthorizedCall,
   context: PolicyContext,
   authorize: Authorize | undefined,
+  redact: Redact | undefined,
 ): Promise<GateAnswer> {
   const { tool, input } = call;
   if (!isOffered(tool, context.behavior)) {
@@ -93,7 +94,7 @@ export async function judge(
   if (typeof isNeeded !== "boolean") return failed("the rule whether it needs approval gave no answer");
   if (!isNeeded && verdict.decision !== "ask") return { decision: "allow" };
   const asked = verdict.decision === "ask" ? verdict.message : undefined;
-  return { decision: "ask", message: asked ?? questionOf(tool, input) };
+  return { decision: "ask", message: asked ?? questionOf(tool, input, redact) };
 }
 
 function failed(why: string): GateAnswer {
@@ -106,7 +107,7 @@ function isVerdict(value: unknown): value is Verdict {
 }
 
 /** What the person is asked. The input is shown beside it in any case. */
-function questionOf(tool: Tool, input: unknown): string {
+function questionOf(tool: Tool, input: unknown, redact: Redact | undefined): string {
   const { approvalMessage } = tool;
   try {
     const message = typeof approvalMessage === "function" ? approvalMessage(input) : approvalMessage;
@@ -114,5 +115,5 @@ function questionOf(tool: Tool, input: unknown): string {
   } catch {
     // The question below will do.
   }
-  return `Run ${tool.name} with ${summaryOf("input", input, undefined)}?`;
+  return defaultQuestion(tool.name, input, redact);
 }

@@ -22,6 +22,11 @@ export function summaryOf(kind: "input" | "output" | "progress", value: unknown,
   }
 }
 
+/** What a person is asked where neither policy nor tool say it. */
+export function defaultQuestion(toolName: string, input: unknown, redact: Redact | undefined): string {
+  return `Run ${toolName} with ${summaryOf("input", input, redact)}?`;
+}
+
 function shorten(
   path: readonly (string | number)[],
   given: unknown,

@@ -50,7 +50,7 @@ export interface ToolPolicy<Input = any> {
   readonly behaviors?: readonly string[] | undefined;
   /** Whether a person has to approve the call. A function that throws denies the call. */
   readonly needsApproval?: boolean | ((input: Input, context: PolicyContext) => boolean | Promise<boolean>) | undefined;
-  /** What the person is asked. Default: the tool's name and input. */
+  /** What the person is asked. Default: the tool's name and input. Is stored, and told in an event: no secrets. */
   readonly approvalMessage?: string | ((input: Input) => string) | undefined;
   /** How long a call may take, all its attempts included, in milliseconds. Default: the executor's. */
   readonly timeoutMs?: number | undefined;

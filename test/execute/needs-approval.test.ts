@@ -113,6 +113,17 @@ describe("a call that needs approval", () => {
     expect(ran).toMatchObject([{ input: { n: 2 } }]);
   });
 
+  it("hides what is redacted in the question that it asks by default, too", async () => {
+    const { tool } = counted({ inputSchema: z.any(), needsApproval: true });
+    const redact = (path: readonly unknown[], value: unknown) => (path.at(-1) === "card" ? "[hidden]" : value);
+    const { executor, events } = setupWithApprovals([tool], { redact });
+    const { approval }: any = await executor.execute(useOf(tool, { card: "4111", n: 1 }), PAUSE);
+    expect(approval.message).toBe('Run act with {"card":"[hidden]","n":1}?');
+    expect(JSON.stringify([events, await executor.events("run")])).not.toContain("4111");
+    // The person who decides may see it.
+    expect(approval.input).toEqual({ card: "4111", n: 1 });
+  });
+
   it("that is denied does not run, and the model hears why", async () => {
     const { tool, ran } = refund();
     const { executor, approvals, events } = setupWithApprovals([tool], { service: { mayDecide: () => true } });

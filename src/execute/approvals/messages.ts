@@ -1,6 +1,6 @@
 import { isToolError } from "../../errors.ts";
 import { parseJson } from "../../json/parse.ts";
-import { summaryOf, type Redact } from "../summary.ts";
+import { defaultQuestion, summaryOf, type Redact } from "../summary.ts";
 import { ApprovalError, notFound } from "./errors.ts";
 import type {
   ClientMessage,
@@ -50,7 +50,8 @@ export function decisionOf({ decision, edited_input: editedInput, reason, always
 }
 
 export function requestedMessage(request: ApprovalRequest, redact?: Redact): RequestedMessage {
-  const { id, runId, toolName, message, status, requestedBy, createdAt, expiresAt, replaces, seq } = request;
+  const { id, runId, toolName, status, requestedBy, createdAt, expiresAt, replaces, seq } = request;
+  const message = questionOf(request, redact);
   return {
     type: "approval.requested",
     request_id: id,
@@ -86,17 +87,23 @@ export async function detailsMessage(
 ): Promise<DetailsMessage> {
   const request = await service.get(requestId);
   if (request === undefined || !(await service.mayDecide(principal, request))) throw notFound();
-  const { id, runId, toolName, message, input, status } = request;
+  const { id, runId, toolName, input, status } = request;
   return {
     type: "approval.details",
     request_id: id,
     run_id: runId,
     tool_name: toolName,
-    message,
+    message: questionOf(request, redact),
     input: redacted(["input"], input, redact),
     ...("editedInput" in request && { edited_input: redacted(["input"], request.editedInput, redact) }),
     status,
   };
+}
+
+/** The question that is asked by default holds the input: what is hidden there is hidden here. */
+function questionOf({ toolName, input, message }: ApprovalRequest, redact: Redact | undefined): string {
+  const isDefault = redact !== undefined && message === defaultQuestion(toolName, input, undefined);
+  return isDefault ? defaultQuestion(toolName, input, redact) : message;
 }
 
 /** What may be said of a failure: our own errors say what they are, all others nothing. */

@@ -119,6 +119,18 @@ describe("the protocol", () => {
     expect(JSON.parse(summary)).toEqual({ card: "[hidden]", text: "\ud800" });
   });
 
+  it("hides what is redacted in the question that is asked by default, too", async () => {
+    await restart({ redact: (path, value) => (path.at(-1) === "card" ? "[hidden]" : value) });
+    const input = { card: "4111", n: 1 };
+    const message = 'Run refund_order with {"card":"4111","n":1}?';
+    const { id } = await service.request(ask({ toolName: "refund_order", input, message }));
+    const client = await server.connect();
+    const hidden = 'Run refund_order with {"card":"[hidden]","n":1}?';
+    expect((await client.next("approval.requested")).message).toBe(hidden);
+    client.send({ type: "approval.get", request_id: id });
+    expect((await client.next("approval.details")).message).toBe(hidden);
+  });
+
   it('"an approval UI may show" a part: a summary is short, all of the input can be asked for', async () => {
     await restart({ redact: (path, value) => (path.at(-1) === "card" ? "[hidden]" : value) });
     const input = { card: "4111", path: "x".repeat(5_000), list: [{ card: 5 }] };
