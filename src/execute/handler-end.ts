@@ -3,15 +3,15 @@ import { parseJson } from "../json/parse.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { HandlerEnd } from "./attempt.ts";
 import type { ActionRow, UndoRow } from "./ledger.ts";
-import { jsonOf, jsonOfInput, outputOf } from "./output.ts";
+import { jsonOfInput, outputOf } from "./output.ts";
 
 /** All that has to do with how a handler ended. */
 export interface EndedHandler {
   readonly tool: Tool;
   readonly end: HandlerEnd;
   readonly input: unknown;
-  /** What the handler gave `undoData()`. */
-  readonly undoData: unknown;
+  /** What the handler gave `undoData()`, as JSON; `false` when it can not be kept. */
+  readonly undoData: string | false | undefined;
   readonly timeoutMs: number | undefined;
   readonly maxOutputBytes: number;
   readonly messageOf: (error: unknown) => string;
@@ -62,16 +62,18 @@ function isUnknown(end: Extract<HandlerEnd, { readonly ok: false }>): boolean {
   return end.code === "execution_failed" && isToolError(end.cause) && end.cause.code === "outcome_unknown";
 }
 
-function undoRowOf({ tool, input, undoData, maxOutputBytes }: EndedHandler): UndoRow {
+function undoRowOf({ tool, input, undoData }: EndedHandler): UndoRow {
   const expiresAt = Date.now() + (tool.undoTtlMs ?? HOUR);
   try {
-    const text = undoData === undefined ? undefined : jsonOf(undoData, maxOutputBytes);
-    const data = text === undefined ? {} : { data: parseJson(text) };
-    return { state: "available", expiresAt, input: jsonOfInput(input), ...data };
+    if (undoData !== false) {
+      const data = undoData === undefined ? {} : { data: parseJson(undoData) };
+      return { state: "available", expiresAt, input: jsonOfInput(input), ...data };
+    }
   } catch {
-    const message = `What ${tool.name} gave to undo it with can not be kept, so it can not be undone.`;
-    return { state: "undo_failed", expiresAt, error: { code: "not_undoable", message } };
+    // The input is nothing that JSON can say.
   }
+  const message = `What ${tool.name} gave to undo it with can not be kept, so it can not be undone.`;
+  return { state: "undo_failed", expiresAt, error: { code: "not_undoable", message } };
 }
 
 const HOUR = 3_600_000;

@@ -53,6 +53,20 @@ export function jsonOf(value: unknown, maxBytes: number): string {
 }
 
 /**
+ * What a handler keeps for undoing, as it is now: the handler may go on to change that very object.
+ *
+ * @returns `false` for what can not be kept
+ */
+export function undoText(data: unknown, maxBytes: number): string | false | undefined {
+  if (data === undefined) return undefined;
+  try {
+    return jsonOf(data, maxBytes);
+  } catch {
+    return false;
+  }
+}
+
+/**
  * An input as a person sees it, and an undo function. What a schema makes of it may be nothing that JSON has a word for:
  * then a bigint is its digits, a Map the list of its entries, a Set that of its items.
  *

@@ -8,6 +8,7 @@ import type { Deps } from "./deps.ts";
 import { rowOfEnd } from "./handler-end.ts";
 import { HeldAction } from "./held.ts";
 import { withoutLease, type ActionRow } from "./ledger.ts";
+import { undoText } from "./output.ts";
 import { snapshot } from "./snapshot.ts";
 
 /** What is run, and who hears of it. */
@@ -44,14 +45,16 @@ export async function runRecorded(run: RecordedRun): Promise<RecordedEnd | undef
   const held = new HeldAction(deps.ledger, entry);
   const { attempts } = entry.value;
   const startedAt = performance.now();
-  let undoData: unknown;
+  const { maxOutputBytes } = deps;
+  let undoData: string | false | undefined;
   let isOver = false;
   events.started(attempts);
   const progress = async (value: unknown) => (isOver ? undefined : events.progress(value));
   const running = run.span.run(() =>
     runHandler({
       handler: (attempt, handlerSignal) => {
-        const own = { attempt, signal: handlerSignal, progress, undoData: (data: unknown) => void (undoData = data) };
+        const keep = (data: unknown) => void (undoData = undoText(data, maxOutputBytes));
+        const own = { attempt, signal: handlerSignal, progress, undoData: keep };
         return tool.execute!(snapshot(input), run.contextOf(own));
       },
       beforeAttempt: async (attempt) => {
@@ -73,7 +76,6 @@ export async function runRecorded(run: RecordedRun): Promise<RecordedEnd | undef
   isOver = true;
 
   const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
-  const { maxOutputBytes } = deps;
   const { change, cause } = rowOfEnd({ tool, end, input, undoData, timeoutMs, maxOutputBytes, messageOf });
   if (change.status === "done") await deps.history.succeeding(held.row);
   let recorded = true;

@@ -28,7 +28,7 @@ export interface ToolContext {
   readonly attempt: number;
   /** Tells how far the call has come. Resolves when it was told. `async function*` handlers yield it instead. */
   progress(value: unknown): Promise<void>;
-  /** What the tool's `undo` will need. Stored with the result, and shown to nobody. The last one counts. JSON. */
+  /** What the tool's `undo` will need, as it is now. Stored with the result, and shown to nobody. The last one counts. JSON. */
   undoData(data: unknown): void;
   /** From an executor: on whose behalf the call is made, in which mode, in which run. */
   readonly principal?: PolicyContext["principal"];

@@ -1,6 +1,6 @@
 import { isToolError, type ToolErrorCode } from "../errors.ts";
 import { runHandler, type HandlerEnd } from "../execute/attempt.ts";
-import { jsonOf, outputOf } from "../execute/output.ts";
+import { jsonOf, outputOf, undoText } from "../execute/output.ts";
 import { parseJson } from "../json/parse.ts";
 import type { Store } from "../store/store.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
@@ -111,7 +111,7 @@ async function claimed({ store, worker }: Workshop, { attempt }: JobStart, data:
 
 async function run(shop: Workshop, start: JobStart, data: JobData, tool: Tool, input: unknown): Promise<JobResult> {
   const { attempt, signal, onProgress } = start;
-  let undoData: unknown;
+  let undoData: string | false | undefined;
   const progress = (value: unknown) => tellProgress(value, onProgress);
   const { ended } = runHandler({
     handler: (_, stop) => {
@@ -121,7 +121,7 @@ async function run(shop: Workshop, start: JobStart, data: JobData, tool: Tool, i
         attempt,
         signal: stop,
         progress: (value) => (stop.aborted ? Promise.resolve() : progress(value)),
-        undoData: (value) => void (undoData = value),
+        undoData: (value) => void (undoData = undoText(value, shop.maxOutputBytes)),
       };
       return tool.execute!(input, context) as unknown;
     },
@@ -141,19 +141,11 @@ async function run(shop: Workshop, start: JobStart, data: JobData, tool: Tool, i
     return {
       output: JSON.stringify(value),
       ...(marks.length > 0 && { marks }),
-      ...(undoData !== undefined && { undoData: undoText(undoData, shop.maxOutputBytes) }),
+      ...(undoData !== undefined && { undoData }),
     };
   } catch (cause) {
     if (!isToolError(cause)) throw cause;
     throw new JobFailure(cause.code, `It was executed, but ${cause.message}.`, { cause });
-  }
-}
-
-function undoText(undoData: unknown, maxBytes: number): string | false {
-  try {
-    return jsonOf(undoData, maxBytes);
-  } catch {
-    return false;
   }
 }
 

@@ -273,6 +273,22 @@ describe("undo()", () => {
     expect(await executor.undo("run/a", undefined, { retry: true })).toMatchObject({ status: "undone" });
   });
 
+  it("gets the data as it was when the handler gave it", async () => {
+    const note = { text: "old" };
+    const { tool } = counted({
+      execute: ({ text }: any, { undoData }: any) => {
+        undoData({ before: note });
+        note.text = text;
+      },
+      undo: ({ data }: any) => void Object.assign(note, data.before),
+    });
+    const { executor } = setup([tool]);
+    const { actionId } = await executor.execute(useOf(tool, { text: "new" }), RUN);
+    expect(note).toEqual({ text: "new" });
+    await executor.undo(actionId);
+    expect(note).toEqual({ text: "old" });
+  });
+
   it.each([
     ["a bigint", 1n],
     ["a promise that was not awaited", Promise.resolve("before")],
