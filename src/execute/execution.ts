@@ -61,6 +61,8 @@ export class Execution {
   readonly #events: CallEvents;
   /** True while it is certain that no handler has begun. */
   #isUnrun = false;
+  /** A handler has begun, here or elsewhere, as far as this one has seen. */
+  #wasBegun = false;
 
   constructor(deps: Deps, use: ToolUse, context: ExecutionContext, place: Place) {
     this.#deps = deps;
@@ -99,6 +101,8 @@ export class Execution {
       for (;;) {
         this.#isUnrun = false;
         const entry = await this.#deps.ledger.get(this.#actionId);
+        if (entry?.value.status === "started") this.#wasBegun = true;
+        if (entry === undefined && this.#wasBegun) return this.#unrecorded("unknown", "outcome_unknown", FORGOTTEN);
         this.#isUnrun = entry === undefined || entry.value.status === "planned";
         const outcome = await this.#next(entry, problem);
         if (outcome !== undefined) return outcome;
@@ -320,6 +324,7 @@ export class Execution {
 
   async #run(tool: Tool, entry: Entry, input: unknown, request: ApprovalRequest | undefined): Step {
     this.#isUnrun = false;
+    this.#wasBegun = true;
     const end = await runRecorded({
       deps: this.#deps,
       tool,
@@ -480,6 +485,8 @@ export class Execution {
 /** What uses were told while the store did not answer. It stays true when it does again. */
 const unrecorded = new WeakMap<ToolUse, Outcome>();
 
+/** By `forget()`, or by a store that lost it. Without this it would be a call that is not there yet. */
+const FORGOTTEN = "Its record was deleted while it was executed, so it is not known what came of it.";
 const ABORTED = "It was aborted before it was executed.";
 const UNREADABLE = "It is not known whether it was executed before. Do not call it again before you know";
 

@@ -212,7 +212,7 @@ export class ToolExecutor {
 
   /**
    * Deletes what is on record of a run: its actions, their undo data, its events. For runs that are over: whoever
-   * executes one of its calls again after that runs it again.
+   * executes one of its calls again after that runs it again. One that is being executed is not: its outcome is `unknown`.
    */
   async forget(runId: string): Promise<void> {
     for (const kind of ["event", "action-call", "action-count", "action-success", "action"]) {

@@ -407,6 +407,27 @@ describe("forget()", () => {
     expect(await executor.execute(call(tool), RUN)).toMatchObject({ status: "completed", replayed: false });
     expect((await executor.events("run")).map(({ seq }) => seq)).toEqual([1, 2, 3]);
   });
+
+  it.each([
+    ["that runs here", true],
+    ["that another process runs", false],
+  ])("of a call %s does not run it again", async (_, isHere) => {
+    let end!: () => void;
+    const { tool, ran } = counted({ execute: () => new Promise<void>((resolve) => (end = resolve)) });
+    const store = memoryStore();
+    const [first, second] = [setup([tool], { store }).executor, setup([tool], { store }).executor];
+    const running = first.execute(call(tool), RUN);
+    await until(() => ran.length === 1);
+    const other = second.execute(call(tool), RUN);
+    await sleep(10);
+    await second.forget("run");
+    const waiting = isHere ? running : other;
+    if (isHere) end();
+    expect(await waiting).toMatchObject({ status: "unknown", error: { code: "outcome_unknown" } });
+    end();
+    await Promise.all([running, other]);
+    expect(ran).toHaveLength(1);
+  });
 });
 
 describe("actions()", () => {
