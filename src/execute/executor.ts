@@ -130,7 +130,7 @@ export class ToolExecutor {
   execute<Use extends ToolUse>(use: Use, context: ExecutionContext): Promise<Outcome<OutputOf<Use>>> {
     this.#checkUse(use);
     checkContext(context);
-    return this.#execute(use, context, createSchedule(1)(false)) as Promise<Outcome<OutputOf<Use>>>;
+    return this.#execute(use, { ...context }, createSchedule(1)(false)) as Promise<Outcome<OutputOf<Use>>>;
   }
 
   /**
@@ -146,7 +146,9 @@ export class ToolExecutor {
     checkContext(context);
     const placeOf = createSchedule(this.#concurrency);
     const places = uses.map(({ name }) => placeOf(this.#deps.tools.get(name)?.sequential === true));
-    const settled = await Promise.allSettled(uses.map((use, at) => this.#execute(use, context, places[at]!)));
+    // Copied: the caller may go on to use the object for the next call.
+    const own = { ...context };
+    const settled = await Promise.allSettled(uses.map((use, at) => this.#execute(use, own, places[at]!)));
     return settled.map((outcome) => {
       if (outcome.status === "rejected") throw outcome.reason;
       return outcome.value;

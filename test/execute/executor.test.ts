@@ -77,6 +77,22 @@ describe("execute()", () => {
     });
   });
 
+  it("takes the context as it is now, whatever the caller does with the object", async () => {
+    const { tool, ran } = counted();
+    const { executor, events } = setup([tool]);
+    const context = { runId: "run", requestId: "one" };
+    const calls = ["a", "b"].map((invocationId, at) => {
+      context.requestId = `request ${at}`;
+      return executor.execute(useOf(tool, {}, { invocationId }), context);
+    });
+    context.runId = "another";
+    expect((await Promise.all(calls)).map(({ actionId }) => actionId)).toEqual(["run/a", "run/b"]);
+    expect(new Set(events.map((event) => `${event.actionId} ${event.requestId}`))).toEqual(
+      new Set(["run/a request 0", "run/b request 1"]),
+    );
+    expect(ran.map((one) => one.context.requestId).toSorted()).toEqual(["request 0", "request 1"]);
+  });
+
   it("gives the adapter's toolResults() what it needs", async () => {
     const { tool } = counted({ execute: ({ n }: any) => (n === 1 ? "one" : Promise.reject(new Error("only 1"))) });
     const { executor } = setup([tool]);
