@@ -133,7 +133,10 @@ function refuseLosses(what: "input" | "output", value: unknown): unknown {
   }
   if (what === "output" && isEmptied(value)) {
     const name = value.constructor?.name || "a class";
-    throw new ToolError("not_serializable", `its output holds an instance of ${name}, of which JSON would keep nothing`);
+    throw new ToolError(
+      "not_serializable",
+      `its output holds an instance of ${name}, of which JSON would keep nothing`,
+    );
   }
   return value;
 }

@@ -1,8 +1,5 @@
 /** What somebody was asked for; `undefined` once the signal fires: they may never answer. */
-export async function unlessAborted<T>(
-  ask: () => Promise<T>,
-  signal: AbortSignal | undefined,
-): Promise<T | undefined> {
+export async function unlessAborted<T>(ask: () => Promise<T>, signal: AbortSignal | undefined): Promise<T | undefined> {
   if (signal?.aborted === true) return undefined;
   let giveUp!: () => void;
   const givenUp = new Promise<undefined>((resolve) => (giveUp = () => resolve(undefined)));

@@ -199,20 +199,23 @@ describe("a store that fails", () => {
   it.each([
     ["read", "get", "unknown"],
     ["written", "put", "failed"],
-  ] as const)("for a moment when it is %s: the call, executed again, has the outcome it was told", async (_, verb, status) => {
-    const { tool, ran } = counted();
-    let isDown = true;
-    const store = failing(memoryStore(), (one, key) =>
-      isDown && one === verb && key.startsWith("action/") ? down() : undefined,
-    );
-    const { executor } = setup([tool], { store });
-    const use = call(tool);
-    const { error } = (await executor.execute(use, RUN)) as { error?: unknown };
-    isDown = false;
-    expect(await executor.execute(use, RUN)).toMatchObject({ status, replayed: true, error });
-    await expect(executor.execute(use, { runId: "another" })).rejects.toThrow("has no record of it");
-    expect(ran).toHaveLength(0);
-  });
+  ] as const)(
+    "for a moment when it is %s: the call, executed again, has the outcome it was told",
+    async (_, verb, status) => {
+      const { tool, ran } = counted();
+      let isDown = true;
+      const store = failing(memoryStore(), (one, key) =>
+        isDown && one === verb && key.startsWith("action/") ? down() : undefined,
+      );
+      const { executor } = setup([tool], { store });
+      const use = call(tool);
+      const { error } = (await executor.execute(use, RUN)) as { error?: unknown };
+      isDown = false;
+      expect(await executor.execute(use, RUN)).toMatchObject({ status, replayed: true, error });
+      await expect(executor.execute(use, { runId: "another" })).rejects.toThrow("has no record of it");
+      expect(ran).toHaveLength(0);
+    },
+  );
 
   it("while another process executes it: nobody says that it was not executed", async () => {
     const { tool, ran } = counted({ execute: () => new Promise(() => {}) });
