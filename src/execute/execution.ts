@@ -48,8 +48,8 @@ export class Execution {
   readonly #context: ExecutionContext;
   readonly #place: Place;
   readonly #actionId: string;
-  /** As this executor knows it; `undefined` when it does not. */
-  readonly #tool: Tool | undefined;
+  /** As this executor knows it, whenever it looks; `undefined` when it does not. */
+  #tool: Tool | undefined;
   #handle: ToolUseHandle | undefined;
   /** What whoever made the use may still change, and what was taken of it: that is judged, shown and run. */
   #given: unknown;
@@ -70,7 +70,7 @@ export class Execution {
     this.#context = context;
     this.#place = place;
     this.#actionId = actionIdOf(context.runId, use.invocationId);
-    this.#tool = deps.tools.get(use.name);
+    this.#tool = this.#known();
     this.#span = new CallSpan(deps.telemetry);
     this.#events = new CallEvents(deps, use, context, (error) => this.#messageOf(error));
   }
@@ -97,8 +97,10 @@ export class Execution {
 
   async #toOutcome(): Promise<Outcome> {
     try {
-      const problem = await this.#prepare();
+      let problem = await this.#prepare();
       for (;;) {
+        // It may have waited for days, and the tool be another one.
+        if (this.#tool !== this.#known()) problem = await this.#prepare();
         this.#isUnrun = false;
         const entry = await this.#deps.ledger.get(this.#actionId);
         if (entry?.value.status === "started") this.#wasBegun = true;
@@ -122,7 +124,7 @@ export class Execution {
   async #prepare(): Promise<ToolError | undefined> {
     const use = this.#use;
     this.#given = use.input;
-    const tool = this.#tool;
+    const tool = (this.#tool = this.#known());
     try {
       if (tool !== undefined && tool !== use.tool && tool.inputSchema !== use.tool.inputSchema) {
         // Read with another definition than the one that runs.
@@ -137,6 +139,10 @@ export class Execution {
       if (isToolError(error)) return error;
       throw error;
     }
+  }
+
+  #known(): Tool | undefined {
+    return this.#deps.tools.get(this.#use.name);
   }
 
   async #next(entry: Entry | undefined, problem: ToolError | undefined): Step {
@@ -239,7 +245,7 @@ export class Execution {
       const message = `${tool.name} needs approval, and there is nobody to ask.`;
       return this.#deny(version, { decision: "deny", reason: "approval_unavailable", message }, row);
     }
-    let request = await this.#ask(row);
+    let request = await this.#ask(tool, row);
     if (request.status === "pending") {
       this.#events.requested(request);
       this.#span.end(awaitingOf(this.#about(), row, request));
@@ -282,14 +288,17 @@ export class Execution {
     return "editedInput" in request ? request.editedInput : this.#input;
   }
 
-  #ask(row: ActionRow): Promise<ApprovalRequest> {
-    return askApproval(this.#deps, this.#context, this.#tool!, row, this.#input);
+  #ask(tool: Tool, row: ActionRow): Promise<ApprovalRequest> {
+    return askApproval(this.#deps, this.#context, tool, row, this.#input);
   }
 
   // Running -----------------------------------------------------------------------------------------------------------
 
-  async #start(tool: Tool, version: number, planned: ActionRow, input: unknown, request?: ApprovalRequest): Step {
+  async #start(judged: Tool, version: number, planned: ActionRow, input: unknown, request?: ApprovalRequest): Step {
     await this.#place.enter();
+    // That of now: if it is another one than was shown, it is asked about below.
+    const tool = request === undefined ? judged : this.#known();
+    if (tool === undefined) return undefined;
     if (this.#context.signal?.aborted === true) {
       // An answer is not lost because the run ends right after it: executed again, the call goes on from here.
       if (request !== undefined) return awaitingOf(this.#about(), planned, request);
@@ -298,7 +307,7 @@ export class Execution {
     if (request !== undefined) {
       // Between the decision and now the tool or its program may have changed, or the input that was given: whoever did
       // that wants something else to run.
-      const now = await this.#ask(planned);
+      const now = await this.#ask(tool, planned);
       const isSame = (await digestOf({ tool: tool.name, input: this.#given })) === this.#digest;
       if (now.id !== request.id || now.status !== "approved" || !isSame) {
         if (!isSame) await this.#prepare();

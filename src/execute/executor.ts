@@ -26,7 +26,7 @@ import { unlessAborted } from "./unless-aborted.ts";
 
 /** What an executor is made of. All but `tools` and `store` can be left out. */
 export interface ToolExecutorOptions {
-  /** The tools that may run; those that a registry gets later, too. A use of another one is denied. */
+  /** The tools that may run: of a registry, or of a server, those that it has then. A use of another one is denied. */
   readonly tools: ToolSource;
   /** Where actions, their results and their undo data are kept. Processes that share it share the runs. */
   readonly store: Store;

@@ -1,4 +1,4 @@
-import { toolList, type ToolSource } from "../tool/tool-set.ts";
+import { toolsByName, type ToolSource } from "../tool/tool-set.ts";
 import type { Tool } from "../tool/tool.ts";
 
 /** The tools that an executor may run. */
@@ -8,19 +8,12 @@ export interface KnownTools {
   all(): readonly Tool[];
 }
 
-/** A list is taken as it is now. A registry grows: a name that is not known is looked for there again. */
+/** A list is taken as it is now. A registry grows, and a server's tools change: there counts what it holds when asked. */
 export function knownTools(source: ToolSource): KnownTools {
-  const read = () => new Map(toolList(source).map((tool) => [tool.name, tool]));
-  const mayGrow = !Array.isArray(source);
-  let byName = read();
+  const first = toolsByName(source);
+  const now = () => (Array.isArray(source) ? first : toolsByName(source));
   return {
-    get(name) {
-      if (mayGrow && !byName.has(name)) byName = read();
-      return byName.get(name);
-    },
-    all() {
-      if (mayGrow) byName = read();
-      return [...byName.values()];
-    },
+    get: (name) => now().get(name),
+    all: () => [...now().values()],
   };
 }

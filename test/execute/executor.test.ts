@@ -167,6 +167,18 @@ describe("execute()", () => {
     expect(executor.toolsFor()).toEqual([tool]);
   });
 
+  it("runs the tools that its source has now: one that was replaced, or taken away, does not run", async () => {
+    const [before, after] = [counted(), counted()];
+    let tools = [before.tool];
+    const { executor } = setup({ tools: () => tools });
+    expect(await executor.execute(useOf(before.tool), RUN)).toMatchObject({ status: "completed" });
+    tools = [after.tool];
+    expect(await executor.execute(useOf(after.tool), RUN)).toMatchObject({ status: "completed" });
+    tools = [];
+    expect(await executor.execute(useOf(after.tool), RUN)).toMatchObject({ status: "denied", reason: "unknown_tool" });
+    expect([before.ran.length, after.ran.length]).toEqual([1, 1]);
+  });
+
   it("never rejects for what a handler does", async () => {
     const cause = new Error("disk full");
     const { tool } = counted({ execute: () => Promise.reject(cause) });

@@ -310,6 +310,42 @@ describe("what changed since it was shown is asked again", () => {
     expect(ran).toHaveLength(0);
   });
 
+  it("the tool, while it waits in this process: what its source has now is shown, and runs", async () => {
+    const [before, after, twin] = [
+      refund(),
+      refund({ description: "Refunds more." }),
+      refund({ description: "Refunds more." }),
+    ];
+    let tools = [before.tool];
+    const { executor, approvals } = setupWithApprovals({ tools: () => tools });
+    const running = executor.execute(useOf(before.tool, { n: 1 }), RUN);
+    const pending = () => approvals.list({ status: "pending" });
+    await until(async () => (await pending()).length === 1);
+    const [first] = await pending();
+    tools = [after.tool];
+    await approvals.decide(first!.id, APPROVE);
+    await until(async () => (await pending()).length === 1);
+    const [second] = await pending();
+    expect(second!.definitionDigest).not.toBe(first!.definitionDigest);
+    // The same definition, made anew: there is nothing to ask again.
+    tools = [twin.tool];
+    await approvals.decide(second!.id, APPROVE);
+    expect(await running).toMatchObject({ status: "completed" });
+    expect([before.ran.length, after.ran.length, twin.ran.length]).toEqual([0, 0, 1]);
+  });
+
+  it("the tool, which is taken away while it waits: nothing runs", async () => {
+    const { tool, ran } = refund();
+    let tools = [tool];
+    const { executor, approvals } = setupWithApprovals({ tools: () => tools });
+    const running = executor.execute(useOf(tool, { n: 1 }), RUN);
+    await until(async () => (await approvals.list()).length === 1);
+    tools = [];
+    await approvals.decide((await approvals.list())[0]!.id, APPROVE);
+    expect(await running).toMatchObject({ status: "denied", reason: "unknown_tool" });
+    expect(ran).toHaveLength(0);
+  });
+
   it.each<[string, object]>([
     ["description (MCPoison, CVE-2025-54136)", { description: "Refunds everything." }],
     ["schema", { inputSchema: z.object({ n: z.number(), all: z.boolean().optional() }) }],

@@ -4,8 +4,10 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { ToolExecutor } from "../../src/execute/index.ts";
 import { toolList } from "../../src/index.ts";
 import { mcpTools, type McpClient, type McpToolDefinition } from "../../src/mcp/index.ts";
+import { memoryStore } from "../../src/store/index.ts";
 import { connections, execute, failure, newServer } from "./support.ts";
 
 vi.setConfig({ testTimeout: 60_000 });
@@ -313,6 +315,18 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
       expect(set.tools()[0]).not.toBe(fetch);
       await execute(set.tools()[0]);
       expect(await failure(execute(fetch))).toMatchObject({ code: "definition_changed" }); // approved was the old one
+    });
+
+    it("is what an executor runs once it was taken over", async () => {
+      const tools: object[] = [harmless];
+      const set = await mcpTools(await connectTo(serverOf(tools)), { maxAgeMs: 0, prefix: "" });
+      const executor = new ToolExecutor({ tools: set, store: memoryStore() });
+      const call = async () => (await executor.execute(set.tools()[0]!.use({}), { runId: "run" })).status;
+      expect(await call()).toBe("completed");
+      tools[0] = { ...harmless, title: "Other" };
+      expect(await call()).toBe("failed");
+      await set.refresh();
+      expect(await call()).toBe("completed");
     });
 
     it("is noticed when its age or the server says so, and not before", async () => {
