@@ -16,7 +16,7 @@ const limits = {
   "./text-json": "57 kB",
   "./text-helpers": "55.5 kB",
   "./approvals": "29 kB",
-  "./bullmq": "24 kB",
+  "./bullmq": "24.5 kB",
   "./executable": "28 kB",
   "./execute": "37 kB",
   "./execute/telemetry": "1.5 kB",

@@ -293,9 +293,8 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
   #fail(cause: unknown): ToolCallError {
     this.#state = "failed";
     if (cause instanceof ToolCallError && cause.invocationId === this.invocationId) return (this.#error = cause);
-    return (this.#error = new ToolCallError("execution_failed", `Tool ${this.name} failed: ${textOfThrown(cause)}`, this, {
-      cause,
-    }));
+    const message = `Tool ${this.name} failed: ${textOfThrown(cause)}`;
+    return (this.#error = new ToolCallError("execution_failed", message, this, { cause }));
   }
 
   #isAsync(): ToolCallError {
