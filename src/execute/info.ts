@@ -33,8 +33,11 @@ export async function actionsOf(
       ? await ledger.list(runId)
       : await Promise.all(invocationIds.map((id) => ledger.get(actionIdOf(runId, id)).catch(ifUnreadable)));
   const actions = entries.flatMap((entry) => (entry === undefined ? [] : [infoOf(entry.value)]));
-  return actions.toSorted((a, b) => a.createdAt - b.createdAt);
+  // Those of one millisecond by the numbers in their ids: run, turn, position.
+  return actions.toSorted((a, b) => a.createdAt - b.createdAt || byNumbers.compare(a.invocationId, b.invocationId));
 }
+
+const byNumbers = new Intl.Collator("en", { numeric: true });
 
 export function infoOf(row: ActionRow): ActionInfo {
   const { runId, invocationId, requestId, toolName, toolCallId, principal, status, attempts, createdAt } = row;

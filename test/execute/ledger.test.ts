@@ -442,6 +442,18 @@ describe("actions()", () => {
     expect(await executor.action("nowhere")).toBeUndefined();
   });
 
+  it("of one moment are in the order of their turns and positions", async () => {
+    const { tool } = counted();
+    const { executor, store } = setup([tool]);
+    const ids = [0, 1, 2, 10, 11].map((position) => `run-9-${position}`).concat("run-10-0");
+    for (const invocationId of ids.toReversed()) {
+      const { actionId } = await executor.execute(useOf(tool, {}, { invocationId }), RUN);
+      const { value } = (await store.get<object>(`action/${actionId}`))!;
+      await store.put(`action/${actionId}`, { ...value, createdAt: 1 });
+    }
+    expect((await executor.actions("run")).map(({ invocationId }) => invocationId)).toEqual(ids);
+  });
+
   it("can be asked for some of them alone", async () => {
     const { tool } = counted();
     const lists: string[] = [];
