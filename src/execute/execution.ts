@@ -187,7 +187,7 @@ export class Execution {
     if (tool === undefined) return this.#deny(version, unknownTool(name));
     const answer =
       (await this.#deps.history.judge(tool, runId, invocationId)) ?? (await this.#judge(tool, this.#input));
-    if (answer === undefined) return this.#fail(version, "aborted", ABORTED);
+    if (answer === undefined) return this.#fail(version, "aborted", aborted(this.#use.name));
     switch (answer.decision) {
       case "deny":
         return this.#deny(version, answer);
@@ -299,11 +299,7 @@ export class Execution {
     // That of now: if it is another one than was shown, it is asked about below.
     const tool = request === undefined ? judged : this.#known();
     if (tool === undefined) return undefined;
-    if (this.#context.signal?.aborted === true) {
-      // An answer is not lost because the run ends right after it: executed again, the call goes on from here.
-      if (request !== undefined) return awaitingOf(this.#about(), planned, request);
-      return this.#fail(version, "aborted", ABORTED, undefined, planned);
-    }
+    if (this.#isAborted()) return this.#giveUp(version, planned, request);
     if (request !== undefined) {
       // Between the decision and now the tool or its program may have changed, or the input that was given: whoever did
       // that wants something else to run.
@@ -328,7 +324,22 @@ export class Execution {
     const entry = await this.#put(row, version);
     if (entry === undefined) return undefined;
     if (version === 0) this.#events.invoked(this.#input, this.#repeatOf, false);
+    if (this.#isAborted()) {
+      // It fired while that was written, and nothing has begun.
+      const back = request === undefined ? entry : await this.#put(planned, entry.version);
+      return back && this.#giveUp(back.version, planned, request);
+    }
     return this.#run(tool, entry, input, request);
+  }
+
+  #isAborted(): boolean {
+    return this.#context.signal?.aborted === true;
+  }
+
+  /** The caller did, before anything began. No answer is lost by that: executed again, the call goes on from there. */
+  async #giveUp(version: number, planned: ActionRow, request: ApprovalRequest | undefined): Step {
+    if (request !== undefined) return awaitingOf(this.#about(), planned, request);
+    return this.#fail(version, "aborted", aborted(this.#use.name), undefined, planned);
   }
 
   async #run(tool: Tool, entry: Entry, input: unknown, request: ApprovalRequest | undefined): Step {
@@ -496,8 +507,11 @@ const unrecorded = new WeakMap<ToolUse, Outcome>();
 
 /** By `forget()`, or by a store that lost it. Without this it would be a call that is not there yet. */
 const FORGOTTEN = "Its record was deleted while it was executed, so it is not known what came of it.";
-const ABORTED = "It was aborted before it was executed.";
 const UNREADABLE = "It is not known whether it was executed before. Do not call it again before you know";
+
+function aborted(name: string): string {
+  return `${name} was aborted before it was executed.`;
+}
 
 function unknownTool(name: string): Denial {
   return { decision: "deny", reason: "unknown_tool", message: `There is no tool ${JSON.stringify(name)} here.` };

@@ -699,12 +699,15 @@ describe("time", () => {
       return undefined;
     });
     const { tool, ran } = counted();
-    const { executor } = setup([tool], { store });
+    const { executor, types } = setup([tool], { store });
     const use = useOf(tool, {}, { invocationId: "a" });
     expect(await executor.execute(use, { ...RUN, signal: controller.signal })).toMatchObject({
       status: "failed",
+      attempts: 0,
       error: { code: "aborted", message: "act was aborted before it was executed." },
     });
+    expect(types()).toEqual(["tool.invoked", "tool.failed"]);
+    expect(await executor.undoRun("run")).toMatchObject({ notUndone: [] });
     expect(ran).toHaveLength(0);
   });
 

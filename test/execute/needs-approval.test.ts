@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { defineTool } from "../../src/index.ts";
 import { allow, ask, deny } from "../../src/execute/index.ts";
+import { memoryStore, type Store } from "../../src/store/index.ts";
 import { counted, RUN, setup, setupWithApprovals, sleep, until, useOf } from "./support.ts";
 
 const PAUSE = { ...RUN, waitForApproval: false };
@@ -515,6 +516,30 @@ describe("complaints of other toolkits' users (reliability §4)", () => {
     expect(ran).toHaveLength(0);
     expect(await executor.execute(use, PAUSE)).toMatchObject({ status: "completed" });
     expect(await approvals.list()).toHaveLength(1);
+  });
+
+  it("a run that is aborted while the start after the answer is recorded loses it", async () => {
+    const controller = new AbortController();
+    const inMemory = memoryStore();
+    const store: Store = {
+      ...inMemory,
+      put: async (key, value, options) => {
+        if ((value as { status?: unknown }).status === "started") controller.abort();
+        return inMemory.put(key, value, options);
+      },
+    };
+    const { tool, ran } = refund({ maxCallsPerRun: 1 });
+    const { executor, approvals } = setupWithApprovals([tool], { store });
+    const again = () => tool.use({ n: 1 }, { invocationId: "a" });
+    const { approval }: any = await executor.execute(again(), PAUSE);
+    await approvals.decide(approval.id, APPROVE);
+    expect(await executor.execute(again(), { ...PAUSE, signal: controller.signal })).toMatchObject({
+      status: "awaiting_approval",
+      approval: { id: approval.id, status: "approved" },
+    });
+    expect(ran).toHaveLength(0);
+    expect(await executor.execute(again(), PAUSE)).toMatchObject({ status: "completed", attempts: 1 });
+    expect(ran).toHaveLength(1);
   });
 
   it("the same approval answered twice runs twice (ai 1727442)", async () => {
