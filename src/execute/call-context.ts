@@ -6,7 +6,8 @@ import { actionIdOf } from "./ledger.ts";
 
 /** What rules are told about a call. */
 export function policyContextOf(use: ToolUse, context: ExecutionContext): PolicyContext {
-  const { signal: _s, timeoutMs: _t, waitForApproval: _w, approvalTimeoutMs: _a, approval: _p, ...rest } = context;
+  const { signal: _s, timeoutMs: _t, waitForApproval: _w, approvalTimeoutMs: _a, approval: _p, ...shared } = context;
+  const { uniqueIds: _u, ...rest } = shared;
   const { behavior, principal, runId } = context;
   const { invocationId, id: toolCallId, name: toolName } = use;
   return { ...rest, behavior, principal, runId, invocationId, toolCallId, toolName };

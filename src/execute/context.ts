@@ -25,6 +25,12 @@ export interface ExecutionContext {
   readonly waitForApproval?: boolean | undefined;
   /** How long to wait for a decision, in milliseconds. Then: `awaiting_approval`. Default: until the request expires. */
   readonly approvalTimeoutMs?: number | undefined;
+  /**
+   * The run never uses an invocation id twice: what is on record under one is this call, also where its tool reads the
+   * arguments otherwise by now (a new version, a default that is another one each time). Default: another input under a
+   * known id is a mistake.
+   */
+  readonly uniqueIds?: boolean | undefined;
   /** What a request for approval carries beside the call. */
   readonly approval?: Pick<ApprovalAsk, "scope" | "metadata" | "ttlMs"> | undefined;
   readonly [key: string]: unknown;

@@ -152,9 +152,11 @@ export class Execution {
     }
     const { value: row } = entry;
     if (row.status === "planned" && this.#handle === undefined) return this.#outcomeSoFar();
-    if (row.toolName !== this.#use.name || (problem === undefined && row.digest !== this.#digest)) {
-      // Planned and changed since: what was approved is not what would run.
-      if (row.status === "planned" && row.toolName === this.#use.name) return this.#plan(entry.version);
+    const isOtherTool = row.toolName !== this.#use.name;
+    const isOtherInput = problem === undefined && row.digest !== this.#digest;
+    // Planned and changed since: what was approved is not what would run.
+    if (isOtherInput && !isOtherTool && row.status === "planned") return this.#plan(entry.version);
+    if (isOtherTool || (isOtherInput && this.#context.uniqueIds !== true)) {
       throw new CallerMistake(
         `The invocation ${this.#use.invocationId} of run ${row.runId} is another call (${row.toolName}, other arguments). Give each turn of a run a runId of its own for read(), so that invocation ids are not used twice.`,
       );
@@ -163,9 +165,10 @@ export class Execution {
     switch (row.status) {
       case "planned":
         if (this.#tool === undefined) return this.#deny(entry.version, unknownTool(this.#use.name), row);
+        if (problem !== undefined) return this.#fail(entry.version, problem.code, problem.message, problem, row);
         return this.#approve(entry);
       case "started":
-        return row.lease!.until > Date.now() ? this.#waitForOther(entry) : this.#takeOver(entry);
+        return row.lease!.until > Date.now() ? this.#waitForOther(entry) : this.#takeOver(entry, problem);
       case "done":
       case "failed":
       case "denied":
@@ -375,11 +378,13 @@ export class Execution {
   }
 
   /** Whoever began it has died. What may be run again is; a write may have had its effect, and nobody knows. */
-  async #takeOver({ value: row, version }: Entry): Step {
+  async #takeOver({ value: row, version }: Entry, problem: ToolError | undefined): Step {
     const tool = this.#tool;
-    const isRepeatable = row.effect !== "write" && tool !== undefined && tool.effect !== "write";
     const { approvalId } = row;
     const hadApproval = approvalId !== undefined;
+    // What was approved runs, or nothing.
+    const isReadable = problem === undefined && (row.digest === this.#digest || !hadApproval);
+    const isRepeatable = isReadable && row.effect !== "write" && tool !== undefined && tool.effect !== "write";
     const request = isRepeatable && hadApproval ? await standingApproval(this.#deps, tool, approvalId) : undefined;
     if (!isRepeatable || (hadApproval && request === undefined)) {
       const message = `${row.toolName} was started, and it is not known what came of it. It may have had its effect: look before you call it again.`;
@@ -397,7 +402,7 @@ export class Execution {
     this.#begin(row, input);
     await this.#place.enter();
     const lease = { owner: this.#deps.owner, until: Date.now() + this.#deps.leaseMs };
-    const entry = await this.#put({ ...row, attempts: row.attempts + 1, lease }, version);
+    const entry = await this.#put({ ...row, digest: this.#digest, attempts: row.attempts + 1, lease }, version);
     if (entry === undefined) {
       this.#place.leave();
       return undefined;

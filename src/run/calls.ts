@@ -23,7 +23,7 @@ export interface Settled {
 export function useOf(call: CallRecord, tools: ToolRegistry): ToolUse | ToolCallError {
   const tool = tools.get(call.name ?? "");
   if (tool === undefined) {
-    const message = `The outcome of the call of ${call.name} is unknown: there is no tool of that name any more.`;
+    const message = `The call of ${call.name} can not be executed any more: there is no tool of that name.`;
     return new ToolCallError("unknown_tool", message, failedCall(call));
   }
   const limits = { maxArgumentsLength: call.argsText.length + 1, maxDepth: 10_000 };
@@ -32,10 +32,30 @@ export function useOf(call: CallRecord, tools: ToolRegistry): ToolUse | ToolCall
   const chunk = { id: call.id, name: tool.name, argsTextDelta: call.argsText, done: true, metadata: call.metadata };
   const read = [buffer.append(chunk), ...buffer.end("tool-use")].find((outcome) => outcome !== undefined);
   if (read instanceof ToolUse) {
-    return new ToolUse({ ...failedCall(call), name: tool.name, tool, input: read.input, repairs: read.repairs });
+    const { input, repairs } = read;
+    return new ToolUse({ ...failedCall(call), name: tool.name, tool, input: asShown(call, tool, input), repairs });
   }
   const message = `The call of ${call.name} can not be executed any more: ${read?.message ?? "it can not be read"}`;
   return new ToolCallError(read?.code ?? "invalid_input", message, failedCall(call));
+}
+
+/** A default may be another one each time (an id): the one that was shown is the one that runs, if the schema takes it. */
+function asShown({ input: shown }: CallRecord, tool: Tool, input: unknown): unknown {
+  if (shown === undefined || isSameJson(input, shown)) return input;
+  const again = tool.inputSchema.validate(shown);
+  return again.ok && isSameJson(again.value, shown) ? again.value : input;
+}
+
+/**
+ * A call whose tool is gone, or does not execute it as it was read any more: for the executor, who has on record what
+ * came of it if it was begun, and says to the model why it is not if it was not.
+ */
+export function recordedUse(call: CallRecord, read: ToolUse | ToolCallError): ToolUse {
+  const { dependent: isUnresolved, ...metadata } = call.metadata ?? {};
+  const known = isUnresolved === true ? undefined : call.input;
+  const input = read instanceof ToolUse ? read.input : known;
+  const name = call.name!;
+  return new ToolUse({ ...failedCall(call), name, tool: placeholder(name), input, metadata, repairs: [] });
 }
 
 /**
@@ -119,5 +139,13 @@ function failedCall(call: CallRecord): FailedCall {
 
 /** For a result whose tool is not known any more: it happened, and the model hears of it. */
 function placeholder(name: string): Tool {
-  return defineTool({ name, inputSchema: jsonSchema({}) });
+  return defineTool({ name, inputSchema: jsonSchema({}), execute: () => undefined });
+}
+
+function isSameJson(value: unknown, json: unknown): boolean {
+  try {
+    return JSON.stringify(value) === JSON.stringify(json);
+  } catch {
+    return false;
+  }
 }

@@ -220,7 +220,8 @@ export class Loop {
     const { runId, conversationId } = this.#head;
     const behavior = latest(this.#checkpoint.rows, "behavior");
     const signal = this.#signal;
-    return { ...context, runId, conversationId, behavior, principal, requestId, signal, waitForApproval: false };
+    const own = { runId, conversationId, behavior, principal, requestId, signal };
+    return { ...context, ...own, waitForApproval: false, uniqueIds: true };
   }
 }
 

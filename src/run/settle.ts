@@ -10,8 +10,8 @@ import type { Answer, Answers } from "./answers.ts";
 import {
   answeredCall,
   canceledCall,
-  failure,
   invalidCall,
+  recordedUse,
   resolved,
   unknownCall,
   useOf,
@@ -107,9 +107,8 @@ async function executeCalls(
     const use = uses.get(invocationId) ?? useOf(call, tools);
     const known = use instanceof ToolUse && isDependent(call) ? resolved(call, use, settled.values(), model) : use;
     if (known instanceof ToolUse && known.tool.mode === "internal") ready.push(known);
-    else if (known instanceof ToolUse) settled.set(invocationId, unknownCall(call));
     else if ("record" in known) settled.set(invocationId, known);
-    else settled.set(invocationId, failure(call, "unknown", known.code, known.message));
+    else ready.push(recordedUse(call, known));
   }
   const outcomes = ready.length === 0 ? [] : await executor.executeAll(ready, context);
   const approvals: ApprovalRequest[] = [];
