@@ -15,6 +15,7 @@ import type { Inbox } from "./inbox.ts";
 import { cutError, cutTurns, executableCalls, failedTurns, latest, openTurn } from "./rows.ts";
 import { isDependent } from "./partition.ts";
 import { cancelCalls, settleCalls, type SettleRequest } from "./settle.ts";
+import { stopwatch } from "./stopwatch.ts";
 import { askModel } from "./turn.ts";
 import type { RunContext, RunStatus } from "./types.ts";
 
@@ -92,9 +93,9 @@ export class Loop {
     const { head } = this.#checkpoint;
     const error = tooManyCalls(usedSince(head.used, head.lifted), this.#deps.limits, calls);
     if (error !== undefined) return { status: "error", error };
-    const startedAt = Date.now();
+    const elapsedMs = stopwatch();
     const settlement = await settleCalls(this.#settleRequest(turn));
-    const activeMs = Date.now() - startedAt;
+    const activeMs = elapsedMs();
     if (!settlement.isOpen) {
       await this.#putResults(settlement.settled, { calls, activeMs });
       return undefined;

@@ -50,7 +50,8 @@ export function treeOf(rows: readonly Row[], status: string, open: readonly Outc
   const dated = runs.map((run, index) => ({
     ...run,
     status: index === last ? status : run.status,
-    durationMs: endOf(rows, runs, index) - run.startedAt,
+    // The clock may have been set back since it began.
+    durationMs: Math.max(0, endOf(rows, runs, index) - run.startedAt),
   }));
   // Not enumerable, so that a result stays what can be printed, cloned and sent.
   return Object.defineProperties({ runs: dated } as unknown as ExecutionTree, {

@@ -7,6 +7,7 @@ import type { Tool } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
 import type { TurnRow } from "./format.ts";
 import { executable, isDependent, pendingCall, recordsOf } from "./partition.ts";
+import { stopwatch } from "./stopwatch.ts";
 import type { RunEvent } from "./types.ts";
 
 export interface TurnRequest {
@@ -40,6 +41,7 @@ export interface AskedTurn {
 export async function askModel(request: TurnRequest): Promise<AskedTurn> {
   const { model, messages, tools, instructions, toolChoice, signal, turnId, emit } = request;
   const at = Date.now();
+  const elapsedMs = stopwatch();
   const offered = tools.map(early);
   const stream = model.open({ messages, tools: offered, instructions, toolChoice, signal, runId: turnId });
   const uses = new Map<string, ToolUse>();
@@ -67,7 +69,8 @@ export async function askModel(request: TurnRequest): Promise<AskedTurn> {
   }
   const { turn } = stream;
   const requestId = stream.response?.requestId;
-  return { row: rowOf(model, turn, turnId, at, requestId, held.errors), uses, error: turn.error, hasBegun };
+  const time = { at, durationMs: elapsedMs() };
+  return { row: rowOf(model, turn, turnId, time, requestId, held.errors), uses, error: turn.error, hasBegun };
 }
 
 /** The caller hears of its calls when they are complete, and may begin while the turn goes on. */
@@ -145,7 +148,7 @@ function rowOf(
   model: Model,
   turn: Turn,
   turnId: string,
-  at: number,
+  time: Pick<TurnRow, "at" | "durationMs">,
   requestId: string | undefined,
   errors: ReadonlyMap<string, ToolCallError>,
 ): TurnRow {
@@ -153,8 +156,7 @@ function rowOf(
   return {
     kind: "turn",
     turnId,
-    at,
-    durationMs: Date.now() - at,
+    ...time,
     messages: model.adapter.assistantMessage(turn),
     text,
     calls: recordsOf(turn.calls, errors),
@@ -174,8 +176,14 @@ export function isCut({ error, finishReason }: TurnRow): boolean {
 
 const UNFINISHED: ReadonlySet<FinishReason | null> = new Set(["length", "content-filter", "refusal", "error"]);
 
-function tokensOf({ inputTokens = 0, outputTokens = 0, totalTokens }: NonNullable<Turn["usage"]>) {
-  return { inputTokens, outputTokens, totalTokens: totalTokens ?? inputTokens + outputTokens };
+/** What a server counts may be anything. */
+function tokensOf({ inputTokens, outputTokens, totalTokens }: NonNullable<Turn["usage"]>) {
+  const [input, output] = [countOf(inputTokens), countOf(outputTokens)];
+  return { inputTokens: input, outputTokens: output, totalTokens: countOf(totalTokens ?? input + output) };
+}
+
+function countOf(count: number | undefined): number {
+  return count !== undefined && Number.isFinite(count) && count > 0 ? count : 0;
 }
 
 function callOf(use: ToolUse) {

@@ -1,16 +1,17 @@
 /** What is stored of runs: written by older versions, by newer ones, by nobody who should have. */
 import { globSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { isToolError } from "../../src/errors.ts";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
 import { anthropic } from "../../adapters/anthropic/index.ts";
+import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { Orchestrator, type OrchestratorOptions } from "../../src/run/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import type { Store } from "../../src/store/store.ts";
 import { replayModel } from "../../src/testing/index.ts";
 import { conversationId, frozenTools } from "./corpus.ts";
-import { external, scripted, short } from "./script.ts";
+import { counted, external, scripted, short } from "./script.ts";
 
 const frozen = globSync(join(import.meta.dirname, "../../fixtures/run/checkpoint-v*/*.json")).toSorted();
 
@@ -84,6 +85,40 @@ describe("frozen checkpoints", () => {
       if (name === "paused") expect(model.requests[0]!.instructions).toBe("Be brief.");
     },
   );
+});
+
+describe("what is stored can be read again", () => {
+  it("where the clock was set back while the model spoke, and while a tool ran", async () => {
+    const setBack = () => vi.setSystemTime(Date.now() - 3_600_000);
+    vi.useFakeTimers({ toFake: ["Date"] });
+    try {
+      const slow = counted("slow", { execute: setBack });
+      const model = scripted({ calls: [{ name: "slow" }] }, () => {
+        setBack();
+        return { text: "Done." };
+      });
+      const orchestrator = new Orchestrator({ model, tools: [slow.tool], store: memoryStore() });
+      const result = await orchestrator.run({ conversationId, input: "Go" });
+      expect(result.metadata.activeMs).toBeGreaterThanOrEqual(0);
+      expect(result.tree.runs[0]!.durationMs).toBeGreaterThanOrEqual(0);
+      expect(await orchestrator.get(conversationId)).toMatchObject({ status: "completed", content: "Done." });
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it.each([
+    { prompt_tokens: -5, completion_tokens: 1, total_tokens: -4 },
+    { prompt_tokens: NaN, completion_tokens: Infinity },
+  ])("where the server counts %j", async (usage) => {
+    const chunk = { choices: [{ index: 0, delta: { content: "Done." }, finish_reason: "stop" }], usage };
+    const turn = new ReadableStream({ start: (end) => (end.enqueue(chunk), end.close()) });
+    const model = replayModel(openaiChat, [turn]);
+    const orchestrator = new Orchestrator({ model, store: memoryStore() });
+    await orchestrator.run({ conversationId, input: "Go" });
+    const { metadata, content } = (await orchestrator.get(conversationId))!;
+    expect([content, metadata.tokens]).toEqual(["Done.", 0]);
+  });
 });
 
 describe("a checkpoint that is not ours to read", () => {
