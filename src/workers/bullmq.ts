@@ -103,8 +103,11 @@ export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): Bul
           if (context.attempt > 1) await (await queue.getJob(jobId))?.updateData(data);
         },
         async cancel() {
+          const job = await queue.getJob(jobId);
           // Who was taken for dead, and was not, has nothing to say any more.
-          if ((await queue.getJob(jobId))?.data.owner !== owner) return;
+          if (job?.data.owner !== owner) return;
+          // A worker that has died hears nothing, and its job is handed to another one.
+          await job.updateData({ ...job.data, isGivenUp: true });
           // The worker that has it holds a lock: then it can not be removed, and the worker has to hear of it.
           if ((await queue.remove(jobId)) === 0) await producer.publishEvent({ eventName: CANCEL, jobId }, MAX_EVENTS);
         },

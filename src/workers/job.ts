@@ -21,6 +21,8 @@ export interface JobData {
   readonly context: JobContext;
   /** Who waits for it, and may cancel it. */
   readonly owner?: string;
+  /** Nobody waits for it any more: who gets it now does not begin. */
+  readonly isGivenUp?: boolean;
 }
 
 /** What a handler is told about its call, over there. */

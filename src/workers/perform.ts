@@ -72,6 +72,7 @@ const UNKNOWN =
 async function checked({ tools }: Workshop, { data: given }: JobStart) {
   const data = readJob(given);
   if (typeof data === "string") throw new JobFailure("invalid_call", `This job can not be performed: ${data}.`);
+  if (data.isGivenUp === true) throw new JobFailure("aborted", "It was given up before this worker began it.");
   const tool = tools.get(data.tool);
   if (tool?.execute === undefined) {
     throw new JobFailure("unknown_tool", `The workers have no tool ${JSON.stringify(data.tool)}. It was not executed.`);

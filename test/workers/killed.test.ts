@@ -2,9 +2,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Queue } from "bullmq";
 import { Redis } from "ioredis";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { ToolEvent } from "../../src/execute/index.ts";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import type { ExecutionContext, ToolEvent } from "../../src/execute/index.ts";
 import { redisStore } from "../../src/store/redis.ts";
 import { bullmqExecutor, type BullmqExecutor } from "../../src/workers/bullmq.ts";
 import { redisMissing, startRedis, type RedisServer } from "../store/redis-server.ts";
@@ -55,9 +56,10 @@ describe.skipIf(redisMissing !== undefined)(
       await Promise.all(workers.map((worker) => worker.kill()));
     });
 
-    const execute = (name: string, input: object) => {
+    const execute = (name: string, input: object, context: Partial<ExecutionContext> = {}) => {
       const tool = toolsAt(file).find((one) => one.name === name)!;
-      return executor.execute(tool.use(input, { id: "call_1", invocationId: `${name}-1` }), { runId: "run:1" });
+      const use = tool.use(input, { id: "call_1", invocationId: `${name}-1` });
+      return executor.execute(use, { ...context, runId: "run:1" });
     };
     const other = ({ pid }: { pid: number }) => workers.find((worker) => worker.pid !== pid)!;
     const killIn = async (name: string) => {
@@ -106,6 +108,19 @@ describe.skipIf(redisMissing !== undefined)(
       await workers[0]!.kill();
       expect(await execute("book", { ms: 1 })).toMatchObject({ status: "completed", output: { slept: 1, attempt: 1 } });
       expect(notes(file).map(({ pid }) => pid)).toEqual([workers[1]!.pid, workers[1]!.pid]);
+    }, 30_000);
+
+    it("what the caller has given up is not handed to another one", async () => {
+      const jobs = new Queue(queue, { connection: { host: "127.0.0.1", port: server.port } });
+      const gaveUp = new AbortController();
+      const outcome = execute("set", { ms: 20_000 }, { signal: gaveUp.signal });
+      await killIn("set");
+      gaveUp.abort();
+      expect(await outcome).toMatchObject({ status: "failed", error: { code: "aborted" } });
+      // The lock of the dead one ends, and the queue hands the job out again.
+      await vi.waitFor(async () => expect(await jobs.getFailed()).toHaveLength(1), { timeout: 10_000 });
+      expect(notes(file).map(({ what }) => what)).toEqual(["begin"]);
+      await jobs.close();
     }, 30_000);
 
     it("a worker that is asked to end does what it has begun", async () => {
