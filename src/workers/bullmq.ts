@@ -117,7 +117,7 @@ export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): Bul
   return {
     tools: list.map((tool) => (tool.mode === "internal" && only(tool) ? remoteTool(tool, dispatch) : tool)),
     async close() {
-      waiting.close();
+      await patiently(waiting.close());
       await Promise.all([queue, events, producer].map(hangUp));
     },
   };
@@ -275,14 +275,24 @@ async function untilHeard(events: QueueEvents, producer: QueueEventsProducer, fr
 
 /** Closes a connection; one whose server does not answer is cut. */
 async function hangUp(part: { close(): Promise<void>; disconnect(): Promise<void> }): Promise<void> {
+  if (!(await patiently(part.close()))) void part.disconnect().catch(() => {});
+}
+
+/** Whether it came to its end in time. What fails at the end of a connection changes nothing. */
+async function patiently(ending: Promise<void>): Promise<boolean> {
   let timer: ReturnType<typeof setTimeout> | undefined;
-  const patience = new Promise<"over">((resolve) => {
-    timer = setTimeout(() => resolve("over"), HANG_UP_MS);
+  const patience = new Promise<false>((resolve) => {
+    timer = setTimeout(() => resolve(false), HANG_UP_MS);
   });
-  // What fails at the end of a connection changes nothing.
-  const closed = await Promise.race([part.close().catch(() => {}), patience]);
+  const isOver = await Promise.race([
+    ending.then(
+      () => true,
+      () => true,
+    ),
+    patience,
+  ]);
   clearTimeout(timer);
-  if (closed === "over") void part.disconnect().catch(() => {});
+  return isOver;
 }
 
 const HANG_UP_MS = 2_000;

@@ -30,6 +30,7 @@ export class Waiting {
   readonly #pollMs: number;
   readonly #look: (jobId: string) => Promise<JobEnd | undefined>;
   readonly #waiters = new Map<string, Set<Waiter>>();
+  readonly #cancels = new Set<Promise<void>>();
 
   /** @param options.look how the job stands; `undefined`: it has not ended */
   constructor({ pollMs, look }: { pollMs: number; look(jobId: string): Promise<JobEnd | undefined> }) {
@@ -52,9 +53,10 @@ export class Waiting {
     }
   }
 
-  /** Nobody waits any more. */
-  close(): void {
+  /** Nobody waits any more. Resolves when those that gave up have said so. */
+  async close(): Promise<void> {
     for (const waiters of this.#waiters.values()) for (const { onClose } of waiters) onClose();
+    await Promise.all(this.#cancels);
   }
 
   /** Puts a job into the queue and waits for its end; when the signal fires it is cancelled, and waited for nevertheless. */
@@ -72,7 +74,7 @@ export class Waiting {
       onProgress: (value) => void context.progress(value),
       onClose: () => fail(lost(tool, "aborted", "The connection to the queue was closed while it was waited for.")),
     };
-    const onAbort = () => void job.cancel().catch(() => {});
+    const onAbort = () => this.#cancel(job);
     const waiters = this.#waiters.get(jobId) ?? new Set();
     this.#waiters.set(jobId, waiters.add(waiter));
     const look = () =>
@@ -100,6 +102,14 @@ export class Waiting {
       waiters.delete(waiter);
       if (waiters.size === 0) this.#waiters.delete(jobId);
     }
+  }
+
+  #cancel(job: JobHandle): void {
+    const canceled: Promise<void> = job
+      .cancel()
+      .catch(() => {})
+      .finally(() => this.#cancels.delete(canceled));
+    this.#cancels.add(canceled);
   }
 }
 

@@ -577,6 +577,18 @@ describe.skipIf(redisMissing !== undefined)(`on Redis${redisMissing === undefine
       await noted(file, ({ what }) => what === "aborted");
     });
 
+    it("the worker of a call that is aborted hears of it though the caller closes at once", async () => {
+      work(toolsAt(file));
+      const { call, executor } = callers(toolsAt(file));
+      const controller = new AbortController();
+      const outcome = call("look", { ms: 20_000 }, { signal: controller.signal });
+      await noted(file, ({ what }) => what === "begin");
+      controller.abort();
+      await outcome;
+      await executor.close();
+      await noted(file, ({ what }) => what === "aborted");
+    });
+
     it("the tool's timeout holds at the worker, too: for a caller that has died", async () => {
       const jobs = admin();
       const { call, executor } = callers(toolsAt(file), { timeoutMs: 10_000 });
