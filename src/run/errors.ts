@@ -21,6 +21,13 @@ export function busy(conversationId: string): ToolError {
   );
 }
 
+export function left(conversationId: string): ToolError {
+  return new ToolError(
+    "aborted",
+    `The process that worked on the run of conversation ${conversationId} has died. resume() goes on with it.`,
+  );
+}
+
 export function notWaiting(conversationId: string): ToolError {
   return new ToolError(
     "not_waiting",

@@ -162,7 +162,10 @@ export class Orchestrator<Message = any> {
     return this.#inbox.handIn(conversationId, [result]);
   }
 
-  /** How a conversation stands; changes nothing. `undefined` when there is none. */
+  /**
+   * How a conversation stands; changes nothing. `undefined` when there is none. One that is worked on now has the status
+   * `error` with code `run_busy`, or `awaiting_tool_results` where results can be handed in meanwhile.
+   */
   async get(conversationId: string): Promise<OrchestrationResult<Message> | undefined> {
     const stored = await readRun(this.#deps.store, conversationId);
     if (stored === undefined || hasNotBegun(stored)) return undefined;

@@ -1,7 +1,8 @@
 import { ToolError, type ToolErrorCode } from "../errors.ts";
 import { Answers, type Answer } from "./answers.ts";
-import type { StoredRun } from "./checkpoint.ts";
+import { isHeld, type StoredRun } from "./checkpoint.ts";
 import type { RunDeps } from "./deps.ts";
+import { busy, left } from "./errors.ts";
 import type { CallStatus, OutcomeRecord, TurnRow } from "./format.ts";
 import type { Stop } from "./loop.ts";
 import { pendingCall } from "./partition.ts";
@@ -44,14 +45,18 @@ export async function storedStop(deps: RunDeps, { head, rows }: StoredRun): Prom
   const answers = open && (await new Answers(store, conversationId, open.turnId).read());
   const external = open === undefined ? [] : unanswered(handedOut(open, head), answers!);
   const pending = open === undefined ? [] : ((await approvals?.list({ runId, status: "pending" })) ?? []);
-  return {
-    // A run at which nobody works, and that was given back by nobody: its process died.
-    status: status === "running" ? (external.length > 0 ? "awaiting_tool_results" : "error") : status,
+  const stands = {
     external,
     approvals: pending,
     ...(open !== undefined && { outcomes: await outcomesOf(deps, runId, open, answers!) }),
-    ...(status === "error" && error !== null && { error: new ToolError(error.code as ToolErrorCode, error.message) }),
   };
+  if (status === "error" && error !== null) {
+    return { ...stands, status, error: new ToolError(error.code as ToolErrorCode, error.message) };
+  }
+  if (status !== "running") return { ...stands, status };
+  if (external.length > 0) return { ...stands, status: "awaiting_tool_results" };
+  // Given back by nobody.
+  return { ...stands, status: "error", error: isHeld(head) ? busy(conversationId) : left(conversationId) };
 }
 
 /** What has come out of the calls of an open turn, as far as it is on record. */

@@ -98,7 +98,7 @@ export interface OrchestrationResult<Message = any> {
   /** Only those that can be executed now: of calls that depend on each other the first. */
   readonly pendingToolCalls: readonly PendingToolCall[];
   readonly pendingApprovals: readonly ApprovalRequest[];
-  /** With status `error`; code `max_steps` or `budget_exceeded` for a limit. */
+  /** With status `error`; code `max_steps` or `budget_exceeded` for a limit, from `get()` `run_busy` while it goes on. */
   readonly error?: ToolError;
   /** The conversation in the provider's own form. */
   readonly messages: readonly Message[];

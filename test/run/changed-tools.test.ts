@@ -117,7 +117,7 @@ describe("a call that waits for approval", () => {
     const refund = { inputSchema, needsApproval: true };
     const { orchestrator } = process(store, refund, [{ calls: [{ name: "refund", args }] }]);
     const { pendingApprovals } = await orchestrator.run({ conversationId, input: "Go" });
-    const [{ id, input }] = pendingApprovals as [{ id: string; input: unknown }];
+    const { id, input } = pendingApprovals[0]!;
     return { store, input, decision: { approvals: [{ id, decision: "approve" as const }] } };
   }
 

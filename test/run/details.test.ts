@@ -7,6 +7,7 @@ import { openaiResponses } from "../../adapters/openai-responses/index.ts";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
 import type { ConversationAdapter } from "../../src/model.ts";
 import { loadRecording } from "../../src/replay/index.ts";
+import { Checkpoint } from "../../src/run/checkpoint.ts";
 import { Orchestrator } from "../../src/run/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import { replayModel } from "../../src/testing/index.ts";
@@ -136,9 +137,21 @@ describe("a conversation that is at work", () => {
         code: "run_busy",
       });
       expect(await orchestrator.list({ status: "running" })).toMatchObject([{ conversationId }]);
+      expect((await orchestrator.get(conversationId))!.error).toMatchObject({ code: "run_busy" });
       resolve();
     }
     expect((await stream.result).status).toBe("completed");
+  });
+
+  it("is told apart from one whose process has died", async () => {
+    const store = memoryStore();
+    const died = await Checkpoint.create(store, 1, { conversationId, runId: "run_1", wire: "openai-chat" });
+    await died.append({ kind: "input", runId: "run_1", at: Date.now(), messages: [] });
+    died.abandon();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    const orchestrator = new Orchestrator({ model: scripted({ text: "Hi." }), store });
+    expect((await orchestrator.get(conversationId))!.error?.message).toMatch(/has died. resume\(\) goes on with it/);
+    expect((await orchestrator.resume(conversationId)).status).toBe("completed");
   });
 
   it("begins once, of two that begin it", async () => {
