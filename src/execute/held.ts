@@ -12,6 +12,8 @@ export class HeldAction {
   readonly #ledger: Ledger;
   #row: ActionRow;
   #version: number;
+  /** What the store was asked to write without an answer, since the last one it gave: one of them may stand there. */
+  readonly #unconfirmed: string[] = [];
   #last: Promise<unknown> = Promise.resolve();
   #beat: ReturnType<typeof setInterval> | undefined;
 
@@ -59,27 +61,35 @@ export class HeldAction {
   async #write(change: (row: ActionRow) => ActionRow): Promise<void> {
     const row = change(this.#row);
     if (row === this.#row) return;
-    const put = () => this.#ledger.put(row, this.#version);
-    // What was written and not confirmed would conflict with itself: that is found out by reading.
-    const entry = await put().catch((error: unknown) => {
-      if (isConflict(error)) throw error;
-      return this.#again(row, put);
-    });
+    const entry = await this.#put(row).catch((error: unknown) => this.#again(row, error));
+    this.#unconfirmed.length = 0;
     this.#row = row;
     this.#version = entry.version;
   }
 
-  /** A store may fail for a moment. */
-  #again(row: ActionRow, put: () => Promise<StoreEntry<ActionRow>>): Promise<StoreEntry<ActionRow>> {
-    const text = JSON.stringify(row);
+  async #put(row: ActionRow): Promise<StoreEntry<ActionRow>> {
+    try {
+      return await this.#ledger.put(row, this.#version);
+    } catch (error) {
+      if (!isConflict(error)) this.#unconfirmed.push(JSON.stringify(row));
+      throw error;
+    }
+  }
+
+  /** A store may fail for a moment. What it has written and not confirmed conflicts then: that is found out by reading. */
+  #again(row: ActionRow, failure: unknown): Promise<StoreEntry<ActionRow>> {
+    if (isConflict(failure) && this.#unconfirmed.length === 0) throw failure;
     const attempt = async (): Promise<StoreEntry<ActionRow>> => {
       try {
-        return await put();
+        return await this.#put(row);
       } catch (error) {
         if (!isConflict(error)) throw error;
         const stored = await this.#ledger.get(actionIdOf(row.runId, row.invocationId));
-        if (stored !== undefined && JSON.stringify(stored.value) === text) return stored;
-        throw error;
+        const text = JSON.stringify(stored?.value);
+        if (stored === undefined || !this.#unconfirmed.includes(text)) throw error;
+        if (text === JSON.stringify(row)) return stored;
+        this.#version = stored.version;
+        return this.#put(row);
       }
     };
     return pRetry(attempt, {

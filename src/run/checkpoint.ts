@@ -99,6 +99,7 @@ export class Checkpoint {
   readonly #store: Store;
   readonly #leaseMs: number;
   readonly #lost = new AbortController();
+  readonly #owner: string | undefined;
   #head: Head;
   #version: number;
   #last: Promise<unknown> = Promise.resolve();
@@ -107,6 +108,7 @@ export class Checkpoint {
   private constructor(store: Store, leaseMs: number, entry: StoreEntry<Head>, rows: Row[]) {
     this.#store = store;
     this.#leaseMs = leaseMs;
+    this.#owner = entry.value.lease?.owner;
     this.#head = entry.value;
     this.#version = entry.version;
     this.rows = rows;
@@ -235,17 +237,32 @@ export class Checkpoint {
       lease: lease && { ...lease, until: Date.now() + this.#leaseMs },
       updatedAt: Date.now(),
     };
-    try {
-      const { version } = await this.#store.put(headKey(head.conversationId), next, { expectedVersion: this.#version });
-      this.#head = next;
-      this.#version = version;
-    } catch (error) {
-      if (!isConflict(error)) await this.#wasWritten(next, error);
-      else {
-        this.abandon();
-        throw this.#isLost(error);
+    for (let tries = 0; ; tries++) {
+      try {
+        const { version } = await this.#store.put(headKey(head.conversationId), next, {
+          expectedVersion: this.#version,
+        });
+        this.#head = next;
+        this.#version = version;
+        return;
+      } catch (error) {
+        if (!isConflict(error)) return this.#wasWritten(next, error);
+        await this.#hold(error, tries);
       }
     }
+  }
+
+  /**
+   * Goes on where a write has lost against one of our own: that one was given up, for the store did not answer, and was
+   * done nevertheless. Who has taken over is another owner of the lease.
+   */
+  async #hold(conflict: unknown, tries: number): Promise<void> {
+    const stored = await this.#store.get<Partial<Head>>(headKey(this.#head.conversationId));
+    if (stored === undefined || stored.value.lease?.owner !== this.#owner || tries >= MAX_TRIES) {
+      this.abandon();
+      throw this.#isLost(conflict);
+    }
+    this.#version = stored.version;
   }
 
   /** A store that failed may have written. Reading tells; if it can not be read either, nobody knows. */
@@ -269,12 +286,9 @@ export class Checkpoint {
         await this.#store.put(key, row, { expectedVersion });
         return;
       } catch (error) {
-        if (!isConflict(error) || tries >= MAX_TRIES) throw error;
+        if (!isConflict(error)) throw error;
         expectedVersion = (await this.#store.get(key))?.version ?? 0;
-        const head = await this.#store.get(headKey(conversationId));
-        if (head?.version === this.#version) continue;
-        this.abandon();
-        throw this.#isLost(error);
+        await this.#hold(error, tries);
       }
     }
   }

@@ -254,6 +254,32 @@ describe("a store that fails", () => {
     expect((await store.get<any>("action/run/a"))!.value.status).toBe("done");
   });
 
+  it("while the handler runs, having written: no other process has taken over, and the result is recorded", async () => {
+    const inner = memoryStore();
+    let isSilent = false;
+    const answer = <T>(done: T): T => {
+      if (isSilent) throw down();
+      return done;
+    };
+    const store: Store = {
+      ...inner,
+      put: async (...args) => answer(await inner.put(...args)),
+      get: async (...args) => answer(await inner.get(...args)) as never,
+    };
+    const { tool, ran } = counted({
+      execute: async () => {
+        isSilent = true;
+        await sleep(800);
+        isSilent = false;
+        return 7;
+      },
+    });
+    const { executor } = setup([tool], { store, storeEvents: false, leaseMs: 600 });
+    expect(await executor.execute(call(tool), RUN)).toMatchObject({ status: "completed", output: 7, recorded: true });
+    expect((await inner.get<any>("action/run/a"))!.value).toMatchObject({ status: "done", output: 7 });
+    expect(ran[0]!.context.signal.aborted).toBe(false);
+  });
+
   it("for good after the handler: the result is told, and that it is not recorded", async () => {
     const { tool, ran } = counted();
     const { executor } = setup([tool], {

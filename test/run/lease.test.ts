@@ -1,10 +1,12 @@
 /** Who works on a run, and who may no longer. */
 import { describe, expect, it, vi } from "vitest";
 import { anthropic } from "../../adapters/anthropic/index.ts";
+import { ToolError } from "../../src/errors.ts";
 import { Checkpoint, readRun } from "../../src/run/checkpoint.ts";
 import type { Row } from "../../src/run/format.ts";
 import { Orchestrator } from "../../src/run/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
+import type { Store } from "../../src/store/store.ts";
 import { replayModel } from "../../src/testing/index.ts";
 import { external, heldTurn } from "./script.ts";
 
@@ -12,6 +14,11 @@ const conversationId = "c1";
 
 function inputOf(text: string): Row {
   return { kind: "input", runId: "run_1", at: Date.now(), messages: [{ role: "user", content: text }] };
+}
+
+function turnOf(text: string): Row {
+  const time = { at: Date.now(), durationMs: 1 };
+  return { kind: "turn", turnId: "run_1-1-1-0", ...time, messages: [], text, calls: [], finishReason: "stop" };
 }
 
 describe("a lease", () => {
@@ -28,6 +35,29 @@ describe("a lease", () => {
     expect(first.lost.aborted).toBe(true);
     expect((await readRun(store, conversationId))!.rows).toMatchObject([{ messages: [{ content: "second" }] }]);
     await second.release({ status: "error" });
+  });
+
+  it("is not lost to a write of its own that the store has done, and not confirmed", async () => {
+    const inner = memoryStore();
+    let isSilent = false;
+    const answer = <T>(done: T): T => {
+      if (isSilent) throw new ToolError("store_failed", "No answer.");
+      return done;
+    };
+    const store: Store = {
+      ...inner,
+      put: async (...args) => answer(await inner.put(...args)),
+      get: async (...args) => answer(await inner.get(...args)) as never,
+    };
+    const first = await Checkpoint.create(store, 60_000, { conversationId, runId: "run_1", wire: "openai-chat" });
+    await first.append(inputOf("first"));
+    isSilent = true;
+    await expect(first.commit({})).rejects.toMatchObject({ code: "store_failed" });
+    isSilent = false;
+    await first.append(turnOf("Hello."));
+    expect(first.lost.aborted).toBe(false);
+    expect((await readRun(store, conversationId))!.rows).toMatchObject([{ kind: "input" }, { text: "Hello." }]);
+    await first.release({ status: "completed" });
   });
 
   it("is renewed while a turn takes longer than it", async () => {
