@@ -100,19 +100,19 @@ export class Loop {
       await this.#putResults(settlement.settled, { calls, activeMs });
       return undefined;
     }
-    const { external, approvals } = settlement;
+    const { external } = settlement;
+    // One that was approved is none that waits: its call was about to begin when the run was aborted.
+    const approvals = settlement.approvals.filter(({ status: decision }) => decision === "pending");
     const outcomes = settlement.settled.map(({ record }) => record);
     const pending = external.map(({ invocationId: id, input, metadata }) => ({
       id,
       ...(isDependent({ metadata }) && { input }),
     }));
-    return {
-      status: external.length > 0 ? "awaiting_tool_results" : "awaiting_approval",
-      external,
-      approvals,
-      outcomes,
-      change: { used: addUse(this.#head.used, { activeMs }), pending },
-    };
+    const stands = { external, approvals, outcomes };
+    const change = { used: addUse(this.#head.used, { activeMs }), pending };
+    if (external.length > 0) return { ...stands, status: "awaiting_tool_results", change };
+    if (approvals.length > 0) return { ...stands, status: "awaiting_approval", change };
+    return { ...stands, ...aborted(this.#signal), change };
   }
 
   /** Whether the model may not be asked again. */

@@ -297,6 +297,24 @@ describe("an approval", () => {
     expect(write.inputs).toEqual([]);
   });
 
+  it("is not asked for again when the run is aborted before its call has begun", async () => {
+    const store = memoryStore();
+    const leave = new AbortController();
+    const slow = { needsApproval: true, sequential: true };
+    const first = counted("first", { ...slow, execute: () => (leave.abort(), new Promise(() => {})) });
+    const second = counted("second", slow);
+    const tools = [first.tool, second.tool];
+    const approvals = new ApprovalService({ store, tools });
+    const model = scripted({ calls: [{ name: "first" }, { name: "second" }] }, { text: "Done." });
+    const orchestrator = new Orchestrator({ model, tools, store, approvals });
+    const { pendingApprovals } = await orchestrator.run({ conversationId, input: "Go" });
+    const decisions = pendingApprovals.map(({ id }) => ({ id, decision: "approve" as const }));
+    const left = await orchestrator.resume(conversationId, { approvals: decisions, signal: leave.signal });
+    expect(left).toMatchObject({ status: "error", error: { code: "aborted" }, pendingApprovals: [] });
+    expect((await orchestrator.resume(conversationId)).status).toBe("completed");
+    expect(second.inputs).toEqual([{}]);
+  });
+
   it("of another run is refused", async () => {
     const { orchestrator, write } = setUp();
     const { pendingApprovals } = await orchestrator.run({ conversationId, input: "Go" });
