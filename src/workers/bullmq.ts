@@ -2,6 +2,7 @@ import { Queue, QueueEvents, QueueEventsProducer, UnrecoverableError, Worker } f
 import type { ConnectionOptions, Job, JobsOptions, QueueEventsListener, WorkerOptions } from "bullmq";
 import { ToolExecutor, type ToolExecutorOptions } from "../execute/executor.ts";
 import { safeMessage } from "../execute/failure.ts";
+import { knownTools } from "../execute/known-tools.ts";
 import { checkMs } from "../store/arguments.ts";
 import type { Store } from "../store/store.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
@@ -37,7 +38,7 @@ export interface BullmqToolsOptions extends BullmqPlace {
 
 /** Tools that are executed by workers. */
 export interface BullmqTools {
-  /** For an executor: all tools of the source, in their order. */
+  /** For an executor: all tools of the source, in their order; those that a registry has got meanwhile, too. */
   readonly tools: readonly Tool[];
   /** Ends the connections. Jobs go on; calls that wait for theirs fail, writes as `outcome_unknown`. */
   close(): Promise<void>;
@@ -57,7 +58,7 @@ export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): Bul
   const { queue: name, place, onError } = placeOf(options, "bullmqTools");
   const { only = () => true, context: extra = () => ({}), jobOptions = {}, pollMs = 5_000 } = options;
   checkMs("pollMs", pollMs);
-  const list = toolList(tools);
+  toolList(tools); // a mistake shows at once
   const queue = new Queue<JobData, JobResult>(name, place);
   const events = new QueueEvents(name, place);
   const producer = new QueueEventsProducer(name, place);
@@ -114,8 +115,15 @@ export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): Bul
       });
     },
   };
+  const known = new Map<Tool, Tool>();
+  const remote = (tool: Tool): Tool => {
+    if (!known.has(tool)) known.set(tool, tool.mode === "internal" && only(tool) ? remoteTool(tool, dispatch) : tool);
+    return known.get(tool)!;
+  };
   return {
-    tools: list.map((tool) => (tool.mode === "internal" && only(tool) ? remoteTool(tool, dispatch) : tool)),
+    get tools() {
+      return toolList(tools).map(remote);
+    },
     async close() {
       await patiently(waiting.close());
       await Promise.all([queue, events, producer].map(hangUp));
@@ -138,8 +146,9 @@ export interface BullmqExecutor extends ToolExecutor {
  * const orchestrator = new Orchestrator({ model, tools, store, executor });
  */
 export function bullmqExecutor(options: ToolExecutorOptions & BullmqToolsOptions): BullmqExecutor {
-  const { tools, close } = bullmqTools(options.tools, options);
-  return Object.assign(new ToolExecutor({ ...options, tools }), { close });
+  const remote = bullmqTools(options.tools, options);
+  const tools = { tools: () => remote.tools };
+  return Object.assign(new ToolExecutor({ ...options, tools }), { close: remote.close });
 }
 
 export interface BullmqWorkerOptions extends BullmqPlace {
@@ -177,8 +186,7 @@ export interface BullmqWorker {
 export function bullmqWorker(tools: ToolSource, options: BullmqWorkerOptions): BullmqWorker {
   const { queue: name, place, onError } = placeOf(options, "bullmqWorker");
   const { store, maxOutputBytes = 1024 * 1024, errorMessage = safeMessage } = options;
-  const list = toolList(tools);
-  const write = list.find(({ effect, mode }) => effect === "write" && mode === "internal");
+  const write = toolList(tools).find(({ effect, mode }) => effect === "write" && mode === "internal");
   if (write !== undefined && typeof store?.put !== "function") {
     throw new TypeError(
       `bullmqWorker() needs a store for tools that write (${write.name}): without a record of what was begun a job that is handed out again would be executed again.`,
@@ -186,7 +194,7 @@ export function bullmqWorker(tools: ToolSource, options: BullmqWorkerOptions): B
   }
   const id = crypto.randomUUID();
   const shop = {
-    tools: new Map(list.map((tool) => [tool.name, tool])),
+    tools: knownTools(tools),
     store,
     worker: id,
     maxOutputBytes,

@@ -1,5 +1,6 @@
 import { isToolError, type ToolErrorCode } from "../errors.ts";
 import { runHandler, type HandlerEnd } from "../execute/attempt.ts";
+import type { KnownTools } from "../execute/known-tools.ts";
 import { jsonOf, outputOf, undoText } from "../execute/output.ts";
 import { parseJson } from "../json/parse.ts";
 import type { Store } from "../store/store.ts";
@@ -9,7 +10,7 @@ import { digestOfTool, reasonText, readJob, type JobData, type JobResult } from 
 
 /** What a worker performs jobs with. */
 export interface Workshop {
-  readonly tools: ReadonlyMap<string, Tool>;
+  readonly tools: Pick<KnownTools, "get">;
   /** For writes. */
   readonly store: Store | undefined;
   /** Who this worker is, for the record. */

@@ -282,6 +282,18 @@ describe.skipIf(redisMissing !== undefined)(`on Redis${redisMissing === undefine
       expect((await admin().getJobs()).map(({ name }) => name)).toEqual(["far"]);
     });
 
+    it("of a tool that the registries of both sides have got later", async () => {
+      const greet = defineTool({ name: "greet", inputSchema: z.object({}), execute: () => "hello" });
+      const [here, there] = [new ToolRegistry(), new ToolRegistry()];
+      const worker = bullmqWorker(there, { store: memoryStore(), ...place() });
+      const executor = bullmqExecutor({ tools: here, store: memoryStore(), ...place() });
+      cleanUps.push(worker.close, executor.close);
+      here.register(greet);
+      there.register(greet);
+      expect(await executor.execute(greet.use({}), { runId: "run" })).toMatchObject({ output: "hello" });
+      expect((await admin().getJobs()).map(({ name }) => name)).toEqual(["greet"]);
+    });
+
     it("takes clients of ioredis and of redis", async () => {
       const io = new Redis(server.port, "127.0.0.1", { maxRetriesPerRequest: null });
       const node = createClient({ url: server.url });
