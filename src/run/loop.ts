@@ -12,11 +12,11 @@ import type { Checkpoint, HeadChange } from "./checkpoint.ts";
 import type { Emit, RunDeps } from "./deps.ts";
 import type { CallRecord, Head, OutcomeRecord, Row, TurnRow } from "./format.ts";
 import type { Inbox } from "./inbox.ts";
-import { cutError, cutTurns, executableCalls, failedTurns, latest, openTurn } from "./rows.ts";
+import { cutError, cutTurns, executableCalls, failedTurns, isHandedOut, latest, openTurn } from "./rows.ts";
 import { isDependent } from "./partition.ts";
 import { cancelCalls, settleCalls, type SettleRequest } from "./settle.ts";
 import { stopwatch } from "./stopwatch.ts";
-import { askModel } from "./turn.ts";
+import { askModel, isAborted } from "./turn.ts";
 import type { RunContext, RunStatus } from "./types.ts";
 
 /** Why a run stops for now. */
@@ -152,10 +152,12 @@ export class Loop {
     });
     const { row, error, hasBegun } = asked;
     const use = addUse(used, { steps: 1, tokens: row.usage?.totalTokens ?? 0, activeMs: row.durationMs });
+    // What the caller was told of it may have begun: the model has to hear of that, though the run was aborted.
+    const isKept = isAborted(row) ? row.calls.some(isHandedOut) : row.calls.length > 0;
     // A turn that is not stored is none: who has answered a call of it has answered one that nobody will ask about.
-    const isNone = error?.code === "aborted" || (error !== undefined && row.calls.length === 0);
+    const isNone = error !== undefined && !isKept;
     if (isNone) this.#inbox.forget(conversationId);
-    if (error?.code === "aborted") return { ...aborted(this.#signal), change: { used: use } };
+    if (isNone && isAborted(row)) return { ...aborted(this.#signal), change: { used: use } };
     if (isNone) {
       // Without calls there is nothing that the model would have to hear of.
       await this.#checkpoint.commit({ used: use });

@@ -19,7 +19,7 @@ import { readHead, type InputRow } from "./format.ts";
 import { Inbox } from "./inbox.ts";
 import { Loop, type Stop } from "./loop.ts";
 import { resultOf, storedStop } from "./result.ts";
-import { openTurn } from "./rows.ts";
+import { isGivenUp, openTurn } from "./rows.ts";
 import { openStream, type RunStream } from "./run-stream.ts";
 import type {
   ApprovalInput,
@@ -216,9 +216,8 @@ export class Orchestrator<Message = any> {
     const input = this.#inputOf(options);
     const stored = await readRun(store, conversationId);
     if (stored !== undefined) this.#checkWire(stored);
-    if (stored !== undefined && openTurn(stored.rows) !== undefined && options.whenOpen !== "cancel") {
-      throw runOpen(conversationId);
-    }
+    const open = stored && openTurn(stored.rows);
+    if (open !== undefined && !isGivenUp(open) && options.whenOpen !== "cancel") throw runOpen(conversationId);
     const { runId, at: startedAt } = input;
     const checkpoint =
       stored === undefined

@@ -1,7 +1,7 @@
 import { ToolError } from "../errors.ts";
 import type { Answer } from "./answers.ts";
 import type { CallRecord, Head, InputRow, Row, TurnRow } from "./format.ts";
-import { isCut } from "./turn.ts";
+import { isAborted, isCut } from "./turn.ts";
 
 export function lastTurn(rows: readonly Row[]): TurnRow | undefined {
   return rows.findLast((row): row is TurnRow => row.kind === "turn");
@@ -21,6 +21,16 @@ export function handedOut(turn: TurnRow | undefined, { pending }: Pick<Head, "pe
     if (known === undefined) return call.batch === 0 ? [call] : [];
     return [known.input === undefined ? call : { ...call, input: known.input }];
   });
+}
+
+/** Of a turn that was cut: the caller was told of it. */
+export function isHandedOut({ mode, error }: CallRecord): boolean {
+  return mode === "external" || error?.code === "outcome_unknown";
+}
+
+/** Nobody waits for a result of it, and nobody executes any more of it: the caller has ended it, and may go on otherwise. */
+export function isGivenUp(turn: TurnRow): boolean {
+  return isAborted(turn) && turn.calls.every(({ mode }) => mode !== "external");
 }
 
 export function unanswered(calls: readonly CallRecord[], answers: ReadonlyMap<string, Answer>): CallRecord[] {
@@ -44,7 +54,7 @@ export function cutTurns(rows: readonly Row[]): number {
 
 /** How many turns in a row, up to the last one, the provider or the connection has failed. */
 export function failedTurns(rows: readonly Row[]): number {
-  return inARow(rows, ({ error }) => error !== undefined);
+  return inARow(rows, (turn) => turn.error !== undefined && !isAborted(turn));
 }
 
 function inARow(rows: readonly Row[], isOne: (turn: TurnRow) => boolean): number {

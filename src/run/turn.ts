@@ -170,8 +170,13 @@ function rowOf(
 }
 
 /** Whether the provider, or the connection, ended the turn before the model had. */
-export function isCut({ error, finishReason }: TurnRow): boolean {
-  return error !== undefined || UNFINISHED.has(finishReason);
+export function isCut(turn: TurnRow): boolean {
+  return !isAborted(turn) && (turn.error !== undefined || UNFINISHED.has(turn.finishReason));
+}
+
+/** Whether the caller ended the turn. */
+export function isAborted({ error }: TurnRow): boolean {
+  return error?.code === "aborted";
 }
 
 const UNFINISHED: ReadonlySet<FinishReason | null> = new Set(["length", "content-filter", "refusal", "error"]);

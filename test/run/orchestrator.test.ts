@@ -455,6 +455,31 @@ describe("stream()", () => {
     expect(await codeOf(late)).toBe("unknown_call");
   });
 
+  it.each([
+    ["the result counts if it is there", true, "early", true],
+    ["else the outcome is unknown", false, "is unknown: it was handed out", true],
+    ["new input is taken, and the result counts", true, "early", false],
+    ["new input is taken, and the outcome is unknown", false, "is unknown: it was handed out", false],
+  ])("whose turn is aborted behind a call that was told: %s", async (_, isAnswered, told, isResumed) => {
+    const recording = await loadRecording("fixtures/anthropic/text-only");
+    const model = replayModel(anthropic, [heldTurn("change", new Promise(() => {})), recording]);
+    const orchestrator = new Orchestrator({ model, tools: [external("change")], store: memoryStore(), maxCutTurns: 0 });
+    const abort = new AbortController();
+    const stream = orchestrator.stream({ conversationId, input: "Go", signal: abort.signal });
+    for await (const event of stream) {
+      if (event.type !== "external_tool_detected") continue;
+      if (isAnswered) await stream.provideToolResult(event.call.id, { result: "early" });
+      abort.abort();
+    }
+    expect(await stream.result).toMatchObject({ status: "error", error: { code: "aborted" } });
+    const goOn = isResumed
+      ? orchestrator.resume(conversationId)
+      : orchestrator.run({ conversationId, input: "Never mind" });
+    const { status, messages } = await goOn;
+    expect(status).toBe("completed");
+    expect(JSON.stringify(messages[2])).toContain(told);
+  });
+
   it("executes a call anew when its turn was aborted and is asked for again: it may be another one", async () => {
     const look = counted("look", { effect: "read" });
     const model = replayModel(anthropic, [
