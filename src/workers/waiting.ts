@@ -77,11 +77,15 @@ export class Waiting {
     const onAbort = () => this.#cancel(job);
     const waiters = this.#waiters.get(jobId) ?? new Set();
     this.#waiters.set(jobId, waiters.add(waiter));
-    const look = () =>
-      void this.#look(jobId).then(
-        (end) => end && settle(end),
-        () => {},
-      );
+    let goneSince = Infinity;
+    const take = (end: JobEnd | undefined) => {
+      const isGone = end?.status === "gone";
+      const now = performance.now();
+      goneSince = isGone ? Math.min(goneSince, now) : Infinity;
+      const mayBeTold = isGone && now - goneSince < EVENT_MS && signal?.aborted !== true;
+      if (end !== undefined && !mayBeTold) settle(end);
+    };
+    const look = () => void this.#look(jobId).then(take, () => {});
     let timer: ReturnType<typeof setInterval> | undefined;
     try {
       signal?.throwIfAborted();
@@ -112,6 +116,9 @@ export class Waiting {
     this.#cancels.add(canceled);
   }
 }
+
+/** A job that is removed when it ends (`removeOnComplete: true`) may be gone before the event arrives that says how it ended. */
+const EVENT_MS = 1_000;
 
 function resultOf(end: JobEnd, tool: Tool, signal: AbortSignal | undefined): JobResult {
   switch (end.status) {

@@ -624,6 +624,17 @@ describe.skipIf(redisMissing !== undefined)(`on Redis${redisMissing === undefine
       expect(write).toMatchObject({ status: "unknown", error: { code: "outcome_unknown" } });
     });
 
+    it("a job that is removed when it has ended is heard of, though it is gone before", async () => {
+      work(toolsAt(file), { worker: { concurrency: 20 } });
+      const { call } = callers(toolsAt(file), {
+        jobOptions: { removeOnComplete: true },
+        pollMs: 5,
+        storeEvents: false,
+      });
+      const outcomes = await Promise.all(Array.from({ length: 200 }, () => call("book", { ms: 1 })));
+      expect(outcomes.filter(({ status }) => status !== "completed")).toEqual([]);
+    });
+
     it("a caller that closes waits no more: a write is of unknown outcome, as its job may go on", async () => {
       const { call, executor } = callers(toolsAt(file));
       const outcomes = [call("look", { ms: 1 }, {}, "a"), call("book", { ms: 1 }, {}, "b")];
