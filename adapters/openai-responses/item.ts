@@ -15,6 +15,8 @@ export interface Item {
   name: string | undefined;
   /** Characters of the arguments that went to the sink. */
   sent: number;
+  /** Pieces of a call whose beginning nobody saw: a stream may be taken up in its middle. */
+  unheaded: string | undefined;
   /** Which parts of a message or of reasoning came as deltas, by `content_index`; a summary's by `-2 - summary_index`. */
   streamed: Set<number> | undefined;
 }
@@ -51,6 +53,15 @@ export function partsOf(content: readonly WirePart[] | string | null | undefined
 
 export function inputOf(wire: WireItem): unknown {
   return wire.type === "custom_tool_call" ? wire.input : wire.arguments;
+}
+
+/**
+ * What of a call's input, told as a whole, is news: nothing, where its pieces came before. Of a call whose beginning nobody
+ * saw the pieces are held, since they may be the end of it only; they count where nothing tells the whole.
+ */
+export function unsaid({ sent, unheaded }: Item, whole: unknown): string | undefined {
+  if (sent > 0) return undefined;
+  return textOf(whole) ?? (isRecord(whole) ? undefined : textOf(unheaded));
 }
 
 /** What goes with the call: how to find its item again, and what its result must repeat. */

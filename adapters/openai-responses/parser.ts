@@ -18,6 +18,7 @@ import {
   nativeItem,
   partsOf,
   summaryPart,
+  unsaid,
   type Item,
 } from "./item.ts";
 import { usageOf } from "./usage.ts";
@@ -199,6 +200,7 @@ export class ResponsesParser implements Parser<unknown> {
       callId: undefined,
       name: undefined,
       sent: 0,
+      unheaded: event.item === undefined && isCall(wire) ? "" : undefined,
       streamed: undefined,
     };
     this.#items.push(item);
@@ -251,6 +253,10 @@ export class ResponsesParser implements Parser<unknown> {
   #onInput(item: Item, delta: unknown): void {
     if (typeof delta !== "string") return;
     if (!isCall(item.wire) || item.done) return;
+    if (item.unheaded !== undefined) {
+      item.unheaded += delta;
+      return;
+    }
     item.sent += delta.length;
     this.#sink.tool(toolChunk(0, item.key, undefined, undefined, delta));
   }
@@ -260,7 +266,7 @@ export class ResponsesParser implements Parser<unknown> {
     const item = this.#find(event) ?? this.#open(event, { type: itemTypeOf(type) });
     if (!isCall(item.wire) || item.done) return;
     const name = keepName(item, event.name);
-    const text = item.sent === 0 && typeof whole === "string" && whole !== "" ? whole : undefined;
+    const text = unsaid(item, whole);
     if (name === undefined && text === undefined) return;
     item.sent += text?.length ?? 0;
     this.#sink.tool(toolChunk(0, item.key, undefined, name, text));
@@ -269,7 +275,7 @@ export class ResponsesParser implements Parser<unknown> {
   #finishCall(item: Item, wire: WireItem, began: WireItem): void {
     const name = keepName(item, wire.name);
     const whole = inputOf(wire) || inputOf(began);
-    const text = item.sent === 0 && typeof whole === "string" && whole !== "" ? whole : undefined;
+    const text = unsaid(item, whole);
     const record = item.sent === 0 && isRecord(whole) ? whole : undefined;
     // Results are matched against the id that came last: early servers announced a call under another one.
     const callId = textOf(wire.call_id) ?? item.callId;
@@ -363,11 +369,29 @@ export class ResponsesParser implements Parser<unknown> {
       output.forEach((wire, index) => this.#onDone({ output_index: index, item: wire }));
       return;
     }
+    this.#finishMissed(output);
     for (const item of this.#items) {
       const wire = output[item.outputIndex];
       if (item.done || !isRecord(wire) || wire.type !== item.wire.type) continue;
       if (status === "completed" || wire.status === "completed") this.#finishItem(item, wire);
     }
+  }
+
+  /**
+   * Of a stream that was taken up in its middle (`starting_after`) the response tells what stood before: calls, which
+   * want a result, and the rest for the history. Text was said by the stream before this one.
+   */
+  #finishMissed(output: readonly WireItem[]): void {
+    const first = this.#items.reduce((least, { outputIndex }) => Math.min(least, outputIndex), Infinity);
+    const known = new Set(this.#items.flatMap(({ wire }) => [textOf(wire.id), textOf(wire.call_id)]));
+    output.slice(0, Math.max(0, first)).forEach((wire, outputIndex) => {
+      if (!isRecord(wire) || wire.status === "in_progress") return;
+      // Told under another index: some servers count from one.
+      if ([wire.id, wire.call_id].some((id) => textOf(id) !== undefined && known.has(id!))) return;
+      const item = this.#open({ output_index: outputIndex, item: wire }, wire);
+      if (isSpoken(wire)) item.done = true;
+      else this.#finishItem(item, wire);
+    });
   }
 
   #fail(error: WireError | string | null | undefined, providerReason: string | null): void {

@@ -197,6 +197,49 @@ describe("the parser", () => {
     expect(chunks.map(({ argsTextDelta }) => argsTextDelta ?? "").join("")).toBe('{"a":1}');
   });
 
+  describe("of a stream that is taken up in its middle", () => {
+    const args = '{"unit":{"city":"Rome"},"city":"Oslo"}';
+    const before = [
+      { type: "reasoning", id: "rs_0", summary: [{ type: "summary_text", text: "Hm." }] },
+      message("One moment."),
+      call(2, '{"city":"Paris"}'),
+    ];
+    const output = [...before, call(3, args), call(4, '{"city":"Bergen"}')];
+    const end = { type: "response.completed", response: { id: "resp_1", status: "completed", output } };
+    const later = [added(4, call(4, "")), delta(4, '{"city":'), delta(4, '"Bergen"}'), ended(4, output[4]!), end];
+
+    it.each(Array.from(args, (_, at) => at))("takes arguments whole, whose first %i characters came before", (at) => {
+      const { chunks } = said([delta(3, args.slice(at)), ended(3, output[3]!), ...later]);
+      const text = (index: number) =>
+        chunks.filter(({ callIndex }) => callIndex === index).map((one) => one.argsTextDelta ?? "");
+      expect(text(0).join("")).toBe(args);
+      expect(text(1)).toEqual(["", '{"city":', '"Bergen"}', ""]);
+    });
+
+    it("takes pieces for the whole where nothing else tells it", () => {
+      const pieces = [delta(0, '{"city"'), delta(0, ':"Oslo"}')];
+      const { chunks } = said([...pieces, ended(0, call(0, ""))]);
+      expect(chunks.map(({ argsTextDelta }) => argsTextDelta ?? "").join("")).toBe('{"city":"Oslo"}');
+    });
+
+    it("has the calls and the history of what came before, and says its text no second time", async () => {
+      const turn = await turnOf([delta(3, args.slice(-5)), ended(3, output[3]!), ...later]);
+      expect(openaiResponses.assistantMessage(turn)).toEqual(output);
+      expect(turn.calls.map(({ id, argsText }) => [id, argsText]).toSorted()).toEqual([
+        ["call_2", '{"city":"Paris"}'],
+        ["call_3", args],
+        ["call_4", '{"city":"Bergen"}'],
+      ]);
+      expect(turn).toMatchObject({ text: "", reasoning: "", finishReason: "tool-use" });
+    });
+
+    it("does not take a call for another one where a server counts from one", () => {
+      const counted = [added(1, call(0, "")), delta(1, "{}"), ended(1, call(0, "{}"))];
+      const { chunks } = said([...counted, { ...end, response: { status: "completed", output: [call(0, "{}")] } }]);
+      expect(chunks.filter(({ done }) => done)).toHaveLength(1);
+    });
+  });
+
   it("ends a call as truncated that the provider calls incomplete", () => {
     const { chunks } = said([added(0, call(0, "")), delta(0, "{}"), ended(0, call(0, "{}", { status: "incomplete" }))]);
     expect(chunks.at(-1)).toMatchObject({ errorType: "truncated" });
@@ -429,7 +472,6 @@ describe("the parser", () => {
       [1, "{}"],
       [0, "[]"],
       [2, undefined],
-      [2, "?"],
     ]);
   });
 });
