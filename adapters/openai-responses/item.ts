@@ -25,6 +25,11 @@ export function isCall(wire: WireItem): boolean {
   return wire.type === "function_call" || wire.type === "custom_tool_call";
 }
 
+/** Of a call; in a response, the result of one that the server has run. */
+export function isResult({ type }: WireItem): boolean {
+  return type === "function_call_output" || type === "custom_tool_call_output";
+}
+
 /** Whether the model says it to whoever asked: other items have text too, as what agents at the provider tell each other. */
 export function isSpoken({ type }: WireItem): boolean {
   return !type || type === "message" || type === "reasoning";

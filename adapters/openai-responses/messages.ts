@@ -11,6 +11,7 @@ import { isRecord } from "../../src/schema/json.ts";
 import { historyArguments, outputText, repliesOf } from "../../src/stream/history.ts";
 import { safeToolName } from "../../src/tool/names.ts";
 import { ToolUse } from "../../src/tool/use.ts";
+import { isCall, isResult } from "./item.ts";
 import { toolName } from "./schema.ts";
 import type { NativeTurn, WireItem, WirePart } from "./wire.ts";
 
@@ -21,12 +22,14 @@ import type { NativeTurn, WireItem, WirePart } from "./wire.ts";
 export function assistantMessage(turn: Turn): ResponseInputItem[] {
   const native = (turn.native ?? { items: [] }) as NativeTurn;
   const calls = new Map<unknown, ToolCall>(turn.calls.map((call) => [call.metadata["item"] ?? call, call]));
+  const answered = new Set(native.items.map(({ item }) => (isResult(item) ? item.call_id : undefined)));
   const recorded: WireItem[] = native.items.flatMap(({ key, item, done }) => {
-    if (item.type !== "function_call" && item.type !== "custom_tool_call") return [inputItem(item)];
+    if (!isCall(item)) return [inputItem(item)];
     const call = calls.get(key);
     calls.delete(key);
-    // A call that was no call of the turn has no result, and the API refuses one without.
-    return call === undefined ? [] : [callItem(call, inputItem(item), done)];
+    if (call !== undefined) return [callItem(call, inputItem(item), done)];
+    // A call that was no call of the turn has no result, and the API refuses one without; unless the server has run it.
+    return item.call_id && answered.has(item.call_id) ? [inputItem(item)] : [];
   });
   // Calls of another turn index are none of the wire's: they were found in its text.
   const wasFound = [...calls.values()].some(({ turnIndex }) => turnIndex !== 0);

@@ -94,10 +94,15 @@ function inputOf(
   { conversation: kept, store }: ResponsesModelParams,
 ): ResponseInputItem[] {
   if (isGiven(kept)) {
-    const last = messages.findLastIndex((item) => PAIRING.parts(item).isModels && "id" in item && isGiven(item.id));
-    return messages.slice(last + 1);
+    const last = messages.findLastIndex((item) => PAIRING.parts(item).isModels && hasId(item));
+    // A result with an id is that of a call which the provider has run.
+    return messages.slice(last + 1).filter((item) => PAIRING.parts(item).results.length === 0 || !hasId(item));
   }
   return store === false ? messages.filter((item) => item.type !== "reasoning" || hasContent(item)) : [...messages];
+}
+
+function hasId(item: ResponseInputItem): boolean {
+  return "id" in item && isGiven(item.id);
 }
 
 function hasContent({ encrypted_content: encrypted, content }: ResponseReasoningItem): boolean {

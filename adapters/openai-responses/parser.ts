@@ -11,6 +11,7 @@ import {
   callMetadata,
   inputOf,
   isCall,
+  isResult,
   isSame,
   isSpoken,
   itemTypeOf,
@@ -46,6 +47,8 @@ export class ResponsesParser implements Parser<unknown> {
   readonly #items: Item[] = [];
   readonly #byIndex = new Map<number, Item>();
   readonly #byId = new Map<string, Item>();
+  /** Only where results come. */
+  #byCallId: Map<string | undefined, Item> | undefined;
   #nextIndex = 0;
   #started = false;
   #ended = false;
@@ -211,6 +214,7 @@ export class ResponsesParser implements Parser<unknown> {
       this.#calls++;
       item.callId = textOf(wire.call_id);
       item.name = textOf(wire.name);
+      this.#byCallId?.set(item.callId, item);
       this.#sink.tool(toolChunk(0, item.key, item.callId, item.name, undefined, false, callMetadata(item)));
     } else if (isHosted(wire)) {
       const call = providerCall(wire, "started");
@@ -237,6 +241,8 @@ export class ResponsesParser implements Parser<unknown> {
     item.done = true;
     if (isCall(wire)) {
       this.#finishCall(item, wire, began);
+    } else if (isResult(wire)) {
+      this.#onResult(wire);
     } else if (isHosted(wire)) {
       const failed = wire.status === "failed" || wire.status === "incomplete" || Boolean(wire.error);
       const call = providerCall(wire, failed ? "failed" : "completed", began.id);
@@ -249,6 +255,17 @@ export class ResponsesParser implements Parser<unknown> {
   }
 
   // -- calls
+
+  /** A result in the response itself: the server has run the call, as agents behind this API do. */
+  #onResult({ call_id: callId, output }: WireItem): void {
+    this.#byCallId ??= new Map(this.#items.map((item) => [item.callId, item]));
+    const call = textOf(callId) === undefined ? undefined : this.#byCallId.get(callId!);
+    if (call === undefined) return;
+    this.#byCallId.delete(callId!);
+    this.#calls--;
+    const metadata = { providerExecuted: true, type: call.wire.type, output };
+    this.#sink.tool(toolChunk(0, call.key, undefined, undefined, undefined, false, metadata));
+  }
 
   #onInput(item: Item, delta: unknown): void {
     if (typeof delta !== "string") return;
@@ -281,6 +298,7 @@ export class ResponsesParser implements Parser<unknown> {
     const callId = textOf(wire.call_id) ?? item.callId;
     const metadata = callId === item.callId ? undefined : { id: callId };
     item.callId = callId;
+    this.#byCallId?.set(callId, item);
     if (wire.status === "incomplete") {
       this.#sink.tool(
         toolChunk(0, item.key, undefined, name, text, false, metadata, record, undefined, undefined, "truncated"),

@@ -362,6 +362,10 @@ describe("the history at the provider: openai responses", () => {
   it("is not sent again to a conversation, which refuses an item that it has", async () => {
     expect(await sentFor({ conversation: "conv_1" }, [user])).toEqual([user]);
     expect(await sentFor({ conversation: "conv_1" }, [user, reasoning, call, output])).toEqual([output]);
+    const ran = { ...call, id: "fc_2", call_id: "p" };
+    const itsOutput = { ...output, id: "fco_2", call_id: "p" };
+    expect(await sentFor({ conversation: "conv_1" }, [user, call, ran, itsOutput, output])).toEqual([output]);
+    expect(await sentFor({ conversation: "conv_1" }, [user, call, ran, output, itsOutput])).toEqual([output]);
     expect(await sentFor({ previous_response_id: "resp_1" }, [user, call, output])).toEqual([user, call, output]);
   });
 

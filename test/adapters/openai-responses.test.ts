@@ -364,6 +364,33 @@ describe("the parser", () => {
     },
   );
 
+  it.each(["function_call", "custom_tool_call"])(
+    "takes a %s with its result in the same response for one that the server has run",
+    async (type) => {
+      const ran =
+        type === "function_call"
+          ? call(0, '{"path":"a"}', { name: "write_file" })
+          : { ...call(0, ""), type, name: "write_sql", input: "SELECT 1" };
+      const result = { type: `${type}_output`, id: "fco_0", call_id: "call_0", output: "done", status: "completed" };
+      const own = call(2, '{"path":"b"}', { name: "write_file" });
+      const turn = await turnOf([
+        ended(0, ran),
+        added(1, { ...result, output: "" }),
+        ended(1, result),
+        added(2, call(2, "", { name: "write_file" })),
+        ended(2, own),
+        completed,
+      ]);
+      expect(turn.providerToolCalls).toMatchObject([
+        { id: "call_0", type, status: "completed", executedBy: "provider", output: "done" },
+      ]);
+      expect(turn.calls.map(({ id }) => id)).toEqual(["call_2"]);
+      expect(openaiResponses.assistantMessage(turn)).toEqual([ran, result, own]);
+      expect(openaiResponses.toolResults(turn)).toMatchObject([{ call_id: "call_2" }]);
+      expect((await turnOf([ended(0, ran), ended(1, result), completed])).finishReason).toBe("stop");
+    },
+  );
+
   it("keeps what agents at the provider tell each other, and says none of it", async () => {
     const item = {
       type: "agent_message",
