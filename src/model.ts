@@ -36,7 +36,7 @@ export interface ResponseInfo {
 export interface ModelTurn extends TurnStream {
   /**
    * Known with the first event, of a refused request too; `undefined` before, where there was no answer, and for an SDK
-   * that tells nothing of it.
+   * that tells nothing of it, or a client that is wrapped (for tracing, say) so that it does not.
    */
   readonly response: ResponseInfo | undefined;
 }

@@ -10,6 +10,24 @@ export interface Opened<Event> {
   readonly responseOf?: ((event: Event) => ResponseInfo | undefined) | undefined;
 }
 
+/** What a client gives for a request: the SDK's own promise; a plain one, where the client is wrapped for tracing. */
+export type Requested<Event> =
+  | PromiseLike<AsyncIterable<Event>>
+  | {
+      withResponse(): Promise<{
+        readonly data: AsyncIterable<Event>;
+        readonly response: Response;
+        readonly request_id?: unknown;
+      }>;
+    };
+
+/** The stream, and what is told of the answer. */
+export async function opened<Event>(requested: Requested<Event>): Promise<Opened<Event>> {
+  if (!("withResponse" in requested)) return { events: await requested };
+  const { data, response, request_id: id } = await requested.withResponse();
+  return { events: data, response: responseInfo(response.status, response.headers, idOf(id)) };
+}
+
 /**
  * A turn whose request is sent when its first event is asked for.
  *
@@ -137,7 +155,11 @@ function errorInfo(error: unknown): ResponseInfo | undefined {
   const status = statusOf(error);
   if (status === undefined) return undefined;
   const { headers, rawResponse, requestID } = error as SdkError;
-  return responseInfo(status, headers ?? rawResponse?.headers, typeof requestID === "string" ? requestID : undefined);
+  return responseInfo(status, headers ?? rawResponse?.headers, idOf(requestID));
+}
+
+function idOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
 }
 
 /** The names under which providers send the id of a request. */

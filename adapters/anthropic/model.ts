@@ -20,7 +20,7 @@ import type {
 import type { Adapter } from "../../src/adapter.ts";
 import type { ToolChoice } from "../../src/tool/choice.ts";
 import { asksForCall, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
-import { openTurn, responseInfo } from "../../src/open-turn.ts";
+import { opened, openTurn, type Requested } from "../../src/open-turn.ts";
 import { pairMessages, type PairingRules } from "../../src/pairing.ts";
 import { outputText } from "../../src/stream/history.ts";
 import type { Turn } from "../../src/stream/events.ts";
@@ -30,16 +30,7 @@ import { container, resultContent } from "./messages.ts";
 /** The part of the `@anthropic-ai/sdk` client that is used: `Anthropic`, or its clients for other clouds. */
 export interface MessagesClient {
   readonly messages: {
-    create(
-      body: MessageCreateParamsStreaming,
-      options?: { signal?: AbortSignal },
-    ): {
-      withResponse(): Promise<{
-        data: AsyncIterable<RawMessageStreamEvent>;
-        response: Response;
-        request_id: string | null | undefined;
-      }>;
-    };
+    create(body: MessageCreateParamsStreaming, options?: { signal?: AbortSignal }): Requested<RawMessageStreamEvent>;
   };
 }
 
@@ -101,11 +92,7 @@ export function messagesModel(
       };
       return openTurn<RawMessageStreamEvent>(
         (source) => adapter.read(source, { tools, signal, runId, limits, repair }),
-        async (abort) => {
-          const opened = await client.messages.create(body, { signal: abort }).withResponse();
-          const { data, response, request_id } = opened;
-          return { events: data, response: responseInfo(response.status, response.headers, request_id) };
-        },
+        (abort) => opened(client.messages.create(body, { signal: abort })),
       );
     },
   };

@@ -6,7 +6,7 @@ import type {
 import type { Adapter } from "../../src/adapter.ts";
 import type { ToolChoice } from "../../src/tool/choice.ts";
 import { asksForCall, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
-import { openTurn, responseInfo } from "../../src/open-turn.ts";
+import { opened, openTurn, type Requested } from "../../src/open-turn.ts";
 import { pairMessages, type PairingRules } from "../../src/pairing.ts";
 import type { ToolChoiceOptions } from "./schema.ts";
 
@@ -17,9 +17,7 @@ export interface ChatClient {
       create(
         body: ChatCompletionCreateParamsStreaming,
         options?: { signal?: AbortSignal },
-      ): {
-        withResponse(): Promise<{ data: AsyncIterable<ChatCompletionChunk>; response: Response; request_id: unknown }>;
-      };
+      ): Requested<ChatCompletionChunk>;
     };
   };
 }
@@ -65,10 +63,7 @@ export function chatModel(
       };
       return openTurn<ChatCompletionChunk>(
         (source) => adapter.read(source, { tools, signal, runId, limits, repair }),
-        async (abort) => {
-          const { data, response } = await client.chat.completions.create(body, { signal: abort }).withResponse();
-          return { events: data, response: responseInfo(response.status, response.headers) };
-        },
+        (abort) => opened(client.chat.completions.create(body, { signal: abort })),
       );
     },
   };

@@ -10,7 +10,7 @@ import type {
 import type { Adapter } from "../../src/adapter.ts";
 import type { ToolChoice } from "../../src/tool/choice.ts";
 import { asksForCall, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
-import { openTurn, responseInfo } from "../../src/open-turn.ts";
+import { opened, openTurn, type Requested } from "../../src/open-turn.ts";
 import { pairMessages, type PairingRules } from "../../src/pairing.ts";
 import { outputText } from "../../src/stream/history.ts";
 import { resultContent } from "./messages.ts";
@@ -19,12 +19,7 @@ import type { ToolChoiceOptions } from "./schema.ts";
 /** The part of the `openai` client that is used. */
 export interface ResponsesClient {
   readonly responses: {
-    create(
-      body: ResponseCreateParamsStreaming,
-      options?: { signal?: AbortSignal },
-    ): {
-      withResponse(): Promise<{ data: AsyncIterable<ResponseStreamEvent>; response: Response; request_id: unknown }>;
-    };
+    create(body: ResponseCreateParamsStreaming, options?: { signal?: AbortSignal }): Requested<ResponseStreamEvent>;
   };
 }
 
@@ -67,10 +62,7 @@ export function responsesModel(
       };
       return openTurn<ResponseStreamEvent>(
         (source) => adapter.read(source, { tools, signal, runId, limits, repair }),
-        async (abort) => {
-          const { data, response } = await client.responses.create(body, { signal: abort }).withResponse();
-          return { events: data, response: responseInfo(response.status, response.headers) };
-        },
+        (abort) => opened(client.responses.create(body, { signal: abort })),
       );
     },
     pair: (messages) => pairMessages(messages, { ...PAIRING, keepsOrphans }),

@@ -194,6 +194,64 @@ describe.each(Object.entries(rows))("the model of %s", (_, { wire, model, retrie
   });
 });
 
+/** As libraries for tracing do: a plain promise in place of the SDK's own, and a generator in place of its stream. */
+function traced<Args extends unknown[], Event>(create: (...args: Args) => PromiseLike<AsyncIterable<Event>>) {
+  return async (...args: Args) => passedOn(await create(...args));
+}
+
+async function* passedOn<Event>(events: AsyncIterable<Event>): AsyncGenerator<Event> {
+  yield* events;
+}
+
+describe("clients that are wrapped for tracing", () => {
+  const openai = (wire: string, name: string) =>
+    new OpenAI({ apiKey: "none", baseURL: `${server.url}/${wire}/${name}/v1` });
+
+  it.each<[string, (name: string) => Model]>([
+    [
+      "openai-chat",
+      (name) => {
+        const { completions } = openai("openai-chat", name).chat;
+        const create = traced((body: OpenAI.ChatCompletionCreateParamsStreaming, options?: OpenAI.RequestOptions) =>
+          completions.create(body, options),
+        );
+        return openaiChat.model({ chat: { completions: { create } } }, { model: "m" });
+      },
+    ],
+    [
+      "openai-responses",
+      (name) => {
+        const { responses } = openai("openai-responses", name);
+        const create = traced((body: OpenAI.Responses.ResponseCreateParamsStreaming, options?: OpenAI.RequestOptions) =>
+          responses.create(body, options),
+        );
+        return openaiResponses.model({ responses: { create } }, { model: "m" });
+      },
+    ],
+    [
+      "anthropic",
+      (name) => {
+        const { messages } = new Anthropic({ apiKey: "none", baseURL: `${server.url}/anthropic/${name}` });
+        const create = traced((body: Anthropic.MessageCreateParamsStreaming, options?: Anthropic.RequestOptions) =>
+          messages.create(body, options),
+        );
+        return anthropic.model({ messages: { create } }, { model: "m", max_tokens: 64 });
+      },
+    ],
+  ])("are models of %s as any, that tell nothing of the answer", async (wire, model) => {
+    const turn = model("parallel").open({
+      messages: [{ role: "user", content: "Hi" }],
+      tools: sharedTools,
+      runId: "run",
+    });
+    expect(JSON.parse(JSON.stringify(summarize(await turn.done())))).toEqual(loadFixture(wire, "parallel").expected);
+    expect(turn.response).toBeUndefined();
+    const refused = model("no-arguments").open({ messages: [{ role: "user", content: "Hi" }] });
+    expect((await refused.done()).error?.message).toMatch(/^The provider refused the request with status 401/);
+    expect(refused.response?.status).toBe(401);
+  });
+});
+
 describe("tools that the provider runs", () => {
   const claude = (url: string) => new Anthropic({ apiKey: "none", baseURL: url });
   const gpt = (url: string) => new OpenAI({ apiKey: "none", baseURL: `${url}/v1` });
