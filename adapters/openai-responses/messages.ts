@@ -1,6 +1,6 @@
 import type {
   EasyInputMessage,
-  ResponseCustomToolCallOutput,
+  ResponseInputContent,
   ResponseInputItem,
 } from "openai/resources/responses/responses";
 import type { FailedCall, ToolCallError } from "../../src/errors.ts";
@@ -84,11 +84,9 @@ export function toolResults(turn: Turn): ResponseInputItem[] {
   return repliesOf(turn, { result: toolResult, error: errorReply });
 }
 
-/** Text, or parts of text, images and files. */
-type Output = ResponseCustomToolCallOutput["output"];
-
 /** The content of a tool result: `input_text`, `input_image` and `input_file`. */
-export type ResultParts = Exclude<Output, string>;
+export type ResultParts = ResponseInputContent[];
+type Output = string | ResultParts;
 
 const RESULT_CONTENT: unique symbol = Symbol.for("toolstream.openai-responses.resultContent");
 
