@@ -55,6 +55,8 @@ function inputOf(wire: WireItem): unknown {
     case "code_interpreter_call":
     case "program":
       return wire["code"];
+    case "custom_tool_call":
+      return wire.input;
     case "computer_call":
       return wire["actions"] ?? wire["action"];
     case "file_search_call":

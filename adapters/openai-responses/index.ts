@@ -28,7 +28,7 @@ const reading = {
 } as const;
 
 /**
- * OpenAI's Responses API, and the servers that speak it: Azure, LM Studio, DeepSeek, GitHub Copilot, OpenRouter.
+ * OpenAI's Responses API, and the servers that speak it: Azure, LM Studio, DeepSeek, GitHub Copilot, OpenRouter, xAI.
  *
  * @example
  * const input: OpenAI.Responses.ResponseInputItem[] = [{ role: "user", content: "What is the weather in Oslo?" }];

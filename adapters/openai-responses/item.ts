@@ -21,8 +21,17 @@ export interface Item {
   streamed: Set<number> | undefined;
 }
 
-export function isCall(wire: WireItem): boolean {
-  return wire.type === "function_call" || wire.type === "custom_tool_call";
+/** Whether it is a call of a tool of ours. */
+export function isCall({ type, call_id: callId }: Pick<WireItem, "type" | "call_id">): boolean {
+  return type === "function_call" || (type === "custom_tool_call" && !isSearch(callId));
+}
+
+/**
+ * What xAI searches by itself comes as a call of a custom tool that nobody offered
+ * (https://github.com/vercel/ai/tree/main/packages/xai); only its id tells.
+ */
+function isSearch(callId: unknown): boolean {
+  return typeof callId === "string" && callId.startsWith("xs_call_");
 }
 
 /** Of a call; in a response, the result of one that the server has run. */

@@ -1,8 +1,4 @@
-import type {
-  EasyInputMessage,
-  ResponseInputContent,
-  ResponseInputItem,
-} from "openai/resources/responses/responses";
+import type { EasyInputMessage, ResponseInputContent, ResponseInputItem } from "openai/resources/responses/responses";
 import type { FailedCall, ToolCallError } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";

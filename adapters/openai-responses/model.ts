@@ -13,6 +13,7 @@ import { asksForCall, type Conversation, type Model, type ModelOptions } from ".
 import { opened, openTurn, type Requested } from "../../src/open-turn.ts";
 import { pairMessages, type PairingRules } from "../../src/pairing.ts";
 import { outputText } from "../../src/stream/history.ts";
+import { isCall } from "./item.ts";
 import { resultContent } from "./messages.ts";
 import type { ToolChoiceOptions } from "./schema.ts";
 
@@ -121,7 +122,12 @@ const PAIRING: PairingRules<ResponseInputItem> = {
     switch (item.type) {
       case "function_call":
       case "custom_tool_call":
-        return { isModels: true, calls: [{ id: item.call_id, name: kindOf(item.type) }], results: [], rest: item };
+        return {
+          isModels: true,
+          calls: isCall(item) ? [{ id: item.call_id, name: kindOf(item.type) }] : [],
+          results: [],
+          rest: item,
+        };
       case "function_call_output":
       case "custom_tool_call_output": {
         const result = { id: item.call_id ?? "", name: kindOf(item.type), message: item };

@@ -345,12 +345,17 @@ describe("the parser", () => {
       { id: "ts_1", executedBy: "provider" },
     ],
     [
+      { type: "custom_tool_call", id: "ctc_1_xs_call_1", call_id: "xs_call_1", name: "x_keyword_search", input: "{}" },
+      { id: "ctc_1_xs_call_1", name: "x_keyword_search", executedBy: "provider", input: "{}" },
+    ],
+    [
       { type: "dream_call", id: "dr_1" },
       { id: "dr_1", name: "dream", executedBy: "provider" },
     ],
   ])("reports $type as none of our calls: %#", (item, expected) => {
     const { chunks, providerTools } = said([added(0, item), ended(0, item)]);
     expect(chunks).toEqual([]);
+    expect(openaiResponses.conversation.pair([item as never])).toEqual([item]);
     expect(providerTools.at(-1)).toMatchObject({ type: item.type, ...expected });
     // What the client has to run is told when it is complete, and not before.
     expect(providerTools).toHaveLength(providerTools.at(-1)?.executedBy === "client" ? 1 : 2);
