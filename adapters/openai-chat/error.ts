@@ -1,10 +1,15 @@
-import { isNothing, isObject } from "../../src/wire/field.ts";
-import type { WireError } from "./wire.ts";
+import { isNothing, isObject, textOf } from "../../src/wire/field.ts";
+import type { WireError, WireEvent } from "./wire.ts";
 
 /** Whether it is a failure: servers that fill every field send one with nothing in it. */
 export function isError(error: unknown): error is WireError | string {
   if (!isObject(error)) return typeof error === "string" && error !== "";
   return Object.values(error).some((value) => !isNothing(value) && value !== "");
+}
+
+/** Whether an event is an error itself, without a field around it. */
+export function isBareError({ object, choices, message }: WireEvent): boolean {
+  return object === "error" || (isNothing(choices) && textOf(message) !== undefined);
 }
 
 /** What it says, at whatever depth a gateway has put it. */

@@ -3,7 +3,7 @@ import { ToolError } from "../../src/errors.ts";
 import { toolChunk } from "../../src/stream/chunk.ts";
 import { isObject, textOf } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
-import { errorMessage, isError } from "./error.ts";
+import { errorMessage, isBareError, isError } from "./error.ts";
 import { failedGeneration } from "./failed-generation.ts";
 import { CALL_DROPPED, droppedCall, finishReasonOf } from "./finish.ts";
 import { isOnlyArguments, isOnlyText, onlyDelta } from "./only-delta.ts";
@@ -97,10 +97,10 @@ export class ChatParser implements Parser<WireEvent | string> {
     this.#over = true;
   }
 
-  /** The client throws an `APIError` with the error object of the chunk. */
+  /** The client throws an `APIError` with the error of the chunk. */
   thrown(error: unknown): WireEvent | undefined {
     const said = isObject(error) ? (error as { error?: unknown }).error : undefined;
-    return isObject(said) ? { error: said } : undefined;
+    return isError(said) ? { error: said } : undefined;
   }
 
   #end(): void {
@@ -115,7 +115,7 @@ export class ChatParser implements Parser<WireEvent | string> {
       this.#sink.start(textOf(event.id), textOf(event.model));
     }
     let whole = event.object === "chat.completion";
-    let error = event.error ?? (event.object === "error" ? (event as WireError) : undefined);
+    let error = event.error ?? (isBareError(event) ? (event as WireError) : undefined);
     if (Array.isArray(choices)) {
       for (let position = 0; position < choices.length; position++) {
         const choice = choices[position] as WireChoice | null;

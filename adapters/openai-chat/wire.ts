@@ -16,7 +16,7 @@ export interface WireEvent {
   /** Groq, beside the last chunk. */
   readonly x_groq?: { readonly usage?: WireUsage | null } | null;
   readonly error?: WireError | string | null;
-  /** Of an error that is not wrapped: `{ object: "error", message }` (vLLM, Mistral). */
+  /** Of an error that is not wrapped: `{ object: "error", message }` (vLLM, Mistral), `{ message }` behind `event: error`. */
   readonly message?: unknown;
 }
 

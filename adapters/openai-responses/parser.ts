@@ -113,7 +113,7 @@ export class ResponsesParser implements Parser<unknown> {
   /** The client throws an `APIError` with the event, or the error in it, as its `error`. */
   thrown(error: unknown): unknown {
     const said = isRecord(error) ? error["error"] : undefined;
-    return isRecord(said) ? { type: "error", error: said } : undefined;
+    return isRecord(said) || textOf(said) !== undefined ? { type: "error", error: said } : undefined;
   }
 
   get native(): NativeTurn {

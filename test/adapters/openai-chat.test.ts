@@ -197,6 +197,7 @@ describe("openaiChat.parser()", () => {
     ["an error that is text", { error: "No." }, "No."],
     ["an error in an error", { error: { detail: "d", error: { message: "No." } } }, "No."],
     ["an error without a wrapper", { object: "error", message: "No.", type: "BadRequestError" }, "No."],
+    ["an error with nothing but a message", { message: "No." }, "No."],
     ["an error with nothing but a code", { error: { code: 503 } }, "The provider reported the error 503."],
   ])("fails at %s", (_, event, message) => {
     const [, error] = said([event as ChatEvent]).findLast(([what]) => what === "fail")!;

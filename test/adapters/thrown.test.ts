@@ -1,4 +1,7 @@
+import { Stream } from "openai/streaming";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openaiChat } from "../../adapters/openai-chat/index.ts";
+import { openaiResponses } from "../../adapters/openai-responses/index.ts";
 import { clients } from "../../src/cli/clients.ts";
 import { serveReplay, type ReplayServer } from "../../src/replay/index.ts";
 import { summarize } from "../../src/testing/index.ts";
@@ -28,4 +31,10 @@ describe("an error in the middle of a stream, which the official clients throw",
       );
     },
   );
+
+  it.each([openaiChat, openaiResponses])("is told as it is where it is text: $name", async (adapter) => {
+    const response = new Response('data: {"id":"1","type":"error","error":"Overloaded."}\n\n');
+    const events = Stream.fromSSEResponse<any>(response, new AbortController());
+    expect((await adapter.read(events).done()).error).toMatchObject({ code: "provider_error", message: "Overloaded." });
+  });
 });
