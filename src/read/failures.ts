@@ -36,17 +36,28 @@ export function refused(status: number, body: string): ToolError {
 }
 
 /**
- * What the SDKs throw for an error that the provider sent has a status or the error's body; the rest is the connection.
- * Anything can be thrown, also what can not be looked at.
+ * What the SDKs throw for an error that the provider sent has a status or the error's body; the rest is the connection,
+ * or the caller's own signal. Anything can be thrown, also what can not be looked at.
  */
 export function lost(error: unknown): ToolError {
   if (looked(() => isToolError(error))) return error as ToolError;
+  if (looked(() => isAbort(error))) return aborted(error);
   const message = messageOf(error);
   return looked(() => isProviders(error))
     ? new ToolError("provider_error", message, { cause: error })
     : new ToolError("connection_lost", `The connection was lost before the provider ended the turn: ${message}`, {
         cause: error,
       });
+}
+
+/**
+ * A signal that the SDK or `fetch` was given has fired. The SDKs' class for it (`APIUserAbortError`) has no name of its
+ * own, and always this message; others name their errors of time so, too.
+ */
+function isAbort(error: unknown): boolean {
+  const { name, message } = error as Error;
+  if (name === "TimeoutError") return Object.prototype.toString.call(error) === "[object DOMException]";
+  return name === "AbortError" || message === "Request was aborted.";
 }
 
 function isProviders(error: unknown): boolean {

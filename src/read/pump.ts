@@ -130,6 +130,10 @@ export class Pump implements DecoderOptions {
   #end(): void {
     this.#isExhausted = true;
     this.#decoder?.end();
+    const { turn, isTerminated } = this.reader;
+    // The streams of the SDKs end without a word when a signal that they were given fires.
+    const signal = isTerminated || turn.finishReason !== undefined ? undefined : controllerOf(this.#source)?.signal;
+    if (signal?.aborted === true) this.reader.fail(aborted(signal.reason));
   }
 
   #feed(bytes: Uint8Array): void {
@@ -208,8 +212,7 @@ export class Pump implements DecoderOptions {
       // Not awaited: a source that hangs must not hold up the end.
       Promise.resolve(this.#iterator.return?.()).catch(() => {});
       // A generator that waits for its next piece can not return: the streams of the SDKs are ended by their controller.
-      const { controller } = this.#source as { controller?: unknown };
-      if (controller instanceof AbortController) controller.abort();
+      controllerOf(this.#source)?.abort();
     } catch {
       // It has failed before.
     }
@@ -242,6 +245,12 @@ function isUntouched({ turn, isTerminated }: TurnReader): boolean {
   if (isEnded || turn.responseId !== undefined || turn.model !== undefined) return false;
   const hasText = turn.text !== "" || turn.reasoning !== "" || turn.refusal !== "";
   return !hasText && turn.calls.length === 0 && turn.providerToolCalls.length === 0;
+}
+
+/** Of an SDK's stream. */
+function controllerOf(source: object): AbortController | undefined {
+  const { controller } = source as { controller?: unknown };
+  return controller instanceof AbortController ? controller : undefined;
 }
 
 /** By what it says it is, not by its class: it may be of another realm. */

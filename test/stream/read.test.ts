@@ -5,6 +5,7 @@ import { Readable } from "node:stream";
 import { runInNewContext } from "node:vm";
 import Anthropic from "@anthropic-ai/sdk";
 import nodeFetch from "node-fetch";
+import OpenAI from "openai";
 import { describe, expect, it } from "vitest";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { google } from "../../adapters/google/index.ts";
@@ -331,6 +332,47 @@ describe("the signal", () => {
     await openaiChat.read(items(sdkEvents), { ...options, signal }).done();
     openaiChat.read(items(sdkEvents), { ...options, signal });
     expect(listeners).toBe(0);
+  });
+
+  it("is the caller's too where it was given to the SDK or to fetch alone, or is the SDK's own", async () => {
+    const server = createServer((request, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.write(
+        request.url!.endsWith("/messages")
+          ? 'event: message_start\ndata: {"type":"message_start","message":{"id":"m","content":[]}}\n\n'
+          : 'data: {"id":"c","choices":[{"index":0,"delta":{"content":"Hi"}}]}\n\n',
+      );
+      request.resume();
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const openai = new OpenAI({ apiKey: "none", baseURL: url, maxRetries: 0 });
+    const claude = new Anthropic({ apiKey: "none", baseURL: url, maxRetries: 0 });
+    const chat = { model: "m", messages: [] };
+    const messages = { model: "m", max_tokens: 9, messages: [] };
+    const sources: ((signal: AbortSignal) => Promise<TurnStream>)[] = [
+      async (signal) => openaiChat.read(await openai.chat.completions.create({ ...chat, stream: true }, { signal })),
+      async (signal) => openaiChat.read(openai.chat.completions.stream(chat, { signal })),
+      async (signal) => anthropic.read(await claude.messages.create({ ...messages, stream: true }, { signal })),
+      async (signal) => anthropic.read(claude.messages.stream(messages, { signal })),
+      async (signal) => openaiChat.read(await fetch(url, { signal })),
+      async () => openaiChat.read(await fetch(url, { signal: AbortSignal.timeout(200) })),
+      async (signal) => openaiChat.read((await nodeFetch(url, { signal })) as never),
+      async (signal) => {
+        const stream = await openai.chat.completions.create({ ...chat, stream: true });
+        signal.addEventListener("abort", () => stream.controller.abort());
+        return openaiChat.read(stream);
+      },
+    ];
+    for (const [index, open] of sources.entries()) {
+      const abort = new AbortController();
+      const stream = await open(abort.signal);
+      for await (const event of stream) if (event.type === "start") abort.abort();
+      expect([index, stream.turn.error?.code]).toEqual([index, "aborted"]);
+    }
+    server.closeAllConnections();
+    server.close();
   });
 
   it("of the caller closes the connection of an SDK's stream that hangs", async () => {
