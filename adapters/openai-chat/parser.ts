@@ -46,6 +46,8 @@ export class ChatParser implements Parser<WireEvent | string> {
   /** After "[DONE]" and after a whole response: what a server still sends is none of this turn. */
   #over = false;
   #sawToolCalls = false;
+  /** The sound is complete, and nothing came after it. */
+  #endsInSound = false;
 
   static readonly #text: Delta<ChatParser> = {
     text: ["choices", 0, "delta", "content"],
@@ -95,6 +97,8 @@ export class ChatParser implements Parser<WireEvent | string> {
 
   end(): void {
     this.#over = true;
+    // An answer in sound may end without a `finish_reason`; the official client takes it for complete, too.
+    if (this.#endsInSound) this.#sink.finish("stop", null);
   }
 
   /** The client throws an `APIError` with the error of the chunk. */
@@ -155,7 +159,9 @@ export class ChatParser implements Parser<WireEvent | string> {
       }
     }
     if (isObject(message.function_call)) this.#functionCall(message.function_call, whole);
-    if (typeof message.audio?.id === "string" && message.audio.id !== "") this.native.audio = { id: message.audio.id };
+    const { id, expires_at: expiresAt } = message.audio ?? {};
+    if (typeof id === "string" && id !== "") this.native.audio = { id };
+    this.#endsInSound = typeof expiresAt === "number";
     if (isObject(message.extra_content)) this.native.extra_content = message.extra_content;
   }
 
@@ -253,6 +259,7 @@ export class ChatParser implements Parser<WireEvent | string> {
   }
 
   #finish(choice: WireChoice, word: string): void {
+    this.#endsInSound = false;
     const native = choice.native_finish_reason;
     const message = typeof native === "string" && native !== "" ? native : undefined;
     if (message !== undefined) this.native.native_finish_reason = message;

@@ -50,7 +50,7 @@ export interface WireMessage {
   readonly tool_calls?: readonly WireToolCall[] | WireToolCall | null;
   /** Before `tool_calls` (2023). */
   readonly function_call?: WireFunction | null;
-  readonly audio?: { readonly id?: string | null } | null;
+  readonly audio?: { readonly id?: string | null; readonly expires_at?: number | null } | null;
   /** Gemini: a signature on a message without calls. */
   readonly extra_content?: unknown;
 }

@@ -240,6 +240,20 @@ describe("openaiChat.parser()", () => {
     expect(refused?.argsText).toBe(JSON.stringify(args));
   });
 
+  it.each([
+    ["without a finish_reason", [], "stop"],
+    ["with one", [delta({}, "length")], "length"],
+    ["with one beside it", [delta({ audio: { expires_at: 9 } }, "length")], "length"],
+    ["and goes on with a call", [calls(call(0, "{}"))], undefined],
+  ] as const)("takes an answer in sound for complete that ends %s", async (_, then, reason) => {
+    const sound = [delta({ audio: { id: "audio_1", transcript: "Hi" } }), delta({ audio: { data: "AA==" } })];
+    const turn = await read([...sound, delta({ audio: { expires_at: 9 } }), ...then]);
+    expect(turn.finishReason === "error" ? undefined : turn.finishReason).toBe(reason);
+    expect(turn.error?.code).toBe(reason === undefined ? "connection_lost" : undefined);
+    expect((await read(sound)).error?.code).toBe("connection_lost");
+    expect(openaiChat.assistantMessage(turn)).toMatchObject([{ audio: { id: "audio_1" } }]);
+  });
+
   it("takes a function_call beside tool_calls for the same call", async () => {
     const message = { tool_calls: [call(0, "{}")], function_call: { name: "get_weather", arguments: "{}" } };
     const turn = await read([{ choices: [{ index: 0, message, finish_reason: "tool_calls" }] }]);
