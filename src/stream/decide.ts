@@ -51,25 +51,36 @@ export function decide(
 }
 
 /**
- * The schema decides on the value as it is. Only if it refuses: nulls that strict modes force are taken out,
- * and then, where the policy allows it, values are given the types that the schema asks for.
+ * The schema decides on the value as it is. Only if it refuses, or converts what holds a null (to a number that is 0):
+ * nulls that strict modes force are taken out. Only if it refuses, and the policy allows it: values are given the types
+ * that the schema asks for.
  */
 function validate(tool: Tool, value: unknown, policy: RepairPolicy, repairs: Repair[]): Validation {
   const { inputSchema } = tool;
   const first = inputSchema.validate(value);
-  if (first.ok) return first;
+  if (first.ok && (first.value === value || !holdsNull(value))) return first;
   const dropped = dropNulls(value, inputSchema.jsonSchema);
   if (dropped.repairs.length > 0) {
     const second = inputSchema.validate(dropped.value);
     if (second.ok) return note(second, repairs, "null_dropped", dropped.repairs);
   }
-  if (policy !== "coerce") return first;
+  if (first.ok || policy !== "coerce") return first;
   const coerced = coerce(dropped.value, inputSchema.jsonSchema);
   if (coerced.repairs.length === 0) return first;
   const third = inputSchema.validate(coerced.value);
   if (!third.ok) return first;
   note(third, repairs, "null_dropped", dropped.repairs);
   return note(third, repairs, "coerce", coerced.repairs);
+}
+
+function holdsNull(value: unknown): boolean {
+  const open = [value];
+  while (open.length > 0) {
+    const item = open.pop();
+    if (item === null) return true;
+    if (typeof item === "object") for (const inner of Object.values(item as object)) open.push(inner);
+  }
+  return false;
 }
 
 /** A check of the caller's own may throw; that is the end of this call, not of the stream. */

@@ -443,6 +443,21 @@ describe("repairs", () => {
     expect(kinds(one(call("strict", '{"n":"5"}'), { repair: "coerce" }, [strict]))).toHaveLength(1);
   });
 
+  it("null for an optional is absent, also where the schema would make a value of it", () => {
+    const { number, string, boolean } = z.coerce;
+    const options = z.object({ limit: number().optional(), tag: string().optional() });
+    const tool = defineTool({
+      name: "t",
+      inputSchema: z.object({ options, force: boolean().optional(), after: number().nullable().optional() }),
+    });
+    const use = one(call("t", '{"options":{"limit":null,"tag":"x"},"force":null,"after":null}'), {}, [tool]) as ToolUse;
+    expect(use.input).toEqual({ options: { tag: "x" }, after: null });
+    expect(kinds(use)).toEqual([
+      ["null_dropped", ["options", "limit"], null, undefined],
+      ["null_dropped", ["force"], null, undefined],
+    ]);
+  });
+
   it("defaults and transforms of the schema are in the input, and not in the arguments", () => {
     const tool = defineTool({
       name: "t",
