@@ -13,9 +13,14 @@ import {
   foldAllOf,
   inlineRefs,
   keepFormats,
+  keepKeywords,
   limitMinItems,
+  listedItemsToPrefixItems,
+  listedNamesToProperties,
+  nullableToType,
   oneOfToAnyOf,
   refsAlone,
+  requireDeclared,
   spreadUnions,
   tuplesToArrays,
   typeArrayToAnyOf,
@@ -53,9 +58,10 @@ export const plain: readonly Rewrite[] = [
  * https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations
  */
 export const strict: readonly Rewrite[] = [
-  dropAnnotations(["$schema", "$id", "$comment", "$anchor", "examples", "deprecated", "readOnly", "writeOnly"]),
-  // No recursion, and no reference with neighbours.
+  // No recursion, and no reference with neighbours. First, while `$id` and `$anchor` say where they lead.
   inlineRefs(),
+  nullableToType(),
+  listedNamesToProperties(),
   // Before `items: false`, which closes a tuple, becomes something else.
   tuplesToArrays(),
   withoutBooleanSchemas(),
@@ -69,6 +75,7 @@ export const strict: readonly Rewrite[] = [
   spreadUnions(),
   flattenRootUnion(),
   ensureObjectRoot(),
+  requireDeclared(),
   closeObjects(),
   keepFormats(["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"], {
     toDescription: true,
@@ -105,6 +112,22 @@ export const strict: readonly Rewrite[] = [
     { toDescription: true },
   ),
   ensureType(),
+  keepKeywords([
+    "type",
+    "enum",
+    "const",
+    "anyOf",
+    "allOf",
+    "title",
+    "description",
+    "default",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "minItems",
+    "format",
+  ]),
   keepLegalKeys(),
 ];
 
@@ -199,18 +222,6 @@ function spend(budget: typeof STRICT_LIMITS, schema: JsonSchema): boolean {
 /** A rewrite that leaves everything below the root alone. */
 function atRoot(rewrite: Rewrite): Rewrite {
   return { ...rewrite, apply: (node, context) => (context.isRoot ? rewrite.apply(node, context) : node) };
-}
-
-/** Tuples as 2020-12 says them: earlier drafts have a list under `items`, which makes the API refuse the schema. */
-function listedItemsToPrefixItems(): Rewrite {
-  return {
-    name: "listedItemsToPrefixItems",
-    apply(node) {
-      const { items, additionalItems, ...rest } = node;
-      if (!Array.isArray(items)) return node;
-      return { ...rest, prefixItems: items, ...(additionalItems !== undefined && { items: additionalItems }) };
-    },
-  };
 }
 
 /**

@@ -7,9 +7,12 @@ import {
   foldAllOf,
   keepFormats,
   keepLocalRefs,
+  listedNamesToProperties,
   nullableProperty,
+  nullableToType,
   oneOfToAnyOf,
   refsAlone,
+  requireDeclared,
   spreadUnions,
   tuplesToArrays,
   typeArrayToAnyOf,
@@ -34,6 +37,8 @@ const toDescription = { toDescription: true };
 export const strict: readonly Rewrite[] = [
   dropAnnotations(["$schema", "$comment"]),
   keepLocalRefs(),
+  nullableToType(),
+  listedNamesToProperties(),
   refsAlone(),
   foldAllOf(),
   oneOfToAnyOf(),
@@ -65,6 +70,7 @@ export const strict: readonly Rewrite[] = [
     toDescription,
   ),
   dropAnnotations(["contentEncoding", "contentMediaType", "contentSchema"]),
+  requireDeclared(),
   requireOne(),
 ];
 

@@ -177,8 +177,12 @@ function withoutKeys(object: Record<string, unknown>, keys: ReadonlySet<string>)
   return copy;
 }
 
+/** As a property, or among the names that a record may have. */
 function isListed(key: string, parts: readonly Record<string, unknown>[]): boolean {
-  return parts.some(({ properties }) => isRecord(properties) && Object.hasOwn(properties, key));
+  return parts.some(({ properties, propertyNames }) => {
+    if (isRecord(properties) && Object.hasOwn(properties, key)) return true;
+    return isRecord(propertyNames) && [propertyNames["enum"], propertyNames["const"]].flat().includes(key);
+  });
 }
 
 /** Listed, and required by no part. */

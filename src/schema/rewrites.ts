@@ -6,6 +6,7 @@ export { inlineRefs, keepLocalRefs, refsAlone } from "./rewrites/refs.ts";
 export {
   closeObjects,
   ensureObjectRoot,
+  listedNamesToProperties,
   nullableProperty,
   openObjects,
   requireAll,
@@ -15,10 +16,18 @@ export {
   flattenRootUnion,
   foldAllOf,
   nullableKeyword,
+  nullableToType,
   oneOfToAnyOf,
   spreadUnions,
   typeArrayToAnyOf,
 } from "./rewrites/unions.ts";
-export { constToEnum, ensureType, stringEnums, tuplesToArrays, withoutBooleanSchemas } from "./rewrites/values.ts";
-export { dropAnnotations, dropKeywords, keepFormats, limitMinItems } from "./rewrites/keywords.ts";
+export {
+  constToEnum,
+  ensureType,
+  listedItemsToPrefixItems,
+  stringEnums,
+  tuplesToArrays,
+  withoutBooleanSchemas,
+} from "./rewrites/values.ts";
+export { dropAnnotations, dropKeywords, keepFormats, keepKeywords, limitMinItems } from "./rewrites/keywords.ts";
 export { functionSchema, isFreeText, strictFunctionSchema } from "./rewrites/functions.ts";

@@ -153,6 +153,21 @@ const rows: Readonly<Record<string, Row>> = {
     },
   ),
 
+  "a record with listed names": property(
+    { type: "object", propertyNames: { enum: ["a", "b"] }, additionalProperties: integer, required: ["a"] },
+    {
+      "openai strict": closed({ a: integer, b: { type: ["integer", "null"] } }),
+      ...each(["anthropic strict", "google json-schema", "cohere strict"], closed({ a: integer, b: integer }, ["a"])),
+      "google schema": object({ a: integer, b: integer }, ["a"]),
+    },
+  ),
+
+  "a required property without a schema": property(object({ a: text }, ["a", "b"]), {
+    "openai strict": lossy(closed({ a: text }), "requireAll"),
+    "anthropic strict": lossy(closed({ a: text }), "requireDeclared"),
+    ...each(["google json-schema", "google schema", "cohere strict"], lossy(object({ a: text }), "requireDeclared")),
+  }),
+
   "an object of any content": property(
     { type: "object" },
     each(CLOSED, lossy({ type: "object", additionalProperties: false }, "closeObjects")),
@@ -343,6 +358,27 @@ const rows: Readonly<Record<string, Row>> = {
     },
   ),
 
+  "a closed tuple of an earlier draft": property(
+    { type: "array", items: [text, integer], additionalItems: false },
+    {
+      "openai plain": { type: "array", prefixItems: [text, integer], items: { not: {} } },
+      "anthropic plain": { type: "array", prefixItems: [text, integer], items: false },
+      ...each(
+        ["openai strict", "google schema"],
+        lossy({ type: "array", items: { anyOf: [text, integer] }, maxItems: 2 }, "tuplesToArrays"),
+      ),
+      ...each(
+        ["anthropic strict", "cohere strict"],
+        lossy(
+          { type: "array", items: { anyOf: [text, integer] }, description: "(maxItems: 2)" },
+          "tuplesToArrays",
+          "unsupported:maxItems",
+        ),
+      ),
+      "google json-schema": { type: "array", prefixItems: [text, integer], maxItems: 2 },
+    },
+  ),
+
   "a tuple with more of one kind": property(
     { type: "array", prefixItems: [text], items: integer },
     each(NO_ONE_OF, lossy({ type: "array", items: { anyOf: [text, integer] } }, "tuplesToArrays")),
@@ -509,6 +545,22 @@ const rows: Readonly<Record<string, Row>> = {
     {
       ...each(["anthropic strict", "cohere strict"], { anyOf: [text, { type: "null" }] }),
       "google schema": { type: "string", nullable: true },
+    },
+  ),
+
+  "null, as OpenAPI 3.0 has it": property(
+    { type: "string", nullable: true },
+    {
+      ...each(["openai strict", "google json-schema"], { type: ["string", "null"] }),
+      ...each(["anthropic strict", "cohere strict"], { anyOf: [text, { type: "null" }] }),
+    },
+  ),
+
+  "what no dialect knows": property(
+    { type: "string", enum: ["a"], enumDescriptions: ["The first."], "x-order": 1 },
+    {
+      "anthropic strict": { type: "string", enum: ["a"] },
+      "google schema": { type: "string", enum: ["a"], format: "enum" },
     },
   ),
 
@@ -692,6 +744,25 @@ const rows: Readonly<Record<string, Row>> = {
     },
   ),
 
+  "references to an $id and an $anchor": whole(
+    {
+      ...object({ size: { $ref: "Size" }, name: { $ref: "#name" } }),
+      $defs: { Size: { $id: "Size", ...object({ width: integer }) }, Name: { $anchor: "name", ...text } },
+    },
+    {
+      ...each(["openai plain", "google json-schema", "cohere plain", "cohere strict"], {
+        ...object({ size: { $ref: "#/$defs/Size" }, name: { $ref: "#/$defs/name" } }),
+        $defs: { Size: object({ width: integer }), name: text },
+      }),
+      "openai strict": {
+        ...closed({ size: { $ref: "#/$defs/Size" }, name: { $ref: "#/$defs/name" } }),
+        $defs: { Size: closed({ width: integer }), name: text },
+      },
+      "anthropic strict": closed({ size: closed({ width: integer }), name: text }),
+      "google schema": object({ size: object({ width: integer }), name: text }),
+    },
+  ),
+
   "a recursive reference": whole(
     { ...object({ tree: { $ref: "#/$defs/Node" } }), $defs: { Node: node } },
     {
@@ -847,6 +918,7 @@ describe("strict: auto", () => {
   /** Which of the schemas stay plain, since strict mode would lose what the plain form says. */
   const plain: Readonly<Record<"openai" | "anthropic" | "cohere", readonly (keyof typeof rows)[]>> = {
     openai: [
+      "a required property without a schema",
       "an object of any content",
       "a condition between properties",
       "an object that says it is open",
@@ -854,6 +926,7 @@ describe("strict: auto", () => {
       "an array of anything",
       "the length of an array",
       "a closed tuple",
+      "a closed tuple of an earlier draft",
       "a tuple with more of one kind",
       "oneOf, of which several may fit",
       "any value",
@@ -862,12 +935,14 @@ describe("strict: auto", () => {
       "a reference", // for the minLength in it
     ],
     anthropic: [
+      "a required property without a schema",
       "an object of any content",
       "a condition between properties",
       "an object that says it is open",
       "a record",
       "the length of an array",
       "a closed tuple",
+      "a closed tuple of an earlier draft",
       "a tuple with more of one kind",
       "oneOf, of which several may fit",
       "null, as a branch", // for the minimum in it
@@ -883,9 +958,11 @@ describe("strict: auto", () => {
       "a recursive reference in a required property",
     ],
     cohere: [
+      "a required property without a schema",
       "a condition between properties",
       "the length of an array",
       "a closed tuple",
+      "a closed tuple of an earlier draft",
       "a tuple with more of one kind",
       "oneOf, of which several may fit",
       "a union of objects at the root", // the only one that sends it as it is in the plain form

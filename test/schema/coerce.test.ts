@@ -217,6 +217,7 @@ describe("dropNulls()", () => {
       nested: { type: "object", properties: { a: string, b: string }, required: ["a"] },
       list: { type: "array", items: { $ref: "#/$defs/item" } },
       record: { type: "object", additionalProperties: { type: "object", properties: { a: string } } },
+      listed: { type: "object", propertyNames: { enum: ["a", "b"] }, additionalProperties: number, required: ["b"] },
       parts: { allOf: [{ properties: { a: string, b: string } }, { required: ["b"] }] },
       closed: {
         oneOf: [
@@ -259,6 +260,7 @@ describe("dropNulls()", () => {
       { list: [{ next: {} }] },
     ],
     ["drops in records", { record: { k: { a: null } } }, { record: { k: {} } }],
+    ["drops in records with names of a list", { listed: { a: null, b: null } }, { listed: { b: null } }],
     ["drops through allOf, what none of the parts requires", { parts: { a: null, b: null } }, { parts: { b: null } }],
     [
       "drops in the alternative that was meant",

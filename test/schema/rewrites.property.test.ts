@@ -8,6 +8,8 @@ import {
   foldAllOf,
   inlineRefs,
   keepLocalRefs,
+  listedNamesToProperties,
+  nullableToType,
   oneOfToAnyOf,
   refsAlone,
   spreadUnions,
@@ -75,6 +77,16 @@ const schemas = fc.letrec<{ schema: JsonSchema | boolean; node: JsonSchema }>((t
       ),
       fc.record(
         {
+          type: fc.constant("object"),
+          propertyNames: fc.record({ enum: fc.uniqueArray(name, { minLength: 1, maxLength: 3 }) }),
+          properties: record,
+          required: fc.uniqueArray(name, { maxLength: 2 }),
+          additionalProperties: tie("schema"),
+        },
+        { requiredKeys: ["propertyNames"] },
+      ),
+      fc.record(
+        {
           type: fc.constant("array"),
           items: tie("schema"),
           prefixItems: branches,
@@ -125,9 +137,12 @@ const exact: Record<string, readonly Rewrite[]> = {
   spreadUnions: [keepLocalRefs(), spreadUnions()],
   typeArrayToAnyOf: [typeArrayToAnyOf()],
   constToEnum: [constToEnum()],
+  listedNamesToProperties: [keepLocalRefs(), listedNamesToProperties()],
   withoutBooleanSchemas: [withoutBooleanSchemas()],
   "all of them": [
     keepLocalRefs(),
+    nullableToType(),
+    listedNamesToProperties(),
     refsAlone(),
     foldAllOf(),
     oneOfToAnyOf(),

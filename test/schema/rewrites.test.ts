@@ -15,9 +15,13 @@ const {
   foldAllOf,
   inlineRefs,
   keepFormats,
+  keepKeywords,
   keepLocalRefs,
   limitMinItems,
+  listedItemsToPrefixItems,
+  listedNamesToProperties,
   nullableKeyword,
+  nullableToType,
   oneOfToAnyOf,
   openObjects,
   refsAlone,
@@ -680,3 +684,81 @@ it("a schema of the common kind loses nothing in a strict list", () => {
   expect(losses).toEqual([]);
   expect(lowerSchema(lowered, strict)).toEqual({ schema: lowered, losses: [] });
 });
+
+table("listedItemsToPrefixItems", [
+  [
+    "says a tuple as 2020-12 does",
+    listedItemsToPrefixItems(),
+    object({ t: { type: "array", items: [str, num], additionalItems: false } }),
+    object({ t: { type: "array", prefixItems: [str, num], items: false } }),
+  ],
+  [
+    "leaves other arrays alone",
+    listedItemsToPrefixItems(),
+    object({ l: { type: "array", items: str }, t: { prefixItems: [str], items: num } }),
+    object({ l: { type: "array", items: str }, t: { prefixItems: [str], items: num } }),
+  ],
+]);
+
+table("listedNamesToProperties", [
+  [
+    "makes properties of the names",
+    listedNamesToProperties(),
+    { type: "object", propertyNames: { enum: ["a", "b"] }, additionalProperties: num, required: ["a"] },
+    object({ a: num, b: num }, { required: ["a"], additionalProperties: false }),
+  ],
+  [
+    "keeps what is said of one of them, and allows any value where nothing is said",
+    listedNamesToProperties(),
+    object({ a: str }, { propertyNames: { enum: ["a", "__proto__"] } }),
+    object(JSON.parse('{"a":{"type":"string"},"__proto__":true}'), { additionalProperties: false }),
+  ],
+  [
+    "takes one name",
+    listedNamesToProperties(),
+    { propertyNames: { const: "a" } },
+    { properties: { a: true }, additionalProperties: false },
+  ],
+  [
+    "leaves names that are not listed, or go with a pattern, or with another property",
+    listedNamesToProperties(),
+    object({
+      a: { propertyNames: { pattern: "^x" }, additionalProperties: num },
+      b: { propertyNames: { enum: ["a"] }, patternProperties: { a: num } },
+      c: { propertyNames: { enum: ["a"] }, properties: { b: num } },
+    }),
+    object({
+      a: { propertyNames: { pattern: "^x" }, additionalProperties: num },
+      b: { propertyNames: { enum: ["a"] }, patternProperties: { a: num } },
+      c: { propertyNames: { enum: ["a"] }, properties: { b: num } },
+    }),
+  ],
+]);
+
+table("nullableToType", [
+  [
+    "makes a type of it",
+    nullableToType(),
+    object({ a: { ...str, nullable: true }, b: { type: ["string", "null"], nullable: true } }),
+    object({ a: { type: ["string", "null"] }, b: { type: ["string", "null"] } }),
+  ],
+  [
+    "leaves it out where it says nothing: without a type, beside values that are not null",
+    nullableToType(),
+    object({
+      a: { ...str, nullable: false },
+      b: { anyOf: [str], nullable: true },
+      c: { ...str, enum: ["x"], nullable: true },
+    }),
+    object({ a: str, b: { anyOf: [str] }, c: { ...str, enum: ["x"] } }),
+  ],
+]);
+
+table("keepKeywords", [
+  [
+    "leaves out what is not listed, and no property of that name",
+    keepKeywords(["type", "properties"]),
+    object({ "x-order": { ...str, "x-order": 1, markdownDescription: "m" } }, { "x-tags": [] }),
+    object({ "x-order": str }),
+  ],
+]);

@@ -2,11 +2,11 @@ import type { Rewrite } from "../lower.ts";
 import type { JsonSchema } from "../types.ts";
 import { dropAnnotations, dropKeywords, keepFormats } from "./keywords.ts";
 import { withinLimits, type SchemaLimits } from "./limits.ts";
-import { closeObjects, ensureObjectRoot, requireAll } from "./objects.ts";
+import { closeObjects, ensureObjectRoot, listedNamesToProperties, requireAll } from "./objects.ts";
 import { ANNOTATIONS } from "./types.ts";
 import { keepLocalRefs, refsAlone } from "./refs.ts";
-import { flattenRootUnion, foldAllOf, oneOfToAnyOf, spreadUnions } from "./unions.ts";
-import { constToEnum, ensureType, tuplesToArrays, withoutBooleanSchemas } from "./values.ts";
+import { flattenRootUnion, foldAllOf, nullableToType, oneOfToAnyOf, spreadUnions } from "./unions.ts";
+import { constToEnum, ensureType, listedItemsToPrefixItems, tuplesToArrays, withoutBooleanSchemas } from "./values.ts";
 
 /** Whether a tool takes free text and not JSON: its schema is a string. */
 export function isFreeText({ type }: JsonSchema): boolean {
@@ -16,7 +16,8 @@ export function isFreeText({ type }: JsonSchema): boolean {
 /**
  * The dialect of function tools that two of the wires share: any JSON Schema goes, but for the root
  * ("schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level",
- * https://github.com/langchain-ai/langchainjs/issues/9804), and an array says what its items are.
+ * https://github.com/langchain-ai/langchainjs/issues/9804), and an array says what its items are, in one schema and not
+ * in a list of them ("[...] is not of type 'object', 'boolean'", https://github.com/vercel/ai/issues/2271).
  * One schema that breaks a rule fails the whole request.
  *
  * A root that is a string is free text: such a tool is sent without a schema.
@@ -27,6 +28,7 @@ export function functionSchema(): readonly Rewrite[] {
     ...[
       keepLocalRefs(),
       dropAnnotations(["$schema", "$id", "$comment"]),
+      listedItemsToPrefixItems(),
       withoutBooleanSchemas(),
       atRoot(refsAlone()),
       atRoot(foldAllOf()),
@@ -61,6 +63,8 @@ export function strictFunctionSchema(): readonly Rewrite[] {
         "writeOnly",
         "discriminator",
       ]),
+      nullableToType(),
+      listedNamesToProperties(),
       withoutBooleanSchemas(),
       refsAlone(),
       tuplesToArrays(),

@@ -39,6 +39,20 @@ export function dropAnnotations(keywords: readonly string[]): Rewrite {
   };
 }
 
+/**
+ * Leaves every other keyword out, without a report: what no dialect knows (`x-…`, `enumDescriptions`) binds no value.
+ * Run it when those that bind have been dropped by their names.
+ */
+export function keepKeywords(keywords: readonly string[]): Rewrite {
+  return {
+    name: "keepKeywords",
+    apply(node) {
+      const others = Object.keys(node).filter((keyword) => !keywords.includes(keyword));
+      return others.length === 0 ? node : without(node, others);
+    },
+  };
+}
+
 /** Keeps only these string formats; another one is reported as `unsupported:format`. */
 export function keepFormats(formats: readonly string[], options: DropOptions = {}): Rewrite {
   return {

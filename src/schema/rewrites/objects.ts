@@ -4,6 +4,24 @@ import type { JsonSchema } from "../types.ts";
 import { describe, without } from "./keywords.ts";
 import { admitsNull, branchesOf, isObjectNode, own, propertiesOf, requiredOf, typesOf, ANNOTATIONS } from "./types.ts";
 
+/** A record whose names are listed (`z.record(z.enum(["a", "b"]), …)`) is an object with these properties. No loss. */
+export function listedNamesToProperties(): Rewrite {
+  return {
+    name: "listedNamesToProperties",
+    apply(node) {
+      const { propertyNames, additionalProperties: value = true, patternProperties, ...rest } = node;
+      const names = isRecord(propertyNames) ? (propertyNames["enum"] ?? [propertyNames["const"]]) : undefined;
+      const stated = propertiesOf(node);
+      const isListed = (name: unknown) => Array.isArray(names) && names.includes(name);
+      if (!Array.isArray(names) || !names.every((name) => typeof name === "string")) return node;
+      if (patternProperties !== undefined || !Object.keys(stated).every(isListed)) return node;
+      if (value === false) return { ...rest, additionalProperties: false };
+      const properties = names.map((name: string) => [name, own(stated, name) ?? value]);
+      return { ...rest, properties: Object.fromEntries(properties), additionalProperties: false };
+    },
+  };
+}
+
 /**
  * `additionalProperties: false` on every object. An object that does not speak of other properties is closed without a report;
  * one that is open on purpose, a record, or any object at all (no properties) is a loss.

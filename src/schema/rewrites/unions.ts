@@ -309,6 +309,23 @@ export function typeArrayToAnyOf(options: { readonly keepNull?: boolean } = {}):
   };
 }
 
+/** `nullable: true`, as OpenAPI 3.0 has it, becomes a type: for dialects without the keyword. */
+export function nullableToType(): Rewrite {
+  return {
+    name: "nullableToType",
+    apply(node) {
+      if (!Object.hasOwn(node, "nullable")) return node;
+      const { nullable, ...rest } = node;
+      const types = typesOf(node);
+      const values = node["enum"] ?? [null];
+      // Without a type it says nothing, and a list of values says itself whether null is one of them.
+      const isSaid = types.length === 0 || types.includes("null") || !Array.isArray(values) || !values.includes(null);
+      if (nullable !== true || isSaid) return rest;
+      return { ...rest, type: [...types, "null"] };
+    },
+  };
+}
+
 /**
  * Says `null` as OpenAPI 3.0 does: `nullable: true` in place of a null type, a null branch or a null in an enum.
  * Run it before {@link typeArrayToAnyOf}.

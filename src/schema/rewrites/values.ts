@@ -76,6 +76,18 @@ function anyTypes(types: readonly string[]): JsonSchema {
   return { type: types };
 }
 
+/** Tuples as 2020-12 says them: earlier drafts have a list under `items`, which makes APIs refuse the whole request. */
+export function listedItemsToPrefixItems(): Rewrite {
+  return {
+    name: "listedItemsToPrefixItems",
+    apply(node) {
+      const { items, additionalItems, ...rest } = node;
+      if (!Array.isArray(items)) return node;
+      return { ...rest, prefixItems: items, ...(additionalItems !== undefined && { items: additionalItems }) };
+    },
+  };
+}
+
 /** Makes a list of one kind of item of a tuple. A loss: which item stands where is only told. */
 export function tuplesToArrays(): Rewrite {
   return {
