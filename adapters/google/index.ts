@@ -1,4 +1,7 @@
+// A user has one of the two SDKs: in the declarations, what comes from the other is `any` and no error.
+/** @ts-ignore */
 import type { Content, FunctionCallingConfigMode, ToolConfig } from "@google/genai";
+/** @ts-ignore */
 import type { Content as LegacyContent, ToolConfig as LegacyToolConfig } from "@google/generative-ai";
 import { defineAdapter, type EventSource, type Parser, type ParserSink } from "../../src/adapter.ts";
 import { checkedChoice, type ToolChoice } from "../../src/tool/choice.ts";

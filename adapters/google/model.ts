@@ -1,3 +1,5 @@
+// See index.ts.
+/** @ts-ignore */
 import type {
   Content,
   GenerateContentConfig,
@@ -5,6 +7,7 @@ import type {
   GenerateContentResponse,
   Tool,
 } from "@google/genai";
+/** @ts-ignore */
 import type {
   Content as LegacyContent,
   EnhancedGenerateContentResponse,
