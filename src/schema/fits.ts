@@ -147,10 +147,11 @@ export function meantOf(union: readonly unknown[], value: unknown, walk: Walk): 
   });
 }
 
-/** Whether the type and the constants of the value itself are right, whatever is in it. */
+/** Whether the type and the constants of the value itself are right, whatever is in it. `not: {}` is what is never there. */
 export function fitsKind(value: unknown, parts: readonly Record<string, unknown>[]): boolean {
   const types = typesOf(parts);
   if (types !== undefined && !isOfType(value, types)) return false;
+  if (parts.some(({ not }) => not === true || (isRecord(not) && Object.keys(not).length === 0))) return false;
   if (typeof value === "object" && value !== null) return true;
   return parts.every(
     (part) =>

@@ -79,7 +79,7 @@ function exportJsonSchema(source: StandardSchemaV1): Record<string, unknown> {
   } catch (cause) {
     throw new ToolError(
       "invalid_tool",
-      `JSON Schema can not say all of this ${vendor} schema: ${messageOf(cause)} ` +
+      `JSON Schema can not say all of this ${vendor} schema: ${messageOf(cause).replace(/\.?$/, ".")} ` +
         "Describe what the model writes (a date is a string in JSON) and convert it in the schema's own transform or in the handler.",
       { cause },
     );

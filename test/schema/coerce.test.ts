@@ -212,6 +212,7 @@ describe("dropNulls()", () => {
       nullable: { type: ["string", "null"] },
       nullableUnion: { anyOf: [string, { type: "null" }] },
       anything: {},
+      never: { not: {} },
       choice: { enum: ["a", null] },
       union: { anyOf: [string, number] },
       nested: { type: "object", properties: { a: string, b: string }, required: ["a"] },
@@ -252,6 +253,7 @@ describe("dropNulls()", () => {
 
   it.each<[string, unknown, unknown]>([
     ["drops an optional one", { required: "x", optional: null }, { required: "x" }],
+    ["drops one that must not be there", { never: null }, {}],
     ["drops one whose alternatives take no null", { union: null }, {}],
     ["drops in objects", { nested: { a: "x", b: null } }, { nested: { a: "x" } }],
     [
