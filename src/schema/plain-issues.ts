@@ -201,11 +201,17 @@ export function readIssues(
       case "maxProperties":
         return say(`must have at most ${count(limit, "property")}`);
       case "contains":
+        return say(`must have an item that fits ${short(limit)}`);
       case "minContains":
+        return say(
+          `must have at least ${count(limit, "item")} that fit ${short(getOwn(parentSchema(unit), "contains"))}`,
+        );
       case "maxContains":
-        return say(unit.error.replace("Array does", "does").replace("Array", "array").replace(/\.$/, ""));
+        return say(
+          `must have at most ${count(limit, "item")} that fit ${short(getOwn(parentSchema(unit), "contains"))}`,
+        );
       case "not":
-        return say(`must not be ${short(got)}: the schema excludes it`);
+        return say(`must not be ${short(got)}: the schema excludes ${short(limit)}`);
       case "false":
         return say("nothing is allowed here");
     }

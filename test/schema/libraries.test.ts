@@ -120,7 +120,11 @@ describe("refuses, and says the next step:", () => {
       () => toSchema({ "~standard": { version: 1, vendor: "own", validate: () => ({ value: 1 }) } }),
       /own schema.*Standard JSON Schema/,
     ],
-    ["a Date in zod 4", () => toSchema(z.object({ at: z.date() })), /Date cannot be represented in JSON Schema\. Describe .*string in JSON/],
+    [
+      "a Date in zod 4",
+      () => toSchema(z.object({ at: z.date() })),
+      /Date cannot be represented in JSON Schema\. Describe .*string in JSON/,
+    ],
     ["a bigint in zod 4", () => toSchema(z.object({ n: z.bigint() })), /BigInt/i],
     ["a Date in zod 3", () => zod3(z3.object({ at: z3.date() })), /#\/properties\/at is a ZodDate/],
     ["a Date in valibot", () => toSchema(toStandardJsonSchema(v.object({ at: v.date() }))), /date.*string in JSON/],
