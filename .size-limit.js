@@ -7,14 +7,14 @@ import manifest from "./package.json" with { type: "json" };
 
 /** Subpath to limit. Dependencies are in it, optional peers are not. */
 const limits = {
-  ".": "45 kB",
-  "./openai-chat": "55 kB",
-  "./openai-responses": "55 kB",
-  "./anthropic": "55 kB",
-  "./google": "56.5 kB",
-  "./cohere": "53 kB",
-  "./text-json": "57 kB",
-  "./text-helpers": "55.5 kB",
+  ".": "45.5 kB",
+  "./openai-chat": "56 kB",
+  "./openai-responses": "56 kB",
+  "./anthropic": "55.5 kB",
+  "./google": "57 kB",
+  "./cohere": "53.5 kB",
+  "./text-json": "57.5 kB",
+  "./text-helpers": "56 kB",
   "./approvals": "29 kB",
   "./bullmq": "24.5 kB",
   "./executable": "28 kB",
@@ -48,7 +48,7 @@ export default [
       [manifest.exports["./openai-chat"].default]: "{ openaiChat }",
     },
     ignore: validators,
-    limit: "51.5 kB",
+    limit: "52 kB",
   },
   ...subpaths.map(([path, target]) => ({
     name: path.replace(/^\./, "toolstream"),

@@ -5,6 +5,7 @@ import { isStandardSchema, standardSchema } from "./standard.ts";
 import type { JsonSchema, Schema } from "./types.ts";
 
 export type { JsonSchema, Schema, Validation } from "./types.ts";
+export { withUnionIssues } from "./union-issues.ts";
 export { coerce, dropNulls, type Coercion } from "./coerce.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { ToolCallError } from "../errors.ts";
-import { coerce, dropNulls, type Coercion, type Validation } from "../schema/index.ts";
+import { coerce, dropNulls, withUnionIssues, type Coercion, type Validation } from "../schema/index.ts";
 import { makeTool, type RepairPolicy, type Tool } from "../tool/tool.ts";
 import { invalidInput, ToolUse, type Repair } from "../tool/use.ts";
 import { badArguments, failedCall, failure, truncated, unknownTool } from "./call-failures.ts";
@@ -35,7 +35,9 @@ export function decide(
   const checked = isDependent(state)
     ? ({ ok: true, value } as const)
     : safely(() => validate(tool, value, policy, args.repairs));
-  if (!checked.ok) return invalidInput(failedCall(state, value), checked.issues);
+  if (!checked.ok) {
+    return invalidInput(failedCall(state, value), withUnionIssues(checked.issues, value, tool.inputSchema));
+  }
   return new ToolUse({
     invocationId: state.invocationId,
     id: state.id,

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import * as zMini from "zod/mini";
 import { z as z3 } from "zod3";
-import { jsonSchema, toSchema, type SchemaSource } from "../../src/schema/index.ts";
+import { jsonSchema, toSchema, withUnionIssues, type SchemaSource } from "../../src/schema/index.ts";
 import { zod3 } from "../../src/schema/zod3.ts";
 
 const properties = { city: { type: "string" }, days: { type: "number", default: 1 } };
@@ -59,6 +59,70 @@ it("keeps a record's `__proto__` and `constructor` as they are, own properties o
   if (!result.ok) throw new Error("refused");
   expect(Object.getPrototypeOf(result.value.tags)).toBe(Object.prototype);
   expect(Object.keys(result.value.tags)).toContain("constructor");
+});
+
+describe("a value that fits no alternative", () => {
+  const place = { city: "Oslo" };
+  const told = (source: SchemaSource, value: unknown) => {
+    const schema = toSchema(source);
+    const checked = schema.validate(value);
+    const issues = checked.ok ? [] : withUnionIssues(checked.issues, value, schema);
+    return issues.map(({ path, message }) => `${path.join(".")}: ${message}`);
+  };
+  const ofZod = z.object({
+    at: z.union([z.object({ city: z.string() }), z.object({ lat: z.number(), lon: z.number() })]).nullable(),
+    by: z.union([z.string(), z.number()], { error: "A name or a number." }).optional(),
+    deep: z.array(z.object({ is: z.union([z.literal("a"), z.array(z.number())]) })).optional(),
+    name: z.string().optional(),
+  });
+  const ofZod3 = zod3(z3.object({ at: z3.union([z3.object({ city: z3.string() }), z3.string()]) }));
+  const ofValibot = toStandardJsonSchema(v.object({ at: v.union([v.object({ city: v.string() }), v.string()]) }));
+
+  it.each<[string, SchemaSource, unknown, string[]]>([
+    [
+      "zod 4",
+      ofZod,
+      { at: { lat: "1", lon: 2 } },
+      [
+        "at: Invalid input",
+        'at: fits none of the 2 alternatives (city: the required property "city" is missing; lat: must be a number, got a string)',
+      ],
+    ],
+    ["zod 3", ofZod3, { at: { city: 1 } }, ["at: Invalid input", "at.city: must be a string, got a number"]],
+    [
+      "valibot",
+      ofValibot,
+      { at: { city: 1 } },
+      ["at: Invalid type: Expected (Object | string) but received Object", "at.city: must be a string, got a number"],
+    ],
+    [
+      "a message of the schema's own, which stays",
+      ofZod,
+      { at: place, by: true },
+      ["by: A name or a number.", "by: must be a string or a number, got a boolean"],
+    ],
+    [
+      "deep in the value",
+      ofZod,
+      { at: place, deep: [{ is: "a" }, { is: ["c"] }] },
+      ["deep.1.is: Invalid input", "deep.1.is.0: must be a number, got a string"],
+    ],
+    [
+      "a plain JSON Schema, which says it",
+      { type: "object", properties: { by: { type: ["string", "number"] } } },
+      { by: null },
+      ["by: must be a string or a number, got null"],
+    ],
+    ["no alternative", ofZod, { at: place, name: 1 }, ["name: Invalid input: expected string, received number"]],
+    [
+      "null beside one alternative",
+      z.object({ a: z.object({ b: z.string() }).nullable() }),
+      { a: 1 },
+      ["a: Invalid input: expected object, received number"],
+    ],
+  ])("is told what they ask for: %s", (_, source, value, messages) => {
+    expect(told(source, value)).toEqual(messages);
+  });
 });
 
 it("makes a schema once per source", () => {

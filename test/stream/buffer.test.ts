@@ -443,6 +443,16 @@ describe("repairs", () => {
     expect(kinds(one(call("strict", '{"n":"5"}'), { repair: "coerce" }, [strict]))).toHaveLength(1);
   });
 
+  it("the model is told why no alternative fits", () => {
+    const tool = defineTool({
+      name: "t",
+      inputSchema: z.object({ at: z.union([z.object({ city: z.string() }), z.string()]) }),
+    });
+    expect((one(call("t", '{"at":{"city":1}}'), {}, [tool]) as ToolCallError).message).toContain(
+      "at: Invalid input; at.city: must be a string, got a number.",
+    );
+  });
+
   it("null for an optional is absent, also where the schema would make a value of it", () => {
     const { number, string, boolean } = z.coerce;
     const options = z.object({ limit: number().optional(), tag: string().optional() });

@@ -1,0 +1,84 @@
+import type { Issue } from "../errors.ts";
+import { conjunction, GiveUp, itemSchemas, propertySchemas, unionsOf, type Walk } from "./fits.ts";
+import { isRecord } from "./json.ts";
+import { plainSchema } from "./plain.ts";
+import type { JsonSchema, Schema } from "./types.ts";
+
+/** As many as a model is told of: see `invalidInput()`. */
+const MAX_EXPLAINED = 10;
+
+/** Made when they are needed: most inputs fit. */
+const checks = new WeakMap<JsonSchema, Pick<Schema, "validate">>();
+
+/**
+ * Of a value that fits no alternative libraries say no more than that (`Invalid input`), and a model can not mend it by
+ * that. To such an issue is added what the JSON Schema of the same library finds there.
+ */
+export function withUnionIssues(
+  issues: readonly Issue[],
+  value: unknown,
+  { jsonSchema }: Pick<Schema, "jsonSchema">,
+): readonly Issue[] {
+  const ofUnions = new Set(issues.slice(0, MAX_EXPLAINED).filter(({ path }) => isUnion(jsonSchema, path)));
+  if (ofUnions.size === 0) return issues;
+  const check = checks.get(jsonSchema) ?? plainOrNothing(jsonSchema);
+  checks.set(jsonSchema, check);
+  const checked = check.validate(value);
+  if (checked.ok) return issues;
+  const known = new Set(issues.map(({ message }) => message)); // a plain JSON Schema has found them already
+  const found = checked.issues.filter(({ message }) => !known.has(message));
+  return issues.flatMap((issue) => {
+    if (!ofUnions.has(issue)) return [issue];
+    return [issue, ...found.filter(({ path }) => isAtOrBelow(path, issue.path))];
+  });
+}
+
+/** Some exports can not be checked here, for the patterns in them. */
+function plainOrNothing(jsonSchema: JsonSchema): Pick<Schema, "validate"> {
+  try {
+    return plainSchema(jsonSchema);
+  } catch {
+    return { validate: (value) => ({ ok: true, value }) };
+  }
+}
+
+type Path = Issue["path"];
+
+function isAtOrBelow(path: Path, above: Path): boolean {
+  return above.every((step, index) => String(step) === String(path[index]));
+}
+
+/** Whether a schema has alternatives at a path, null not counted. A path may lead through alternatives. */
+function isUnion(root: JsonSchema, path: Path): boolean {
+  const walk: Walk = { root, steps: 10_000 };
+  try {
+    let parts = withAlternatives([root], walk);
+    for (const step of path) {
+      const schemas = typeof step === "number" ? itemSchemas(parts, step) : propertySchemas(parts, step);
+      parts = withAlternatives(schemas, walk);
+    }
+    return parts.some((part) => [...unionsOf(part), part["type"]].some(isChoice));
+  } catch (error) {
+    if (error instanceof GiveUp) return false;
+    throw error;
+  }
+}
+
+function withAlternatives(schemas: readonly unknown[], walk: Walk): Record<string, unknown>[] {
+  const all = new Set<Record<string, unknown>>();
+  const open = [...schemas];
+  for (let schema = open.pop(); schema !== undefined; schema = open.pop()) {
+    for (const part of conjunction(schema, walk)) {
+      if (all.has(part)) continue;
+      all.add(part);
+      open.push(...unionsOf(part).flat());
+    }
+  }
+  return [...all];
+}
+
+/** A list of schemas or of types. */
+function isChoice(list: unknown): boolean {
+  if (!Array.isArray(list)) return false;
+  return list.filter((one) => one !== "null" && !(isRecord(one) && one["type"] === "null")).length > 1;
+}
