@@ -1,8 +1,8 @@
 import { ToolCallError } from "../../src/errors.ts";
 import { parseJson } from "../../src/json/index.ts";
-import { coerce } from "../../src/schema/index.ts";
 import { setOwn } from "../../src/schema/json.ts";
 import type { Turn } from "../../src/stream/events.ts";
+import { validateInput } from "../../src/stream/validate-input.ts";
 import type { ToolContext } from "../../src/tool/tool.ts";
 import { invalidInput, ToolUse } from "../../src/tool/use.ts";
 import type { HelperMetadata } from "./calls.ts";
@@ -42,13 +42,10 @@ export function resolveUse(use: ToolUse, results: StepResults): ToolUse {
     position,
     metadata: { ...metadata },
   };
-  let checked = tool.inputSchema.validate(input);
-  const first = checked;
-  if (!checked.ok && tool.repair === "coerce") {
-    checked = tool.inputSchema.validate(coerce(input, tool.inputSchema.jsonSchema).value);
-  }
-  if (!checked.ok) throw invalidInput({ ...call, input }, first.ok ? [] : first.issues);
-  return new ToolUse({ ...call, tool, input: checked.value, repairs: use.repairs });
+  const repairs = [...use.repairs];
+  const checked = validateInput(tool, input, tool.repair, repairs);
+  if (!checked.ok) throw invalidInput({ ...call, input }, checked.issues);
+  return new ToolUse({ ...call, tool, input: checked.value, repairs });
 }
 
 /**

@@ -141,6 +141,20 @@ describe("a call that refers to the result of another one", () => {
     expect(() => resolveUse(use!, new Map())).toThrow(ToolCallError);
   });
 
+  it("takes None for an optional argument, as a call that refers to nothing does", async () => {
+    const turn = await turnOf(
+      'user = find_user("A", zip=None)\nget_orders(user.id, limit=None)\nfind_user(user.id, None)',
+    );
+    await runBlock(turn);
+    expect(usesOf(turn).map(({ error }) => error?.message)).toEqual([undefined, undefined, undefined]);
+    const [, use] = usesOf(turn);
+    const repair = { kind: "null_dropped", path: ["limit"], before: null, after: undefined };
+    expect(resolveUse(use!, new Map([[0, { id: "u_7" }]]))).toMatchObject({
+      input: { user_id: "u_7" },
+      repairs: [repair],
+    });
+  });
+
   it("a part that is no own property of the result is none", async () => {
     const turn = await turnOf('user = find_user("A")\nget_orders(user.constructor)\nget_orders(user.__proto__)');
     await runBlock(turn);

@@ -1,0 +1,55 @@
+import { coerce, dropNulls, withUnionIssues, type Coercion, type Validation } from "../schema/index.ts";
+import type { RepairPolicy, Tool } from "../tool/tool.ts";
+import type { Repair } from "../tool/use.ts";
+
+/**
+ * Whether the arguments that a model wrote fit the schema of a tool, each mercy added to `repairs`. A check of the
+ * caller's own may throw; that is the end of this call, not of the stream.
+ */
+export function validateInput(tool: Tool, value: unknown, policy: RepairPolicy, repairs: Repair[]): Validation {
+  try {
+    const checked = validate(tool, value, policy, repairs);
+    return checked.ok ? checked : { ok: false, issues: withUnionIssues(checked.issues, value, tool.inputSchema) };
+  } catch (error) {
+    const message = `the check itself failed: ${error instanceof Error ? error.message : String(error)}`;
+    return { ok: false, issues: [{ message, path: [] }] };
+  }
+}
+
+/**
+ * The schema decides on the value as it is. Only if it refuses, or converts what holds a null (to a number that is 0):
+ * nulls that strict modes force are taken out. Only if it refuses, and the policy allows it: values are given the types
+ * that the schema asks for.
+ */
+function validate(tool: Tool, value: unknown, policy: RepairPolicy, repairs: Repair[]): Validation {
+  const { inputSchema } = tool;
+  const first = inputSchema.validate(value);
+  if (first.ok && (first.value === value || !holdsNull(value))) return first;
+  const dropped = dropNulls(value, inputSchema.jsonSchema);
+  if (dropped.repairs.length > 0) {
+    const second = inputSchema.validate(dropped.value);
+    if (second.ok) return note(second, repairs, "null_dropped", dropped.repairs);
+  }
+  if (first.ok || policy !== "coerce") return first;
+  const coerced = coerce(dropped.value, inputSchema.jsonSchema);
+  if (coerced.repairs.length === 0) return first;
+  const third = inputSchema.validate(coerced.value);
+  if (!third.ok) return first;
+  note(third, repairs, "null_dropped", dropped.repairs);
+  return note(third, repairs, "coerce", coerced.repairs);
+}
+
+function holdsNull(value: unknown): boolean {
+  const open = [value];
+  while (open.length > 0) {
+    const item = open.pop();
+    if (item === null) return true;
+    if (typeof item === "object") for (const inner of Object.values(item as object)) open.push(inner);
+  }
+  return false;
+}
+
+function note(checked: Validation, repairs: Repair[], kind: Repair["kind"], changes: readonly Coercion[]): Validation {
+  for (const { path, before, after } of changes) repairs.push({ kind, path, before, after });
+  return checked;
+}
