@@ -6,6 +6,7 @@ import {
   GiveUp,
   isOfType,
   itemSchemas,
+  listedNames,
   meantOf,
   propertySchemas,
   step,
@@ -179,9 +180,9 @@ function withoutKeys(object: Record<string, unknown>, keys: ReadonlySet<string>)
 
 /** As a property, or among the names that a record may have. */
 function isListed(key: string, parts: readonly Record<string, unknown>[]): boolean {
-  return parts.some(({ properties, propertyNames }) => {
-    if (isRecord(properties) && Object.hasOwn(properties, key)) return true;
-    return isRecord(propertyNames) && [propertyNames["enum"], propertyNames["const"]].flat().includes(key);
+  return parts.some((part) => {
+    const { properties } = part;
+    return (isRecord(properties) && Object.hasOwn(properties, key)) || listedNames(part)?.includes(key) === true;
   });
 }
 

@@ -78,10 +78,19 @@ export function unionsOf(part: Record<string, unknown>): unknown[][] {
   return [part["anyOf"], part["oneOf"]].filter((list): list is unknown[] => Array.isArray(list) && list.length > 0);
 }
 
+/** The names that properties may have, where they are listed; `undefined` where they are not. */
+export function listedNames({ propertyNames }: Record<string, unknown>): readonly unknown[] | undefined {
+  if (!isRecord(propertyNames)) return undefined;
+  const { enum: names, const: name } = propertyNames;
+  return Array.isArray(names) ? names : name === undefined ? undefined : [name];
+}
+
 /** What the parts say about one property: all that hold for it. */
 export function propertySchemas(parts: readonly Record<string, unknown>[], key: string): unknown[] {
   const schemas: unknown[] = [];
-  for (const { properties, patternProperties, additionalProperties } of parts) {
+  for (const part of parts) {
+    const { properties, patternProperties, additionalProperties } = part;
+    if (listedNames(part)?.includes(key) === false) schemas.push(false);
     if (isRecord(properties) && Object.hasOwn(properties, key)) schemas.push(properties[key]);
     else if (patternProperties === undefined && additionalProperties !== undefined) schemas.push(additionalProperties);
   }

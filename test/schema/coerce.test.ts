@@ -218,6 +218,12 @@ describe("dropNulls()", () => {
       nested: { type: "object", properties: { a: string, b: string }, required: ["a"] },
       list: { type: "array", items: { $ref: "#/$defs/item" } },
       record: { type: "object", additionalProperties: { type: "object", properties: { a: string } } },
+      either: {
+        anyOf: [
+          { type: "object", propertyNames: { enum: ["p", "q"] }, additionalProperties: number },
+          { type: "object", properties: { a: number, b: number, c: { type: "null" } }, required: ["a", "c"] },
+        ],
+      },
       listed: { type: "object", propertyNames: { enum: ["a", "b"] }, additionalProperties: number, required: ["b"] },
       parts: { allOf: [{ properties: { a: string, b: string } }, { required: ["b"] }] },
       closed: {
@@ -262,6 +268,16 @@ describe("dropNulls()", () => {
       { list: [{ next: {} }] },
     ],
     ["drops in records", { record: { k: { a: null } } }, { record: { k: {} } }],
+    [
+      "drops in the alternative whose names these are",
+      { either: { a: 1, b: null, c: null } },
+      { either: { a: 1, c: null } },
+    ],
+    [
+      "drops in the alternative that lists these names",
+      { either: { p: 1, q: null, a: null, b: null } },
+      { either: { p: 1 } },
+    ],
     ["drops in records with names of a list", { listed: { a: null, b: null } }, { listed: { b: null } }],
     ["drops through allOf, what none of the parts requires", { parts: { a: null, b: null } }, { parts: { b: null } }],
     [
