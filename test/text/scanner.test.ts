@@ -63,9 +63,11 @@ describe("a marker that turns out to begin nothing", () => {
     ["<function=f>text</function>", "no JSON"],
     ["[TOOL_CALLS] they are called", "a word"],
     ["<|tool_call_begin|>two words<|tool_call_argument_begin|>{}", "a name with a space"],
+    ["<|tool_call_begin|>f:0<|tool_call_end|><|tool_call_argument_begin|>{}", "a name with a mark in it"],
     ["<\u{ff5c}DSML\u{ff5c}function_calls> begins it", "no tag"],
     ['<|DSML|invoke id="1">', "no name"],
     ["<|channel|>IT<|message|>", "no channel"],
+    ["<|channel|>final<|c<|message|>", "a mark that is none"],
     ["<|python_tag|>import os", "code"],
   ])("%s: %s", async (text) => {
     for (const size of [1, 3, text.length]) {

@@ -74,7 +74,8 @@ class HarmonyMessage implements BlockReader {
     if (this.#until === undefined) {
       const message = text.indexOf(MESSAGE, at);
       if (message < 0) {
-        if (!isHeader(text.slice(at))) this.state = "none";
+        // Without what there is of a mark that has not come whole.
+        if (!isHeader(text.slice(at).replace(/<(?:\|[a-z]*\|?)?$/, ""))) this.state = "none";
         return at;
       }
       const header = this.#marker + text.slice(at, message);
@@ -135,9 +136,7 @@ function recipientOf(header: string): string | undefined {
 }
 
 /** A role, a channel, a recipient, a content type; or the beginning of them. */
-function isHeader(text: string): boolean {
-  // Without what there is of a mark that has not come whole.
-  const header = text.replace(/<(?:\|[a-z]*\|?)?$/, "");
+function isHeader(header: string): boolean {
   if (header.length > MAX_HEADER) return false;
   const words = header.replaceAll("<|channel|>", " ").replaceAll("<|constrain|>", " ");
   return words.split(/\s+/).every((word) => /^(?:[a-z]*|to=[\w.\-/]*)$/.test(word));

@@ -113,9 +113,9 @@ function callBlock(writer: BlockWriter, context: TextContext): BlockReader {
       const end = at + text.slice(at, at + MAX_ID + ARGUMENTS.length).indexOf(ARGUMENTS);
       if (end >= at) {
         id = text.slice(at, end).trim();
-        return /^\S+$/.test(id) ? end + ARGUMENTS.length : "none";
+        return /^[^\s<]+$/.test(id) ? end + ARGUMENTS.length : "none";
       }
-      // An id holds no white space and no mark but the one behind it.
+      // An id holds no white space, and no mark stands in it.
       const mark = text.indexOf("<", at);
       const before = text.slice(at, mark < 0 ? undefined : mark);
       if (/\s/.test(before.trim()) || before.length > MAX_ID) return "none";
