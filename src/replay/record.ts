@@ -61,7 +61,7 @@ function recordBytes(
             keeper.finish(true);
             return controller.close();
           }
-          keeper.keep(value.slice()); // the reader may reuse or transfer its bytes
+          keeper.keep(copyOf(value)); // the reader may reuse or transfer its bytes
           controller.enqueue(value);
         } catch (error) {
           keeper.finish(false);
@@ -86,7 +86,7 @@ function recordEvents<Event>(source: AsyncIterable<Event>): Recorded<AsyncIterab
   let sawBytes = false;
   const keep = (event: Event): void => {
     if (isBytes(event)) sawBytes = true;
-    keeper.keep(isBytes(event) ? event.slice() : encoder.encode(`${JSON.stringify(event)}\n`));
+    keeper.keep(isBytes(event) ? copyOf(event) : encoder.encode(`${JSON.stringify(event)}\n`));
   };
   const finish = (complete: boolean): void => keeper.finish(complete, sawBytes ? undefined : "application/x-ndjson");
   const stream: AsyncIterableIterator<Event> = {
@@ -154,6 +154,11 @@ function isStream(source: unknown): source is ReadableStream<Uint8Array> {
 }
 
 /** By what it is, not by its class: under some test runners bytes are of another realm. */
-function isBytes(event: unknown): event is Uint8Array {
+function isBytes(event: unknown): event is ArrayBufferView {
   return ArrayBuffer.isView(event);
+}
+
+/** The `slice()` of a `Buffer` is no copy. */
+function copyOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength).slice();
 }

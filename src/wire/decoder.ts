@@ -88,7 +88,7 @@ class BodyDecoder extends DataReader implements Decoder {
     const known = this.#start.length === 0 ? bytes : concat(this.#start, bytes);
     const isBom = BOM.every((byte, i) => i >= known.length || known[i] === byte);
     if (isBom && known.length < BOM.length) {
-      this.#start = known.slice();
+      this.#start = new Uint8Array(known);
       return undefined;
     }
     this.#bomPassed = true;

@@ -86,7 +86,8 @@ export function createUtf8Stream(): Utf8Stream {
     const bytes = cut.length === 0 ? piece : concat(cut, piece);
     const length = bytes.length - cutCharacterLength(bytes);
     stream.isWhole = length === bytes.length;
-    cut = stream.isWhole ? EMPTY : bytes.slice(length);
+    // A copy, since a source may use its bytes again; of a Buffer, slice() would be none.
+    cut = stream.isWhole ? EMPTY : new Uint8Array(bytes.subarray(length));
     const text = decodeUtf8(length === bytes.length ? bytes : bytes.subarray(0, length));
     if (text === undefined) return valid(bytes);
     offset += length;

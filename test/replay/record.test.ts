@@ -161,6 +161,20 @@ describe("record", () => {
     expect((await recording).bytes).toEqual(encoder.encode("abc"));
   });
 
+  it("keeps a copy of the bytes of a source that uses its Buffer again, and of any view of bytes", async () => {
+    async function* source(): AsyncGenerator<Buffer | DataView> {
+      const buffer = Buffer.alloc(3);
+      for (const text of ["abc", "def"]) {
+        buffer.write(text);
+        yield buffer;
+      }
+      yield new DataView(buffer.buffer, buffer.byteOffset, 1);
+    }
+    const { stream, recording } = record(source());
+    await read(stream);
+    expect((await recording).bytes).toEqual(encoder.encode("abcdefd"));
+  });
+
   it("refuses what is no stream", () => {
     expect(() => record("text" as never)).toThrow(TypeError);
     expect(() => record(undefined as never)).toThrow(TypeError);
