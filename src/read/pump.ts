@@ -177,8 +177,9 @@ export class Pump implements DecoderOptions {
   }
 
   onError(error: ToolError): void {
-    // An error answer that is none of the provider's own (a page of HTML, say) is told by its status.
-    if (this.#status === undefined) this.reader.fail(error);
+    // An error answer that is none of the provider's own (a page of HTML, say) is told by its status. And what stands
+    // behind the provider's terminal event is not read, whether or not it came in one piece with that.
+    if (this.#status === undefined && !this.reader.isOver) this.reader.fail(error);
   }
 
   /** @returns false where it is too long to be read on */

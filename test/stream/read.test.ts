@@ -612,6 +612,15 @@ describe("after the provider's terminal event", () => {
     expect([isEnded, isCancelled]).toEqual([true, false]);
   });
 
+  it.each(["data: {\n\n", "\xffx"])("%j is not read, also where it comes with that", async (more) => {
+    const behind = Uint8Array.from(more, (char) => char.charCodeAt(0));
+    const bytes = Uint8Array.from([...fixture.bytes, ...behind]);
+    for (const pieces of [[bytes], [fixture.bytes, behind]]) {
+      const turn = await openaiChat.read(byteStream(pieces), options).done();
+      expect(JSON.parse(JSON.stringify(summarize(turn)))).toEqual(fixture.expected);
+    }
+  });
+
   it("a source that goes on for ever is let go of, and says nothing more", async () => {
     const let_go = Promise.withResolvers<void>();
     const source = async function* () {
