@@ -262,21 +262,21 @@ function endOfSame(one: string, oneAt: number, two: string, from: number): numbe
   return -1;
 }
 
-/** Longer than any event that a template is made of, if its head is not absurd. */
+/** Longer than any event that a template is made of. */
 const scratch = new Uint8Array(8192);
 const scratchView = new DataView(scratch.buffer);
 
 /**
  * Doubles are equal only where their bytes are, but for the two zeros: in their place stands NaN, which is equal to
- * nothing, as for a text that is too long.
+ * nothing.
  */
 function addPart(parts: number[], words: number[], text: string): void {
-  const { read, written: length } = utf8.encodeInto(text, scratch);
+  const { written: length } = utf8.encodeInto(text, scratch);
   parts.push(length);
   if (length < 4) for (let at = 0; at < length; at++) parts.push(scratch[at]!);
   else if (length < 8) parts.push(scratchView.getInt32(0, true), scratchView.getInt32(length - 4, true));
   else {
     for (let at = 0; at + 8 < length; at += 8) words.push(scratchView.getFloat64(at, true) || NaN);
-    words.push(read < text.length ? NaN : scratchView.getFloat64(length - 8, true) || NaN);
+    words.push(scratchView.getFloat64(length - 8, true) || NaN);
   }
 }

@@ -6,8 +6,8 @@ import { likenessOf, type Container, type Model, type Sample, type Template } fr
 /** A wire has some ten kinds of events, and servers that write them in different ways. */
 const MAX_TEMPLATES = 24;
 const MAX_KINDS = 24;
-/** Longer events are rare. */
-const MAX_DATA_LENGTH = 2048;
+/** Longer events are rare, and what is kept of one is as long as it is. */
+const MAX_LENGTH = 2048;
 /** An event to learn from is paid for with eight that were found, but for a start. */
 const MAX_CREDIT = 1024;
 const LEARNING = 8;
@@ -66,7 +66,8 @@ export class Templates {
 
   /** An event that was parsed, and that no template knew: `head`, the JSON text `data`, a blank line. */
   learn(head: string, data: string, value: unknown): void {
-    if (this.#credit < LEARNING || data.length > MAX_DATA_LENGTH || typeof value !== "object" || value === null) return;
+    if (this.#credit < LEARNING || head.length + data.length > MAX_LENGTH) return;
+    if (typeof value !== "object" || value === null) return;
     this.#credit -= LEARNING;
     const kind = this.#kindOf(head + shapeOf(value));
     if (++kind.seen < kind.next) return;

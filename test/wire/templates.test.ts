@@ -289,8 +289,8 @@ describe("an event that is a delta", () => {
     },
   );
 
-  it("is not told of behind a head that is too long, or has NULs", () => {
-    for (const odd of [`event: ${"x".repeat(9000)}\ndata: `, `event: ${"\0".repeat(30)}\ndata: `]) {
+  it("is not told of behind a head that is long, of which nothing is kept, or has NULs", () => {
+    for (const odd of [`event: ${"x".repeat(2000)}\ndata: `, `event: ${"\0".repeat(30)}\ndata: `]) {
       const templates = new Templates(() => delta);
       templates.learn(odd, first, JSON.parse(first));
       const frame = new TextEncoder().encode(`${odd}${first}\n\n`);
