@@ -49,6 +49,7 @@ export class SseBody {
     this.#data = data;
     this.#options = options;
     this.#templates = options.templates ?? new Templates();
+    this.#templates.begin();
     this.#maxEventBytes = maxEventBytes;
     this.#offset = offset;
   }

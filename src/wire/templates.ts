@@ -11,6 +11,8 @@ const MAX_LENGTH = 2048;
 /** An event to learn from is paid for with eight that were found, but for a start. */
 const MAX_CREDIT = 1024;
 const LEARNING = 8;
+/** What each stream brings: to learn from its first events costs it next to nothing. */
+const START = 4 * LEARNING;
 
 /** Events with the same keys and the same head. */
 interface Kind {
@@ -62,6 +64,11 @@ export class Templates {
       return end;
     }
     return -1;
+  }
+
+  /** A stream begins. Were those before it like none that is known, it is learned from all the same. */
+  begin(): void {
+    this.#credit = Math.min(MAX_CREDIT, this.#credit + START);
   }
 
   /** An event that was parsed, and that no template knew: `head`, the JSON text `data`, a blank line. */

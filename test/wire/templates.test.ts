@@ -391,6 +391,14 @@ describe("what is known of a wire", () => {
     expect(asked).toBeLessThan(16);
   });
 
+  it("is learned from a stream, whatever the streams before it were like", () => {
+    const templates = new Templates();
+    for (let n = 0; n < 10_000; n++) templates.learn("data: ", `{"k${n}":${n}}`, { [`k${n}`]: n });
+    const decoder = createDecoder({ templates, onEvent: () => {}, onError: () => {} });
+    for (let n = 0; n < 3; n++) decoder.feed(frame(`{"n":${n}}`));
+    expect(templates.find(frame('{"n":4}'), 0)).not.toBe(-1);
+  });
+
   it("is learned again, now and then, where it was learned in vain", () => {
     const templates = new Templates();
     const said = (n: number, word: string) => `{"n":${n},"text":"${word}"}`;
