@@ -73,6 +73,13 @@ const AFTERWORD = /[\s}\],;]+|```|<\|[a-z_]{1,32}\|>/iy;
 /** A bare word: a number, a literal, or text that somebody forgot to quote. No quotes, brackets or other punctuation. */
 const BARE_WORD = /[\p{L}\p{N}_$.+-][\p{L}\p{N}\p{M}_$.+\-%@#!?=*~^ \t]*/uy;
 
+/**
+ * A number or literal with more behind it: two values without a comma, or one text without quotes. An ellipsis: jsonrepair
+ * leaves it out, and goes on with what is behind it.
+ */
+const VALUE_AND_MORE =
+  /^(?:\.{3}|(?:(?:-|-?(?:\d+(?:\.\d*)?|\.\d*)(?:e[+-]?\d*)?)[ \t]|(?:true|false|null|none)(?![\w$]))[ \t]*[^ \t])/i;
+
 /** What comes next. */
 type Expected = "key" | "colon" | "value" | "next";
 
@@ -177,13 +184,13 @@ class BrokenReader {
   }
 
   #scalar(code: number, isKey: boolean, inObject: boolean): boolean {
-    return code === QUOTE || code === APOSTROPHE ? this.#quoted(code, isKey, inObject) : this.#bare();
+    return code === QUOTE || code === APOSTROPHE ? this.#quoted(code, isKey, inObject) : this.#bare(isKey);
   }
 
-  #bare(): boolean {
+  #bare(isKey: boolean): boolean {
     BARE_WORD.lastIndex = this.#at;
     const word = BARE_WORD.exec(this.#text);
-    if (word === null) return false;
+    if (word === null || (!isKey && VALUE_AND_MORE.test(word[0]))) return false;
     this.#at += word[0].length;
     return true;
   }

@@ -93,6 +93,7 @@ describe("the limits of a repair", () => {
     ["backslashes", `["${"\\".repeat(300_001)}"]`],
     ["concatenated strings", `["a"${'+"a"'.repeat(80_000)}]`],
     ["white space", `[x${" ".repeat(300_000)}`],
+    ["digits", `[x, ${"1".repeat(300_000)}`],
     ["white space and control tokens after the root", `{a:1}${" <|call|> ".repeat(50_000)}x`],
   ])("are not even reached by %s", (_, text) => {
     expect(repairJson(text)).toMatchObject({ ok: false });
@@ -113,6 +114,15 @@ describe("the limits of a repair", () => {
     ["open brackets in strings", `[${'["a [b"],'.repeat(50_000)}x]`],
   ])("allow any number of %s, for which jsonrepair alone may need quadratic time", (_, text) => {
     expect(repairJson(text)).toMatchObject({ ok: true });
+  });
+
+  // Two values, or one text without quotes? With all their commas to add, jsonrepair needs a minute for the numbers.
+  it.each([
+    ["numbers without commas", `[${"1 ".repeat(150_000)}]`],
+    ["literals and numbers without commas", `[null${"-1 ".repeat(100_000)}]`],
+    ["numbers behind an ellipsis", `[...1${"1 ".repeat(150_000)}]`],
+  ])("refuse any number of %s", (_, text) => {
+    expect(repairJson(text)).toMatchObject({ ok: false, reason: "invalid" });
   });
 
   it.each(["}", " ", "]\n", "```", "<|call|>"])("read any number of %j after the root", (piece) => {
