@@ -38,6 +38,24 @@ export function dropNulls(value: unknown, schema: JsonSchema): Coerced {
   return rewrite(value, schema, { dropNulls: true, convert: (item) => item });
 }
 
+const forcing = new WeakMap<JsonSchema, boolean>();
+
+/** Whether {@link dropNulls} can find anything: a property is optional somewhere in the schema. */
+export function mayForceNulls(schema: JsonSchema): boolean {
+  let answer = forcing.get(schema);
+  if (answer === undefined) forcing.set(schema, (answer = hasOptional(schema)));
+  return answer;
+}
+
+function hasOptional(node: unknown): boolean {
+  if (Array.isArray(node)) return node.some(hasOptional);
+  if (!isRecord(node)) return false;
+  const { properties, required } = node;
+  const names = [...(isRecord(properties) ? Object.keys(properties) : []), ...(listedNames(node) ?? [])];
+  if (names.some((name) => !Array.isArray(required) || !required.includes(name))) return true;
+  return Object.values(node).some(hasOptional);
+}
+
 /**
  * Gives a value the type that the schema asks for, where its text says it plainly:
  * `"5"` for a number, `"true"` for a boolean, `"[1,2]"` or `"{}"` for a container, a lone value for an array of it.

@@ -6,7 +6,7 @@ import type { JsonSchema, Schema } from "./types.ts";
 
 export type { JsonSchema, Schema, Validation } from "./types.ts";
 export { withUnionIssues } from "./union-issues.ts";
-export { coerce, dropNulls, type Coercion } from "./coerce.ts";
+export { coerce, dropNulls, mayForceNulls, type Coercion } from "./coerce.ts";
 
 /**
  * What a tool takes as a schema: a schema of a library that speaks Standard Schema (zod 4, valibot, arktype, ...),

@@ -1,4 +1,4 @@
-import { coerce, dropNulls, withUnionIssues, type Coercion, type Validation } from "../schema/index.ts";
+import { coerce, dropNulls, mayForceNulls, withUnionIssues, type Coercion, type Validation } from "../schema/index.ts";
 import type { RepairPolicy, Tool } from "../tool/tool.ts";
 import type { Repair } from "../tool/use.ts";
 
@@ -24,7 +24,7 @@ export function validateInput(tool: Tool, value: unknown, policy: RepairPolicy, 
 function validate(tool: Tool, value: unknown, policy: RepairPolicy, repairs: Repair[]): Validation {
   const { inputSchema } = tool;
   const first = inputSchema.validate(value);
-  if (first.ok && (first.value === value || !holdsNull(value))) return first;
+  if (first.ok && (first.value === value || !mayForceNulls(inputSchema.jsonSchema) || !holdsNull(value))) return first;
   const dropped = dropNulls(value, inputSchema.jsonSchema);
   if (dropped.repairs.length > 0) {
     const second = inputSchema.validate(dropped.value);
@@ -40,12 +40,10 @@ function validate(tool: Tool, value: unknown, policy: RepairPolicy, repairs: Rep
 }
 
 function holdsNull(value: unknown): boolean {
-  const open = [value];
-  while (open.length > 0) {
-    const item = open.pop();
-    if (item === null) return true;
-    if (typeof item === "object") for (const inner of Object.values(item as object)) open.push(inner);
-  }
+  if (typeof value !== "object") return false;
+  if (value === null) return true;
+  if (Array.isArray(value)) return value.some(holdsNull);
+  for (const key in value) if (holdsNull((value as Record<string, unknown>)[key])) return true;
   return false;
 }
 

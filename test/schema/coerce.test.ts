@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { coerce, dropNulls, type JsonSchema } from "../../src/schema/index.ts";
+import { coerce, dropNulls, mayForceNulls, type JsonSchema } from "../../src/schema/index.ts";
 
 const of = (schema: JsonSchema): JsonSchema => ({ type: "object", properties: { x: schema } });
 const string = { type: "string" };
@@ -302,6 +302,17 @@ describe("dropNulls()", () => {
     expect(result.value).toEqual(after);
     expect(result.repairs.every((repair) => repair.before === null && repair.after === undefined)).toBe(true);
     expect(before).toEqual(copy);
+    expect(mayForceNulls(schema)).toBe(true);
+  });
+
+  it.each<[string, boolean, JsonSchema]>([
+    ["all properties are required", false, { type: "object", properties: { a: number }, required: ["a"] }],
+    ["there are no names", false, { type: "object", propertyNames: { type: "string" }, additionalProperties: {} }],
+    ["one is optional", true, { type: "object", properties: { a: number, b: number }, required: ["a"] }],
+    ["one in an item is", true, { type: "array", items: { anyOf: [number, { properties: { a: number } }] } }],
+    ["a listed name is", true, { type: "object", propertyNames: { enum: ["a"] }, additionalProperties: number }],
+  ])("is worth while where %s: %s", (_name, expected, one) => {
+    expect(mayForceNulls(one)).toBe(expected);
   });
 
   it.each<[string, unknown]>([
