@@ -144,6 +144,7 @@ export class Arguments {
         const added = this.#afterClosed(delta);
         if (added !== undefined) return added;
       }
+      if (this.#cumulative && !this.isClosed && delta.trim() !== "") return this.#afterSnapshots();
     }
     this.#push(delta);
     return delta;
@@ -278,6 +279,14 @@ export class Arguments {
     this.#cumulative = true;
     this.#snapshot = undefined;
     return added;
+  }
+
+  /** What was dropped as said before was not: `{` twice and then `"a":1}` has a bracket that was never closed. */
+  #afterSnapshots(): string {
+    const message =
+      "came as snapshots, each beginning with all that came before, and then as a piece of something else";
+    this.failure = { ok: false, code: "invalid_json", message };
+    return "";
   }
 
   /** The root is closed and something that looks like a value follows. */

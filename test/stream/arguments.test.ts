@@ -59,6 +59,8 @@ describe("what the pieces come to", () => {
     ["snapshots, the last one said again", ['{"a"', '{"a":"b', '{"a":"bc"}', '{"a":"bc"}'], { a: "bc" }, ["snapshot"]],
     ["two snapshots only", ['{"a"', '{"a":1}'], { a: 1 }, ["snapshot"]],
     ["snapshots of which one is the same as before", ['{"a"', '{"a":', '{"a":', '{"a":1}'], { a: 1 }, ["snapshot"]],
+    ["a bracket twice, which is no snapshot", ["{", "{", '"a":1}'], { code: "invalid_json" }, ["snapshot"]],
+    ["snapshots, and then a piece", ['{"a":"b', '{"a":"bc', 'd"}'], { code: "invalid_json" }, ["snapshot"]],
     ["what looks like a snapshot and is not", ['{"a":', '{"a":', '{"a":', "1}}}"], { a: { a: { a: 1 } } }, []],
     ["the same, cut: not what the last piece would be", ['{"a":', '{"a":', '{"a":1}'], TRUNCATED, []],
     ["the same, cut after two", ['{"a":', '{"a":1}'], TRUNCATED, []],
