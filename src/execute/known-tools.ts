@@ -1,7 +1,7 @@
 import { toolsByName, type ToolSource } from "../tool/tool-set.ts";
 import type { Tool } from "../tool/tool.ts";
 
-/** The tools that an executor may run. */
+/** The tools that an executor may run, or a loop offers. */
 export interface KnownTools {
   get(name: string): Tool | undefined;
   /** In the order of their source. */

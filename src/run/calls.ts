@@ -1,9 +1,9 @@
+import type { KnownTools } from "../execute/known-tools.ts";
 import { ToolCallError, type FailedCall, type ToolErrorCode } from "../errors.ts";
 import type { Model } from "../model.ts";
 import { jsonSchema } from "../schema/index.ts";
 import { ToolBuffer } from "../stream/buffer.ts";
 import type { Turn } from "../stream/events.ts";
-import type { ToolRegistry } from "../tool/registry.ts";
 import { defineTool, type Tool } from "../tool/tool.ts";
 import { ToolUse } from "../tool/use.ts";
 import type { Answer } from "./answers.ts";
@@ -20,7 +20,7 @@ export interface Settled {
  * The call as it can be executed, from its record: its arguments are read, mended and validated again as they were when
  * they came, so that a handler gets the same in every process.
  */
-export function useOf(call: CallRecord, tools: ToolRegistry): ToolUse | ToolCallError {
+export function useOf(call: CallRecord, tools: KnownTools): ToolUse | ToolCallError {
   const tool = tools.get(call.name ?? "");
   if (tool === undefined) {
     const message = `The call of ${call.name} can not be executed any more: there is no tool of that name.`;
@@ -100,7 +100,7 @@ export function unknownCall(call: CallRecord): Settled {
 }
 
 /** What the caller handed in for an external call. */
-export function answeredCall(call: CallRecord, answer: Answer, tools: ToolRegistry, model: Model): Settled {
+export function answeredCall(call: CallRecord, answer: Answer, tools: KnownTools, model: Model): Settled {
   const { result, error, images = [], at, expired } = answer;
   if (expired === true) {
     const message = `The call of ${call.name} got no result in time; whether it was executed is unknown.`;

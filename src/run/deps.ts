@@ -1,8 +1,8 @@
 import type { Approvals } from "../execute/approvals/types.ts";
 import type { ToolExecutor } from "../execute/executor.ts";
+import type { KnownTools } from "../execute/known-tools.ts";
 import type { Model } from "../model.ts";
 import type { Store } from "../store/store.ts";
-import type { ToolRegistry } from "../tool/registry.ts";
 import type { Limits } from "./budgets.ts";
 import type { RunEvent } from "./types.ts";
 import type { ValidateResults } from "./validate-results.ts";
@@ -10,7 +10,7 @@ import type { ValidateResults } from "./validate-results.ts";
 /** What the parts of an orchestrator share. */
 export interface RunDeps {
   readonly model: Model;
-  readonly tools: ToolRegistry;
+  readonly tools: KnownTools;
   readonly store: Store;
   readonly executor: ToolExecutor;
   readonly approvals: Approvals | undefined;

@@ -140,7 +140,7 @@ export class Loop {
     const asked = await askModel({
       model,
       messages: await this.#messages(),
-      tools: tools.tools().filter((tool) => isOffered(tool, behavior)),
+      tools: tools.all().filter((tool) => isOffered(tool, behavior)),
       instructions: latest(rows, "instructions"),
       toolChoice: last.kind === "input" ? (last.toolChoice as ToolChoice | undefined) : undefined,
       signal: this.#signal,

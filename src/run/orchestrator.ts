@@ -2,11 +2,11 @@ import { isToolError, ToolError } from "../errors.ts";
 import { checkDecision } from "../execute/approvals/decision.ts";
 import type { Approvals } from "../execute/approvals/types.ts";
 import { ToolExecutor } from "../execute/executor.ts";
+import { knownTools, type KnownTools } from "../execute/known-tools.ts";
 import { parseJson } from "../json/parse.ts";
 import type { Model } from "../model.ts";
 import type { Store } from "../store/store.ts";
 import { textOf } from "../store/value.ts";
-import { ToolRegistry } from "../tool/registry.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
 import { checkLimits, liftCalls, NOTHING_USED, type Budgets, type Limits } from "./budgets.ts";
 import { checkId, checkParts, checkResumeOptions, checkRunOptions } from "./check.ts";
@@ -36,7 +36,7 @@ import { seeThrough, waitForRelease } from "./wait.ts";
 
 export interface OrchestratorOptions<Message = any> {
   readonly model: Model<Message>;
-  /** The tools that are offered; the modes of a `ToolRegistry` hold. Default: none. */
+  /** The tools that are offered: of a registry, or of a server, those that it has at each turn. Default: none. */
   readonly tools?: ToolSource;
   /** Where runs are kept. Processes that share it share the runs. */
   readonly store: Store;
@@ -87,11 +87,11 @@ export class Orchestrator<Message = any> {
     checkParts(options);
     const limits = { ...budgets, maxSteps };
     checkLimits(limits);
-    const registry = tools instanceof ToolRegistry ? tools : new ToolRegistry(tools);
+    const known = knownTools(tools);
     this.#onEvent = options.onEvent;
     this.#deps = {
       model,
-      tools: registry,
+      tools: known,
       store,
       approvals,
       limits,
@@ -100,7 +100,7 @@ export class Orchestrator<Message = any> {
       validateResults,
       trim,
       leaseMs,
-      executor: executor ?? new ToolExecutor({ tools: internalOf(registry), store, approvals, leaseMs }),
+      executor: executor ?? new ToolExecutor({ tools: internalOf(known), store, approvals, leaseMs }),
     };
     this.#inbox = new Inbox(this.#deps);
   }
@@ -423,6 +423,6 @@ function newId(kind: string): string {
   return `${kind}_${crypto.randomUUID().replaceAll("-", "")}`;
 }
 
-function internalOf(registry: ToolRegistry): ToolSource {
-  return { tools: () => registry.tools().filter(({ mode }) => mode === "internal") };
+function internalOf(known: KnownTools): ToolSource {
+  return { tools: () => known.all().filter(({ mode }) => mode === "internal") };
 }

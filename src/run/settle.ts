@@ -3,8 +3,8 @@ import type { ExecutionContext } from "../execute/context.ts";
 import type { ToolExecutor } from "../execute/executor.ts";
 import type { Ledger } from "../execute/ledger.ts";
 import type { Outcome } from "../execute/outcome.ts";
+import type { KnownTools } from "../execute/known-tools.ts";
 import type { Model } from "../model.ts";
-import type { ToolRegistry } from "../tool/registry.ts";
 import { ToolUse } from "../tool/use.ts";
 import type { Answer, Answers } from "./answers.ts";
 import {
@@ -24,7 +24,7 @@ import { isDependent, partition } from "./partition.ts";
 export interface SettleRequest {
   readonly turn: TurnRow;
   readonly model: Model;
-  readonly tools: ToolRegistry;
+  readonly tools: KnownTools;
   readonly executor: ToolExecutor;
   readonly answers: Answers;
   readonly context: ExecutionContext;

@@ -1,5 +1,5 @@
+import type { KnownTools } from "../execute/known-tools.ts";
 import type { Model } from "../model.ts";
-import type { ToolRegistry } from "../tool/registry.ts";
 import type { CallRecord } from "./format.ts";
 import type { PendingToolCall, ToolResultInput } from "./types.ts";
 import { pendingCall } from "./partition.ts";
@@ -11,7 +11,7 @@ export type ValidateResults = boolean | ((result: ToolResultInput, call: Pending
 export function checkResult(
   input: ToolResultInput,
   calls: readonly CallRecord[],
-  tools: ToolRegistry,
+  tools: KnownTools,
   model: Model,
   validate: ValidateResults,
 ): string | undefined {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { isToolError } from "../../src/errors.ts";
+import type { ModelRequest } from "../../src/model.ts";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
 import { Orchestrator, type RunEvent } from "../../src/run/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
@@ -8,6 +9,7 @@ import { replayModel } from "../../src/testing/index.ts";
 import { loadRecording } from "../../src/replay/index.ts";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { ToolRegistry } from "../../src/tool/registry.ts";
+import { toolList } from "../../src/tool/tool-set.ts";
 import { counted, external, heldTurn, scripted, short } from "./script.ts";
 
 const conversationId = "c1";
@@ -604,6 +606,25 @@ describe("a registry that grows", () => {
     registry.register(write.tool);
     expect(await orchestrator.run({ conversationId, input: "Go" })).toMatchObject({ status: "completed" });
     expect(write.inputs).toHaveLength(1);
+  });
+});
+
+describe("a set of tools that changes", () => {
+  it("offers and runs in each turn what it holds then, as after the refresh() of a server's tools", async () => {
+    const [look, newLook, write] = [counted("look"), counted("look"), counted("write")];
+    let held = [look.tool];
+    const offered: string[][] = [];
+    const turn = (name: string) => (request: ModelRequest) => {
+      offered.push(toolList(request.tools!).map((tool) => tool.name));
+      if (name === "look") held = [newLook.tool, write.tool];
+      return { calls: [{ name }] };
+    };
+    const model = scripted(turn("look"), turn("write"), { text: "Done" });
+    const orchestrator = new Orchestrator({ model, tools: { tools: () => held }, store: memoryStore() });
+    const { status } = await orchestrator.run({ conversationId, input: "Go" });
+    expect(status).toBe("completed");
+    expect(offered).toEqual([["look"], ["look", "write"]]);
+    expect([look.inputs, newLook.inputs, write.inputs].map((inputs) => inputs.length)).toEqual([0, 1, 1]);
   });
 });
 
