@@ -1,5 +1,5 @@
-import type { KnownTools } from "../execute/known-tools.ts";
 import { ToolCallError, type FailedCall, type ToolErrorCode } from "../errors.ts";
+import type { KnownTools } from "../execute/known-tools.ts";
 import type { Model } from "../model.ts";
 import { jsonSchema } from "../schema/index.ts";
 import { ToolBuffer } from "../stream/buffer.ts";

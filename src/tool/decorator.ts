@@ -4,7 +4,10 @@ import type { InferOutput, SchemaSource } from "../schema/index.ts";
 import { toolList } from "./tool-set.ts";
 import { makeTool, type Execute, type Tool, type ToolContext, type ToolDefinition } from "./tool.ts";
 
-/** What `@tool` takes: a {@link ToolDefinition} whose function is the method and whose name is the method's, if not given. */
+/**
+ * What `@tool` takes: a {@link ToolDefinition} whose function is the method and whose name is the method's, if not given.
+ * `undo`, `needsApproval` and `approvalMessage` are called with the object as `this`: declare it, `undo(this: Notes, { input }) { … }`.
+ */
 export interface ToolOptions<S extends SchemaSource = SchemaSource> extends Omit<
   ToolDefinition<S>,
   "name" | "execute"
@@ -98,10 +101,23 @@ function bind(owner: object, className: string, { key, options }: Decoration<Too
       `Tool ${qualifiedName}: a method with a symbol for a name needs the option "name".`,
     );
   }
+  const { needsApproval, approvalMessage, undo } = options;
   return makeTool(
-    { ...options, name: options.name ?? String(key), execute: method.bind(owner) as Execute },
+    {
+      ...options,
+      name: options.name ?? String(key),
+      execute: method.bind(owner) as Execute,
+      needsApproval: boundTo(owner, needsApproval),
+      approvalMessage: boundTo(owner, approvalMessage),
+      undo: boundTo(owner, undo),
+    },
     qualifiedName,
   );
+}
+
+/** A rule that is a function has the object as `this`, as its methods have. */
+function boundTo<Rule>(owner: object, rule: Rule): Rule {
+  return typeof rule === "function" ? rule.bind(owner) : rule;
 }
 
 function nothingFound(constructor: unknown, isStatic: boolean): ToolError {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { tool, toolsOf } from "../../src/tool/decorator.ts";
+import type { UndoContext, UndoRecord } from "../../src/tool/policy.ts";
 import type { ToolContext } from "../../src/tool/tool.ts";
 
 const city = z.object({ city: z.string() });
@@ -103,6 +104,38 @@ export function decoratorCases(kind: string): void {
         { city: "Oslo", celsius: 3 },
         { city: "Oslo", celsius: 4 },
       ]);
+    });
+
+    it("runs the rules that are functions on it, too", () => {
+      class Notes {
+        readonly saved = new Set<string>();
+
+        @tool({
+          inputSchema: city,
+          approvalMessage(this: Notes, { city: name }) {
+            return `${name}, after ${this.saved.size}?`;
+          },
+          needsApproval(this: Notes) {
+            return this.saved.size > 0;
+          },
+          undo(this: Notes, { input }) {
+            this.saved.delete(input.city);
+          },
+        })
+        save({ city: name }: { city: string }) {
+          this.saved.add(name);
+        }
+      }
+      const notes = new Notes();
+      const [save] = toolsOf(notes);
+      const { approvalMessage, needsApproval, undo } = save!;
+      const asks = needsApproval as (input: unknown, context: unknown) => boolean;
+      expect(asks({}, {})).toBe(false);
+      save!.use({ city: "Oslo" }).executeSync();
+      expect(asks({}, {})).toBe(true);
+      expect((approvalMessage as (input: unknown) => string)({ city: "Rome" })).toBe("Rome, after 1?");
+      undo!({ input: { city: "Oslo" }, output: undefined, data: undefined } as UndoRecord, {} as UndoContext);
+      expect(notes.saved.size).toBe(0);
     });
 
     it("hands the context to the method, and runs a sync one at once", () => {

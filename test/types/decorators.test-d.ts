@@ -9,6 +9,21 @@ import type { ToolContext } from "../../src/tool/tool.ts";
 const city = z.object({ city: z.string(), days: z.number().default(1) });
 
 export class Accepted {
+  readonly days = new Map<string, number>();
+
+  @tool({
+    inputSchema: city,
+    needsApproval(this: Accepted, { days }) {
+      return days > this.days.size;
+    },
+    undo(this: Accepted, { input }) {
+      this.days.delete(input.city);
+    },
+  })
+  rulesOfTheObject({ city: name, days }: { city: string; days: number }) {
+    this.days.set(name, days);
+  }
+
   @tool({ inputSchema: city })
   same(_input: { city: string; days: number }) {}
 
