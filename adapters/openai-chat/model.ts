@@ -43,6 +43,8 @@ export function chatModel(
   options: ChatModelOptions = {},
 ): Model<ChatCompletionMessageParam> {
   const { instructionsRole = "system", parallel, limits, repair } = options;
+  // "'parallel_tool_calls' is only allowed when 'tools' are specified": https://github.com/openai/swarm/issues/30
+  const { parallel_tool_calls: _parallel, tool_choice: _choice, ...withoutTools } = params;
   return {
     ...conversation,
     adapter,
@@ -50,7 +52,7 @@ export function chatModel(
       const offered = adapter.tools(tools, options);
       const body: ChatCompletionCreateParamsStreaming = {
         stream_options: { include_usage: true },
-        ...params,
+        ...(offered.length > 0 ? params : withoutTools),
         messages: [
           ...(instructions === undefined ? [] : [{ role: instructionsRole, content: instructions }]),
           ...messages,

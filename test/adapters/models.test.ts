@@ -355,6 +355,10 @@ describe("the choice of tools", () => {
       }
       expect(await sentBy(model, {})).not.toHaveProperty("parallel_tool_calls");
     }
+    const both = { model: "m", parallel_tool_calls: false, tool_choice: "auto" } as const;
+    const given = openaiChat.model(gpt("openai-chat"), both);
+    expect(await sentBy(given, { tools: [weather] })).toMatchObject(both);
+    expect(Object.keys(await sentBy(given, {}))).toEqual(["stream_options", "model", "messages", "stream"]);
     const claude = new Anthropic({ apiKey: "none", baseURL: url("anthropic") });
     const params = { model: "m", max_tokens: 9 };
     const choice = async (more: object, request: Partial<ModelRequest>) =>
