@@ -8,6 +8,7 @@ import { askApproval, standingApproval, waitForDecision } from "./call-approval.
 import { policyContextOf, toolContextOf } from "./call-context.ts";
 import { CallEvents } from "./call-events.ts";
 import { awaitingOf, outcomeOf, settle, unrecordedOf, type AboutCall } from "./call-outcome.ts";
+import { deniedRow, failedRow, newRow, startedRow, unknownRow } from "./call-row.ts";
 import { CallSpan } from "./call-span.ts";
 import type { ExecutionContext } from "./context.ts";
 import type { Deps } from "./deps.ts";
@@ -15,7 +16,7 @@ import { digestOf } from "./digest.ts";
 import { judge, type GateAnswer } from "./gate.ts";
 import { safeMessage } from "./failure.ts";
 import { actionsOf } from "./info.ts";
-import { actionIdOf, withoutLease, type ActionRow } from "./ledger.ts";
+import { actionIdOf, type ActionRow, type Lease } from "./ledger.ts";
 import { waitForOther } from "./other-process.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Place } from "./schedule.ts";
@@ -195,14 +196,14 @@ export class Execution {
       case "deny":
         return this.#deny(version, answer);
       case "allow":
-        return this.#start(tool, version, this.#newRow("planned"), this.#input);
+        return this.#start(tool, version, this.#newRow(), this.#input);
       case "ask": {
         if (this.#deps.approvals === undefined) {
           const message = `${name} needs approval, and there is nobody to ask.`;
           return this.#deny(version, { decision: "deny", reason: "approval_unavailable", message });
         }
         const trace = this.#span.link;
-        const row = { ...this.#newRow("planned"), ask: answer.message, ...(trace !== undefined && { trace }) };
+        const row = { ...this.#newRow(), ask: answer.message, ...(trace !== undefined && { trace }) };
         const entry = await this.#put(row, version);
         if (entry === undefined) return undefined;
         this.#events.invoked(this.#input, this.#repeatOf, false);
@@ -221,18 +222,7 @@ export class Execution {
   }
 
   async #deny(version: number, denial: Denial, before?: ActionRow): Step {
-    const { reason, message, allowed } = denial;
-    const { decidedBy } = this.#approval ?? {};
-    const code: ToolErrorCode = reason === "unknown_tool" ? "unknown_tool" : "denied";
-    const row: ActionRow = {
-      ...(before ?? this.#newRow("denied")),
-      status: "denied",
-      endedAt: Date.now(),
-      error: { code, message },
-      reason,
-      ...(allowed !== undefined && { allowed }),
-      ...(typeof decidedBy === "string" && { decidedBy }),
-    };
+    const row = deniedRow(before ?? this.#newRow(), denial, this.#approval?.decidedBy);
     if ((await this.#put(row, version)) === undefined) return undefined;
     if (before === undefined) this.#events.invoked(this.#input, this.#repeatOf, false);
     return this.#ended(row);
@@ -315,16 +305,7 @@ export class Execution {
     }
     const denial = await this.#deps.history.claim(tool, planned.runId, planned.invocationId);
     if (denial?.decision === "deny") return this.#deny(version, denial, version === 0 ? undefined : planned);
-    const now = Date.now();
-    const row: ActionRow = {
-      ...planned,
-      status: "started",
-      attempts: 1,
-      startedAt: now,
-      lease: { owner: this.#deps.owner, until: now + this.#deps.leaseMs },
-      ...(request !== undefined && { approvalId: request.id }),
-    };
-    const entry = await this.#put(row, version);
+    const entry = await this.#put(startedRow(planned, this.#lease(), request?.id), version);
     if (entry === undefined) return undefined;
     if (version === 0) this.#events.invoked(this.#input, this.#repeatOf, false);
     if (this.#isAborted()) {
@@ -387,13 +368,7 @@ export class Execution {
     const isRepeatable = isReadable && row.effect !== "write" && tool !== undefined && tool.effect !== "write";
     const request = isRepeatable && hadApproval ? await standingApproval(this.#deps, tool, approvalId) : undefined;
     if (!isRepeatable || (hadApproval && request === undefined)) {
-      const message = `${row.toolName} was started, and it is not known what came of it. It may have had its effect: look before you call it again.`;
-      const unknown: ActionRow = {
-        ...withoutLease(row),
-        status: "unknown",
-        endedAt: Date.now(),
-        error: { code: "outcome_unknown", message },
-      };
+      const unknown = unknownRow(row);
       if ((await this.#put(unknown, version)) === undefined) return undefined;
       this.#events.invoked(this.#input, this.#repeatOf, true);
       return this.#ended(unknown);
@@ -401,8 +376,8 @@ export class Execution {
     const input = request === undefined ? this.#input : this.#inputOf(request);
     this.#begin(row, input);
     await this.#place.enter();
-    const lease = { owner: this.#deps.owner, until: Date.now() + this.#deps.leaseMs };
-    const entry = await this.#put({ ...row, digest: this.#digest, attempts: row.attempts + 1, lease }, version);
+    const again = { ...row, digest: this.#digest, attempts: row.attempts + 1, lease: this.#lease() };
+    const entry = await this.#put(again, version);
     if (entry === undefined) {
       this.#place.leave();
       return undefined;
@@ -414,12 +389,7 @@ export class Execution {
   // Ends --------------------------------------------------------------------------------------------------------------
 
   async #fail(version: number, code: ToolErrorCode, message: string, cause?: unknown, before?: ActionRow): Step {
-    const row: ActionRow = {
-      ...(before ?? this.#newRow("failed")),
-      status: "failed",
-      endedAt: Date.now(),
-      error: { code, message },
-    };
+    const row = failedRow(before ?? this.#newRow(), code, message);
     if ((await this.#put(row, version)) === undefined) return undefined;
     if (version === 0) this.#events.invoked(this.#input, this.#repeatOf, false);
     return this.#ended(row, undefined, cause);
@@ -459,24 +429,13 @@ export class Execution {
 
   // What the parts are told -------------------------------------------------------------------------------------------
 
-  #newRow(status: ActionRow["status"]): ActionRow {
-    const { runId, requestId = null, principal } = this.#context;
-    const { invocationId, id, name } = this.#use;
-    return {
-      version: 1,
-      runId,
-      invocationId,
-      requestId,
-      toolName: name,
-      toolCallId: id,
-      principal: principal?.id ?? null,
-      effect: this.#tool?.effect ?? "write",
-      status,
-      digest: this.#digest,
-      attempts: 0,
-      createdAt: Date.now(),
-      ...(this.#repeatOf !== undefined && { repeatOf: this.#repeatOf }),
-    };
+  #newRow(): ActionRow {
+    const effect = this.#tool?.effect ?? "write";
+    return newRow(this.#use, this.#context, { effect, digest: this.#digest, repeatOf: this.#repeatOf });
+  }
+
+  #lease(): Lease {
+    return { owner: this.#deps.owner, until: Date.now() + this.#deps.leaseMs };
   }
 
   /** `undefined` when another process has written in between. */

@@ -1,0 +1,72 @@
+import type { ToolErrorCode } from "../errors.ts";
+import type { Effect } from "../tool/tool.ts";
+import type { ToolUse } from "../tool/use.ts";
+import type { ExecutionContext } from "./context.ts";
+import type { GateAnswer } from "./gate.ts";
+import { withoutLease, type ActionRow, type Lease } from "./ledger.ts";
+
+/** What a row says of its call beside what the use and its context do. */
+export interface CallFacts {
+  readonly effect: Effect;
+  readonly digest: string;
+  readonly repeatOf: string | undefined;
+}
+
+/** The row of a call that had none. */
+export function newRow(use: ToolUse, context: ExecutionContext, facts: CallFacts): ActionRow {
+  const { runId, requestId = null, principal } = context;
+  const { effect, digest, repeatOf } = facts;
+  return {
+    version: 1,
+    runId,
+    invocationId: use.invocationId,
+    requestId,
+    toolName: use.name,
+    toolCallId: use.id,
+    principal: principal?.id ?? null,
+    effect,
+    status: "planned",
+    digest,
+    attempts: 0,
+    createdAt: Date.now(),
+    ...(repeatOf !== undefined && { repeatOf }),
+  };
+}
+
+export function startedRow(planned: ActionRow, lease: Lease, approvalId: string | undefined): ActionRow {
+  return {
+    ...planned,
+    status: "started",
+    attempts: 1,
+    startedAt: Date.now(),
+    lease,
+    ...(approvalId !== undefined && { approvalId }),
+  };
+}
+
+/** @param decidedBy the person whose answer it is */
+export function deniedRow(
+  row: ActionRow,
+  { reason, message, allowed }: Extract<GateAnswer, { readonly decision: "deny" }>,
+  decidedBy: unknown,
+): ActionRow {
+  return {
+    ...row,
+    status: "denied",
+    endedAt: Date.now(),
+    error: { code: reason === "unknown_tool" ? "unknown_tool" : "denied", message },
+    reason,
+    ...(allowed !== undefined && { allowed }),
+    ...(typeof decidedBy === "string" && { decidedBy }),
+  };
+}
+
+export function failedRow(row: ActionRow, code: ToolErrorCode, message: string): ActionRow {
+  return { ...row, status: "failed", endedAt: Date.now(), error: { code, message } };
+}
+
+/** Of a call whose process has died: it may have had its effect. */
+export function unknownRow(row: ActionRow): ActionRow {
+  const message = `${row.toolName} was started, and it is not known what came of it. It may have had its effect: look before you call it again.`;
+  return { ...withoutLease(row), status: "unknown", endedAt: Date.now(), error: { code: "outcome_unknown", message } };
+}
