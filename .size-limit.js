@@ -18,7 +18,7 @@ const limits = {
   "./approvals": "29 kB",
   "./bullmq": "24.5 kB",
   "./executable": "28 kB",
-  "./execute": "37 kB",
+  "./execute": "37.5 kB",
   "./execute/telemetry": "1.5 kB",
   "./run": "60.5 kB",
   "./mcp": "24.5 kB",
