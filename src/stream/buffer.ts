@@ -97,7 +97,8 @@ export class ToolBuffer {
 
   /** The call of an invocation id, `undefined` for an id that is none. */
   call(invocationId: string): ToolCall | undefined {
-    return this.#states.find((state) => state.invocationId === invocationId)?.call;
+    // From the end, since mostly it is asked for the call that has just ended.
+    return this.#states.findLast((state) => state.invocationId === invocationId)?.call;
   }
 
   /** The live partial input of a call, `undefined` for an id that is none. */
