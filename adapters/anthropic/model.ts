@@ -37,16 +37,7 @@ export interface MessagesClient {
 /** `client.beta`: for MCP servers, context management, fallbacks and what else is in beta. */
 export interface BetaMessagesClient {
   readonly messages: {
-    create(
-      body: BetaCreateParams,
-      options?: { signal?: AbortSignal },
-    ): {
-      withResponse(): Promise<{
-        data: AsyncIterable<BetaRawMessageStreamEvent>;
-        response: Response;
-        request_id: string | null | undefined;
-      }>;
-    };
+    create(body: BetaCreateParams, options?: { signal?: AbortSignal }): Requested<BetaRawMessageStreamEvent>;
   };
 }
 

@@ -2,7 +2,7 @@ import type { ToolErrorCode } from "../errors.ts";
 import type { Effect } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
 import type { ExecutionContext } from "./context.ts";
-import type { GateAnswer } from "./gate.ts";
+import type { Denial } from "./gate.ts";
 import { withoutLease, type ActionRow, type Lease } from "./ledger.ts";
 
 /** What a row says of its call beside what the use and its context do. */
@@ -45,11 +45,7 @@ export function startedRow(planned: ActionRow, lease: Lease, approvalId: string 
 }
 
 /** @param decidedBy the person whose answer it is */
-export function deniedRow(
-  row: ActionRow,
-  { reason, message, allowed }: Extract<GateAnswer, { readonly decision: "deny" }>,
-  decidedBy: unknown,
-): ActionRow {
+export function deniedRow(row: ActionRow, { reason, message, allowed }: Denial, decidedBy: unknown): ActionRow {
   return {
     ...row,
     status: "denied",

@@ -13,7 +13,7 @@ import { CallSpan } from "./call-span.ts";
 import type { ExecutionContext } from "./context.ts";
 import type { Deps } from "./deps.ts";
 import { digestOf } from "./digest.ts";
-import { judge, type GateAnswer } from "./gate.ts";
+import { judge, type Denial, type GateAnswer } from "./gate.ts";
 import { safeMessage } from "./failure.ts";
 import { actionsOf } from "./info.ts";
 import { actionIdOf, type ActionRow, type Lease } from "./ledger.ts";
@@ -25,7 +25,6 @@ import { snapshot } from "./snapshot.ts";
 import { unlessAborted } from "./unless-aborted.ts";
 
 type Entry = StoreEntry<ActionRow>;
-type Denial = Extract<GateAnswer, { readonly decision: "deny" }>;
 /** What a step comes to: the outcome; `undefined` when the row has changed and has to be looked at again. */
 type Step = Promise<Outcome | undefined>;
 

@@ -51,6 +51,8 @@ export type GateAnswer =
     }
   | { readonly decision: "ask"; readonly message: string };
 
+export type Denial = Extract<GateAnswer, { readonly decision: "deny" }>;
+
 /** Whether the tool may be called in this mode: in all, if it names none. */
 export function isOffered(tool: Tool, behavior: string | undefined): boolean {
   const { behaviors = [] } = tool;

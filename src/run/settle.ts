@@ -1,9 +1,9 @@
 import type { ApprovalRequest } from "../execute/approvals/types.ts";
 import type { ExecutionContext } from "../execute/context.ts";
 import type { ToolExecutor } from "../execute/executor.ts";
+import type { KnownTools } from "../execute/known-tools.ts";
 import type { Ledger } from "../execute/ledger.ts";
 import type { Outcome } from "../execute/outcome.ts";
-import type { KnownTools } from "../execute/known-tools.ts";
 import type { Model } from "../model.ts";
 import { ToolUse } from "../tool/use.ts";
 import type { Answer, Answers } from "./answers.ts";

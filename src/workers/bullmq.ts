@@ -115,7 +115,7 @@ export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): Bul
       });
     },
   };
-  const known = new Map<Tool, Tool>();
+  const known = new WeakMap<Tool, Tool>();
   const remote = (tool: Tool): Tool => {
     if (!known.has(tool)) known.set(tool, tool.mode === "internal" && only(tool) ? remoteTool(tool, dispatch) : tool);
     return known.get(tool)!;

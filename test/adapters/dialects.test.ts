@@ -121,6 +121,24 @@ const address = object({ street: text, zip: { type: "string", minLength: 5 } }, 
 const CONDITION =
   '(if: {"properties":{"kind":{"type":"string","enum":["other"]}}}, then: {"properties":{"reason":{"type":"string","minLength":1}}})';
 
+/** A text and an integer, however the draft writes the tuple. */
+const closedTuple = {
+  "openai plain": { type: "array", prefixItems: [text, integer], items: { not: {} } },
+  ...each(
+    ["openai strict", "google schema"],
+    lossy({ type: "array", items: { anyOf: [text, integer] }, maxItems: 2 }, "tuplesToArrays"),
+  ),
+  ...each(
+    ["anthropic strict", "cohere strict"],
+    lossy(
+      { type: "array", items: { anyOf: [text, integer] }, description: "(maxItems: 2)" },
+      "tuplesToArrays",
+      "unsupported:maxItems",
+    ),
+  ),
+  "google json-schema": { type: "array", prefixItems: [text, integer], maxItems: 2 },
+};
+
 const rows: Readonly<Record<string, Row>> = {
   // Objects
 
@@ -338,45 +356,11 @@ const rows: Readonly<Record<string, Row>> = {
     },
   ),
 
-  "a closed tuple": property(
-    { type: "array", prefixItems: [text, integer], items: false },
-    {
-      "openai plain": { type: "array", prefixItems: [text, integer], items: { not: {} } },
-      ...each(
-        ["openai strict", "google schema"],
-        lossy({ type: "array", items: { anyOf: [text, integer] }, maxItems: 2 }, "tuplesToArrays"),
-      ),
-      ...each(
-        ["anthropic strict", "cohere strict"],
-        lossy(
-          { type: "array", items: { anyOf: [text, integer] }, description: "(maxItems: 2)" },
-          "tuplesToArrays",
-          "unsupported:maxItems",
-        ),
-      ),
-      "google json-schema": { type: "array", prefixItems: [text, integer], maxItems: 2 },
-    },
-  ),
+  "a closed tuple": property({ type: "array", prefixItems: [text, integer], items: false }, closedTuple),
 
   "a closed tuple of an earlier draft": property(
     { type: "array", items: [text, integer], additionalItems: false },
-    {
-      "openai plain": { type: "array", prefixItems: [text, integer], items: { not: {} } },
-      "anthropic plain": { type: "array", prefixItems: [text, integer], items: false },
-      ...each(
-        ["openai strict", "google schema"],
-        lossy({ type: "array", items: { anyOf: [text, integer] }, maxItems: 2 }, "tuplesToArrays"),
-      ),
-      ...each(
-        ["anthropic strict", "cohere strict"],
-        lossy(
-          { type: "array", items: { anyOf: [text, integer] }, description: "(maxItems: 2)" },
-          "tuplesToArrays",
-          "unsupported:maxItems",
-        ),
-      ),
-      "google json-schema": { type: "array", prefixItems: [text, integer], maxItems: 2 },
-    },
+    { ...closedTuple, "anthropic plain": { type: "array", prefixItems: [text, integer], items: false } },
   ),
 
   "a tuple with more of one kind": property(

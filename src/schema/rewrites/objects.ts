@@ -1,3 +1,4 @@
+import { listedNames } from "../fits.ts";
 import { isRecord } from "../json.ts";
 import type { Rewrite, RewriteContext } from "../lower.ts";
 import type { JsonSchema } from "../types.ts";
@@ -9,14 +10,13 @@ export function listedNamesToProperties(): Rewrite {
   return {
     name: "listedNamesToProperties",
     apply(node) {
-      const { propertyNames, additionalProperties: value = true, patternProperties, ...rest } = node;
-      const names = isRecord(propertyNames) ? (propertyNames["enum"] ?? [propertyNames["const"]]) : undefined;
+      const { propertyNames: _, additionalProperties: value = true, patternProperties, ...rest } = node;
+      const names = listedNames(node);
       const stated = propertiesOf(node);
-      const isListed = (name: unknown) => Array.isArray(names) && names.includes(name);
-      if (!Array.isArray(names) || !names.every((name) => typeof name === "string")) return node;
-      if (patternProperties !== undefined || !Object.keys(stated).every(isListed)) return node;
+      if (names === undefined || !names.every((name) => typeof name === "string")) return node;
+      if (patternProperties !== undefined || !Object.keys(stated).every((name) => names.includes(name))) return node;
       if (value === false) return { ...rest, additionalProperties: false };
-      const properties = names.map((name: string) => [name, own(stated, name) ?? value]);
+      const properties = names.map((name) => [name, own(stated, name) ?? value]);
       return { ...rest, properties: Object.fromEntries(properties), additionalProperties: false };
     },
   };
