@@ -3,7 +3,9 @@ import { StringDecoder } from "node:string_decoder";
 import { JSONParser } from "@streamparser/json";
 import { parsePartialJson } from "ai";
 import { parse as bestEffort } from "best-effort-json-parser";
+import { IncompleteJsonParser } from "incomplete-json-parser";
 import { jsonrepair } from "jsonrepair";
+import { parse as river } from "jsonriver";
 import { parse as partialJson } from "partial-json";
 import type { Outcome } from "../floor.ts";
 import type { Peer } from "../peer.ts";
@@ -55,6 +57,18 @@ export const peers: Peer[] = [
     quadratic: false,
     wires: over(() => incremental(true)),
   },
+  {
+    name: "jsonriver",
+    package: "jsonriver",
+    quadratic: false,
+    wires: over(asking),
+  },
+  {
+    name: "incomplete-json-parser",
+    package: "incomplete-json-parser",
+    quadratic: true,
+    wires: over(scoped),
+  },
 ];
 
 /** A parser that takes all of the text so far. What it can not read yet, it throws on: the input stays as it was. */
@@ -86,6 +100,44 @@ function incremental(partials: boolean): Reader {
       return last;
     },
     input: () => last,
+  };
+}
+
+/** A parser that asks for the text: a delta has been read once it asks for the next. */
+function asking(): Reader {
+  let asked = Promise.withResolvers<void>();
+  let given = Promise.withResolvers<IteratorResult<string>>();
+  let last: unknown;
+  const next = () => {
+    asked.resolve();
+    return given.promise;
+  };
+  void (async () => {
+    for await (const value of river({ [Symbol.asyncIterator]: () => ({ next }) })) last = value;
+  })();
+  return {
+    async read(delta) {
+      await asked.promise;
+      const { resolve } = given;
+      given = Promise.withResolvers();
+      asked = Promise.withResolvers();
+      resolve({ value: delta, done: false });
+      await asked.promise;
+      return last;
+    },
+    input: () => last,
+  };
+}
+
+/** A parser that keeps where it is, and makes the value anew whenever it is asked. */
+function scoped(): Reader {
+  const parser = new IncompleteJsonParser();
+  return {
+    read(delta) {
+      parser.write(delta);
+      return parser.getObjects();
+    },
+    input: () => parser.getObjects(),
   };
 }
 
