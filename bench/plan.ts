@@ -26,7 +26,7 @@ const packings: readonly Packing[] = ["event", "16k"];
 const GROWTH_WIRE: Wire = "openai-chat";
 
 /** The wires that the peers are measured on. */
-export const PEER_WIRES: readonly Wire[] = ["openai-chat", "anthropic"];
+export const PEER_WIRES: readonly Wire[] = ["openai-chat", "openai-responses", "anthropic"];
 
 /** Half an hour or more. */
 export function wholePlan(): Plan {

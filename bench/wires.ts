@@ -68,15 +68,14 @@ function openaiResponses(turn: SyntheticTurn): string[] {
   let sequenceNumber = 0;
   const padding = obfuscation();
   const event = (type: string, fields: object) => named(type, { type, sequence_number: sequenceNumber++, ...fields });
-  const response = (status: string) => ({
+  const response = (status: string, output: object[] = []) => ({
     id: `resp_${stamp.id}`,
     object: "response",
     created_at: stamp.created,
     status,
     model: "gpt-5.2",
-    output: [],
+    output,
   });
-  const message = turn.text === undefined ? 0 : 1;
   const item = ({ id, name, argsText }: SyntheticCall, status: string) => ({
     id: `fc_${id}`,
     type: "function_call",
@@ -85,6 +84,12 @@ function openaiResponses(turn: SyntheticTurn): string[] {
     call_id: id,
     name,
   });
+  const part = { type: "output_text", annotations: [], logprobs: [], text: turn.text };
+  const messages =
+    turn.text === undefined
+      ? []
+      : [{ id: "msg_1", type: "message", status: "completed", content: [part], role: "assistant" }];
+  const message = messages.length;
   return [
     event("response.created", { response: response("in_progress") }),
     event("response.in_progress", { response: response("in_progress") }),
@@ -118,16 +123,8 @@ function openaiResponses(turn: SyntheticTurn): string[] {
             text: turn.text,
             logprobs: [],
           }),
-          event("response.output_item.done", {
-            output_index: 0,
-            item: {
-              id: "msg_1",
-              type: "message",
-              status: "completed",
-              content: [{ type: "output_text", annotations: [], logprobs: [], text: turn.text }],
-              role: "assistant",
-            },
-          }),
+          event("response.content_part.done", { item_id: "msg_1", output_index: 0, content_index: 0, part }),
+          event("response.output_item.done", { output_index: 0, item: messages[0] }),
         ]),
     ...sequence(turn, {
       begin: (call, index) => [
@@ -152,7 +149,8 @@ function openaiResponses(turn: SyntheticTurn): string[] {
     }),
     event("response.completed", {
       response: {
-        ...response("completed"),
+        // All of it once more.
+        ...response("completed", [...messages, ...turn.calls.map((call) => item(call, "completed"))]),
         usage: { input_tokens: stamp.input, output_tokens: stamp.output, total_tokens: stamp.total },
       },
     }),

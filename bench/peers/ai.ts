@@ -9,7 +9,9 @@ import { TOOL_NAME, type Stream } from "../workloads.ts";
 import { BASE_URL, localFetch, outcome, PROMPT } from "./fetch.ts";
 
 const { fetch, answer } = localFetch();
-const openai = createOpenAI({ apiKey: "none", baseURL: BASE_URL, fetch }).chat("gpt-4.1");
+const provider = createOpenAI({ apiKey: "none", baseURL: BASE_URL, fetch });
+const openai = provider.chat("gpt-4.1");
+const responses = provider.responses("gpt-4.1");
 const compatible = createOpenAICompatible({ name: "local", baseURL: BASE_URL, fetch })("gpt-4.1");
 const anthropic = createAnthropic({ apiKey: "none", baseURL: BASE_URL, fetch })("claude-sonnet-4-6");
 
@@ -64,7 +66,7 @@ export const peers: Peer[] = [
     package: "ai",
     quadratic: false,
     readsText: true,
-    wires: { "openai-chat": full(openai), anthropic: full(anthropic) },
+    wires: { "openai-chat": full(openai), "openai-responses": full(responses), anthropic: full(anthropic) },
   },
   {
     name: "ai, streamText, openai-compatible",
@@ -78,13 +80,17 @@ export const peers: Peer[] = [
     package: "ai",
     quadratic: false,
     readsText: true,
-    wires: { "openai-chat": uiChunks(openai), anthropic: uiChunks(anthropic) },
+    wires: { "openai-chat": uiChunks(openai), "openai-responses": uiChunks(responses), anthropic: uiChunks(anthropic) },
   },
   {
     name: "ai, UI messages",
     package: "ai",
     quadratic: true,
     readsText: true,
-    wires: { "openai-chat": uiMessages(openai), anthropic: uiMessages(anthropic) },
+    wires: {
+      "openai-chat": uiMessages(openai),
+      "openai-responses": uiMessages(responses),
+      anthropic: uiMessages(anthropic),
+    },
   },
 ];

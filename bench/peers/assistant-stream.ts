@@ -28,6 +28,18 @@ async function writeOpenai(controller: AssistantStreamController): Promise<void>
   for (const call of calls) call.close();
 }
 
+async function writeResponses(controller: AssistantStreamController): Promise<void> {
+  const calls: ToolCallStreamController[] = [];
+  for await (const event of await openai.responses.create({ model: "gpt-5.2", input: PROMPT, stream: true })) {
+    if (event.type === "response.output_item.added" && event.item.type === "function_call") {
+      const { call_id: toolCallId, name: toolName } = event.item;
+      calls[event.output_index] = controller.addToolCallPart({ toolCallId, toolName });
+    } else if (event.type === "response.function_call_arguments.delta") {
+      calls[event.output_index]!.argsText.append(event.delta);
+    } else if (event.type === "response.output_item.done") calls[event.output_index]?.close();
+  }
+}
+
 async function writeAnthropic(controller: AssistantStreamController): Promise<void> {
   const calls: ToolCallStreamController[] = [];
   const request = { model: "claude-sonnet-4-6", max_tokens: 1024, messages, stream: true } as const;
@@ -57,6 +69,10 @@ export const peers: Peer[] = [
     name: "assistant-stream, on the raw SDK",
     package: "assistant-stream",
     quadratic: true,
-    wires: { "openai-chat": accumulated(writeOpenai), anthropic: accumulated(writeAnthropic) },
+    wires: {
+      "openai-chat": accumulated(writeOpenai),
+      "openai-responses": accumulated(writeResponses),
+      anthropic: accumulated(writeAnthropic),
+    },
   },
 ];

@@ -7,7 +7,9 @@ import type { Stream } from "../workloads.ts";
 import { BASE_URL, localFetch, outcome, PROMPT } from "./fetch.ts";
 
 const { fetch, answer } = localFetch();
-const openai = new ChatOpenAI({ model: "gpt-5.2", apiKey: "none", configuration: { baseURL: BASE_URL, fetch } });
+const gpt = { model: "gpt-5.2", apiKey: "none", configuration: { baseURL: BASE_URL, fetch } };
+const openai = new ChatOpenAI(gpt);
+const responses = new ChatOpenAI({ ...gpt, useResponsesApi: true });
 const anthropic = new ChatAnthropic({
   model: "claude-sonnet-4-6",
   apiKey: "none",
@@ -44,12 +46,20 @@ export const peers: Peer[] = [
     package: "@langchain/core",
     quadratic: false,
     readsText: true,
-    wires: { "openai-chat": concatenated(openai, nothing), anthropic: concatenated(anthropic, nothing) },
+    wires: {
+      "openai-chat": concatenated(openai, nothing),
+      "openai-responses": concatenated(responses, nothing),
+      anthropic: concatenated(anthropic, nothing),
+    },
   },
   {
     name: "langchain, concat, tool_calls at each chunk",
     package: "@langchain/core",
     quadratic: true,
-    wires: { "openai-chat": concatenated(openai, toolCalls), anthropic: concatenated(anthropic, toolCalls) },
+    wires: {
+      "openai-chat": concatenated(openai, toolCalls),
+      "openai-responses": concatenated(responses, toolCalls),
+      anthropic: concatenated(anthropic, toolCalls),
+    },
   },
 ];

@@ -5,6 +5,7 @@ import { BASE_URL, localFetch, outcome, PROMPT } from "./fetch.ts";
 const { fetch, answer } = localFetch();
 const client = new OpenAI({ apiKey: "none", baseURL: BASE_URL, fetch });
 const request = { model: "gpt-5.2", messages: [{ role: "user" as const, content: PROMPT }] };
+const response = { model: "gpt-5.2", input: PROMPT };
 
 export const peers: Peer[] = [
   {
@@ -31,6 +32,22 @@ export const peers: Peer[] = [
           text,
         );
       },
+      async "openai-responses"(stream) {
+        answer(stream);
+        const calls: { id: string; name: string; args: string }[] = [];
+        let text = "";
+        for await (const event of await client.responses.create({ ...response, stream: true })) {
+          if (event.type === "response.output_item.added" && event.item.type === "function_call") {
+            calls[event.output_index] = { id: event.item.call_id, name: event.item.name, args: "" };
+          } else if (event.type === "response.function_call_arguments.delta") {
+            calls[event.output_index]!.args += event.delta;
+          } else if (event.type === "response.output_text.delta") text += event.delta;
+        }
+        return outcome(
+          calls.map(({ id, name, args }) => ({ id, name, input: JSON.parse(args) })),
+          text,
+        );
+      },
     },
   },
   {
@@ -49,6 +66,18 @@ export const peers: Peer[] = [
               : [],
           ),
           choices[0]?.message.content ?? "",
+        );
+      },
+      async "openai-responses"(stream) {
+        answer(stream);
+        const { output, output_text: text } = await client.responses.stream(response).finalResponse();
+        return outcome(
+          output.flatMap((item) =>
+            item.type === "function_call"
+              ? [{ id: item.call_id, name: item.name, input: JSON.parse(item.arguments) }]
+              : [],
+          ),
+          text,
         );
       },
     },

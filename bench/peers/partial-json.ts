@@ -144,6 +144,7 @@ function scoped(): Reader {
 function over(create: () => Reader): Peer["wires"] {
   return {
     "openai-chat": (stream) => walk("openai-chat", stream, create),
+    "openai-responses": (stream) => walk("openai-responses", stream, create),
     anthropic: (stream) => walk("anthropic", stream, create),
   };
 }
@@ -182,6 +183,12 @@ function partsOf(wire: Wire, event: any): Part[] {
     const { type, index, delta, content_block: block } = event;
     if (type === "content_block_start") return [{ index, begin: { id: block.id, name: block.name }, delta: "" }];
     return type === "content_block_delta" ? [{ index, delta: delta.partial_json }] : [];
+  }
+  if (wire === "openai-responses") {
+    const { type, output_index: index, item, delta } = event;
+    if (type === "response.output_item.added")
+      return [{ index, begin: { id: item.call_id, name: item.name }, delta: "" }];
+    return type === "response.function_call_arguments.delta" ? [{ index, delta }] : [];
   }
   const calls: any[] = event.choices[0].delta.tool_calls ?? [];
   return calls.map(({ index, id, function: part }) => ({

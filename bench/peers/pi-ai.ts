@@ -1,6 +1,7 @@
 import { normalizeContext, type AssistantMessageEvent, type Model } from "@earendil-works/pi-ai";
 import { stream as anthropic } from "@earendil-works/pi-ai/api/anthropic-messages";
 import { stream as openai } from "@earendil-works/pi-ai/api/openai-completions";
+import { stream as responses } from "@earendil-works/pi-ai/api/openai-responses";
 import type { Outcome } from "../floor.ts";
 import type { Peer } from "../peer.ts";
 import { BASE_URL, localFetch, outcome, PROMPT } from "./fetch.ts";
@@ -9,7 +10,10 @@ const { fetch, answer } = localFetch();
 const options = { apiKey: "none", fetch };
 const context = normalizeContext({ messages: [{ role: "user", content: PROMPT, timestamp: 0 }] });
 
-function model<A extends "openai-completions" | "anthropic-messages">(api: A, id: string): Model<A> {
+function model<A extends "openai-completions" | "openai-responses" | "anthropic-messages">(
+  api: A,
+  id: string,
+): Model<A> {
   return {
     id,
     name: id,
@@ -25,6 +29,7 @@ function model<A extends "openai-completions" | "anthropic-messages">(api: A, id
 }
 
 const gpt = model("openai-completions", "gpt-5.2");
+const gptResponses = model("openai-responses", "gpt-5.2");
 const claude = model("anthropic-messages", "claude-sonnet-4-6");
 
 async function read(events: AsyncIterable<AssistantMessageEvent>): Promise<Outcome> {
@@ -34,7 +39,8 @@ async function read(events: AsyncIterable<AssistantMessageEvent>): Promise<Outco
     if (event.type === "text_delta") text += event.delta;
     else if (event.type === "toolcall_end") {
       const { id, name, arguments: input } = event.toolCall;
-      calls.push({ id, name, input });
+      // With OpenAI Responses it is the call's id and the item's.
+      calls.push({ id: id.split("|", 1)[0]!, name, input });
     } else if (event.type === "error") throw new Error(event.error.errorMessage);
   }
   return outcome(calls, text);
@@ -51,6 +57,10 @@ export const peers: Peer[] = [
       "openai-chat"(stream) {
         answer(stream);
         return read(openai(gpt, context, options));
+      },
+      "openai-responses"(stream) {
+        answer(stream);
+        return read(responses(gptResponses, context, options));
       },
       anthropic(stream) {
         answer(stream);

@@ -1,6 +1,6 @@
 import { chat, StreamProcessor, toolDefinition } from "@tanstack/ai";
 import { createAnthropicChat } from "@tanstack/ai-anthropic";
-import { createOpenaiChatCompletions } from "@tanstack/ai-openai";
+import { createOpenaiChat, createOpenaiChatCompletions } from "@tanstack/ai-openai";
 import { z } from "zod";
 import type { Outcome } from "../floor.ts";
 import type { Peer } from "../peer.ts";
@@ -9,9 +9,10 @@ import { BASE_URL, localFetch, outcome, PROMPT } from "./fetch.ts";
 
 const { fetch, answer } = localFetch();
 const openai = createOpenaiChatCompletions("gpt-5.2", "none", { baseURL: BASE_URL, fetch });
+const responses = createOpenaiChat("gpt-5.2", "none", { baseURL: BASE_URL, fetch });
 const anthropic = createAnthropicChat("claude-sonnet-4-6", "none", { baseURL: "http://localhost", fetch });
 
-type Adapter = typeof openai | typeof anthropic;
+type Adapter = typeof openai | typeof responses | typeof anthropic;
 
 // Without an implementation, so that the stream ends with the calls.
 const tools = [
@@ -56,12 +57,16 @@ export const peers: Peer[] = [
     package: "@tanstack/ai",
     quadratic: false,
     readsText: true,
-    wires: { "openai-chat": chunks(openai), anthropic: chunks(anthropic) },
+    wires: { "openai-chat": chunks(openai), "openai-responses": chunks(responses), anthropic: chunks(anthropic) },
   },
   {
     name: "tanstack, StreamProcessor",
     package: "@tanstack/ai",
     quadratic: true,
-    wires: { "openai-chat": processed(openai), anthropic: processed(anthropic) },
+    wires: {
+      "openai-chat": processed(openai),
+      "openai-responses": processed(responses),
+      anthropic: processed(anthropic),
+    },
   },
 ];
