@@ -159,7 +159,10 @@ function openaiResponses(turn: SyntheticTurn): string[] {
 
 function anthropic(turn: SyntheticTurn): string[] {
   const stamp = stampOf(turn);
-  const event = (type: string, fields: object) => named(type, { type, ...fields });
+  const random = seeded(7);
+  // Each event is padded with spaces, so that its length tells nothing.
+  const event = (type: string, fields: object) =>
+    named(type, { type, ...fields }).replace(/\}\n\n$/, `${" ".repeat(random() * 16)}}\n\n`);
   const text = turn.text === undefined ? 0 : 1;
   return [
     event("message_start", {
@@ -174,6 +177,7 @@ function anthropic(turn: SyntheticTurn): string[] {
         usage: { input_tokens: stamp.input, output_tokens: 1 },
       },
     }),
+    named("ping", { type: "ping" }),
     ...(text === 0
       ? []
       : [
