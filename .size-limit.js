@@ -13,7 +13,7 @@ const limits = {
   "./anthropic": "56 kB",
   "./google": "57.5 kB",
   "./cohere": "54 kB",
-  "./text-json": "57.5 kB",
+  "./text-json": "57.6 kB",
   "./text-helpers": "56.5 kB",
   "./approvals": "29 kB",
   "./bullmq": "24.5 kB",

@@ -208,7 +208,7 @@ function anthropic(turn: SyntheticTurn): string[] {
 function google(turn: SyntheticTurn): string[] {
   const stamp = stampOf(turn);
   const chunk = (parts: object[], finishReason?: string) =>
-    data({
+    spaced({
       candidates: [
         { content: { parts, role: "model" }, ...(finishReason === undefined ? {} : { finishReason }), index: 0 },
       ],
@@ -229,11 +229,12 @@ function google(turn: SyntheticTurn): string[] {
 
 function cohere(turn: SyntheticTurn): string[] {
   const stamp = stampOf(turn);
-  const event = (type: string, fields: object = {}) => named(type, { ...fields, type });
+  const event = (type: string, fields: object = {}) => named(type, { type, ...fields });
   const message = (fields: object) => ({ delta: { message: fields } });
   return [
-    event("message-start", {
+    named("message-start", {
       id: stamp.id,
+      type: "message-start",
       ...message({ role: "assistant", content: [], tool_plan: "", tool_calls: [], citations: [] }),
     }),
     ...(turn.text === undefined
@@ -266,6 +267,7 @@ function cohere(turn: SyntheticTurn): string[] {
         },
       },
     }),
+    "data: [DONE]\n\n",
   ];
 }
 
@@ -295,6 +297,11 @@ function pieces(text: string, { deltaLength = 16 }: SyntheticTurn): string[] {
 
 function data(value: object): string {
   return `data: ${JSON.stringify(value)}\n\n`;
+}
+
+/** With a space behind each colon, and the line ends of HTTP. */
+function spaced(value: object): string {
+  return `data: ${JSON.stringify(value, null, 1).replace(/\n */g, "")}\r\n\r\n`;
 }
 
 function named(event: string, value: object): string {

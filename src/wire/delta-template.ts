@@ -13,17 +13,8 @@ import {
   OPEN_BRACKET,
   QUOTE,
 } from "./json-text.ts";
-import {
-  COUNT,
-  fixedOf,
-  IGNORED,
-  MAX_SLOTS,
-  PIECE,
-  SPACES,
-  type Sample,
-  type Slot,
-  type Template,
-} from "./template.ts";
+import type { PlainEvent } from "./sse.ts";
+import { COUNT, fixedOf, IGNORED, MAX_SLOTS, PIECE, SPACES, type Slot, type Template } from "./template.ts";
 
 /** One of the delta's places, while the text is walked. */
 interface Place {
@@ -42,7 +33,8 @@ interface Place {
  * @returns `undefined` where the piece is not found, or a place of the delta's twice, or its index is no count, or a key
  *   has an escape and might be any
  */
-export function deltaTemplateOf({ head, data }: Sample, delta: Delta<any>, isOwn = false): Template | undefined {
+export function deltaTemplateOf(event: PlainEvent, delta: Delta<any>, isOwn = false): Template | undefined {
+  const { data } = event;
   const text = placeOf(delta.text);
   const index = delta.index === undefined ? undefined : placeOf(delta.index);
   const places = [text];
@@ -113,7 +105,7 @@ export function deltaTemplateOf({ head, data }: Sample, delta: Delta<any>, isOwn
   }
   if (textSlot === -1 || (index !== undefined && indexSlot === -1) || slots.length > MAX_SLOTS) return undefined;
   ends.push(data.length);
-  const fixed = fixedOf(head, data, starts, ends, slots);
+  const fixed = fixedOf(event, starts, ends, slots);
   return { ...fixed, model: undefined, delta, textSlot, indexSlot, lastUse: 0 };
 }
 

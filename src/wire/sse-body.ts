@@ -3,12 +3,13 @@ import type { DecoderOptions } from "./decoder.ts";
 import { deltaTemplateOf } from "./delta-template.ts";
 import { fit, lookAnew } from "./fit.ts";
 import { createSseReader, type SseReader } from "./sse-reader.ts";
-import { dataStartOf } from "./sse.ts";
+import { plainEventOf } from "./sse.ts";
 import type { Template } from "./template.ts";
 import { indexIn, Templates, textIn, valueIn } from "./templates.ts";
 import { decodeUtf8 } from "./utf8.ts";
 
 const LF = 10;
+const CR = 13;
 /** Longer than any event that there is a template of. */
 const NEAR = 8192;
 /** Most events are shorter. */
@@ -97,10 +98,8 @@ export class SseBody {
     this.#long *= 2;
     const { delta } = this.#fitted!;
     const text = delta === undefined ? undefined : decodeUtf8(event);
-    const from = text === undefined ? -1 : dataStartOf(text);
-    if (from === -1) return;
-    const sample = { head: text!.slice(0, from), data: text!.slice(from, -2) };
-    this.#fitted = deltaTemplateOf(sample, delta!, true) ?? this.#fitted;
+    const plain = text === undefined ? undefined : plainEventOf(text);
+    if (plain !== undefined) this.#fitted = deltaTemplateOf(plain, delta!, true) ?? this.#fitted;
   }
 
   /** The events of this stream are like none before them, and unlike each other. */
@@ -122,18 +121,18 @@ export class SseBody {
    */
   #takePlain(bytes: Uint8Array, isKnown: boolean): boolean {
     const { length } = bytes;
-    if (length > this.#maxEventBytes || bytes[length - 1] !== LF || bytes[length - 2] !== LF) return false;
+    if (length > this.#maxEventBytes || bytes[length - 1] !== LF) return false;
+    if (bytes[length - 2] !== LF && bytes[length - 3] !== LF) return false;
     // Many bytes may be many events: they are not decoded only to see that.
     if (length > NEAR && afterBlankLine(bytes.subarray(0, GLANCE), 0) < GLANCE) return false;
     const text = decodeUtf8(bytes);
-    const from = text === undefined ? -1 : dataStartOf(text);
-    if (from === -1) return false;
+    const plain = text === undefined ? undefined : plainEventOf(text);
+    if (plain === undefined) return false;
     this.#skip(length);
-    const data = text!.slice(from, -2);
-    const value = this.#data.readData(data, false);
+    const value = this.#data.readData(plain.data, false);
     if (isKnown) return true;
     if (this.#fitted === undefined) this.#unknown++;
-    this.#templates.learn(text!.slice(0, from), data, value);
+    this.#templates.learn(plain, value);
     return true;
   }
 
@@ -160,6 +159,7 @@ function afterBlankLine(bytes: Uint8Array, from: number): number {
   const near = bytes.length - from <= NEAR ? bytes : bytes.subarray(0, from + NEAR);
   for (let at = near.indexOf(LF, from); at !== -1; at = near.indexOf(LF, at + 1)) {
     if (near[at + 1] === LF) return at + 2;
+    if (near[at + 1] === CR && near[at + 2] === LF) return at + 3;
   }
   return bytes.length;
 }

@@ -98,16 +98,25 @@ export function createSse(options: SseOptions): {
   return sse;
 }
 
+/** One event as it came: `head`, the data, a line end and a blank line. */
+export interface PlainEvent {
+  readonly head: string;
+  readonly data: string;
+  readonly end: "\n\n" | "\r\n\r\n";
+}
+
+const HEAD = /^(?:event:[^\r\n]*\r?\n)?data: ?/;
+
 /**
- * Where the data begins in a text that is one event as it mostly comes: a data line and a blank one, perhaps behind an
- * event line, with LF ends; -1 for all other texts, events or not.
+ * Of a text that is one event as it mostly comes: a data line and a blank one, perhaps behind an event line. Lines end in
+ * LF, or in CRLF, as Google's do and those of Python's `sse-starlette`. `undefined` for all other texts, events or not.
  */
-export function dataStartOf(text: string): number {
-  const line = text.startsWith("event:") ? text.indexOf("\n") + 1 : 0;
-  if (!text.startsWith("data:", line)) return -1;
-  const from = line + (text.charCodeAt(line + 5) === SPACE ? 6 : 5);
-  const isOne = text.indexOf("\n", from) === text.length - 2 && text.charCodeAt(text.length - 1) === LF;
-  return isOne && !text.includes("\r") ? from : -1;
+export function plainEventOf(text: string): PlainEvent | undefined {
+  const head = HEAD.exec(text)?.[0];
+  const end = text.endsWith("\r\n\r\n") ? "\r\n\r\n" : "\n\n";
+  if (head === undefined || !text.endsWith(end)) return undefined;
+  const data = text.slice(head.length, -end.length);
+  return data.includes("\n") || data.includes("\r") ? undefined : { head, data, end };
 }
 
 /** Whether the line from `at` to `to` is one of the field `data`. */

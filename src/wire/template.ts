@@ -18,6 +18,7 @@ import {
   QUOTE,
   SPACE,
 } from "./json-text.ts";
+import type { PlainEvent } from "./sse.ts";
 
 /** What events have in common: the bytes between the values that differ, and what to make of these. */
 export interface Template {
@@ -78,9 +79,6 @@ export const MAX_SLOTS = 12;
 /** Of a string, in bytes: JSON.parse has its merits with longer ones. */
 export const MAX_SLOT_LENGTH = 1024;
 
-/** What ends an event. */
-const END = "\n\n";
-
 const utf8 = new TextEncoder();
 
 /** A level of the JSON text while it is walked. */
@@ -90,12 +88,6 @@ interface Level {
   keyStart: number;
   keyEnd: number;
   index: number;
-}
-
-/** An event as it came: `head`, JSON text, a blank line. */
-export interface Sample {
-  readonly head: string;
-  readonly data: string;
 }
 
 /** What two events have in common. */
@@ -114,7 +106,8 @@ const BLANKS = ["\\\\", "9".repeat(MAX_DIGITS + 1), " ".repeat(99)];
  * A string with an escape is a slot though it is the same in both: side by side calls begin with the same piece.
  * Refuses what would take care: escapes in keys, keys that come twice, `__proto__`, numbers that are no counts.
  */
-export function likenessOf(one: string, { head, data: two }: Sample): Likeness | undefined {
+export function likenessOf(one: string, event: PlainEvent): Likeness | undefined {
+  const { data: two } = event;
   const ends: number[] = []; // of fixed parts, and where those behind them begin
   const starts: number[] = [0];
   const slots: Slot[] = [];
@@ -190,7 +183,7 @@ export function likenessOf(one: string, { head, data: two }: Sample): Likeness |
   ends.push(two.length);
   let blank = two.slice(0, ends[0]);
   slots.forEach((kind, slot) => (blank += BLANKS[kind]! + two.slice(starts[slot + 1], ends[slot + 1])));
-  const fixed = fixedOf(head, two, starts, ends, slots);
+  const fixed = fixedOf(event, starts, ends, slots);
   const model = modelOf(value, paths, 0);
   return { template: { ...fixed, model, delta: undefined, textSlot: -1, indexSlot: -1, lastUse: 0 }, blank };
 }
@@ -201,8 +194,7 @@ export function likenessOf(one: string, { head, data: two }: Sample): Likeness |
  * @param starts where the fixed parts begin in the JSON text, and `ends` where they end
  */
 export function fixedOf(
-  head: string,
-  data: string,
+  { head, data, end }: PlainEvent,
   starts: readonly number[],
   ends: readonly number[],
   slots: readonly Slot[],
@@ -213,7 +205,7 @@ export function fixedOf(
   for (let i = 0; i <= last; i++) {
     let text = data.slice(starts[i], ends[i]);
     if (i === 0) text = head + text;
-    if (i === last) text += END;
+    if (i === last) text += end;
     addPart(parts, words, text);
     parts.push(i === last ? NO_SLOT : slots[i]!);
   }

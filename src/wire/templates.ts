@@ -1,7 +1,8 @@
 import type { Delta } from "./delta.ts";
 import { deltaTemplateOf } from "./delta-template.ts";
 import { fit, values } from "./fit.ts";
-import { likenessOf, type Container, type Model, type Sample, type Template } from "./template.ts";
+import type { PlainEvent } from "./sse.ts";
+import { likenessOf, type Container, type Model, type Template } from "./template.ts";
 
 /** A wire has some ten kinds of events, and servers that write them in different ways. */
 const MAX_TEMPLATES = 24;
@@ -71,14 +72,14 @@ export class Templates {
     this.#credit = Math.min(MAX_CREDIT, this.#credit + START);
   }
 
-  /** An event that was parsed, and that no template knew: `head`, the JSON text `data`, a blank line. */
-  learn(head: string, data: string, value: unknown): void {
+  /** An event that no template knew, and what its data was parsed to. */
+  learn(event: PlainEvent, value: unknown): void {
+    const { head, data } = event;
     if (this.#credit < LEARNING || head.length + data.length > MAX_LENGTH) return;
     if (typeof value !== "object" || value === null) return;
     this.#credit -= LEARNING;
     const kind = this.#kindOf(head + shapeOf(value));
     if (++kind.seen < kind.next) return;
-    const event: Sample = { head, data };
     const delta = this.#deltaOf?.(value);
     const template = delta === undefined ? undefined : deltaTemplateOf(event, delta);
     if (template !== undefined) {
@@ -99,7 +100,7 @@ export class Templates {
   }
 
   /** Makes a template of what an event has in common with another one of its kind. */
-  #compare(kind: Kind, event: Sample): void {
+  #compare(kind: Kind, event: PlainEvent): void {
     const found = likenessOf(kind.sample, event);
     if (found === undefined) {
       kind.next = 2 * kind.seen;

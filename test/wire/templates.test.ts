@@ -1,8 +1,9 @@
 import * as fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { STREAMING_WIRES, makeStream } from "../../bench/workloads.ts";
+import { WIRES, makeStream } from "../../bench/workloads.ts";
 import { parseJson } from "../../src/json/index.ts";
 import { createDecoder, Templates, type Delta } from "../../src/wire/index.ts";
+import { plainEventOf, type PlainEvent } from "../../src/wire/sse.ts";
 import { indexIn, textIn, valueIn } from "../../src/wire/templates.ts";
 
 /** JSON texts of events that are alike: one shape, in which some values, and now and then a character, change. */
@@ -106,6 +107,10 @@ function datas({
   });
 }
 
+function eventOf(head: string, data: string): PlainEvent {
+  return { head, data, end: "\n\n" };
+}
+
 /** What the decoder makes of it; each event is spoiled after it was noted, as a parser may do that keeps it. */
 function decoded(frames: readonly string[], templates?: Templates): unknown[] {
   const seen: unknown[] = [];
@@ -144,12 +149,15 @@ function plain(texts: readonly string[]): unknown[] {
   return seen;
 }
 
+const heads = fc.constantFrom("data: ", "event: x\ndata: ", "event: x\r\ndata:", ": y\ndata:");
+const ends = fc.constantFrom("\n\n", "\r\n\r\n", "\r\n\n", "\n\r\n");
+
 describe("an event that is like one before it", () => {
   it("has the value that JSON.parse gives it, or is the same error", () => {
     fc.assert(
-      fc.property(body, fc.constantFrom("data: ", "event: x\ndata: ", ": y\ndata:"), (given, head) => {
+      fc.property(body, heads, ends, (given, before, after) => {
         const texts = datas(given);
-        const frames = texts.map((one) => `${head}${one}\n\n`);
+        const frames = texts.map((one) => before + one + after);
         const expected = plain(texts);
         expect(decoded(frames)).toEqual(expected);
         // What was learned of one stream holds for the next one.
@@ -205,22 +213,22 @@ describe("an event that is like one before it", () => {
     expect(decoded(frames)).toEqual(plain(frames.map((frame) => frame.slice(6))));
   });
 
-  it.each(STREAMING_WIRES)("is known in nearly all events of a stream of %s", (wire) => {
-    const argsText = JSON.stringify({ path: "a", content: 'const x = "é";\n'.repeat(200) });
-    const { chunks } = makeStream(wire, { calls: [{ id: "1", name: "f", argsText }] }, "event");
+  it.each(WIRES)("is known in nearly all events of a stream of %s", (wire) => {
+    const content = 'const x = "é";\n'.repeat(200);
+    const argsText = JSON.stringify({ path: "a", content });
+    const { frames } = makeStream(wire, { text: content, calls: [{ id: "1", name: "f", argsText }] }, "event");
     const templates = new Templates();
     let known = 0;
-    for (const chunk of chunks) {
-      const frame = new TextDecoder().decode(chunk);
-      const at = frame.indexOf("data: ") + 6;
-      const data = frame.slice(at).trimEnd();
-      if (data === "[DONE]") continue;
-      if (templates.find(chunk, 0) === chunk.length) {
+    for (const frame of frames) {
+      const bytes = new TextEncoder().encode(frame);
+      const plainEvent = plainEventOf(frame)!;
+      if (plainEvent.data === "[DONE]") continue;
+      if (templates.find(bytes, 0) === bytes.length) {
         known++;
-        expect(valueIn(templates.found!)).toEqual(JSON.parse(data));
-      } else templates.learn(frame.slice(0, at), data, JSON.parse(data));
+        expect(valueIn(templates.found!)).toEqual(JSON.parse(plainEvent.data));
+      } else templates.learn(plainEvent, JSON.parse(plainEvent.data));
     }
-    expect(known).toBeGreaterThan(0.9 * chunks.length);
+    expect(known).toBeGreaterThan(0.9 * frames.length);
   });
 });
 
@@ -230,7 +238,7 @@ describe("an event that is a delta", () => {
   const bytes = (data: string) => new TextEncoder().encode(`${head}${data}\n\n`);
   const after = (data: string) => {
     const templates = new Templates(() => delta);
-    templates.learn(head, data, JSON.parse(data));
+    templates.learn(eventOf(head, data), JSON.parse(data));
     return templates;
   };
   const first = '{"i":0,"n":9,"d":{"k":"é","t":"a"},"p":[1,"x"]}';
@@ -292,7 +300,7 @@ describe("an event that is a delta", () => {
   it("is not told of behind a head that is long, of which nothing is kept, or has NULs", () => {
     for (const odd of [`event: ${"x".repeat(2000)}\ndata: `, `event: ${"\0".repeat(30)}\ndata: `]) {
       const templates = new Templates(() => delta);
-      templates.learn(odd, first, JSON.parse(first));
+      templates.learn(eventOf(odd, first), JSON.parse(first));
       const frame = new TextEncoder().encode(`${odd}${first}\n\n`);
       expect(templates.find(frame, 0)).toBe(-1);
     }
@@ -311,7 +319,7 @@ describe("an event that is a delta", () => {
       ["spaces", [like("a", 1, "", "x"), like("a", 1, "   ", "y"), like("a", 1, "", "z"), like("a", 1, " ", "z")]],
     ])("tells of those with other %s", (_, events) => {
       const templates = new Templates(() => padded);
-      templates.learn(head, events[0]!, JSON.parse(events[0]!));
+      templates.learn(eventOf(head, events[0]!), JSON.parse(events[0]!));
       for (const data of events) {
         expect(templates.find(bytes(data), 0)).toBe(bytes(data).length);
         expect(textIn(templates.found!)).toBe((JSON.parse(data) as { d: { t: string } }).d.t);
@@ -329,7 +337,7 @@ describe("an event that is a delta", () => {
     ])("does not tell of %j", (other) => {
       const templates = new Templates(() => padded);
       const known = [like("a", 1, "", "x"), like("id".repeat(20), 2, " ", "y")];
-      templates.learn(head, known[0]!, JSON.parse(known[0]!));
+      templates.learn(eventOf(head, known[0]!), JSON.parse(known[0]!));
       for (const data of known) expect(templates.find(bytes(data), 0)).toBe(bytes(data).length);
       expect(templates.find(bytes(other), 0)).toBe(-1);
     });
@@ -369,7 +377,7 @@ describe("what is known of a wire", () => {
     const kind = (name: number, value: number) => `{"k${name}":${value}}`;
     for (let name = 0; name < 100; name++) {
       for (const value of [1, 2]) {
-        templates.learn("data: ", kind(name, value), JSON.parse(kind(name, value)));
+        templates.learn(eventOf("data: ", kind(name, value)), JSON.parse(kind(name, value)));
         expect(templates.find(frame(kind(0, 3)), 0)).toBe(name + value < 2 ? -1 : frame(kind(0, 3)).length);
       }
       // What is found earns what learning costs.
@@ -386,14 +394,14 @@ describe("what is known of a wire", () => {
     for (let n = 0; n < 10_000; n++) {
       const data = `{"logprob":-0.${n}}`;
       expect(templates.find(frame(data), 0)).toBe(-1);
-      templates.learn("data: ", data, JSON.parse(data));
+      templates.learn(eventOf("data: ", data), JSON.parse(data));
     }
     expect(asked).toBeLessThan(16);
   });
 
   it("is learned from a stream, whatever the streams before it were like", () => {
     const templates = new Templates();
-    for (let n = 0; n < 10_000; n++) templates.learn("data: ", `{"k${n}":${n}}`, { [`k${n}`]: n });
+    for (let n = 0; n < 10_000; n++) templates.learn(eventOf("data: ", `{"k${n}":${n}}`), { [`k${n}`]: n });
     const decoder = createDecoder({ templates, onEvent: () => {}, onError: () => {} });
     for (let n = 0; n < 3; n++) decoder.feed(frame(`{"n":${n}}`));
     expect(templates.find(frame('{"n":4}'), 0)).not.toBe(-1);
@@ -402,7 +410,7 @@ describe("what is known of a wire", () => {
   it("is learned again, now and then, where it was learned in vain", () => {
     const templates = new Templates();
     const said = (n: number, word: string) => `{"n":${n},"text":"${word}"}`;
-    const learn = (data: string) => templates.learn("data: ", data, JSON.parse(data));
+    const learn = (data: string) => templates.learn(eventOf("data: ", data), JSON.parse(data));
     for (let n = 0; n < 20; n++) learn(said(n, "x".repeat(1500)));
     let tries = 0;
     for (; templates.find(frame(said(0, "z")), 0) === -1 && tries < 100; tries++) learn(said(tries, `y${tries}`));
@@ -414,7 +422,7 @@ describe("what is known of a wire", () => {
     const events = ['{"a":1,"b":"x"}', '{"a":1,"b":"y"}', '{"a":2,"b":"x"}', '{"a":3,"b":"z"}'];
     const found = events.map((data) => {
       const end = templates.find(frame(data), 0);
-      if (end === -1) templates.learn("data: ", data, JSON.parse(data));
+      if (end === -1) templates.learn(eventOf("data: ", data), JSON.parse(data));
       else expect(valueIn(templates.found!)).toEqual(JSON.parse(data));
       return end !== -1;
     });
