@@ -23,7 +23,7 @@ export interface UserMessage {
  * The turn as the message that goes back: one, or none for a turn in which nothing came. Blocks are as they came and in
  * their order, signatures, citations and unknown fields included, save for what the API would refuse:
  *
- * - text of nothing but white space
+ * - text of nothing but white space, and the `file_id` of citations
  * - blocks that were cut: thinking without its signature, a server's call that never got its result
  * - the input of a call that is no JSON object: it goes back as `{ "INVALID_JSON": "..." }`
  *   (https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming)
@@ -46,7 +46,8 @@ export function assistantMessage(turn: Turn): AssistantMessage[] {
   const recorded = messages.flatMap((message) => {
     const handover = message.blocks.findLastIndex(({ block }) => block.type === "fallback");
     return message.blocks.flatMap((record, at): Block[] => {
-      if (record.call === undefined) return goesBack(record, message, answered, at < handover) ? [record.block] : [];
+      if (record.call === undefined)
+        return goesBack(record, message, answered, at < handover) ? [withoutFiles(record.block)] : [];
       const key = `${record.call.turnIndex}/${record.call.callIndex}`;
       const call = calls.get(key);
       calls.delete(key);
@@ -105,6 +106,23 @@ function goesBack(
       if (!block.type.endsWith("_tool_use") || answered.has(block["id"])) return true;
       return !isDeclined && (stopReason === "pause_turn" || stopReason === "tool_use");
   }
+}
+
+/**
+ * Citations tell the file of a document, and are refused with it (`file_id: Extra inputs are not permitted`):
+ * https://github.com/langchain-ai/langchain/pull/32592
+ */
+function withoutFiles(block: Block): Block {
+  const { type, citations, content } = block;
+  if (Array.isArray(citations)) return { ...block, citations: citations.map(withoutFile) };
+  if (type !== "mcp_tool_result" || !Array.isArray(content)) return block;
+  return { ...block, content: content.map((part: unknown) => (isRecord(part) ? withoutFiles(part as Block) : part)) };
+}
+
+function withoutFile(citation: unknown): unknown {
+  if (!isRecord(citation)) return citation;
+  const { file_id: _, ...rest } = citation;
+  return rest;
 }
 
 function callBlock(block: Block, call: ToolCall): Block {

@@ -369,6 +369,26 @@ describe("the history", () => {
     ]);
   });
 
+  it("leaves the file out of citations, which the API refuses to take back", async () => {
+    const place = { type: "char_location", cited_text: "It rains.", document_index: 0, start_char_index: 0 };
+    const citation = { ...place, file_id: null };
+    const said = { type: "text", text: "It rains.", citations: [citation] };
+    const found = { type: "mcp_tool_result", tool_use_id: "mcptoolu_1", is_error: false, content: [said] };
+    const { turn } = await readEvents([
+      start,
+      open(0, { type: "mcp_tool_use", id: "mcptoolu_1", name: "look", input: {} }),
+      close(0),
+      open(1, found),
+      close(1),
+      open(2, { type: "text", text: "It rains.", citations: [] }),
+      delta(2, "citations_delta", { citation: { ...place, file_id: "file_1" } }),
+      close(2),
+      ...end("end_turn"),
+    ]);
+    const cited = { type: "text", text: "It rains.", citations: [place] };
+    expect(anthropic.assistantMessage(turn)[0]?.content.slice(1)).toEqual([{ ...found, content: [cited] }, cited]);
+  });
+
   it("gives back blocks and fields that it does not know", async () => {
     const [message] = anthropic.assistantMessage(await turnOf("unknown-blocks"));
     expect(message?.content).toEqual([
