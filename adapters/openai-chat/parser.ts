@@ -119,7 +119,7 @@ export class ChatParser implements Parser<WireEvent | string> {
       this.#sink.start(textOf(event.id), textOf(event.model));
     }
     let whole = event.object === "chat.completion";
-    let error = event.error ?? (isBareError(event) ? (event as WireError) : undefined);
+    let error = event.error ?? event.x_groq?.error ?? (isBareError(event) ? (event as WireError) : undefined);
     if (Array.isArray(choices)) {
       for (let position = 0; position < choices.length; position++) {
         const choice = choices[position] as WireChoice | null;

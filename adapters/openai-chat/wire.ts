@@ -13,8 +13,8 @@ export interface WireEvent {
   readonly model?: string | null;
   readonly choices?: readonly WireChoice[] | null;
   readonly usage?: WireUsage | null;
-  /** Groq, beside the last chunk. */
-  readonly x_groq?: { readonly usage?: WireUsage | null } | null;
+  /** Groq, beside the last chunk. The error says why the stream was stopped early. */
+  readonly x_groq?: { readonly usage?: WireUsage | null; readonly error?: string | null } | null;
   readonly error?: WireError | string | null;
   /** Of an error that is not wrapped: `{ object: "error", message }` (vLLM, Mistral), `{ message }` behind `event: error`. */
   readonly message?: unknown;

@@ -195,6 +195,7 @@ describe("openaiChat.parser()", () => {
     ],
     ["an error in a choice", { choices: [{ index: 0, message: {}, error: { message: "No." } }] }, "No."],
     ["an error that is text", { error: "No." }, "No."],
+    ["an error of Groq's, which stops the stream", delta({ content: "x" }, null, { x_groq: { error: "No." } }), "No."],
     ["an error in an error", { error: { detail: "d", error: { message: "No." } } }, "No."],
     ["an error without a wrapper", { object: "error", message: "No.", type: "BadRequestError" }, "No."],
     ["an error with nothing but a message", { message: "No." }, "No."],
