@@ -133,13 +133,13 @@ function callItem(call: ToolCall, item: WireItem, done: boolean): WireItem {
 /**
  * An item of the output as the input takes it: what only the output has is left out.
  *
- * - `status` of reasoning and custom calls, and one that is `null`: https://github.com/openai/openai-python/issues/3008
+ * - `status` of reasoning, custom calls and their results, and one that is `null`: https://github.com/openai/openai-python/issues/3008
  * - `created_by`, also of a piece of a shell's output, and what the SDK's `parse()` adds
  */
 function inputItem(item: WireItem): WireItem {
   const { created_by: _, parsed_arguments: __, ...input } = item;
   const { type, status, content, output } = input;
-  if (status === null || type === "reasoning" || type === "custom_tool_call") delete input["status"];
+  if (status === null || STATUSLESS.has(type)) delete input["status"];
   if (type === "message" && Array.isArray(content) && content.some((part) => isRecord(part) && "parsed" in part)) {
     input["content"] = content.map(({ parsed: ___, ...part }) => part);
   }
@@ -148,6 +148,8 @@ function inputItem(item: WireItem): WireItem {
   }
   return input;
 }
+
+const STATUSLESS: ReadonlySet<unknown> = new Set(["reasoning", "custom_tool_call", "custom_tool_call_output"]);
 
 function without(record: Readonly<Record<string, unknown>>, field: string): Record<string, unknown> {
   const { [field]: _, ...rest } = record;

@@ -376,7 +376,7 @@ describe("the parser", () => {
         type === "function_call"
           ? call(0, '{"path":"a"}', { name: "write_file" })
           : { ...call(0, ""), type, name: "write_sql", input: "SELECT 1" };
-      const result = { type: `${type}_output`, id: "fco_0", call_id: "call_0", output: "done", status: "completed" };
+      const result = { type: `${type}_output`, id: "fco_0", call_id: "call_0", output: "done" };
       const own = call(2, '{"path":"b"}', { name: "write_file" });
       const turn = await turnOf([
         ended(0, ran),
@@ -607,6 +607,7 @@ describe("assistantMessage()", () => {
       { ...reasoning, status: "completed" },
       { ...call(1, '{"city":"Oslo"}'), status: null, created_by: "agent", parsed_arguments: { city: "Oslo" } },
       { type: "custom_tool_call", id: "ctc_1", call_id: "call_c", name: "write_sql", input: "x", status: "completed" },
+      { type: "custom_tool_call_output", id: "cto_1", call_id: "call_c", output: "y", status: "completed" },
       { ...message("{}"), content: [{ type: "output_text", text: "{}", annotations: [], parsed: {} }] },
       { type: "shell_call_output", id: "sho_1", call_id: "call_s", output: [{ stdout: "a", created_by: "agent" }] },
     ];
@@ -615,6 +616,7 @@ describe("assistantMessage()", () => {
       reasoning,
       call(1, '{"city":"Oslo"}'),
       { type: "custom_tool_call", id: "ctc_1", call_id: "call_c", name: "write_sql", input: "x" },
+      { type: "custom_tool_call_output", id: "cto_1", call_id: "call_c", output: "y" },
       message("{}"),
       { type: "shell_call_output", id: "sho_1", call_id: "call_s", output: [{ stdout: "a" }] },
     ]);
