@@ -32,6 +32,12 @@ export function providerCall(
   };
 }
 
+/** How such a call stands when its item is done. One that waits for approval has not been run. */
+export function endOf({ type, status, error }: WireItem): ProviderToolCall["status"] {
+  if (type === "mcp_approval_request") return "started";
+  return status === "failed" || status === "incomplete" || Boolean(error) ? "failed" : "completed";
+}
+
 /** @see https://platform.openai.com/docs/guides/tools (seen 2026-11) */
 function executor(wire: WireItem): ProviderToolCall["executedBy"] {
   switch (wire.type) {

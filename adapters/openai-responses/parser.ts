@@ -5,7 +5,7 @@ import { toolChunk } from "../../src/stream/chunk.ts";
 import { textOf } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { errorMessage, statusOf } from "./finish.ts";
-import { isHosted, providerCall } from "./hosted.ts";
+import { endOf, isHosted, providerCall } from "./hosted.ts";
 import {
   byOutput,
   callMetadata,
@@ -244,8 +244,7 @@ export class ResponsesParser implements Parser<unknown> {
     } else if (isResult(wire)) {
       this.#onResult(wire);
     } else if (isHosted(wire)) {
-      const failed = wire.status === "failed" || wire.status === "incomplete" || Boolean(wire.error);
-      const call = providerCall(wire, failed ? "failed" : "completed", began.id);
+      const call = providerCall(wire, endOf(wire), began.id);
       if (call.executedBy === "client") this.#calls++;
       this.#sink.providerTool(call);
     } else if (isSpoken(wire)) {

@@ -306,7 +306,7 @@ describe("the parser", () => {
     ],
     [
       { type: "mcp_approval_request", id: "mcpr_1", name: "shorten", arguments: "{}" },
-      { id: "mcpr_1", name: "shorten", executedBy: "provider" },
+      { id: "mcpr_1", name: "shorten", executedBy: "provider", status: "started", input: "{}" },
     ],
     [
       { type: "program", id: "cm_1", call_id: "call_1", code: "1" },
