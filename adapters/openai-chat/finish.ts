@@ -15,6 +15,10 @@ const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map<string, Finish
   ["error", "error"], // Mistral, OpenRouter
   // Words of other wires and engines that come through:
   ["eos_token", "stop"], // TGI
+  ["eos", "stop"], // Together: https://github.com/openai/openai-dotnet/pull/267
+  ["end", "stop"], // https://github.com/earendil-works/pi/issues/2107
+  ["complete", "stop"], // Cohere behind gateways
+  ["tool_call", "tool-use"], // Cohere behind gateways
   ["stop_sequence", "stop"], // TGI, Anthropic behind gateways
   ["end_turn", "stop"], // Anthropic behind gateways
   ["tool_use", "tool-use"], // Anthropic behind gateways
