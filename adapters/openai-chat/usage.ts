@@ -4,13 +4,27 @@ import type { WireUsage } from "./wire.ts";
 
 /** The total is the server's own; what was read from the cache is a part of the input, wherever a server counts it. */
 export function usageOf(raw: WireUsage): Usage {
+  const inputTokens = countOf(raw.prompt_tokens);
+  const completionTokens = countOf(raw.completion_tokens);
+  const totalTokens = countOf(raw.total_tokens);
+  const reasoningTokens = countOf(raw.completion_tokens_details?.reasoning_tokens);
+  // xAI counts the thoughts beside what was written, and not in it: https://github.com/vercel/ai/pull/12425
+  const thoughtsApart =
+    completionTokens !== undefined &&
+    reasoningTokens !== undefined &&
+    totalTokens === (inputTokens ?? 0) + completionTokens + reasoningTokens;
   return {
-    inputTokens: countOf(raw.prompt_tokens),
-    outputTokens: countOf(raw.completion_tokens),
-    totalTokens: countOf(raw.total_tokens),
-    cacheReadTokens: countOf(raw.prompt_tokens_details?.cached_tokens ?? raw.prompt_cache_hit_tokens),
+    inputTokens,
+    outputTokens: thoughtsApart ? completionTokens + reasoningTokens : completionTokens,
+    totalTokens,
+    cacheReadTokens: countOf(
+      raw.prompt_tokens_details?.cached_tokens ??
+        raw.prompt_cache_hit_tokens ??
+        raw.cached_tokens ??
+        raw.num_cached_tokens,
+    ),
     cacheWriteTokens: countOf(raw.prompt_tokens_details?.cache_write_tokens),
-    reasoningTokens: countOf(raw.completion_tokens_details?.reasoning_tokens),
+    reasoningTokens,
     raw,
   };
 }

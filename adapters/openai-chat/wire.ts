@@ -95,6 +95,10 @@ export interface WireUsage {
   } | null;
   /** DeepSeek: https://api-docs.deepseek.com/guides/kv_cache */
   readonly prompt_cache_hit_tokens?: number | null;
+  /** Kimi: https://platform.kimi.ai/docs/api/chat */
+  readonly cached_tokens?: number | null;
+  /** Mistral: https://github.com/vercel/ai/issues/14382 */
+  readonly num_cached_tokens?: number | null;
   readonly completion_tokens_details?: { readonly reasoning_tokens?: number | null } | null;
 }
 

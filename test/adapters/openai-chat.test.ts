@@ -284,6 +284,26 @@ describe("openaiChat.parser()", () => {
     }
   });
 
+  it.each([
+    ["DeepSeek", { prompt_cache_hit_tokens: 2 }],
+    ["Kimi", { cached_tokens: 2 }],
+    ["Mistral", { num_cached_tokens: 2 }],
+  ])("reads what came from the cache where %s puts it", async (_, cached) => {
+    const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7, ...cached };
+    expect((await read([{ choices: [], usage }])).usage).toMatchObject({ inputTokens: 3, cacheReadTokens: 2 });
+  });
+
+  it.each([
+    ["in what it wrote", 16, 26],
+    ["apart, as xAI does", 4, 26],
+    ["apart, without a total", 4, null],
+  ])("counts the thoughts of a server that counts them %s", async (_, completion_tokens, total_tokens) => {
+    const completion_tokens_details = { reasoning_tokens: 12 };
+    const usage = { prompt_tokens: 10, completion_tokens, completion_tokens_details, total_tokens };
+    const outputTokens = total_tokens === null ? completion_tokens : 16;
+    expect((await read([{ choices: [], usage }])).usage).toMatchObject({ outputTokens, reasoningTokens: 12 });
+  });
+
   it("tells what a server says twice once, and keeps both", async () => {
     const turn = await read([
       delta({ reasoning: "Hm", reasoning_content: "Hm" }),
