@@ -14,7 +14,7 @@ import type { NativeMessage, WirePart } from "./wire.ts";
 export interface AssistantMessageOptions {
   /**
    * Send the reasoning back under the names under which it came (`reasoning_content`, `reasoning_details`, ...).
-   * DeepSeek, Kimi and OpenRouter want it back with calls; servers that never send it never get it. Default true.
+   * DeepSeek, Kimi, GitHub Copilot and OpenRouter want it back with calls; servers that never send it never get it. Default true.
    */
   readonly reasoning?: boolean;
 }
@@ -47,12 +47,21 @@ export function assistantMessage(
   const extras: Partial<NativeMessage> = {};
   if (native.extra_content !== undefined) extras.extra_content = native.extra_content;
   if (reasoning) {
-    for (const field of ["reasoning_content", "reasoning", "reasoning_details", "thinking_blocks"] as const) {
+    for (const field of REASONING) {
       if (native[field] !== undefined) Object.assign(extras, { [field]: native[field] });
     }
   }
   return [Object.assign(message, extras)];
 }
+
+const REASONING = [
+  "reasoning_content",
+  "reasoning",
+  "reasoning_text",
+  "reasoning_opaque",
+  "reasoning_details",
+  "thinking_blocks",
+] as const;
 
 /** The result of one call: text as it is, anything else as JSON; nothing at all is `null`. */
 export function toolResult(use: ToolUse, output: unknown): ChatCompletionMessageParam {

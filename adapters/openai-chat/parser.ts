@@ -192,16 +192,15 @@ export class ChatParser implements Parser<WireEvent | string> {
    */
   #reasoning(message: WireMessage): boolean {
     const { native } = this;
-    const { reasoning_content, reasoning, reasoning_details, thinking_blocks } = message;
+    const { reasoning_opaque, reasoning_details, thinking_blocks } = message;
     let delta = "";
-    if (typeof reasoning_content === "string") {
-      native.reasoning_content = (native.reasoning_content ?? "") + reasoning_content;
-      delta = reasoning_content;
+    for (const field of REASONING_TEXTS) {
+      const text = message[field];
+      if (typeof text !== "string") continue;
+      native[field] = (native[field] ?? "") + text;
+      delta ||= text;
     }
-    if (typeof reasoning === "string") {
-      native.reasoning = (native.reasoning ?? "") + reasoning;
-      delta ||= reasoning;
-    }
+    if (typeof reasoning_opaque === "string") native.reasoning_opaque = reasoning_opaque;
     if (Array.isArray(reasoning_details)) {
       const text = keepParts((native.reasoning_details ??= []), reasoning_details);
       delta ||= text;
@@ -294,6 +293,9 @@ export class ChatParser implements Parser<WireEvent | string> {
     this.#sink.fail(new ToolError("provider_error", message, { cause: raw }));
   }
 }
+
+/** Which of them a server has depends on the server; some have two, with the same text. */
+const REASONING_TEXTS = ["reasoning_content", "reasoning", "reasoning_text"] as const;
 
 /** Labels that no server uses, so that these calls meet no other. */
 const LEGACY_INDEX = -1;

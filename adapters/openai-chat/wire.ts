@@ -42,6 +42,9 @@ export interface WireMessage {
   readonly reasoning_content?: string | null;
   /** OpenRouter, Groq, Ollama and newer vLLM. */
   readonly reasoning?: string | null;
+  /** GitHub Copilot; it wants both back: https://github.com/anomalyco/opencode/issues/4468 */
+  readonly reasoning_text?: string | null;
+  readonly reasoning_opaque?: string | null;
   /** OpenRouter: the same with signatures and encrypted parts; it wants them back. */
   readonly reasoning_details?: readonly WirePart[] | null;
   /** LiteLLM: thinking with its signature; it wants it back. */
@@ -121,6 +124,8 @@ export interface WireError {
 export interface NativeMessage {
   reasoning_content?: string;
   reasoning?: string;
+  reasoning_text?: string;
+  reasoning_opaque?: string;
   reasoning_details?: WirePart[];
   thinking_blocks?: WirePart[];
   /** The content, where it came as a list of parts. */

@@ -383,6 +383,20 @@ describe("openaiChat.assistantMessage()", () => {
     expect(openaiChat.assistantMessage(empty, { reasoning: false })[0]).not.toHaveProperty("reasoning_content");
   });
 
+  it("gives GitHub Copilot its reasoning back, with the opaque part that Gemini's calls are refused without", async () => {
+    const turn = await read([
+      delta({ content: null, reasoning_text: "Let me " }),
+      delta({ content: null, reasoning_text: "see." }),
+      calls({ index: 0, id: "c1", function: { name: "f", arguments: "{}" } }),
+      delta({ content: null, reasoning_opaque: "c2lnbmVk" }, "tool_calls"),
+    ]);
+    expect(turn.reasoning).toBe("Let me see.");
+    expect(openaiChat.assistantMessage(turn)).toMatchObject([
+      { reasoning_text: "Let me see.", reasoning_opaque: "c2lnbmVk", tool_calls: [{ id: "c1" }] },
+    ]);
+    expect(openaiChat.assistantMessage(turn, { reasoning: false })[0]).not.toHaveProperty("reasoning_opaque");
+  });
+
   it("gives reasoning_details back as the server would have sent them without streaming", async () => {
     const [message] = openaiChat.assistantMessage(await readFixture("openrouter-reasoning-details"));
     expect(message).toMatchObject({
