@@ -9,7 +9,7 @@ import manifest from "./package.json" with { type: "json" };
 const limits = {
   ".": "45.5 kB",
   "./openai-chat": "56.5 kB",
-  "./openai-responses": "56.5 kB",
+  "./openai-responses": "56.6 kB",
   "./anthropic": "56 kB",
   "./google": "57.5 kB",
   "./cohere": "54 kB",
