@@ -39,12 +39,7 @@ export interface BrokenReading {
   /** The root is `text.slice(start, end)`. */
   readonly start: number;
   readonly end: number;
-  /**
-   * The text without its contents: brackets, `k` for a key, `s` for any other scalar, each followed by one `"` for each
-   * double quote in it. Two texts of one skeleton have the same containers, closed at the same places.
-   */
-  readonly skeleton: string;
-  /** What makes the text easier to repair without changing how it reads; in order of `from`, apart from each other. */
+  /** What makes JSON of the root, as it was read; in order of `from`, apart from each other. */
   readonly edits: readonly Edit[];
   /** An escape sequence with a letter or digit that JSON does not have (`\d`): the first such, as written. */
   readonly unknownEscape: string | undefined;
@@ -73,12 +68,26 @@ const AFTERWORD = /[\s}\],;]+|```|<\|[a-z_]{1,32}\|>/iy;
 /** A bare word: a number, a literal, or text that somebody forgot to quote. No quotes, brackets or other punctuation. */
 const BARE_WORD = /[\p{L}\p{N}_$.+-][\p{L}\p{N}\p{M}_$.+\-%@#!?=*~^ \t]*/uy;
 
-/**
- * A number or literal with more behind it: two values without a comma, or one text without quotes. An ellipsis: jsonrepair
- * leaves it out, and goes on with what is behind it.
- */
+/** A number or literal with more behind it: two values without a comma, or one text without quotes. */
 const VALUE_AND_MORE =
-  /^(?:\.{3}|(?:(?:-|-?(?:\d+(?:\.\d*)?|\.\d*)(?:e[+-]?\d*)?)[ \t]|(?:true|false|null|none)(?![\w$]))[ \t]*[^ \t])/i;
+  /^(?:(?:-|-?(?:\d+(?:\.\d*)?|\.\d*)(?:e[+-]?\d*)?)[ \t]|(?:true|false|null|none)(?![\w$]))[ \t]*[^ \t]/i;
+
+/** A number as JSON has it, or with a part left out: `.5`, `1.`, `1e`. One that begins with a needless zero is a text. */
+const NUMBER = /^(-?)(?=[\d.]|$)(0|[1-9]\d*|)(\.\d*)?(e[+-]?\d*)?$/i;
+
+/** Those of JSON, and what Python and JavaScript say instead. */
+const LITERALS: ReadonlyMap<string, string> = new Map([
+  ["true", "true"],
+  ["false", "false"],
+  ["null", "null"],
+  ["True", "true"],
+  ["False", "false"],
+  ["None", "null"],
+  ["undefined", "null"],
+]);
+
+/** What may follow a backslash in a string of JSON. */
+const ESCAPED = '"\\/bfnrtu';
 
 /** What comes next. */
 type Expected = "key" | "colon" | "value" | "next";
@@ -89,12 +98,11 @@ const MAX_OWED = 1_048_576;
 class BrokenReader {
   readonly #text: string;
   readonly #start: number;
-  /** Whether a skeleton and edits are made. For a long text they take many times its memory. */
+  /** Whether edits are noted. For a long text they take many times its memory. */
   readonly #takesNotes: boolean;
   #at: number;
   /** The closing brackets that are owed. */
   readonly #owed: number[] = [];
-  #skeleton = "";
   readonly #edits: Edit[] = [];
   #unknownEscape: string | undefined;
   /** The next end of a comment, and of a line: looked up once for each. */
@@ -122,7 +130,7 @@ class BrokenReader {
         if (expected === "colon" || (expected === "value" && inObject) || code !== this.#owed.pop()) return undefined;
         if (comma >= 0) this.#edit(comma, comma + 1, "");
         comma = -1;
-        this.#note(this.#text[this.#at++]!);
+        this.#at++;
         if (this.#owed.length === 0) return this.#finish();
         expected = "next";
         continue;
@@ -139,24 +147,17 @@ class BrokenReader {
         this.#at++;
         expected = "value";
       } else if (expected === "key") {
-        this.#note("k");
         expected = this.#scalar(code, true, inObject) ? "colon" : undefined;
       } else if (code === OPEN_BRACE || code === OPEN_BRACKET) {
         if (this.#owed.length === MAX_OWED) return undefined;
-        this.#note(this.#text[this.#at++]!);
+        this.#at++;
         this.#owed.push(code === OPEN_BRACE ? CLOSE_BRACE : CLOSE_BRACKET);
         expected = code === OPEN_BRACE ? "key" : "value";
       } else {
-        this.#note("s");
         expected = this.#scalar(code, false, inObject) ? "next" : undefined;
       }
     }
     return undefined;
-  }
-
-  /** Of the skeleton. */
-  #note(char: string): void {
-    if (this.#takesNotes) this.#skeleton += char;
   }
 
   #edit(from: number, to: number, by: string): void {
@@ -166,7 +167,7 @@ class BrokenReader {
   #skipComments(): void {
     const from = this.#at;
     this.#at = this.#skipSpace(from);
-    if (this.#text.slice(from, this.#at).includes("/")) this.#edit(from, this.#at, " ");
+    if (/[/\ufeff]/.test(this.#text.slice(from, this.#at))) this.#edit(from, this.#at, " ");
   }
 
   #finish(): BrokenReading | undefined {
@@ -177,7 +178,6 @@ class BrokenReader {
     return {
       start: this.#start,
       end: this.#at,
-      skeleton: this.#skeleton,
       edits: this.#edits.toSorted((a, b) => a.from - b.from),
       unknownEscape: this.#unknownEscape,
     };
@@ -189,9 +189,12 @@ class BrokenReader {
 
   #bare(isKey: boolean): boolean {
     BARE_WORD.lastIndex = this.#at;
-    const word = BARE_WORD.exec(this.#text);
-    if (word === null || (!isKey && VALUE_AND_MORE.test(word[0]))) return false;
-    this.#at += word[0].length;
+    const [word] = BARE_WORD.exec(this.#text) ?? [];
+    if (word === undefined || (!isKey && VALUE_AND_MORE.test(word))) return false;
+    const said = word.trimEnd();
+    const meant = isKey ? undefined : (LITERALS.get(said) ?? numberOf(said));
+    this.#edit(this.#at, this.#at + said.length, meant ?? textOf(said));
+    this.#at += word.length;
     return true;
   }
 
@@ -203,42 +206,40 @@ class BrokenReader {
     const text = this.#text;
     const open = this.#at;
     let inner = 0;
-    let hasBracket = false;
+    if (quote === APOSTROPHE) this.#edit(open, open + 1, '"');
     for (let at = open + 1; at < text.length; at++) {
       const code = text.charCodeAt(at);
       if (code === BACKSLASH) {
-        at++;
-        if (text[at] === '"') this.#note('"');
-        else if (this.#unknownEscape === undefined && /[^\W_bfnrtu]/.test(text[at] ?? "")) {
-          this.#unknownEscape = text.slice(at - 1, at + 1);
-        }
+        this.#escape(at++);
         continue;
       }
       if (code !== quote) {
-        if (code === QUOTE) this.#note('"');
-        else if (code === OPEN_BRACE || code === OPEN_BRACKET) hasBracket = true;
+        if (code === QUOTE || code < 0x20) this.#edit(at, at + 1, escaped(text[at]!));
         continue;
       }
       const before = text[at - 1]!;
-      if (quote === APOSTROPHE && isLetter(before) && isLetter(text[at + 1] ?? "")) {
-        this.#edit(at, at, "\\"); // it's
-        continue;
-      }
+      if (quote === APOSTROPHE && isLetter(before) && isLetter(text[at + 1] ?? "")) continue; // it's
 
       const looksOpening = at === open + 1 || /[\s([{=:]/.test(before);
       if (this.#endsString(at, isKey, inObject)) {
         if (inner % 2 === 1 || (inner > 0 && looksOpening)) return false;
-        // jsonrepair doubts a quote before a bracket when a bracket is open in the string; not at the end of a line.
-        if (hasBracket) this.#edit(at + 1, at + 1, "\n");
+        if (quote === APOSTROPHE) this.#edit(at, at + 1, '"');
         this.#at = at + 1;
         return true;
       }
       inner++;
       if (looksOpening !== (inner % 2 === 1)) return false;
-      this.#edit(at, at, "\\");
-      if (quote === QUOTE) this.#note('"');
+      if (quote === QUOTE) this.#edit(at, at + 1, escaped('"'));
     }
     return false;
+  }
+
+  /** A backslash in a string. Before what needs none it is left out; what it means before a letter nobody knows. */
+  #escape(at: number): void {
+    const char = this.#text[at + 1] ?? "";
+    if (ESCAPED.includes(char)) return;
+    if (/[^\W_]/.test(char)) this.#unknownEscape ??= this.#text.slice(at, at + 2);
+    else this.#edit(at, at + 2, escaped(char));
   }
 
   #endsString(quoteAt: number, isKey: boolean, inObject: boolean): boolean {
@@ -272,6 +273,23 @@ class BrokenReader {
       }
     }
   }
+}
+
+/** With what was left out of it; `undefined` if it is none. */
+function numberOf(word: string): string | undefined {
+  const [whole, sign, integer, fraction = "", exponent = ""] = NUMBER.exec(word) ?? [];
+  if (whole === undefined) return undefined;
+  return `${sign}${integer || 0}${fraction.replace(/\.$/, ".0")}${exponent.replace(/\D$/, "$&0")}`;
+}
+
+/** A sum, or an ellipsis for what was left out, stays as it is: JSON can not say it. */
+function textOf(word: string): string {
+  return /^\.{3}|\+/.test(word) ? word : JSON.stringify(word);
+}
+
+/** As it is written in a string of JSON. */
+function escaped(char: string): string {
+  return JSON.stringify(char).slice(1, -1);
 }
 
 function indexOrEnd(text: string, wanted: string, from: number): number {

@@ -1,6 +1,5 @@
-import { jsonrepair } from "jsonrepair";
 import { closedByItself, readBroken, type Edit } from "./broken.ts";
-import { createJsonParser, type JsonParser } from "./parser.ts";
+import { createJsonParser } from "./parser.ts";
 import { exceedsDepth, isBalanced } from "./scan.ts";
 
 /** What came of an attempt to mend a broken JSON text. `message` is written for the model that wrote the text. */
@@ -13,10 +12,7 @@ export type RepairOutcome =
       readonly message: string;
     };
 
-/**
- * jsonrepair builds its output character by character, and each addition to a string costs a JavaScript engine about
- * 32 bytes until the string is used: 1 Mi characters are 32 MB for a moment, and 0.1 to 0.2 s (3.15 on Node 26).
- */
+/** Where each character needs an edit, 1 Mi of them take about 100 MB for a moment, and 0.3 s (Node 26). */
 const MAX_LENGTH = 1_048_576;
 
 /** Bounds of {@link repairJson}. */
@@ -33,12 +29,8 @@ const BEGINS_LIKE_JSON = /^\s*(?:[{["]|```)/;
 /**
  * Mends the syntax of a text that `JSON.parse` refused: quotes, commas, comments, bare words, line breaks in strings.
  *
- * The scan that has to read the text anyway escapes quotes in strings, adds and removes commas and removes comments:
- * for each of these jsonrepair copies all its output so far, which made it need 80 s for 250 KB of quotes. For the rest
- * (bare words, single quotes, control characters, numbers, literals) its time is linear.
- *
- * It never finishes what the model did not: a text that does not close its own root and strings is `truncated`, and a
- * repair that added, moved or dropped a bracket, a key or a value is refused.
+ * It never finishes what the model did not: a text that does not close its own root and strings is `truncated`, and no
+ * bracket, key or value is added, moved or dropped.
  *
  * @example
  * repairJson("{city: 'Oslo',}"); // { ok: true, value: { city: "Oslo" }, text: '{"city": "Oslo"}' }
@@ -63,29 +55,23 @@ export function repairJson(text: string, { maxLength = MAX_LENGTH, maxDepth = 12
       "The JSON is not closed: it ends early, or quotes in it leave open where a string ends. Write it again, complete, with the quotes in strings escaped.",
     );
   }
-  const { start, end, skeleton, edits, unknownEscape } = reading;
+  const { start, end, edits, unknownEscape } = reading;
   const root = text.slice(start, end);
   if (exceedsDepth(root, maxDepth)) return refused("too_deep", `The JSON is nested deeper than ${maxDepth} levels.`);
   if (unknownEscape !== undefined) {
-    // jsonrepair would drop the backslash: of a regular expression or a Windows path, that makes another one.
+    // Without the backslash a regular expression or a Windows path is another one.
     return refused(
       "invalid",
       `The JSON has the unknown escape sequence ${unknownEscape}: write \\\\ for a backslash in a string.`,
     );
   }
-  const strict = read(root, maxDepth);
-  if (strict.state === "closed") return { ok: true, value: strict.value, text: root };
-  try {
-    const repaired = jsonrepair(edited(text, start, end, edits));
-    const parser = read(repaired, maxDepth);
-    if (parser.state === "closed" && readBroken(repaired)?.skeleton === skeleton) {
-      return { ok: true, value: parser.value, text: repaired };
-    }
-  } catch (error) {
-    // jsonrepair recurses: the depth we count is not always the depth that it sees.
-    if (error instanceof RangeError) return refused("too_deep", `The JSON is nested deeper than ${maxDepth} levels.`);
-  }
-  return refused("invalid", HOPELESS);
+  const mended = edited(text, start, end, edits);
+  const parser = createJsonParser({ maxDepth });
+  // Not `JSON.parse`, which gets some keys with escapes wrong in V8 14: https://github.com/nodejs/node/issues/63785
+  parser.feed(mended);
+  parser.end();
+  if (parser.state !== "closed") return refused("invalid", HOPELESS);
+  return { ok: true, value: parser.value, text: mended };
 }
 
 const HOPELESS = "The JSON is broken in a way that can not be repaired for sure. Write it again.";
@@ -104,12 +90,4 @@ function edited(text: string, start: number, end: number, edits: readonly Edit[]
   }
   pieces.push(text.slice(from, end));
   return pieces.join("");
-}
-
-/** Not `JSON.parse`, which gets some keys with escapes wrong in V8 14: https://github.com/nodejs/node/issues/63785 */
-function read(text: string, maxDepth: number): JsonParser {
-  const parser = createJsonParser({ maxDepth });
-  parser.feed(text);
-  parser.end();
-  return parser;
 }

@@ -112,11 +112,14 @@ describe("the limits of a repair", () => {
     ["missing commas", `[{${'"a":"b" '.repeat(50_000)}}]`],
     ["missing commas between lines", `{${'"a":1\n'.repeat(50_000)}}`],
     ["open brackets in strings", `[${'["a [b"],'.repeat(50_000)}x]`],
-  ])("allow any number of %s, for which jsonrepair alone may need quadratic time", (_, text) => {
+    ["control characters", `["${"\u0001".repeat(300_000)}"]`],
+    ["needless escapes", `["${"\\'".repeat(150_000)}"]`],
+    ["numbers without their zeros", `[${".5,".repeat(80_000)}1.]`],
+  ])("allow any number of %s", (_, text) => {
     expect(repairJson(text)).toMatchObject({ ok: true });
   });
 
-  // Two values, or one text without quotes? With all their commas to add, jsonrepair needs a minute for the numbers.
+  // Two values, or one text without quotes?
   it.each([
     ["numbers without commas", `[${"1 ".repeat(150_000)}]`],
     ["literals and numbers without commas", `[null${"-1 ".repeat(100_000)}]`],
@@ -157,7 +160,7 @@ describe("the limits of a repair", () => {
     expect(repairJson(`${"[".repeat(128)}1,${"]".repeat(128)}`)).toMatchObject({ ok: true });
     expect(repairJson(`${"[".repeat(129)}1,${"]".repeat(129)}`)).toMatchObject({ ok: false, reason: "too_deep" });
     const deep = `${"[".repeat(1e5)}1,${"]".repeat(1e5)}`;
-    expect(repairJson(deep, { maxDepth: 1e6 })).toMatchObject({ ok: false, reason: "too_deep" });
+    expect(repairJson(deep, { maxDepth: 1e6 }).ok).toBe(true);
   });
 });
 
