@@ -7,6 +7,7 @@ import type { FailedCall, ToolCallError } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { historyArguments, outputText, repliesOf } from "../../src/stream/history.ts";
+import { hash } from "../../src/tool/names.ts";
 import type { ToolUse } from "../../src/tool/use.ts";
 import { toolName } from "./schema.ts";
 import type { NativeMessage, WirePart } from "./wire.ts";
@@ -151,9 +152,3 @@ function shortId(text: string): string {
 }
 
 const DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-
-function hash(text: string): number {
-  let bits = 0x811c9dc5;
-  for (let index = 0; index < text.length; index++) bits = Math.imul(bits ^ text.charCodeAt(index), 0x01000193);
-  return bits >>> 0;
-}

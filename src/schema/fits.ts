@@ -1,4 +1,4 @@
-import { isRecord } from "./json.ts";
+import { isRecord, typeOfValue } from "./json.ts";
 import { resolveRef } from "./refs.ts";
 import { takeStep, type Work } from "./work.ts";
 
@@ -19,16 +19,8 @@ export function step(walk: Walk, depth: number): void {
   if (!takeStep(walk, 100) || depth > MAX_DEPTH) throw new GiveUp();
 }
 
-/** The name that JSON Schema has for the type of a value. Whole numbers are `integer`. */
-export function typeOf(value: unknown): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "array";
-  if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number";
-  return typeof value;
-}
-
 export function isOfType(value: unknown, types: ReadonlySet<string>): boolean {
-  const type = typeOf(value);
+  const type = typeOfValue(value);
   return types.has(type) || (type === "integer" && types.has("number"));
 }
 
@@ -69,8 +61,8 @@ function both(types: ReadonlySet<string>, others: ReadonlySet<string>): Set<stri
 function ownTypes({ type, enum: values, const: constant, nullable }: Record<string, unknown>): Set<string> | undefined {
   if (typeof type === "string") return new Set(nullable === true ? [type, "null"] : [type]);
   if (Array.isArray(type)) return new Set(type);
-  if (Array.isArray(values)) return new Set(values.map(typeOf));
-  return constant === undefined ? undefined : new Set([typeOf(constant)]);
+  if (Array.isArray(values)) return new Set(values.map(typeOfValue));
+  return constant === undefined ? undefined : new Set([typeOfValue(constant)]);
 }
 
 /** The alternatives of each part: every list must have one that fits. */

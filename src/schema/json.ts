@@ -1,13 +1,23 @@
-/** A deep, frozen copy of a JSON value. `__proto__` stays an own property; `undefined` properties are left out. */
+/** A deep copy of a JSON value. `__proto__` stays an own property; `undefined` properties are left out. */
 export function copyJson(value: unknown): unknown {
-  if (Array.isArray(value)) return Object.freeze(value.map(copyJson));
+  if (Array.isArray(value)) return value.map(copyJson);
   if (typeof value !== "object" || value === null) return value;
   const copy = {};
   for (const key of Object.keys(value)) {
     const item = (value as Record<string, unknown>)[key];
     if (item !== undefined) setOwn(copy, key, copyJson(item));
   }
-  return Object.freeze(copy);
+  return copy;
+}
+
+/** The same, frozen as deep as it goes. */
+export function frozenJson(value: unknown): unknown {
+  return freezeAll(copyJson(value));
+}
+
+function freezeAll(value: unknown): unknown {
+  if (typeof value === "object" && value !== null) Object.values(value).forEach(freezeAll);
+  return Object.freeze(value);
 }
 
 /** `object[key] = value` that makes an own property of any key, `__proto__` too. */
@@ -29,4 +39,12 @@ export function getOwn(object: unknown, key: string): unknown {
 /** True for `{}`, not for `null` and arrays. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** The name that JSON Schema has for the type of a value. Whole numbers are `integer`. */
+export function typeOfValue(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number";
+  return typeof value;
 }

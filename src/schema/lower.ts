@@ -1,4 +1,5 @@
 import { isRecord } from "./json.ts";
+import { followPointer, unescapeToken } from "./refs.ts";
 import type { JsonSchema } from "./types.ts";
 
 /** One thing that a provider's schema dialect can not say. */
@@ -239,12 +240,7 @@ export function resolveRef(root: JsonSchema, ref: string): JsonSchema | undefine
       (node) => node["$anchor"] === fragment || node["$dynamicAnchor"] === fragment || node["$id"] === `#${fragment}`,
     );
   }
-  let value: unknown = resource;
-  for (const token of fragment.slice(1).split("/")) {
-    const name = decodeToken(token);
-    if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
-    value = (value as Record<string, unknown>)[name];
-  }
+  const value = followPointer(resource, fragment.slice(1));
   if (value === true) return {};
   if (value === false) return { not: {} };
   return isRecord(value) ? value : undefined;
@@ -260,24 +256,11 @@ function find(root: JsonSchema, matches: (node: JsonSchema) => boolean): JsonSch
 
 /** The steps of a JSON Pointer (RFC 6901). */
 export function pointerSteps(pointer: string): string[] {
-  return pointer === "" ? [] : pointer.slice(1).split("/").map(unescape);
+  return pointer === "" ? [] : pointer.slice(1).split("/").map(unescapeToken);
 }
 
 function encodeToken(name: string): string {
   return name.replaceAll("~", "~0").replaceAll("/", "~1");
-}
-
-/** A token of a pointer inside a `$ref`, where it is percent-encoded too: that is undone first (RFC 6901 §6). */
-function decodeToken(token: string): string {
-  try {
-    return unescape(decodeURIComponent(token));
-  } catch {
-    return unescape(token);
-  }
-}
-
-function unescape(token: string): string {
-  return token.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
 function isSchema(value: unknown): value is JsonSchema | boolean {

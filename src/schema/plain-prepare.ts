@@ -1,6 +1,6 @@
 import { format as knownFormats, type Schema as CheckedSchema, type SchemaDraft } from "@cfworker/json-schema";
 import { ToolError } from "../errors.ts";
-import { isRecord, setOwn } from "./json.ts";
+import { copyJson, isRecord, setOwn } from "./json.ts";
 import { UNIQUE_ITEMS } from "./plain-lists.ts";
 import { readPattern } from "./pattern.ts";
 
@@ -109,7 +109,8 @@ export function prepare(schema: unknown, draft: SchemaDraft, at = "#", depth = 0
       default:
         if (NUMBERS.has(keyword) && typeof value !== "number")
           refuse(here, `is a number, got ${JSON.stringify(value)}`);
-        return unfreeze(value);
+        // The validator marks what it reads, and a `$ref` may lead into any keyword: none may be frozen.
+        return copyJson(value);
     }
   }
 }
@@ -185,15 +186,6 @@ function names(value: unknown, at: string): unknown {
 function readFormat(value: unknown): string | undefined {
   if (value === "url") return "uri";
   return typeof value === "string" && Object.hasOwn(knownFormats, value) ? value : undefined;
-}
-
-/** The validator marks what it reads, and a `$ref` may lead into any keyword: none may be frozen. */
-function unfreeze(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(unfreeze);
-  if (!isRecord(value)) return value;
-  const copy = {};
-  for (const [key, item] of Object.entries(value)) setOwn(copy, key, unfreeze(item));
-  return copy;
 }
 
 function refuse(at: string, reason: string): never {

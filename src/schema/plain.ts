@@ -1,6 +1,6 @@
 import { dereference, validate, type Schema as CheckedSchema, type SchemaDraft } from "@cfworker/json-schema";
 import { ToolError, type Issue } from "../errors.ts";
-import { copyJson, isRecord, setOwn } from "./json.ts";
+import { copyJson, frozenJson } from "./json.ts";
 import { readIssues } from "./plain-issues.ts";
 import { equalItems, LONG_LIST, MARK, markedLists } from "./plain-lists.ts";
 import { checkReferences, prepare } from "./plain-prepare.ts";
@@ -59,7 +59,7 @@ export function plainSchema(source: JsonSchema): Schema {
   /** The validator throws for what JSON has not, for what is too deep, and for more errors than a call can spread. */
   function explain(given: unknown, error: unknown): Validation {
     try {
-      const value = withoutUndefined(given); // a value made by hand: absent and undefined are the same in JSON
+      const value = copyJson(given); // a value made by hand: absent and undefined are the same in JSON
       const foreign = firstForeign(value);
       return foreign === undefined ? run(value, error instanceof RangeError) : { ok: false, issues: [foreign] };
     } catch (again) {
@@ -75,7 +75,7 @@ function unchecked(error: unknown): string {
 
 function copySource(source: JsonSchema): Record<string, unknown> {
   try {
-    return copyJson(source) as Record<string, unknown>;
+    return frozenJson(source) as Record<string, unknown>;
   } catch (cause) {
     // only a cycle or an absurd depth gets here
     throw new ToolError("invalid_tool", "the JSON Schema contains itself or is nested too deeply; use $ref.", {
@@ -98,15 +98,6 @@ function references(prepared: CheckedSchema): Record<string, CheckedSchema | boo
   } catch (cause) {
     throw new ToolError("invalid_tool", `the JSON Schema can not be resolved: ${(cause as Error).message}`, { cause });
   }
-}
-
-/** A copy without the properties that are `undefined`. */
-function withoutUndefined(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutUndefined);
-  if (!isRecord(value)) return value;
-  const copy = {};
-  for (const [key, item] of Object.entries(value)) if (item !== undefined) setOwn(copy, key, withoutUndefined(item));
-  return copy;
 }
 
 /** The first value in there that JSON has not; `undefined` when there is none. */

@@ -17,22 +17,20 @@ export function resolveRef(root: unknown, ref: string): unknown {
   return undefined;
 }
 
-function followPointer(root: unknown, pointer: string): unknown {
-  let target = root;
-  for (const token of pointer.split("/")) {
-    target = getOwn(target, unescape(token));
-    if (target === undefined) return undefined;
-  }
-  return target;
+/** The steps of a pointer inside a `$ref`, without its `#/`: RFC 6901 §6, percent-encoded, then `~1` and `~0`. */
+export function followPointer(root: unknown, pointer: string): unknown {
+  return pointer.split("/").reduce((target, token) => getOwn(target, unescapeToken(percentDecoded(token))), root);
 }
 
-/** RFC 6901 §6: percent-encoded, then `~1` and `~0`. */
-function unescape(token: string): string {
-  let text = token;
+function percentDecoded(text: string): string {
   try {
-    text = decodeURIComponent(token);
+    return decodeURIComponent(text);
   } catch {
-    // a stray percent sign stands for itself
+    return text; // a stray percent sign stands for itself
   }
-  return text.replaceAll("~1", "/").replaceAll("~0", "~");
+}
+
+/** A step of a JSON Pointer (RFC 6901). */
+export function unescapeToken(token: string): string {
+  return token.replaceAll("~1", "/").replaceAll("~0", "~");
 }

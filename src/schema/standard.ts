@@ -1,6 +1,6 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import { ToolError, type Issue } from "../errors.ts";
-import { copyJson } from "./json.ts";
+import { frozenJson } from "./json.ts";
 import { checkRoot } from "./root.ts";
 import type { JsonSchema, Schema, Validation } from "./types.ts";
 
@@ -23,7 +23,7 @@ export function standardSchema(source: StandardSchemaV1): Schema {
 
 /** A Standard Schema with a JSON Schema from elsewhere. */
 export function withJsonSchema(source: StandardSchemaV1, exported: Readonly<Record<string, unknown>>): Schema {
-  const { $schema: _dialect, ...rest } = copyJson(exported) as Record<string, unknown>;
+  const { $schema: _dialect, ...rest } = frozenJson(exported) as Record<string, unknown>;
   const jsonSchema: JsonSchema = Object.freeze(rest);
   checkRoot(jsonSchema);
   return Object.freeze({ jsonSchema, validate: (value: unknown) => validate(source, value) });

@@ -1,4 +1,5 @@
 import { ToolCallError } from "../errors.ts";
+import { setOwn } from "../schema/json.ts";
 import type { RepairPolicy } from "../tool/tool.ts";
 import { toolsByName, type ToolSource } from "../tool/tool-set.ts";
 import { ToolUse } from "../tool/use.ts";
@@ -8,7 +9,6 @@ import type { PathPatch, ToolChunk } from "./chunk.ts";
 import { decide } from "./decide.ts";
 import type { FinishReason } from "./events.ts";
 import { resolveLimits, type Limits } from "./limits.ts";
-import { setOwn } from "./path.ts";
 import { goesOn, joinedName, ToolRouter, type NamedTools } from "./router.ts";
 import { runIdOf } from "./run-id.ts";
 

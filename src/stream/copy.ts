@@ -1,5 +1,5 @@
 import { isHuge } from "../json/index.ts";
-import { setOwn } from "./path.ts";
+import { setOwn } from "../schema/json.ts";
 
 export class TooDeep extends RangeError {}
 export class TooLong extends RangeError {}
@@ -46,15 +46,6 @@ export function copyValue(value: unknown, maxDepth: number, maxLength: number): 
 
   const copy = copyOf(value, maxDepth);
   return { copy, length, isExact, hasHuge };
-}
-
-/** The same of a value that was copied once, so that it is known to be JSON and within the limits: half the work. */
-export function copyAgain(value: unknown): unknown {
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map(copyAgain);
-  const copy = {};
-  for (const key of Object.keys(value)) setOwn(copy, key, copyAgain((value as Record<string, unknown>)[key]));
-  return copy;
 }
 
 /** What no JSON can hold (a function, a BigInt) comes from no provider. */

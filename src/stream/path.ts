@@ -1,4 +1,5 @@
 import type { JsonChange } from "../json/index.ts";
+import { setOwn } from "../schema/json.ts";
 import type { PathPatch, PathStep } from "./chunk.ts";
 
 /** An array is not grown further than this past its end: few bytes must not cost much memory. Models write in order. */
@@ -66,15 +67,6 @@ export function hasPlace(root: unknown, path: readonly PathStep[]): boolean {
     at = (at as Record<PathStep, unknown>)[step];
   }
   return true;
-}
-
-/** Sets an own property, whatever its name. */
-export function setOwn(target: object, key: string, value: unknown): void {
-  if (key === "__proto__") {
-    Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
-  } else {
-    (target as Record<string, unknown>)[key] = value;
-  }
 }
 
 function patchedLeaf(before: unknown, patch: PathPatch): unknown {

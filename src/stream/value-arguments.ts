@@ -1,10 +1,10 @@
 import { parseJson, type JsonChange } from "../json/index.ts";
-import { isRecord } from "../schema/json.ts";
+import { copyJson, isRecord, setOwn } from "../schema/json.ts";
 import { exactly, TRUNCATED, type ArgumentsOutcome } from "./arguments-outcome.ts";
 import type { PathPatch, PathStep } from "./chunk.ts";
-import { copyAgain, copyValue, TooDeep, TooLong, type Copied } from "./copy.ts";
+import { copyValue, TooDeep, TooLong, type Copied } from "./copy.ts";
 import type { Limits } from "./limits.ts";
-import { applyPatch, changeOf, hasPlace, setOwn, stepsToNew } from "./path.ts";
+import { applyPatch, changeOf, hasPlace, stepsToNew } from "./path.ts";
 
 /** What came does not fit what is there. */
 export class Misfit extends RangeError {}
@@ -95,7 +95,7 @@ export class ValueArguments {
       setOwn(target, key, copy[key]);
       if (this.#hasOpenPath) this.#openPaths!.delete(JSON.stringify([key]));
       this.#show({ path: [key], value: copy[key] });
-      this.#changes?.push({ path: [key], value: copyAgain(copy[key]), done: true });
+      this.#changes?.push({ path: [key], value: copyJson(copy[key]), done: true });
     }
   }
 
@@ -168,7 +168,7 @@ export class ValueArguments {
   /** Does the same to what is shown. */
   #show(patch: PathPatch): void {
     if (this.#shown === undefined) return;
-    const own = patch.append === undefined ? { ...patch, value: copyAgain(patch.value) } : patch;
+    const own = patch.append === undefined ? { ...patch, value: copyJson(patch.value) } : patch;
     try {
       this.#shown = applyPatch(this.#shown, own);
     } catch {
@@ -179,7 +179,7 @@ export class ValueArguments {
   /** Of what came, also where the value was handed out and may have been written to. */
   #copy(): unknown {
     const value = this.#source ?? this.#value;
-    return value === undefined ? parseJson(this.text) : copyAgain(value);
+    return value === undefined ? parseJson(this.text) : copyJson(value);
   }
 
   get #hasOpenPath(): boolean {

@@ -30,7 +30,7 @@ export function safeToolName(rules: NameRules): (name: string) => string {
     for (const character of name) safe += allowed.test(character) ? character : "__";
     if (!allowedFirst.test(safe.charAt(0))) safe = `_${safe}`;
     if (safe.length <= maxLength) return safe;
-    const suffix = `_${hash(name)}`;
+    const suffix = `_${hash(name).toString(16).padStart(8, "0")}`;
     return safe.slice(0, maxLength - suffix.length) + suffix;
   };
 }
@@ -40,11 +40,11 @@ function stateless(pattern: RegExp): RegExp {
   return new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, ""));
 }
 
-/** 32 bits of FNV-1a over the UTF-16 units, as hexadecimal digits: short and the same everywhere; guards against accidents only. */
-function hash(text: string): string {
+/** 32 bits of FNV-1a over the UTF-16 units: short and the same everywhere; guards against accidents only. */
+export function hash(text: string): number {
   let bits = 0x811c9dc5;
   for (let index = 0; index < text.length; index++) {
     bits = Math.imul(bits ^ text.charCodeAt(index), 0x01000193);
   }
-  return (bits >>> 0).toString(16).padStart(8, "0");
+  return bits >>> 0;
 }

@@ -1,6 +1,6 @@
 import type { Rewrite } from "../lower.ts";
 import type { JsonSchema } from "../types.ts";
-import { dropAnnotations, dropKeywords, keepFormats } from "./keywords.ts";
+import { describe, dropAnnotations, dropKeywords, keepFormats } from "./keywords.ts";
 import { withinLimits, type SchemaLimits } from "./limits.ts";
 import { closeObjects, ensureObjectRoot, listedNamesToProperties, requireAll } from "./objects.ts";
 import { ANNOTATIONS } from "./types.ts";
@@ -146,9 +146,6 @@ function mayBeArray({ type }: JsonSchema): boolean {
   return Array.isArray(type) ? type.includes("array") : type === "array";
 }
 
-/** Longer ones would drown the description. */
-const MAX_DEFAULT_CHARACTERS = 200;
-
 /** Strict mode refuses `default`. Told in the description it does its work; no loss, since validation fills it in. */
 function defaultToDescription(): Rewrite {
   return {
@@ -156,12 +153,7 @@ function defaultToDescription(): Rewrite {
     apply(node) {
       if (!Object.hasOwn(node, "default")) return node;
       const { default: value, ...rest } = node;
-      const text = JSON.stringify(value) ?? "";
-      if (value === null || text === "" || text.length > MAX_DEFAULT_CHARACTERS) return rest;
-      const { description } = rest;
-      const told = `(default: ${text})`;
-      const isDescribed = typeof description === "string" && description !== "";
-      return { ...rest, description: isDescribed ? `${description} ${told}` : told };
+      return value === null ? rest : describe(rest, [["default", value]]);
     },
   };
 }

@@ -35,14 +35,6 @@ export function branchesOf(node: JsonSchema, keyword: "anyOf" | "oneOf" | "allOf
   return Array.isArray(value) ? (value as (JsonSchema | boolean)[]) : [];
 }
 
-/** The JSON Schema type of a literal value. */
-export function typeOfValue(value: unknown): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "array";
-  if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number";
-  return typeof value;
-}
-
 /** Whether a schema lets a value through, as far as type, enum and const say. */
 export function admitsNull(
   node: JsonSchema | boolean,

@@ -1,3 +1,4 @@
+import { typeOfValue } from "../json.ts";
 import type { Rewrite } from "../lower.ts";
 import type { JsonSchema } from "../types.ts";
 import { without } from "./keywords.ts";
@@ -10,7 +11,6 @@ import {
   propertiesOf,
   requiredOf,
   typeOfKeyword,
-  typeOfValue,
   typesOf,
 } from "./types.ts";
 

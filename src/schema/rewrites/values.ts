@@ -1,9 +1,9 @@
-import { isRecord } from "../json.ts";
+import { isRecord, typeOfValue } from "../json.ts";
 import { mapSubschemas, type Rewrite } from "../lower.ts";
 import type { JsonSchema } from "../types.ts";
 import { describe, without } from "./keywords.ts";
 import { sameValue } from "./merge.ts";
-import { propertiesOf, requiredOf, typeOfKeyword, typeOfValue, typesOf } from "./types.ts";
+import { propertiesOf, requiredOf, typeOfKeyword, typesOf } from "./types.ts";
 
 /** `const: "x"` becomes `enum: ["x"]`, with its type where none is named. */
 export function constToEnum(): Rewrite {
