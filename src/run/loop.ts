@@ -4,6 +4,7 @@ import type { ApprovalRequest } from "../execute/approvals/types.ts";
 import type { ExecutionContext } from "../execute/context.ts";
 import { isOffered } from "../execute/gate.ts";
 import { Ledger } from "../execute/ledger.ts";
+import { pause } from "../store/pause.ts";
 import type { ToolUse } from "../tool/use.ts";
 import { Answers } from "./answers.ts";
 import { addUse, overBudget, tooManyCalls, usedSince } from "./budgets.ts";
@@ -234,20 +235,6 @@ function isOver(row: Row): boolean {
 }
 
 const MAX_DELAY_MS = 60_000;
-
-/** Waits, or until the signal fires. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", end);
-      resolve();
-    };
-    const timer = setTimeout(end, ms);
-    if (signal.aborted) end();
-    else signal.addEventListener("abort", end);
-  });
-}
 
 const COMPLETED: Stop = { status: "completed" };
 

@@ -1,5 +1,5 @@
-import pRetry from "p-retry";
 import { isConflict } from "./errors.ts";
+import { pause } from "./pause.ts";
 import type { PutOptions, Store, StoreEntry } from "./store.ts";
 
 /** What `updateEntry()` may be told. */
@@ -34,6 +34,7 @@ export async function updateEntry<Value>(
   options: UpdateOptions = {},
 ): Promise<StoreEntry<Value> | undefined> {
   const { ttlMs = "keep", maxConflicts = 100, signal } = options;
+  if (!(maxConflicts >= 0)) throw new TypeError(`maxConflicts is a number from 0, got ${String(maxConflicts)}.`);
 
   async function attempt(): Promise<StoreEntry<Value> | undefined> {
     const entry = await store.get<Value>(key);
@@ -42,12 +43,15 @@ export async function updateEntry<Value>(
     return store.put(key, value, { expectedVersion: entry?.version ?? 0, ttlMs });
   }
 
-  return pRetry(attempt, {
-    retries: maxConflicts,
-    shouldRetry: ({ error }) => isConflict(error),
-    minTimeout: 1,
-    maxTimeout: 50,
-    randomize: true,
-    ...(signal === undefined ? {} : { signal }),
-  });
+  for (let conflicts = 0; ; conflicts++) {
+    signal?.throwIfAborted();
+    try {
+      return await attempt();
+    } catch (error) {
+      if (!isConflict(error) || conflicts >= maxConflicts) throw error;
+    }
+    await pause(Math.min(2 ** conflicts * (1 + Math.random()), MAX_PAUSE_MS), signal);
+  }
 }
+
+const MAX_PAUSE_MS = 50;

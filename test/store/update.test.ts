@@ -71,6 +71,22 @@ it("ends its waiting with the signal", async () => {
   await expect(updateEntry<unknown>(store, "a", change, { signal: controller.signal })).rejects.toThrow("enough");
 });
 
+it("gives what it wrote, though the signal came meanwhile", async () => {
+  const store = memoryStore();
+  const controller = new AbortController();
+  const put: Store["put"] = async (...args) => {
+    const entry = await store.put(...args);
+    controller.abort();
+    return entry;
+  };
+  const written = await updateEntry({ ...store, put }, "a", () => 1, { signal: controller.signal });
+  expect(written).toEqual(await store.get("a"));
+});
+
+it.each([-1, Number.NaN])("throws a TypeError for %s conflicts", async (maxConflicts) => {
+  await expect(updateEntry(memoryStore(), "a", () => 1, { maxConflicts })).rejects.toThrow("maxConflicts is a number");
+});
+
 it("asks once when the change or the store fails", async () => {
   const store = memoryStore();
   const change = vi.fn((): number => {
