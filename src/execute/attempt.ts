@@ -1,5 +1,7 @@
-import pRetry, { AbortError } from "p-retry";
+import isNetworkError from "is-network-error";
 import { ToolError } from "../errors.ts";
+import { MAX_TIMER_MS } from "../store/arguments.ts";
+import { pause } from "../store/pause.ts";
 import { settle } from "../tool/progress.ts";
 
 /** What the handler came to. */
@@ -91,29 +93,21 @@ export function runHandler(run: HandlerRun): RunningHandler {
 }
 
 async function attempts(run: HandlerRun, signal: AbortSignal): Promise<HandlerEnd> {
-  const { firstAttempt, retries } = run;
+  const last = run.firstAttempt + run.retries;
   try {
-    if (retries === 0) return { ok: true, value: await once(run, firstAttempt, signal) };
-    const value = await pRetry(
-      async (count) => {
-        const attempt = firstAttempt + count - 1;
-        if (count > 1) {
-          await run.beforeAttempt(attempt).catch((error: unknown) => {
-            throw new AbortError(error as Error);
-          });
-        }
-        try {
-          return await once(run, attempt, signal);
-        } catch (error) {
-          // Only errors are retried; anything may be thrown.
-          throw error instanceof Error ? error : new Thrown(error);
-        }
-      },
-      { retries, minTimeout: run.retryDelayMs, randomize: true, signal },
-    );
-    return { ok: true, value };
-  } catch (error) {
-    return { ok: false, code: "execution_failed", cause: error instanceof Thrown ? error.value : error };
+    for (let attempt = run.firstAttempt; ; attempt++) {
+      try {
+        return { ok: true, value: await once(run, attempt, signal) };
+      } catch (error) {
+        if (attempt >= last || signal.aborted || isMistake(error)) throw error;
+      }
+      const delayMs = run.retryDelayMs * 2 ** (attempt - run.firstAttempt) * (1 + Math.random());
+      await pause(Math.min(delayMs, MAX_TIMER_MS), signal);
+      signal.throwIfAborted();
+      await run.beforeAttempt(attempt + 1);
+    }
+  } catch (cause) {
+    return { ok: false, code: "execution_failed", cause };
   }
 }
 
@@ -121,10 +115,7 @@ async function once(run: HandlerRun, attempt: number, signal: AbortSignal): Prom
   return settle(await run.handler(attempt, signal), run.onProgress, signal);
 }
 
-class Thrown extends Error {
-  readonly value: unknown;
-  constructor(value: unknown) {
-    super("A handler threw what is no error.");
-    this.value = value;
-  }
+/** Of whoever wrote the handler: trying again does not help. What `fetch` throws where a network fails is a TypeError, too. */
+function isMistake(error: unknown): boolean {
+  return error instanceof TypeError && !isNetworkError(error);
 }

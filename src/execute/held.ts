@@ -1,6 +1,6 @@
-import pRetry from "p-retry";
 import { isToolError } from "../errors.ts";
 import { isConflict } from "../store/errors.ts";
+import { pause } from "../store/pause.ts";
 import type { StoreEntry } from "../store/store.ts";
 import { actionIdOf, type ActionRow, type Ledger, type Lease } from "./ledger.ts";
 
@@ -77,7 +77,7 @@ export class HeldAction {
   }
 
   /** A store may fail for a moment. What it has written and not confirmed conflicts then: that is found out by reading. */
-  #again(row: ActionRow, failure: unknown): Promise<StoreEntry<ActionRow>> {
+  async #again(row: ActionRow, failure: unknown): Promise<StoreEntry<ActionRow>> {
     if (isConflict(failure) && this.#unconfirmed.length === 0) throw failure;
     const attempt = async (): Promise<StoreEntry<ActionRow>> => {
       try {
@@ -92,11 +92,14 @@ export class HeldAction {
         return this.#put(row);
       }
     };
-    return pRetry(attempt, {
-      retries: 2,
-      minTimeout: 50,
-      factor: 4,
-      shouldRetry: ({ error }) => isToolError(error) && error.code === "store_failed",
-    });
+    for (const waitMs of [50, 200]) {
+      try {
+        return await attempt();
+      } catch (error) {
+        if (!isToolError(error) || error.code !== "store_failed") throw error;
+      }
+      await pause(waitMs, undefined);
+    }
+    return attempt();
   }
 }

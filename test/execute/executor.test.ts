@@ -606,18 +606,21 @@ describe("time", () => {
     expect(events.at(-1)).toMatchObject({ type: "tool.failed", errorCode: "timeout" });
   });
 
-  it.each<[string, () => unknown, object]>([
-    ["a late result", () => "late", { type: "tool.late", result: "completed" }],
+  it.each<[string, () => unknown, number, object]>([
+    ["a late result", () => "late", 0, { type: "tool.late", result: "completed" }],
+    ["a late result of what may be tried again", () => "late", 1, { type: "tool.late", result: "completed" }],
     [
       "a late failure",
       () => Promise.reject(new Error("late")),
+      0,
       { type: "tool.late", result: "failed", errorMessage: "late" },
     ],
-  ])("%s is an event and changes nothing", async (_, end, event) => {
+  ])("%s is an event and changes nothing", async (_, end, retries, event) => {
     let go!: () => void;
     const { tool } = counted({
       timeoutMs: 5,
       effect: "read",
+      retries,
       execute: () => new Promise<void>((resolve) => (go = resolve)).then(end),
     });
     const { executor, events, store } = setup([tool]);
@@ -739,6 +742,15 @@ describe("time", () => {
       error: { message: "Tool act failed: no disk", cause: "no disk" },
     });
     expect(ran).toHaveLength(2);
+  });
+
+  it.each([
+    ["a mistake", new TypeError("x is not a function"), 1],
+    ["a network that failed", new TypeError("fetch failed"), 2],
+  ])("tells %s from what is worth another try", async (_, error, attempts) => {
+    const { tool } = counted({ effect: "read", retries: 1, execute: () => Promise.reject(error) });
+    const { executor } = setup([tool]);
+    expect(await executor.execute(useOf(tool), RUN)).toMatchObject({ status: "failed", attempts });
   });
 
   it("a handler that ends because it was told to is no late result, and its late progress is not told", async () => {
