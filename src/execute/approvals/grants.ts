@@ -1,5 +1,6 @@
 import { isToolError } from "../../errors.ts";
-import { toSchema } from "../../schema/index.ts";
+import { isRecord } from "../../schema/json.ts";
+import { plainSchema } from "../../schema/plain.ts";
 import { isConflict } from "../../store/errors.ts";
 import { storeKey, type Store } from "../../store/store.ts";
 import { canonicalText } from "../digest.ts";
@@ -113,7 +114,11 @@ export function grantScope(options: GrantOptions, input: unknown, now: number): 
 }
 
 function covers({ where }: GrantScope, input: unknown): boolean {
-  if ("schema" in where) return toSchema(where.schema).validate(input).ok;
+  if ("schema" in where) {
+    const { schema } = where;
+    if (!isRecord(schema)) throw new TypeError(`its schema is a JSON Schema object, got ${JSON.stringify(schema)}`);
+    return plainSchema(schema).validate(input).ok;
+  }
   return where.equals.every(({ path, value }) => {
     const found = valueAt(input, path);
     return found !== undefined && canonicalText(found) === canonicalText(value);

@@ -132,6 +132,7 @@ describe('"always allow" too wide', () => {
   it.each<[string, GrantOptions]>([
     ["one that does not cover its own call", { where: { equals: [{ path: ["cents"], value: 1 }] } }],
     ["a schema that can not be read", { where: { schema: { $ref: "https://example.com/schema.json" } } }],
+    ["a schema that is none", { where: { schema: "object" as never } }],
     ["a place that is none", { where: { equals: [{ path: ["constructor"], value: null }] } }],
     ["no list", { where: { equals: 5 as never } }],
     ["no time", { ttlMs: 0 }],
