@@ -1,5 +1,6 @@
 import { checkContext, typeName } from "../execute/context.ts";
 import { checkMs } from "../store/arguments.ts";
+import { checkedChoice } from "../tool/choice.ts";
 import type { OrchestratorOptions } from "./orchestrator.ts";
 import type { ResumeOptions, RunContext, RunOptions } from "./types.ts";
 
@@ -42,7 +43,7 @@ export function checkRunOptions(options: RunOptions): void {
   if (typeof options !== "object" || options === null) {
     throw new TypeError(`run() takes an object: run({ input: "Hello" }), got ${typeName(options)}.`);
   }
-  const { messages, whenOpen } = options;
+  const { messages, whenOpen, toolChoice } = options;
   for (const name of ["input", "instructions", "behavior"] as const) {
     const value = options[name];
     if (value !== undefined && typeof value !== "string")
@@ -54,6 +55,7 @@ export function checkRunOptions(options: RunOptions): void {
   if (whenOpen !== undefined && whenOpen !== "refuse" && whenOpen !== "cancel") {
     throw new TypeError(`whenOpen is "refuse" or "cancel", got ${JSON.stringify(whenOpen)}.`);
   }
+  if (toolChoice !== undefined) checkedChoice(toolChoice);
   checkRunContext(options);
 }
 

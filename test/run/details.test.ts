@@ -22,12 +22,12 @@ const conversationId = "c1";
 const input = "Go";
 
 it("keys with escapes are what they were all the way, whatever was read before", async () => {
-  const [said, asked, choice, result] = [misread(), misread(), misread(), misread()];
+  const [said, asked, choice, result] = [misread(), misread(), { ...misread(), name: "ask" }, misread()];
   const tool = external("ask", { inputSchema: z.looseObject({}) });
   const model = scripted({ calls: [{ name: "ask", args: asked }] }, { text: "Done." });
   const orchestrator = new Orchestrator({ model, tools: [tool], store: memoryStore() });
   const messages = [{ role: "user" as const, content: "Go", said }];
-  const paused = await orchestrator.run({ conversationId, messages, toolChoice: choice as never });
+  const paused = await orchestrator.run({ conversationId, messages, toolChoice: choice });
   expect(model.requests[0]).toMatchObject({ messages: [{ said }], toolChoice: choice });
   const [pending] = paused.pendingToolCalls;
   expect(pending?.arguments).toEqual(asked);

@@ -190,6 +190,7 @@ describe("run()", () => {
     ["messages that are no list", { messages: "Hi" }, /messages is a list/],
     ["a message that no store can keep", { messages: [{ role: "user", content: new Date() }] }, /an instance of Date/],
     ["another word for whenOpen", { whenOpen: "replace" }, /whenOpen is "refuse" or "cancel", got "replace"/],
+    ["a choice of tools that is none", { toolChoice: "any" }, /"auto", "none", "required".*got "any"/],
     ["a principal without an id", { principal: { name: "anna" } }, /A principal is an object with an id/],
     ["a principal that is a text", { principal: "anna" }, /A principal is an object with an id/],
     ["a signal that is none", { signal: {} }, /signal is an AbortSignal/],
