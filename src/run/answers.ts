@@ -96,7 +96,8 @@ export class Answers {
 
 function refuse(id: string, answers: ReadonlyMap<string, Answer>, calls: readonly CallRecord[]): void {
   const given = answers.get(id);
-  if (given !== undefined) throw alreadyAnswered(id, given.expired);
+  if (given !== undefined)
+    throw alreadyAnswered(id, given.expired === true ? "its time was over before" : "it was handed in before");
   if (calls.some(({ invocationId }) => invocationId === id)) return;
   const open = calls.map(({ invocationId }) => invocationId).filter((known) => !answers.has(known));
   throw new ToolError(
@@ -105,8 +106,7 @@ function refuse(id: string, answers: ReadonlyMap<string, Answer>, calls: readonl
   );
 }
 
-export function alreadyAnswered(id: string, isExpired = false): ToolError {
-  const what = isExpired ? "its time was over before" : "it was handed in before";
+export function alreadyAnswered(id: string, what: string): ToolError {
   return new ToolError(
     "already_answered",
     `Call ${id} has its result: ${what}, and the first one counts. Nothing was changed; resume() without it goes on.`,

@@ -57,7 +57,9 @@ export class Inbox {
     const turn = live ?? lastTurn(stored!.rows);
     const external = turn?.calls.filter(({ mode }) => mode === "external") ?? [];
     const answers = answersOf(inputs, (input) => checkResult(input, external, tools, model, validateResults));
-    for (const { toolCallId } of answers) if (isPast(toolCallId, stored)) throw alreadyAnswered(toolCallId);
+    for (const { toolCallId } of answers) {
+      if (isPast(toolCallId, stored)) throw alreadyAnswered(toolCallId, "the run has gone on with it, or without one");
+    }
     const isOpen = live !== undefined || openTurn(stored!.rows) !== undefined;
     return {
       answers,

@@ -256,6 +256,7 @@ describe("a run that is waited for", () => {
     const late = { toolCallId: paused.pendingToolCalls[0]!.id, result: "late" };
     await expect(orchestrator.provideToolResult(conversationId, late)).rejects.toMatchObject({
       code: "already_answered",
+      message: expect.stringContaining("the run has gone on with it, or without one"),
     });
   });
 });
