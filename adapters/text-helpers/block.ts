@@ -15,8 +15,10 @@ export class CodeBlock implements BlockReader {
   readonly #code = new CodeState();
   #parts: string[] = [];
   #length = 0;
-  /** Where the code ends if the string that is open has swallowed its end, and where what follows begins. */
-  #hidden: { readonly from: number; readonly to: number } | undefined;
+  /** The first end tag in the string that is open: the end of the block, if nobody closes the string. */
+  #swallowed: Place | undefined;
+  /** The first end tag in a string that nobody has closed. */
+  #hidden: Place | undefined;
 
   constructor(
     close: string,
@@ -55,12 +57,16 @@ export class CodeBlock implements BlockReader {
           this.state = "closed";
           return at + close.length;
         }
-        if (answer === "yes" && this.#hidden === undefined) {
+        if (answer === "yes" && this.#swallowed === undefined) {
           const place = this.#length + at - from;
-          this.#hidden = { from: place, to: place + close.length };
+          this.#swallowed = { from: place, to: place + close.length };
         }
       }
       code.see(character);
+      if (this.#swallowed !== undefined && !code.isString) {
+        if (character === NEWLINE) this.#hidden ??= this.#swallowed;
+        this.#swallowed = undefined;
+      }
     }
     this.#keep(text.slice(from, at));
     return at;
@@ -76,7 +82,7 @@ export class CodeBlock implements BlockReader {
     this.#keep(rest);
     const all = this.#parts.join("");
     this.state = "closed";
-    const hidden = this.#hidden;
+    const hidden = this.#hidden ?? this.#swallowed;
     if (this.#context.isWhole && hidden !== undefined && this.#length <= this.#maxLength) {
       this.#finish(all.slice(0, hidden.from));
       return all.slice(hidden.to);
@@ -102,6 +108,14 @@ export class CodeBlock implements BlockReader {
     this.#writer.call().unreadable(`the block is longer than ${max} characters (${limit}). ${advice}`);
   }
 }
+
+/** Where an end tag begins and ends. */
+interface Place {
+  readonly from: number;
+  readonly to: number;
+}
+
+const NEWLINE = 10;
 
 const NOT_CLOSED = "the block was not closed, and nothing of it was run";
 

@@ -9,7 +9,7 @@ const MAX_KEPT = 1_048_576;
  * Reads JSON up to a marker. A marker inside a string of the JSON is text of that string.
  *
  * Where a quote is broken, that would swallow all the rest; so what stands behind the first marker in a string is kept,
- * and given back if no other end comes.
+ * and given back if no other end comes. Where the value is closed after it, no quote was broken.
  */
 export class UntilMarker {
   /** The marker that was found. */
@@ -60,18 +60,24 @@ export class UntilMarker {
       if (code <= 32 && !this.#value.isQuoted) continue;
       if (this.#value.isClosed) this.#value = new ValueEnd();
       this.#value.see(code);
+      if (this.#value.isClosed) this.#forget();
     }
     this.#pass(text.slice(from, at));
     return at;
   }
 
   /**
-   * The text is over before a marker came. Where it was not cut, the first marker in a string was the end after all:
-   * what stands behind it.
+   * The text is over before a marker came. Where it was not cut, the first marker in a string that nobody closed was the
+   * end after all: what stands behind it.
    */
   end(rest: string): string | undefined {
     this.#pass(rest);
     return this.#context.isWhole ? this.#kept?.join("") : undefined;
+  }
+
+  #forget(): void {
+    this.#kept = undefined;
+    this.#keptLength = 0;
   }
 
   #pass(piece: string): void {

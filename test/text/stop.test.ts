@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { textHelpers } from "../../adapters/text-helpers/index.ts";
 import { textJson, type NotationName } from "../../adapters/text-json/index.ts";
-import type { FinishReason, ToolCallError } from "../../src/index.ts";
+import { defineTool, type FinishReason, type ToolCallError } from "../../src/index.ts";
 import type { TextAdapter, TextReadOptions } from "../../src/text/adapter.ts";
 import { loadFixture, sharedTools } from "../fixtures.ts";
 import { textOf } from "./support.ts";
@@ -90,6 +91,40 @@ describe("stop", () => {
     const turn = await model.open({ messages: [], tools: sharedTools }).done();
     expect(turn.calls.map(({ released }) => released)).toEqual([true]);
     expect(model.pair(model.adapter.assistantMessage(turn))).toHaveLength(2);
+  });
+});
+
+describe("an end mark in a string that is closed", () => {
+  const note = defineTool({ name: "note", inputSchema: z.object({ text: z.string() }), execute: ({ text }) => text });
+  const json = (text: string) => JSON.stringify({ text });
+
+  it.each<[TextAdapter, begin: string, mark: string]>([
+    [textHelpers(), `<helpers>\nnote("a </helpers> b")\nnote('c')\n`, "</helpers>"],
+    [textHelpers(), `<helpers>\nnote("""a </helpers>\n b""")\n`, "</helpers>"],
+    [textJson("hermes"), `<tool_call>{"name":"note","arguments":${json("a </tool_call> b")}}`, "</tool_call>"],
+    [textJson("hermes"), `<tool_call>{"name":"note","arguments":${json("a <tool_call> b")}}`, "</tool_call>"],
+    [textJson("function-tag"), `<function=note>${json("a </function> b")}`, "</function>"],
+    [
+      textJson("kimi"),
+      `<|tool_call_begin|>functions.note:0<|tool_call_argument_begin|>${json("a <|tool_call_end|> b")}`,
+      "<|tool_call_end|>",
+    ],
+  ])("does not end a block of $name: it was cut, all of it", async (adapter, begin, mark) => {
+    for (const behind of ["", " \n"]) {
+      const turn = await read(adapter, `So: ${begin}${behind}`, { tools: [note] });
+      expect(turn.calls.map(({ outcome }) => (outcome as ToolCallError).code)).toEqual(["truncated"]);
+      expect(turn.text).toBe("So: ");
+    }
+    const whole = await read(adapter, `So: ${begin}${mark}`, { tools: [note] });
+    expect(whole.calls.every(({ released }) => released)).toBe(true);
+    expect(whole.text).toBe("So: ");
+  });
+
+  it("is part of a call that needs no end", async () => {
+    const harmony = `<|channel|>commentary to=functions.note <|message|>${json("a <|call|> b")}`;
+    const turn = await read(textJson("harmony"), harmony, { tools: [note] });
+    expect(turn.calls.map(({ input }) => input)).toEqual([{ text: "a <|call|> b" }]);
+    expect(turn.text).toBe("");
   });
 });
 
