@@ -69,7 +69,12 @@ export function parseResponse<Event>(
 }
 
 function readerOf(adapter: Reading<any>, options: ReadOptions): TurnReader {
-  const { tools, limits, repair, runId } = options;
+  const { tools, limits, repair, runId, signal } = options;
+  if (signal !== undefined && typeof signal?.addEventListener !== "function") {
+    throw new TypeError(
+      `signal is an AbortSignal (of an AbortController its \`signal\`), got ${signal && typeof signal}.`,
+    );
+  }
   return new TurnReader({ wire: adapter.name, tools, limits, repair, runId, toolName: toolNameOf(adapter) });
 }
 

@@ -292,6 +292,9 @@ describe("misuse is a TypeError at once", () => {
     const source = items(sdkEvents);
     expect(() => openaiChat.read(source, { limits: { maxDept: 3 } as never })).toThrow(TypeError);
     expect(() => openaiChat.read(source, { tools: 5 as never })).toThrow(TypeError);
+    for (const signal of [new AbortController(), null, 5]) {
+      expect(() => openaiChat.read(source, { signal: signal as never })).toThrow(/signal is an AbortSignal/);
+    }
     expect((await openaiChat.read(source, options).done()).error).toBeUndefined();
   });
 });
