@@ -61,7 +61,7 @@ export async function askModel(request: TurnRequest): Promise<AskedTurn> {
     uses.set(use.invocationId, use);
     const isInternal = use.tool.mode === "internal";
     if (isInternal && use.tool.effect === "read" && !isDependent(use)) request.onRead(use);
-    if (isInternal || isCutNow(stream.turn)) continue;
+    if (isInternal || (!released && isCutNow(stream.turn))) continue;
     request.onExternal(use);
     if (isDependent(use)) continue;
     held.told(use);

@@ -508,6 +508,22 @@ describe("stream()", () => {
     expect(short((await stream.result).messages)[2]).toContain("was not executed");
   });
 
+  it.each(["length", "content_filter"])(
+    "tells of a call that waits for nothing, though its turn ends with %s: it is pending",
+    async (finish) => {
+      const model = scripted({ calls: [{ name: "look" }], finish }, { text: "Done" });
+      const look = external("look", { effect: "read" });
+      const orchestrator = new Orchestrator({ model, tools: [look], store: memoryStore() });
+      const stream = orchestrator.stream({ conversationId, input: "Go" });
+      const told: unknown[] = [];
+      for await (const event of stream) {
+        if (event.type === "external_tool_detected") told.push([event.call.id, event.released]);
+      }
+      expect(told).toEqual((await stream.result).pendingToolCalls.map(({ id }) => [id, true]));
+      expect(told).toHaveLength(1);
+    },
+  );
+
   it("ends in a state that can be resumed when its reader leaves", async () => {
     const model = scripted({ text: "Hello" }, { text: "Hello again" });
     const orchestrator = new Orchestrator({ model, store: memoryStore() });
