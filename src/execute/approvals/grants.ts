@@ -106,8 +106,9 @@ export function grantScope(options: GrantOptions, input: unknown, now: number): 
   try {
     isCovered = covers(scope, input);
   } catch (cause) {
-    if (!isToolError(cause) && !(cause instanceof TypeError)) throw cause;
-    throw badScope(`where can not be read: ${cause.message}`, cause);
+    if (isToolError(cause)) throw badScope(`where can not be read: ${cause.message}`, cause);
+    if (cause instanceof TypeError) throw badScope("where is { equals: [{ path, value }] } or { schema }", cause);
+    throw cause;
   }
   if (!isCovered) throw badScope("it does not cover the very call that it is given with");
   return scope;

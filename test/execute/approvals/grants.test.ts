@@ -131,6 +131,7 @@ describe('"always allow" too wide', () => {
 
   it.each<[string, GrantOptions]>([
     ["one that does not cover its own call", { where: { equals: [{ path: ["cents"], value: 1 }] } }],
+    ["another word for it", { where: { equal: [] } as never }],
     ["a schema that can not be read", { where: { schema: { $ref: "https://example.com/schema.json" } } }],
     ["a schema that is none", { where: { schema: "object" as never } }],
     ["a place that is none", { where: { equals: [{ path: ["constructor"], value: null }] } }],
@@ -141,6 +142,7 @@ describe('"always allow" too wide', () => {
     const { id } = await approvals.request(ask(small));
     const deciding = approvals.decide(id, { decision: "approve", always: options }, ada);
     await expect(deciding).rejects.toMatchObject({ code: "invalid_input" });
+    await expect(deciding).rejects.not.toThrow(/Cannot read|is not a function/);
     expect((await approvals.get(id))?.status).toBe("pending");
   });
 
