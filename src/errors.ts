@@ -140,7 +140,8 @@ export interface FailedCall {
 
 /**
  * A call that can not be, or was not, executed: unknown tool, bad JSON, bad input, truncated, too large, rejected,
- * not released, or failed in its handler. Its `message` is written for the model and holds no stack and no path.
+ * not released, or failed in its handler. Its `message` is written for the model and holds no stack; that of a handler's
+ * error is in it as it is (an executor takes paths and the like out of it).
  * The stream hands it out as data; `ToolUse.execute()` throws it when the handler fails (with the handler's error as `cause`).
  */
 export class ToolCallError extends ToolError {

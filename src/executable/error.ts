@@ -10,6 +10,7 @@ export interface ExecutableRun {
   readonly metadata: Readonly<Record<string, unknown>>;
   /** `null` when a signal ended it, and when it was never started. */
   readonly exitCode: number | null;
+  /** `null` also for one that was ended here, at a limit or for the caller: the error's code says why. */
   readonly signal: string | null;
   /** The first 16 Ki characters of what it printed. */
   readonly stdout: string;
