@@ -9,6 +9,7 @@ import {
 } from "../executable/index.ts";
 import { isToolError } from "../errors.ts";
 import { parseJson } from "../json/index.ts";
+import { isTimerMs, MAX_TIMER_MS } from "../time.ts";
 import type { Tool } from "../tool/tool.ts";
 import { ownersOf } from "./owners.ts";
 import { printable } from "./text.ts";
@@ -75,8 +76,8 @@ function readInput(json: string): unknown {
 
 function timeoutOf(given: string | undefined): number {
   const ms = given === undefined ? 30_000 : given.trim() === "" ? Number.NaN : Number(given);
-  if (ms > 0 && ms < 2 ** 31) return ms;
+  if (isTimerMs(ms)) return ms;
   throw new UsageError(
-    `--timeout is a number of milliseconds above 0 and at most 2147483647, got ${JSON.stringify(given)}.`,
+    `--timeout is a number of milliseconds above 0 and at most ${MAX_TIMER_MS}, got ${JSON.stringify(given)}.`,
   );
 }

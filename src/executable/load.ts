@@ -1,3 +1,4 @@
+import { MAX_TIMER_MS } from "../time.ts";
 import { makeTool, type Tool } from "../tool/tool.ts";
 import { askDefinition } from "./ask-definition.ts";
 import { callProgram } from "./call.ts";
@@ -47,7 +48,7 @@ export async function loadExecutable(path: string, options: ExecutableOptions = 
       inputSchema,
       effect: settings.effect ?? definition.effect ?? "write",
       // An executor's own limit is for handlers that know none; this one does, and says better what happened.
-      timeoutMs: Math.min(settings.timeoutMs + 2 * settings.graceMs, 2 ** 31 - 1),
+      timeoutMs: Math.min(settings.timeoutMs + 2 * settings.graceMs, MAX_TIMER_MS),
       ...settings.policy,
       metadata: { ...definition.metadata, executableDigest: digest, executable },
       ...(description === undefined ? {} : { description }),

@@ -1,4 +1,5 @@
 import { isAbsolute } from "node:path";
+import { checkMs } from "../time.ts";
 import type { ToolPolicy } from "../tool/policy.ts";
 import type { Effect, ToolContext } from "../tool/tool.ts";
 import { defaultOwners } from "./check-file.ts";
@@ -73,12 +74,7 @@ export function settingsOf(options: ExecutableOptions): Settings {
     owners: options.owners ?? defaultOwners(),
     allowBatch: options.allowBatch ?? false,
   };
-  for (const name of ["timeoutMs", "schemaTimeoutMs", "graceMs"] as const) {
-    const value = settings[name];
-    // More than this, and Node's timers fire at once.
-    if (!(value > 0 && value < 2 ** 31))
-      throw new TypeError(`${name} is a number of milliseconds above 0 and at most 2147483647, got ${value}`);
-  }
+  for (const name of ["timeoutMs", "schemaTimeoutMs", "graceMs"] as const) checkMs(name, settings[name]);
   for (const name of ["maxOutputBytes", "maxStderrBytes", "maxSchemaBytes", "maxDepth"] as const) {
     if (!(settings[name] > 0)) throw new TypeError(`${name} is a number above 0, got ${settings[name]}`);
   }

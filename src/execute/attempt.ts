@@ -1,6 +1,6 @@
 import isNetworkError from "is-network-error";
 import { ToolError } from "../errors.ts";
-import { MAX_TIMER_MS } from "../store/arguments.ts";
+import { MAX_TIMER_MS } from "../time.ts";
 import { pause } from "../store/pause.ts";
 import { settle } from "../tool/progress.ts";
 

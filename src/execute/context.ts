@@ -1,4 +1,4 @@
-import { checkMs } from "../store/arguments.ts";
+import { checkMs } from "../time.ts";
 import type { ApprovalAsk, Principal } from "./approvals/types.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { checkMs } from "../store/arguments.ts";
+import { checkMs } from "../time.ts";
 import { storeKey, type Store } from "../store/store.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolSource } from "../tool/tool-set.ts";

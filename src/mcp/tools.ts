@@ -1,4 +1,5 @@
 import { ToolError } from "../errors.ts";
+import { checkMs } from "../time.ts";
 import { makeTool, type Tool, type ToolContext } from "../tool/tool.ts";
 import { callServer } from "./call.ts";
 import { isVersion2, type McpClient, type McpToolDefinition, type RequestOptions } from "./client.ts";
@@ -30,9 +31,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
     if (typeof client?.[name] !== "function")
       throw new TypeError(`mcpTools() takes a connected MCP client; it has no ${name}()`);
   }
-  if (!(timeoutMs > 0 && timeoutMs < 2 ** 31)) {
-    throw new TypeError(`timeoutMs is a number above 0 and at most 2147483647, got ${timeoutMs}`);
-  }
+  checkMs("timeoutMs", timeoutMs);
   if (!(maxAgeMs >= 0)) throw new TypeError(`maxAgeMs is a number from 0, got ${maxAgeMs}`);
   if (onInputRequired !== undefined && !isVersion2(client)) {
     throw new TypeError("onInputRequired needs a client of @modelcontextprotocol/client 2");

@@ -1,3 +1,4 @@
+import { MAX_TIMER_MS } from "../time.ts";
 import type { RecordedChunk, Recording } from "./recording.ts";
 
 /** What {@link replay} takes. */
@@ -70,9 +71,6 @@ function piecesOf(recording: Recording): readonly RecordedChunk[] {
     length: Math.min(PIECE_BYTES, bytes.length - i * PIECE_BYTES),
   }));
 }
-
-/** Node's timers fire at once for more than that, which is 25 days. */
-const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Waits for a moment of `performance.now()`; an abort ends the wait. */
 export function until(moment: number, signal: AbortSignal | undefined): Promise<void> | undefined {

@@ -1,6 +1,6 @@
 import { checkContext, typeName } from "../execute/context.ts";
-import { checkMs } from "../store/arguments.ts";
 import { checkedChoice } from "../tool/choice.ts";
+import { checkMs } from "../time.ts";
 import type { OrchestratorOptions } from "./orchestrator.ts";
 import type { ResumeOptions, RunContext, RunOptions } from "./types.ts";
 

@@ -63,15 +63,3 @@ function shown(value: unknown): string {
   const text = typeof value === "string" ? JSON.stringify(value) : String(value);
   return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }
-
-/**
- * What a timer can wait: one that has to wait longer fires at once.
- * https://developer.mozilla.org/docs/Web/API/Window/setTimeout#maximum_delay_value
- */
-export const MAX_TIMER_MS = 2 ** 31 - 1;
-
-/** A setting that becomes a timer. @throws TypeError */
-export function checkMs(name: string, ms: number): void {
-  if (typeof ms === "number" && ms > 0 && ms <= MAX_TIMER_MS) return;
-  throw new TypeError(`${name} is ${shown(ms)}. Expected milliseconds above 0, at most ${MAX_TIMER_MS}.`);
-}

@@ -1,6 +1,7 @@
 import { isToolError } from "../errors.ts";
 import { parseJson } from "../json/parse.ts";
-import { checkDelete, checkKey, checkList, checkMs, checkPrefix, checkPut, endOf } from "./arguments.ts";
+import { checkMs, settlesWithin } from "../time.ts";
+import { checkDelete, checkKey, checkList, checkPrefix, checkPut, endOf } from "./arguments.ts";
 import { closed, conflict, failed, unreadable } from "./errors.ts";
 import { createListeners } from "./listeners.ts";
 import { connectionOf, type IoRedisClient, type NodeRedisClient, type Subscription } from "./redis-clients.ts";
@@ -175,12 +176,9 @@ export function redisStore(client: NodeRedisClient | IoRedisClient, options: Red
   };
 }
 
-function within<Result>(ms: number, work: Promise<Result>): Promise<Result> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const tooLate = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${ms} ms`)), ms);
-  });
-  return Promise.race([work, tooLate]).finally(() => clearTimeout(timer));
+async function within<Result>(ms: number, work: Promise<Result>): Promise<Result> {
+  if (await settlesWithin(ms, work)) return work;
+  throw new Error(`no answer within ${ms} ms`);
 }
 
 function strings(reply: unknown): (string | null)[] {

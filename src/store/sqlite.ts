@@ -1,7 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
 import { isToolError, ToolError } from "../errors.ts";
 import { parseJson } from "../json/parse.ts";
-import { checkDelete, checkKey, checkList, checkMs, checkPrefix, checkPut, endOf } from "./arguments.ts";
+import { checkMs } from "../time.ts";
+import { checkDelete, checkKey, checkList, checkPrefix, checkPut, endOf } from "./arguments.ts";
 import { closed, conflict, failed, unreadable } from "./errors.ts";
 import { createListeners } from "./listeners.ts";
 import type { ListOptions, PutOptions, Store, StoreEntry } from "./store.ts";

@@ -1,4 +1,5 @@
 import { ToolError } from "../errors.ts";
+import { isTimerMs, MAX_TIMER_MS } from "../time.ts";
 import type { Effect } from "./tool.ts";
 
 /** What a rule is told about a call: who, where, which. What the application put into the context is there, too. */
@@ -103,8 +104,6 @@ const isBoolean = (value: unknown): boolean => typeof value === "boolean";
 const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
 const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
-/** What a timer can wait. */
-const isTime = (value: unknown): boolean => typeof value === "number" && value > 0 && value <= 2_147_483_647;
 /** It ends at a date, and dates have an end. */
 const isTtl = (value: unknown): boolean => typeof value === "number" && value > 0 && value <= 31_536_000_000_000;
 
@@ -112,7 +111,7 @@ const FIELDS = {
   behaviors: [isTexts, "a list of names"],
   needsApproval: [(value) => isBoolean(value) || isFunction(value), "a boolean or a function"],
   approvalMessage: [(value) => isText(value) || isFunction(value), "a text or a function"],
-  timeoutMs: [isTime, "a positive number of milliseconds, at most 2147483647"],
+  timeoutMs: [isTimerMs, `a positive number of milliseconds, at most ${MAX_TIMER_MS}`],
   sequential: [isBoolean, "a boolean"],
   retries: [isCount, "a whole number from 0"],
   undo: [isFunction, "a function"],

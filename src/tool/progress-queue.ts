@@ -1,3 +1,5 @@
+import { settlesWithin } from "../time.ts";
+
 /** Progress of a program, or of a server, on its way to who listens. */
 export interface ProgressQueue<Value> {
   push(value: Value): void;
@@ -21,10 +23,7 @@ export function createProgressQueue<Value>(listener: (value: Value) => unknown):
     },
     async end(waitMs) {
       if (telling === undefined) return;
-      let timer: ReturnType<typeof setTimeout> | undefined;
-      const patience = new Promise<void>((done) => (timer = setTimeout(done, waitMs)));
-      await Promise.race([telling, patience]);
-      clearTimeout(timer);
+      await settlesWithin(waitMs, telling);
       waiting.length = 0;
     },
   };

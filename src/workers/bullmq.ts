@@ -3,7 +3,7 @@ import type { ConnectionOptions, Job, JobsOptions, QueueEventsListener, WorkerOp
 import { ToolExecutor, type ToolExecutorOptions } from "../execute/executor.ts";
 import { safeMessage } from "../execute/failure.ts";
 import { knownTools } from "../execute/known-tools.ts";
-import { checkMs } from "../store/arguments.ts";
+import { checkMs, settlesWithin } from "../time.ts";
 import type { Store } from "../store/store.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
 import { toolList, type ToolSource } from "../tool/tool-set.ts";
@@ -125,7 +125,7 @@ export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): Bul
       return toolList(tools).map(remote);
     },
     async close() {
-      await patiently(waiting.close());
+      await settlesWithin(HANG_UP_MS, waiting.close());
       await Promise.all([queue, events, producer].map(hangUp));
     },
   };
@@ -281,26 +281,9 @@ async function untilHeard(events: QueueEvents, producer: QueueEventsProducer, fr
   }
 }
 
-/** Closes a connection; one whose server does not answer is cut. */
+/** Closes a connection; one whose server does not answer is cut. What fails at its end changes nothing. */
 async function hangUp(part: { close(): Promise<void>; disconnect(): Promise<void> }): Promise<void> {
-  if (!(await patiently(part.close()))) void part.disconnect().catch(() => {});
-}
-
-/** Whether it came to its end in time. What fails at the end of a connection changes nothing. */
-async function patiently(ending: Promise<void>): Promise<boolean> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const patience = new Promise<false>((resolve) => {
-    timer = setTimeout(() => resolve(false), HANG_UP_MS);
-  });
-  const isOver = await Promise.race([
-    ending.then(
-      () => true,
-      () => true,
-    ),
-    patience,
-  ]);
-  clearTimeout(timer);
-  return isOver;
+  if (!(await settlesWithin(HANG_UP_MS, part.close()))) void part.disconnect().catch(() => {});
 }
 
 const HANG_UP_MS = 2_000;

@@ -1,4 +1,4 @@
-import { checkMs } from "../../store/arguments.ts";
+import { checkMs } from "../../time.ts";
 import { quiet } from "./errors.ts";
 import { approvalFeed } from "./feed.ts";
 import {

@@ -1,4 +1,4 @@
-import { checkMs, MAX_TIMER_MS } from "../../store/arguments.ts";
+import { checkMs, MAX_TIMER_MS } from "../../time.ts";
 import {
   authenticated,
   checkGuard,

@@ -1,5 +1,5 @@
 import type { FeedMessage } from "./protocol.ts";
-import { MAX_TIMER_MS } from "../../store/arguments.ts";
+import { MAX_TIMER_MS } from "../../time.ts";
 
 export interface EventStreamOptions {
   /** Ends the feed. */

@@ -1,4 +1,4 @@
-import { MAX_TIMER_MS } from "../../store/arguments.ts";
+import { MAX_TIMER_MS } from "../../time.ts";
 
 /** Somebody who waits until woken, for a time, or until a signal fires; a wake-up before the wait is not lost. */
 export interface WakeUp {

@@ -1,0 +1,25 @@
+/**
+ * What a timer can wait: one that has to wait longer fires at once.
+ * https://developer.mozilla.org/docs/Web/API/Window/setTimeout#maximum_delay_value
+ */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** Whether a timer can wait that long. */
+export function isTimerMs(value: unknown): value is number {
+  return typeof value === "number" && value > 0 && value <= MAX_TIMER_MS;
+}
+
+/** A setting that becomes a timer. @throws TypeError */
+export function checkMs(name: string, ms: number): void {
+  if (isTimerMs(ms)) return;
+  const got = typeof ms === "string" ? JSON.stringify(ms) : String(ms);
+  throw new TypeError(`${name} is ${got}. Expected milliseconds above 0, at most ${MAX_TIMER_MS}.`);
+}
+
+/** Whether a promise settles, well or not, before so many milliseconds have passed; it is not waited for any longer. */
+export async function settlesWithin(ms: number, promise: Promise<unknown>): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const isOver = () => true;
+  const tooLate = new Promise<false>((resolve) => (timer = setTimeout(resolve, ms, false)));
+  return Promise.race([promise.then(isOver, isOver), tooLate]).finally(() => clearTimeout(timer));
+}
