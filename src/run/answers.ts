@@ -1,8 +1,8 @@
 import { ToolError } from "../errors.ts";
 import { parseJson } from "../json/parse.ts";
 import type { ResultImage } from "../model.ts";
+import { isConflict } from "../store/errors.ts";
 import { storeKey, type Store } from "../store/store.ts";
-import { isConflict } from "./errors.ts";
 import type { CallRecord } from "./format.ts";
 import type { ToolResultInput } from "./types.ts";
 

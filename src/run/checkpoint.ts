@@ -1,7 +1,8 @@
 import { ToolError } from "../errors.ts";
+import { isConflict } from "../store/errors.ts";
 import { storeKey, type Store, type StoreEntry } from "../store/store.ts";
 import { NOTHING_USED } from "./budgets.ts";
-import { busy, isConflict } from "./errors.ts";
+import { busy } from "./errors.ts";
 import { damaged, readHead, readRow, VERSION, type Head, type Row, type RunLease } from "./format.ts";
 
 /** A run as it is stored. */

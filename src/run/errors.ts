@@ -42,8 +42,3 @@ export function isBusy(error: unknown): boolean {
 export function isNotWaiting(error: unknown): boolean {
   return isToolError(error) && error.code === "not_waiting";
 }
-
-/** A write lost against another one. */
-export function isConflict(error: unknown): boolean {
-  return isToolError(error) && error.code === "version_conflict";
-}

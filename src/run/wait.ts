@@ -1,4 +1,5 @@
 import type { ApprovalRequest, Approvals } from "../execute/approvals/types.ts";
+import { createWakeUp } from "../execute/approvals/wake-up.ts";
 import type { Store } from "../store/store.ts";
 import { Answers } from "./answers.ts";
 import { headKey, isHeld, readHeadEntry, readRun } from "./checkpoint.ts";
@@ -19,16 +20,16 @@ export async function waitForRelease(
   conversationId: string,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const bell = createBell(signal);
-  const stop = await store.subscribe(headKey(conversationId), bell.ring);
+  const alarm = createWakeUp(signal);
+  const stop = await store.subscribe(headKey(conversationId), alarm.wake);
   try {
     for (;;) {
       const entry = await readHeadEntry(store, conversationId);
       if (signal?.aborted === true || entry === undefined || !isHeld(entry.value)) return;
-      await bell.wait(Math.min(RELEASE_POLL_MS, entry.value.lease!.until - Date.now()));
+      await alarm.wait(Math.min(RELEASE_POLL_MS, entry.value.lease!.until - Date.now()));
     }
   } finally {
-    bell.end();
+    alarm.end();
     await stop();
   }
 }
@@ -41,17 +42,17 @@ async function waitForChange(
   isThere: () => Promise<boolean>,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const bell = createBell(signal);
+  const alarm = createWakeUp(signal);
   const leave = new AbortController();
-  // First listen, then look: what comes in between rings.
-  const stop = await answers.watch(bell.ring);
-  for (const { id } of approvals) service?.await(id, { signal: leave.signal }).then(bell.ring, () => {});
+  // First listen, then look: what comes in between wakes.
+  const stop = await answers.watch(alarm.wake);
+  for (const { id } of approvals) service?.await(id, { signal: leave.signal }).then(alarm.wake, () => {});
   try {
     if (signal?.aborted === true || (await isThere())) return;
     const next = Math.min(...external.map(({ expiresAt = Infinity }) => expiresAt));
-    await bell.wait(Math.min(POLL_MS, next - Date.now()));
+    await alarm.wait(Math.min(POLL_MS, next - Date.now()));
   } finally {
-    bell.end();
+    alarm.end();
     leave.abort();
     await stop();
   }
@@ -94,31 +95,4 @@ export async function seeThrough(
       }
     }
   }
-}
-
-/** Something to wait on that may ring before anybody waits. */
-function createBell(signal: AbortSignal | undefined) {
-  let hasRung = false;
-  let wake: (() => void) | undefined;
-  const ring = (): void => {
-    hasRung = true;
-    wake?.();
-  };
-  signal?.addEventListener("abort", ring);
-  return {
-    ring,
-    async wait(ms: number): Promise<void> {
-      if (!hasRung) {
-        let timer: ReturnType<typeof setTimeout> | undefined;
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-          timer = setTimeout(resolve, Math.max(1, ms));
-        });
-        clearTimeout(timer);
-      }
-      hasRung = false;
-      wake = undefined;
-    },
-    end: () => signal?.removeEventListener("abort", ring),
-  };
 }
