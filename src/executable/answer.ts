@@ -1,6 +1,7 @@
-import type { ProcessOutcome } from "./process.ts";
 import type { ToolErrorCode } from "../errors.ts";
+import { isRecord } from "../schema/json.ts";
 import { readJson } from "./output.ts";
+import type { ProcessOutcome } from "./process.ts";
 
 /** Why a call came to nothing; `message` is for the model. */
 interface Failure {
@@ -71,8 +72,4 @@ function errorText(error: unknown): string | undefined {
   if (text === undefined || text === null || text === "") return undefined;
   const words = typeof text === "string" ? text : JSON.stringify(text);
   return words.length <= MAX_ERROR_LENGTH ? words : `${words.slice(0, MAX_ERROR_LENGTH).toWellFormed()}…`;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,7 @@
 import { ToolError } from "../errors.ts";
 import { checkForeignSchema } from "../schema/foreign.ts";
 import { foreignSchema } from "../schema/foreign-schema.ts";
+import { isRecord } from "../schema/json.ts";
 import type { JsonSchema, Schema } from "../schema/index.ts";
 import type { Effect } from "../tool/tool.ts";
 
@@ -111,10 +112,6 @@ function withDefaults(schema: Schema, defaults: readonly (readonly [string, unkn
 
 function invalid(reason: string): ToolError {
   return new ToolError("invalid_tool", `${reason}.`);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function kindOf(value: unknown): string {
