@@ -120,6 +120,11 @@ export function isToolError(value: unknown): value is ToolError {
   return typeof value === "object" && value !== null && (value as { [marker]?: unknown })[marker] === true;
 }
 
+/** What an error says; of anything else that was thrown, its text. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** Which call an error is about. */
 export interface FailedCall {
   /** Our own id of the call: unique in its run. */

@@ -1,6 +1,7 @@
 import { styleText } from "node:util";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { messageOf } from "../errors.ts";
 import { loadRecording, serveReplay, type Recording } from "../replay/index.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
@@ -8,7 +9,7 @@ import { clients, type Client } from "./clients.ts";
 import { demoTools, executable } from "./demo-tools.ts";
 import { paced } from "./paced.ts";
 import { LEGEND } from "./timeline.ts";
-import { messageOf, parseOptions, CommandError, UsageError } from "./usage-error.ts";
+import { parseOptions, CommandError, UsageError } from "./usage-error.ts";
 import { createView, isWatched } from "./view.ts";
 import { adapterNamed, adapters } from "./wires.ts";
 

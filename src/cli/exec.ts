@@ -7,13 +7,13 @@ import {
   loadExecutable,
   type RunOptions,
 } from "../executable/index.ts";
-import { isToolError } from "../errors.ts";
+import { isToolError, messageOf } from "../errors.ts";
 import { parseJson } from "../json/index.ts";
 import { isTimerMs, MAX_TIMER_MS } from "../time.ts";
 import type { Tool } from "../tool/tool.ts";
 import { ownersOf } from "./owners.ts";
 import { printable } from "./text.ts";
-import { CommandError, messageOf, parseOptions, UsageError } from "./usage-error.ts";
+import { CommandError, parseOptions, UsageError } from "./usage-error.ts";
 
 export const usage = `toolstream exec TOOL [--input JSON] [--timeout MS] [--progress] [--owner UID]
 

@@ -1,7 +1,8 @@
+import { messageOf } from "../errors.ts";
 import { recordingProxy } from "../replay/index.ts";
 import { clients } from "./clients.ts";
 import { fired, listening, untilInterrupted } from "./serve.ts";
-import { messageOf, parseOptions, portOf, UsageError } from "./usage-error.ts";
+import { parseOptions, portOf, UsageError } from "./usage-error.ts";
 import { adapterNamed } from "./wires.ts";
 
 export const usage = `toolstream record --wire NAME --url URL --out FILE [--port N]

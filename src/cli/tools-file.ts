@@ -1,11 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { isToolError, ToolError } from "../errors.ts";
+import { isToolError, messageOf, ToolError } from "../errors.ts";
 import { jsonSchema } from "../schema/index.ts";
 import { defineTool, type Tool } from "../tool/tool.ts";
 import { toolList } from "../tool/tool-set.ts";
-import { messageOf } from "./usage-error.ts";
 
 /**
  * Loads tools from a JSON file (an array of `{ name, description, parameters, effect? }`), or from a module

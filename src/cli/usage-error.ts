@@ -46,7 +46,3 @@ export function portOf(text: string | undefined): number {
   if (Number.isInteger(port) && port >= 0 && port <= 65535) return port;
   throw new UsageError(`--port is a number from 0 to 65535, got ${JSON.stringify(text)}.`);
 }
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}

@@ -1,5 +1,5 @@
 import canonicalize from "canonicalize";
-import { ToolError } from "../errors.ts";
+import { messageOf, ToolError } from "../errors.ts";
 import type { Tool } from "../tool/tool.ts";
 
 /** Bounds on what is digested: what passes them is refused, since it could not be shown to anybody either. */
@@ -156,8 +156,4 @@ function jsonPart(metadata: Readonly<Record<string, unknown>>): unknown {
 
 function tooLarge(what: string): ToolError {
   return new ToolError("too_large", `This value has no digest: it has ${what}.`);
-}
-
-function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

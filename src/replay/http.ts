@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { messageOf } from "../errors.ts";
 
 /** A request may have images in it, but not more. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
@@ -22,7 +23,7 @@ export async function listen(
   const server = createServer((request, response) => {
     handle(request, response).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
-      else sendJson(response, 500, { error: { message: error instanceof Error ? error.message : String(error) } });
+      else sendJson(response, 500, { error: { message: messageOf(error) } });
     });
   });
   await new Promise<void>((resolve, reject) => {

@@ -1,5 +1,5 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
-import { ToolError, type Issue } from "../errors.ts";
+import { messageOf, ToolError, type Issue } from "../errors.ts";
 import { frozenJson } from "./json.ts";
 import { checkRoot } from "./root.ts";
 import type { JsonSchema, Schema, Validation } from "./types.ts";
@@ -116,8 +116,4 @@ const refuseForeignTypes = Object.fromEntries(
 
 function isPromise(value: unknown): value is Promise<unknown> {
   return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,5 +1,4 @@
-import { isToolError, ToolError } from "../errors.ts";
-import { messageOf } from "./value.ts";
+import { isToolError, messageOf, ToolError } from "../errors.ts";
 
 /** What is stored is not what the caller expected; 0: there is nothing. */
 export function conflict(key: string, expected: number, stored: number): ToolError {

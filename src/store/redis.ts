@@ -1,4 +1,4 @@
-import { isToolError } from "../errors.ts";
+import { isToolError, messageOf } from "../errors.ts";
 import { parseJson } from "../json/parse.ts";
 import { checkMs, settlesWithin } from "../time.ts";
 import { checkDelete, checkKey, checkList, checkPrefix, checkPut, endOf } from "./arguments.ts";
@@ -7,7 +7,7 @@ import { createListeners } from "./listeners.ts";
 import { connectionOf, type IoRedisClient, type NodeRedisClient, type Subscription } from "./redis-clients.ts";
 import { DELETE, PUT } from "./redis-scripts.ts";
 import type { ListOptions, PutOptions, Store, StoreEntry } from "./store.ts";
-import { messageOf, textOf } from "./value.ts";
+import { textOf } from "./value.ts";
 
 export type { IoRedisClient, NodeRedisClient } from "./redis-clients.ts";
 

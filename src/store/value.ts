@@ -1,3 +1,5 @@
+import { messageOf } from "../errors.ts";
+
 /** More levels than any tool's data has, and few enough for every stack. */
 const MAX_DEPTH = 1_000;
 
@@ -65,8 +67,4 @@ function refuse(what: string, path: readonly (string | number)[], cause?: unknow
 function nameOf(prototype: object): string {
   const maker: unknown = (prototype as { constructor?: unknown }).constructor;
   return typeof maker === "function" && maker.name !== "" ? `an instance of ${maker.name}` : "an instance of a class";
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,3 +1,4 @@
+import { messageOf } from "../errors.ts";
 import { coerce, dropNulls, mayForceNulls, withUnionIssues, type Coercion, type Validation } from "../schema/index.ts";
 import type { RepairPolicy, Tool } from "../tool/tool.ts";
 import type { Repair } from "../tool/use.ts";
@@ -11,7 +12,7 @@ export function validateInput(tool: Tool, value: unknown, policy: RepairPolicy, 
     const checked = validate(tool, value, policy, repairs);
     return checked.ok ? checked : { ok: false, issues: withUnionIssues(checked.issues, value, tool.inputSchema) };
   } catch (error) {
-    const message = `the check itself failed: ${error instanceof Error ? error.message : String(error)}`;
+    const message = `the check itself failed: ${messageOf(error)}`;
     return { ok: false, issues: [{ message, path: [] }] };
   }
 }

@@ -1,4 +1,4 @@
-import type { ToolError } from "../errors.ts";
+import { messageOf, type ToolError } from "../errors.ts";
 import { parseJson } from "../json/parse.ts";
 import type { DecoderOptions } from "./decoder.ts";
 import { notJsonError } from "./errors.ts";
@@ -86,6 +86,7 @@ export class DataReader {
 
 /** The parser's complaint without the quotation that it adds: the message has its own. */
 function reason(cause: unknown): string {
-  const message = cause instanceof Error ? cause.message : String(cause);
-  return message.replace(/, ?(?:\.\.\.)?".*$/s, "").replace(/ in JSON at position \d+.*$/s, "");
+  return messageOf(cause)
+    .replace(/, ?(?:\.\.\.)?".*$/s, "")
+    .replace(/ in JSON at position \d+.*$/s, "");
 }
