@@ -1,6 +1,7 @@
 import { isToolError, ToolError } from "./errors.ts";
 import type { ModelTurn, ResponseInfo } from "./model.ts";
 import type { TurnStream } from "./read/index.ts";
+import { textOf } from "./wire/field.ts";
 
 /** What an SDK gives for a request: the stream, and as much as it tells of the answer. */
 export interface Opened<Event> {
@@ -25,7 +26,7 @@ export type Requested<Event> =
 export async function opened<Event>(requested: Requested<Event>): Promise<Opened<Event>> {
   if (!("withResponse" in requested)) return { events: await requested };
   const { data, response, request_id: id } = await requested.withResponse();
-  return { events: data, response: responseInfo(response.status, response.headers, idOf(id)) };
+  return { events: data, response: responseInfo(response.status, response.headers, textOf(id)) };
 }
 
 /**
@@ -155,11 +156,7 @@ function errorInfo(error: unknown): ResponseInfo | undefined {
   const status = statusOf(error);
   if (status === undefined) return undefined;
   const { headers, rawResponse, requestID } = error as SdkError;
-  return responseInfo(status, headers ?? rawResponse?.headers, idOf(requestID));
-}
-
-function idOf(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
+  return responseInfo(status, headers ?? rawResponse?.headers, textOf(requestID));
 }
 
 /** The names under which providers send the id of a request. */

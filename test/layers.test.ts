@@ -17,7 +17,7 @@ const floors: Record<string, readonly string[]> = {
   "src/read": ["src/source.ts", "src/adapter.ts", "src/stream", "src/tool", "src/wire", "src/errors.ts"],
   "src/adapter.ts": ["src/read", "src/stream", "src/tool", "src/schema", "src/wire", "src/errors.ts"],
   "src/model.ts": ["src/adapter.ts", "src/read", "src/stream", "src/tool"],
-  "src/open-turn.ts": ["src/model.ts", "src/read", "src/errors.ts"],
+  "src/open-turn.ts": ["src/model.ts", "src/read", "src/wire", "src/errors.ts"],
   "src/pairing.ts": [],
   "src/text": [
     "src/source.ts",

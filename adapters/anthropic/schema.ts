@@ -30,6 +30,7 @@ import type { JsonSchema } from "../../src/schema/types.ts";
 import { lowerTools, type Dialect } from "../../src/tool/lower-tools.ts";
 import { safeToolName } from "../../src/tool/names.ts";
 import { toolList, type ToolSource } from "../../src/tool/tool-set.ts";
+import { isObject } from "../../src/wire/field.ts";
 
 /**
  * `tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'` is what the API answers to another name.
@@ -262,8 +263,4 @@ function describeObjectValues(): Rewrite {
       return dropKeywords(["enum", "const"], { toDescription: true }).apply(node, context);
     },
   };
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
 }
