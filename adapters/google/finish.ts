@@ -1,9 +1,28 @@
-import type { FinishReason } from "../../src/stream/events.ts";
+import { finishReasons } from "../../src/stream/finish-reason.ts";
 
-/** What a word of the provider's says of the end, or that it is not known. */
-export function finishReasonOf(word: string): FinishReason {
-  return FINISH_REASONS.get(word) ?? "unknown";
-}
+/** The provider's words for the end. https://ai.google.dev/api/generate-content#FinishReason, and those only seen on the wire. */
+export const finishReasonOf = finishReasons({
+  STOP: "stop",
+  MAX_TOKENS: "length",
+  CONTINUATION: "length",
+  SAFETY: "content-filter",
+  RECITATION: "content-filter",
+  LANGUAGE: "content-filter",
+  BLOCKLIST: "content-filter",
+  PROHIBITED_CONTENT: "content-filter",
+  SPII: "content-filter",
+  MODEL_ARMOR: "content-filter",
+  IMAGE_SAFETY: "content-filter",
+  IMAGE_PROHIBITED_CONTENT: "content-filter",
+  IMAGE_RECITATION: "content-filter",
+  IMAGE_OTHER: "content-filter",
+  NO_IMAGE: "error",
+  MALFORMED_FUNCTION_CALL: "error",
+  UNEXPECTED_TOOL_CALL: "error",
+  TOO_MANY_TOOL_CALLS: "error",
+  MISSING_THOUGHT_SIGNATURE: "error",
+  MALFORMED_RESPONSE: "error",
+});
 
 /** What the provider says of the end, behind what can be done about it. */
 export function finishMessageOf(word: string, message: string | undefined): string | undefined {
@@ -11,30 +30,6 @@ export function finishMessageOf(word: string, message: string | undefined): stri
   if (correction === undefined) return message;
   return message ? `${correction} (${message})` : correction;
 }
-
-/** The provider's words for the end. https://ai.google.dev/api/generate-content#FinishReason, and those only seen on the wire. */
-const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>([
-  ["STOP", "stop"],
-  ["MAX_TOKENS", "length"],
-  ["CONTINUATION", "length"],
-  ["SAFETY", "content-filter"],
-  ["RECITATION", "content-filter"],
-  ["LANGUAGE", "content-filter"],
-  ["BLOCKLIST", "content-filter"],
-  ["PROHIBITED_CONTENT", "content-filter"],
-  ["SPII", "content-filter"],
-  ["MODEL_ARMOR", "content-filter"],
-  ["IMAGE_SAFETY", "content-filter"],
-  ["IMAGE_PROHIBITED_CONTENT", "content-filter"],
-  ["IMAGE_RECITATION", "content-filter"],
-  ["IMAGE_OTHER", "content-filter"],
-  ["NO_IMAGE", "error"],
-  ["MALFORMED_FUNCTION_CALL", "error"],
-  ["UNEXPECTED_TOOL_CALL", "error"],
-  ["TOO_MANY_TOOL_CALLS", "error"],
-  ["MISSING_THOUGHT_SIGNATURE", "error"],
-  ["MALFORMED_RESPONSE", "error"],
-]);
 
 /** What to do about it, written so that it can be shown to the model, too. */
 const CORRECTIONS: ReadonlyMap<string, string> = new Map([

@@ -1,38 +1,39 @@
 import type { FinishReason } from "../../src/stream/events.ts";
+import { finishReasons } from "../../src/stream/finish-reason.ts";
 
 /** The word stands before a colon, if there is one: Gemini says which filter after it. */
 export function finishReasonOf(word: string): FinishReason {
   const colon = word.indexOf(":");
-  return FINISH_REASONS.get((colon < 0 ? word : word.slice(0, colon)).toLowerCase()) ?? "unknown";
+  return reasonOf((colon < 0 ? word : word.slice(0, colon)).toLowerCase());
 }
 
-const FINISH_REASONS: ReadonlyMap<string, FinishReason> = new Map<string, FinishReason>([
-  ["stop", "stop"],
-  ["tool_calls", "tool-use"],
-  ["function_call", "tool-use"],
-  ["length", "length"],
-  ["content_filter", "content-filter"],
-  ["error", "error"], // Mistral, OpenRouter
+const reasonOf = finishReasons({
+  stop: "stop",
+  tool_calls: "tool-use",
+  function_call: "tool-use",
+  length: "length",
+  content_filter: "content-filter",
+  error: "error", // Mistral, OpenRouter
   // Words of other wires and engines that come through:
-  ["eos_token", "stop"], // TGI
-  ["eos", "stop"], // Together: https://github.com/openai/openai-dotnet/pull/267
-  ["end", "stop"], // https://github.com/earendil-works/pi/issues/2107
-  ["complete", "stop"], // Cohere behind gateways
-  ["tool_call", "tool-use"], // Cohere behind gateways
-  ["stop_sequence", "stop"], // TGI, Anthropic behind gateways
-  ["end_turn", "stop"], // Anthropic behind gateways
-  ["tool_use", "tool-use"], // Anthropic behind gateways
-  ["max_tokens", "length"], // Anthropic and Gemini behind gateways
-  ["model_length", "length"], // Mistral
-  ["model_context_window_exceeded", "length"], // GLM, Anthropic behind gateways
-  ["sensitive", "content-filter"], // GLM
-  ["safety", "content-filter"], // Gemini behind gateways
-  ["refusal", "refusal"], // Anthropic behind gateways
-  ["function_call_filter", "error"], // Gemini's own endpoint
-  ["network_error", "error"], // GLM
-  ["insufficient_system_resource", "error"], // DeepSeek
-  ["abort", "error"], // vLLM, SGLang
-]);
+  eos_token: "stop", // TGI
+  eos: "stop", // Together: https://github.com/openai/openai-dotnet/pull/267
+  end: "stop", // https://github.com/earendil-works/pi/issues/2107
+  complete: "stop", // Cohere behind gateways
+  tool_call: "tool-use", // Cohere behind gateways
+  stop_sequence: "stop", // TGI, Anthropic behind gateways
+  end_turn: "stop", // Anthropic behind gateways
+  tool_use: "tool-use", // Anthropic behind gateways
+  max_tokens: "length", // Anthropic and Gemini behind gateways
+  model_length: "length", // Mistral
+  model_context_window_exceeded: "length", // GLM, Anthropic behind gateways
+  sensitive: "content-filter", // GLM
+  safety: "content-filter", // Gemini behind gateways
+  refusal: "refusal", // Anthropic behind gateways
+  function_call_filter: "error", // Gemini's own endpoint
+  network_error: "error", // GLM
+  insufficient_system_resource: "error", // DeepSeek
+  abort: "error", // vLLM, SGLang
+});
 
 /** The word for a call that the provider dropped, if one of these is or holds it. */
 export function droppedCall(word: string, native: string | undefined): string | undefined {

@@ -1,8 +1,8 @@
 import type { ToolChoice } from "../tool/choice.ts";
 import { ToolCallError, type ToolError } from "../errors.ts";
 import type { Model } from "../model.ts";
-import { isClean } from "../stream/buffer.ts";
 import type { FinishReason, StreamEvent, Turn } from "../stream/events.ts";
+import { isClean } from "../stream/finish-reason.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
 import type { TurnRow } from "./format.ts";

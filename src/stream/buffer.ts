@@ -8,6 +8,7 @@ import { CallState, type ToolCall } from "./call.ts";
 import type { PathPatch, ToolChunk } from "./chunk.ts";
 import { decide } from "./decide.ts";
 import type { FinishReason } from "./events.ts";
+import { isClean } from "./finish-reason.ts";
 import { resolveLimits, type Limits } from "./limits.ts";
 import { goesOn, joinedName, ToolRouter, type NamedTools } from "./router.ts";
 import { runIdOf } from "./run-id.ts";
@@ -307,11 +308,6 @@ function saysMore({ append, value }: PathPatch): boolean {
 function addMetadata(state: CallState, metadata: Readonly<Record<string, unknown>>): void {
   const target = (state.metadata ??= {});
   for (const key of Object.keys(metadata)) setOwn(target, key, metadata[key]);
-}
-
-/** Whether a turn that ended so has said all that the model meant to say. A word that nobody knows does not vouch for it. */
-export function isClean(finish: FinishReason): boolean {
-  return finish === "stop" || finish === "tool-use";
 }
 
 function policyOf(policy: RepairPolicy | undefined): RepairPolicy | undefined {

@@ -1,11 +1,12 @@
 import { ToolCallError, ToolError } from "../errors.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
 import type { ToolUse } from "../tool/use.ts";
-import { currentOf, inCallOrder, isClean, ToolBuffer, type ToolBufferOptions } from "./buffer.ts";
+import { currentOf, inCallOrder, ToolBuffer, type ToolBufferOptions } from "./buffer.ts";
 import { sentence } from "./call-failures.ts";
 import { stateOf, type CallState, type ToolCall } from "./call.ts";
 import type { ToolChunk } from "./chunk.ts";
 import type { FinishReason, ProviderToolCall, StreamEvent, Turn, Usage } from "./events.ts";
+import { isClean } from "./finish-reason.ts";
 
 export interface TurnOptions extends ToolBufferOptions {
   /** The name of the adapter. */

@@ -1,5 +1,5 @@
 import type { ParserSink } from "../adapter.ts";
-import { isClean } from "../stream/buffer.ts";
+import { isClean } from "../stream/finish-reason.ts";
 import { resolveLimits } from "../stream/limits.ts";
 import { toolList } from "../tool/tool-set.ts";
 import type { Tool } from "../tool/tool.ts";
