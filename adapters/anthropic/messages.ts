@@ -3,7 +3,7 @@ import type { FailedCall, ToolCallError } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { isRecord } from "../../src/schema/json.ts";
-import { historyInput, outputText, repliesOf, wireId } from "../../src/stream/history.ts";
+import { historyInput, onlySaid, outputText, repliesOf, wireId } from "../../src/stream/history.ts";
 import type { ToolUse } from "../../src/tool/use.ts";
 import { CUT_REASONS } from "./finish.ts";
 import type { AnthropicRecord, BlockRecord, MessageRecord } from "./wire.ts";
@@ -128,16 +128,6 @@ function withoutFile(citation: unknown): unknown {
 function callBlock(block: Block, call: ToolCall): Block {
   const name = toolName(typeof block["name"] === "string" && block["name"] !== "" ? block["name"] : "unnamed");
   return { ...block, type: "tool_use", id: wireId(call), name, input: historyInput(call) };
-}
-
-/** The text in which calls were found, without them: what is left stands where it began. */
-function onlySaid(blocks: readonly Block[], said: string): Block[] {
-  const isText = ({ type }: Block) => type === "text";
-  const first = blocks.findIndex(isText);
-  return blocks.flatMap((block, at) => {
-    if (!isText(block)) return [block];
-    return at === first && said.trim() !== "" ? [{ ...block, text: said }] : [];
-  });
 }
 
 /**

@@ -2,10 +2,10 @@ import type { Cohere } from "cohere-ai";
 import type { FailedCall, ToolCallError } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
-import { historyArguments, outputText, repliesOf, wireId } from "../../src/stream/history.ts";
+import { historyArguments, onlySaid, outputText, repliesOf, wireId } from "../../src/stream/history.ts";
 import type { ToolUse } from "../../src/tool/use.ts";
 import { toolName } from "./schema.ts";
-import type { CohereContent, CohereNative } from "./wire.ts";
+import type { CohereNative } from "./wire.ts";
 
 /**
  * The turn as the message that goes back, in the SDK's spelling: one, or none for a turn in which nothing came.
@@ -25,15 +25,6 @@ export function assistantMessage(turn: Turn): Cohere.ChatMessageV2[] {
       ...(citations.length > 0 && { citations: citations.map(citationOf) }),
     },
   ];
-}
-
-/** The text in which calls were found, without them: what is left stands where it began. */
-function onlySaid(content: readonly CohereContent[], said: string): CohereContent[] {
-  const first = content.findIndex(({ type }) => type === "text");
-  return content.flatMap((block, at): CohereContent[] => {
-    if (block.type !== "text") return [block];
-    return at === first && said.trim() !== "" ? [{ ...block, text: said }] : [];
-  });
 }
 
 /** The result of one call: text as it is, anything else as JSON; nothing at all is `null`. */

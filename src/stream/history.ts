@@ -75,6 +75,16 @@ export function historyInput(call: ToolCall): Record<string, unknown> {
   return parseJson(historyArguments(call)) as Record<string, unknown>;
 }
 
+/** The blocks of a message without the calls that were found in its text: what it says beside them stands where it began. */
+export function onlySaid<Block extends { readonly type: string }>(blocks: readonly Block[], said: string): Block[] {
+  const isText = ({ type }: Block) => type === "text";
+  const first = blocks.findIndex(isText);
+  return blocks.flatMap((block, at) => {
+    if (!isText(block)) return [block];
+    return at === first && said.trim() !== "" ? [{ ...block, text: said }] : [];
+  });
+}
+
 /**
  * Containers that may be nested in arguments whose depth nobody has looked at. Those who serialize the history recurse:
  * one call that nests too deep would make every request after it fail. As a string it is harmless.
