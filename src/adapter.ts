@@ -1,12 +1,14 @@
 import type { ToolCallError, ToolError } from "./errors.ts";
-import type { Loss, OnLoss } from "./schema/lower.ts";
 import type { ReadOptions, TurnStream } from "./read/index.ts";
 import type { ToolChunk } from "./stream/chunk.ts";
 import type { FinishReason, ProviderToolCall, StreamEvent, Turn, Usage } from "./stream/events.ts";
+import type { ToolsOptions } from "./tool/lower-tools.ts";
 import type { ToolSource } from "./tool/tool-set.ts";
 import type { ToolUse } from "./tool/use.ts";
 import type { ToolChoice } from "./tool/choice.ts";
 import type { Templates } from "./wire/index.ts";
+
+export type { ToolsOptions } from "./tool/lower-tools.ts";
 
 /** What a wire can do; what it can not is `false`. */
 export interface AdapterCapabilities {
@@ -22,13 +24,6 @@ export interface AdapterCapabilities {
   readonly imagesInResults: boolean;
   /** Tool results have an error flag of their own. */
   readonly errorFlag: boolean;
-}
-
-export interface ToolsOptions {
-  /** `"auto"`: strict for each tool whose schema loses nothing by it, else plain. Default `false`. */
-  readonly strict?: boolean | "auto";
-  /** What to do with what the dialect can not say. Default `"warn"` (one `console.warn` a tool). */
-  readonly onLoss?: OnLoss | ((loss: Loss) => void);
 }
 
 /**

@@ -1,8 +1,7 @@
 import type { Tool, ToolChoice as WireToolChoice } from "@anthropic-ai/sdk/resources/messages";
 import type { ToolsOptions } from "../../src/adapter.ts";
 import { checkedChoice, type ToolChoice } from "../../src/tool/choice.ts";
-import { ToolError } from "../../src/errors.ts";
-import { walkSchema, type Rewrite } from "../../src/schema/lower.ts";
+import { atRoot, walkSchema, type Rewrite } from "../../src/schema/lower.ts";
 import {
   closeObjects,
   dropAnnotations,
@@ -27,7 +26,7 @@ import {
   withoutBooleanSchemas,
 } from "../../src/schema/rewrites.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
-import { lowerTools, type Dialect } from "../../src/tool/lower-tools.ts";
+import { lowerTools, refuseText, type Dialect } from "../../src/tool/lower-tools.ts";
 import { safeToolName } from "../../src/tool/names.ts";
 import { toolList, type ToolSource } from "../../src/tool/tool-set.ts";
 import { isObject } from "../../src/wire/field.ts";
@@ -140,7 +139,7 @@ export const strict: readonly Rewrite[] = [
  */
 export function tools(source: ToolSource, options: ToolsOptions = {}): Tool[] {
   const list = toolList(source);
-  for (const tool of list) refuseText(tool.name, tool.inputSchema.jsonSchema);
+  refuseText("anthropic", list);
   const params = lowerTools(list, dialect(options));
   if (options.strict !== "auto") return params;
   const budget = { ...STRICT_LIMITS };
@@ -188,16 +187,6 @@ function dialect(options: ToolsOptions): Dialect<Tool> {
   };
 }
 
-/** A schema that allows nothing but a string is for free text, which only some other APIs have. */
-function refuseText(name: string, { type }: JsonSchema): void {
-  if (type === undefined || [type].flat().includes("object")) return;
-  throw new ToolError(
-    "schema_loss",
-    `anthropic: the input of a tool is an object, and the input schema of ${name} is of type ${JSON.stringify(type)}. Put it in a property of an object.`,
-    { issues: [{ path: [], message: `type is ${JSON.stringify(type)}` }] },
-  );
-}
-
 /**
  * What all strict tools of one request may have together: the API answers 400 to more
  * (`Schemas contains too many optional parameters (87) ... (limit: 24)`, and 16 for `parameters with union types`).
@@ -218,11 +207,6 @@ function spend(budget: typeof STRICT_LIMITS, schema: JsonSchema): boolean {
   budget.optional -= need.optional;
   budget.unions -= need.unions;
   return true;
-}
-
-/** A rewrite that leaves everything below the root alone. */
-function atRoot(rewrite: Rewrite): Rewrite {
-  return { ...rewrite, apply: (node, context) => (context.isRoot ? rewrite.apply(node, context) : node) };
 }
 
 /**

@@ -1,14 +1,13 @@
 import type { Cohere } from "cohere-ai";
 import { defineAdapter, type EventSource, type Parser, type ParserSink, type ToolsOptions } from "../../src/adapter.ts";
 import { checkedChoice, type ToolChoice } from "../../src/tool/choice.ts";
-import { ToolError } from "../../src/errors.ts";
 import type { Model, ModelOptions } from "../../src/model.ts";
 import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read/index.ts";
 import type { StreamEvent } from "../../src/stream/events.ts";
 import { walkSchema } from "../../src/schema/lower.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
-import { lowerTools, type LoweredTool } from "../../src/tool/lower-tools.ts";
-import { namedTools, toolList, type ToolSource } from "../../src/tool/tool-set.ts";
+import { lowerTools, refuseText, type LoweredTool } from "../../src/tool/lower-tools.ts";
+import { namedTools, type ToolSource } from "../../src/tool/tool-set.ts";
 import type { Tool } from "../../src/tool/tool.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
@@ -126,7 +125,7 @@ function chosen(tools: ToolSource, choice: ToolChoice): ToolSource {
 }
 
 function lower(tools: ToolSource, options: ToolsOptions = {}): { tools: Cohere.ToolV2[]; strict: boolean } {
-  for (const tool of toolList(tools)) refuseText(tool);
+  refuseText("cohere", tools);
   const dialect = { adapter: "cohere", toolName, plain, strict };
   let isStrict = options.strict ?? false;
   if (isStrict === "auto") {
@@ -153,17 +152,6 @@ function fieldsIn(schema: JsonSchema): number {
     if (typeof properties === "object" && properties !== null) count += Object.keys(properties).length;
   });
   return count;
-}
-
-/** Free text as an input, which other APIs have: sent here, the model would be told of a tool without parameters. */
-function refuseText({ name, inputSchema }: Tool): void {
-  const { type } = inputSchema.jsonSchema;
-  if (type === undefined || [type].flat().includes("object")) return;
-  throw new ToolError(
-    "schema_loss",
-    `cohere: the input of a tool is an object, and the input schema of ${name} is of type ${JSON.stringify(type)}. Put it in a property of an object.`,
-    { issues: [{ path: [], message: `type is ${JSON.stringify(type)}` }] },
-  );
 }
 
 function make({ description }: Tool, { name, schema }: LoweredTool): Cohere.ToolV2 {

@@ -45,6 +45,11 @@ export interface Rewrite {
   apply(node: JsonSchema, context: RewriteContext): JsonSchema;
 }
 
+/** A rewrite that leaves everything below the root alone. */
+export function atRoot(rewrite: Rewrite): Rewrite {
+  return { ...rewrite, apply: (node, context) => (context.isRoot ? rewrite.apply(node, context) : node) };
+}
+
 export interface Lowered {
   readonly schema: JsonSchema;
   /** Empty when the outcome says all that the schema said. */

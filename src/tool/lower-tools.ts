@@ -6,10 +6,10 @@ import { toolList, type ToolSource } from "./tool-set.ts";
 import type { Tool } from "./tool.ts";
 
 /** What the caller of an adapter's `tools()` may choose. */
-export interface LowerToolsOptions {
+export interface ToolsOptions {
   /** `"auto"`: strict for each tool whose schema loses nothing by it that the plain form keeps. Default `false`. */
   readonly strict?: boolean | "auto";
-  /** Default `"warn"`: one `console.warn` a tool. A function gets each loss. */
+  /** What to do with what the dialect can not say. Default `"warn"`: one `console.warn` a tool. A function gets each loss. */
   readonly onLoss?: OnLoss | ((loss: Loss) => void);
 }
 
@@ -30,7 +30,7 @@ export interface Dialect<ToolParam> {
   readonly plain: readonly Rewrite[];
   /** Leave it out where the provider has no strict mode; `strict: true` is then reported as a loss. */
   readonly strict?: readonly Rewrite[];
-  readonly options: LowerToolsOptions | undefined;
+  readonly options: ToolsOptions | undefined;
   make(tool: Tool, lowered: LoweredTool): ToolParam;
 }
 
@@ -141,6 +141,25 @@ function checkOptions(strict: unknown, onLoss: unknown): void {
   }
   if (typeof onLoss !== "function" && onLoss !== "throw" && onLoss !== "warn" && onLoss !== "ignore") {
     throw new TypeError(`onLoss is "throw", "warn", "ignore" or a function, got ${String(onLoss)}`);
+  }
+}
+
+/**
+ * For APIs that know objects only: sent as free text, which others have, the model would be told of a tool without
+ * parameters.
+ *
+ * @throws ToolError `schema_loss` for a tool whose input can be no object
+ */
+export function refuseText(adapter: string, tools: ToolSource): void {
+  for (const { name, inputSchema } of toolList(tools)) {
+    const { type } = inputSchema.jsonSchema;
+    if (type === undefined || [type].flat().includes("object")) continue;
+    const given = JSON.stringify(type);
+    throw new ToolError(
+      "schema_loss",
+      `${adapter}: the input of a tool is an object, and the input schema of ${name} is of type ${given}. Put it in a property of an object.`,
+      { issues: [{ path: [], message: `type is ${given}` }] },
+    );
   }
 }
 

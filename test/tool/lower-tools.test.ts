@@ -2,13 +2,13 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Loss } from "../../src/schema/lower.ts";
 import { closeObjects, dropKeywords, requireAll } from "../../src/schema/rewrites.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
-import { lowerTools, type LowerToolsOptions } from "../../src/tool/lower-tools.ts";
+import { lowerTools, type ToolsOptions } from "../../src/tool/lower-tools.ts";
 import { defineTool } from "../../src/tool/tool.ts";
 
 const plain = [dropKeywords(["pattern"])];
 const strict = [dropKeywords(["pattern", "minLength"]), closeObjects(), requireAll()];
 
-function lower(tools: Parameters<typeof lowerTools>[0], options?: LowerToolsOptions, hasStrict = true) {
+function lower(tools: Parameters<typeof lowerTools>[0], options?: ToolsOptions, hasStrict = true) {
   return lowerTools(tools, {
     adapter: "example",
     toolName: (name) => name.replaceAll(".", "_"),

@@ -1,4 +1,4 @@
-import type { Rewrite } from "../lower.ts";
+import { atRoot, type Rewrite } from "../lower.ts";
 import type { JsonSchema } from "../types.ts";
 import { describe, dropAnnotations, dropKeywords, keepFormats } from "./keywords.ts";
 import { withinLimits, type SchemaLimits } from "./limits.ts";
@@ -124,10 +124,6 @@ const DESCRIBES: ReadonlySet<string> = new Set(["type", ...ANNOTATIONS, "$schema
 
 function unlessFreeText(rewrite: Rewrite): Rewrite {
   return { ...rewrite, apply: (node, context) => (isFreeText(context.root) ? node : rewrite.apply(node, context)) };
-}
-
-function atRoot(rewrite: Rewrite): Rewrite {
-  return { ...rewrite, apply: (node, context) => (context.isRoot ? rewrite.apply(node, context) : node) };
 }
 
 function drop(...keywords: string[]): Rewrite {
