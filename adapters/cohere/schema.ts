@@ -1,4 +1,7 @@
-import type { Rewrite } from "../../src/schema/lower.ts";
+import type { Cohere } from "cohere-ai";
+import type { ToolsOptions } from "../../src/adapter.ts";
+import { checkedChoice, type ToolChoice } from "../../src/tool/choice.ts";
+import { walkSchema, type Rewrite } from "../../src/schema/lower.ts";
 import {
   dropAnnotations,
   dropKeywords,
@@ -18,7 +21,12 @@ import {
   typeArrayToAnyOf,
   withoutBooleanSchemas,
 } from "../../src/schema/rewrites.ts";
+import type { JsonSchema } from "../../src/schema/types.ts";
+import { lowerTools, refuseText, type LoweredTool } from "../../src/tool/lower-tools.ts";
 import { safeToolName } from "../../src/tool/names.ts";
+import { namedTools, type ToolSource } from "../../src/tool/tool-set.ts";
+import type { Tool } from "../../src/tool/tool.ts";
+import { isObject } from "../../src/wire/field.ts";
 
 /** The rule that Cohere documents: letters, digits and `_`, no digit first. https://docs.cohere.com/v1/reference/chat#request.body.tools */
 export const toolName = safeToolName({ allowed: /[a-zA-Z0-9_]/, allowedFirst: /[a-zA-Z_]/, maxLength: 128 });
@@ -73,6 +81,100 @@ export const strict: readonly Rewrite[] = [
   requireDeclared(),
   requireOne(),
 ];
+
+/**
+ * The tools as the request takes them. Strict mode is one switch of the request, `strictTools: true`, for all of
+ * them; so is `strict: "auto"` here: all tools are strict or none is, as where they have more than 200 fields in all. {@link request} sets the switch too.
+ */
+export function tools(source: ToolSource, options?: ToolsOptions): Cohere.ToolV2[] {
+  return lower(source, options).tools;
+}
+
+/** What {@link request} gives: the fields of a request that are about tools. */
+export interface CohereRequestFields {
+  /** Left out where there are none. */
+  tools?: Cohere.ToolV2[];
+  strictTools?: true;
+  toolChoice?: "REQUIRED" | "NONE";
+}
+
+/**
+ * All fields of a request that are about tools, to be spread into it. Cohere can not name the tools that may be
+ * called, so those that `choice` leaves out are left out of the list.
+ *
+ * @throws TypeError when `choice` names a tool that is not there
+ */
+export function request(
+  source: ToolSource,
+  options: ToolsOptions & { readonly choice?: ToolChoice } = {},
+): CohereRequestFields {
+  const { choice = "auto", ...rest } = options;
+  const lowered = lower(chosen(source, choice), rest);
+  return {
+    ...(lowered.tools.length > 0 && { tools: lowered.tools }),
+    ...(lowered.strict && { strictTools: true as const }),
+    ...toolChoice(choice),
+  };
+}
+
+/** A type and not an interface, so that it is a record of unknown fields too. */
+type ToolChoiceFields = { toolChoice?: "REQUIRED" | "NONE" };
+
+/**
+ * `{}` for `auto`, else `toolChoice`. One tool, or some, can not be named on this wire: this says only whether the model
+ * must call one, and {@link request} filters the list. Parallel calls can not be turned off.
+ *
+ * @throws TypeError when the choice is none, or requires one of no tools
+ */
+export function toolChoice(wanted: ToolChoice): ToolChoiceFields {
+  const choice = checkedChoice(wanted);
+  if (choice === "auto") return {};
+  if (choice === "none") return { toolChoice: "NONE" };
+  const isRequired = choice === "required" || "name" in choice || choice.required === true;
+  return isRequired ? { toolChoice: "REQUIRED" } : {};
+}
+
+function chosen(source: ToolSource, choice: ToolChoice): ToolSource {
+  if (typeof choice !== "object" || choice === null) return source;
+  return namedTools(source, "name" in choice ? [choice.name] : choice.names);
+}
+
+function lower(source: ToolSource, options: ToolsOptions = {}): { tools: Cohere.ToolV2[]; strict: boolean } {
+  refuseText("cohere", source);
+  const dialect = { adapter: "cohere", toolName, plain, strict };
+  let isStrict = options.strict ?? false;
+  if (isStrict === "auto") {
+    const lowered = lowerTools(source, {
+      ...dialect,
+      options: { strict: "auto", onLoss: "ignore" },
+      make: (_, made) => made,
+    });
+    const fields = lowered.reduce((count, made) => count + fieldsIn(made.schema), 0);
+    isStrict = lowered.length > 0 && lowered.every((made) => made.strict) && fields <= MAX_STRICT_FIELDS;
+  }
+  return {
+    tools: lowerTools(source, { ...dialect, options: { ...options, strict: isStrict }, make }),
+    strict: isStrict,
+  };
+}
+
+/** In all tools of one request: https://docs.cohere.com/v2/docs/tool-use-parameter-types */
+const MAX_STRICT_FIELDS = 200;
+
+function fieldsIn(schema: JsonSchema): number {
+  let count = 0;
+  walkSchema(schema, ({ properties }) => {
+    if (isObject(properties)) count += Object.keys(properties).length;
+  });
+  return count;
+}
+
+function make({ description }: Tool, { name, schema }: LoweredTool): Cohere.ToolV2 {
+  return {
+    type: "function",
+    function: { name, ...(description !== undefined && { description }), parameters: { ...schema } },
+  };
+}
 
 /** Patterns may not hold `^`, `$`, `(?=` or `(?!`, so that most of them can only be told. */
 function plainPatterns(): Rewrite {
