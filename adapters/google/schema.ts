@@ -1,3 +1,8 @@
+// See index.ts.
+/** @ts-ignore */
+import type { FunctionCallingConfigMode, ToolConfig } from "@google/genai";
+/** @ts-ignore */
+import type { ToolConfig as LegacyToolConfig } from "@google/generative-ai";
 import { isRecord } from "../../src/schema/json.ts";
 import { mapSubschemas, type Rewrite, type RewriteContext } from "../../src/schema/lower.ts";
 import {
@@ -26,12 +31,13 @@ import {
   withoutBooleanSchemas,
 } from "../../src/schema/rewrites.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
+import { checkedChoice, type ToolChoice } from "../../src/tool/choice.ts";
 import { lowerTools } from "../../src/tool/lower-tools.ts";
 import { safeToolName } from "../../src/tool/names.ts";
 import type { Tool } from "../../src/tool/tool.ts";
 import type { ToolSource } from "../../src/tool/tool-set.ts";
 import type { ToolsOptions } from "../../src/adapter.ts";
-import type { GoogleFunctionDeclaration, GoogleTool } from "./wire.ts";
+import type { GoogleFunctionDeclaration, GoogleSchemaTool, GoogleTool } from "./wire.ts";
 
 /** Letters, digits, `_`, `.`, `:` and `-`, the first a letter or `_`; 128 characters. https://ai.google.dev/api/caching#FunctionDeclaration */
 export const toolName: (name: string) => string = safeToolName({
@@ -51,14 +57,22 @@ export interface GoogleToolsOptions extends ToolsOptions {
   readonly dialect?: "json-schema" | "schema";
 }
 
-/** All tools in one `Tool` of the request; none for no tools, since an empty list is refused. */
-export function lowerGoogleTools(tools: ToolSource, options: GoogleToolsOptions = {}): GoogleTool[] {
+/**
+ * The tools as one `Tool` with all declarations; none for no tools, since an empty list is refused. `dialect: "schema"`
+ * gives the form of `@google/generative-ai`.
+ */
+export function tools(
+  source: ToolSource,
+  options: GoogleToolsOptions & { readonly dialect: "schema" },
+): GoogleSchemaTool[];
+export function tools(source: ToolSource, options?: GoogleToolsOptions): GoogleTool[];
+export function tools(source: ToolSource, options: GoogleToolsOptions = {}): GoogleTool[] | GoogleSchemaTool[] {
   const { dialect = "json-schema" } = options;
   if (dialect !== "json-schema" && dialect !== "schema") {
     throw new TypeError(`dialect is "json-schema" or "schema", got ${JSON.stringify(dialect)}`);
   }
   const key = dialect === "schema" ? "parameters" : "parametersJsonSchema";
-  const functionDeclarations = lowerTools<GoogleFunctionDeclaration>(tools, {
+  const functionDeclarations = lowerTools<GoogleFunctionDeclaration>(source, {
     adapter: "google",
     toolName,
     plain: dialect === "schema" ? schemaDialect : jsonSchemaDialect,
@@ -70,6 +84,42 @@ export function lowerGoogleTools(tools: ToolSource, options: GoogleToolsOptions 
     }),
   });
   return functionDeclarations.length === 0 ? [] : [{ functionDeclarations }];
+}
+
+export interface GoogleToolChoiceOptions {
+  /** Nothing on this wire forbids several calls in one turn: `false` is passed over. */
+  readonly parallel?: boolean;
+  /** With `"auto"`: calls are held to their declarations (mode `VALIDATED`). A forced call always is. */
+  readonly strict?: boolean;
+  /** `"schema"` gives the types of `@google/generative-ai`; what is sent is the same. */
+  readonly dialect?: "json-schema" | "schema";
+}
+
+/**
+ * `{ toolConfig }`, to be spread into `config` (`@google/genai`) or into the request (`@google/generative-ai`).
+ * Some tools or none of them is mode `VALIDATED` with their names; `AUTO` takes no names.
+ *
+ * @throws TypeError when the choice is none, or requires one of no tools
+ */
+export function toolChoice(
+  choice: ToolChoice,
+  options: GoogleToolChoiceOptions & { readonly dialect: "schema" },
+): { toolConfig: LegacyToolConfig };
+export function toolChoice(choice: ToolChoice, options?: GoogleToolChoiceOptions): { toolConfig: ToolConfig };
+export function toolChoice(choice: ToolChoice, options: GoogleToolChoiceOptions = {}): { toolConfig: any } {
+  return { toolConfig: { functionCallingConfig: callingConfig(choice, options.strict ?? false) } };
+}
+
+function callingConfig(
+  wanted: ToolChoice,
+  strict: boolean,
+): { mode: `${FunctionCallingConfigMode}`; allowedFunctionNames?: string[] } {
+  const choice = checkedChoice(wanted);
+  if (choice === "auto") return { mode: strict ? "VALIDATED" : "AUTO" };
+  if (choice === "none") return { mode: "NONE" };
+  if (choice === "required") return { mode: "ANY" };
+  if ("name" in choice) return { mode: "ANY", allowedFunctionNames: [toolName(choice.name)] };
+  return { mode: choice.required === true ? "ANY" : "VALIDATED", allowedFunctionNames: choice.names.map(toolName) };
 }
 
 /** Bound no value; refused or passed over, depending on the dialect. */
