@@ -220,21 +220,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
 
   #failCall(call: OpenCall, error: string, errorType: "truncated" | "rejected"): void {
     call.failed = true;
-    this.#sink.tool(
-      toolChunk(
-        0,
-        call.index,
-        undefined,
-        undefined,
-        undefined,
-        true,
-        undefined,
-        undefined,
-        undefined,
-        error,
-        errorType,
-      ),
-    );
+    this.#sink.tool({ turnIndex: 0, callIndex: call.index, done: true, error, errorType });
   }
 
   /** A result in the answer itself: the server has run this call (an MCP server of the request). */

@@ -273,22 +273,14 @@ export class ChatParser implements Parser<WireEvent | string> {
     const message = errorMessage(raw) ?? "The provider reported an error without a message.";
     const failed = failedGeneration(raw);
     if (failed !== undefined) {
-      const { name, args } = failed;
-      this.#sink.tool(
-        toolChunk(
-          this.#choice,
-          REJECTED_INDEX,
-          undefined,
-          name,
-          args,
-          undefined,
-          undefined,
-          undefined,
-          undefined,
-          message,
-          "rejected",
-        ),
-      );
+      this.#sink.tool({
+        turnIndex: this.#choice,
+        callIndex: REJECTED_INDEX,
+        name: failed.name,
+        argsTextDelta: failed.args,
+        error: message,
+        errorType: "rejected",
+      });
     }
     this.#sink.fail(new ToolError("provider_error", message, { cause: raw }));
   }
