@@ -280,7 +280,7 @@ export class AnthropicParser implements Parser<ParserInput> {
       return;
     }
     if (json !== "") (block as { [field: string]: unknown })["input"] = parsedInput(json);
-    if (isServerCall(block)) this.#serverCallSaid(block);
+    if (isServerCall(block)) this.#serverCallStarted(block, { input: block.input });
   }
 
   /** A gateway may forget to say that a block ends; the end of the message says it too, unless that is a cut. */
@@ -312,25 +312,16 @@ export class AnthropicParser implements Parser<ParserInput> {
     this.#sink.tool({ turnIndex, callIndex, argsKvPatch: input, error: why, errorType: "truncated" });
   }
 
-  #serverCallStarted(block: WireBlock): void {
-    const { type } = block;
-    const id = textOf(block.id);
-    const name = textOf(block.name) ?? "";
-    this.#sink.providerTool({ id: id ?? null, name, type, status: "started", executedBy: "provider" });
-    if (id) (this.#serverCalls ??= new Map()).set(id, block);
-  }
-
-  /** The provider now knows the input, and runs the tool. */
-  #serverCallSaid(block: WireBlock): void {
-    const { type, input } = block;
+  /** Told when it begins, and once more when the provider knows the input, and runs the tool. */
+  #serverCallStarted(block: WireBlock, known: Pick<WireBlock, "input"> = {}): void {
     const id = textOf(block.id);
     this.#sink.providerTool({
       id: id ?? null,
       name: textOf(block.name) ?? "",
-      type,
+      type: block.type,
       status: "started",
       executedBy: "provider",
-      input,
+      ...known,
     });
     if (id) (this.#serverCalls ??= new Map()).set(id, block);
   }
