@@ -1,7 +1,8 @@
 import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
+import { isRecord } from "../../src/schema/json.ts";
 import { toolChunk } from "../../src/stream/chunk.ts";
-import { isNothing } from "../../src/wire/field.ts";
+import { isNothing, isObject } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { finishReasonOf } from "./finish.ts";
 import { usageOf } from "./usage.ts";
@@ -66,7 +67,7 @@ export class CohereParser implements Parser<WireEvent> {
 
   push(event: WireEvent): void {
     // Raw streams may end with "[DONE]", which the SDK keeps to itself.
-    if (typeof event !== "object" || event === null) return;
+    if (!isObject(event)) return;
     const message = event.delta?.message;
     switch (event.type) {
       case "message-start":
@@ -108,7 +109,7 @@ export class CohereParser implements Parser<WireEvent> {
       for (const [position, call] of calls.entries()) {
         this.#sink.tool(callChunk(call, index === undefined ? undefined : index + position, isWhole));
       }
-    } else if (calls !== undefined && calls !== null) this.#sink.tool(callChunk(calls, index, isWhole));
+    } else if (!isNothing(calls)) this.#sink.tool(callChunk(calls, index, isWhole));
   }
 
   #onContent(message: WireMessage | null | undefined, index: number | undefined): void {
@@ -116,7 +117,7 @@ export class CohereParser implements Parser<WireEvent> {
     if (typeof content === "string") this.#onBlock({ text: content }, index);
     else if (isList(content))
       for (const [position, block] of content.entries()) this.#onBlock(block, (index ?? 0) + position);
-    else if (content !== undefined && content !== null) this.#onBlock(content, index);
+    else if (!isNothing(content)) this.#onBlock(content, index);
   }
 
   #onBlock(block: WireContent | null, index: number | undefined): void {
@@ -143,7 +144,7 @@ export class CohereParser implements Parser<WireEvent> {
   #onCitations(message: WireMessage | null | undefined): void {
     const found = message?.citations;
     if (isList(found)) this.#citations.push(...found);
-    else if (typeof found === "object" && found !== null) this.#citations.push(found);
+    else if (isObject(found)) this.#citations.push(found);
   }
 
   #onEnd(end: WireDelta): void {
@@ -153,7 +154,7 @@ export class CohereParser implements Parser<WireEvent> {
   }
 
   #onUsage(usage: WireUsage | null | undefined): void {
-    if (typeof usage !== "object" || usage === null) return;
+    if (!isObject(usage)) return;
     this.#sink.usage(usageOf(usage));
   }
 
@@ -171,8 +172,8 @@ export class CohereParser implements Parser<WireEvent> {
   /** Without a type: a whole response, or an error in the middle of a stream. */
   #onWhole(event: WireEvent): void {
     const { message } = event;
-    if ((event.error ?? undefined) !== undefined || typeof message === "string") return this.#onError(event);
-    if (typeof message !== "object" || message === null) return;
+    if (!isNothing(event.error) || typeof message === "string") return this.#onError(event);
+    if (!isObject(message)) return;
     this.#sink.start(stringOf(event.id), undefined);
     this.#onPlan(message);
     this.#onContent(message, undefined);
@@ -194,21 +195,20 @@ export class CohereParser implements Parser<WireEvent> {
 
 /** Whether nothing is said but more of one call's arguments. */
 function isOnlyArguments(message: WireMessage | null | undefined): boolean {
-  if (typeof message !== "object" || message === null) return false;
+  if (!isObject(message)) return false;
   const { tool_calls: call } = message;
-  if (typeof call !== "object" || call === null || isList(call)) return false;
+  if (!isObject(call) || isList(call)) return false;
   const { id, function: part } = call;
-  return isNothing(id) && typeof part === "object" && part !== null && isNothing(part.name);
+  return isNothing(id) && isObject(part) && isNothing(part.name);
 }
 
 function isOnlyText(message: WireMessage | null | undefined): boolean {
   const content = message?.content;
-  return typeof content === "object" && content !== null && !isList(content) && !content.thinking;
+  return isObject(content) && !isList(content) && !content.thinking;
 }
 
 function callChunk(call: WireToolCall | null, index: number | undefined, isWhole: boolean) {
   const { name, arguments: args } = call?.function ?? {};
-  const isObject = typeof args === "object" && args !== null && !Array.isArray(args);
   return toolChunk(
     undefined,
     index,
@@ -217,7 +217,7 @@ function callChunk(call: WireToolCall | null, index: number | undefined, isWhole
     typeof args === "string" ? args : undefined,
     isWhole,
     undefined,
-    isObject ? (args as Record<string, unknown>) : undefined,
+    isRecord(args) ? args : undefined,
   );
 }
 

@@ -4,8 +4,7 @@ import type { Endpoint } from "../../src/adapter.ts";
 export const endpoint: Endpoint = {
   match({ method, path, body }) {
     if (method !== "POST" || !/\/responses\/?$/.test(path)) return undefined;
-    const stream = typeof body === "object" && body !== null && (body as { stream?: unknown }).stream === true;
-    return stream ? "stream" : "whole";
+    return (body as { stream?: unknown } | null | undefined)?.stream === true ? "stream" : "whole";
   },
   errorBody(status, message) {
     return { error: { message, type: ERROR_TYPES[status] ?? defaultType(status), param: null, code: null } };
