@@ -7,10 +7,11 @@ export {
   type Tool,
   type ToolContext,
   type ToolDefinition,
+  type ToolMode,
 } from "./tool/tool.ts";
 export { tool, toolsOf, type ToolDecorator, type ToolOptions } from "./tool/decorator.ts";
 export type { ToolChoice } from "./tool/choice.ts";
-export { ToolRegistry, type RegisterOptions, type ToolMode } from "./tool/registry.ts";
+export { ToolRegistry, type RegisterOptions } from "./tool/registry.ts";
 export { toolList, type ToolSource } from "./tool/tool-set.ts";
 export { ToolUse, type Repair, type ToolUseHandle, type ToolUseInit } from "./tool/use.ts";
 export type { HandlerResult } from "./tool/progress.ts";

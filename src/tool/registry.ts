@@ -1,10 +1,7 @@
 import { ToolError } from "../errors.ts";
 import { checkTool, duplicateTool, type ToolSource, toolList } from "./tool-set.ts";
 import { ToolUse } from "./use.ts";
-import type { Tool } from "./tool.ts";
-
-/** Who runs a tool: this process, or the caller, who hands the result back. */
-export type ToolMode = "internal" | "external";
+import type { Tool, ToolMode } from "./tool.ts";
 
 /** How a tool is registered. */
 export interface RegisterOptions {

@@ -7,6 +7,9 @@ import { ToolUse, type ToolUseInit } from "./use.ts";
 /** What running a tool does to the world. `write` unless the tool says otherwise. */
 export type Effect = "read" | "idempotent" | "write";
 
+/** Who runs a tool: this process, or the caller, who hands the result back. */
+export type ToolMode = "internal" | "external";
+
 /** How far arguments may be mended: not at all, their JSON syntax, or also their types where the schema asks for it. */
 export type RepairPolicy = "off" | "syntax" | "coerce";
 
@@ -69,7 +72,7 @@ export interface Tool<Input = any, Output = any, ModelInput = any> extends ToolP
   readonly description: string | undefined;
   readonly inputSchema: Schema<ModelInput, Input>;
   readonly outputSchema: Schema | undefined;
-  readonly mode: "internal" | "external";
+  readonly mode: ToolMode;
   readonly execute: Execute<Input, Output> | undefined;
   readonly effect: Effect;
   readonly eager: boolean;
@@ -115,6 +118,7 @@ export function makeTool<S extends SchemaSource, Output>(
   const { eager = effect === "read", repair = effect === "read" ? "coerce" : "syntax" } = definition;
   checkName(name, qualifiedName);
   checkField(name, "description", description, description === undefined || typeof description === "string", "a text");
+  checkField(name, "effect", effect, EFFECTS.has(effect), '"read", "idempotent" or "write"');
   checkField(name, "eager", eager, typeof eager === "boolean", "a boolean");
   checkField(name, "repair", repair, REPAIR_POLICIES.has(repair), '"off", "syntax" or "coerce"');
   checkField(name, "metadata", metadata, typeof metadata === "object" && metadata !== null, "an object");
@@ -122,12 +126,6 @@ export function makeTool<S extends SchemaSource, Output>(
     throw new ToolError(
       "invalid_tool",
       `Tool ${name}: execute is a function, got ${typeof execute}. Leave it out for an external tool.`,
-    );
-  }
-  if (effect !== "read" && effect !== "idempotent" && effect !== "write") {
-    throw new ToolError(
-      "invalid_tool",
-      `Tool ${name}: effect is "read", "idempotent" or "write", got ${JSON.stringify(effect)}.`,
     );
   }
   const tool: Tool<InferOutput<S>, Output, InferInput<S>> = {
@@ -157,6 +155,7 @@ function checkName(name: unknown, qualifiedName: string): void {
   );
 }
 
+const EFFECTS: ReadonlySet<unknown> = new Set<Effect>(["read", "idempotent", "write"]);
 const REPAIR_POLICIES: ReadonlySet<unknown> = new Set<RepairPolicy>(["off", "syntax", "coerce"]);
 
 function checkField(name: string, field: string, value: unknown, fits: boolean, expected: string): void {
