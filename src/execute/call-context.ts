@@ -6,11 +6,18 @@ import { actionIdOf } from "./ledger.ts";
 
 /** What rules are told about a call. */
 export function policyContextOf(use: ToolUse, context: ExecutionContext): PolicyContext {
-  const { signal: _s, timeoutMs: _t, waitForApproval: _w, approvalTimeoutMs: _a, approval: _p, ...shared } = context;
-  const { uniqueIds: _u, ...rest } = shared;
+  const {
+    signal: _signal,
+    timeoutMs: _timeoutMs,
+    waitForApproval: _waitForApproval,
+    approvalTimeoutMs: _approvalTimeoutMs,
+    approval: _approval,
+    uniqueIds: _uniqueIds,
+    ...shared
+  } = context;
   const { behavior, principal, runId } = context;
   const { invocationId, id: toolCallId, name: toolName } = use;
-  return { ...rest, behavior, principal, runId, invocationId, toolCallId, toolName };
+  return { ...shared, behavior, principal, runId, invocationId, toolCallId, toolName };
 }
 
 /** What the handler is told: the same, and what belongs to this attempt. */

@@ -197,10 +197,7 @@ export class Execution {
       case "allow":
         return this.#start(tool, version, this.#newRow(), this.#input);
       case "ask": {
-        if (this.#deps.approvals === undefined) {
-          const message = `${name} needs approval, and there is nobody to ask.`;
-          return this.#deny(version, { decision: "deny", reason: "approval_unavailable", message });
-        }
+        if (this.#deps.approvals === undefined) return this.#deny(version, nobodyToAsk(name));
         const trace = this.#span.link;
         const row = { ...this.#newRow(), ask: answer.message, ...(trace !== undefined && { trace }) };
         const entry = await this.#put(row, version);
@@ -233,10 +230,7 @@ export class Execution {
     const { value: row, version } = entry;
     const { approvals } = this.#deps;
     const tool = this.#tool!;
-    if (approvals === undefined) {
-      const message = `${tool.name} needs approval, and there is nobody to ask.`;
-      return this.#deny(version, { decision: "deny", reason: "approval_unavailable", message }, row);
-    }
+    if (approvals === undefined) return this.#deny(version, nobodyToAsk(tool.name), row);
     let request = await this.#ask(tool, row);
     if (request.status === "pending") {
       this.#events.requested(request);
@@ -303,7 +297,7 @@ export class Execution {
       }
     }
     const denial = await this.#deps.history.claim(tool, planned.runId, planned.invocationId);
-    if (denial?.decision === "deny") return this.#deny(version, denial, version === 0 ? undefined : planned);
+    if (denial !== undefined) return this.#deny(version, denial, version === 0 ? undefined : planned);
     const entry = await this.#put(startedRow(planned, this.#lease(), request?.id), version);
     if (entry === undefined) return undefined;
     if (version === 0) this.#events.invoked(this.#input, this.#repeatOf, false);
@@ -478,6 +472,11 @@ function aborted(name: string): string {
 
 function unknownTool(name: string): Denial {
   return { decision: "deny", reason: "unknown_tool", message: `There is no tool ${JSON.stringify(name)} here.` };
+}
+
+function nobodyToAsk(name: string): Denial {
+  const message = `${name} needs approval, and there is nobody to ask.`;
+  return { decision: "deny", reason: "approval_unavailable", message };
 }
 
 /** The only errors that `execute()` rejects with. */

@@ -99,7 +99,7 @@ export async function judge(
   return { decision: "ask", message: asked ?? questionOf(tool, input, redact) };
 }
 
-function failed(why: string): GateAnswer {
+function failed(why: string): Denial {
   return { decision: "deny", reason: "policy_failed", message: `${why}, so nothing was executed.` };
 }
 

@@ -2,7 +2,7 @@ import { isConflict } from "../store/errors.ts";
 import { storeKey, type Store } from "../store/store.ts";
 import type { Tool } from "../tool/tool.ts";
 import { CallCount } from "./call-count.ts";
-import type { GateAnswer } from "./gate.ts";
+import type { Denial } from "./gate.ts";
 import { actionIdOf, type ActionRow, type Ledger } from "./ledger.ts";
 import { Successes } from "./successes.ts";
 
@@ -38,7 +38,7 @@ export class RunHistory {
   }
 
   /** `requires` and `maxCallsPerRun`, as far as they can be told before the call is shown to anybody. */
-  async judge(tool: Tool, runId: string, invocationId: string): Promise<GateAnswer | undefined> {
+  async judge(tool: Tool, runId: string, invocationId: string): Promise<Denial | undefined> {
     const { name, requires = [], maxCallsPerRun } = tool;
     const missing: string[] = [];
     for (const required of typeof requires === "string" ? [requires] : requires) {
@@ -54,7 +54,7 @@ export class RunHistory {
   }
 
   /** Counts the call, right before it starts. */
-  async claim(tool: Tool, runId: string, invocationId: string): Promise<GateAnswer | undefined> {
+  async claim(tool: Tool, runId: string, invocationId: string): Promise<Denial | undefined> {
     const { name, maxCallsPerRun } = tool;
     if (maxCallsPerRun === undefined) return undefined;
     return (await this.#count.claim(name, maxCallsPerRun, runId, invocationId)) ? undefined : tooMany(tool);
@@ -71,7 +71,7 @@ export class RunHistory {
   }
 }
 
-function tooMany(tool: Tool): GateAnswer {
+function tooMany(tool: Tool): Denial {
   const { name, maxCallsPerRun } = tool;
   const message = `${name} can be called ${maxCallsPerRun} times in one run, and was.`;
   return { decision: "deny", reason: "too_many_calls", message };
