@@ -48,7 +48,7 @@ export class Execution {
   readonly #context: ExecutionContext;
   readonly #place: Place;
   readonly #actionId: string;
-  /** As this executor knows it, whenever it looks; `undefined` when it does not. */
+  /** As this executor knew it when it last looked; `undefined` when it did not. */
   #tool: Tool | undefined;
   #handle: ToolUseHandle | undefined;
   /** What whoever made the use may still change, and what was taken of it: that is judged, shown and run. */
@@ -70,7 +70,6 @@ export class Execution {
     this.#context = context;
     this.#place = place;
     this.#actionId = actionIdOf(context.runId, use.invocationId);
-    this.#tool = this.#known();
     this.#span = new CallSpan(deps.telemetry);
     this.#events = new CallEvents(deps, use, context, (error) => this.#messageOf(error));
   }
@@ -97,10 +96,10 @@ export class Execution {
 
   async #toOutcome(): Promise<Outcome> {
     try {
-      let problem = await this.#prepare();
-      for (;;) {
-        // It may have waited for days, and the tool be another one.
-        if (this.#tool !== this.#known()) problem = await this.#prepare();
+      let problem = await this.#prepare(this.#known());
+      // It may have waited for days, and the tool be another one.
+      for (let known = this.#tool; ; known = this.#known()) {
+        if (known !== this.#tool) problem = await this.#prepare(known);
         this.#isUnrun = false;
         const entry = await this.#deps.ledger.get(this.#actionId);
         if (entry?.value.status === "started") this.#wasBegun = true;
@@ -121,10 +120,10 @@ export class Execution {
   }
 
   /** What can be known without the store: the input that would run, and its digest. */
-  async #prepare(): Promise<ToolError | undefined> {
+  async #prepare(tool: Tool | undefined): Promise<ToolError | undefined> {
     const use = this.#use;
     this.#given = use.input;
-    const tool = (this.#tool = this.#known());
+    this.#tool = tool;
     try {
       if (tool !== undefined && tool !== use.tool && tool.inputSchema !== use.tool.inputSchema) {
         // Read with another definition than the one that runs.
@@ -292,7 +291,7 @@ export class Execution {
       const now = await this.#ask(tool, planned);
       const isSame = (await digestOf({ tool: tool.name, input: this.#given })) === this.#digest;
       if (now.id !== request.id || now.status !== "approved" || !isSame) {
-        if (!isSame) await this.#prepare();
+        if (!isSame) await this.#prepare(this.#known());
         return undefined;
       }
     }
