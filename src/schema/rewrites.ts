@@ -7,20 +7,13 @@ export {
   closeObjects,
   ensureObjectRoot,
   listedNamesToProperties,
-  nullableProperty,
   openObjects,
   requireAll,
   requireDeclared,
 } from "./rewrites/objects.ts";
-export {
-  flattenRootUnion,
-  foldAllOf,
-  nullableKeyword,
-  nullableToType,
-  oneOfToAnyOf,
-  spreadUnions,
-  typeArrayToAnyOf,
-} from "./rewrites/unions.ts";
+export { flattenRootUnion, oneOfToAnyOf, spreadUnions, typeArrayToAnyOf } from "./rewrites/unions.ts";
+export { foldAllOf } from "./rewrites/all-of.ts";
+export { nullableKeyword, nullableProperty, nullableToType } from "./rewrites/nullability.ts";
 export {
   constToEnum,
   ensureType,

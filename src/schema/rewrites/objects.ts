@@ -1,9 +1,10 @@
 import { listedNames } from "../fits.ts";
 import { isRecord } from "../json.ts";
-import type { Rewrite, RewriteContext } from "../lower.ts";
+import type { Rewrite } from "../lower.ts";
 import type { JsonSchema } from "../types.ts";
 import { describe, without } from "./keywords.ts";
-import { admitsNull, branchesOf, isObjectNode, own, propertiesOf, requiredOf, typesOf, ANNOTATIONS } from "./types.ts";
+import { nullableProperty } from "./nullability.ts";
+import { isObjectNode, own, propertiesOf, requiredOf, typesOf } from "./types.ts";
 
 /** A record whose names are listed (`z.record(z.enum(["a", "b"]), …)`) is an object with these properties. No loss. */
 export function listedNamesToProperties(): Rewrite {
@@ -87,37 +88,6 @@ export function requireAll(): Rewrite {
       return { ...node, properties: Object.fromEntries(nullable), required: names };
     },
   };
-}
-
-/**
- * A schema that lets `null` through beside what it let through before: for rewrites that make optional properties required.
- *
- * @param style how a plain type says it: `type: ["string", "null"]`, or an `anyOf` for dialects without type lists
- */
-export function nullableProperty(
-  node: JsonSchema | boolean,
-  { resolve }: Pick<RewriteContext, "resolve">,
-  style: "types" | "anyOf" = "types",
-): JsonSchema | boolean {
-  if (admitsNull(node, resolve)) return node;
-  if (typeof node === "boolean") return { type: "null" };
-  const types = typesOf(node);
-  const isPlain = ["anyOf", "oneOf", "allOf", "$ref", "const", "not", "if"].every(
-    (keyword) => !Object.hasOwn(node, keyword),
-  );
-  if (style === "types" && isPlain && types.length > 0) {
-    const values = node["enum"];
-    return {
-      ...node,
-      type: types.includes("null") ? node["type"] : [...types, "null"],
-      ...(Array.isArray(values) && { enum: [...values, null] }),
-    };
-  }
-  const branches = branchesOf(node, "anyOf");
-  const said = Object.keys(node).filter((keyword) => !ANNOTATIONS.includes(keyword));
-  if (branches.length > 0 && said.length === 1) return { ...node, anyOf: [...branches, { type: "null" }] };
-  // What describes stays outside, where a reader looks for it; what binds goes into the branch.
-  return { ...without(node, said), anyOf: [without(node, ANNOTATIONS), { type: "null" }] };
 }
 
 /** Takes names out of `required` that have no property: some providers refuse the whole request for one. */

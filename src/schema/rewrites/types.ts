@@ -35,29 +35,6 @@ export function branchesOf(node: JsonSchema, keyword: "anyOf" | "oneOf" | "allOf
   return Array.isArray(value) ? (value as (JsonSchema | boolean)[]) : [];
 }
 
-/** Whether a schema lets a value through, as far as type, enum and const say. */
-export function admitsNull(
-  node: JsonSchema | boolean,
-  resolve: (ref: string) => JsonSchema | undefined,
-  depth = 0,
-): boolean {
-  if (typeof node === "boolean") return node;
-  if (depth > 32) return false; // a reference to itself
-  const types = typesOf(node);
-  if (types.length > 0 && !types.includes("null")) return false;
-  if (Object.hasOwn(node, "const") && node["const"] !== null) return false;
-  if (Array.isArray(node["enum"]) && !node["enum"].includes(null)) return false;
-  if (Object.hasOwn(node, "not") || Object.hasOwn(node, "if")) return false; // it may or may not
-  const inside = (branch: JsonSchema | boolean) => admitsNull(branch, resolve, depth + 1);
-  if (typeof node["$ref"] === "string") {
-    const target = resolve(node["$ref"]);
-    if (target === undefined || !inside(target)) return false;
-  }
-  if (Array.isArray(node["anyOf"]) && !branchesOf(node, "anyOf").some(inside)) return false;
-  if (Array.isArray(node["oneOf"]) && branchesOf(node, "oneOf").filter(inside).length !== 1) return false;
-  return branchesOf(node, "allOf").every(inside);
-}
-
 /** Keywords that describe and do not bind. */
 export const ANNOTATIONS: readonly string[] = [
   "title",

@@ -1,0 +1,118 @@
+import type { Rewrite, RewriteContext } from "../lower.ts";
+import type { JsonSchema } from "../types.ts";
+import { without } from "./keywords.ts";
+import { ANNOTATIONS, branchesOf, typesOf } from "./types.ts";
+
+/** `nullable: true`, as OpenAPI 3.0 has it, becomes a type: for dialects without the keyword. */
+export function nullableToType(): Rewrite {
+  return {
+    name: "nullableToType",
+    apply(node) {
+      if (!Object.hasOwn(node, "nullable")) return node;
+      const { nullable, ...rest } = node;
+      const types = typesOf(node);
+      const values = node["enum"] ?? [null];
+      // Without a type it says nothing, and a list of values says itself whether null is one of them.
+      const isSaid = types.length === 0 || types.includes("null") || !Array.isArray(values) || !values.includes(null);
+      if (nullable !== true || isSaid) return rest;
+      return { ...rest, type: [...types, "null"] };
+    },
+  };
+}
+
+/**
+ * Says `null` as OpenAPI 3.0 does: `nullable: true` in place of a null type, a null branch or a null in an enum.
+ * Run it before {@link typeArrayToAnyOf}.
+ */
+export function nullableKeyword(): Rewrite {
+  return {
+    name: "nullableKeyword",
+    apply(node) {
+      let changed = node;
+      const types = typesOf(node);
+      if (types.length > 1 && types.includes("null")) {
+        const others = types.filter((type) => type !== "null");
+        changed = { ...changed, type: others.length === 1 ? others[0] : others, nullable: true };
+      }
+      const values = changed["enum"];
+      if (Array.isArray(values) && values.includes(null) && values.length > 1) {
+        changed = { ...changed, enum: values.filter((value) => value !== null), nullable: true };
+      }
+      for (const keyword of ["anyOf", "oneOf"] as const) {
+        const branches = branchesOf(changed, keyword);
+        const others = branches.filter((branch) => !isNull(branch));
+        if (others.length === branches.length || others.length === 0) continue;
+        const [only] = others;
+        // One branch beside null: the union is gone. Its keywords may meet those around it only where they just describe.
+        const beside = Object.keys(changed).filter((name) => name !== keyword);
+        if (
+          others.length === 1 &&
+          typeof only === "object" &&
+          beside.every((name) => ANNOTATIONS.includes(name) || name === "nullable")
+        ) {
+          changed = { ...only, ...without(changed, [keyword]), nullable: true };
+        } else {
+          changed = { ...changed, [keyword]: others, nullable: true };
+        }
+      }
+      return changed;
+    },
+  };
+}
+
+function isNull(branch: JsonSchema | boolean): boolean {
+  if (typeof branch === "boolean") return false;
+  if (branch["type"] === "null" || (Object.hasOwn(branch, "const") && branch["const"] === null)) return true;
+  const values = branch["enum"];
+  return Array.isArray(values) && values.length > 0 && values.every((value) => value === null);
+}
+
+/**
+ * A schema that lets `null` through beside what it let through before: for rewrites that make optional properties required.
+ *
+ * @param style how a plain type says it: `type: ["string", "null"]`, or an `anyOf` for dialects without type lists
+ */
+export function nullableProperty(
+  node: JsonSchema | boolean,
+  { resolve }: Pick<RewriteContext, "resolve">,
+  style: "types" | "anyOf" = "types",
+): JsonSchema | boolean {
+  if (admitsNull(node, resolve)) return node;
+  if (typeof node === "boolean") return { type: "null" };
+  const types = typesOf(node);
+  const isPlain = ["anyOf", "oneOf", "allOf", "$ref", "const", "not", "if"].every(
+    (keyword) => !Object.hasOwn(node, keyword),
+  );
+  if (style === "types" && isPlain && types.length > 0) {
+    const values = node["enum"];
+    return {
+      ...node,
+      type: types.includes("null") ? node["type"] : [...types, "null"],
+      ...(Array.isArray(values) && { enum: [...values, null] }),
+    };
+  }
+  const branches = branchesOf(node, "anyOf");
+  const said = Object.keys(node).filter((keyword) => !ANNOTATIONS.includes(keyword));
+  if (branches.length > 0 && said.length === 1) return { ...node, anyOf: [...branches, { type: "null" }] };
+  // What describes stays outside, where a reader looks for it; what binds goes into the branch.
+  return { ...without(node, said), anyOf: [without(node, ANNOTATIONS), { type: "null" }] };
+}
+
+/** Whether a schema lets `null` through, as far as it can be told. */
+function admitsNull(node: JsonSchema | boolean, resolve: (ref: string) => JsonSchema | undefined, depth = 0): boolean {
+  if (typeof node === "boolean") return node;
+  if (depth > 32) return false; // a reference to itself
+  const types = typesOf(node);
+  if (types.length > 0 && !types.includes("null")) return false;
+  if (Object.hasOwn(node, "const") && node["const"] !== null) return false;
+  if (Array.isArray(node["enum"]) && !node["enum"].includes(null)) return false;
+  if (Object.hasOwn(node, "not") || Object.hasOwn(node, "if")) return false; // it may or may not
+  const inside = (branch: JsonSchema | boolean) => admitsNull(branch, resolve, depth + 1);
+  if (typeof node["$ref"] === "string") {
+    const target = resolve(node["$ref"]);
+    if (target === undefined || !inside(target)) return false;
+  }
+  if (Array.isArray(node["anyOf"]) && !branchesOf(node, "anyOf").some(inside)) return false;
+  if (Array.isArray(node["oneOf"]) && branchesOf(node, "oneOf").filter(inside).length !== 1) return false;
+  return branchesOf(node, "allOf").every(inside);
+}
