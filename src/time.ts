@@ -16,6 +16,20 @@ export function checkMs(name: string, ms: number): void {
   throw new TypeError(`${name} is ${got}. Expected milliseconds above 0, at most ${MAX_TIMER_MS}.`);
 }
 
+/** Waits so many milliseconds, not at all where they are over, or until the signal fires. */
+export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
+  if (!(ms > 0) || signal?.aborted === true) return;
+  await new Promise<void>((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, Math.min(ms, MAX_TIMER_MS));
+    signal?.addEventListener("abort", end);
+  });
+}
+
 /** Whether a promise settles, well or not, before so many milliseconds have passed; it is not waited for any longer. */
 export async function settlesWithin(ms: number, promise: Promise<unknown>): Promise<boolean> {
   let timer: ReturnType<typeof setTimeout> | undefined;

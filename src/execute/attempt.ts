@@ -1,7 +1,6 @@
 import isNetworkError from "is-network-error";
 import { ToolError } from "../errors.ts";
-import { MAX_TIMER_MS } from "../time.ts";
-import { pause } from "../store/pause.ts";
+import { pause } from "../time.ts";
 import { settle } from "../tool/progress.ts";
 
 /** What the handler came to. */
@@ -102,7 +101,7 @@ async function attempts(run: HandlerRun, signal: AbortSignal): Promise<HandlerEn
         if (attempt >= last || signal.aborted || isMistake(error)) throw error;
       }
       const delayMs = run.retryDelayMs * 2 ** (attempt - run.firstAttempt) * (1 + Math.random());
-      await pause(Math.min(delayMs, MAX_TIMER_MS), signal);
+      await pause(delayMs, signal);
       signal.throwIfAborted();
       await run.beforeAttempt(attempt + 1);
     }

@@ -1,6 +1,6 @@
 import { isToolError } from "../errors.ts";
 import { isConflict } from "../store/errors.ts";
-import { pause } from "../store/pause.ts";
+import { pause } from "../time.ts";
 import type { StoreEntry } from "../store/store.ts";
 import { actionIdOf, type ActionRow, type Ledger, type Lease } from "./ledger.ts";
 
@@ -98,7 +98,7 @@ export class HeldAction {
       } catch (error) {
         if (!isToolError(error) || error.code !== "store_failed") throw error;
       }
-      await pause(waitMs, undefined);
+      await pause(waitMs);
     }
     return attempt();
   }

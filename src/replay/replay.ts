@@ -1,4 +1,4 @@
-import { MAX_TIMER_MS } from "../time.ts";
+import { pause } from "../time.ts";
 import type { RecordedChunk, Recording } from "./recording.ts";
 
 /** What {@link replay} takes. */
@@ -49,7 +49,7 @@ export function replay(recording: Recording, options: ReplayOptions = {}): Reada
           stop();
           return controller.close();
         }
-        await until(start + chunk.atMs / speed, over.signal);
+        await pause(start + chunk.atMs / speed - performance.now(), over.signal);
         if (over.signal.aborted) return;
         controller.enqueue(recording.bytes.slice(at, at + chunk.length));
         at += chunk.length;
@@ -70,19 +70,4 @@ function piecesOf(recording: Recording): readonly RecordedChunk[] {
     atMs: 0,
     length: Math.min(PIECE_BYTES, bytes.length - i * PIECE_BYTES),
   }));
-}
-
-/** Waits for a moment of `performance.now()`; an abort ends the wait. */
-export function until(moment: number, signal: AbortSignal | undefined): Promise<void> | undefined {
-  const ms = moment - performance.now();
-  if (!(ms > 0) || signal?.aborted) return undefined;
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal?.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, Math.min(ms, MAX_TIMER_MS));
-    signal?.addEventListener("abort", done);
-  });
 }

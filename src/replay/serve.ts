@@ -1,11 +1,12 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Adapter } from "../adapter.ts";
+import { pause } from "../time.ts";
 import { fixturesFrom, fixturesIn } from "./fixtures.ts";
 import type { ReplayBehaviour, ReplayCase } from "./fixtures.ts";
 import { BodyTooLarge, listen, parseJson, readBody, sendJson, withoutSecrets, writePiece } from "./http.ts";
 import { FORMATS, formatOf } from "./recording.ts";
 import type { Recording } from "./recording.ts";
-import { replay, until } from "./replay.ts";
+import { replay } from "./replay.ts";
 
 /** What the server needs of an adapter: its name, and how its provider's endpoint looks. */
 export type Wire = Pick<Adapter, "name" | "endpoint">;
@@ -123,7 +124,7 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
   ): Promise<void> {
     const left = new AbortController();
     response.once("close", () => left.abort());
-    await until(performance.now() + (how.delayMs ?? 0), left.signal);
+    await pause(how.delayMs ?? 0, left.signal);
     if (response.destroyed) return;
     if (recording === undefined || (how.status !== undefined && how.status !== 200)) {
       const status = how.status ?? 500;

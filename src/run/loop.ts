@@ -4,7 +4,7 @@ import type { ApprovalRequest } from "../execute/approvals/types.ts";
 import type { ExecutionContext } from "../execute/context.ts";
 import { isOffered } from "../execute/gate.ts";
 import { Ledger } from "../execute/ledger.ts";
-import { pause } from "../store/pause.ts";
+import { pause } from "../time.ts";
 import type { ToolUse } from "../tool/use.ts";
 import { Answers } from "./answers.ts";
 import { addUse, overBudget, tooManyCalls, usedSince } from "./budgets.ts";

@@ -1,5 +1,5 @@
 import { isConflict } from "./errors.ts";
-import { pause } from "./pause.ts";
+import { pause } from "../time.ts";
 import type { PutOptions, Store, StoreEntry } from "./store.ts";
 
 /** What `updateEntry()` may be told. */
