@@ -25,6 +25,7 @@ const floors: Record<string, readonly string[]> = {
     "src/adapter.ts",
     "src/model.ts",
     "src/open-turn.ts",
+    "src/pairing.ts",
     "src/stream",
     "src/tool",
     "src/schema",

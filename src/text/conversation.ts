@@ -1,4 +1,5 @@
 import type { Conversation } from "../model.ts";
+import { OUTCOME_UNKNOWN } from "../pairing.ts";
 import { setOwn } from "../schema/json.ts";
 import type { StreamEvent } from "../stream/events.ts";
 import type { TextDialect, WrittenResult } from "./dialect.ts";
@@ -9,9 +10,6 @@ export interface TextConversation extends Conversation<TextMessage> {
   /** What the results in a history have assigned to variables. */
   variables(messages: readonly unknown[]): Record<string, unknown>;
 }
-
-/** What the model hears of a call of which nothing is known. */
-const OUTCOME_UNKNOWN = "The outcome of this call is unknown: no result of it was recorded.";
 
 /** @param parse finds the calls in a text */
 export function textConversation(
