@@ -1,5 +1,6 @@
 import { isToolError, ToolError } from "../errors.ts";
 import { parseJson } from "../json/parse.ts";
+import { outputText } from "../stream/history.ts";
 import { safeToolName } from "../tool/names.ts";
 import { toolList, type ToolSource } from "../tool/tool-set.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
@@ -167,7 +168,7 @@ function served(name: string, { description, inputSchema, outputSchema, effect }
 
 /** A text as it is, anything else as JSON; structured where the tool says what comes out. */
 function resultOf(tool: Tool, output: unknown): ServedResult {
-  const text = typeof output === "string" ? output : (JSON.stringify(output) ?? "null");
+  const text = outputText(output);
   const content: (McpContent & { type: "text"; text: string })[] = [{ type: "text", text }];
   if (tool.outputSchema?.jsonSchema["type"] !== "object") return { content };
   if (tool.outputSchema.validate(jsonOf(text)).ok) {
