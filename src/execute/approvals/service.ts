@@ -87,11 +87,11 @@ export class ApprovalService implements Approvals {
     this.#mayDecide = mayDecide;
     this.#allowSelfApproval = allowSelfApproval;
     this.#validate = validateInput ?? (tools && validateWith(tools));
-    this.#ttlMs = checkMs("ttlMs", ttlMs);
-    this.#pollMs = checkMs("pollMs", pollMs);
+    this.#ttlMs = checkDuration("ttlMs", ttlMs);
+    this.#pollMs = checkDuration("pollMs", pollMs);
     this.#onError = quiet(onError);
     this.#now = now;
-    this.#rows = new ApprovalRows(store, namespace, checkMs("retentionMs", retentionMs));
+    this.#rows = new ApprovalRows(store, namespace, checkDuration("retentionMs", retentionMs));
     this.#events = new ApprovalEvents(store, this.#rows, new ApprovalLog(store, namespace), this.#pollMs);
     this.#grants = new ApprovalGrants(store, namespace, now);
   }
@@ -276,7 +276,7 @@ export class ApprovalService implements Approvals {
       decidedBy: null,
       decidedAt: null,
       createdAt,
-      expiresAt: ttlMs === Infinity ? null : createdAt + checkMs("ttlMs", ttlMs),
+      expiresAt: ttlMs === Infinity ? null : createdAt + checkDuration("ttlMs", ttlMs),
       scope,
       metadata: structuredClone(metadata),
       seq: 0,
@@ -371,7 +371,8 @@ function checkPrincipal(principal: Principal | undefined): void {
   throw new TypeError("a principal is { id } with a text that is not empty");
 }
 
-function checkMs(name: string, ms: number): number {
+/** For ever, too: none of them is one timer alone. */
+function checkDuration(name: string, ms: number): number {
   if (typeof ms === "number" && ms > 0) return ms;
   throw new TypeError(`${name} is a number of milliseconds above 0, got ${String(ms)}`);
 }
