@@ -27,7 +27,6 @@ export interface Client {
   open(ask: Ask): Promise<AsyncIterable<unknown>>;
 }
 
-const adapter = adapterNamed;
 const openai = () => sdk(() => import("openai"), "openai");
 const anthropic = () => sdk(() => import("@anthropic-ai/sdk"), "@anthropic-ai/sdk");
 const genai = () => sdk(() => import("@google/genai"), "@google/genai");
@@ -35,18 +34,14 @@ const cohere = () => sdk(() => import("cohere-ai"), "cohere-ai");
 
 export const clients: readonly Client[] = [
   {
-    adapter: adapter("openai-chat"),
+    adapter: adapterNamed("openai-chat"),
     title: "OpenAI Chat Completions",
     keys: ["OPENAI_API_KEY"],
     exampleModel: "gpt-5-mini",
     basePath: "/v1",
     load: openai,
     async open({ baseUrl, apiKey, model, prompt, tools }) {
-      const { OpenAI } = await openai();
-      const client = new OpenAI({
-        apiKey,
-        ...(baseUrl === undefined ? {} : { baseURL: `${baseUrl}${this.basePath}` }),
-      });
+      const client = await openaiClient(apiKey, baseUrl && `${baseUrl}${this.basePath}`);
       return client.chat.completions.create({
         model,
         messages: [{ role: "user", content: prompt }],
@@ -56,23 +51,19 @@ export const clients: readonly Client[] = [
     },
   },
   {
-    adapter: adapter("openai-responses"),
+    adapter: adapterNamed("openai-responses"),
     title: "OpenAI Responses",
     keys: ["OPENAI_API_KEY"],
     exampleModel: "gpt-5-mini",
     basePath: "/v1",
     load: openai,
     async open({ baseUrl, apiKey, model, prompt, tools }) {
-      const { OpenAI } = await openai();
-      const client = new OpenAI({
-        apiKey,
-        ...(baseUrl === undefined ? {} : { baseURL: `${baseUrl}${this.basePath}` }),
-      });
+      const client = await openaiClient(apiKey, baseUrl && `${baseUrl}${this.basePath}`);
       return client.responses.create({ model, input: prompt, tools: this.adapter.tools(tools), stream: true });
     },
   },
   {
-    adapter: adapter("anthropic"),
+    adapter: adapterNamed("anthropic"),
     title: "Anthropic Messages",
     keys: ["ANTHROPIC_API_KEY"],
     exampleModel: "claude-haiku-4-5",
@@ -91,7 +82,7 @@ export const clients: readonly Client[] = [
     },
   },
   {
-    adapter: adapter("google"),
+    adapter: adapterNamed("google"),
     title: "Google Gemini",
     keys: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
     exampleModel: "gemini-2.5-flash",
@@ -108,7 +99,7 @@ export const clients: readonly Client[] = [
     },
   },
   {
-    adapter: adapter("cohere"),
+    adapter: adapterNamed("cohere"),
     title: "Cohere v2 chat",
     keys: ["CO_API_KEY", "COHERE_API_KEY"],
     exampleModel: "command-a-03-2025",
@@ -125,6 +116,11 @@ export const clients: readonly Client[] = [
     },
   },
 ];
+
+async function openaiClient(apiKey: string, baseURL: string | undefined) {
+  const { OpenAI } = await openai();
+  return new OpenAI({ apiKey, ...(baseURL === undefined ? {} : { baseURL }) });
+}
 
 /** The SDKs are optional: who does not use one does not have it. */
 async function sdk<T>(load: () => Promise<T>, name: string): Promise<T> {
