@@ -1,6 +1,6 @@
 import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
-import { parseJson } from "../../src/json/index.ts";
+import { jsonIn } from "../../src/json/index.ts";
 import { toolChunk, type PathPatch } from "../../src/stream/chunk.ts";
 import type { FinishReason, ProviderToolCall } from "../../src/stream/events.ts";
 import { countOf, isNothing, isObject, textOf } from "../../src/wire/field.ts";
@@ -322,12 +322,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
   /** `@google/genai` throws an `ApiError` whose message holds the JSON of the chunk. */
   thrown(error: unknown): GoogleEvent | undefined {
     const json = error instanceof Error ? /\{.*\}/s.exec(error.message)?.[0] : undefined;
-    if (json === undefined) return undefined;
-    try {
-      return parseJson(json) as GoogleEvent;
-    } catch {
-      return undefined;
-    }
+    return json === undefined ? undefined : (jsonIn(json) as GoogleEvent | undefined);
   }
 }
 

@@ -1,4 +1,4 @@
-import { parseJson } from "../../src/json/index.ts";
+import { jsonIn } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import type { Leaks } from "../../src/text/notation.ts";
 
@@ -31,14 +31,14 @@ type Parameter = readonly [name: string, json: string];
 function mendValue(before: string, rest: string, mark: string): string | undefined {
   const end = endOfString(rest);
   const close = `</${mark}parameter>`;
-  const inner = parsed(`"${rest.slice(0, end)}"`);
+  const inner = jsonIn(`"${rest.slice(0, end)}"`);
   if (typeof inner !== "string" || !inner.startsWith(close)) return undefined;
   const parameters = parametersOf(inner.slice(close.length), mark, true);
-  const known = parsed(`${before}${rest.slice(end)}`);
+  const known = jsonIn(`${before}${rest.slice(end)}`);
   if (parameters === undefined || !isRecord(known)) return undefined;
   const names = [...Object.keys(known), ...parameters.map(([name]) => name)];
   const mended = `"${parameters.map((one) => `,${written(one)}`).join("")}${rest.slice(end + 1)}`;
-  const value = parsed(before + mended);
+  const value = jsonIn(before + mended);
   // Twice the same name, or names in an object of an object: then it was something else.
   const isSound = new Set(names).size === names.length && isRecord(value) && Object.keys(value).length === names.length;
   return isSound ? mended : undefined;
@@ -57,7 +57,7 @@ function parametersOf(text: string, mark: string, isOpenAtEnd: boolean): Paramet
     if (end < 0 && !isOpenAtEnd) return undefined;
     const value = left.slice(from, end < 0 ? undefined : end);
     if (value.includes(`<${mark}`)) return undefined;
-    const json = kind === "false" && parsed(value) !== undefined ? value.trim() : JSON.stringify(value);
+    const json = kind === "false" && jsonIn(value) !== undefined ? value.trim() : JSON.stringify(value);
     parameters.push([name!, json]);
     left = end < 0 ? "" : left.slice(end + close.length).trimStart();
   }
@@ -75,12 +75,4 @@ function endOfString(text: string): number {
   let at = 0;
   while (at < text.length && text[at] !== '"') at += text[at] === "\\" ? 2 : 1;
   return at;
-}
-
-function parsed(json: string): unknown {
-  try {
-    return parseJson(json);
-  } catch {
-    return undefined;
-  }
 }

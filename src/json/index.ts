@@ -1,4 +1,4 @@
-export { parseJson } from "./parse.ts";
+export { jsonIn, parseJson } from "./parse.ts";
 export { changedLiteral, hasHugeNumber, isHuge, lostNumber } from "./numbers.ts";
 export { createJsonParser, createTwinParser, type JsonChange, type JsonParser, type TwinParser } from "./parser.ts";
 export { repairJson } from "./repair.ts";

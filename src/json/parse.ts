@@ -19,6 +19,15 @@ export function parseJson(text: string): unknown {
   return parser.state === "closed" ? parser.value : JSON.parse(text);
 }
 
+/** The value of a JSON text; `undefined` for what is none. */
+export function jsonIn(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * A first look, much cheaper where long strings have many escapes, or keys have none: from a colon behind a backslash back
  * over the key before it, if there is one, and on with the next backslash. `false` is certain.

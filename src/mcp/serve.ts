@@ -1,5 +1,5 @@
 import { isToolError, ToolError } from "../errors.ts";
-import { parseJson } from "../json/parse.ts";
+import { jsonIn, parseJson } from "../json/parse.ts";
 import { outputText } from "../stream/history.ts";
 import { safeToolName } from "../tool/names.ts";
 import { toolList, type ToolSource } from "../tool/tool-set.ts";
@@ -171,18 +171,10 @@ function resultOf(tool: Tool, output: unknown): ServedResult {
   const text = outputText(output);
   const content: (McpContent & { type: "text"; text: string })[] = [{ type: "text", text }];
   if (tool.outputSchema?.jsonSchema["type"] !== "object") return { content };
-  if (tool.outputSchema.validate(jsonOf(text)).ok) {
+  if (tool.outputSchema.validate(jsonIn(text)).ok) {
     return { content, structuredContent: parseJson(text) as Record<string, unknown> };
   }
   throw new ToolError("invalid_answer", `Tool ${tool.name} came to something else than its output schema says.`);
-}
-
-function jsonOf(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
 }
 
 type Notify = (notification: { method: string; params: Record<string, unknown> }) => Promise<void>;

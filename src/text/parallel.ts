@@ -1,5 +1,5 @@
 import type { ParserSink } from "../adapter.ts";
-import { parseJson } from "../json/index.ts";
+import { jsonIn } from "../json/index.ts";
 import { isRecord } from "../schema/json.ts";
 import { toolChunk, type ToolChunk } from "../stream/chunk.ts";
 import { toolList, type ToolSource } from "../tool/tool-set.ts";
@@ -67,7 +67,7 @@ function wrappedIn(
   toolName: (name: string) => string,
   known: ReadonlySet<string>,
 ): { name: string; args: object }[] | undefined {
-  const value = call.argsValue ?? parsed(call.argsText);
+  const value = call.argsValue ?? jsonIn(call.argsText);
   const uses = isRecord(value) ? value["tool_uses"] : undefined;
   if (!Array.isArray(uses) || uses.length === 0) return undefined;
   const calls: { name: string; args: object }[] = [];
@@ -78,12 +78,4 @@ function wrappedIn(
     calls.push({ name, args: use["parameters"] });
   }
   return calls;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
 }

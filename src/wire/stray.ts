@@ -1,4 +1,5 @@
-import { parseJson } from "../json/parse.ts";
+import { jsonIn } from "../json/parse.ts";
+
 /** A failure that a server writes between its events is short; what is longer is none. */
 const MAX_BLOCK_LENGTH = 64 * 1024;
 /** Lines that may be its last one. */
@@ -31,7 +32,7 @@ export function createStrayErrors(onEvent: (value: unknown) => void): {
   }
 
   function errorField(text: string, cut: boolean): void {
-    const value = parse(text);
+    const value = jsonIn(text);
     if (value === undefined && (cut || text === "")) return;
     event({ error: value ?? { message: text } });
   }
@@ -42,7 +43,7 @@ export function createStrayErrors(onEvent: (value: unknown) => void): {
     if (block.length > MAX_BLOCK_LENGTH || attempts > MAX_ATTEMPTS) block = "";
     if (!line.trimEnd().endsWith("}")) return;
     attempts++;
-    const value = parse(block);
+    const value = jsonIn(block);
     if (value === undefined) return;
     block = "";
     if (typeof value === "object" && value !== null && "error" in value) event(value);
@@ -71,12 +72,4 @@ export function createStrayErrors(onEvent: (value: unknown) => void): {
       return sawEvent ? undefined : kept;
     },
   };
-}
-
-function parse(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
 }

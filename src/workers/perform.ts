@@ -2,7 +2,7 @@ import { isToolError, type ToolErrorCode } from "../errors.ts";
 import { runHandler, type HandlerEnd } from "../execute/attempt.ts";
 import type { KnownTools } from "../execute/known-tools.ts";
 import { jsonOf, outputOf, undoText } from "../execute/output.ts";
-import { parseJson } from "../json/parse.ts";
+import { jsonIn } from "../json/parse.ts";
 import type { Store } from "../store/store.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
 import { claim } from "./claims.ts";
@@ -89,14 +89,6 @@ async function checked({ tools }: Workshop, { data: given }: JobStart) {
     throw new JobFailure("invalid_input", `The input of ${tool.name} does not fit its schema. It was not executed.`);
   }
   return { data, tool, input: read.value };
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
 }
 
 async function claimed({ store, worker }: Workshop, { attempt }: JobStart, data: JobData, tool: Tool) {

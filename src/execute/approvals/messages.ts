@@ -1,5 +1,6 @@
 import { isToolError } from "../../errors.ts";
-import { parseJson } from "../../json/parse.ts";
+import { jsonIn } from "../../json/parse.ts";
+import { isRecord } from "../../schema/json.ts";
 import { defaultQuestion, summaryOf, type Redact } from "../summary.ts";
 import { ApprovalError, notFound } from "./errors.ts";
 import type {
@@ -17,11 +18,8 @@ import type { ApprovalRequest, Decision, Principal } from "./types.ts";
 
 /** A client's message, or why it is none. */
 export function parseMessage(text: string): ClientMessage | ErrorMessage {
-  let value: unknown;
-  try {
-    value = parseJson(text);
-  } catch {}
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+  const value = jsonIn(text);
+  if (!isRecord(value)) {
     return wireError("not_json", "A message is one JSON object.");
   }
   const message = value as Partial<ClientMessage>;
