@@ -78,7 +78,7 @@ export function messagesModel(
         ...(offered.length > 0 && { tools: offered }),
         ...(toolChoice !== undefined && (offered.length > 0 || asksForCall(toolChoice))
           ? adapter.toolChoice(toolChoice, parallel === undefined ? {} : { parallel })
-          : offered.length > 0 && parallel !== undefined && parallelChoice(fields.tool_choice, parallel)),
+          : offered.length > 0 && parallel !== undefined && parallelChoice(parallel, fields.tool_choice)),
         stream: true,
       };
       return openTurn<RawMessageStreamEvent>(
@@ -115,7 +115,7 @@ function containerOf(
 }
 
 /** What is said of parallel calls is a part of the choice: of that in the parameters, where no other is made. */
-function parallelChoice(given: WireToolChoice = { type: "auto" }, parallel: boolean): { tool_choice: WireToolChoice } {
+function parallelChoice(parallel: boolean, given: WireToolChoice = { type: "auto" }): { tool_choice: WireToolChoice } {
   return { tool_choice: given.type === "none" ? given : { ...given, disable_parallel_tool_use: !parallel } };
 }
 
