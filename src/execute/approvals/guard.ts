@@ -40,6 +40,9 @@ export interface GuardOptions {
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
+/** What `maxMessageBytes` is where nobody says. */
+export const MAX_MESSAGE_BYTES = 65_536;
+
 /**
  * What would refuse or hide everything, and say nothing about it.
  *

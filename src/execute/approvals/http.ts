@@ -9,6 +9,7 @@ import {
   feedQuery,
   isOriginAllowed,
   isOver,
+  MAX_MESSAGE_BYTES,
   type AuthenticatedClient,
   type GuardOptions,
   type RateLimit,
@@ -54,7 +55,7 @@ export interface ApprovalHandlerOptions extends GuardOptions {
  */
 export function approvalHandler(options: ApprovalHandlerOptions): (request: Request) => Promise<Response> {
   const { service, path = "/approvals", redact, rateLimit = DEFAULT_RATE, allowAlways = false } = options;
-  const { maxMessageBytes = 65_536, keepAliveMs = 15_000 } = options;
+  const { maxMessageBytes = MAX_MESSAGE_BYTES, keepAliveMs = 15_000 } = options;
   const onError = quiet(options.onError);
   checkGuard("approvalHandler", options);
   checkMs("keepAliveMs", keepAliveMs);

@@ -1,27 +1,14 @@
-import type { Redact } from "../summary.ts";
 import { quiet } from "./errors.ts";
-import { approvalFeed } from "./feed.ts";
+import { approvalFeed, type FeedOptions } from "./feed.ts";
 import { decisionOf, detailsMessage, errorMessage, outcomeMessage, parseMessage, wireError } from "./messages.ts";
 import type { DecideMessage, ServerMessage } from "./protocol.ts";
-import type { ApprovalService } from "./service.ts";
-import type { Principal } from "./types.ts";
 
 /** One connection of one principal, whatever carries the messages. */
-export interface ApprovalSessionOptions {
-  readonly service: ApprovalService;
-  readonly principal: Principal;
+export interface ApprovalSessionOptions extends Omit<FeedOptions, "signal"> {
   /** A promise is one of room for more: the next event is told then. */
   readonly send: (message: ServerMessage) => void | Promise<void>;
-  /** Default: `"default"`. */
-  readonly scope?: string | undefined;
-  /** Only requests of this run. */
-  readonly runId?: string | undefined;
-  /** The last number that the client has. Left out: what is pending now, then what happens. */
-  readonly after?: number | undefined;
   /** Whether clients may give an "always". Default: false. */
   readonly allowAlways?: boolean | undefined;
-  /** Hides parts of inputs; the path begins with `"input"`. */
-  readonly redact?: Redact | undefined;
   /** Hears of failures that the client is told nothing about. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }

@@ -7,6 +7,7 @@ import {
   feedQuery,
   isOriginAllowed,
   isOver,
+  MAX_MESSAGE_BYTES,
   type ApprovalClient,
   type AuthenticatedClient,
   type GuardOptions,
@@ -75,7 +76,7 @@ export interface ApprovalSockets {
  * new WebSocketServer({ port: 8080, path: "/approvals", ...options }).on("connection", accept);
  */
 export function approvalSockets(options: ApprovalSocketsOptions): ApprovalSockets {
-  const { maxMessageBytes = 65_536, pingMs = DEFAULT_PING_MS, closeMs = DEFAULT_CLOSE_MS } = options;
+  const { maxMessageBytes = MAX_MESSAGE_BYTES, pingMs = DEFAULT_PING_MS, closeMs = DEFAULT_CLOSE_MS } = options;
   checkGuard("approvalSockets", options);
   checkMs("pingMs", pingMs);
   checkMs("closeMs", closeMs);
@@ -119,7 +120,7 @@ function serve(
   options: ApprovalSocketsOptions,
   asked: AuthenticatedClient | Promise<401 | 403 | AuthenticatedClient>,
 ): void {
-  const { maxMessageBytes = 65_536, maxBufferedBytes = 1_048_576 } = options;
+  const { maxMessageBytes = MAX_MESSAGE_BYTES, maxBufferedBytes = 1_048_576 } = options;
   const { pingMs = DEFAULT_PING_MS, closeMs = DEFAULT_CLOSE_MS } = options;
   const { rateLimit = DEFAULT_RATE, onError } = options;
   const limit = createRateLimit(rateLimit);
