@@ -766,11 +766,6 @@ describe("openaiChat.toolChoice()", () => {
       parallel_tool_calls: false,
     });
   });
-
-  it("refuses what is no choice", () => {
-    expect(() => openaiChat.toolChoice({ names: [], required: true })).toThrow(TypeError);
-    expect(() => openaiChat.toolChoice("any" as never)).toThrow(TypeError);
-  });
 });
 
 describe("openaiChat.endpoint", () => {
