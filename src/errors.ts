@@ -120,9 +120,10 @@ export function isToolError(value: unknown): value is ToolError {
   return typeof value === "object" && value !== null && (value as { [marker]?: unknown })[marker] === true;
 }
 
-/** What an error says; of anything else that was thrown, its text. */
+/** What an error says, of whatever realm it is; of anything else that was thrown, its text. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  const { message } = (error ?? {}) as { readonly message?: unknown };
+  return typeof message === "string" ? message : String(error);
 }
 
 /** Which call an error is about. */

@@ -26,7 +26,7 @@ async function read(path: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
   } catch (cause) {
-    throw new ToolError("invalid_tool", `The tool file ${path} can not be read: ${(cause as Error).message}`, {
+    throw new ToolError("invalid_tool", `The tool file ${path} can not be read: ${messageOf(cause)}`, {
       cause,
     });
   }
@@ -37,11 +37,9 @@ function fromJson(path: string, text: string): readonly Tool[] {
   try {
     entries = JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch (cause) {
-    throw new ToolError(
-      "invalid_tool",
-      `The tool file ${path} is no JSON: ${(cause as Error).message.replaceAll("\n", " ")}`,
-      { cause },
-    );
+    throw new ToolError("invalid_tool", `The tool file ${path} is no JSON: ${messageOf(cause).replaceAll("\n", " ")}`, {
+      cause,
+    });
   }
   if (!Array.isArray(entries))
     throw new ToolError("invalid_tool", `The tool file ${path} holds ${kindOf(entries)}. ${SHAPE}`);

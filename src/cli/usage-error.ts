@@ -1,4 +1,5 @@
 import { parseArgs, type ParseArgsConfig } from "node:util";
+import { messageOf } from "../errors.ts";
 
 /** What the user can mend: told in words, without a stack, with exit status 1. */
 export class CommandError extends Error {
@@ -22,7 +23,7 @@ export function parseOptions<const Config extends ParseArgsConfig>(
     return parseArgs(config);
   } catch (error) {
     const isOurs = String((error as NodeJS.ErrnoException).code).startsWith("ERR_PARSE_ARGS_");
-    throw isOurs ? new UsageError(mistakeIn((error as Error).message)) : error;
+    throw isOurs ? new UsageError(mistakeIn(messageOf(error))) : error;
   }
 }
 

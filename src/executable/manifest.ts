@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
-import { ToolError } from "../errors.ts";
+import { messageOf, ToolError } from "../errors.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ExecutableInfo } from "./load.ts";
 
@@ -31,7 +31,7 @@ export async function readManifest(file: string): Promise<ExecutableManifest> {
   try {
     value = JSON.parse(await readFile(file, "utf8"));
   } catch (cause) {
-    throw new ToolError("invalid_tool", `The manifest ${file} can not be read: ${(cause as Error).message}`, { cause });
+    throw new ToolError("invalid_tool", `The manifest ${file} can not be read: ${messageOf(cause)}`, { cause });
   }
   if (isManifest(value)) return value;
   throw new ToolError("invalid_tool", `The file ${file} is no manifest: {"version": 1, "executables": {...}}.`);
@@ -49,7 +49,7 @@ export async function writeManifest(file: string, manifest: ExecutableManifest):
     await rename(draft, file);
   } catch (cause) {
     await rm(draft, { force: true }).catch(() => {}); // what could not be written is what counts
-    const why = (cause as Error).message.replaceAll(draft, file);
+    const why = messageOf(cause).replaceAll(draft, file);
     throw new ToolError("invalid_tool", `The manifest ${file} can not be written: ${why}`, { cause });
   }
 }

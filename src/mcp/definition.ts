@@ -1,5 +1,5 @@
 import canonicalize from "canonicalize";
-import { isToolError, ToolError } from "../errors.ts";
+import { isToolError, messageOf, ToolError } from "../errors.ts";
 import { checkForeignSchema } from "../schema/foreign.ts";
 import { foreignSchema } from "../schema/foreign-schema.ts";
 import type { Schema } from "../schema/index.ts";
@@ -53,7 +53,7 @@ async function digestOf(shown: object): Promise<string> {
   try {
     canonical = canonicalize(shown) ?? "";
   } catch (cause) {
-    throw new ToolError("invalid_tool", `it can not be written as JSON: ${(cause as Error).message}.`, { cause });
+    throw new ToolError("invalid_tool", `it can not be written as JSON: ${messageOf(cause)}.`, { cause });
   }
   const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(canonical)));
   return `sha256:${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;

@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, extname, join } from "node:path";
-import { ToolError } from "../errors.ts";
+import { messageOf, ToolError } from "../errors.ts";
 import { FORMATS, formatOf } from "./recording.ts";
 import type { Format, RecordedChunk, Recording } from "./recording.ts";
 
@@ -42,7 +42,7 @@ export async function loadRecording(path: string): Promise<Recording> {
     bytes = new Uint8Array(await readFile(file));
   } catch (cause) {
     const missing = (cause as NodeJS.ErrnoException).code === "ENOENT";
-    const what = missing ? "there is no such file" : `it can not be read (${(cause as Error).message})`;
+    const what = missing ? "there is no such file" : `it can not be read (${messageOf(cause)})`;
     throw invalid(file, what, "Give the path of a recorded body, or of a directory with a stream.sse in it", cause);
   }
   if (bytes.length === 0) throw invalid(file, "the file is empty", "Record it again");
@@ -72,7 +72,7 @@ async function loadTiming(file: string, bodyLength: number): Promise<Partial<Rec
     text = await readFile(path, "utf8");
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw invalid(path, `the timing can not be read (${(cause as Error).message})`, "Delete it or record again", cause);
+    throw invalid(path, `the timing can not be read (${messageOf(cause)})`, "Delete it or record again", cause);
   }
   const timing = parseTiming(text);
   const length = timing?.chunks.reduce((sum, chunk) => sum + chunk.length, 0);

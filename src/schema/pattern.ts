@@ -1,3 +1,4 @@
+import { messageOf } from "../errors.ts";
 import { isExponential } from "./pattern-cost.ts";
 
 /**
@@ -26,6 +27,6 @@ function failure(pattern: string): string | undefined {
   try {
     return void new RegExp(pattern, "u");
   } catch (error) {
-    return (error as Error).message;
+    return messageOf(error);
   }
 }

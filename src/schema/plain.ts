@@ -1,5 +1,5 @@
 import { dereference, validate, type Schema as CheckedSchema, type SchemaDraft } from "@cfworker/json-schema";
-import { ToolError, type Issue } from "../errors.ts";
+import { messageOf, ToolError, type Issue } from "../errors.ts";
 import { copyJson, frozenJson } from "./json.ts";
 import { readIssues } from "./plain-issues.ts";
 import { equalItems, LONG_LIST, MARK, markedLists } from "./plain-lists.ts";
@@ -96,7 +96,7 @@ function references(prepared: CheckedSchema): Record<string, CheckedSchema | boo
   try {
     return dereference(prepared);
   } catch (cause) {
-    throw new ToolError("invalid_tool", `the JSON Schema can not be resolved: ${(cause as Error).message}`, { cause });
+    throw new ToolError("invalid_tool", `the JSON Schema can not be resolved: ${messageOf(cause)}`, { cause });
   }
 }
 

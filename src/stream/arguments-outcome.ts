@@ -1,4 +1,4 @@
-import type { ToolErrorCode } from "../errors.ts";
+import { messageOf, type ToolErrorCode } from "../errors.ts";
 import { changedLiteral, exceedsDepth, hasHugeNumber, lostNumber, parseJson, repairJson } from "../json/index.ts";
 import type { RepairPolicy } from "../tool/tool.ts";
 import type { Repair } from "../tool/use.ts";
@@ -110,7 +110,7 @@ function jsonErrorOf(text: string): string {
   try {
     JSON.parse(text);
   } catch (error) {
-    return (error as Error).message;
+    return messageOf(error);
   }
   return "";
 }

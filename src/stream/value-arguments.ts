@@ -1,3 +1,4 @@
+import { messageOf } from "../errors.ts";
 import { parseJson, type JsonChange } from "../json/index.ts";
 import { copyJson, isRecord, setOwn } from "../schema/json.ts";
 import { exactly, TRUNCATED, type ArgumentsOutcome } from "./arguments-outcome.ts";
@@ -150,7 +151,7 @@ export class ValueArguments {
     try {
       this.#value = applyPatch(this.#value, own);
     } catch (error) {
-      throw new Misfit(`fit no value: ${(error as Error).message}`, { cause: error });
+      throw new Misfit(`fit no value: ${messageOf(error)}`, { cause: error });
     }
     this.#show(own);
     this.#changes?.push(changeOf(own, told, this.#value));
