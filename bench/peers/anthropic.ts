@@ -1,6 +1,6 @@
 import Anthropic from "@anthropic-ai/sdk";
 import type { Peer } from "../peer.ts";
-import { localFetch, outcome, PROMPT } from "./fetch.ts";
+import { localFetch, outcome, outcomeOfTexts, PROMPT } from "./fetch.ts";
 
 const { fetch, answer } = localFetch();
 const client = new Anthropic({ apiKey: "none", baseURL: "http://localhost", fetch });
@@ -29,10 +29,7 @@ export const peers: Peer[] = [
             else if (event.delta.type === "text_delta") text += event.delta.text;
           }
         }
-        return outcome(
-          calls.map(({ id, name, args }) => ({ id, name, input: JSON.parse(args) })),
-          text,
-        );
+        return outcomeOfTexts(calls, text);
       },
     },
   },

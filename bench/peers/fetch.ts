@@ -17,6 +17,17 @@ export const BASE_URL = "http://localhost/v1";
 
 export const PROMPT = "Write the file.";
 
+/** Of calls whose arguments were joined as text. */
+export function outcomeOfTexts(
+  calls: readonly { readonly id: string; readonly name: string; readonly args: string }[],
+  text: string,
+): Outcome {
+  return outcome(
+    calls.map(({ id, name, args }) => ({ id, name, input: JSON.parse(args) })),
+    text,
+  );
+}
+
 export function outcome(calls: Outcome["calls"], text = ""): Outcome {
   return { text, calls };
 }

@@ -1,6 +1,6 @@
 import OpenAI from "openai";
 import type { Peer } from "../peer.ts";
-import { BASE_URL, localFetch, outcome, PROMPT } from "./fetch.ts";
+import { BASE_URL, localFetch, outcome, outcomeOfTexts, PROMPT } from "./fetch.ts";
 
 const { fetch, answer } = localFetch();
 const client = new OpenAI({ apiKey: "none", baseURL: BASE_URL, fetch });
@@ -27,10 +27,7 @@ export const peers: Peer[] = [
             if (part?.arguments) call.args += part.arguments;
           }
         }
-        return outcome(
-          calls.map(({ id, name, args }) => ({ id, name, input: JSON.parse(args) })),
-          text,
-        );
+        return outcomeOfTexts(calls, text);
       },
       async "openai-responses"(stream) {
         answer(stream);
@@ -43,10 +40,7 @@ export const peers: Peer[] = [
             calls[event.output_index]!.args += event.delta;
           } else if (event.type === "response.output_text.delta") text += event.delta;
         }
-        return outcome(
-          calls.map(({ id, name, args }) => ({ id, name, input: JSON.parse(args) })),
-          text,
-        );
+        return outcomeOfTexts(calls, text);
       },
     },
   },
