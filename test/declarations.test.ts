@@ -9,8 +9,10 @@ import { root } from "./doc-blocks.ts";
 const folder = mkdtempSync(join(tmpdir(), "declarations-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** What the compiler of a user says, who has `skipLibCheck: false` and one of the two SDKs. */
-it("the declarations of toolstream/google are no errors where an SDK is not installed", async () => {
+const wires = ["anthropic", "cohere", "google", "openai-chat", "openai-responses"];
+
+/** What the compiler of a user says, who has `skipLibCheck: false` and calls with `fetch`, or with another SDK. */
+it("the declarations of the adapters are no errors where an SDK is not installed", async () => {
   const dist = join(folder, "dist");
   expect(await tsc(root, ["-p", "tsconfig.build.json", "--emitDeclarationOnly", "--noCheck", "--outDir", dist])).toBe(
     "",
@@ -19,7 +21,8 @@ it("the declarations of toolstream/google are no errors where an SDK is not inst
   mkdirSync(join(folder, "node_modules"));
   symlinkSync(realpathSync(join(root, "node_modules/@standard-schema")), join(folder, "node_modules/@standard-schema"));
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
-  writeFileSync(join(folder, "user.ts"), 'export { google } from "./dist/adapters/google/index.js";');
+  const user = wires.map((wire) => `export * as ${wire.replace("-", "_")} from "./dist/adapters/${wire}/index.js";`);
+  writeFileSync(join(folder, "user.ts"), user.join("\n"));
   const lib = ["es2024", "esnext.decorators", "dom", "dom.iterable", "dom.asynciterable"];
   const options = { target: "es2022", module: "nodenext", strict: true, skipLibCheck: false, noEmit: true };
   const compilerOptions = { ...options, lib, types: [] };

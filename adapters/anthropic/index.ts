@@ -1,4 +1,7 @@
+// Without the SDK, as with `fetch`, what comes from it is `any` in the declarations, and no error.
+/** @ts-ignore */
 import type { BetaMessageParam } from "@anthropic-ai/sdk/resources/beta/messages/messages";
+/** @ts-ignore */
 import type { MessageParam } from "@anthropic-ai/sdk/resources/messages";
 import { defineAdapter, type EventSource, type ParserSink } from "../../src/adapter.ts";
 import type { Model, ModelOptions } from "../../src/model.ts";

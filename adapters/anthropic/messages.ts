@@ -1,3 +1,5 @@
+// See index.ts.
+/** @ts-ignore */
 import type { ContentBlockParam, ToolResultBlockParam } from "@anthropic-ai/sdk/resources/messages";
 import type { FailedCall, ToolCallError } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";

@@ -1,9 +1,12 @@
+// See index.ts.
+/** @ts-ignore */
 import type {
   BetaRawMessageStreamEvent,
   BetaTool,
   BetaToolUnion,
   MessageCreateParamsStreaming as BetaCreateParams,
 } from "@anthropic-ai/sdk/resources/beta/messages/messages";
+/** @ts-ignore */
 import type {
   ContentBlockParam,
   MessageCreateParamsStreaming,

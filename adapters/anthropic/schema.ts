@@ -1,3 +1,5 @@
+// See index.ts.
+/** @ts-ignore */
 import type { Tool, ToolChoice as WireToolChoice } from "@anthropic-ai/sdk/resources/messages";
 import type { ToolsOptions } from "../../src/adapter.ts";
 import { checkedChoice, type ToolChoice } from "../../src/tool/choice.ts";

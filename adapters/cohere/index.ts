@@ -1,3 +1,5 @@
+// Without the SDK, as with `fetch`, what comes from it is `any` in the declarations, and no error.
+/** @ts-ignore */
 import type { Cohere } from "cohere-ai";
 import { defineAdapter, type EventSource, type Parser, type ParserSink } from "../../src/adapter.ts";
 import type { Model, ModelOptions } from "../../src/model.ts";

@@ -1,3 +1,5 @@
+// See index.ts.
+/** @ts-ignore */
 import type { Cohere } from "cohere-ai";
 import type { FailedCall, ToolCallError } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";

@@ -1,3 +1,5 @@
+// Without the SDK, as with `fetch`, what comes from it is `any` in the declarations, and no error.
+/** @ts-ignore */
 import type {
   ChatCompletion,
   ChatCompletionChunk,

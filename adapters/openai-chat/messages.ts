@@ -1,3 +1,5 @@
+// See index.ts.
+/** @ts-ignore */
 import type {
   ChatCompletionAssistantMessageParam,
   ChatCompletionMessageParam,
