@@ -60,7 +60,7 @@ export function checkRunOptions(options: RunOptions): void {
 }
 
 export function checkResumeOptions(options: ResumeOptions): void {
-  if (typeof options !== "object" || options === null) {
+  if (typeof options !== "object" || options === null || Array.isArray(options)) {
     throw new TypeError(`resume() takes an object: resume(id, { toolResults }), got ${typeName(options)}.`);
   }
   const { approvals } = options;

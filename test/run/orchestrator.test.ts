@@ -207,6 +207,13 @@ describe("run()", () => {
     expect(await store.list("")).toEqual([]);
   });
 
+  it("takes no list of results for the options of resume(), where they would be lost", async () => {
+    const orchestrator = new Orchestrator({ model: scripted({ text: "Done." }), store: memoryStore() });
+    await expect(orchestrator.resume(conversationId, [{ toolCallId: "c", result: 1 }] as never)).rejects.toThrow(
+      /resume\(id, \{ toolResults \}\), got an array/,
+    );
+  });
+
   it("tells of what is misused", async () => {
     const model = scripted({ text: "Hi" });
     const store = memoryStore();
