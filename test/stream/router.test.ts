@@ -181,6 +181,14 @@ describe("finds the call of a chunk", () => {
       ],
     ],
     [
+      "quirk 4: the index drifts to that of another call, and the name is said again",
+      [head(0, "a", "f", '{"x":'), head(1, "b", "g", '{"y":'), head(1, "a", "f", "1}"), head(1, "b", "g", "2}")],
+      [
+        ["a", "f", { x: 1 }],
+        ["b", "g", { y: 2 }],
+      ],
+    ],
+    [
       "quirk 5: indexes are labels",
       [head(7, "a", "f"), more(7, '{"x":1}'), head(3, "b", "g"), more(3, "{}"), head(7, "c", "now", "")],
       [
