@@ -275,3 +275,11 @@ describe("what only one provider wants", () => {
     expect(openaiResponses.conversation.pair(history)).toEqual(history);
   });
 });
+
+it.each(rows.filter(({ name }) => name === "openai-chat" || name === "cohere"))(
+  "$name: messages of the model that follow one another each have their results behind them",
+  ({ conversation, calls, read }) => {
+    const messages = [...calls("a"), ...calls("b")];
+    expect(read(conversation.pair(messages))).toEqual(["call a", "unknown a", "call b", "unknown b"]);
+  },
+);
