@@ -48,6 +48,15 @@ function one(
 }
 
 describe("a call by hand", () => {
+  it("has not ended with a `{}` when the next one begins: that may hold the place of what is still to come", () => {
+    const buffer = new ToolBuffer(tools);
+    expect(buffer.append(call("anything", "{}", { done: undefined }))).toBeUndefined();
+    const next = call("anything", '{"n":2}', { id: "b", callIndex: 1, done: undefined });
+    expect(buffer.append(next)).toBeUndefined();
+    buffer.append(call(undefined, '{"n":1}', { done: undefined }));
+    expect(buffer.end("tool-use").map((use) => (use as ToolUse).input)).toEqual([{ n: 1 }, { n: 2 }]);
+  });
+
   it("is handed out when it is complete, with all that is known of it", () => {
     const buffer = new ToolBuffer(tools, { runId: "run-1" });
     expect(buffer.append({ id: "call_1", turnIndex: 0, callIndex: 0, name: "get_weather" })).toBeUndefined();
