@@ -155,7 +155,7 @@ export function readHead(value: unknown, conversationId: string): Head {
     isCount(liftedRows) &&
     Array.isArray(pending) &&
     pending.every((call: unknown) => isText((call as Fields | null)?.["id"])) &&
-    (error === null || isReason(error));
+    (error === null ? status !== "error" : isReason(error));
   if (!fits) throw damaged(conversationId, "its head");
   return value as Head;
 }

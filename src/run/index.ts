@@ -14,5 +14,6 @@ export type {
   RunOptions,
   RunStatus,
   RunSummary,
+  Standing,
   ToolResultInput,
 } from "./types.ts";

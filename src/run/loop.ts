@@ -18,12 +18,12 @@ import { isDependent } from "./partition.ts";
 import { cancelCalls, settleCalls, type SettleRequest } from "./settle.ts";
 import { stopwatch } from "./stopwatch.ts";
 import { askModel, isAborted } from "./turn.ts";
-import type { RunContext, RunStatus } from "./types.ts";
+import type { RunContext, Standing } from "./types.ts";
 
 /** Why a run stops for now. */
-export interface Stop {
-  readonly status: RunStatus;
-  readonly error?: ToolError;
+export type Stop = Standing & StopDetails;
+
+interface StopDetails {
   /** The calls that the caller has to execute. */
   readonly external?: readonly CallRecord[];
   readonly approvals?: readonly ApprovalRequest[];

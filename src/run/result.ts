@@ -12,17 +12,16 @@ import type { OrchestrationResult } from "./types.ts";
 
 /** What is told of a run. */
 export function resultOf({ head, rows }: Pick<StoredRun, "head" | "rows">, stop: Stop): OrchestrationResult {
-  const { status, error, external = [], approvals = [], outcomes = [] } = stop;
+  const { status, external = [], approvals = [], outcomes = [] } = stop;
   const own = rows.slice(rows.findLastIndex(({ kind }) => kind === "input"));
   const turn = lastTurn(own);
   return {
-    status,
+    ...(stop.status === "error" ? { status: stop.status, error: stop.error } : { status: stop.status }),
     content: turn?.text ?? "",
     conversationId: head.conversationId,
     runId: head.runId,
     pendingToolCalls: external.map(pendingCall),
     pendingApprovals: approvals,
-    ...(error !== undefined && { error }),
     messages: rows.flatMap(({ messages }) => messages),
     tree: treeOf(rows, status, outcomes),
     metadata: {
@@ -50,8 +49,9 @@ export async function storedStop(deps: RunDeps, { head, rows }: StoredRun): Prom
     approvals: pending,
     ...(open !== undefined && { outcomes: await outcomesOf(deps, runId, open, answers!) }),
   };
-  if (status === "error" && error !== null) {
-    return { ...stands, status, error: new ToolError(error.code as ToolErrorCode, error.message) };
+  if (status === "error") {
+    const { code, message } = error!; // as `readHead()` has seen
+    return { ...stands, status, error: new ToolError(code as ToolErrorCode, message) };
   }
   if (status !== "running") return { ...stands, status };
   if (external.length > 0) return { ...stands, status: "awaiting_tool_results" };

@@ -89,8 +89,18 @@ export interface ResumeOptions extends RunContext {
 }
 
 /** What came of a run, so far. Plain data but for `tree`'s two methods and `error`. */
-export interface OrchestrationResult<Message = any> {
-  readonly status: RunStatus;
+export type OrchestrationResult<Message = any> = ResultBase<Message> & Standing;
+
+/** Where a run stands. */
+export type Standing =
+  | {
+      readonly status: "error";
+      /** Code `max_steps` or `budget_exceeded` for a limit, from `get()` `run_busy` while it goes on. */
+      readonly error: ToolError;
+    }
+  | { readonly status: Exclude<RunStatus, "error">; readonly error?: undefined };
+
+interface ResultBase<Message> {
   /** What the model said in its last turn; empty before the run has had one. */
   readonly content: string;
   readonly conversationId: string;
@@ -98,8 +108,6 @@ export interface OrchestrationResult<Message = any> {
   /** Only those that can be executed now: of calls that depend on each other the first. */
   readonly pendingToolCalls: readonly PendingToolCall[];
   readonly pendingApprovals: readonly ApprovalRequest[];
-  /** With status `error`; code `max_steps` or `budget_exceeded` for a limit, from `get()` `run_busy` while it goes on. */
-  readonly error?: ToolError;
   /** The conversation in the provider's own form. */
   readonly messages: readonly Message[];
   readonly tree: ExecutionTree;

@@ -159,6 +159,7 @@ describe("a checkpoint that is not ours to read", () => {
     "usage that is text": (head) => (head.used.steps = "1"),
     "pending calls of no form": (head) => (head.pending = ["x"]),
     "an error of no form": (head) => (head.error = "bad"),
+    "an error that is not there": (head) => (head.status = "error"),
     "a row of an unknown kind": (_, entries) => (rowsOf(entries)[1]!.value.kind = "results2"),
     "a row without messages": (_, entries) => delete rowsOf(entries)[0]!.value.messages,
     "a call of an unknown mode": (_, entries) => (rowsOf(entries)[1]!.value.calls[0].mode = "approved"),
