@@ -22,6 +22,11 @@ export type Requested<Event> =
       }>;
     };
 
+/** A client without the method is a mistake of the caller: asked, it would look like a connection that was lost. */
+export function checkClient(method: unknown, model: string, client: string): void {
+  if (typeof method !== "function") throw new TypeError(`${model} takes a client of ${client}, made by you.`);
+}
+
 /** The stream, and what is told of the answer. */
 export async function opened<Event>(requested: Requested<Event>): Promise<Opened<Event>> {
   if (!("withResponse" in requested)) return { events: await requested };

@@ -5,6 +5,7 @@ import type { Content } from "@google/genai";
 import type { Content as LegacyContent } from "@google/generative-ai";
 import { defineAdapter, type EventSource, type Parser, type ParserSink } from "../../src/adapter.ts";
 import type { Model } from "../../src/model.ts";
+import { checkClient } from "../../src/open-turn.ts";
 import { parseResponse, readTurn, type ReadOptions } from "../../src/read/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { endpoint } from "./endpoint.ts";
@@ -112,7 +113,13 @@ function model(
 ): Model<any> {
   // As `this`, so that an adapter that wraps this one reads with what it adds.
   const adapter = this ?? google;
-  return "models" in client
+  const isGenai = typeof client === "object" && client !== null && "models" in client;
+  checkClient(
+    isGenai ? client.models?.generateContentStream : client?.generateContentStream,
+    "google.model()",
+    "@google/genai, or a model of @google/generative-ai",
+  );
+  return isGenai
     ? genaiModel(adapter, client, params as GenaiModelParams, options)
     : legacyModel(adapter, client, params as LegacyModelParams, options);
 }

@@ -12,7 +12,7 @@ import type {
 import type { Adapter } from "../../src/adapter.ts";
 import type { ToolChoice } from "../../src/tool/choice.ts";
 import { asksForCall, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
-import { opened, openTurn, type Requested } from "../../src/open-turn.ts";
+import { checkClient, opened, openTurn, type Requested } from "../../src/open-turn.ts";
 import { pairMessages, type PairingRules } from "../../src/pairing.ts";
 import { outputText } from "../../src/stream/history.ts";
 import { isCall } from "./item.ts";
@@ -44,6 +44,7 @@ export function responsesModel(
   params: ResponsesModelParams,
   options: ModelOptions = {},
 ): Model<ResponseInputItem> {
+  checkClient(client?.responses?.create, "openaiResponses.model()", "openai 5 or later");
   const { parallel, limits, repair } = options;
   const { tools: hosted = [], ...fields } = params;
   // Then the history is at the provider, and with it the calls of the first results.

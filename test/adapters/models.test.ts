@@ -194,6 +194,21 @@ describe.each(Object.entries(rows))("the model of %s", (_, { wire, model, retrie
   });
 });
 
+describe("model() of a client that is none, or another SDK's, is refused at once", () => {
+  const others = {
+    undefined: undefined,
+    "its parameters": { model: "any" },
+    "another SDK's": { models: {}, messages: {} },
+  };
+  const cases = adapters.flatMap((adapter) =>
+    Object.entries(others).map(([name, other]) => ({ adapter, name, other })),
+  );
+  it.each(cases)("$adapter.name: $name", ({ adapter, other }) => {
+    const model = adapter.model as (client: unknown, params: object) => Model;
+    expect(() => model(other, { model: "any", max_tokens: 1 })).toThrow(/\.model\(\) takes a client of /);
+  });
+});
+
 /** As libraries for tracing do: a plain promise in place of the SDK's own, and a generator in place of its stream. */
 function traced<Args extends unknown[], Event>(create: (...args: Args) => PromiseLike<AsyncIterable<Event>>) {
   return async (...args: Args) => passedOn(await create(...args));
