@@ -5,7 +5,7 @@ import type { FailedCall, ToolCallError } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { isRecord } from "../../src/schema/json.ts";
-import { historyInput, onlySaid, outputText, repliesOf, wireId } from "../../src/stream/history.ts";
+import { checkTurn, historyInput, onlySaid, outputText, repliesOf, wireId } from "../../src/stream/history.ts";
 import type { ToolUse } from "../../src/tool/use.ts";
 import { CUT_REASONS } from "./finish.ts";
 import type { AnthropicRecord, BlockRecord, MessageRecord } from "./wire.ts";
@@ -36,6 +36,7 @@ export interface UserMessage {
  * @throws TypeError for a turn of another adapter, or one that has not been read to its end
  */
 export function assistantMessage(turn: Turn): AssistantMessage[] {
+  checkTurn(turn);
   const { messages } = (turn.native ?? {}) as Partial<AnthropicRecord>;
   if (messages === undefined) {
     throw new TypeError(

@@ -4,7 +4,7 @@ import type { Cohere } from "cohere-ai";
 import type { FailedCall, ToolCallError } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
-import { historyArguments, onlySaid, outputText, repliesOf, wireId } from "../../src/stream/history.ts";
+import { checkTurn, historyArguments, onlySaid, outputText, repliesOf, wireId } from "../../src/stream/history.ts";
 import type { ToolUse } from "../../src/tool/use.ts";
 import { toolName } from "./schema.ts";
 import type { CohereNative } from "./wire.ts";
@@ -14,6 +14,7 @@ import type { CohereNative } from "./wire.ts";
  * Plan, thinking, citations and ids are as they came; every call is in it, since every call gets a result.
  */
 export function assistantMessage(turn: Turn): Cohere.ChatMessageV2[] {
+  checkTurn(turn);
   const { toolPlan = "", content: recorded = [], citations = [] } = (turn.native ?? {}) as Partial<CohereNative>;
   // Calls of another turn index are none of the wire's: they were found in its text.
   const content = turn.calls.some(({ turnIndex }) => turnIndex !== 0) ? onlySaid(recorded, turn.text) : recorded;

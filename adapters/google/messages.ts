@@ -3,7 +3,7 @@ import { parseJson } from "../../src/json/index.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { isRecord } from "../../src/schema/json.ts";
-import { repliesOf } from "../../src/stream/history.ts";
+import { checkTurn, repliesOf } from "../../src/stream/history.ts";
 import type { ToolUse } from "../../src/tool/use.ts";
 import type { GoogleNative } from "./wire.ts";
 import { toolName } from "./schema.ts";
@@ -23,6 +23,7 @@ import type {
  * together: Gemini refuses a history in which they are apart.
  */
 export function assistantMessage(turn: Turn): GoogleContent[] {
+  checkTurn(turn);
   const native = (turn.native ?? { parts: [], calls: [] }) as GoogleNative;
   // Calls of another turn index are none of the wire's: they were found in its text, or in another call.
   const calls = new Map(turn.calls.map((call) => [call.turnIndex === 0 ? call.callIndex : call, call]));

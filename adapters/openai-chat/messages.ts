@@ -8,7 +8,7 @@ import type {
 import type { FailedCall, ToolCallError } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
-import { historyArguments, outputText, repliesOf } from "../../src/stream/history.ts";
+import { checkTurn, historyArguments, outputText, repliesOf } from "../../src/stream/history.ts";
 import { hash } from "../../src/tool/names.ts";
 import type { ToolUse } from "../../src/tool/use.ts";
 import { toolName } from "./schema.ts";
@@ -30,6 +30,7 @@ export function assistantMessage(
   turn: Turn,
   { reasoning = true }: AssistantMessageOptions = {},
 ): ChatCompletionMessageParam[] {
+  checkTurn(turn);
   const native = (turn.native ?? {}) as NativeMessage;
   const legacy = turn.calls.find(isLegacy);
   const calls = turn.calls.filter((call) => call !== legacy);

@@ -6,7 +6,7 @@ import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { isFreeText } from "../../src/schema/rewrites.ts";
 import { isRecord } from "../../src/schema/json.ts";
-import { historyArguments, outputText, repliesOf } from "../../src/stream/history.ts";
+import { checkTurn, historyArguments, outputText, repliesOf } from "../../src/stream/history.ts";
 import { safeToolName } from "../../src/tool/names.ts";
 import { ToolUse } from "../../src/tool/use.ts";
 import { isCall, isResult } from "./item.ts";
@@ -18,6 +18,7 @@ import type { NativeTurn, WireItem, WirePart } from "./wire.ts";
  * Of a stream that was cut: what was complete, and the calls as far as they came, since every call gets a result.
  */
 export function assistantMessage(turn: Turn): ResponseInputItem[] {
+  checkTurn(turn);
   const native = (turn.native ?? { items: [] }) as NativeTurn;
   const calls = new Map<unknown, ToolCall>(turn.calls.map((call) => [call.metadata["item"] ?? call, call]));
   const answered = new Set(native.items.map(({ item }) => (isResult(item) ? item.call_id : undefined)));

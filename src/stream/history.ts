@@ -11,6 +11,17 @@ export interface Replies<Reply> {
   error(call: FailedCall, message: string): Reply;
 }
 
+/** A stream in the place of its turn is told what to give. */
+export function checkTurn(turn: Turn): void {
+  if (Array.isArray(turn?.calls)) return;
+  throw new TypeError(`A turn is needed: stream.turn, or what stream.done() resolves to. Got ${gotOf(turn)}.`);
+}
+
+function gotOf(value: unknown): string {
+  if (!isRecord(value)) return value === undefined ? "undefined" : typeof value;
+  return "turn" in value ? "the stream" : typeof value["then"] === "function" ? "a promise" : "another object";
+}
+
 /**
  * One reply for every call of a finished turn, in call order: its result, or why there is none.
  * A call that was handed out and not executed is reported to the model as that.
@@ -18,6 +29,7 @@ export interface Replies<Reply> {
  * @throws TypeError while a call is still open or running: wait for the turn and for its executions first.
  */
 export function repliesOf<Reply>(turn: Turn, replies: Replies<Reply>): Reply[] {
+  checkTurn(turn);
   return turn.calls.map((call) => {
     const { outcome } = call;
     const label = `Call ${wireId(call)} (${call.name})`;

@@ -1,6 +1,7 @@
 import { ToolCallError } from "../errors.ts";
 import type { ToolCall } from "../stream/call.ts";
 import type { FinishReason, Turn } from "../stream/events.ts";
+import { checkTurn } from "../stream/history.ts";
 import { ToolUse, type Repair } from "../tool/use.ts";
 
 /** How a call ended, in one word. */
@@ -38,6 +39,7 @@ export interface TurnSummary {
 
 /** Sums up a finished turn. */
 export function summarize(turn: Turn): TurnSummary {
+  checkTurn(turn);
   const { wire, text, reasoning, refusal, finishReason, providerFinishReason, error } = turn;
   return {
     wire,

@@ -8,6 +8,7 @@ import type { Adapter } from "../../src/adapter.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { defineTool } from "../../src/tool/tool.ts";
 import { ToolUse } from "../../src/tool/use.ts";
+import { summarize } from "../../src/testing/index.ts";
 import { adapters } from "../adapters.ts";
 import { fixtureNames, loadFixture } from "../fixtures.ts";
 
@@ -485,3 +486,14 @@ function bodyOf(bytes: Uint8Array): ReadableStream<Uint8Array> {
     },
   });
 }
+
+describe("something else in the place of a turn", () => {
+  it.each(adapters)("$adapter.name says what to give", ({ adapter }) => {
+    const stream = adapter.read(new Response(""), {});
+    for (const write of [adapter.assistantMessage, adapter.toolResults, summarize]) {
+      expect(() => write(stream as never)).toThrow(/stream\.turn.*Got the stream/);
+      expect(() => write(stream.done() as never)).toThrow(/Got a promise/);
+      expect(() => write(undefined as never)).toThrow(/Got undefined/);
+    }
+  });
+});
