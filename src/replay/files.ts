@@ -1,8 +1,7 @@
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, extname, join } from "node:path";
 import { messageOf, ToolError } from "../errors.ts";
-import { FORMATS, formatOf } from "./recording.ts";
-import type { Format, RecordedChunk, Recording } from "./recording.ts";
+import { checkRecording, FORMATS, formatOf, type Format, type RecordedChunk, type Recording } from "./recording.ts";
 
 /**
  * Writes a recording: the body into the file itself, its timing into `<file>.timing.json` beside it.
@@ -11,6 +10,7 @@ import type { Format, RecordedChunk, Recording } from "./recording.ts";
  * @throws ToolError `invalid_recording` if the recording is empty
  */
 export async function saveRecording(path: string, recording: Recording): Promise<string> {
+  checkRecording(recording, "saveRecording()");
   if (recording.bytes.length === 0) {
     throw invalid(path, "there is nothing to save: the recorded body is empty", "Read the recorded stream to its end");
   }

@@ -16,6 +16,12 @@ export interface Recording {
   readonly complete: boolean;
 }
 
+/** Promises and paths come most often. */
+export function checkRecording(recording: Recording, taker: string): void {
+  if (ArrayBuffer.isView(recording?.bytes)) return;
+  throw new TypeError(`${taker} takes a recording: await loadRecording(path), or what record() resolves to`);
+}
+
 /** The kinds of body, with the name of their file and their content type. */
 export const FORMATS = {
   sse: "text/event-stream",

@@ -1,5 +1,5 @@
 import { pause } from "../time.ts";
-import type { RecordedChunk, Recording } from "./recording.ts";
+import { checkRecording, type RecordedChunk, type Recording } from "./recording.ts";
 
 /** What {@link replay} takes. */
 export interface ReplayOptions {
@@ -15,10 +15,11 @@ const PIECE_BYTES = 16 * 1024;
 /**
  * The recorded body again, in the chunks in which it came.
  *
- * @throws TypeError if `speed` is not a positive number
+ * @throws TypeError if `recording` is none, or `speed` is not a positive number
  */
 export function replay(recording: Recording, options: ReplayOptions = {}): ReadableStream<Uint8Array<ArrayBuffer>> {
   const { speed = Infinity, signal } = options;
+  checkRecording(recording, "replay()");
   if (!(speed > 0)) throw new TypeError(`speed has to be a positive number, not ${speed}`);
   const chunks = piecesOf(recording);
   const start = performance.now();

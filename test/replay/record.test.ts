@@ -228,6 +228,11 @@ describe("replay", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  it.each([["a path"], [Promise.resolve()], [undefined]])("refuses what is no recording: %s", async (none) => {
+    expect(() => replay(none as never)).toThrow(/takes a recording: await loadRecording/);
+    await expect(saveRecording("none.sse", none as never)).rejects.toThrow(/takes a recording: await loadRecording/);
+  });
+
   it("refuses a speed that is none", () => {
     for (const speed of [0, -1, Number.NaN]) expect(() => replay(recordingOf("a"), { speed })).toThrow(TypeError);
   });
