@@ -1,3 +1,5 @@
+// See index.ts.
+/** @ts-ignore */
 import type { Cohere } from "cohere-ai";
 import type { ToolsOptions } from "../../src/adapter.ts";
 import { checkedChoice, type ToolChoice } from "../../src/tool/choice.ts";
