@@ -36,8 +36,8 @@ export class CallEvents {
     void this.#tell({ type: "tool.invoked", payloadSummary, ...(repeatOf !== undefined && { repeatOf }) }, once);
   }
 
-  started(attempt: number): void {
-    void this.#tell({ type: "tool.started", attempt });
+  started(attempt: number, once = false): void {
+    void this.#tell({ type: "tool.started", attempt }, once);
   }
 
   /** Bounded: a handler that tells faster than it can be stored, and does not wait, is not heard for a while. */

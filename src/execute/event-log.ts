@@ -1,6 +1,6 @@
 import { isToolError } from "../errors.ts";
 import { storeKey, type Store } from "../store/store.ts";
-import { identityOf, type EventBase, type EventBody, type ToolEvent } from "./events.ts";
+import { endOf, identityOf, type EventBase, type EventBody, type ToolEvent } from "./events.ts";
 
 /** An event before it has its number. */
 export type NewEvent = Omit<EventBase, "seq"> & EventBody;
@@ -8,8 +8,9 @@ export type NewEvent = Omit<EventBase, "seq"> & EventBody;
 interface Tail {
   /** The last number that this process has seen; `undefined` before it has looked. */
   seq: number | undefined;
-  /** What was told up to there, once somebody had to know. */
-  told: Set<string> | undefined;
+  /** What is known to be told up to there: what others have, and all of it once somebody had to know. */
+  readonly told: Set<string>;
+  isWhole: boolean;
   /** Appends of one run follow each other, so that listeners hear them in order. */
   last: Promise<unknown>;
   waiting: number;
@@ -71,16 +72,19 @@ export class EventLog {
 
   async #append(tail: Tail, event: NewEvent, once: boolean): Promise<ToolEvent | undefined> {
     const identity = identityOf(event as ToolEvent);
-    if (once && identity !== undefined) {
-      await this.#follow(tail, event.runId);
-      if (tail.told!.has(identity)) return undefined;
-    }
-    tail.seq ??= await this.#findLast(event.runId);
-    for (let seq = tail.seq + 1; ; seq++) {
+    // What was still to be told of a call comes too late when others have told its end.
+    const end = event.type === "tool.progress" || event.type === "tool.started" ? endOf(event.actionId) : undefined;
+    const isTold = () => [identity, end].some((one) => one !== undefined && tail.told.has(one));
+    if (isTold()) return undefined;
+    if (once && identity !== undefined) await this.#followAll(tail, event.runId);
+    else if (tail.seq === undefined) await this.#join(tail, event.runId);
+    if (isTold()) return undefined;
+    for (let seq = tail.seq! + 1; ; seq++) {
       const numbered = { ...event, seq } as ToolEvent;
       try {
         await this.#store.put(keyOf(event.runId, seq), numbered, { expectedVersion: 0 });
-        saw(tail, numbered);
+        if (tail.isWhole) saw(tail, numbered);
+        else tail.seq = seq;
         return numbered;
       } catch (error) {
         if (!isToolError(error) || error.code !== "version_conflict") throw error;
@@ -89,17 +93,26 @@ export class EventLog {
       const told = (await this.#store.get<ToolEvent>(keyOf(event.runId, seq)))?.value;
       tail.seq = seq;
       if (told !== undefined) saw(tail, told);
-      if (identity !== undefined && told !== undefined && identityOf(told) === identity) return undefined;
+      if (isTold()) return undefined;
     }
   }
 
   /** Reads what came since this process looked: all of it the first time. What others write after that is met on the way. */
-  async #follow(tail: Tail, runId: string): Promise<void> {
-    const isFirst = tail.told === undefined;
-    const events = await this.read(runId, isFirst ? 0 : tail.seq);
-    // Not before it was read: what can not be read now is not known the next time either.
-    tail.told ??= new Set();
-    if (isFirst) tail.seq = 0;
+  async #followAll(tail: Tail, runId: string): Promise<void> {
+    await this.#follow(tail, runId, tail.isWhole ? tail.seq! : 0);
+    tail.isWhole = true;
+  }
+
+  /** Goes to the end. Of a call that this process has recorded and not told yet, others may have told the end just now. */
+  async #join(tail: Tail, runId: string): Promise<void> {
+    const last = await this.#findLast(runId);
+    if (last > 0) await this.#follow(tail, runId, Math.max(0, last - RECENT));
+    tail.seq ??= last;
+  }
+
+  async #follow(tail: Tail, runId: string, after: number): Promise<void> {
+    const events = await this.read(runId, after);
+    tail.seq ??= 0;
     for (const event of events) saw(tail, event);
   }
 
@@ -121,7 +134,10 @@ export class EventLog {
     let tail = this.#tails.get(runId);
     if (tail === undefined) {
       if (this.#tails.size >= MAX_TAILS) this.#dropIdle();
-      this.#tails.set(runId, (tail = { seq: undefined, told: undefined, last: Promise.resolve(), waiting: 0 }));
+      this.#tails.set(
+        runId,
+        (tail = { seq: undefined, told: new Set(), isWhole: false, last: Promise.resolve(), waiting: 0 }),
+      );
     }
     return tail;
   }
@@ -132,11 +148,12 @@ export class EventLog {
 }
 
 const MAX_TAILS = 1_000;
+const RECENT = 100;
 
 function saw(tail: Tail, event: ToolEvent): void {
   tail.seq = event.seq;
   const identity = identityOf(event);
-  if (identity !== undefined) tail.told?.add(identity);
+  if (identity !== undefined) tail.told.add(identity);
 }
 
 /** Keys are ordered as text. */

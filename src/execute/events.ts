@@ -96,10 +96,14 @@ export function identityOf(event: EventBase & EventBody): string | undefined {
     case "tool.completed":
     case "tool.failed":
     case "tool.denied":
-      // An action ends once.
-      return `ended|${event.actionId}`;
+      return endOf(event.actionId);
     case "tool.invoked":
     case "tool.undone":
       return `${event.type}|${event.actionId}`;
   }
+}
+
+/** An action ends once. */
+export function endOf(actionId: string): string {
+  return `ended|${actionId}`;
 }

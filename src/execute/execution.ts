@@ -231,8 +231,9 @@ export class Execution {
     const tool = this.#tool!;
     if (approvals === undefined) return this.#deny(version, nobodyToAsk(tool.name), row);
     let request = await this.#ask(tool, row);
+    this.#events.invoked(this.#input, this.#repeatOf, true);
+    if (request.grantId === undefined) this.#events.requested(request);
     if (request.status === "pending") {
-      this.#events.requested(request);
       this.#span.end(awaitingOf(this.#about(), row, request));
       this.#place.leave();
       if (!(this.#context.waitForApproval ?? this.#deps.waitForApproval))
@@ -362,7 +363,7 @@ export class Execution {
     if (!isRepeatable || (hadApproval && request === undefined)) {
       const unknown = unknownRow(row);
       if ((await this.#put(unknown, version)) === undefined) return undefined;
-      this.#events.invoked(this.#input, this.#repeatOf, true);
+      this.#catchUp(row);
       return this.#ended(unknown);
     }
     const input = request === undefined ? this.#input : this.#inputOf(request);
@@ -374,7 +375,7 @@ export class Execution {
       this.#place.leave();
       return undefined;
     }
-    this.#events.invoked(this.#input, this.#repeatOf, true);
+    this.#catchUp(row);
     return this.#run(tool, entry, input, request);
   }
 
@@ -387,8 +388,15 @@ export class Execution {
     return this.#ended(row, undefined, cause);
   }
 
+  /** What another process has begun, and perhaps not told, or not yet. */
+  #catchUp({ attempts }: ActionRow): void {
+    this.#events.invoked(this.#input, this.#repeatOf, true);
+    for (let attempt = 1; attempt <= attempts; attempt++) this.#events.started(attempt, true);
+  }
+
   /** On record already. Whoever wrote it may have died before it was told. */
   #replay(row: ActionRow): Outcome {
+    this.#catchUp(row);
     this.#events.ended(row, undefined, true);
     return outcomeOf(this.#about(), row, { replayed: true });
   }

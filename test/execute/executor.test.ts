@@ -891,6 +891,42 @@ describe("events", () => {
     expect(await executor.events("run")).toHaveLength(3);
   });
 
+  it("are told once and in order when another process finds the call before its own has told of it", async () => {
+    const shared = memoryStore();
+    const heldBack: (() => void)[] = [];
+    // A process whose events are slow to be written: those of `c` are told last.
+    const slow: Store = {
+      ...shared,
+      put: async (key, value, options) => {
+        if (key.startsWith("event/")) await new Promise<void>((resolve) => heldBack.push(resolve));
+        return shared.put(key, value, options);
+      },
+    };
+    const { tool } = counted({ inputSchema: z.object({ id: z.string() }), execute: ({ id }) => id });
+    const own = setup([tool], { store: slow });
+    const other = setup([tool], { store: shared });
+    const ids = ["a", "b", "c"];
+    const uses = () => ids.map((id) => tool.use({ id }, { id, invocationId: id }));
+    const first = own.executor.executeAll(uses(), RUN);
+    await until(
+      async () => (await other.executor.actions("run")).filter(({ status }) => status === "done").length === 3,
+    );
+    await other.executor.executeAll(uses(), RUN);
+    let isOver = false;
+    const over = first.then(() => (isOver = true));
+    await until(() => {
+      for (const go of heldBack.splice(0)) go();
+      return isOver;
+    });
+    await over;
+    const events = await other.executor.events("run");
+    expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+    for (const id of ids) {
+      const types = events.filter(({ invocationId }) => invocationId === id).map(({ type }) => type);
+      expect(types).toEqual(["tool.invoked", "tool.started", "tool.completed"]);
+    }
+  });
+
   it("can be numbered by the process alone", async () => {
     const { tool } = counted();
     const { executor, events } = setup([tool], { storeEvents: false });
