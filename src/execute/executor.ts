@@ -18,7 +18,7 @@ import { actionIdOf, Ledger } from "./ledger.ts";
 import type { Outcome } from "./outcome.ts";
 import { createSchedule, type Place } from "./schedule.ts";
 import { actionsOf, infoOf, type ActionInfo } from "./info.ts";
-import { noting, type RunningCall } from "./running-call.ts";
+import { noting, untilIdle, type RunningCall } from "./running-call.ts";
 import type { Redact } from "./summary.ts";
 import type { Telemetry } from "./telemetry-types.ts";
 import { Undoer, type MayUndo, type UndoOptions, type UndoOutcome, type UndoRunReport } from "./undo.ts";
@@ -243,15 +243,18 @@ export class ToolExecutor {
     const others = this.#running.get(actionId) ?? new Set<RunningCall>();
     const same = [...others].find((one) => one.use === use);
     if (same !== undefined) {
+      place.leave();
       return same.ended.then((outcome) => ({ ...outcome, replayed: true })).finally(() => place.finish());
     }
     // While the first waits for somebody, the second does so by itself: it may want to come back at once, or to give up.
     const busy = [...others].find((one) => !one.isWaiting);
     if (busy !== undefined && context.signal?.aborted !== true) {
-      await unlessAborted(() => busy.ended.catch(() => {}), context.signal);
+      // It runs elsewhere: those behind it need not wait for that.
+      place.leave();
+      await unlessAborted(() => untilIdle(busy), context.signal);
       return this.#execute(use, context, place);
     }
-    const running: RunningCall = { use, isWaiting: false, ended: undefined! };
+    const running: RunningCall = { use, isWaiting: false, onWaiting: new Set(), ended: undefined! };
     running.ended = new Execution(this.#deps, use, context, noting(running, place)).run();
     this.#running.set(actionId, others.add(running));
     try {

@@ -7,7 +7,21 @@ export interface RunningCall {
   readonly use: ToolUse;
   /** For a decision, or for another process. */
   isWaiting: boolean;
+  /** Called when it begins to. */
+  readonly onWaiting: Set<() => void>;
   ended: Promise<Outcome>;
+}
+
+/** Resolves when it has ended, or waits. */
+export function untilIdle(running: RunningCall): Promise<void> {
+  return new Promise((resolve) => {
+    const idle = (): void => {
+      running.onWaiting.delete(idle);
+      resolve();
+    };
+    running.onWaiting.add(idle);
+    running.ended.then(idle, idle);
+  });
 }
 
 /** The place of a call, with a note of whether it waits. */
@@ -21,6 +35,7 @@ export function noting(running: RunningCall, place: Place): Place {
     leave() {
       running.isWaiting = true;
       place.leave();
+      for (const listener of running.onWaiting) listener();
     },
   };
 }

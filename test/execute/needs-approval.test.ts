@@ -58,6 +58,22 @@ describe("a call that needs approval", () => {
     expect(ran).toHaveLength(1);
   });
 
+  it("that is about to ask holds up nobody either: not the same call, and not those behind it", async () => {
+    const { tool, ran } = refund({ sequential: true });
+    const look = counted({ name: "look", effect: "read" });
+    const { executor, approvals } = setupWithApprovals([tool, look.tool]);
+    const again = () => tool.use({ n: 1 }, { invocationId: "a" });
+    const waiting = executor.execute(again(), RUN);
+    const paused = executor.execute(again(), PAUSE);
+    const all = executor.executeAll([again(), useOf(look.tool)], RUN);
+    const { approval } = await paused;
+    expect(approval).toMatchObject({ status: "pending" });
+    await until(() => look.ran.length === 1);
+    await approvals.decide(approval!.id, APPROVE);
+    for (const outcome of [await waiting, ...(await all)]) expect(outcome).toMatchObject({ status: "completed" });
+    expect(ran).toHaveLength(1);
+  });
+
   it("is told of, also where events are not stored", async () => {
     const { tool } = refund();
     const { executor, approvals, events } = setupWithApprovals([tool], { storeEvents: false });
