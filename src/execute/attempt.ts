@@ -104,6 +104,8 @@ async function attempts(run: HandlerRun, signal: AbortSignal): Promise<HandlerEn
       await pause(delayMs, signal);
       signal.throwIfAborted();
       await run.beforeAttempt(attempt + 1);
+      // It may have fired while that was written: a handler that began now would never hear of it.
+      signal.throwIfAborted();
     }
   } catch (cause) {
     return { ok: false, code: "execution_failed", cause };

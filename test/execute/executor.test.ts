@@ -714,6 +714,24 @@ describe("time", () => {
     expect(ran).toHaveLength(0);
   });
 
+  it("does not begin another attempt when the caller gives up while that is recorded", async () => {
+    const controller = new AbortController();
+    const store = memoryStore();
+    const abortingStore: Store = {
+      ...store,
+      put(key, value, options) {
+        if ((value as { attempts?: number }).attempts === 2) controller.abort();
+        return store.put(key, value, options);
+      },
+    };
+    const { tool, ran } = counted({ effect: "read", retries: 1, execute: () => Promise.reject(new Error("busy")) });
+    const { executor } = setup([tool], { store: abortingStore });
+    const outcome = await executor.execute(useOf(tool), { ...RUN, signal: controller.signal });
+    expect(outcome).toMatchObject({ status: "failed", error: { code: "aborted" } });
+    await sleep(5);
+    expect(ran).toHaveLength(1);
+  });
+
   it("tries a read again, each attempt recorded before it begins, with one idempotency key", async () => {
     const rows: unknown[] = [];
     const { tool, ran } = counted({
