@@ -44,8 +44,7 @@ function failureOf(
   switch (end.code) {
     case "timeout":
       return { code: "timeout", message: `${tool.name} did not end within ${timeoutMs} ms.${mayHave}` };
-    case "unbegun":
-      return { code: "aborted", message: `${tool.name} was aborted before it was executed.` };
+    case "unbegun": // here, but by a process that has died
     case "lost":
     case "aborted":
       return { code: "aborted", message: `${tool.name} was aborted while it ran.${mayHave}` };

@@ -54,6 +54,18 @@ describe("a call whose process died in the handler", () => {
     },
   );
 
+  it("is not told as one that was never executed, where the caller has given up", async () => {
+    const { tool, ran } = counted({ effect: "idempotent" });
+    const store = memoryStore();
+    await died(store, { effect: "idempotent", name: "act", inputSchema: tool.inputSchema });
+    const { executor } = setup([tool], { store });
+    expect(await executor.execute(call(tool), { ...RUN, signal: AbortSignal.abort() })).toMatchObject({
+      status: "failed",
+      error: { code: "aborted", message: expect.stringContaining("act was aborted while it ran") },
+    });
+    expect(ran).toHaveLength(0);
+  });
+
   it.each([
     ["the tool is the same", "", { status: "completed", attempts: 2 }, 1],
     ["the tool is another one now", "and more", { status: "unknown", attempts: 1 }, 0],
