@@ -126,11 +126,17 @@ export class Undoer {
     if (tool?.undo === undefined) {
       return refused(actionId, row.toolName, "not_undoable", `Here is no tool ${row.toolName} with an undo function.`);
     }
-    if (options.signal?.aborted === true) return abortedOutcome(actionId, row);
+    const isAborted = () => options.signal?.aborted === true;
+    if (isAborted()) return abortedOutcome(actionId, row);
     const by = principal?.id ?? null;
     const lease = { owner: this.#deps.owner, until: Date.now() + this.#deps.leaseMs };
     const held = await this.#put(entry, { ...undo, state: "undoing", by, lease });
-    return held === undefined ? undefined : this.#run(tool, held, principal, options);
+    if (held === undefined) return undefined;
+    if (isAborted()) {
+      // It fired while that was written, and nothing has begun.
+      return (await this.#put(held, undo)) && abortedOutcome(actionId, row);
+    }
+    return this.#run(tool, held, principal, options);
   }
 
   async #run(

@@ -380,6 +380,26 @@ describe("undo()", () => {
     expect(undone).toHaveLength(0);
   });
 
+  it("can be done later where the caller gave up while it was recorded that it begins", async () => {
+    const controller = new AbortController();
+    let isUndoing = false;
+    const store = failing(memoryStore(), (verb) => {
+      if (isUndoing && verb === "put") controller.abort();
+      return undefined;
+    });
+    const { things, add } = shelf();
+    const { executor } = setup([add], { store });
+    const { actionId } = await executor.execute(useOf(add, { n: 1 }), RUN);
+    isUndoing = true;
+    expect(await executor.undo(actionId, undefined, { signal: controller.signal })).toMatchObject({
+      status: "refused",
+      error: { code: "aborted" },
+    });
+    expect(things.size).toBe(1);
+    expect(await executor.undo(actionId)).toMatchObject({ status: "undone" });
+    expect(things.size).toBe(0);
+  });
+
   it("data is in no event, no outcome and no list", async () => {
     const { add } = shelf();
     const { executor, events } = setup([add]);
