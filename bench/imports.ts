@@ -31,7 +31,10 @@ const PEERS: readonly Imports[] = [
   { ai: "streamText, tool", "@ai-sdk/openai": "createOpenAI" },
   { "@langchain/openai": "ChatOpenAI" },
   { "@tanstack/ai": "chat, toolDefinition", "@tanstack/ai-openai": "createOpenaiChatCompletions" },
-  { "@earendil-works/pi-ai": "normalizeContext", "@earendil-works/pi-ai/api/openai-completions": "stream" },
+  {
+    "@earendil-works/pi-ai/api/openai-completions": "stream",
+    "@earendil-works/pi-ai/utils/transcript": "normalizeContext",
+  },
   { "assistant-stream": "AssistantMessageStream, createAssistantStream", openai: "default as OpenAI" },
 ];
 

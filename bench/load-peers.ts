@@ -16,8 +16,10 @@ export const files: readonly string[] = [
   "partial-json",
 ];
 
-/** Package to version, as package.json pins them. */
-export const versions: Readonly<Record<string, string>> = manifest("package.json").dependencies;
+/** Package to version, as package.json pins them, without those that stand in for what is not published. */
+export const versions: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(manifest("package.json").dependencies).filter(([, version]) => !version.startsWith("file:")),
+);
 
 /** Whether every package is there in the version that is asked for. */
 export function isInstalled(): boolean {
