@@ -13,7 +13,7 @@ export { tool, toolsOf, type ToolDecorator, type ToolOptions } from "./tool/deco
 export type { ToolChoice } from "./tool/choice.ts";
 export { ToolRegistry, type RegisterOptions } from "./tool/registry.ts";
 export { toolList, type ToolSource } from "./tool/tool-set.ts";
-export { ToolUse, type Repair, type ToolUseHandle, type ToolUseInit } from "./tool/use.ts";
+export { ToolUse, type Repair, type ToolUseHandle, type ToolUseInit, type UseOf } from "./tool/use.ts";
 export type { HandlerResult } from "./tool/progress.ts";
 export type { PolicyContext, ToolPolicy, UndoContext, UndoRecord } from "./tool/policy.ts";
 

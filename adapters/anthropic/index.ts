@@ -7,6 +7,7 @@ import { defineAdapter, type EventSource, type ParserSink } from "../../src/adap
 import type { Model, ModelOptions } from "../../src/model.ts";
 import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read/index.ts";
 import type { StreamEvent } from "../../src/stream/events.ts";
+import type { Tool } from "../../src/tool/tool.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, container, toolError, toolResult, toolResults } from "./messages.ts";
 import {
@@ -55,8 +56,10 @@ export const anthropic = defineAdapter({
   tools,
   toolChoice,
   /** Takes the events of `messages.create({ stream: true })` and of `messages.stream()`, stable or beta, or bytes. */
-  read: (source: EventSource<WireEvent>, options?: ReadOptions): TurnStream => readTurn(reading, source, options),
-  parse: (response: WireMessage, options?: ReadOptions): StreamEvent[] => parseResponse(reading, response, options),
+  read: <T extends Tool = Tool>(source: EventSource<WireEvent>, options?: ReadOptions<T>): TurnStream<T> =>
+    readTurn(reading, source, options),
+  parse: <T extends Tool = Tool>(response: WireMessage, options?: ReadOptions<T>): StreamEvent<T>[] =>
+    parseResponse(reading, response, options),
   assistantMessage,
   container,
   toolResult,

@@ -5,6 +5,7 @@ import { defineAdapter, type EventSource, type Parser, type ParserSink } from ".
 import type { Model, ModelOptions } from "../../src/model.ts";
 import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read/index.ts";
 import type { StreamEvent } from "../../src/stream/events.ts";
+import type { Tool } from "../../src/tool/tool.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
 import {
@@ -52,8 +53,10 @@ export const cohere = defineAdapter({
   tools,
   toolChoice,
   request,
-  read: (source: EventSource<WireEvent>, options?: ReadOptions): TurnStream => readTurn(reading, source, options),
-  parse: (response: WireEvent, options?: ReadOptions): StreamEvent[] => parseResponse(reading, response, options),
+  read: <T extends Tool = Tool>(source: EventSource<WireEvent>, options?: ReadOptions<T>): TurnStream<T> =>
+    readTurn(reading, source, options),
+  parse: <T extends Tool = Tool>(response: WireEvent, options?: ReadOptions<T>): StreamEvent<T>[] =>
+    parseResponse(reading, response, options),
   assistantMessage,
   toolResult,
   toolError,

@@ -8,6 +8,7 @@ import type { Model } from "../../src/model.ts";
 import { checkClient } from "../../src/open-turn.ts";
 import { parseResponse, readTurn, type ReadOptions } from "../../src/read/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
+import type { Tool } from "../../src/tool/tool.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
 import {
@@ -73,10 +74,11 @@ export const google = defineAdapter({
   },
   tools,
   toolChoice,
-  read: (source: EventSource<GoogleEvent>, options?: ReadOptions) => readTurn<GoogleEvent>(reading, source, options),
+  read: <T extends Tool = Tool>(source: EventSource<GoogleEvent>, options?: ReadOptions<T>) =>
+    readTurn<GoogleEvent, T>(reading, source, options),
   /** A whole response, or the array of chunks that a stream without `alt=sse` is. */
-  parse: (response: GoogleResponse | readonly GoogleResponse[], options?: ReadOptions) =>
-    parseResponse<GoogleEvent>(reading, response, options),
+  parse: <T extends Tool = Tool>(response: GoogleResponse | readonly GoogleResponse[], options?: ReadOptions<T>) =>
+    parseResponse<GoogleEvent, T>(reading, response, options),
   assistantMessage,
   toolResult,
   toolError,

@@ -8,6 +8,7 @@ import type {
 import { defineAdapter, type EventSource, type ParserSink } from "../../src/adapter.ts";
 import type { Model } from "../../src/model.ts";
 import { parseResponse, readTurn, type Reading, type ReadOptions } from "../../src/read/index.ts";
+import type { Tool } from "../../src/tool/tool.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
 import {
@@ -33,7 +34,7 @@ export type ChatEvent = ChatCompletionChunk | WireEvent;
 /** A response that was not streamed, likewise. */
 export type ChatResponse = ChatCompletion | (WireEvent & Required<Pick<WireEvent, "choices">>);
 
-export interface ChatReadOptions extends ReadOptions, ChatParserOptions {}
+export interface ChatReadOptions<T extends Tool = Tool> extends ReadOptions<T>, ChatParserOptions {}
 
 /**
  * OpenAI's Chat Completions, and the servers that speak it: Azure, vLLM, SGLang, TGI, Ollama, Groq, Mistral, DeepSeek,
@@ -61,9 +62,10 @@ export const openaiChat = defineAdapter({
   tools,
   toolChoice,
   parser: createParser,
-  read: (source: EventSource<ChatEvent>, options: ChatReadOptions = {}) => readTurn(reading(options), source, options),
-  parse: (response: ChatResponse, options: ChatReadOptions = {}) =>
-    parseResponse<ChatEvent | ChatResponse>(reading(options), response, options),
+  read: <T extends Tool = Tool>(source: EventSource<ChatEvent>, options: ChatReadOptions<T> = {}) =>
+    readTurn(reading(options), source, options),
+  parse: <T extends Tool = Tool>(response: ChatResponse, options: ChatReadOptions<T> = {}) =>
+    parseResponse<ChatEvent | ChatResponse, T>(reading(options), response, options),
   assistantMessage,
   toolResult,
   toolError,

@@ -5,6 +5,7 @@ import { defineAdapter, type EventSource, type Parser, type ParserSink } from ".
 import type { Model, ModelOptions } from "../../src/model.ts";
 import { parseResponse, readTurn, type ReadOptions, type TurnStream } from "../../src/read/index.ts";
 import type { StreamEvent } from "../../src/stream/events.ts";
+import type { Tool } from "../../src/tool/tool.ts";
 import { endpoint } from "./endpoint.ts";
 import { assistantMessage, toolError, toolResult, toolResults } from "./messages.ts";
 import {
@@ -54,8 +55,10 @@ export const openaiResponses = defineAdapter({
   tools,
   toolChoice,
   /** Takes the events of `responses.create({ stream: true })` and of `responses.stream()`, stable or beta, or bytes. */
-  read: (source: EventSource<StreamedEvent>, options?: ReadOptions): TurnStream => readTurn(reading, source, options),
-  parse: (response: WholeResponse, options?: ReadOptions): StreamEvent[] => parseResponse(reading, response, options),
+  read: <T extends Tool = Tool>(source: EventSource<StreamedEvent>, options?: ReadOptions<T>): TurnStream<T> =>
+    readTurn(reading, source, options),
+  parse: <T extends Tool = Tool>(response: WholeResponse, options?: ReadOptions<T>): StreamEvent<T>[] =>
+    parseResponse(reading, response, options),
   assistantMessage,
   toolResult,
   toolError,

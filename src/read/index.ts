@@ -3,16 +3,16 @@ import { isPromise, isResponse, openSource } from "../source.ts";
 import type { StreamEvent } from "../stream/events.ts";
 import type { Limits } from "../stream/limits.ts";
 import { TurnReader } from "../stream/turn.ts";
-import type { RepairPolicy } from "../tool/tool.ts";
+import type { RepairPolicy, Tool } from "../tool/tool.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
 import { finish, Pump, push } from "./pump.ts";
 import { PumpedStream, type TurnStream } from "./turn-stream.ts";
 
 export type { TurnStream } from "./turn-stream.ts";
 
-export interface ReadOptions {
+export interface ReadOptions<T extends Tool = Tool> {
   /** The tools that were offered. Without them every tool name is accepted and no input is validated. */
-  readonly tools?: ToolSource | undefined;
+  readonly tools?: ToolSource<T> | undefined;
   readonly limits?: Partial<Limits> | undefined;
   /** In place of every tool's own repair policy. */
   readonly repair?: RepairPolicy | undefined;
@@ -34,23 +34,24 @@ export interface Reading<Event> {
  *
  * @throws TypeError at once when the source is none, is locked, or was read already
  */
-export function readTurn<Event>(
+export function readTurn<Event, T extends Tool = Tool>(
   adapter: Reading<Event>,
   source: EventSource<Event>,
-  options: ReadOptions = {},
-): TurnStream {
+  options: ReadOptions<T> = {},
+): TurnStream<T> {
   // First what the caller may have got wrong in the options, so that the source can still be read after that.
   const reader = readerOf(adapter, options);
   const parser = adapter.parser(reader);
-  return new PumpedStream(new Pump(openSource(adapter.name, source), reader, parser, options.signal));
+  const stream = new PumpedStream(new Pump(openSource(adapter.name, source), reader, parser, options.signal));
+  return stream as TurnStream as TurnStream<T>; // its calls are those of these tools
 }
 
 /** The `parse()` of every adapter: a whole response, as the events of a stream that came all at once. */
-export function parseResponse<Event>(
+export function parseResponse<Event, T extends Tool = Tool>(
   adapter: Reading<Event>,
   response: Event,
-  options: ReadOptions = {},
-): StreamEvent[] {
+  options: ReadOptions<T> = {},
+): StreamEvent<T>[] {
   if (typeof response !== "object" || response === null) {
     throw new TypeError(
       `${adapter.name}.parse() takes a response object, got ${response === null ? "null" : typeof response}.`,
@@ -65,7 +66,7 @@ export function parseResponse<Event>(
   const parser = adapter.parser(reader);
   push(reader, parser, response);
   finish(reader, parser, "response");
-  return reader.take();
+  return reader.take() as StreamEvent<T>[]; // as above
 }
 
 function readerOf(adapter: Reading<any>, options: ReadOptions): TurnReader {

@@ -1,5 +1,6 @@
 import { ToolError } from "../errors.ts";
 import type { StreamEvent, Turn } from "../stream/events.ts";
+import type { Tool } from "../tool/tool.ts";
 import type { Pump } from "./pump.ts";
 
 /**
@@ -9,14 +10,14 @@ import type { Pump } from "./pump.ts";
  * for await (const event of stream) console.log(event.type);
  * messages.push(...adapter.assistantMessage(stream.turn), ...adapter.toolResults(stream.turn));
  */
-export interface TurnStream extends AsyncIterable<StreamEvent> {
+export interface TurnStream<T extends Tool = Tool> extends AsyncIterable<StreamEvent<T>> {
   /** What has been read so far; complete after the last event. */
   readonly turn: Turn;
   /**
    * The same events in lists, one for each piece of the source that brought any: fewer promises, where a network chunk
    * holds many events. In place of iterating the stream itself.
    */
-  readBatches(): AsyncIterable<readonly StreamEvent[]>;
+  readBatches(): AsyncIterable<readonly StreamEvent<T>[]>;
   /**
    * Reads what is left, and gives the turn. Never rejects: a failure is `turn.error`.
    *

@@ -7,6 +7,7 @@ import { parseJson } from "../json/parse.ts";
 import type { Model } from "../model.ts";
 import type { Store } from "../store/store.ts";
 import { textOf } from "../store/value.ts";
+import type { Tool } from "../tool/tool.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
 import { checkLimits, liftCalls, NOTHING_USED, type Budgets, type Limits } from "./budgets.ts";
 import { checkId, checkParts, checkResumeOptions, checkRunOptions } from "./check.ts";
@@ -34,10 +35,10 @@ import type {
 import type { ValidateResults } from "./validate-results.ts";
 import { seeThrough, waitForRelease } from "./wait.ts";
 
-export interface OrchestratorOptions<Message = any> {
+export interface OrchestratorOptions<Message = any, T extends Tool = Tool> {
   readonly model: Model<Message>;
   /** The tools that are offered: of a registry, or of a server, those that it has at each turn. Default: none. */
-  readonly tools?: ToolSource;
+  readonly tools?: ToolSource<T>;
   /** Where runs are kept. Processes that share it share the runs. */
   readonly store: Store;
   /** Runs the internal tools. Default: one over `tools`, `store` and `approvals`. */
@@ -59,7 +60,7 @@ export interface OrchestratorOptions<Message = any> {
   /** What is sent of a long conversation. Calls and results are paired again behind it. Stored is all of it. */
   readonly trim?: (messages: readonly Message[]) => readonly Message[] | Promise<readonly Message[]>;
   /** Hears everything. What it throws changes nothing. */
-  readonly onEvent?: (event: RunEvent, conversationId: string) => unknown;
+  readonly onEvent?: (event: RunEvent<T>, conversationId: string) => unknown;
   /** After so many milliseconds without a sign a process is taken for dead, and another may take the run. Default 30 s. */
   readonly leaseMs?: number;
 }
@@ -76,19 +77,19 @@ export interface OrchestratorOptions<Message = any> {
  *   result = await orchestrator.resume("c1", { toolResults });
  * }
  */
-export class Orchestrator<Message = any> {
+export class Orchestrator<Message = any, T extends Tool = Tool> {
   readonly #deps: RunDeps;
   readonly #inbox: Inbox;
   readonly #onEvent: OrchestratorOptions["onEvent"];
 
-  constructor(options: OrchestratorOptions<Message>) {
+  constructor(options: OrchestratorOptions<Message, T>) {
     const { model, store, approvals, executor, tools = [], trim, validateResults = true } = options;
     const { maxSteps = 32, budgets = {}, maxCutTurns = 2, retryDelayMs = 500, leaseMs = 30_000 } = options;
     checkParts(options);
     const limits = { ...budgets, maxSteps };
     checkLimits(limits);
     const known = knownTools(tools);
-    this.#onEvent = options.onEvent;
+    this.#onEvent = options.onEvent as OrchestratorOptions["onEvent"];
     this.#deps = {
       model,
       tools: known,
@@ -118,7 +119,7 @@ export class Orchestrator<Message = any> {
   }
 
   /** {@link run}, with its events while they happen. */
-  stream(options: RunOptions<Message>): RunStream<Message> {
+  stream(options: RunOptions<Message>): RunStream<Message, T> {
     const conversationId = conversationIdOf(options);
     return this.#streamed(conversationId, options?.signal, (signal, emit) =>
       this.#run({ ...options, signal }, conversationId, emit),
@@ -137,7 +138,7 @@ export class Orchestrator<Message = any> {
   }
 
   /** {@link resume}, with its events while they happen. */
-  resumeStream(conversationId: string, options: ResumeOptions = {}): RunStream<Message> {
+  resumeStream(conversationId: string, options: ResumeOptions = {}): RunStream<Message, T> {
     return this.#streamed(conversationId, options?.signal, (signal, emit) =>
       this.#resume(conversationId, { ...options, signal }, emit),
     );
@@ -393,7 +394,7 @@ export class Orchestrator<Message = any> {
     conversationId: string,
     signal: AbortSignal | undefined,
     begin: (signal: AbortSignal, emit: Emit) => Promise<OrchestrationResult<Message>>,
-  ): RunStream<Message> {
+  ): RunStream<Message, T> {
     return openStream(conversationId, signal, begin, (answer) => this.provideToolResult(conversationId, answer));
   }
 }

@@ -1,8 +1,9 @@
+import type { Tool } from "../tool/tool.ts";
 import type { Emit } from "./deps.ts";
 import type { OrchestrationResult, RunEvent, ToolResultInput } from "./types.ts";
 
 /** The events of a run while it goes on, once; and what came of it. */
-export interface RunStream<Message = any> extends AsyncIterable<RunEvent> {
+export interface RunStream<Message = any, T extends Tool = Tool> extends AsyncIterable<RunEvent<T>> {
   readonly conversationId: string;
   /** Also when nobody reads the events. Rejects with what `run()` would throw. */
   readonly result: Promise<OrchestrationResult<Message>>;

@@ -4,6 +4,7 @@ import type { ApprovalRequest, Decision, Principal } from "../execute/approvals/
 import type { ToolEvent } from "../execute/events.ts";
 import type { ResultImage } from "../model.ts";
 import type { FinishReason, StreamEvent } from "../stream/events.ts";
+import type { Tool } from "../tool/tool.ts";
 import type { BudgetUse } from "./budgets.ts";
 import type { ExecutionTree } from "./tree.ts";
 
@@ -127,8 +128,8 @@ export interface RunMetadata extends BudgetUse {
 }
 
 /** What a run tells while it goes on: all that its turns and its tools tell, and what it does itself. */
-export type RunEvent =
-  | StreamEvent
+export type RunEvent<T extends Tool = Tool> =
+  | StreamEvent<T>
   | ToolEvent
   | { readonly type: "run.started" | "run.resumed"; readonly conversationId: string; readonly runId: string }
   /** A turn was asked for. */

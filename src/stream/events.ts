@@ -1,5 +1,6 @@
 import type { ToolCallError, ToolError } from "../errors.ts";
-import type { ToolUse } from "../tool/use.ts";
+import type { Tool } from "../tool/tool.ts";
+import type { UseOf } from "../tool/use.ts";
 import type { ToolCall } from "./call.ts";
 
 /** Why a turn ended, the same words for every provider. */
@@ -63,8 +64,8 @@ export interface Turn {
   readonly native: unknown;
 }
 
-/** Everything a stream can say. `finish` or `error` is the last one, once. */
-export type StreamEvent =
+/** Everything a stream can say, where tools of the types `T` were offered. `finish` or `error` is the last one, once. */
+export type StreamEvent<T extends Tool = Tool> =
   | { readonly type: "start"; readonly responseId: string | undefined; readonly model: string | undefined }
   | { readonly type: "text-delta"; readonly delta: string }
   | { readonly type: "reasoning-delta"; readonly delta: string }
@@ -74,7 +75,7 @@ export type StreamEvent =
   /** More arguments. `delta` is JSON text; `""` where the wire sends values, not text. */
   | { readonly type: "tool-input-delta"; readonly call: ToolCall; readonly delta: string }
   /** A complete, validated call, released for execution. */
-  | { readonly type: "tool-use"; readonly use: ToolUse }
+  | { readonly type: "tool-use"; readonly use: UseOf<T> }
   /** A call that can not be executed: tell the model, with `toolError(event.error)`. */
   | { readonly type: "tool-error"; readonly error: ToolCallError }
   | { readonly type: "provider-tool"; readonly call: ProviderToolCall }

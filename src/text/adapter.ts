@@ -12,6 +12,7 @@ import type { StreamEvent } from "../stream/events.ts";
 import { isRecord } from "../schema/json.ts";
 import { dropAnnotations } from "../schema/rewrites.ts";
 import { lowerTools } from "../tool/lower-tools.ts";
+import type { Tool } from "../tool/tool.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
 import type { TextDialect, ToolDescription } from "./dialect.ts";
 import { textConversation } from "./conversation.ts";
@@ -22,7 +23,7 @@ import type { TextOptions } from "./notation.ts";
 import { expandParallel } from "./parallel.ts";
 import { textSink } from "./sink.ts";
 
-export type TextReadOptions = ReadOptions & TextOptions;
+export type TextReadOptions<T extends Tool = Tool> = ReadOptions<T> & TextOptions;
 
 /** What text may come from: strings, another adapter's stream, or the bytes of a recording of either. */
 export type TextSource = EventSource<TextEvent> | AsyncIterable<string> | ReadableStream<string>;
@@ -31,9 +32,9 @@ export type TextSource = EventSource<TextEvent> | AsyncIterable<string> | Readab
 export interface TextAdapter extends Adapter<TextEvent, TextResponse, ToolDescription, TextMessage> {
   /** The part of the system prompt that describes the tools, and how they are called. */
   describeTools(tools: ToolSource): string;
-  read(source: TextSource, options?: TextReadOptions): TurnStream;
+  read<T extends Tool = Tool>(source: TextSource, options?: TextReadOptions<T>): TurnStream<T>;
   /** A text that came whole. */
-  parse(response: TextResponse | string, options?: TextReadOptions): StreamEvent[];
+  parse<T extends Tool = Tool>(response: TextResponse | string, options?: TextReadOptions<T>): StreamEvent<T>[];
   readonly conversation: Conversation<TextMessage>;
   /**
    * A model for a loop, out of one that only has to write text: the model of another adapter, or a function. What the
@@ -72,8 +73,8 @@ export function textAdapter(
     return createTextParser(textSink(calls, [dialect], toolName, options), () => calls.end(), stop);
   }
   const reading = (options: TextOptions) => ({ name, toolName, parser: (sink: ParserSink) => parser(sink, options) });
-  const parse = (response: TextResponse | string, options: TextReadOptions = {}) =>
-    parseResponse<TextEvent | TextResponse>(
+  const parse = <T extends Tool = Tool>(response: TextResponse | string, options: TextReadOptions<T> = {}) =>
+    parseResponse<TextEvent | TextResponse, T>(
       reading(options),
       typeof response === "string" ? { text: response } : response,
       options,
@@ -96,7 +97,7 @@ export function textAdapter(
     /** A text has no field for it: describe those tools that may be called. */
     toolChoice: () => ({}),
     parser,
-    read: (source: TextSource, options: TextReadOptions = {}) =>
+    read: <T extends Tool = Tool>(source: TextSource, options: TextReadOptions<T> = {}) =>
       readTurn(reading(options), source as EventSource<TextEvent>, options),
     parse,
     ...textMessages(dialect),

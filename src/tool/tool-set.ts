@@ -2,7 +2,7 @@ import { ToolError } from "../errors.ts";
 import type { Tool } from "./tool.ts";
 
 /** Tools as a list, or anything that keeps one (a `ToolRegistry`). */
-export type ToolSource = readonly Tool[] | { tools(): readonly Tool[] };
+export type ToolSource<T extends Tool = Tool> = readonly T[] | { tools(): readonly T[] };
 
 /**
  * The tools of a source, in its order.

@@ -44,11 +44,13 @@ export interface ToolContext {
 export type Execute<Input = any, Output = unknown> = (input: Input, context: ToolContext) => Output;
 
 /** What `defineTool()` and `@tool` take. `S` is the kind of input schema, the handler's parameter is inferred from it. */
-export interface ToolDefinition<S extends SchemaSource = SchemaSource, Output = unknown> extends ToolPolicy<
-  InferOutput<S>
-> {
+export interface ToolDefinition<
+  S extends SchemaSource = SchemaSource,
+  Output = unknown,
+  Name extends string = string,
+> extends ToolPolicy<InferOutput<S>> {
   /** As the model sees it: 1 to 128 characters, no white space and no control characters. */
-  name: string;
+  name: Name;
   description?: string;
   inputSchema: S;
   /** Checked after execution by an executor; sent to providers that take it. */
@@ -65,8 +67,13 @@ export interface ToolDefinition<S extends SchemaSource = SchemaSource, Output = 
 }
 
 /** A tool: defined once, for all providers. Made by {@link defineTool} or `toolsOf()`; frozen. */
-export interface Tool<Input = any, Output = any, ModelInput = any> extends ToolPolicy<Input> {
-  readonly name: string;
+export interface Tool<
+  Input = any,
+  Output = any,
+  ModelInput = any,
+  Name extends string = string,
+> extends ToolPolicy<Input> {
+  readonly name: Name;
   /** Where it comes from: `Weather.getWeather` for a decorated method, else the name. */
   readonly qualifiedName: string;
   readonly description: string | undefined;
@@ -84,7 +91,7 @@ export interface Tool<Input = any, Output = any, ModelInput = any> extends ToolP
    * @throws ToolCallError `invalid_input` when the input does not fit the schema.
    * @example tool.use({ city: "Oslo" }, { id: "call_123" }).execute()
    */
-  use(input: ModelInput, init?: ToolUseInit): ToolUse<Input, Output>;
+  use(input: ModelInput, init?: ToolUseInit): ToolUse<Input, Output, Name>;
 }
 
 /**
@@ -100,17 +107,17 @@ export interface Tool<Input = any, Output = any, ModelInput = any> extends ToolP
  *   execute: ({ city }) => ({ city, celsius: 21 }),
  * });
  */
-export function defineTool<const S extends SchemaSource, Output = unknown>(
-  definition: ToolDefinition<S, Output>,
-): Tool<InferOutput<S>, Output, InferInput<S>> {
+export function defineTool<const S extends SchemaSource, Output = unknown, Name extends string = string>(
+  definition: ToolDefinition<S, Output, Name>,
+): Tool<InferOutput<S>, Output, InferInput<S>, Name> {
   return makeTool(definition, definition?.name);
 }
 
 /** {@link defineTool} with a qualified name of its own: for tools that come from a class or a server. */
-export function makeTool<S extends SchemaSource, Output>(
-  definition: ToolDefinition<S, Output>,
+export function makeTool<S extends SchemaSource, Output, Name extends string>(
+  definition: ToolDefinition<S, Output, Name>,
   qualifiedName: string,
-): Tool<InferOutput<S>, Output, InferInput<S>> {
+): Tool<InferOutput<S>, Output, InferInput<S>, Name> {
   if (typeof definition !== "object" || definition === null) {
     throw new TypeError(`defineTool() takes one object, got ${definition === null ? "null" : typeof definition}`);
   }
@@ -128,7 +135,7 @@ export function makeTool<S extends SchemaSource, Output>(
       `Tool ${name}: execute is a function, got ${typeof execute}. Leave it out for an external tool.`,
     );
   }
-  const tool: Tool<InferOutput<S>, Output, InferInput<S>> = {
+  const tool: Tool<InferOutput<S>, Output, InferInput<S>, Name> = {
     name,
     qualifiedName,
     description,

@@ -31,14 +31,24 @@ export interface ToolUseInit {
 }
 
 /** All that a ToolUse is made of; `input` has been validated. */
-export interface ToolUseParts<Input = any, Output = any> extends Omit<FailedCall, "argsText"> {
+export interface ToolUseParts<Input = any, Output = any, Name extends string = string> extends Omit<
+  FailedCall,
+  "argsText"
+> {
   /** The text, or what makes it when it is asked for. */
   readonly argsText: string | { readonly text: string };
-  readonly tool: Tool<Input, Output>;
-  readonly name: string;
+  readonly tool: Tool<Input, Output, any, Name>;
+  readonly name: Name;
   readonly input: Input;
   readonly repairs: readonly Repair[];
 }
+
+/**
+ * What a call of one of the tools is: of each of them one, so that `use.name === "get_weather"` says which it is, and
+ * what its input.
+ */
+export type UseOf<T extends Tool> =
+  T extends Tool<infer Input, infer Output, any, infer Name> ? ToolUse<Input, Output, Name> : never;
 
 /** What somebody holds who has taken a {@link ToolUse} to execute it elsewhere. */
 export interface ToolUseHandle<Output = any> {
@@ -54,13 +64,13 @@ export interface ToolUseHandle<Output = any> {
  * @example
  * if (event.type === "tool-use") console.log(event.use.name, await event.use.execute());
  */
-export class ToolUse<Input = any, Output = any> implements FailedCall {
+export class ToolUse<Input = any, Output = any, Name extends string = string> implements FailedCall {
   /** Our own id of the call: unique in its run; stable, so a key for idempotency, approval and undo. */
   readonly invocationId: string;
   /** The provider's id, byte for byte; `null` where the wire gave none. */
   readonly id: string | null;
-  readonly name: string;
-  readonly tool: Tool<Input, Output>;
+  readonly name: Name;
+  readonly tool: Tool<Input, Output, any, Name>;
   /** As the schema outputs it: defaults filled in, transforms applied. */
   readonly input: Input;
   // Declared, so that the constructor is the first to make them, in this order: see #argsText.
@@ -90,7 +100,7 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
     enumerable: true,
   };
 
-  constructor(parts: ToolUseParts<Input, Output>) {
+  constructor(parts: ToolUseParts<Input, Output, Name>) {
     this.invocationId = parts.invocationId;
     this.id = parts.id;
     this.name = parts.name;
@@ -109,7 +119,11 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
   }
 
   /** A ToolUse made by hand. @throws ToolCallError `invalid_input` */
-  static from<I, O>(tool: Tool<I, O>, input: unknown, init: ToolUseInit = {}): ToolUse<I, O> {
+  static from<I, O, N extends string>(
+    tool: Tool<I, O, any, N>,
+    input: unknown,
+    init: ToolUseInit = {},
+  ): ToolUse<I, O, N> {
     const call = {
       invocationId: init.invocationId ?? init.id ?? crypto.randomUUID(),
       id: init.id ?? null,
@@ -121,7 +135,7 @@ export class ToolUse<Input = any, Output = any> implements FailedCall {
     };
     const checked = tool.inputSchema.validate(input);
     if (!checked.ok) throw invalidInput({ ...call, input }, checked.issues);
-    return new ToolUse<I, O>({ ...call, tool, input: checked.value, repairs: [] });
+    return new ToolUse<I, O, N>({ ...call, tool, input: checked.value, repairs: [] });
   }
 
   /** Whether the handler was started. */
