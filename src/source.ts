@@ -1,3 +1,5 @@
+import { isPromise } from "./promise.ts";
+
 /** Where the events come from; `status` if it is the body of an answer with an error status. */
 export interface Source {
   readonly items: AsyncIterable<unknown>;
@@ -41,10 +43,6 @@ export function openSource(name: string, source: unknown): Source {
   }
   readOnce.add(source);
   return { items };
-}
-
-export function isPromise(value: object): boolean {
-  return typeof (value as { then?: unknown }).then === "function";
 }
 
 /** By shape, since responses of another realm or of an SDK's own fetch are no instances of ours. */

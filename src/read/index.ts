@@ -1,5 +1,6 @@
 import type { EventSource, Parser, ParserSink } from "../adapter.ts";
-import { isPromise, isResponse, openSource } from "../source.ts";
+import { isPromise } from "../promise.ts";
+import { isResponse, openSource } from "../source.ts";
 import type { StreamEvent } from "../stream/events.ts";
 import type { Limits } from "../stream/limits.ts";
 import { TurnReader } from "../stream/turn.ts";

@@ -1,5 +1,6 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import { messageOf, ToolError, type Issue } from "../errors.ts";
+import { isPromise } from "../promise.ts";
 import { frozenJson } from "./json.ts";
 import { checkRoot } from "./root.ts";
 import type { JsonSchema, Schema, Validation } from "./types.ts";
@@ -113,7 +114,3 @@ const refuseForeignTypes = Object.fromEntries(
     },
   ]),
 );
-
-function isPromise(value: unknown): value is Promise<unknown> {
-  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
-}

@@ -1,4 +1,5 @@
 import { ToolCallError, ToolError, type FailedCall } from "../errors.ts";
+import { isPromise } from "../promise.ts";
 import { isGenerator, settle, type HandlerResult } from "./progress.ts";
 import { textOfThrown } from "./thrown.ts";
 import type { Tool, ToolContext } from "./tool.ts";
@@ -336,10 +337,6 @@ export function invalidInput(
     call,
     { issues },
   );
-}
-
-function isPromise(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
 }
 
 /** Known before it runs; other functions that return a promise are found out after. */
