@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { ToolError } from "../errors.ts";
 import { plainSchema } from "./plain.ts";
-import { isStandardSchema, standardSchema } from "./standard.ts";
+import { isStandardSchema, noJsonSchema, standardSchema } from "./standard.ts";
 import type { JsonSchema, Schema } from "./types.ts";
 
 export type { JsonSchema, Schema, Validation } from "./types.ts";
@@ -61,6 +61,8 @@ export function jsonSchema<T = any>(schema: JsonSchema): Schema<T> {
 function makeSchema(source: unknown): Schema {
   if (isStandardSchema(source)) return standardSchema(source);
   if (isSchema(source)) return source;
+  // It speaks neither standard by itself, and is no object but a function.
+  if (isObjectLike(source) && "~effect/Schema/Schema" in source) throw noJsonSchema("effect", source);
   const isObject = typeof source === "object" && source !== null && !Array.isArray(source);
   if (isObject && !isMixed(source)) return plainSchema(source as JsonSchema);
   const got = isObject

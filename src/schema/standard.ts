@@ -69,7 +69,7 @@ function exportJsonSchema(source: StandardSchemaV1): Record<string, unknown> {
   const { jsonSchema } = source["~standard"] as Partial<StandardJSONSchemaV1.Props>;
   const { toJSONSchema } = source as ToJsonSchemaMethod;
   if (typeof jsonSchema?.input !== "function" && typeof toJSONSchema !== "function") {
-    throw new ToolError("invalid_tool", `this ${vendor} schema can not say itself as JSON Schema. ${nextStep(source)}`);
+    throw noJsonSchema(vendor, source);
   }
   try {
     if (jsonSchema === undefined) return toJSONSchema!.call(source, { target: "draft-2020-12", io: "input" });
@@ -87,11 +87,20 @@ function exportJsonSchema(source: StandardSchemaV1): Record<string, unknown> {
   }
 }
 
+export function noJsonSchema(vendor: string, source: object): ToolError {
+  return new ToolError(
+    "invalid_tool",
+    `this ${vendor} schema can not say itself as JSON Schema. ${nextStep(vendor, source)}`,
+  );
+}
+
 /** What to do about a schema without a JSON Schema, by the library that made it. */
-function nextStep(source: StandardSchemaV1): string {
-  switch (source["~standard"].vendor) {
+function nextStep(vendor: string, source: object): string {
+  switch (vendor) {
     case "valibot":
       return "Give toStandardJsonSchema(schema) of @valibot/to-json-schema instead of the schema.";
+    case "effect":
+      return "Give Schema.toStandardJSONSchemaV1(Schema.toStandardSchemaV1(schema)) instead of the schema (of effect 4).";
     case "zod":
       return "_zod" in source
         ? 'Give z.toJSONSchema(schema, { io: "input" }) instead of the schema (it keeps zod\'s own validation).'

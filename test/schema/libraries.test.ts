@@ -171,12 +171,27 @@ it("turns a throw of the library's own check into an issue", () => {
 });
 
 describe("refuses, and says the next step:", () => {
+  const EFFECT_HINT = /Give Schema\.toStandardJSONSchemaV1\(Schema\.toStandardSchemaV1\(schema\)\) instead/;
+  const effectSchema = (standard?: object) =>
+    Object.assign(() => {}, {
+      "~effect/Schema/Schema": "~effect/Schema/Schema",
+      ...(standard && { "~standard": { version: 1, vendor: "effect", ...standard } }),
+    });
+
   it.each<[string, () => unknown, RegExp]>([
     ["a bare zod 3 schema", () => toSchema(z3.object({})), /toolstream\/zod3/],
     [
       "a bare valibot schema",
       () => toSchema(v.object({})),
       /toStandardJsonSchema\(schema\) of @valibot\/to-json-schema/,
+    ],
+    // Those of effect 4 are functions with a mark, and speak either standard when they are told to.
+    ["a bare effect schema", () => toSchema(effectSchema() as never), EFFECT_HINT],
+    ["an effect schema that can not validate", () => toSchema(effectSchema({ jsonSchema: {} }) as never), EFFECT_HINT],
+    [
+      "an effect schema without JSON Schema",
+      () => toSchema(effectSchema({ validate: () => ({ value: 1 }) }) as never),
+      EFFECT_HINT,
     ],
     ["a bare zod/mini schema", () => toSchema(zMini.object({})), /z\.toJSONSchema\(schema/],
     [
