@@ -4,6 +4,7 @@ import type { Cohere } from "cohere-ai";
 import type { FailedCall, ToolCallError } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
+import { isRecord } from "../../src/schema/json.ts";
 import { checkTurn, historyArguments, onlySaid, outputText, repliesOf, wireId } from "../../src/stream/history.ts";
 import type { ToolUse } from "../../src/tool/use.ts";
 import { toolName } from "./schema.ts";
@@ -25,7 +26,7 @@ export function assistantMessage(turn: Turn): Cohere.ChatMessageV2[] {
       ...(toolPlan !== "" && { toolPlan }),
       ...(turn.calls.length > 0 && { toolCalls: turn.calls.map(toolCallOf) }),
       ...(content.length > 0 && { content: content.map((block) => ({ ...block })) }),
-      ...(citations.length > 0 && { citations: citations.map(citationOf) }),
+      ...(citations.length > 0 && { citations: citations.filter(isRecord).map(citationOf) }),
     },
   ];
 }
@@ -69,7 +70,7 @@ function citationOf(citation: object): Cohere.Citation {
   return {
     ...rest,
     ...(content_index !== undefined && { contentIndex: content_index }),
-    ...(Array.isArray(rest.sources) && { sources: rest.sources.map(sourceOf) }),
+    ...(Array.isArray(rest.sources) && { sources: rest.sources.filter(isRecord).map(sourceOf) }),
   };
 }
 

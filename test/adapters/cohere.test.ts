@@ -405,6 +405,23 @@ describe("history", () => {
     expect(JSON.stringify(message)).not.toContain("tool_output");
   });
 
+  it("passes over what is no citation and no source, in pieces and whole", async () => {
+    const citation = { start: 0, end: 2, text: "21", sources: [null, { type: "tool", id: "a" }, "b"] };
+    const citations = [null, citation];
+    const events = [
+      { type: "content-start", index: 0, delta: { message: { content: { type: "text", text: "21" } } } },
+      { type: "citation-start", delta: { message: { citations } } },
+      { type: "message-end", delta: { finish_reason: "COMPLETE" } },
+    ] as WireEvent[];
+    const message = { role: "assistant", content: [{ type: "text", text: "21" }], citations };
+    const whole = { id: "1", message, finish_reason: "COMPLETE" } as WireEvent;
+    for (const turn of [await cohere.read(iterate(events)).done(), await cohere.read(iterate([whole])).done()]) {
+      expect(cohere.assistantMessage(turn)[0]).toMatchObject({
+        citations: [{ start: 0, end: 2, text: "21", sources: [{ type: "tool", id: "a" }] }],
+      });
+    }
+  });
+
   it("is plain JSON, so that it can be kept", async () => {
     const { native } = await turnOf("reasoning");
     expect(JSON.parse(JSON.stringify(native))).toEqual(native);
