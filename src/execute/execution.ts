@@ -14,7 +14,7 @@ import type { ExecutionContext } from "./context.ts";
 import type { Deps } from "./deps.ts";
 import { digestOf } from "./digest.ts";
 import { judge, type Denial, type GateAnswer } from "./gate.ts";
-import { safeMessage } from "./failure.ts";
+import { safeMessage } from "../tool/safe-message.ts";
 import { actionsOf } from "./info.ts";
 import { actionIdOf, type ActionRow, type Lease } from "./ledger.ts";
 import { waitForOther } from "./other-process.ts";

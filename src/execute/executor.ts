@@ -10,7 +10,7 @@ import { Emitter, type EventListener } from "./emitter.ts";
 import { EventLog } from "./event-log.ts";
 import type { ToolEvent } from "./events.ts";
 import { Execution } from "./execution.ts";
-import { safeMessage } from "./failure.ts";
+import { safeMessage } from "../tool/safe-message.ts";
 import { isOffered, type Authorize } from "./gate.ts";
 import { RunHistory } from "./history.ts";
 import { knownTools } from "./known-tools.ts";

@@ -25,7 +25,7 @@ export type {
 export type { DenyReason, EventBase, EventBody, ToolEvent } from "./events.ts";
 export type { EventListener } from "./emitter.ts";
 export type { Redact } from "./summary.ts";
-export { safeMessage } from "./failure.ts";
+export { safeMessage } from "../tool/safe-message.ts";
 export type { Telemetry, TelemetryCall, TelemetrySpan, TraceLink } from "./telemetry-types.ts";
 
 // Undo

@@ -7,7 +7,7 @@ import type { Principal } from "./approvals/types.ts";
 import { runHandler } from "./attempt.ts";
 import type { Deps } from "./deps.ts";
 import type { EventBody } from "./events.ts";
-import { safeMessage } from "./failure.ts";
+import { safeMessage } from "../tool/safe-message.ts";
 import { infoOf, type ActionInfo } from "./info.ts";
 import { HeldAction } from "./held.ts";
 import { actionIdOf, type ActionRow, type Lease, type UndoRow } from "./ledger.ts";

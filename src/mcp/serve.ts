@@ -2,6 +2,7 @@ import { isToolError, ToolError } from "../errors.ts";
 import { jsonIn, parseJson } from "../json/parse.ts";
 import { outputText } from "../stream/history.ts";
 import { safeToolName } from "../tool/names.ts";
+import { safeMessage } from "../tool/safe-message.ts";
 import { toolList, type ToolSource } from "../tool/tool-set.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
@@ -9,7 +10,10 @@ import type { McpContent } from "./client.ts";
 
 /** What {@link serveMcp} takes. */
 export interface ServeMcpOptions {
-  /** Runs a call; hand in an executor's here. Default: `use.execute(context)`, which knows no approval. */
+  /**
+   * Runs a call; hand in an executor's here. Default: `use.execute(context)`, which knows no approval, and of an error of
+   * the handler what {@link safeMessage} leaves.
+   */
   execute?: (use: ToolUse, context: Partial<ToolContext>) => unknown;
   /** What handlers are told of the caller, from the server's context of the request (`authInfo`, ...). Nothing by default. */
   context?: (requestContext: unknown) => Partial<ToolContext>;
@@ -96,7 +100,7 @@ export function serveMcp(
  * server.setRequestHandler(CallToolRequestSchema, callTool);
  */
 export function mcpHandlers(tools: ToolSource, options: ServeMcpOptions = {}): McpHandlers {
-  const { execute = (use, context) => use.execute(context) } = options;
+  const { execute = executeHere } = options;
   for (const tool of offered(tools).values()) checkServable(tool); // a mistake in the set shows at once
   return { listTools: () => ({ tools: [...offered(tools)].map(([name, tool]) => served(name, tool)) }), callTool };
 
@@ -130,6 +134,16 @@ export function mcpHandlers(tools: ToolSource, options: ServeMcpOptions = {}): M
       "invalid_tool",
       `Tool ${qualifiedName} needs approval, and nobody here can give it: serve it with an executor, in the option execute.`,
     );
+  }
+}
+
+/** Whoever calls is elsewhere, and perhaps a stranger. */
+async function executeHere(use: ToolUse, context: Partial<ToolContext>): Promise<unknown> {
+  try {
+    return await use.execute(context);
+  } catch (error) {
+    if (!isToolError(error) || error.code !== "execution_failed") throw error;
+    throw new ToolError(error.code, safeMessage(error), { cause: error });
   }
 }
 

@@ -1,4 +1,4 @@
-import { textOfThrown } from "../tool/thrown.ts";
+import { textOfThrown } from "./thrown.ts";
 
 /**
  * What of a handler's error may reach the model and the events: its message, on one line, without what tells of the

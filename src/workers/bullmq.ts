@@ -1,7 +1,7 @@
 import { Queue, QueueEvents, QueueEventsProducer, UnrecoverableError, Worker } from "bullmq";
 import type { ConnectionOptions, Job, JobsOptions, QueueEventsListener, WorkerOptions } from "bullmq";
 import { ToolExecutor, type ToolExecutorOptions } from "../execute/executor.ts";
-import { safeMessage } from "../execute/failure.ts";
+import { safeMessage } from "../tool/safe-message.ts";
 import { knownTools } from "../execute/known-tools.ts";
 import { checkMs, settlesWithin } from "../time.ts";
 import type { Store } from "../store/store.ts";

@@ -214,6 +214,22 @@ it("structured content has the keys of the output, whatever was read before", as
   });
 });
 
+it("what a handler's error tells of the machine is for nobody who calls from elsewhere", async () => {
+  const failing = () => {
+    throw new Error("connect ECONNREFUSED postgres://app:hunter2@db:5432/app, at /srv/app/orders.js");
+  };
+  const { callTool } = mcpHandlers([defineTool({ name: "orders", inputSchema: z.object({}), execute: failing })]);
+  expect(await callTool({ params: { name: "orders" } })).toEqual({
+    content: [
+      {
+        type: "text",
+        text: "Tool orders failed: connect ECONNREFUSED postgres://[hidden]@db:5432/app, at [path]",
+      },
+    ],
+    isError: true,
+  });
+});
+
 it("a tool that takes a text is none for MCP", () => {
   expect(() => mcpHandlers([defineTool({ name: "shout", inputSchema: { type: "string" }, execute: String })])).toThrow(
     "takes a text",
