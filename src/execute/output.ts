@@ -1,6 +1,10 @@
 import { ToolError } from "../errors.ts";
+import { exceedsDepth } from "../json/index.ts";
 import { parseJson } from "../json/parse.ts";
 import type { Tool } from "../tool/tool.ts";
+
+/** Containers that may be nested in an output: far fewer than stores take, since the message around it is deeper. */
+export const MAX_OUTPUT_DEPTH = 256;
 
 /** An output as it is kept and handed back: JSON, and the marks that adapters know it by. */
 export interface Output {
@@ -94,34 +98,10 @@ function textOf(what: "input" | "output", value: unknown, maxBytes: number, form
   }
   const bytes = byteLength(text, maxBytes);
   if (bytes > maxBytes) throw tooLarge(bytes, maxBytes);
-  if (depthOf(text) > MAX_DEPTH) {
-    throw new ToolError("not_serializable", `its ${what} nests deeper than ${MAX_DEPTH} levels`);
+  if (exceedsDepth(text, MAX_OUTPUT_DEPTH)) {
+    throw new ToolError("not_serializable", `its ${what} nests deeper than ${MAX_OUTPUT_DEPTH} levels`);
   }
   return text;
-}
-
-const MAX_DEPTH = 256;
-
-/** The levels of a JSON text, without reading it. Strings are stepped over: a bracket in one is none. */
-function depthOf(text: string): number {
-  if (text.length <= MAX_DEPTH) return 0;
-  let depth = 0;
-  let deepest = 0;
-  for (let at = 0; at < text.length; at++) {
-    const character = text[at];
-    if (character === "[" || character === "{") deepest = Math.max(deepest, ++depth);
-    else if (character === "]" || character === "}") depth--;
-    else if (character === '"') at = endOfString(text, at + 1);
-  }
-  return deepest;
-}
-
-function endOfString(text: string, from: number): number {
-  for (let at = text.indexOf('"', from); ; at = text.indexOf('"', at + 1)) {
-    let backslashes = 0;
-    while (text[at - 1 - backslashes] === "\\") backslashes++;
-    if (backslashes % 2 === 0) return at;
-  }
 }
 
 function refuseLosses(what: "input" | "output", value: unknown): unknown {

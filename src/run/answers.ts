@@ -1,4 +1,6 @@
 import { ToolError } from "../errors.ts";
+import { MAX_OUTPUT_DEPTH } from "../execute/output.ts";
+import { exceedsDepth } from "../json/index.ts";
 import { parseJson } from "../json/parse.ts";
 import type { ResultImage } from "../model.ts";
 import { isConflict } from "../store/errors.ts";
@@ -150,13 +152,16 @@ export function answersOf(inputs: readonly ToolResultInput[], check: (input: Too
 }
 
 function jsonOf(value: unknown, id: string): unknown {
+  let text: string | undefined;
   try {
-    const text = JSON.stringify(value) as string | undefined;
-    if (text !== undefined) return parseJson(text);
+    text = JSON.stringify(value) as string | undefined;
   } catch {
     // A cycle, a bigint: told below.
   }
-  throw new ToolError("invalid_result", `The result of ${id} is nothing that JSON can say. Nothing was changed.`);
+  const isTooDeep = text !== undefined && exceedsDepth(text, MAX_OUTPUT_DEPTH);
+  if (text !== undefined && !isTooDeep) return parseJson(text);
+  const what = isTooDeep ? `nests deeper than ${MAX_OUTPUT_DEPTH} levels` : "is nothing that JSON can say";
+  throw new ToolError("invalid_result", `The result of ${id} ${what}. Nothing was changed.`);
 }
 
 function invalid(what: string, expected: string, got: unknown): ToolError {

@@ -124,6 +124,8 @@ describe("run()", () => {
     expect(await hand({ toolCallId: a })).toBe("invalid_result");
     expect(await hand({ toolCallId: a, result: ok, error: "both" })).toBe("invalid_result");
     expect(await hand({ toolCallId: a, result: 1n })).toBe("invalid_result");
+    const abyss = JSON.parse('{"ok":true,"more":'.repeat(256) + "0" + "}".repeat(256));
+    expect(await hand({ toolCallId: a, result: { ok: true, more: abyss } })).toBe("invalid_result");
     expect(await hand({ toolCallId: 7, result: ok })).toBe("invalid_result");
     expect(await hand("yes")).toBe("invalid_result");
     expect(await hand({ toolCallId: a, result: ok, images: [{ mediaType: "image/png", data: "AA" }] })).toBe(
@@ -135,7 +137,7 @@ describe("run()", () => {
 
     expect(await hand({ toolCallId: a, result: ok })).toBe("resolved");
     expect(await hand({ toolCallId: a, result: ok })).toBe("already_answered");
-    expect(await hand({ toolCallId: b, result: ok })).toBe("resolved");
+    expect(await hand({ toolCallId: b, result: abyss })).toBe("resolved");
     expect(await hand({ toolCallId: b, result: ok })).toBe("already_answered");
     expect(await hand()).toBe("not_waiting");
   });
