@@ -200,7 +200,8 @@ class BrokenReader {
 
   /**
    * A quoted string. A quote ends it when what has to follow it follows. Other quotes belong to it if they pair up as
-   * a reader would pair them (`say "hi" to`); a lone one could be the end of a string whose rest never came.
+   * a reader would pair them (`say "hi" to`); a lone one could be the end of a string whose rest never came, and two of
+   * them next to each other in an array that of one item and the begin of the next.
    */
   #quoted(quote: number, isKey: boolean, inObject: boolean): boolean {
     const text = this.#text;
@@ -227,6 +228,8 @@ class BrokenReader {
         this.#at = at + 1;
         return true;
       }
+      // In an array two items without a comma between them look like this, too.
+      if (!inObject && /["']/.test(text[this.#skipSpace(at + 1)] ?? "")) return false;
       inner++;
       if (looksOpening !== (inner % 2 === 1)) return false;
       if (quote === QUOTE) this.#edit(at, at + 1, escaped('"'));

@@ -75,6 +75,21 @@ describe("repairJson", () => {
   });
 });
 
+describe("an array", () => {
+  it("is never read with less strings than it may have, whatever its quotes are", () => {
+    const piece = fc.constantFrom('"', '"', '"', "a", " ", ",", "(", "=");
+    const text = fc.array(piece, { maxLength: 14 }).map((pieces) => `[${pieces.join("")}]`);
+    fc.assert(
+      fc.property(text, (broken) => {
+        const outcome = repairJson(broken);
+        if (!outcome.ok) return;
+        for (const value of outcome.value as unknown[]) expect(value).not.toMatch(/"\s*[,"]/);
+      }),
+      { numRuns: 20_000, examples: [['["a =""b"]'], ['["x "a"("b" "c"d"]']] },
+    );
+  });
+});
+
 describe("the limits of a repair", () => {
   it("refuse a text longer than maxLength", () => {
     expect(repairJson("{a: 'bc'}", { maxLength: 9 })).toMatchObject({ ok: true });
