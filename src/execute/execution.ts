@@ -55,6 +55,8 @@ export class Execution {
   #given: unknown;
   #input: unknown;
   #digest = "";
+  /** Why that can not run. */
+  #problem: ToolError | undefined;
   #repeatOf: string | undefined;
   #approval: ApprovalRequest | undefined;
   readonly #span: CallSpan;
@@ -96,16 +98,16 @@ export class Execution {
 
   async #toOutcome(): Promise<Outcome> {
     try {
-      let problem = await this.#prepare(this.#known());
+      await this.#prepare(this.#known());
       // It may have waited for days, and the tool be another one.
       for (let known = this.#tool; ; known = this.#known()) {
-        if (known !== this.#tool) problem = await this.#prepare(known);
+        if (known !== this.#tool) await this.#prepare(known);
         this.#isUnrun = false;
         const entry = await this.#deps.ledger.get(this.#actionId);
         if (entry?.value.status === "started") this.#wasBegun = true;
         if (entry === undefined && this.#wasBegun) return this.#unrecorded("unknown", "outcome_unknown", FORGOTTEN);
         this.#isUnrun = entry === undefined || entry.value.status === "planned";
-        const outcome = await this.#next(entry, problem);
+        const outcome = await this.#next(entry);
         if (outcome !== undefined) return outcome;
       }
     } catch (error) {
@@ -120,23 +122,23 @@ export class Execution {
   }
 
   /** What can be known without the store: the input that would run, and its digest. */
-  async #prepare(tool: Tool | undefined): Promise<ToolError | undefined> {
+  async #prepare(tool: Tool | undefined): Promise<void> {
     const use = this.#use;
+    this.#problem = undefined;
     this.#given = use.input;
     this.#tool = tool;
     try {
       if (tool !== undefined && tool !== use.tool && tool.inputSchema !== use.tool.inputSchema) {
         // Read with another definition than the one that runs.
         const checked = tool.inputSchema.validate(use.input);
-        if (!checked.ok) return invalidInput(use, checked.issues);
+        if (!checked.ok) throw invalidInput(use, checked.issues);
         this.#given = checked.value;
       }
       this.#input = snapshot(this.#given);
       this.#digest = await digestOf({ tool: use.name, input: this.#input });
-      return undefined;
     } catch (error) {
-      if (isToolError(error)) return error;
-      throw error;
+      if (!isToolError(error)) throw error;
+      this.#problem = error;
     }
   }
 
@@ -144,7 +146,8 @@ export class Execution {
     return this.#deps.tools.get(this.#use.name);
   }
 
-  async #next(entry: Entry | undefined, problem: ToolError | undefined): Step {
+  async #next(entry: Entry | undefined): Step {
+    const problem = this.#problem;
     if (entry === undefined) {
       if (this.#handle === undefined) return this.#outcomeSoFar();
       return problem === undefined ? this.#plan(0) : this.#fail(0, problem.code, problem.message, problem);
@@ -167,7 +170,7 @@ export class Execution {
         if (problem !== undefined) return this.#fail(entry.version, problem.code, problem.message, problem, row);
         return this.#approve(entry);
       case "started":
-        return row.lease!.until > Date.now() ? this.#waitForOther(entry) : this.#takeOver(entry, problem);
+        return row.lease!.until > Date.now() ? this.#waitForOther(entry) : this.#takeOver(entry);
       case "done":
       case "failed":
       case "denied":
@@ -290,7 +293,9 @@ export class Execution {
       // Between the decision and now the tool or its program may have changed, or the input that was given: whoever did
       // that wants something else to run.
       const now = await this.#ask(tool, planned);
-      const isSame = (await digestOf({ tool: tool.name, input: this.#given })) === this.#digest;
+      // What has no digest any more is something else, too.
+      const given = await digestOf({ tool: tool.name, input: this.#given }).catch(() => undefined);
+      const isSame = given === this.#digest;
       if (now.id !== request.id || now.status !== "approved" || !isSame) {
         if (!isSame) await this.#prepare(this.#known());
         return undefined;
@@ -352,12 +357,12 @@ export class Execution {
   }
 
   /** Whoever began it has died. What may be run again is; a write may have had its effect, and nobody knows. */
-  async #takeOver({ value: row, version }: Entry, problem: ToolError | undefined): Step {
+  async #takeOver({ value: row, version }: Entry): Step {
     const tool = this.#tool;
     const { approvalId } = row;
     const hadApproval = approvalId !== undefined;
     // What was approved runs, or nothing.
-    const isReadable = problem === undefined && (row.digest === this.#digest || !hadApproval);
+    const isReadable = this.#problem === undefined && (row.digest === this.#digest || !hadApproval);
     const isRepeatable = isReadable && row.effect !== "write" && tool !== undefined && tool.effect !== "write";
     const request = isRepeatable && hadApproval ? await standingApproval(this.#deps, tool, approvalId) : undefined;
     if (!isRepeatable || (hadApproval && request === undefined)) {

@@ -327,6 +327,26 @@ describe("what changed since it was shown is asked again", () => {
     expect(ran).toHaveLength(0);
   });
 
+  it.each<[string, (input: any) => void, string]>([
+    ["what its tool does not take", (input) => (input.n = "all"), "invalid_input"],
+    ["what can not be shown", (input) => (input.self = input), "not_serializable"],
+  ])("the arguments object, while it waits, into %s: the call has failed", async (_, change, code) => {
+    const inputSchema = () => ({ type: "object", properties: { n: { type: "number" } } }) as const;
+    const shown = refund({ inputSchema: inputSchema() });
+    const known = refund({ inputSchema: inputSchema() });
+    const { executor, approvals } = setupWithApprovals([known.tool]);
+    const init = { invocationId: "a" };
+    const use = shown.tool.use({ n: 1 }, init);
+    const running = executor.execute(use, RUN);
+    await until(async () => (await approvals.list()).length === 1);
+    change(use.input);
+    await approvals.decide((await approvals.list())[0]!.id, APPROVE);
+    expect(await running).toMatchObject({ status: "failed", error: { code } });
+    // That is on record: nothing runs what the model was told has failed.
+    expect(await executor.execute(shown.tool.use({ n: 1 }, init), RUN)).toMatchObject({ status: "failed" });
+    expect(known.ran).toHaveLength(0);
+  });
+
   it("the tool, while it waits in this process: what its source has now is shown, and runs", async () => {
     const [before, after, twin] = [
       refund(),
