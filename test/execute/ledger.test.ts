@@ -1,5 +1,6 @@
 /** The record of each action: what survives a process, and who may write. */
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { ToolError } from "../../src/errors.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
 import { counted, failing, RUN, setup, setupWithApprovals, sleep, until, useOf } from "./support.ts";
@@ -88,6 +89,29 @@ describe("a call whose process died in the handler", () => {
     expect(await approvals.list({ status: "pending" }), "nobody is asked about what does not run").toEqual([]);
   });
 
+  it.each([
+    ["its input fits no more", { inputSchema: z.object({ text: z.string() }) }, {}, { n: 1 }],
+    ["it has other arguments than were approved", {}, { needsApproval: true }, { n: 2 }],
+  ])("is not run again where %s", async (_, change, options, input) => {
+    const store = memoryStore();
+    const before = counted({ effect: "read", ...options, execute: () => new Promise(() => {}) });
+    const first = setupWithApprovals([before.tool], { store });
+    void first.executor.execute(call(before.tool), RUN);
+    if ("needsApproval" in options) {
+      await until(async () => (await first.approvals.list()).length > 0);
+      await first.approvals.decide((await first.approvals.list())[0]!.id, { decision: "approve" });
+    }
+    await until(() => before.ran.length > 0);
+    const { value } = (await store.get<any>("action/run/a"))!;
+    await store.put("action/run/a", { ...value, lease: { owner: "dead", until: Date.now() - 1 } });
+
+    const { tool, ran } = counted({ effect: "read", ...options, ...change });
+    const { executor } = setupWithApprovals([tool], { store });
+    const again = before.tool.use(input, { id: "call_1", invocationId: "a" });
+    expect(await executor.execute(again, { ...RUN, uniqueIds: true })).toMatchObject({ status: "unknown" });
+    expect(ran).toHaveLength(0);
+  });
+
   it("is not run again if it was a write when it was begun, whatever it says now", async () => {
     const { tool, ran } = counted({ effect: "read" });
     const store = memoryStore();
@@ -114,6 +138,26 @@ describe("two processes and one call", () => {
     for (const type of ["tool.invoked", "tool.started", "tool.completed"]) {
       expect(log.filter((event) => event.type === type)).toHaveLength(20);
     }
+  });
+
+  it.each([
+    ["denies", "deny", false],
+    ["asks about", "ask", false],
+    ["is told to give up", "allow", true],
+  ] as const)("one that %s what the other one has just executed has that outcome", async (_, verdict, leaves) => {
+    const { tool, ran } = counted();
+    const store = memoryStore();
+    const other = setup([tool], { store });
+    const leave = new AbortController();
+    const authorize = async () => {
+      await other.executor.execute(call(tool), RUN);
+      if (leaves) leave.abort();
+      return { decision: verdict, reason: "no", message: "?" } as const;
+    };
+    const { executor, events } = setupWithApprovals([tool], { store, authorize });
+    expect(await executor.execute(call(tool), { ...RUN, signal: leave.signal })).toMatchObject({ status: "completed" });
+    expect(ran).toHaveLength(1);
+    expect(events.filter(({ type }) => type === "tool.denied" || type === "approval.requested")).toEqual([]);
   });
 
   it("a handler that takes longer than the lease keeps it", async () => {

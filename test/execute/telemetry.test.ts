@@ -182,6 +182,18 @@ describe("openTelemetry()", () => {
     expect(spans()).toHaveLength(3);
   });
 
+  it("makes a span of a call that is taken over from a dead process", async () => {
+    const { telemetry, spans } = sdk();
+    const store = memoryStore();
+    const { tool } = counted({ effect: "read" });
+    await setup([tool], { store }).executor.execute(tool.use({}, { invocationId: "a" }), RUN);
+    const { output: _, endedAt: __, ...row } = (await store.get<any>("action/run/a"))!.value;
+    await store.put("action/run/a", { ...row, status: "started", lease: { owner: "dead", until: 1 } });
+    const { executor } = setup([tool], { store, telemetry });
+    await executor.execute(tool.use({}, { invocationId: "a" }), RUN);
+    expect(spans().map(({ name, status }) => [name, status.code])).toEqual([["execute_tool act", 0]]);
+  });
+
   it("without an SDK does nothing, and harms nothing", async () => {
     const { tool } = counted();
     const { executor } = setup([tool], { telemetry: openTelemetry() });

@@ -7,7 +7,7 @@ import { openaiResponses } from "../../adapters/openai-responses/index.ts";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
 import type { ConversationAdapter } from "../../src/model.ts";
 import { loadRecording } from "../../src/replay/index.ts";
-import { Checkpoint } from "../../src/run/checkpoint.ts";
+import { Checkpoint, readRun } from "../../src/run/checkpoint.ts";
 import { Orchestrator } from "../../src/run/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import { replayModel } from "../../src/testing/index.ts";
@@ -141,6 +141,19 @@ describe("a conversation that is at work", () => {
       resolve();
     }
     expect((await stream.result).status).toBe("completed");
+  });
+
+  it("is so from the first moment on, when it is begun and when it is taken", async () => {
+    const store = memoryStore();
+    const begun = await Checkpoint.create(store, 60_000, { conversationId, runId: "run_1", wire: "openai-chat" });
+    const orchestrator = new Orchestrator({ model: scripted({ text: "Hi." }), store });
+    await expect(orchestrator.run({ conversationId, input })).rejects.toMatchObject({ code: "run_busy" });
+    await begun.append({ kind: "input", runId: "run_1", at: Date.now(), messages: [] });
+    await begun.release({ status: "error", error: { code: "aborted", message: "" } });
+    const taken = await Checkpoint.take(store, 60_000, (await readRun(store, conversationId))!);
+    await expect(orchestrator.resume(conversationId)).rejects.toMatchObject({ code: "run_busy" });
+    await taken.release({ status: "error", error: { code: "aborted", message: "" } });
+    expect((await orchestrator.resume(conversationId)).status).toBe("completed");
   });
 
   it("is told apart from one whose process has died", async () => {

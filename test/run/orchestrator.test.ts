@@ -3,8 +3,9 @@ import { z } from "zod";
 import { isToolError } from "../../src/errors.ts";
 import type { ModelRequest } from "../../src/model.ts";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
+import { Checkpoint } from "../../src/run/checkpoint.ts";
 import { Orchestrator, type RunEvent } from "../../src/run/index.ts";
-import { memoryStore } from "../../src/store/index.ts";
+import { memoryStore, type Store } from "../../src/store/index.ts";
 import { replayModel } from "../../src/testing/index.ts";
 import { loadRecording } from "../../src/replay/index.ts";
 import { anthropic } from "../../adapters/anthropic/index.ts";
@@ -305,6 +306,22 @@ describe("an approval", () => {
       ],
     });
     expect(await codeOf(decided)).toBe("approval_not_found");
+    expect(await approvals.get(first!.id)).toMatchObject({ status: "pending" });
+    expect(write.inputs).toEqual([]);
+  });
+
+  it("with an edit that its tool does not take leaves the others as they were", async () => {
+    const { model, tools, store, write } = setUp();
+    const approvals = new ApprovalService({ store, tools });
+    const orchestrator = new Orchestrator({ model, tools, store, approvals });
+    const [first, second] = (await orchestrator.run({ conversationId, input: "Go" })).pendingApprovals;
+    const decided = orchestrator.resume(conversationId, {
+      approvals: [
+        { id: first!.id, decision: "approve" },
+        { id: second!.id, decision: "approve", editedInput: { n: "all" } },
+      ],
+    });
+    expect(await codeOf(decided)).toBe("invalid_input");
     expect(await approvals.get(first!.id)).toMatchObject({ status: "pending" });
     expect(write.inputs).toEqual([]);
   });
@@ -622,6 +639,22 @@ describe("a run that fails in its first turn", () => {
   });
 });
 
+describe("a run in which the application throws", () => {
+  it("rejects with that, stands as aborted, and can be resumed", async () => {
+    let isBroken = true;
+    const trim = <Message>(messages: readonly Message[]) => {
+      if (isBroken) throw new Error("no");
+      return messages;
+    };
+    const orchestrator = new Orchestrator({ model: scripted({ text: "Hi." }), store: memoryStore(), trim });
+    await expect(orchestrator.run({ conversationId, input: "Go" })).rejects.toThrow("no");
+    const error = { code: "aborted", message: "Error: no" };
+    expect(await orchestrator.get(conversationId)).toMatchObject({ status: "error", error });
+    isBroken = false;
+    expect(await orchestrator.resume(conversationId)).toMatchObject({ status: "completed", content: "Hi." });
+  });
+});
+
 describe("a registry that grows", () => {
   it("has its new tools offered, and executed", async () => {
     const registry = new ToolRegistry([]);
@@ -696,6 +729,72 @@ describe("list()", () => {
     expect((await orchestrator.list({ status: "awaiting_tool_results" })).map((run) => run.conversationId)).toEqual([
       "one/1",
     ]);
+  });
+
+  it("leaves out what a process had begun that died before it had stored what was said, as get() does", async () => {
+    const store = memoryStore();
+    const died = await Checkpoint.create(store, 1, { conversationId, runId: "run_1", wire: "openai-chat" });
+    died.abandon();
+    const orchestrator = new Orchestrator({ model: scripted({ text: "Hi." }), store });
+    expect(await orchestrator.list()).toEqual([]);
+    expect(await orchestrator.get(conversationId)).toBeUndefined();
+  });
+});
+
+describe("what is brought to a run that another process takes at this moment", () => {
+  /** The other one takes it right before this one would, and is at the call that was approved until it is let go. */
+  async function setUp() {
+    const shared = memoryStore();
+    const { promise: letGo, resolve: go } = Promise.withResolvers<void>();
+    const { promise: isAtIt, resolve: atIt } = Promise.withResolvers<void>();
+    const write = counted("write", { needsApproval: true, execute: () => (atIt(), letGo) });
+    const tools = [write.tool, external("ask")];
+    const model = scripted({ calls: [{ name: "ask" }, { name: "write" }] }, { text: "Done." });
+    const told: string[] = [];
+    const over = (store: Store, onEvent?: (event: RunEvent) => void) =>
+      new Orchestrator({ model, tools, store, approvals: new ApprovalService({ store }), onEvent });
+    const there = over(shared);
+    const paused = await there.run({ conversationId, input: "Go" });
+    let isTaken = false;
+    const store: Store = {
+      ...shared,
+      async put(...args) {
+        if (args[0] === `run/${conversationId}` && !isTaken) {
+          isTaken = true;
+          void there.resume(conversationId);
+          await isAtIt;
+        }
+        return shared.put(...args);
+      },
+    };
+    const here = over(store, ({ type }) => void told.push(type));
+    const brought = {
+      toolResults: [{ toolCallId: paused.pendingToolCalls[0]!.id, result: "yes" }],
+      approvals: [{ id: paused.pendingApprovals[0]!.id, decision: "approve" as const }],
+    };
+    return { here, brought, isAtIt, go, told };
+  }
+
+  it("counts there: this one waits for the end, and has nothing left to do", async () => {
+    const { here, brought, isAtIt, go, told } = await setUp();
+    const waiting = here.resume(conversationId, brought);
+    await isAtIt;
+    go();
+    const end = await waiting;
+    expect(end).toMatchObject({ status: "completed", content: "Done." });
+    expect(short(end.messages)[2]).toBe("result(yes)");
+    expect(told).toEqual([]);
+  });
+
+  it("is there though this one does not wait any more", async () => {
+    const { here, brought, isAtIt, go } = await setUp();
+    const leave = new AbortController();
+    const waiting = here.resume(conversationId, { ...brought, signal: leave.signal });
+    await isAtIt;
+    leave.abort();
+    expect(await waiting).toMatchObject({ status: "error", error: { code: "run_busy" } });
+    go();
+    expect(short((await here.waitAndResume(conversationId)).messages)[2]).toBe("result(yes)");
   });
 });
 
