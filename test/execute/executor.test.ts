@@ -576,6 +576,13 @@ describe("tool names", () => {
     expect(stranger.ran).toHaveLength(0);
   });
 
+  it("gives that tool's handler what that tool's schema makes of the input", async () => {
+    const { tool, ran } = counted({ inputSchema: z.object({ n: z.number(), text: z.string().default("none") }) });
+    const stranger = counted({ inputSchema: z.object({ n: z.number() }) });
+    await setup([tool]).executor.execute(useOf(stranger.tool, { n: 1 }), RUN);
+    expect(ran.map(({ input }) => input)).toEqual([{ n: 1, text: "none" }]);
+  });
+
   it("keeps actions whose run and invocation meet in one text apart", async () => {
     const { tool, ran } = counted();
     const { executor } = setup([tool]);

@@ -164,6 +164,8 @@ describe("a checkpoint that is not ours to read", () => {
     "a row without messages": (_, entries) => delete rowsOf(entries)[0]!.value.messages,
     "a call of an unknown mode": (_, entries) => (rowsOf(entries)[1]!.value.calls[0].mode = "approved"),
     "a call without a name": (_, entries) => (rowsOf(entries)[1]!.value.calls[0].name = null),
+    "results of no calls": (_, entries) =>
+      (rowsOf(entries)[1]!.value = { kind: "results", at: 1, messages: [], outcomes: [] }),
     "calls that share an id": (_, entries) => {
       const { calls } = rowsOf(entries)[1]!.value;
       calls[1].invocationId = calls[0].invocationId;

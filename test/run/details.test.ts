@@ -174,6 +174,7 @@ describe("a conversation that is at work", () => {
       orchestrator.run({ conversationId, input }),
     ]);
     expect(ends.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+    expect(ends.find(({ status }) => status === "rejected")).toMatchObject({ reason: { code: "run_busy" } });
   });
 
   it("ends when it is aborted, and goes on where it was", async () => {

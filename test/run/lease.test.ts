@@ -60,6 +60,34 @@ describe("a lease", () => {
     await first.release({ status: "completed" });
   });
 
+  it.each(["run/", "run-row/"])(
+    "is kept where the store does not take %s, and nothing counts as written",
+    async (at) => {
+      const inner = memoryStore();
+      let isDown = false;
+      const store: Store = {
+        ...inner,
+        put: async (...args) => {
+          if (isDown && args[0].startsWith(at)) throw new ToolError("store_failed", "Down.");
+          return inner.put(...args);
+        },
+      };
+      const first = await Checkpoint.create(store, 60_000, { conversationId, runId: "run_1", wire: "openai-chat" });
+      await first.append(inputOf("first"));
+      const before = (await readRun(store, conversationId))!;
+      isDown = true;
+      await expect(first.append(turnOf("Hello."))).rejects.toMatchObject({ code: "store_failed" });
+      await expect(first.release({ status: "completed" }, turnOf("Hello."))).rejects.toMatchObject({
+        code: "store_failed",
+      });
+      expect(await readRun(store, conversationId)).toEqual(before);
+      expect([first.rows.length, first.head.rows, first.lost.aborted]).toEqual([1, 1, false]);
+      isDown = false;
+      await first.release({ status: "completed" }, turnOf("Hello."));
+      expect((await readRun(store, conversationId))!.rows).toMatchObject([{ kind: "input" }, { text: "Hello." }]);
+    },
+  );
+
   it("is renewed while a turn takes longer than it", async () => {
     const store = memoryStore();
     const hold = Promise.withResolvers<void>();

@@ -143,6 +143,16 @@ describe("run()", () => {
     expect(await hand()).toBe("not_waiting");
   });
 
+  it("counts the time of a run from its own beginning, not from that of the one before", async () => {
+    const store = memoryStore();
+    const orchestrator = new Orchestrator({ model: scripted({ text: "Hi." }), store });
+    await orchestrator.run({ conversationId, input: "Go" });
+    const { key, value } = (await store.list<object>("run/"))[0]!;
+    await store.put(key, { ...value, startedAt: 1 });
+    const { metadata } = await orchestrator.run({ conversationId, input: "More" });
+    expect(metadata.startedAt).toBeGreaterThan(1);
+  });
+
   it("blocks new input while results are open, or gives them up when told so", async () => {
     const model = scripted({ calls: [{ name: "ask" }] }, { text: "Done." });
     const orchestrator = new Orchestrator({ model, tools: [external("ask")], store: memoryStore() });
