@@ -761,7 +761,7 @@ describe("what is brought to a run that another process takes at this moment", (
     const tools = [write.tool, external("ask")];
     const model = scripted({ calls: [{ name: "ask" }, { name: "write" }] }, { text: "Done." });
     const told: string[] = [];
-    const over = (store: Store, onEvent?: (event: RunEvent) => void) =>
+    const over = (store: Store, onEvent: (event: RunEvent) => void = () => {}) =>
       new Orchestrator({ model, tools, store, approvals: new ApprovalService({ store }), onEvent });
     const there = over(shared);
     const paused = await there.run({ conversationId, input: "Go" });

@@ -1,0 +1,213 @@
+/** What a worker does with a job, without a queue: with one, it is in `bullmq.test.ts`. */
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { ToolError } from "../../src/errors.ts";
+import { knownTools } from "../../src/execute/known-tools.ts";
+import { memoryStore } from "../../src/store/index.ts";
+import { defineTool, type Tool, type ToolContext, type ToolDefinition } from "../../src/tool/tool.ts";
+import { jobOf } from "../../src/workers/job.ts";
+import { perform, type JobStart, type Workshop } from "../../src/workers/perform.ts";
+import { failing } from "../execute/support.ts";
+
+const UNKNOWN = /^\[outcome_unknown\] It was started, and it is not known what came of it/;
+const down = () => new ToolError("store_failed", "Down.");
+
+/** A worker with one tool whose handler notes each run, and a call of that tool. */
+function setUp(change: Partial<ToolDefinition<any, any>> = {}, shop: Partial<Workshop> = {}) {
+  const ran: unknown[] = [];
+  const { execute = () => ({ ok: true }), ...rest } = change;
+  const tool = defineTool({
+    name: "act",
+    inputSchema: z.object({ n: z.number() }),
+    ...rest,
+    execute: (input: any, context: any) => {
+      ran.push(input);
+      return execute(input, context);
+    },
+  }) as Tool;
+  const store = memoryStore();
+  const context = { idempotencyKey: "run/a", runId: "run", invocationId: "a", toolCallId: null } as ToolContext;
+  const work = async (start: Partial<JobStart> = {}, more: Partial<Workshop> = {}) =>
+    perform(
+      {
+        tools: knownTools([tool]),
+        store,
+        worker: "w",
+        maxOutputBytes: 1000,
+        errorMessage: (error) => (error as Error).message,
+        ...shop,
+        ...more,
+      },
+      {
+        data: await jobOf(tool, { n: 1 }, context, {}),
+        attempt: 1,
+        signal: new AbortController().signal,
+        onProgress: async () => {},
+        ...start,
+      },
+    );
+  const record = async () => (await store.get<any>("job/run%2Fa"))?.value;
+  return { tool, ran, store, context, work, record };
+}
+
+describe("a write", () => {
+  it("is executed once, by whichever worker begins it: the others have its result", async () => {
+    const { work, ran, record } = setUp({ execute: () => new Promise((resolve) => setTimeout(resolve, 5, "done")) });
+    const first = work();
+    await expect(work({}, { worker: "other" })).rejects.toThrow(UNKNOWN);
+    expect(await first).toEqual({ output: '"done"' });
+    expect(await work({ attempt: 2 })).toEqual({ output: '"done"' });
+    expect(ran).toEqual([{ n: 1 }]);
+    expect(await record()).toMatchObject({ status: "done", result: { output: '"done"' } });
+  });
+
+  it("that has failed is not tried again, whatever the queue says", async () => {
+    const { work, ran, record } = setUp({ execute: () => Promise.reject(new Error("no")) });
+    await expect(work()).rejects.toMatchObject({ message: "[execution_failed] no" });
+    expect(await record()).toMatchObject({ status: "failed", reason: "[execution_failed] no" });
+    await expect(work({ attempt: 2 })).rejects.toMatchObject({ message: "[execution_failed] no", isFinal: true });
+    expect(ran).toHaveLength(1);
+  });
+
+  it("does not begin where its record can not be written: at the first attempt that is known", async () => {
+    const { work, ran, store } = setUp();
+    const broken = { store: failing(store, (verb) => (verb === "put" ? down() : undefined)) };
+    await expect(work({}, broken)).rejects.toThrow("[store_failed] act was not executed: its record can not be read.");
+    await expect(work({ attempt: 2 }, broken)).rejects.toThrow(UNKNOWN);
+    expect(ran).toEqual([]);
+  });
+
+  it("has its result though that can not be recorded, and is not begun again then", async () => {
+    const { work, ran, store } = setUp();
+    const broken = { store: failing(store, (verb) => (verb === "put" && ran.length > 0 ? down() : undefined)) };
+    expect(await work({}, broken)).toEqual({ output: '{"ok":true}' });
+    await expect(work({ attempt: 2 })).rejects.toThrow(UNKNOWN);
+    expect(ran).toHaveLength(1);
+  });
+
+  it("has its failure though that can not be recorded, and is not begun again then", async () => {
+    const { work, ran, store } = setUp({ execute: () => Promise.reject(new Error("no")) });
+    const broken = { store: failing(store, (verb) => (verb === "put" && ran.length > 0 ? down() : undefined)) };
+    await expect(work({}, broken)).rejects.toThrow("[execution_failed] no");
+    await expect(work({ attempt: 2 })).rejects.toThrow(UNKNOWN);
+    expect(ran).toHaveLength(1);
+  });
+
+  it("does not begin on a record that another version has written", async () => {
+    const { work, ran, store } = setUp();
+    await store.put("job/run%2Fa", { status: "paused" });
+    await expect(work()).rejects.toThrow(UNKNOWN);
+    expect(ran).toEqual([]);
+  });
+});
+
+it.each(["read", "idempotent"] as const)("a tool of effect %s is executed again, without a record", async (effect) => {
+  const { work, ran, record } = setUp({ effect }, { store: undefined });
+  await work();
+  await work({ attempt: 2 });
+  expect(ran).toHaveLength(2);
+  expect(await record()).toBeUndefined();
+});
+
+describe("a job that does not begin, and leaves no record", () => {
+  it.each<[string, (data: any) => unknown, string]>([
+    ["no data", () => undefined, "[invalid_call] This job can not be performed: it has no data."],
+    ["a newer version", (data) => ({ ...data, version: 2 }), "it was written by a newer version (2)"],
+    ["no version", ({ version: _, ...data }) => data, "it is damaged"],
+    ["no key", ({ context: { idempotencyKey: _, ...context }, ...data }) => ({ ...data, context }), "it is damaged"],
+    ["an empty key", (data) => ({ ...data, context: { ...data.context, idempotencyKey: "" } }), "it is damaged"],
+    ["no context", ({ context: _, ...data }) => data, "it is damaged"],
+    ["given up", (data) => ({ ...data, isGivenUp: true }), "[aborted] It was given up before this worker began it."],
+    [
+      "a tool that is not here",
+      (data) => ({ ...data, tool: "other" }),
+      '[unknown_tool] The workers have no tool "other"',
+    ],
+    ["another definition", (data) => ({ ...data, definition: "sha256:00" }), "[definition_changed] The workers have"],
+    ["an input that does not fit", (data) => ({ ...data, input: '{"n":"1"}' }), "[invalid_input] The input of act"],
+  ])("%s", async (_, edit, message) => {
+    const { work, ran, store, tool, context } = setUp();
+    const data = edit(await jobOf(tool, { n: 1 }, context, {}));
+    await expect(work({ data })).rejects.toMatchObject({ message: expect.stringContaining(message), isFinal: true });
+    expect(ran).toEqual([]);
+    expect(await store.list("")).toEqual([]);
+  });
+
+  it("a tool that is the caller's to execute", async () => {
+    const { work, ran } = setUp();
+    const external = defineTool({ name: "act", inputSchema: z.object({ n: z.number() }) });
+    await expect(work({}, { tools: knownTools([external]) })).rejects.toThrow(
+      '[unknown_tool] The workers have no tool "act"',
+    );
+    expect(ran).toEqual([]);
+  });
+});
+
+describe("what a job comes to", () => {
+  it.each([
+    ["write", " It may have had its effect nevertheless."],
+    ["read", ""],
+  ] as const)("a timeout of a %s", async (effect, mayHave) => {
+    const { work } = setUp({ effect, timeoutMs: 5, execute: () => new Promise(() => {}) });
+    const message = `[timeout] It did not end within 5 ms.${mayHave}`;
+    await expect(work()).rejects.toMatchObject({ message, isFinal: false });
+  });
+
+  it("an abort before it began, and one while it ran", async () => {
+    const leave = new AbortController();
+    const { work, ran } = setUp({ effect: "read", execute: () => (leave.abort(), new Promise(() => {})) });
+    const message = "[aborted] It was aborted while it ran.";
+    await expect(work({ signal: leave.signal })).rejects.toMatchObject({ message, isFinal: true });
+    const before = "[aborted] It was aborted before it was executed.";
+    await expect(work({ signal: leave.signal })).rejects.toMatchObject({ message: before, isFinal: true });
+    expect(ran).toHaveLength(1);
+  });
+
+  it("an output that can not be sent was executed nevertheless, and is not again", async () => {
+    const { work, ran } = setUp({ execute: () => "x".repeat(2000) });
+    await expect(work()).rejects.toThrow(/^\[output_too_large\] It was executed, but /);
+    await expect(work({ attempt: 2 })).rejects.toThrow(/^\[output_too_large\] It was executed, but /);
+    expect(ran).toHaveLength(1);
+  });
+
+  it("what the handler keeps for undoing, its progress, and what it is told", async () => {
+    let told: any;
+    const progress: string[] = [];
+    const { work } = setUp({
+      execute: async (_: unknown, context: any) => {
+        told = context;
+        context.undoData({ id: 7 });
+        await context.progress("half");
+        await context.progress(() => {});
+        return null;
+      },
+    });
+    const onProgress = async (text: string) => void progress.push(text);
+    expect(await work({ attempt: 3, onProgress })).toEqual({ output: "null", undoData: '{"id":7}' });
+    expect(progress).toEqual(['"half"']);
+    expect(told).toMatchObject({
+      idempotencyKey: "run/a",
+      runId: "run",
+      invocationId: "a",
+      toolName: "act",
+      attempt: 3,
+    });
+  });
+
+  it("progress of a handler that was given up is not told any more", async () => {
+    const progress: string[] = [];
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const { work } = setUp({
+      effect: "read",
+      timeoutMs: 5,
+      execute: async (_: unknown, { signal, progress: tell }: any) => {
+        await new Promise<void>((done) => signal.addEventListener("abort", () => done()));
+        await tell("late");
+        resolve();
+      },
+    });
+    await expect(work({ onProgress: async (text) => void progress.push(text) })).rejects.toThrow("[timeout]");
+    await promise;
+    expect(progress).toEqual([]);
+  });
+});
