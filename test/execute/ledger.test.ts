@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { ToolError } from "../../src/errors.ts";
+import { digestOf } from "../../src/execute/digest.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
 import { counted, failing, RUN, setup, setupWithApprovals, sleep, until, useOf } from "./support.ts";
 
@@ -11,7 +12,7 @@ const down = () => new ToolError("store_failed", "The store is down.");
 async function died(store: Store, tool: any, change: object = {}) {
   const never = counted({ ...tool, inputSchema: tool.inputSchema, execute: () => new Promise(() => {}) });
   const { executor } = setup([never.tool], { store });
-  void executor.execute(never.tool.use({ n: 1 }, { id: "call_1", invocationId: "a" }), RUN);
+  void executor.execute(never.tool.use({ n: 1 }, { id: "call_1", invocationId: "a" }), { ...RUN, uniqueIds: true });
   await until(async () => (await store.get("action/run/a")) !== undefined);
   const entry = (await store.get<any>("action/run/a"))!;
   await store.put("action/run/a", { ...entry.value, lease: { owner: "dead", until: Date.now() - 1 }, ...change });
@@ -110,6 +111,18 @@ describe("a call whose process died in the handler", () => {
     const again = before.tool.use(input, { id: "call_1", invocationId: "a" });
     expect(await executor.execute(again, { ...RUN, uniqueIds: true })).toMatchObject({ status: "unknown" });
     expect(ran).toHaveLength(0);
+  });
+
+  it("is run again with what the model said this time, where nobody had to approve it", async () => {
+    const { tool, ran } = counted({ effect: "read" });
+    const store = memoryStore();
+    await died(store, { effect: "read", name: "act", inputSchema: tool.inputSchema });
+    const { executor } = setup([tool], { store });
+    const again = tool.use({ n: 2 }, { id: "call_1", invocationId: "a" });
+    expect(await executor.execute(again, { ...RUN, uniqueIds: true })).toMatchObject({ status: "completed" });
+    expect(ran.map(({ input }) => input)).toEqual([{ n: 2 }]);
+    const { digest } = (await store.get<any>("action/run/a"))!.value;
+    expect(digest).toBe(await digestOf({ tool: "act", input: { n: 2 } }));
   });
 
   it("is not run again if it was a write when it was begun, whatever it says now", async () => {

@@ -273,6 +273,22 @@ describe("undo()", () => {
     expect(await executor.undo("run/a", undefined, { retry: true })).toMatchObject({ status: "undone" });
   });
 
+  it("keeps its lease while it runs", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const { add } = shelf({ undo: () => promise });
+    const { executor, store } = setup([add], { leaseMs: 40 });
+    const { actionId } = await executor.execute(useOf(add, { n: 1 }, { invocationId: "a" }), RUN);
+    const undoing = executor.undo(actionId);
+    const leasedUntil = async (): Promise<number> =>
+      (await store.get<any>("action/run/a"))!.value.undo.lease?.until ?? 0;
+    await until(async () => (await leasedUntil()) > 0);
+    const first = await leasedUntil();
+    await until(async () => (await leasedUntil()) > first);
+    expect(await executor.undo(actionId)).toMatchObject({ status: "refused", error: { code: "already_undone" } });
+    resolve();
+    expect(await undoing).toMatchObject({ status: "undone" });
+  });
+
   it("gets the data as it was when the handler gave it", async () => {
     const note = { text: "old" };
     const { tool } = counted({

@@ -261,6 +261,32 @@ describe("a run that is waited for", () => {
   });
 });
 
+describe("a call whose time is over", () => {
+  it("has the result that arrives at this very moment", async () => {
+    const shared = memoryStore();
+    const model = scripted({ calls: [{ name: "ask" }] }, { text: "Done." });
+    const tools = [external("ask", { timeoutMs: 1 })];
+    const there = new Orchestrator({ model, tools, store: shared });
+    const paused = await there.run({ conversationId, input: "Go" });
+    const toolCallId = paused.pendingToolCalls[0]!.id;
+    let isFirst = true;
+    const store: Store = {
+      ...shared,
+      async put(...args) {
+        if (args[0].startsWith("run-answer/") && isFirst) {
+          isFirst = false;
+          await there.provideToolResult(conversationId, { toolCallId, result: "in time" });
+        }
+        return shared.put(...args);
+      },
+    };
+    const here = new Orchestrator({ model, tools, store });
+    const end = await here.waitAndResume(conversationId);
+    expect(isFirst).toBe(false);
+    expect(short(end.messages)).toEqual(["user", "call(ask)", "result(in time)", "say(Done.)"]);
+  });
+});
+
 describe("calls that depend on each other", () => {
   it("are released one by one", async () => {
     // A notation in which one call can refer to another says so in the call's metadata.

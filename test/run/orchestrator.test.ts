@@ -129,6 +129,7 @@ describe("run()", () => {
     expect(await hand({ toolCallId: a, result: { ok: true, more: abyss } })).toBe("invalid_result");
     expect(await hand({ toolCallId: 7, result: ok })).toBe("invalid_result");
     expect(await hand("yes")).toBe("invalid_result");
+    expect(await codeOf(orchestrator.resume(conversationId, { toolResults: "yes" as never }))).toBe("invalid_result");
     expect(await hand({ toolCallId: a, result: ok, images: [{ mediaType: "image/png", data: "AA" }] })).toBe(
       "invalid_result",
     );
@@ -141,6 +142,21 @@ describe("run()", () => {
     expect(await hand({ toolCallId: b, result: abyss })).toBe("resolved");
     expect(await hand({ toolCallId: b, result: ok })).toBe("already_answered");
     expect(await hand()).toBe("not_waiting");
+  });
+
+  it("refuses a result that JSON can not say, of a tool that takes any", async () => {
+    const model = scripted({ calls: [{ name: "ask" }] });
+    const orchestrator = new Orchestrator({ model, tools: [external("ask")], store: memoryStore() });
+    const { pendingToolCalls } = await orchestrator.run({ conversationId, input: "Go" });
+    const toolCallId = pendingToolCalls[0]!.id;
+    const self: unknown[] = [];
+    self.push(self);
+    for (const result of [1n, self, () => {}, Symbol("x")]) {
+      expect(await codeOf(orchestrator.provideToolResult(conversationId, { toolCallId, result }))).toBe(
+        "invalid_result",
+      );
+    }
+    expect((await orchestrator.get(conversationId))!.pendingToolCalls).toHaveLength(1);
   });
 
   it("counts the time of a run from its own beginning, not from that of the one before", async () => {

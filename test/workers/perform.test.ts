@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { ToolError } from "../../src/errors.ts";
 import { knownTools } from "../../src/execute/known-tools.ts";
-import { memoryStore } from "../../src/store/index.ts";
+import { memoryStore, type Store } from "../../src/store/index.ts";
 import { defineTool, type Tool, type ToolContext, type ToolDefinition } from "../../src/tool/tool.ts";
 import { jobOf } from "../../src/workers/job.ts";
 import { perform, type JobStart, type Workshop } from "../../src/workers/perform.ts";
@@ -91,6 +91,22 @@ describe("a write", () => {
     await expect(work({}, broken)).rejects.toThrow("[execution_failed] no");
     await expect(work({ attempt: 2 })).rejects.toThrow(UNKNOWN);
     expect(ran).toHaveLength(1);
+  });
+
+  it.each([
+    ["result", () => 7],
+    ["failure", () => Promise.reject(new Error("no"))],
+  ])("tells its %s when that is on record", async (_, execute) => {
+    const { work, store, record } = setUp({ execute });
+    const slow: Store = {
+      ...store,
+      put: async (...args) => {
+        await new Promise((resolve) => setImmediate(resolve));
+        return store.put(...args);
+      },
+    };
+    await work({}, { store: slow }).catch(() => {});
+    expect(await record()).not.toMatchObject({ status: "started" });
   });
 
   it("does not begin on a record that another version has written", async () => {
