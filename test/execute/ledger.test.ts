@@ -3,6 +3,8 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { ToolError } from "../../src/errors.ts";
 import { digestOf } from "../../src/execute/digest.ts";
+import { HeldAction } from "../../src/execute/held.ts";
+import { Ledger } from "../../src/execute/ledger.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
 import { counted, failing, RUN, setup, setupWithApprovals, sleep, until, useOf } from "./support.ts";
 
@@ -347,6 +349,31 @@ describe("a store that fails", () => {
     expect(await executor.execute(call(tool), RUN)).toMatchObject({ status: "completed", output: 7, recorded: true });
     expect((await inner.get<any>("action/run/a"))!.value).toMatchObject({ status: "done", output: 7 });
     expect(ran[0]!.context.signal.aborted).toBe(false);
+  });
+
+  it("for a write that it has done: the next one goes on top of that, and is not taken for it", async () => {
+    const { tool } = counted();
+    const inner = memoryStore();
+    await setup([tool], { store: inner, storeEvents: false }).executor.execute(call(tool), RUN);
+    let isSilent = true;
+    const store: Store = {
+      ...inner,
+      put: async (...args) => {
+        const entry = await inner.put(...args);
+        if (isSilent) throw down();
+        return entry;
+      },
+      get: async (key) => {
+        if (isSilent) throw down();
+        return inner.get(key);
+      },
+    };
+    const ledger = new Ledger(store);
+    const held = new HeldAction(ledger, (await inner.get<any>("action/run/a"))!);
+    await expect(held.write((row) => ({ ...row, attempts: 2 }))).rejects.toMatchObject({ code: "store_failed" });
+    isSilent = false;
+    await held.write((row) => ({ ...row, attempts: 3 }));
+    expect((await ledger.get("run/a"))!.value.attempts).toBe(3);
   });
 
   it("for good after the handler: the result is told, and that it is not recorded", async () => {

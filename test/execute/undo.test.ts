@@ -91,6 +91,7 @@ describe("undo()", () => {
     expect(undone).toHaveLength(1);
     // The data has served its purpose.
     expect(JSON.stringify((await store.get("action/run/a"))!.value)).not.toContain("s3cret");
+    expect((await store.get<any>("action/run/a"))!.value.undo).toMatchObject({ state: "undone", by: "anna" });
   });
 
   it("of the model's view: the result of an undone call says so", async () => {
@@ -260,7 +261,7 @@ describe("undo()", () => {
 
   it("whose process died in the middle has failed: how far it came is not known", async () => {
     const { undone, add } = shelf();
-    const { executor, store } = setup([add]);
+    const { executor, events, store } = setup([add]);
     await executor.execute(useOf(add, { n: 1 }, { invocationId: "a" }), RUN);
     const entry = (await store.get<any>("action/run/a"))!;
     const dead = { ...entry.value.undo, state: "undoing", by: "anna", lease: { owner: "dead", until: Date.now() - 1 } };
@@ -269,6 +270,7 @@ describe("undo()", () => {
       status: "undo_failed",
       error: { message: expect.stringContaining("how far it came is not known") },
     });
+    expect(events.at(-1)).toMatchObject({ type: "tool.undo_failed", errorCode: "undo_failed", undoneBy: "anna" });
     expect(undone).toHaveLength(0);
     expect(await executor.undo("run/a", undefined, { retry: true })).toMatchObject({ status: "undone" });
   });
@@ -338,7 +340,11 @@ describe("undo()", () => {
     const { executor } = setup([add], { store });
     const { actionId } = await executor.execute(useOf(add, { n: 1 }), RUN);
     isDown = true;
-    expect(await executor.undo(actionId)).toMatchObject({ status: "refused", error: { code: "store_failed" } });
+    expect(await executor.undo(actionId)).toMatchObject({
+      status: "refused",
+      actionId,
+      error: { code: "store_failed" },
+    });
     expect(undone).toHaveLength(0);
   });
 
@@ -463,6 +469,22 @@ describe("undoRun()", () => {
       { status: "refused", toolName: "mail", error: { code: "not_undoable" } },
     ]);
     expect([...things.keys()]).toEqual([2, 4]);
+  });
+
+  it("undoes last what has ended first, whichever record was written last", async () => {
+    const { undone, add } = shelf();
+    const { executor, store } = setup([add]);
+    for (const [n, endedAt] of [
+      [2, 2_000],
+      [3, 3_000],
+      [1, 1_000],
+    ] as const) {
+      await executor.execute(useOf(add, { n }, { invocationId: `inv-${n}` }), RUN);
+      const { value } = (await store.get<any>(`action/run/inv-${n}`))!;
+      await store.put(`action/run/inv-${n}`, { ...value, endedAt });
+    }
+    await executor.undoRun("run");
+    expect(undone.map(({ record }) => record.input.n)).toEqual([3, 2, 1]);
   });
 
   it("reports what was given up while it ran, and may have had its effect", async () => {

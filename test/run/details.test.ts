@@ -94,6 +94,40 @@ describe("what a handler is given", () => {
     });
     expect(cold.write.inputs).toEqual([{ n: 5 }]);
   });
+
+  it("is what its schema makes of it once, though the text was mended before", async () => {
+    const store = memoryStore();
+    const make = (repair: "coerce" | "off") => {
+      const inputSchema = z.object({ n: z.number().transform((n) => `no. ${n}`) });
+      const write = counted("write", { needsApproval: true, repair, inputSchema });
+      const model = scripted({ calls: [{ name: "write", args: { n: "5" } }] }, { text: "Done." });
+      const approvals = new ApprovalService({ store });
+      return { write, orchestrator: new Orchestrator({ model, tools: [write.tool], store, approvals }) };
+    };
+    const { pendingApprovals } = await make("coerce").orchestrator.run({ conversationId, input: "Go" });
+    const cold = make("off");
+    const approvals = [{ id: pendingApprovals[0]!.id, decision: "approve" as const }];
+    expect(await cold.orchestrator.resume(conversationId, { approvals })).toMatchObject({ status: "completed" });
+    expect(cold.write.inputs).toEqual([{ n: "no. 5" }]);
+  });
+
+  it("is asked about again where its tool reads something else now, and does not take what was shown", async () => {
+    const store = memoryStore();
+    const make = (inputSchema: z.ZodType) => {
+      const write = counted("write", { needsApproval: true, inputSchema });
+      const model = scripted({ calls: [{ name: "write", args: { n: "5" } }] }, { text: "Done." });
+      const approvals = new ApprovalService({ store });
+      return { write, orchestrator: new Orchestrator({ model, tools: [write.tool], store, approvals }) };
+    };
+    const before = make(z.object({ n: z.string().transform(Number) }));
+    const { pendingApprovals } = await before.orchestrator.run({ conversationId, input: "Go" });
+    expect(pendingApprovals).toMatchObject([{ input: { n: 5 } }]);
+    const cold = make(z.object({ n: z.string() }));
+    const approvals = [{ id: pendingApprovals[0]!.id, decision: "approve" as const }];
+    const again = await cold.orchestrator.resume(conversationId, { approvals });
+    expect(again.pendingApprovals).toMatchObject([{ input: { n: "5" }, replaces: pendingApprovals[0]!.id }]);
+    expect(cold.write.inputs).toEqual([]);
+  });
 });
 
 describe("what a handler is told", () => {

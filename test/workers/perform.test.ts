@@ -1,5 +1,5 @@
 /** What a worker does with a job, without a queue: with one, it is in `bullmq.test.ts`. */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { ToolError } from "../../src/errors.ts";
 import { knownTools } from "../../src/execute/known-tools.ts";
@@ -52,13 +52,17 @@ function setUp(change: Partial<ToolDefinition<any, any>> = {}, shop: Partial<Wor
 
 describe("a write", () => {
   it("is executed once, by whichever worker begins it: the others have its result", async () => {
-    const { work, ran, record } = setUp({ execute: () => new Promise((resolve) => setTimeout(resolve, 5, "done")) });
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const { work, ran, record } = setUp({ execute: () => promise });
     const first = work();
+    await vi.waitFor(() => expect(ran).toHaveLength(1));
+    expect(await record()).toEqual({ status: "started", worker: "w", at: expect.any(Number) });
     await expect(work({}, { worker: "other" })).rejects.toThrow(UNKNOWN);
+    resolve("done");
     expect(await first).toEqual({ output: '"done"' });
     expect(await work({ attempt: 2 })).toEqual({ output: '"done"' });
     expect(ran).toEqual([{ n: 1 }]);
-    expect(await record()).toMatchObject({ status: "done", result: { output: '"done"' } });
+    expect(await record()).toEqual({ status: "done", result: { output: '"done"' }, at: expect.any(Number) });
   });
 
   it("that has failed is not tried again, whatever the queue says", async () => {
