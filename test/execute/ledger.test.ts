@@ -127,6 +127,32 @@ describe("a call whose process died in the handler", () => {
     expect(digest).toBe(await digestOf({ tool: "act", input: { n: 2 } }));
   });
 
+  it.each([
+    ["its approval is gone: that it is unknown is on record", undefined, "unknown"],
+    ["its approval can not be read now: that is found out another time", down(), "started"],
+  ])("that a person had approved is not run again where %s", async (_, failure, status) => {
+    const store = memoryStore();
+    const options = { effect: "idempotent", needsApproval: true } as const;
+    const before = counted({ ...options, execute: () => new Promise(() => {}) });
+    const first = setupWithApprovals([before.tool], { store });
+    void first.executor.execute(call(before.tool), RUN);
+    await until(async () => (await first.approvals.list()).length > 0);
+    const [request] = await first.approvals.list();
+    await first.approvals.decide(request!.id, { decision: "approve" });
+    await until(() => before.ran.length > 0);
+    const { value } = (await store.get<any>("action/run/a"))!;
+    await store.put("action/run/a", { ...value, lease: { owner: "dead", until: Date.now() - 1 } });
+    if (failure === undefined) await store.delete(`approval/id/${request!.id}`);
+
+    const { tool, ran } = counted(options);
+    const { executor } = setupWithApprovals([tool], {
+      store: failing(store, (_verb, key) => (key.startsWith("approval/") ? failure : undefined)),
+    });
+    expect(await executor.execute(call(tool), RUN)).toMatchObject({ status: "unknown" });
+    expect((await store.get<any>("action/run/a"))!.value.status).toBe(status);
+    expect(ran).toHaveLength(0);
+  });
+
   it("is not run again if it was a write when it was begun, whatever it says now", async () => {
     const { tool, ran } = counted({ effect: "read" });
     const store = memoryStore();
@@ -349,6 +375,16 @@ describe("a store that fails", () => {
     expect(await executor.execute(call(tool), RUN)).toMatchObject({ status: "completed", output: 7, recorded: true });
     expect((await inner.get<any>("action/run/a"))!.value).toMatchObject({ status: "done", output: 7 });
     expect(ran[0]!.context.signal.aborted).toBe(false);
+  });
+
+  it("is not what two writes at once do to each other: they are one after the other", async () => {
+    const { tool } = counted();
+    const { executor, store } = setup([tool], { storeEvents: false });
+    await executor.execute(call(tool), RUN);
+    const held = new HeldAction(new Ledger(store), (await store.get<any>("action/run/a"))!);
+    const more = () => held.write((row) => ({ ...row, attempts: row.attempts + 1 }));
+    await Promise.all([more(), more(), more()]);
+    expect((await store.get<any>("action/run/a"))!.value.attempts).toBe(4);
   });
 
   it("for a write that it has done: the next one goes on top of that, and is not taken for it", async () => {

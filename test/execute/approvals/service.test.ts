@@ -290,6 +290,7 @@ describe("deciding", () => {
     [{ decision: "maybe" }],
     [undefined],
     [{ decision: "deny", editedInput: {} }],
+    [{ decision: "deny", always: {} }],
     [{ decision: "approve", editedInput: {}, always: {} }],
     [{ decision: "approve", reason: 5 }],
   ])("throws a TypeError for the decision %j", async (decision) => {
