@@ -326,6 +326,14 @@ describe("a store that fails", () => {
     });
   });
 
+  it("when actions are looked up: nobody says that there are none", async () => {
+    const { tool } = counted();
+    const store = memoryStore();
+    await setup([tool], { store }).executor.execute(call(tool), RUN);
+    const { executor } = setup([tool], { store: failing(store, (verb) => (verb === "get" ? down() : undefined)) });
+    await expect(executor.actions("run", { invocationIds: ["a"] })).rejects.toMatchObject({ code: "store_failed" });
+  });
+
   it("before the start is recorded: nothing runs", async () => {
     const { tool, ran } = counted();
     const { executor } = setup([tool], {
@@ -456,6 +464,19 @@ describe("a record that was edited by hand", () => {
     expect(outcome).toMatchObject({ status: "unknown", error: { code: "outcome_unknown" } });
     expect(await executor.undo("run/a")).toMatchObject({ status: "refused" });
     expect(ran).toHaveLength(1);
+  });
+
+  it.each([
+    ["a newer version", 2, "was written by a newer version of this library (2)"],
+    ["no version", undefined, "is damaged"],
+    ["a version of no form", "2", "is damaged"],
+  ])("with %s says so", async (_, version, what) => {
+    const { tool } = counted();
+    const { executor, store } = setup([tool]);
+    await executor.execute(call(tool), RUN);
+    await store.put("action/run/a", { ...(await store.get<any>("action/run/a"))!.value, version });
+    const message = expect.stringContaining(`The record of this action ${what}`);
+    expect(await executor.execute(call(tool), RUN)).toMatchObject({ error: { message } });
   });
 
   it("holds no secret of the context", async () => {

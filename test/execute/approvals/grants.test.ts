@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { ToolError } from "../../../src/errors.ts";
 import { ApprovalService, type ApprovalAsk, type GrantOptions } from "../../../src/execute/approvals/index.ts";
 import { memoryStore, type Store } from "../../../src/store/index.ts";
 
@@ -144,6 +145,26 @@ describe('"always allow" too wide', () => {
     await expect(deciding).rejects.toMatchObject({ code: "invalid_input" });
     await expect(deciding).rejects.not.toThrow(/Cannot read|is not a function/);
     expect((await approvals.get(id))?.status).toBe("pending");
+  });
+
+  it("is learned from no request that was approved once, and takes no room for ever", async () => {
+    const { id } = await approvals.request(ask(small));
+    await approvals.decide(id, { decision: "approve" }, ada);
+    await approvals.succeeded(id);
+    expect(await approvals.grants()).toEqual([]);
+    await always({ cents: 1 }, { ttlMs: 60_000 });
+    const [stored] = await store.list("approval/grant/");
+    expect(stored!.expiresAt).toBeGreaterThan(now);
+    expect(stored!.expiresAt).toBeLessThanOrEqual(Date.now() + 60_000);
+  });
+
+  it("that can not be taken back now is not said to be", async () => {
+    await always(small);
+    const [grant] = await approvals.grants();
+    const down = new ToolError("store_failed", "Down.");
+    const broken = new ApprovalService({ store: { ...store, put: () => Promise.reject(down) } });
+    await expect(broken.revoke(grant!)).rejects.toBe(down);
+    expect(await approvals.grants()).toHaveLength(1);
   });
 
   it("can be taken back, and does not come again", async () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { approvalHandler, ApprovalService, approvalSockets } from "../../../src/execute/approvals/index.ts";
+import { feedQuery } from "../../../src/execute/approvals/guard.ts";
 import { memoryStore } from "../../../src/store/index.ts";
 
 describe.each([
@@ -46,4 +47,16 @@ it("nobody is known until a time that is none", async () => {
   expect(await at(Date.now() + 1_000)).toBe(200);
   expect(await at("2999-01-01")).toBe(401);
   expect(await at(NaN)).toBe(401);
+});
+
+it.each([
+  ["", undefined],
+  ["?after=12", 12],
+  ["?after=0", 0],
+  ["?after=", undefined],
+  ["?after=-1", undefined],
+  ["?after=1e3", undefined],
+  ["?after=1234567890123456", undefined],
+])("the query %j resumes after %j", (query, after) => {
+  expect(feedQuery(new URL(`https://api.example/approvals${query}`))).toEqual({ after, runId: undefined });
 });

@@ -510,3 +510,29 @@ describe('"state as input": hand-edited state is refused', () => {
     expect(await codeOf(service().list())).toBe("invalid_approval");
   });
 });
+
+describe("what is shown and decided", () => {
+  it("is a text for a number that JSON has none for", async () => {
+    const { id, input } = await service().request(ask({ input: { order: 5n } }));
+    expect(input).toEqual({ order: "5" });
+    expect((await service().get(id))!.input).toEqual({ order: "5" });
+  });
+
+  it("can not be edited where nobody knows the tool that would check it", async () => {
+    const { id } = await service().request(ask({ toolName: "other" }));
+    const decided = service().decide(id, { decision: "approve", editedInput: {} });
+    expect(await codeOf(decided)).toBe("invalid_input");
+    expect((await service().get(id))!.status).toBe("pending");
+  });
+
+  it("is not decided where the request is gone at that moment", async () => {
+    const approvals = service({
+      mayDecide: async () => {
+        for (const { key } of await store.list("approval/call/")) await store.delete(key);
+        return true;
+      },
+    });
+    const { id } = await approvals.request(ask());
+    expect(await codeOf(approvals.decide(id, { decision: "approve" }, ada))).toBe("approval_not_found");
+  });
+});
