@@ -35,4 +35,16 @@ describe("sorted keys", () => {
     const rest = all.filter((__, n) => Array.from({ length: 50 }, (___, h) => nth(h * 100)).includes(n));
     expect([...keys.from("")]).toEqual(rest);
   });
+
+  it("where whole blocks were emptied, and filled again", () => {
+    const keys = createSortedKeys();
+    const all = Array.from({ length: 5_000 }, (_, n) => String(n).padStart(6, "0"));
+    for (const key of all) keys.add(key);
+    const gone = all.slice(500, 4_500);
+    for (const key of gone) keys.delete(key);
+    const rest = [...all.slice(0, 500), ...all.slice(4_500)];
+    for (const key of all) expect([...keys.from(key)][0]).toBe(rest.find((one) => one >= key));
+    for (const key of gone.toReversed()) keys.add(key);
+    expect([...keys.from("")]).toEqual(all);
+  });
 });
