@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { CallCount } from "../../src/execute/call-count.ts";
 import { Ledger } from "../../src/execute/ledger.ts";
 import { memoryStore, storeKey, type Store } from "../../src/store/index.ts";
-import { counted, RUN, setup, useOf } from "./support.ts";
+import { counted, RUN, setup, setupWithApprovals, useOf } from "./support.ts";
 
 /** A store that notes which prefixes are listed. */
 function listed(store: Store = memoryStore()) {
@@ -92,6 +92,15 @@ describe("maxCallsPerRun", () => {
     const again = await executor.execute(useOf(tool, {}, { invocationId: "died" }), RUN);
     expect(again).toMatchObject({ status: "completed" });
     expect(ran).toHaveLength(2);
+  });
+
+  it.each([0, 1])("nobody is asked about a call that would be too many: %i are allowed", async (max) => {
+    const { tool, ran } = counted({ maxCallsPerRun: max, needsApproval: true });
+    const { executor, approvals, store } = setupWithApprovals([tool]);
+    if (max > 0) await store.put(KEY, { started: max, claimed: [] });
+    expect(await executor.execute(useOf(tool), RUN)).toMatchObject({ status: "denied", reason: "too_many_calls" });
+    expect(await approvals.list()).toEqual([]);
+    expect(ran).toHaveLength(0);
   });
 
   it("a call that another process has begun is not counted twice", async () => {

@@ -56,7 +56,12 @@ describe("events are gap-free", () => {
           ApprovalService,
         ];
         const { id } = await a.request(ask(`${at}`));
-        await Promise.all([b.decide(id, { decision: "approve" }), c.await(id), c.list(), a.get(id)]);
+        const all = [b.decide(id, { decision: "approve" }), c.await(id), a.get(id)];
+        for (const seen of await Promise.all([...all, c.list()])) {
+          for (const request of [seen].flat()) {
+            if (request!.status === "approved") expect(request!.decidedSeq).toBeGreaterThan(0);
+          }
+        }
       }),
     );
     const events = await eventsAfter(0, 80);
