@@ -399,6 +399,7 @@ describe("stream()", () => {
     const detected = events.find((event) => event.type === "external_tool_detected")!;
     const paused = await stream.result;
     expect(detected.call).toEqual(paused.pendingToolCalls[0]);
+    expect(events.flatMap((event) => (event.type === "tool-use" ? [event.use.name] : []))).toEqual(["read", "ask"]);
 
     const rest = orchestrator.resumeStream(conversationId, {
       toolResults: [{ toolCallId: detected.call.id, result: 1 }],
@@ -407,6 +408,19 @@ describe("stream()", () => {
     for await (const event of rest) more.push(event.type);
     expect([more[0], more.at(-1)]).toEqual(["run.resumed", "run.ended"]);
     expect((await rest.result).content).toBe("Done.");
+  });
+
+  it("tells with a call until when there is time for it", async () => {
+    const model = scripted({ calls: [{ name: "ask" }] });
+    const tools = [external("ask", { timeoutMs: 60_000 })];
+    const stream = new Orchestrator({ model, tools, store: memoryStore() }).stream({ conversationId, input: "Go" });
+    const begun = Date.now();
+    for await (const event of stream) {
+      if (event.type !== "external_tool_detected") continue;
+      expect(event.call.expiresAt).toBeGreaterThanOrEqual(begun + 60_000);
+      expect(event.call.expiresAt).toBeLessThanOrEqual(Date.now() + 60_000);
+    }
+    expect.assertions(2);
   });
 
   it("takes the result of a call while its turn goes on, and needs no pause then", async () => {
