@@ -13,6 +13,8 @@ import type { ParserSink } from "../../src/adapter.ts";
 import { isToolError } from "../../src/errors.ts";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
 import { ToolExecutor } from "../../src/execute/index.ts";
+import { Answers } from "../../src/run/answers.ts";
+import type { CallRecord } from "../../src/run/format.ts";
 import { Orchestrator, type OrchestrationResult, type RunEvent } from "../../src/run/index.ts";
 import { readTurn } from "../../src/read/index.ts";
 import { memoryStore, type ListOptions, type Store } from "../../src/store/index.ts";
@@ -264,26 +266,26 @@ describe("a run that is waited for", () => {
 describe("a call whose time is over", () => {
   it("has the result that arrives at this very moment", async () => {
     const shared = memoryStore();
-    const model = scripted({ calls: [{ name: "ask" }] }, { text: "Done." });
-    const tools = [external("ask", { timeoutMs: 1 })];
-    const there = new Orchestrator({ model, tools, store: shared });
-    const paused = await there.run({ conversationId, input: "Go" });
-    const toolCallId = paused.pendingToolCalls[0]!.id;
+    const call = { invocationId: "call_1", expiresAt: 1 } as CallRecord;
+    const there = new Answers(shared, conversationId, "turn_1");
     let isFirst = true;
     const store: Store = {
       ...shared,
       async put(...args) {
-        if (args[0].startsWith("run-answer/") && isFirst) {
+        if (isFirst) {
           isFirst = false;
-          await there.provideToolResult(conversationId, { toolCallId, result: "in time" });
+          await there.add([{ toolCallId: "call_1", at: 2, result: "in time" }], [call]);
         }
         return shared.put(...args);
       },
     };
-    const here = new Orchestrator({ model, tools, store });
-    const end = await here.waitAndResume(conversationId);
-    expect(isFirst).toBe(false);
-    expect(short(end.messages)).toEqual(["user", "call(ask)", "result(in time)", "say(Done.)"]);
+    const here = new Answers(store, conversationId, "turn_1");
+    await here.expire([call]);
+    expect([...(await here.read()).values()]).toEqual([{ toolCallId: "call_1", at: 2, result: "in time" }]);
+    // And only then: with none, it is over.
+    const none = new Answers(shared, conversationId, "turn_2");
+    await none.expire([call]);
+    expect((await none.read()).get("call_1")).toMatchObject({ expired: true });
   });
 });
 
@@ -358,6 +360,34 @@ describe("calls that depend on each other", () => {
       "result(ok)",
       "say(Done.)",
     ]);
+  });
+
+  it.each([
+    ["failed", { resolve: resolveUse }, { error: "no" }, /it needs x, and the call that gives it has no result/],
+    ["came, and nobody here can fill it in", {}, { result: 42 }, /refers to the result of another call/],
+  ])("are not executed where that result %s, and the model hears why", async (_, filling, answer, why) => {
+    const references = [{ path: ["n"], step: 0, steps: [], source: "x" }];
+    const metadata = { step: 1, dependent: true, dependsOn: [0], references };
+    const script = (sink: ParserSink) => {
+      sink.tool({ id: "call_1", name: "ask", argsTextDelta: "{}", done: true, metadata: { step: 0 } });
+      sink.tool({ id: "call_2", name: "write", argsTextDelta: '{"n":{"$result":"x"}}', done: true, metadata });
+      sink.finish("stop", "stop");
+    };
+    const said = (sink: ParserSink) => {
+      sink.text("Done.");
+      sink.finish("stop", "stop");
+    };
+    const reading = { name: openaiChat.name, toolName: openaiChat.toolName, parser: saying };
+    const adapter = { ...openaiChat, read: (source: any, options: any) => readTurn(reading, source, options) };
+    const write = counted("write");
+    const model = { ...replayModel(adapter as never, [[script], [said]] as never), ...filling };
+    const orchestrator = new Orchestrator({ model, tools: [write.tool, external("ask")], store: memoryStore() });
+    const { pendingToolCalls } = await orchestrator.run({ conversationId, input: "Go" });
+    const toolResults = [{ toolCallId: pendingToolCalls[0]!.id, ...answer }];
+    const end = await orchestrator.resume(conversationId, { toolResults });
+    expect(end.status).toBe("completed");
+    expect(short(end.messages as ChatCompletionMessageParam[])[3]).toMatch(why);
+    expect(write.inputs).toEqual([]);
   });
 });
 
