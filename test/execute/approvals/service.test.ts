@@ -504,6 +504,8 @@ describe('"state as input": hand-edited state is refused', () => {
     [null],
     [{ requests: [] }],
     [{ format: 1, requests: 5 }],
+    [{ format: 1, requests: [null] }],
+    [{ format: 1, requests: ["approved"] }],
   ])("the record %j", async (record) => {
     await store.put(key, record);
     expect(await codeOf(service().request(ask()))).toBe("invalid_approval");
