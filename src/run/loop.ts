@@ -168,7 +168,7 @@ export class Loop {
     }
     this.#attempt = 0;
     this.#uses = asked.uses;
-    if (error === undefined && isOver(row)) return { ...COMPLETED, row, change: { used: use, pending: [] } };
+    if (isOver(row)) return { ...COMPLETED, row, change: { used: use, pending: [] } };
     await this.#checkpoint.append(row, { used: use, pending: [] });
     this.#inbox.forget(conversationId);
     return undefined;
