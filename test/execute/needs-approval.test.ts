@@ -58,6 +58,21 @@ describe("a call that needs approval", () => {
     expect(ran).toHaveLength(1);
   });
 
+  it("that is executed again with the same use while it waits has one outcome, for both", async () => {
+    const { tool, ran } = refund();
+    const { executor, approvals } = setupWithApprovals([tool]);
+    const use = useOf(tool);
+    const first = executor.execute(use, RUN);
+    await until(async () => (await approvals.list()).length === 1);
+    const second = executor.execute(use, RUN);
+    await approvals.decide((await approvals.list())[0]!.id, APPROVE);
+    expect(await Promise.all([first, second])).toMatchObject([
+      { status: "completed", replayed: false },
+      { status: "completed", replayed: true },
+    ]);
+    expect(ran).toHaveLength(1);
+  });
+
   it("that is about to ask holds up nobody either: not the same call, and not those behind it", async () => {
     const { tool, ran } = refund({ sequential: true });
     const look = counted({ name: "look", effect: "read" });

@@ -177,6 +177,23 @@ describe("a conversation that is at work", () => {
     expect((await stream.result).status).toBe("completed");
   });
 
+  it("shows meanwhile which results can be handed in, and takes them", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const slow = counted("slow", { execute: () => promise });
+    const model = scripted({ calls: [{ name: "slow" }, { name: "ask" }] }, { text: "Done." });
+    const store = memoryStore();
+    const orchestrator = new Orchestrator({ model, tools: [slow.tool, external("ask")], store });
+    const stream = orchestrator.stream({ conversationId, input });
+    for await (const event of stream) {
+      if (event.type !== "tool.started") continue;
+      const { status, pendingToolCalls } = (await orchestrator.get(conversationId))!;
+      expect([status, ...pendingToolCalls.map(({ name }) => name)]).toEqual(["awaiting_tool_results", "ask"]);
+      await orchestrator.provideToolResult(conversationId, { toolCallId: pendingToolCalls[0]!.id, result: 1 });
+      resolve();
+    }
+    expect(await stream.result).toMatchObject({ status: "completed", content: "Done." });
+  });
+
   it("is so from the first moment on, when it is begun and when it is taken", async () => {
     const store = memoryStore();
     const begun = await Checkpoint.create(store, 60_000, { conversationId, runId: "run_1", wire: "openai-chat" });
