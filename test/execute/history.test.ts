@@ -103,6 +103,15 @@ describe("maxCallsPerRun", () => {
     expect(ran).toHaveLength(0);
   });
 
+  it("of two that have both looked, the second finds the last place taken", async () => {
+    const store = setup([]).store;
+    const count = new CallCount(store, new Ledger(store));
+    expect(await Promise.all(["a", "b"].map((id) => count.isFull("act", 1, "run", id)))).toEqual([false, false]);
+    expect(await count.claim("act", 1, "run", "a")).toBe(true);
+    expect(await count.claim("act", 1, "run", "b")).toBe(false);
+    expect(await count.claim("act", 1, "run", "a")).toBe(true);
+  });
+
   it("a call that another process has begun is not counted twice", async () => {
     const { tool } = counted({ maxCallsPerRun: 9 });
     const { executor, store } = setup([tool]);

@@ -58,6 +58,17 @@ describe("a call that needs approval", () => {
     expect(ran).toHaveLength(1);
   });
 
+  it("has its result though its 'always' can not be stored", async () => {
+    const { tool, ran } = refund();
+    const { executor, approvals } = setupWithApprovals([tool]);
+    const use = useOf(tool);
+    const paused: any = await executor.execute(use, PAUSE);
+    await approvals.decide(paused.approval.id, APPROVE);
+    approvals.succeeded = () => Promise.reject(new Error("down"));
+    expect(await executor.execute(use, PAUSE)).toMatchObject({ status: "completed", recorded: true });
+    expect(ran).toHaveLength(1);
+  });
+
   it("that is executed again with the same use while it waits has one outcome, for both", async () => {
     const { tool, ran } = refund();
     const { executor, approvals } = setupWithApprovals([tool]);
