@@ -148,25 +148,47 @@ function createAutomaton(pattern: string, writesOut: boolean) {
   }
 
   function hasTwoWays(): boolean {
-    const count = accepts.length;
-    const loops = components(count, (state) => [...edges[state]!.keys()]);
-    for (let state = 0; state < count; state++) {
-      for (const [next, ways] of edges[state]!) if (ways > 1 && loops[next] === loops[state]) return true;
+    const states = [...edges.keys()];
+    for (const state of states) {
+      for (const [next, ways] of edges[state]!) if (ways > 1 && reached(next).has(state)) return true;
     }
-    if (count > MAX_STATES) return false;
-    // pairs of states that one text can lead to at once, within a loop
-    const pairs = components(count * count, (pair) => {
-      const [one, other] = [Math.floor(pair / count), pair % count];
-      if (loops[one] !== loops[other]) return [];
-      const next: number[] = [];
-      for (const a of edges[one]!.keys()) {
-        if (loops[a] !== loops[one]) continue;
-        for (const b of edges[other]!.keys()) if (loops[b] === loops[one] && overlap(a, b)) next.push(a * count + b);
-      }
-      return next;
+    if (states.length > MAX_STATES) return false;
+    const after = states.map(reached);
+    const seen = new Set<number>();
+    return states.some((start) => {
+      if (seen.has(start)) return false;
+      const loop = states.filter((state) => after[start]!.has(state) && after[state]!.has(start));
+      for (const state of loop) seen.add(state); // what holds for one state of a loop holds for all
+      return canPart(start, loop);
     });
-    const together = new Set(Array.from({ length: count }, (_, state) => pairs[state * count + state]));
-    return pairs.some((component, pair) => Math.floor(pair / count) !== pair % count && together.has(component));
+  }
+
+  /** Whether two readers of one text can leave a state together, part within the loop, and come back together. */
+  function canPart(start: number, loop: readonly number[]): boolean {
+    const alike = new Map(loop.map((state) => [state, loop.filter((other) => overlap(state, other))]));
+    const seen = new Set<number>();
+    const open = [{ one: start, other: start, parted: false }];
+    for (let pair = open.pop(); pair !== undefined; pair = open.pop()) {
+      const { one, other, parted: before } = pair;
+      for (const a of edges[one]!.keys()) {
+        for (const b of alike.get(a) ?? []) {
+          if (!edges[other]!.has(b)) continue;
+          const parted = before || a !== b;
+          if (parted && a === start && b === start) return true;
+          const key = (a * edges.length + b) * 2 + Number(parted);
+          if (!seen.has(key)) open.push({ one: a, other: b, parted });
+          seen.add(key);
+        }
+      }
+    }
+    return false;
+  }
+
+  /** The states that can follow a state, at once or later. */
+  function reached(state: number): ReadonlySet<number> {
+    const states = new Set(edges[state]!.keys());
+    for (const one of states) for (const next of edges[one]!.keys()) states.add(next);
+    return states;
   }
 
   function overlap(one: number, other: number): boolean {
@@ -178,41 +200,4 @@ function createAutomaton(pattern: string, writesOut: boolean) {
 function sampleCharacters(pattern: string): string[] {
   const ascii = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code));
   return [...new Set([...ascii, ...pattern, ..."\u00a0éßøЖя中あ한ا😀\u2028\ufeff٣"])];
-}
-
-/** Strongly connected components (Tarjan, without recursion): states with one number reach each other. */
-function components(count: number, next: (node: number) => readonly number[]): Int32Array {
-  const component = new Int32Array(count).fill(-1);
-  const order = new Int32Array(count).fill(-1);
-  const low = new Int32Array(count);
-  const open: number[] = [];
-  let visited = 0;
-  for (let start = 0; start < count; start++) {
-    if (order[start] !== -1) continue;
-    const work = [enter(start)];
-    while (work.length > 0) {
-      const { node, targets } = work.at(-1)!;
-      const target = targets.pop();
-      if (target !== undefined) {
-        if (order[target] === -1) work.push(enter(target));
-        else if (component[target] === -1) low[node] = Math.min(low[node]!, order[target]!);
-        continue;
-      }
-      work.pop();
-      const parent = work.at(-1)?.node;
-      if (parent !== undefined) low[parent] = Math.min(low[parent]!, low[node]!);
-      if (low[node] !== order[node]) continue;
-      for (let member = open.pop()!; ; member = open.pop()!) {
-        component[member] = node;
-        if (member === node) break;
-      }
-    }
-  }
-  return component;
-
-  function enter(node: number): { node: number; targets: number[] } {
-    order[node] = low[node] = visited++;
-    open.push(node);
-    return { node, targets: [...next(node)] };
-  }
 }
