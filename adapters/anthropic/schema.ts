@@ -3,7 +3,8 @@
 import type { Tool, ToolChoice as WireToolChoice } from "@anthropic-ai/sdk/resources/messages";
 import type { ToolsOptions } from "../../src/adapter.ts";
 import { checkedChoice, type ToolChoice } from "../../src/tool/choice.ts";
-import { atRoot, walkSchema, type Rewrite } from "../../src/schema/lower.ts";
+import { atRoot, type Rewrite } from "../../src/schema/lower.ts";
+import { walkSchema } from "../../src/schema/subschemas.ts";
 import {
   closeObjects,
   dropAnnotations,

@@ -3,7 +3,8 @@
 import type { Cohere } from "cohere-ai";
 import type { ToolsOptions } from "../../src/adapter.ts";
 import { checkedChoice, type ToolChoice } from "../../src/tool/choice.ts";
-import { walkSchema, type Rewrite } from "../../src/schema/lower.ts";
+import type { Rewrite } from "../../src/schema/lower.ts";
+import { walkSchema } from "../../src/schema/subschemas.ts";
 import {
   dropAnnotations,
   dropKeywords,

@@ -4,7 +4,8 @@ import type { FunctionCallingConfigMode, ToolConfig } from "@google/genai";
 /** @ts-ignore */
 import type { ToolConfig as LegacyToolConfig } from "@google/generative-ai";
 import { isRecord } from "../../src/schema/json.ts";
-import { mapSubschemas, type Rewrite, type RewriteContext } from "../../src/schema/lower.ts";
+import type { Rewrite, RewriteContext } from "../../src/schema/lower.ts";
+import { mapSubschemas } from "../../src/schema/subschemas.ts";
 import {
   constToEnum,
   dropAnnotations,

@@ -1,5 +1,6 @@
 import { isRecord, typeOfValue } from "./json.ts";
 import { resolveRef } from "./refs.ts";
+import type { JsonSchema } from "./types.ts";
 import { takeStep, type Work } from "./work.ts";
 
 /**
@@ -7,7 +8,7 @@ import { takeStep, type Work } from "./work.ts";
  * gives up: unions of recursive schemas could take exponential time otherwise.
  */
 export interface Walk extends Work {
-  readonly root: unknown;
+  readonly root: JsonSchema;
 }
 
 const MAX_DEPTH = 500;

@@ -1,7 +1,7 @@
 import type { OutputUnit, Schema as CheckedSchema } from "@cfworker/json-schema";
 import type { Issue } from "../errors.ts";
 import { getOwn, isRecord } from "./json.ts";
-import { unescapeToken } from "./refs.ts";
+import { decodeToken } from "./pointer.ts";
 
 export type Lookup = Readonly<Record<string, CheckedSchema | boolean>>;
 type Path = readonly (string | number)[];
@@ -231,7 +231,7 @@ export function readIssues(
   function parentSchema(unit: OutputUnit): unknown {
     let schema: unknown = root;
     for (const token of unit.keywordLocation.split("/").slice(1, -1)) {
-      const key = unescapeToken(decodeURIComponent(token));
+      const key = decodeToken(decodeURIComponent(token));
       if (key === "$ref" && isRecord(schema)) schema = references[String(schema["__absolute_ref__"])];
       else if (key === "$recursiveRef") schema = root;
       else schema = getOwn(schema, key) ?? schema; // "items" stands for each item
@@ -276,7 +276,7 @@ export function locate(pointer: string, root: unknown): Located {
   const path: (string | number)[] = [];
   let value = root;
   for (const token of pointer.split("/").slice(1)) {
-    const key = unescapeToken(decodeURIComponent(token));
+    const key = decodeToken(decodeURIComponent(token));
     path.push(Array.isArray(value) ? Number(key) : key);
     value = getOwn(value, key);
   }

@@ -3,14 +3,10 @@ import { ToolError } from "../errors.ts";
 import { copyJson, isRecord, setOwn } from "./json.ts";
 import { UNIQUE_ITEMS } from "./plain-lists.ts";
 import { readPattern } from "./pattern.ts";
+import { encodeToken } from "./pointer.ts";
+import { mapSubschemas, SCHEMA_KEYWORDS } from "./subschemas.ts";
+import type { JsonSchema } from "./types.ts";
 
-const ONE_SCHEMA = new Set(
-  "additionalItems unevaluatedItems contains additionalProperties unevaluatedProperties propertyNames not if then else".split(
-    " ",
-  ),
-);
-const LIST_OF_SCHEMAS = new Set(["prefixItems", "allOf", "anyOf", "oneOf"]);
-const MAP_OF_SCHEMAS = new Set(["$defs", "definitions", "properties", "patternProperties", "dependentSchemas"]);
 const NUMBERS = new Set(
   "minimum maximum multipleOf minLength maxLength minItems maxItems minProperties maxProperties minContains maxContains".split(
     " ",
@@ -49,29 +45,24 @@ export function prepare(schema: unknown, draft: SchemaDraft, at = "#", depth = 0
   return copy;
 
   function prepareKeyword(keyword: string, value: unknown): unknown {
-    const here = `${at}/${keyword.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    const here = `${at}/${encodeToken(keyword)}`;
     const sub = (item: unknown, key?: string | number) =>
       prepare(item, draft, key === undefined ? here : `${here}/${key}`, depth + 1);
 
-    if (ONE_SCHEMA.has(keyword)) return sub(value);
-    if (keyword === "items") return Array.isArray(value) ? value.map(sub) : sub(value);
-    if (LIST_OF_SCHEMAS.has(keyword)) {
-      if (!Array.isArray(value) || value.length === 0) refuse(here, "is a list of schemas");
-      return value.map(sub);
-    }
-    if (MAP_OF_SCHEMAS.has(keyword)) {
-      if (!isRecord(value)) refuse(here, "is an object of schemas");
-      return mapOwn(value, (item, key) => sub(item, key), keyword === "patternProperties" ? here : undefined);
-    }
-    if (keyword === "dependencies") {
-      if (!isRecord(value)) refuse(here, "is an object of schemas or lists of names");
-      return mapOwn(value, (item, key) => (Array.isArray(item) ? names(item, here) : sub(item, key)));
-    }
-    if (keyword === "dependentRequired") {
-      if (!isRecord(value)) refuse(here, "is an object of lists of names");
-      return mapOwn(value, (item) => names(item, here));
+    switch (SCHEMA_KEYWORDS.get(keyword)) {
+      case "one":
+        return keyword === "items" && Array.isArray(value) ? value.map(sub) : sub(value);
+      case "list":
+        if (!Array.isArray(value) || value.length === 0) refuse(here, "is a list of schemas");
+        return value.map(sub);
+      case "record":
+        return mapRecord(value, here, "schemas", (item, key) =>
+          keyword === "dependencies" && Array.isArray(item) ? names(item, here) : sub(item, key),
+        );
     }
     switch (keyword) {
+      case "dependentRequired":
+        return mapRecord(value, here, "lists of names", (item) => names(item, here));
       case "type": {
         const types = Array.isArray(value) ? value : [value];
         const unknown = types.find((type) => !TYPES.has(type));
@@ -89,7 +80,7 @@ export function prepare(schema: unknown, draft: SchemaDraft, at = "#", depth = 0
         if (!Array.isArray(value)) refuse(here, "is a list of values");
         return value;
       case "pattern":
-        return readPattern(value, (reason) => refuse(here, reason));
+        return pattern(value, here);
       case "format":
         return readFormat(value);
       case "exclusiveMinimum":
@@ -114,6 +105,9 @@ export function prepare(schema: unknown, draft: SchemaDraft, at = "#", depth = 0
     }
   }
 }
+
+/** Hold schemas for the same value, not for one in it. */
+const IN_PLACE = new Set(["allOf", "anyOf", "oneOf", "not", "if", "then", "else"]);
 
 /**
  * Every `$ref` leads to a place in the schema, and no chain of them leads back to itself without going into the value.
@@ -141,18 +135,15 @@ export function checkReferences(
       visit(target, $ref);
     }
     if (typeof $recursiveRef === "string" && $recursiveRef !== "#") refuse($recursiveRef, 'a $recursiveRef is "#"');
-    for (const keyword of ["allOf", "anyOf", "oneOf"]) {
-      for (const item of (schema[keyword] as unknown[] | undefined) ?? []) visit(item, via);
-    }
-    for (const keyword of ["not", "if", "then", "else"]) visit(schema[keyword], via);
+    const apart: unknown[] = [];
+    mapSubschemas(schema, (child, _, keyword) => {
+      if (IN_PLACE.has(keyword)) visit(child, via);
+      else apart.push(child);
+      return child;
+    });
     open.delete(schema);
     done.add(schema);
-    for (const keyword of ONE_SCHEMA) visitApart(schema[keyword], via);
-    for (const item of [schema["items"], schema["prefixItems"]].flat()) visitApart(item, via);
-    for (const keyword of [...MAP_OF_SCHEMAS, "dependencies"]) {
-      const map = schema[keyword];
-      if (isRecord(map)) for (const item of Object.values(map)) visitApart(item, via);
-    }
+    for (const child of apart) visitApart(child, via);
   }
 
   /** A schema for another value (a property, an item): a chain of references may come back through it. */
@@ -164,17 +155,17 @@ export function checkReferences(
   }
 }
 
-function mapOwn(
-  map: Record<string, unknown>,
-  change: (item: unknown, key: string) => unknown,
-  patterns?: string,
-): object {
+function mapRecord(value: unknown, at: string, what: string, change: (item: unknown, key: string) => unknown): object {
+  if (!isRecord(value)) refuse(at, `is an object of ${what}`);
   const copy = {};
-  for (const [key, item] of Object.entries(map)) {
-    const name = patterns === undefined ? key : readPattern(key, (reason) => refuse(patterns, reason));
-    setOwn(copy, name, change(item, key));
+  for (const [key, item] of Object.entries(value)) {
+    setOwn(copy, at.endsWith("/patternProperties") ? pattern(key, at) : key, change(item, key));
   }
   return copy;
+}
+
+function pattern(value: unknown, at: string): string {
+  return readPattern(value, (reason) => refuse(at, reason));
 }
 
 function names(value: unknown, at: string): unknown {

@@ -1,36 +1,39 @@
-import { getOwn, isRecord } from "./json.ts";
+import { isRecord } from "./json.ts";
+import { followPointer } from "./pointer.ts";
+import { walkSchema } from "./subschemas.ts";
+import type { JsonSchema } from "./types.ts";
 
 /**
- * What a `$ref` inside `root` leads to: a JSON pointer (`#`, `#/$defs/node`), an anchor (`#node`) or the `$id` of a
- * definition. `undefined` when it leads to nothing here; nothing is ever fetched.
+ * What a `$ref` inside a schema points to: `#`, `#/$defs/Name`, `#anchor`, or any of them after an `$id` that occurs in it.
+ * `undefined` when it points to nothing here; nothing is ever fetched.
  */
-export function resolveRef(root: unknown, ref: string): unknown {
-  if (ref === "#") return root;
-  if (ref.startsWith("#/")) return followPointer(root, ref.slice(2));
-  for (const definitions of [getOwn(root, "$defs"), getOwn(root, "definitions")]) {
-    if (!isRecord(definitions)) continue;
-    for (const definition of Object.values(definitions)) {
-      const anchor = getOwn(definition, "$anchor");
-      if (getOwn(definition, "$id") === ref || (typeof anchor === "string" && `#${anchor}` === ref)) return definition;
-    }
-  }
-  return undefined;
+export function resolveRef(root: JsonSchema, ref: string): JsonSchema | undefined {
+  const [base = "", fragment = ""] = ref.split(/#(.*)/s);
+  const resource = base === "" ? root : namesIn(root).get(base);
+  if (resource === undefined || fragment === "") return resource;
+  if (!fragment.startsWith("/")) return namesIn(resource).get(`#${fragment}`);
+  const value = followPointer(resource, fragment.slice(1));
+  if (value === true) return {};
+  if (value === false) return { not: {} };
+  return isRecord(value) ? value : undefined;
 }
 
-/** The steps of a pointer inside a `$ref`, without its `#/`: RFC 6901 §6, percent-encoded, then `~1` and `~0`. */
-export function followPointer(root: unknown, pointer: string): unknown {
-  return pointer.split("/").reduce((target, token) => getOwn(target, unescapeToken(percentDecoded(token))), root);
-}
+const known = new WeakMap<JsonSchema, ReadonlyMap<string, JsonSchema>>();
 
-function percentDecoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text; // a stray percent sign stands for itself
-  }
-}
-
-/** A step of a JSON Pointer (RFC 6901). */
-export function unescapeToken(token: string): string {
-  return token.replaceAll("~1", "/").replaceAll("~0", "~");
+/** The schemas in a schema that have a name, by its `$id` or `#` and its anchor: the first where two have the same. */
+function namesIn(root: JsonSchema): ReadonlyMap<string, JsonSchema> {
+  const found = known.get(root);
+  if (found !== undefined) return found;
+  const names = new Map<string, JsonSchema>();
+  known.set(root, names);
+  const add = (sign: string, name: unknown, node: JsonSchema) => {
+    if (typeof name === "string" && !names.has(sign + name)) names.set(sign + name, node);
+  };
+  walkSchema(root, (node) => {
+    const { $id, $anchor, $dynamicAnchor } = node;
+    add("", typeof $id === "string" ? $id.replace(/#$/, "") : $id, node);
+    add("#", $anchor, node);
+    add("#", $dynamicAnchor, node);
+  });
+  return names;
 }

@@ -1,5 +1,6 @@
 import type { JsonSchema } from "./types.ts";
 import { isRecord, setOwn } from "./json.ts";
+import { SCHEMA_KEYWORDS } from "./subschemas.ts";
 
 /** The patterns of a schema whose time can grow with a power of a text's length. */
 export interface SlowPatterns {
@@ -11,10 +12,9 @@ export interface SlowPatterns {
   readonly rest: JsonSchema;
 }
 
-/** What holds schemas by names of the author's choice, and what holds no schemas. */
-const MAPS = new Set(["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"]);
 /** More than this, and a word is too long. */
 const MAX_POWER = 50;
+/** What holds no schemas. */
 const DATA = new Set(["const", "enum", "default", "examples"]);
 
 /** @param schema not deeper than the stack: see `checkForeignSchema()` */
@@ -34,7 +34,7 @@ export function findSlowPatterns(schema: JsonSchema): SlowPatterns {
         areForNames = Object.keys(child).filter(isSlow).length > 0 || areForNames;
       }
       const isData = !isMap && DATA.has(key);
-      setOwn(copy, key, isData ? child : withoutSlow(child, !isMap && MAPS.has(key)));
+      setOwn(copy, key, isData ? child : withoutSlow(child, !isMap && SCHEMA_KEYWORDS.get(key) === "record"));
     }
     return copy;
   }

@@ -1,5 +1,6 @@
 import { ToolError } from "../errors.ts";
-import { lowerSchema, pointerSteps, type Loss, type Lowered, type OnLoss, type Rewrite } from "../schema/lower.ts";
+import { lowerSchema, type Loss, type Lowered, type OnLoss, type Rewrite } from "../schema/lower.ts";
+import { pointerSteps } from "../schema/pointer.ts";
 import { isFreeText } from "../schema/rewrites.ts";
 import type { JsonSchema } from "../schema/types.ts";
 import { toolList, type ToolSource } from "./tool-set.ts";

@@ -131,6 +131,15 @@ describe("coerce()", () => {
     expect(coerce('{"n":1}', { type: "string" })).toEqual({ value: '{"n":1}', repairs: [] });
   });
 
+  it.each(["https://a.example/n.json", "https://a.example/root.json#/$defs/n", "#deep"])("follows %s", (ref) => {
+    const $defs = {
+      n: { ...number, $id: "https://a.example/n.json" },
+      m: { $defs: { o: { ...number, $anchor: "deep" } } },
+    };
+    const schema = { $id: "https://a.example/root.json", ...of({ $ref: ref }), $defs };
+    expect(coerce({ x: "5" }, schema).value).toEqual({ x: 5 });
+  });
+
   it("follows a recursive schema, and a cycle ends", () => {
     const tree = { type: "object", properties: { n: number, children: { type: "array", items: { $ref: "#" } } } };
     expect(coerce({ children: [{ n: "1", children: [{ n: "2" }] }] }, tree).value).toEqual({

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { lowerSchema, mapSubschemas, resolveRef, type Rewrite } from "../../src/schema/lower.ts";
+import { lowerSchema, type Rewrite } from "../../src/schema/lower.ts";
+import { resolveRef } from "../../src/schema/refs.ts";
+import { mapSubschemas } from "../../src/schema/subschemas.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
 
 /** Marks every subschema that it is given. */

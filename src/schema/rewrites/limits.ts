@@ -1,4 +1,5 @@
-import { mapSubschemas, walkSchema, type Rewrite } from "../lower.ts";
+import type { Rewrite } from "../lower.ts";
+import { mapSubschemas, walkSchema } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { isObjectNode, propertiesOf } from "./types.ts";
 

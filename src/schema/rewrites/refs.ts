@@ -1,5 +1,7 @@
 import { isRecord } from "../json.ts";
-import { mapSubschemas, MAX_SUBSCHEMAS, resolveRef, walkSchema, type Rewrite, type RewriteContext } from "../lower.ts";
+import { MAX_SUBSCHEMAS, type Rewrite, type RewriteContext } from "../lower.ts";
+import { resolveRef } from "../refs.ts";
+import { mapSubschemas, walkSchema } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { without } from "./keywords.ts";
 import { mergeSchemas } from "./merge.ts";

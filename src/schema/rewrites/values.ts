@@ -1,5 +1,6 @@
 import { isRecord, typeOfValue } from "../json.ts";
-import { mapSubschemas, type Rewrite } from "../lower.ts";
+import type { Rewrite } from "../lower.ts";
+import { mapSubschemas } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { describe, without } from "./keywords.ts";
 import { sameValue } from "./merge.ts";

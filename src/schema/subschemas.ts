@@ -1,0 +1,80 @@
+import { isRecord } from "./json.ts";
+import { encodeToken } from "./pointer.ts";
+import type { JsonSchema } from "./types.ts";
+
+/** Which keywords hold schemas: one, a list of them, or a record of them. Everything else is a literal value. */
+export const SCHEMA_KEYWORDS: ReadonlyMap<string, "one" | "list" | "record"> = new Map([
+  ["additionalItems", "one"],
+  ["additionalProperties", "one"],
+  ["contains", "one"],
+  ["contentSchema", "one"],
+  ["else", "one"],
+  ["if", "one"],
+  // A list in drafts before 2020-12.
+  ["items", "one"],
+  ["not", "one"],
+  ["propertyNames", "one"],
+  ["then", "one"],
+  ["unevaluatedItems", "one"],
+  ["unevaluatedProperties", "one"],
+  ["allOf", "list"],
+  ["anyOf", "list"],
+  ["oneOf", "list"],
+  ["prefixItems", "list"],
+  ["$defs", "record"],
+  ["definitions", "record"],
+  // Drafts before 2019-09: a record of schemas and of lists of names.
+  ["dependencies", "record"],
+  ["dependentSchemas", "record"],
+  ["patternProperties", "record"],
+  ["properties", "record"],
+]);
+
+/**
+ * A schema with each of its direct subschemas changed; the same object when none was.
+ *
+ * @param change gets the subschema, its JSON Pointer from `node` (`/properties/city`) and the keyword that holds it
+ */
+export function mapSubschemas(
+  node: JsonSchema,
+  change: (child: JsonSchema | boolean, pointer: string, keyword: string) => JsonSchema | boolean,
+): JsonSchema {
+  let changed: Record<string, unknown> | undefined;
+  for (const keyword of Object.keys(node)) {
+    const kind = SCHEMA_KEYWORDS.get(keyword);
+    if (kind === undefined) continue;
+    const value = node[keyword];
+    let outcome: unknown = value;
+    if (Array.isArray(value) && kind !== "record") {
+      const list = value.map((child, index) =>
+        isSchema(child) ? change(child, `/${keyword}/${index}`, keyword) : child,
+      );
+      if (list.some((child, index) => child !== value[index])) outcome = list;
+    } else if (kind === "record" && isRecord(value)) {
+      const entries = Object.entries(value);
+      // fromEntries and not assignment: a property may be called __proto__.
+      const mapped = entries.map(([name, child]) => [
+        name,
+        isSchema(child) ? change(child, `/${keyword}/${encodeToken(name)}`, keyword) : child,
+      ]);
+      if (mapped.some(([, child], index) => child !== entries[index]?.[1])) outcome = Object.fromEntries(mapped);
+    } else if (kind === "one" && isSchema(value)) {
+      outcome = change(value, `/${keyword}`, keyword);
+    }
+    if (outcome !== value) (changed ??= { ...node })[keyword] = outcome;
+  }
+  return changed ?? node;
+}
+
+/** Calls `visit` for a schema and everything inside it, outside first. */
+export function walkSchema(node: JsonSchema, visit: (node: JsonSchema, pointer: string) => void, pointer = ""): void {
+  visit(node, pointer);
+  mapSubschemas(node, (child, step) => {
+    if (typeof child !== "boolean") walkSchema(child, visit, pointer + step);
+    return child;
+  });
+}
+
+function isSchema(value: unknown): value is JsonSchema | boolean {
+  return typeof value === "boolean" || isRecord(value);
+}
