@@ -3,7 +3,7 @@ import { lowerSchema, type Loss, type Lowered, type OnLoss, type Rewrite } from 
 import { pointerSteps } from "../schema/pointer.ts";
 import { isFreeText } from "../schema/rewrites.ts";
 import type { JsonSchema } from "../schema/types.ts";
-import { toolList, type ToolSource } from "./tool-set.ts";
+import { toolList, toolsByName, type ToolSource } from "./tool-set.ts";
 import type { Tool } from "./tool.ts";
 
 /** What the caller of an adapter's `tools()` may choose. */
@@ -46,61 +46,36 @@ export function lowerTools<ToolParam>(tools: ToolSource, dialect: Dialect<ToolPa
   const { strict = false, onLoss = "warn" } = options;
   checkOptions(strict, onLoss);
 
-  const list = toolList(tools);
-  checkNames(list, dialect);
   const losses: Loss[] = [];
-  const params = list.map((tool) => {
+  const params = Array.from(toolsByName(tools, dialect.toolName), ([name, tool]) => {
     const lowered = lowerTool(tool, dialect, strict);
     if (onLoss === "warn") warn(adapter, tool, lowered.losses);
     losses.push(...lowered.losses);
-    return dialect.make(tool, { name: dialect.toolName(tool.name), schema: lowered.schema, strict: lowered.strict });
+    return dialect.make(tool, { name, schema: lowered.schema, strict: lowered.strict });
   });
   if (typeof onLoss === "function") losses.forEach((loss) => onLoss(loss));
   if (onLoss === "throw" && losses.length > 0) throw lossError(adapter, losses);
   return params;
 }
 
-function lowerTool(tool: Tool, dialect: Dialect<unknown>, strict: boolean | "auto"): Lowered & { strict: boolean } {
-  const lower = (rewrites: readonly Rewrite[]) =>
-    lowerSchema(tool.inputSchema.jsonSchema, rewrites, { tool: tool.name });
-  if (dialect.strict === undefined) {
-    const plain = lower(dialect.plain);
-    if (strict !== true) return { ...plain, strict: false };
+function lowerTool(tool: Tool, dialect: Dialect<unknown>, wanted: boolean | "auto"): Lowered & { strict: boolean } {
+  const lower = (rewrites: readonly Rewrite[], strict: boolean) => ({
+    ...lowerSchema(tool.inputSchema.jsonSchema, rewrites, { tool: tool.name }),
+    strict,
+  });
+  if (wanted === true && dialect.strict !== undefined) return lower(dialect.strict, true);
+  const plain = lower(dialect.plain, false);
+  if (wanted === true) {
     const message = `${dialect.adapter} has no strict mode; the tool is sent without it.`;
-    return {
-      ...plain,
-      strict: false,
-      losses: [{ tool: tool.name, path: "", rule: "strict", message }, ...plain.losses],
-    };
+    return { ...plain, losses: [{ tool: tool.name, path: "", rule: "strict", message }, ...plain.losses] };
   }
-  if (strict === true) return { ...lower(dialect.strict), strict: true };
-  const plain = lower(dialect.plain);
-  if (strict === "auto") {
-    const held = lower(dialect.strict);
-    const lostAnyway = new Set(plain.losses.map(lossKey));
-    if (held.losses.every((loss) => lostAnyway.has(lossKey(loss)))) return { ...held, strict: true };
+  if (wanted === "auto" && dialect.strict !== undefined) {
+    const held = lower(dialect.strict, true);
+    const isLostAnyway = ({ path, rule }: Loss) =>
+      plain.losses.some((loss) => loss.path === path && loss.rule === rule);
+    if (held.losses.every(isLostAnyway)) return held;
   }
-  return { ...plain, strict: false };
-}
-
-function lossKey({ path, rule }: Loss): string {
-  return `${path}\n${rule}`;
-}
-
-/** Two tools that the provider could not tell apart: their calls would go to the wrong one. */
-function checkNames(tools: readonly Tool[], dialect: Dialect<unknown>): void {
-  const seen = new Map<string, Tool>();
-  for (const tool of tools) {
-    const name = dialect.toolName(tool.name);
-    const other = seen.get(name);
-    if (other !== undefined) {
-      throw new ToolError(
-        "duplicate_tool",
-        `${dialect.adapter} would know both ${other.qualifiedName} (${other.name}) and ${tool.qualifiedName} (${tool.name}) as ${name}. Rename one of them.`,
-      );
-    }
-    seen.set(name, tool);
-  }
+  return plain;
 }
 
 /** Which adapters have warned of a tool: an agent sends the same tools with every request. */

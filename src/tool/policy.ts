@@ -77,12 +77,11 @@ export interface ToolPolicy<Input = any> {
  * @throws ToolError `invalid_tool` for a rule that can not be meant
  */
 export function policyOf(definition: ToolPolicy & { readonly name: string }, effect: Effect): ToolPolicy {
+  checkFields(FIELDS, definition, definition.name);
   const policy: Record<string, unknown> = {};
-  for (const [field, [fits, expected]] of Object.entries(FIELDS)) {
+  for (const field of Object.keys(FIELDS)) {
     const value = definition[field as keyof ToolPolicy];
-    if (value === undefined) continue;
-    if (!fits(value)) throw invalid(definition.name, `${field} is ${expected}, got ${shown(value)}.`);
-    policy[field] = Array.isArray(value) ? Object.freeze([...(value as unknown[])]) : value;
+    if (value !== undefined) policy[field] = Array.isArray(value) ? Object.freeze([...(value as unknown[])]) : value;
   }
   const { retries = 0, undo, irreversible } = policy as ToolPolicy;
   if (retries > 0 && effect === "write") {
@@ -97,10 +96,18 @@ export function policyOf(definition: ToolPolicy & { readonly name: string }, eff
   return policy;
 }
 
-type Check = readonly [fits: (value: unknown) => boolean, expected: string];
+export type Check = readonly [fits: (value: unknown) => boolean, expected: string];
 
-const isFunction = (value: unknown): boolean => typeof value === "function";
-const isBoolean = (value: unknown): boolean => typeof value === "boolean";
+/** @throws ToolError `invalid_tool` for a field that is there and can not be meant */
+export function checkFields(checks: Readonly<Record<string, Check>>, definition: object, name: string): void {
+  for (const [field, [fits, expected]] of Object.entries(checks)) {
+    const value = (definition as Record<string, unknown>)[field];
+    if (value !== undefined && !fits(value)) throw invalid(name, `${field} is ${expected}, got ${shown(value)}.`);
+  }
+}
+
+export const isFunction = (value: unknown): boolean => typeof value === "function";
+export const isBoolean = (value: unknown): boolean => typeof value === "boolean";
 const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
 const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;

@@ -1,7 +1,15 @@
 import { ToolError } from "../errors.ts";
 import { toSchema, type InferInput, type InferOutput, type SchemaSource } from "../schema/index.ts";
 import type { Schema } from "../schema/types.ts";
-import { policyOf, type ToolPolicy, type PolicyContext } from "./policy.ts";
+import {
+  checkFields,
+  isBoolean,
+  isFunction,
+  policyOf,
+  type Check,
+  type PolicyContext,
+  type ToolPolicy,
+} from "./policy.ts";
 import { ToolUse, type ToolUseInit } from "./use.ts";
 
 /** What running a tool does to the world. `write` unless the tool says otherwise. */
@@ -124,17 +132,7 @@ export function makeTool<S extends SchemaSource, Output, Name extends string>(
   const { name, description, outputSchema, execute, effect = "write", metadata = {} } = definition;
   const { eager = effect === "read", repair = effect === "read" ? "coerce" : "syntax" } = definition;
   checkName(name, qualifiedName);
-  checkField(name, "description", description, description === undefined || typeof description === "string", "a text");
-  checkField(name, "effect", effect, EFFECTS.has(effect), '"read", "idempotent" or "write"');
-  checkField(name, "eager", eager, typeof eager === "boolean", "a boolean");
-  checkField(name, "repair", repair, REPAIR_POLICIES.has(repair), '"off", "syntax" or "coerce"');
-  checkField(name, "metadata", metadata, typeof metadata === "object" && metadata !== null, "an object");
-  if (execute !== undefined && typeof execute !== "function") {
-    throw new ToolError(
-      "invalid_tool",
-      `Tool ${name}: execute is a function, got ${typeof execute}. Leave it out for an external tool.`,
-    );
-  }
+  checkFields(FIELDS, { description, execute, effect, eager, repair, metadata }, name);
   const tool: Tool<InferOutput<S>, Output, InferInput<S>, Name> = {
     name,
     qualifiedName,
@@ -162,16 +160,17 @@ function checkName(name: unknown, qualifiedName: string): void {
   );
 }
 
-const EFFECTS: ReadonlySet<unknown> = new Set<Effect>(["read", "idempotent", "write"]);
-const REPAIR_POLICIES: ReadonlySet<unknown> = new Set<RepairPolicy>(["off", "syntax", "coerce"]);
-
-function checkField(name: string, field: string, value: unknown, fits: boolean, expected: string): void {
-  if (fits) return;
-  throw new ToolError(
-    "invalid_tool",
-    `Tool ${name}: ${field} is ${expected}, got ${JSON.stringify(value) ?? typeof value}.`,
-  );
-}
+const FIELDS = {
+  description: [(value) => typeof value === "string", "a text"],
+  execute: [isFunction, "a function (without one the tool is external)"],
+  effect: [
+    (value) => value === "read" || value === "idempotent" || value === "write",
+    '"read", "idempotent" or "write"',
+  ],
+  eager: [isBoolean, "a boolean"],
+  repair: [(value) => value === "off" || value === "syntax" || value === "coerce", '"off", "syntax" or "coerce"'],
+  metadata: [(value) => typeof value === "object" && value !== null, "an object"],
+} satisfies Partial<Record<keyof ToolDefinition, Check>>;
 
 function schemaOf(source: SchemaSource, name: string, field: string): Schema {
   try {

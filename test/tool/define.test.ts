@@ -93,7 +93,7 @@ describe("defineTool()", () => {
     ["eager that is a text", { eager: "yes" }, /eager is a boolean, got "yes"/],
     ["a repair that is none", { repair: "json" }, /repair is "off", "syntax" or "coerce", got "json"/],
     ["metadata that is a text", { metadata: "v1" }, /metadata is an object, got "v1"/],
-    ["an execute that is no function", { execute: "run" }, /execute is a function, got string/],
+    ["an execute that is no function", { execute: "run" }, /execute is a function \(without one .*, got "run"/],
     ["a schema that is none", { inputSchema: "object" }, /Tool a: inputSchema: .*got string/],
     ["a broken schema", { inputSchema: { $ref: "#/nowhere" } }, /Tool a: inputSchema: .*#\/nowhere/],
     ["a broken output schema", { outputSchema: { type: "dict" } }, /Tool a: outputSchema: .*"dict"/],
