@@ -4,6 +4,7 @@ import type { Tool, ToolChoice as WireToolChoice } from "@anthropic-ai/sdk/resou
 import type { ToolsOptions } from "../../src/adapter.ts";
 import { checkedChoice, type ToolChoice } from "../../src/tool/choice.ts";
 import { atRoot, type Rewrite } from "../../src/schema/lower.ts";
+import { literals } from "../../src/schema/fits.ts";
 import { walkSchema } from "../../src/schema/subschemas.ts";
 import {
   closeObjects,
@@ -80,10 +81,8 @@ export const strict: readonly Rewrite[] = [
   ensureObjectRoot(),
   requireDeclared(),
   closeObjects(),
-  keepFormats(["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"], {
-    toDescription: true,
-  }),
-  limitMinItems(1, { toDescription: true }),
+  keepFormats(["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"]),
+  limitMinItems(1),
   describeObjectValues(),
   dropKeywords(
     [
@@ -245,8 +244,7 @@ function describeObjectValues(): Rewrite {
   return {
     name: "describeObjectValues",
     apply(node, context) {
-      const values = Object.hasOwn(node, "const") ? [node["const"]] : node["enum"];
-      if (!Array.isArray(values) || !values.some(isObject)) return node;
+      if (literals(node)?.some(isObject) !== true) return node;
       return dropKeywords(["enum", "const"], { toDescription: true }).apply(node, context);
     },
   };

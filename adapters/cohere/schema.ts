@@ -62,7 +62,7 @@ export const strict: readonly Rewrite[] = [
   ensureObjectRoot(),
   // First, so that they are told as they were given.
   dropKeywords(["not", "if", "then", "else", "dependencies", "dependentRequired", "dependentSchemas"], toDescription),
-  keepFormats(["date-time", "uuid", "date", "time"], toDescription),
+  keepFormats(["date-time", "uuid", "date", "time"]),
   plainPatterns(),
   dropKeywords(["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"], toDescription),
   dropKeywords(

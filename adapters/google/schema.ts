@@ -10,6 +10,7 @@ import {
   constToEnum,
   dropAnnotations,
   dropKeywords,
+  ensureItems,
   ensureObjectRoot,
   ensureType,
   flattenRootUnion,
@@ -211,16 +212,15 @@ export const schemaDialect: readonly Rewrite[] = [
   inclusiveBounds(),
   dropKeywords(UNKNOWN, { toDescription: true }),
   dropAnnotations(SILENT),
-  itemsOfArrays(),
+  ensureItems(),
   anythingElse(),
   ensureType(),
   nullableKeyword(),
   typeArrayToAnyOf(),
-  // An enum of numbers as strings would bring strings back, which only a tool that coerces could take.
-  stringEnums({ others: "describe" }),
+  stringEnums(),
   enumFormat(),
-  keepFormats(["enum", "date-time", "float", "double", "int32", "int64"], { toDescription: true }),
-  openObjects({ toDescription: true }),
+  keepFormats(["enum", "date-time", "float", "double", "int32", "int64"]),
+  openObjects(),
   requireDeclared(),
   anyOfAlone(),
   filledObjects(),
@@ -274,7 +274,7 @@ function closedTuples(): Rewrite {
 
 /** Lists hold strings and numbers: `null` becomes a branch of its own, a list with anything else is only told. */
 function listedValues(): Rewrite {
-  const tell = stringEnums({ others: "describe" });
+  const tell = stringEnums();
   const isListed = (value: unknown) => typeof value === "string" || typeof value === "number";
   return {
     name: "listedValues",
@@ -363,17 +363,6 @@ function anythingElse(): Rewrite {
     apply(node) {
       const { additionalProperties: other } = node;
       return isRecord(other) && Object.keys(other).length === 0 ? { ...node, additionalProperties: true } : node;
-    },
-  };
-}
-
-/** An array must say what it holds. */
-function itemsOfArrays(): Rewrite {
-  return {
-    name: "itemsOfArrays",
-    apply(node) {
-      const isArray = node["type"] === "array" || (Array.isArray(node["type"]) && node["type"].includes("array"));
-      return isArray && node["items"] === undefined ? { ...node, items: {} } : node;
     },
   };
 }

@@ -59,11 +59,11 @@ function both(types: ReadonlySet<string>, others: ReadonlySet<string>): Set<stri
   return new Set([...types, ...others].filter((type) => has(types, type) && has(others, type)));
 }
 
-function ownTypes({ type, enum: values, const: constant, nullable }: Record<string, unknown>): Set<string> | undefined {
+function ownTypes(part: Record<string, unknown>): Set<string> | undefined {
+  const { type, nullable } = part;
   if (typeof type === "string") return new Set(nullable === true ? [type, "null"] : [type]);
-  if (Array.isArray(type)) return new Set(type);
-  if (Array.isArray(values)) return new Set(values.map(typeOfValue));
-  return constant === undefined ? undefined : new Set([typeOfValue(constant)]);
+  const types = Array.isArray(type) ? type : literals(part)?.map(typeOfValue);
+  return types && new Set(types);
 }
 
 /** The alternatives of each part: every list must have one that fits. */
@@ -71,11 +71,15 @@ export function unionsOf(part: Record<string, unknown>): unknown[][] {
   return [part["anyOf"], part["oneOf"]].filter((list): list is unknown[] => Array.isArray(list) && list.length > 0);
 }
 
+/** The values that a schema allows, where it lists them; `undefined` where it does not. */
+export function literals({ enum: values, const: value }: Record<string, unknown>): readonly unknown[] | undefined {
+  if (value !== undefined) return [value];
+  return Array.isArray(values) ? values : undefined;
+}
+
 /** The names that properties may have, where they are listed; `undefined` where they are not. */
 export function listedNames({ propertyNames }: Record<string, unknown>): readonly unknown[] | undefined {
-  if (!isRecord(propertyNames)) return undefined;
-  const { enum: names, const: name } = propertyNames;
-  return Array.isArray(names) ? names : name === undefined ? undefined : [name];
+  return isRecord(propertyNames) ? literals(propertyNames) : undefined;
 }
 
 /** What the parts say about one property: all that hold for it. */
@@ -141,10 +145,7 @@ export function meantOf(union: readonly unknown[], value: unknown, walk: Walk): 
       if (typeof item === "object") return true;
       return propertySchemas(parts, key)
         .flatMap((one) => conjunction(one, walk))
-        .every(({ enum: values, const: constant }) => {
-          const wanted = Array.isArray(values) ? values : [constant];
-          return wanted.some((one) => one === item || typeof one !== typeof item);
-        });
+        .every((part) => literals(part)?.some((one) => one === item || typeof one !== typeof item) ?? true);
     });
   });
 }

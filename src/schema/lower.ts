@@ -39,15 +39,15 @@ export interface RewriteContext {
  */
 export interface Rewrite {
   readonly name: string;
-  /** `down`: a subschema first, then what is inside the outcome. `up`: the inside first. Default `down`. */
-  readonly order?: "down" | "up";
+  /** `down`: a subschema first, then what is inside the outcome. `up`: the inside first. `root`: the root only. Default `down`. */
+  readonly order?: "down" | "up" | "root";
   /** Returns the same object when nothing changes, else a new one: what is given is never changed. */
   apply(node: JsonSchema, context: RewriteContext): JsonSchema;
 }
 
 /** A rewrite that leaves everything below the root alone. */
 export function atRoot(rewrite: Rewrite): Rewrite {
-  return { ...rewrite, apply: (node, context) => (context.isRoot ? rewrite.apply(node, context) : node) };
+  return { ...rewrite, order: "root" };
 }
 
 export interface Lowered {
@@ -115,6 +115,7 @@ function runRewrite(
           typeof child === "boolean" ? child : visit(child, path + pointer, depth + 1),
         ),
       );
+    if (rewrite.order === "root") return known(rewrite.apply(given, context));
     if (rewrite.order === "up") return known(rewrite.apply(inside(given), context));
     return inside(known(rewrite.apply(given, context)));
   };

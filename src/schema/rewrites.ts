@@ -16,6 +16,7 @@ export { foldAllOf } from "./rewrites/all-of.ts";
 export { nullableKeyword, nullableProperty, nullableToType } from "./rewrites/nullability.ts";
 export {
   constToEnum,
+  ensureItems,
   ensureType,
   listedItemsToPrefixItems,
   stringEnums,

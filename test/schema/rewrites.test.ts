@@ -244,7 +244,7 @@ table("openObjects", [
   ["drops what closes", openObjects(), object({ a: str }, { additionalProperties: false }), object({ a: str })],
   [
     "reports a record",
-    openObjects({ toDescription: true }),
+    openObjects(),
     { type: "object", additionalProperties: num },
     { type: "object", description: '(additionalProperties: {"type":"number"})' },
     [" unsupported:additionalProperties"],
@@ -525,12 +525,6 @@ table("nullableKeyword and typeArrayToAnyOf", [
     },
   ],
   ["unpacks a list of one", typeArrayToAnyOf(), { type: ["string"] }, str],
-  [
-    "leaves null beside one type on request",
-    typeArrayToAnyOf({ keepNull: true }),
-    { type: ["string", "null"] },
-    { type: ["string", "null"] },
-  ],
 ]);
 
 table("values", [
@@ -549,13 +543,6 @@ table("values", [
     [" unsupported:enum"],
   ],
   [
-    "other lists become strings on request",
-    stringEnums({ others: "stringify" }),
-    { type: "integer", enum: [1, 2] },
-    { ...str, enum: ["1", "2"] },
-    [" unsupported:enum"],
-  ],
-  [
     "a type is read from other keywords",
     ensureType(),
     { properties: { a: { enum: ["x"] }, b: { items: str }, c: { minLength: 1 }, d: { const: true } } },
@@ -568,9 +555,9 @@ table("values", [
   ],
   [
     "any value is a loss",
-    ensureType({ type: "string" }),
+    ensureType(),
     object({ a: { description: "d" } }),
-    object({ a: { ...str, description: "d" } }),
+    object({ a: { type: ["string", "number", "boolean", "null"], description: "d" } }),
     ["/properties/a ensureType"],
   ],
   [
@@ -627,12 +614,12 @@ table("dropKeywords", [
     "keeps known formats",
     keepFormats(["date"]),
     object({ a: { ...str, format: "date" }, b: { ...str, format: "email" } }),
-    object({ a: { ...str, format: "date" }, b: str }),
+    object({ a: { ...str, format: "date" }, b: { ...str, description: '(format: "email")' } }),
     ["/properties/b unsupported:format"],
   ],
   [
     "lowers minItems",
-    limitMinItems(1, { toDescription: true }),
+    limitMinItems(1),
     { type: "array", minItems: 3 },
     { type: "array", minItems: 1, description: "(minItems: 3)" },
     [" unsupported:minItems"],

@@ -8,7 +8,14 @@ import { nullableToType } from "./nullability.ts";
 import { ANNOTATIONS } from "./types.ts";
 import { keepLocalRefs, refsAlone } from "./refs.ts";
 import { flattenRootUnion, oneOfToAnyOf, spreadUnions } from "./unions.ts";
-import { constToEnum, ensureType, listedItemsToPrefixItems, tuplesToArrays, withoutBooleanSchemas } from "./values.ts";
+import {
+  constToEnum,
+  ensureItems,
+  ensureType,
+  listedItemsToPrefixItems,
+  tuplesToArrays,
+  withoutBooleanSchemas,
+} from "./values.ts";
 
 /** Whether a tool takes free text and not JSON: its schema is a string. */
 export function isFreeText({ type }: JsonSchema): boolean {
@@ -83,9 +90,7 @@ export function strictFunctionSchema(): readonly Rewrite[] {
       drop("additionalItems", "contains", "minContains", "maxContains", "uniqueItems", "unevaluatedItems"),
       drop("minLength", "maxLength", "contentEncoding", "contentMediaType", "contentSchema"),
       drop("$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef"),
-      keepFormats(["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"], {
-        toDescription: true,
-      }),
+      keepFormats(["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"]),
       atRoot(dropKeywords(["enum"])),
       ensureItems(),
       ensureObjectRoot(),
@@ -104,15 +109,16 @@ const STRICT_LIMITS: SchemaLimits = {
   nesting: 10,
   values: 1000,
   characters: 120_000,
-  list: { above: 250, characters: 15_000 },
+  list: 15_000,
 };
 
 /** Reports what a string would have to look like: free text has no schema. */
 function freeText(): Rewrite {
   return {
     name: "freeText",
-    apply(node, { isRoot, lose }) {
-      if (!isRoot || !isFreeText(node)) return node;
+    order: "root",
+    apply(node, { lose }) {
+      if (!isFreeText(node)) return node;
       for (const keyword of Object.keys(node)) {
         if (DESCRIBES.has(keyword)) continue;
         lose(`${keyword} is left out: the tool takes free text.`, { rule: `unsupported:${keyword}` });
@@ -130,18 +136,6 @@ function unlessFreeText(rewrite: Rewrite): Rewrite {
 
 function drop(...keywords: string[]): Rewrite {
   return dropKeywords(keywords, { toDescription: true });
-}
-
-/** An array whose items may be anything has to say so. */
-function ensureItems(): Rewrite {
-  return {
-    name: "ensureItems",
-    apply: (node) => (mayBeArray(node) && !Object.hasOwn(node, "items") ? { ...node, items: {} } : node),
-  };
-}
-
-function mayBeArray({ type }: JsonSchema): boolean {
-  return Array.isArray(type) ? type.includes("array") : type === "array";
 }
 
 /** Strict mode refuses `default`. Told in the description it does its work; no loss, since validation fills it in. */

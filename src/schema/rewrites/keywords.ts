@@ -2,31 +2,26 @@ import { type Rewrite } from "../lower.ts";
 import type { JsonSchema } from "../types.ts";
 import { sameValue } from "./merge.ts";
 
-/** Whether what is dropped is moved into the description, where the model can still read it. */
-export interface DropOptions {
-  /** Default `false`. It is reported either way: a description binds nobody. */
-  readonly toDescription?: boolean;
-}
-
 /**
  * Drops keywords that the dialect does not have. Each is reported as `unsupported:<keyword>`,
  * unless its value says nothing (`uniqueItems: false`, `additionalProperties: true`).
+ *
+ * @param options.toDescription they are moved into the description, where the model can still read them. Default `false`.
+ *   Reported either way: a description binds nobody.
  */
-export function dropKeywords(keywords: readonly string[], options: DropOptions = {}): Rewrite {
+export function dropKeywords(keywords: readonly string[], options: { readonly toDescription?: boolean } = {}): Rewrite {
+  const { toDescription = false } = options;
   return {
     name: "dropKeywords",
     apply(node, { lose }) {
       const present = keywords.filter((keyword) => Object.hasOwn(node, keyword));
       if (present.length === 0) return node;
       const telling = present.filter((keyword) => !saysNothing(keyword, node));
-      for (const keyword of telling) loseKeyword(lose, keyword, options);
-      const rest = without(node, present);
-      return options.toDescription === true
-        ? describe(
-            rest,
-            telling.map((keyword) => [keyword, node[keyword]]),
-          )
-        : rest;
+      for (const keyword of telling) {
+        lose(`${keyword} is ${toDescription ? IN_DESCRIPTION : "left out"}.`, { rule: `unsupported:${keyword}` });
+      }
+      const said = telling.map((keyword) => [keyword, node[keyword]] as const);
+      return describe(without(node, present), toDescription ? said : []);
     },
   };
 }
@@ -53,49 +48,32 @@ export function keepKeywords(keywords: readonly string[]): Rewrite {
   };
 }
 
-/** Keeps only these string formats; another one is reported as `unsupported:format`. */
-export function keepFormats(formats: readonly string[], options: DropOptions = {}): Rewrite {
+const IN_DESCRIPTION = "kept in the description only";
+
+/** Keeps only these string formats; another one is reported as `unsupported:format` and told in the description. */
+export function keepFormats(formats: readonly string[]): Rewrite {
   return {
     name: "keepFormats",
     apply(node, { lose }) {
       const { format } = node;
       if (format === undefined || formats.includes(format as string)) return node;
-      loseKeyword(lose, "format", options, format);
-      const rest = without(node, ["format"]);
-      return options.toDescription === true ? describe(rest, [["format", format]]) : rest;
+      lose(`format ${JSON.stringify(format)} is ${IN_DESCRIPTION}.`, { rule: "unsupported:format" });
+      return describe(without(node, ["format"]), [["format", format]]);
     },
   };
 }
 
-/** Lowers a `minItems` above `max` to `max`. */
-export function limitMinItems(max: number, options: DropOptions = {}): Rewrite {
+/** Lowers a `minItems` above `max` to `max`; the description tells what it was. */
+export function limitMinItems(max: number): Rewrite {
   return {
     name: "limitMinItems",
     apply(node, { lose }) {
       const { minItems } = node;
       if (typeof minItems !== "number" || minItems <= max) return node;
-      lose(
-        `minItems ${minItems} becomes ${max}${options.toDescription === true ? "; the description tells it" : ""}.`,
-        {
-          rule: "unsupported:minItems",
-        },
-      );
-      const rest = { ...node, minItems: max };
-      return options.toDescription === true ? describe(rest, [["minItems", minItems]]) : rest;
+      lose(`minItems ${minItems} becomes ${max}; the description tells it.`, { rule: "unsupported:minItems" });
+      return describe({ ...node, minItems: max }, [["minItems", minItems]]);
     },
   };
-}
-
-function loseKeyword(
-  lose: (message: string, options: { rule: string }) => void,
-  keyword: string,
-  { toDescription = false }: DropOptions,
-  value?: unknown,
-): void {
-  const what = value === undefined ? keyword : `${keyword} ${JSON.stringify(value)}`;
-  lose(toDescription ? `${what} is kept in the description only.` : `${what} is left out.`, {
-    rule: `unsupported:${keyword}`,
-  });
 }
 
 /** Longer values would drown the description. */

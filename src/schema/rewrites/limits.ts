@@ -12,28 +12,27 @@ export interface SchemaLimits {
   readonly values: number;
   /** Characters of the names of properties and definitions, and of values. */
   readonly characters: number;
-  /** Characters of the values of one list, if it has more than so many. */
-  readonly list: { readonly above: number; readonly characters: number };
+  /** Characters of the values of one list that has more than 250 of them. */
+  readonly list: number;
 }
 
 /** Reports a schema that is larger than a provider takes, once for each limit that it exceeds. It stays as it is. */
 export function withinLimits(limits: SchemaLimits): Rewrite {
   return {
     name: "withinLimits",
-    apply(node, { isRoot, lose }) {
-      if (!isRoot) return node;
-      const size = sizeOf(node, limits);
+    order: "root",
+    apply(node, { lose }) {
+      const size = sizeOf(node);
       for (const [what, words] of MEASURES) {
-        const limit = what === "list" ? limits.list.characters : limits[what];
-        if (size[what] <= limit) continue;
-        lose(`The schema has ${size[what]} ${words}, and no more than ${limit} are taken.`, { rule: `limit:${what}` });
+        if (size[what] <= limits[what]) continue;
+        lose(`The schema has ${size[what]} ${words}, and no more than ${limits[what]} are taken.`, {
+          rule: `limit:${what}`,
+        });
       }
       return node;
     },
   };
 }
-
-type Size = Record<keyof SchemaLimits, number>;
 
 const MEASURES = Object.entries({
   properties: "properties",
@@ -43,8 +42,8 @@ const MEASURES = Object.entries({
   list: "characters in one long list of values",
 } satisfies Record<keyof SchemaLimits, string>) as [keyof SchemaLimits, string][];
 
-function sizeOf(schema: JsonSchema, { list }: SchemaLimits): Size {
-  const size: Size = { properties: 0, nesting: nestingOf(schema), values: 0, characters: 0, list: 0 };
+function sizeOf(schema: JsonSchema): SchemaLimits {
+  const size = { properties: 0, nesting: nestingOf(schema), values: 0, characters: 0, list: 0 };
   walkSchema(schema, (node) => {
     const names = Object.keys(propertiesOf(node));
     size.properties += names.length;
@@ -54,7 +53,7 @@ function sizeOf(schema: JsonSchema, { list }: SchemaLimits): Size {
     const characters = lengthOf(values);
     size.values += values.length;
     size.characters += characters;
-    if (values.length > list.above) size.list = Math.max(size.list, characters);
+    if (values.length > 250) size.list = Math.max(size.list, characters);
   });
   return size;
 }

@@ -1,3 +1,4 @@
+import { literals } from "../fits.ts";
 import type { Rewrite, RewriteContext } from "../lower.ts";
 import type { JsonSchema } from "../types.ts";
 import { without } from "./keywords.ts";
@@ -62,9 +63,8 @@ export function nullableKeyword(): Rewrite {
 
 function isNull(branch: JsonSchema | boolean): boolean {
   if (typeof branch === "boolean") return false;
-  if (branch["type"] === "null" || (Object.hasOwn(branch, "const") && branch["const"] === null)) return true;
-  const values = branch["enum"];
-  return Array.isArray(values) && values.length > 0 && values.every((value) => value === null);
+  const values = literals(branch) ?? [];
+  return branch["type"] === "null" || (values.length > 0 && values.every((value) => value === null));
 }
 
 /**
@@ -104,8 +104,7 @@ function admitsNull(node: JsonSchema | boolean, resolve: (ref: string) => JsonSc
   if (depth > 32) return false; // a reference to itself
   const types = typesOf(node);
   if (types.length > 0 && !types.includes("null")) return false;
-  if (Object.hasOwn(node, "const") && node["const"] !== null) return false;
-  if (Array.isArray(node["enum"]) && !node["enum"].includes(null)) return false;
+  if (literals(node)?.includes(null) === false) return false;
   if (Object.hasOwn(node, "not") || Object.hasOwn(node, "if")) return false; // it may or may not
   const inside = (branch: JsonSchema | boolean) => admitsNull(branch, resolve, depth + 1);
   if (typeof node["$ref"] === "string") {

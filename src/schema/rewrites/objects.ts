@@ -48,9 +48,11 @@ export function closeObjects(): Rewrite {
   };
 }
 
-/** Leaves `additionalProperties` out. One that says `false` goes without a report (inputs are still validated); a schema is a loss. */
-export function openObjects(options: { readonly toDescription?: boolean } = {}): Rewrite {
-  const { toDescription = false } = options;
+/**
+ * Leaves `additionalProperties` out. One that says `false` goes without a report (inputs are still validated); a schema is
+ * a loss, told in the description.
+ */
+export function openObjects(): Rewrite {
   return {
     name: "openObjects",
     apply(node, { lose }) {
@@ -58,10 +60,8 @@ export function openObjects(options: { readonly toDescription?: boolean } = {}):
       const other = node["additionalProperties"];
       const rest = without(node, ["additionalProperties"]);
       if (!isRecord(other) || Object.keys(other).length === 0) return rest;
-      lose(`What other properties hold is ${toDescription ? "kept in the description only" : "left out"}.`, {
-        rule: "unsupported:additionalProperties",
-      });
-      return toDescription ? describe(rest, [["additionalProperties", other]]) : rest;
+      lose("What other properties hold is kept in the description only.", { rule: "unsupported:additionalProperties" });
+      return describe(rest, [["additionalProperties", other]]);
     },
   };
 }
@@ -109,8 +109,8 @@ export function requireDeclared(): Rewrite {
 export function ensureObjectRoot(): Rewrite {
   return {
     name: "ensureObjectRoot",
-    apply(node, { isRoot, lose }) {
-      if (!isRoot) return node;
+    order: "root",
+    apply(node, { lose }) {
       const types = typesOf(node);
       if (types.length > 0 && !types.includes("object")) {
         lose(`The arguments of a call are an object, the schema says ${types.join(" or ")}.`);

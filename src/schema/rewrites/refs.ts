@@ -14,8 +14,8 @@ import { ANNOTATIONS } from "./types.ts";
 export function inlineRefs(): Rewrite {
   return {
     name: "inlineRefs",
+    order: "root",
     apply(node, context) {
-      if (!context.isRoot) return node;
       let count = 0;
       const expand = (schema: JsonSchema, open: readonly JsonSchema[]): JsonSchema => {
         if (typeof schema["$ref"] !== "string") {
@@ -67,8 +67,8 @@ function shell(node: JsonSchema): JsonSchema {
 export function keepLocalRefs(): Rewrite {
   return {
     name: "keepLocalRefs",
+    order: "root",
     apply(root, context) {
-      if (!context.isRoot) return root;
       const definitions = new Map<JsonSchema, { name: string; schema: JsonSchema | undefined }>();
       const names = new Set<string>();
       const rewrite = (schema: JsonSchema): JsonSchema => {

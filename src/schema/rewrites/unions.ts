@@ -1,3 +1,4 @@
+import { literals } from "../fits.ts";
 import { typeOfValue } from "../json.ts";
 import type { Rewrite } from "../lower.ts";
 import type { JsonSchema } from "../types.ts";
@@ -61,7 +62,7 @@ function overlap(type: string, other: string): boolean {
 }
 
 function excludes(one: JsonSchema | undefined, other: JsonSchema | undefined): boolean {
-  const [values, others] = [literals(one), literals(other)];
+  const [values, others] = [one && literals(one), other && literals(other)];
   return (
     values !== undefined &&
     others !== undefined &&
@@ -72,13 +73,6 @@ function excludes(one: JsonSchema | undefined, other: JsonSchema | undefined): b
 function target(node: JsonSchema | boolean, resolve: (ref: string) => JsonSchema | undefined): JsonSchema | undefined {
   if (typeof node === "boolean") return undefined;
   return typeof node["$ref"] === "string" ? resolve(node["$ref"]) : node;
-}
-
-/** The values that a node allows, where it lists them. */
-function literals(node: JsonSchema | undefined): readonly unknown[] | undefined {
-  if (node === undefined) return undefined;
-  if (Object.hasOwn(node, "const")) return [node["const"]];
-  return Array.isArray(node["enum"]) ? node["enum"] : undefined;
 }
 
 /**
@@ -115,8 +109,9 @@ export function spreadUnions(): Rewrite {
 export function flattenRootUnion(): Rewrite {
   return {
     name: "flattenRootUnion",
-    apply(node, { isRoot, lose, resolve }) {
-      if (!isRoot || unionOf(node) === undefined) return node;
+    order: "root",
+    apply(node, { lose, resolve }) {
+      if (unionOf(node) === undefined) return node;
       const clash = (keyword: string) => lose(`${keyword} beside the union and in a branch have no common form.`);
       const { $defs, definitions, ...rest } = node;
       const branches = leavesOf(rest, resolve, clash);
@@ -207,8 +202,7 @@ function eitherValue(one: JsonSchema | boolean, other: JsonSchema | boolean): Js
 }
 
 /** `type: ["string", "integer"]` becomes an `anyOf` with one type a branch, each with the keywords that are about its type. */
-export function typeArrayToAnyOf(options: { readonly keepNull?: boolean } = {}): Rewrite {
-  const { keepNull = false } = options;
+export function typeArrayToAnyOf(): Rewrite {
   return {
     name: "typeArrayToAnyOf",
     apply(node, { lose }) {
@@ -216,7 +210,6 @@ export function typeArrayToAnyOf(options: { readonly keepNull?: boolean } = {}):
       if (!Array.isArray(type)) return node;
       const types = typesOf(node);
       if (types.length === 1) return { ...node, type: types[0] };
-      if (keepNull && types.length === 2 && types.includes("null")) return node;
       if (Array.isArray(node["anyOf"])) {
         lose(`type ${types.join(" or ")} beside anyOf is left out.`);
         return without(node, ["type"]);

@@ -1,3 +1,4 @@
+import { literals } from "../fits.ts";
 import { isRecord, typeOfValue } from "../json.ts";
 import type { Rewrite } from "../lower.ts";
 import { mapSubschemas } from "../subschemas.ts";
@@ -19,24 +20,15 @@ export function constToEnum(): Rewrite {
 }
 
 /**
- * Leaves `enum` to strings, for dialects whose enums hold nothing else. Others are a loss:
- * `describe` keeps the type and lists the values in the description, `stringify` makes strings of them.
+ * Leaves `enum` to strings, for dialects whose enums hold nothing else. Others are a loss: the type is kept, and the
+ * description lists the values. As strings they would come back as strings, which only a tool that coerces could take.
  */
-export function stringEnums(options: { readonly others?: "describe" | "stringify" } = {}): Rewrite {
-  const { others = "describe" } = options;
+export function stringEnums(): Rewrite {
   return {
     name: "stringEnums",
     apply(node, { lose }) {
       const { enum: values, ...rest } = node;
       if (!Array.isArray(values) || values.every((value) => typeof value === "string")) return node;
-      if (others === "stringify") {
-        lose("Values that are no strings become strings.", { rule: "unsupported:enum" });
-        return {
-          ...rest,
-          type: "string",
-          enum: values.map((value) => (typeof value === "string" ? value : JSON.stringify(value))),
-        };
-      }
       lose("A list of values that are no strings is kept in the description only.", { rule: "unsupported:enum" });
       const types = [...new Set(values.map(typeOfValue))];
       const type = rest["type"] ?? (types.length === 1 ? types[0] : types);
@@ -46,11 +38,10 @@ export function stringEnums(options: { readonly others?: "describe" | "stringify
 }
 
 /**
- * Gives every node a type, read from its other keywords. A node that allows any value is a loss: it becomes `any`.
- *
- * @param any default: any string, number or boolean, or null
+ * Gives every node a type, read from its other keywords. A node that allows any value is a loss: it becomes any string,
+ * number or boolean, or null.
  */
-export function ensureType(any: JsonSchema = anyTypes(["string", "number", "boolean", "null"])): Rewrite {
+export function ensureType(): Rewrite {
   return {
     name: "ensureType",
     apply(node, { lose }) {
@@ -58,7 +49,7 @@ export function ensureType(any: JsonSchema = anyTypes(["string", "number", "bool
       const types = impliedTypes(node);
       if (types.length > 0) return { type: types.length === 1 ? types[0] : types, ...node };
       lose("A value of any type can not be said.");
-      return { ...any, ...node };
+      return { type: ["string", "number", "boolean", "null"], ...node };
     },
   };
 }
@@ -67,14 +58,9 @@ export function ensureType(any: JsonSchema = anyTypes(["string", "number", "bool
 const UNTYPED = ["$ref", "anyOf", "oneOf", "allOf", "not", "if"];
 
 function impliedTypes(node: JsonSchema): readonly string[] {
-  if (Object.hasOwn(node, "const")) return [typeOfValue(node["const"])];
-  if (Array.isArray(node["enum"])) return [...new Set(node["enum"].map(typeOfValue))];
-  return [...new Set(Object.keys(node).flatMap((keyword) => typeOfKeyword(keyword) ?? []))];
-}
-
-/** `{ type: [...] }`: for {@link ensureType}. */
-function anyTypes(types: readonly string[]): JsonSchema {
-  return { type: types };
+  const types =
+    literals(node)?.map(typeOfValue) ?? Object.keys(node).flatMap((keyword) => typeOfKeyword(keyword) ?? []);
+  return [...new Set(types)];
 }
 
 /** Tuples as 2020-12 says them: earlier drafts have a list under `items`, which makes APIs refuse the whole request. */
@@ -86,6 +72,14 @@ export function listedItemsToPrefixItems(): Rewrite {
       if (!Array.isArray(items)) return node;
       return { ...rest, prefixItems: items, ...(additionalItems !== undefined && { items: additionalItems }) };
     },
+  };
+}
+
+/** An array whose items may be anything has to say so. */
+export function ensureItems(): Rewrite {
+  return {
+    name: "ensureItems",
+    apply: (node) => (typesOf(node).includes("array") && !Object.hasOwn(node, "items") ? { ...node, items: {} } : node),
   };
 }
 
@@ -107,9 +101,7 @@ export function tuplesToArrays(): Rewrite {
       const kinds = [...tuple, ...(isRecord(more) ? [more as JsonSchema] : [])]
         .map((item) => (item === true ? {} : item))
         .filter((item) => !isNothing(item));
-      const distinct = kinds.filter(
-        (item, index) => kinds.findIndex((other) => JSON.stringify(other) === JSON.stringify(item)) === index,
-      );
+      const distinct = kinds.filter((item, index) => kinds.findIndex((other) => sameValue(other, item)) === index);
       const rest = without(node, ["prefixItems", "items", "additionalItems", "unevaluatedItems"]);
       return {
         ...rest,
