@@ -46,10 +46,10 @@ export function readIssues(
   function issuesOfOne(unit: OutputUnit, children: readonly OutputUnit[]): Issue[] {
     const at = locate(unit.instanceLocation, value);
     const from = unit.keywordLocation.length - "if".length;
-    const forbidden = children[0]?.keyword === "false" ? locate(children[0].instanceLocation, value) : undefined;
-    const refusal = forbidden === undefined ? undefined : forbiddenMessage(unit, forbidden.path);
-    if (forbidden !== undefined && refusal !== undefined) {
-      return [{ message: refusal, path: forbidden.path }, ...issuesOf(children.slice(1), from)];
+    if (children[0]?.keyword === "false") {
+      const { path } = locate(children[0].instanceLocation, value);
+      const message = forbiddenMessage(unit, path);
+      if (message !== undefined) return [{ message, path }, ...issuesOf(children.slice(1), from)];
     }
     if (unit.keyword === "anyOf" || unit.keyword === "oneOf") return alternatives(unit, children, at);
     if (unit.keyword === "propertyNames") {
@@ -70,9 +70,9 @@ export function readIssues(
     const name = JSON.stringify(path.at(-1));
     switch (unit.keyword) {
       case "additionalProperties": {
-        const known = Object.keys((getOwn(parentSchema(unit), "properties") as object | undefined) ?? {});
+        const known = Object.keys((keywordValue(unit, "properties") as object | undefined) ?? {});
         if (known.length === 0) return `unknown property ${name}`;
-        return `unknown property ${name}; known ${known.length === 1 ? "is" : "are"} ${listOf(known, ", ")}`;
+        return `unknown property ${name}; known ${known.length === 1 ? "is" : "are"} ${listOf(known)}`;
       }
       case "unevaluatedProperties":
         return `unknown property ${name}`;
@@ -109,31 +109,17 @@ export function readIssues(
     if (likely.length === 1) return likely[0]!.issues;
     const discriminator = commonDiscriminator(all.map(({ list }) => list));
     if (discriminator !== undefined) return [discriminator];
-    if (
-      all.every(
-        ({ list }) =>
-          list.length === 1 && list[0]!.keyword === "type" && list[0]!.instanceLocation === unit.instanceLocation,
-      )
-    ) {
-      const types = all.flatMap(({ list }) => [keywordValue(list[0]!)].flat() as string[]);
-      return [
-        { message: `must be ${orList([...new Set(types)].map(article))}, got ${kindOf(at.value)}`, path: at.path },
-      ];
+    const isOfType = ({ keyword, instanceLocation }: OutputUnit) =>
+      keyword === "type" && instanceLocation === unit.instanceLocation;
+    if (all.every(({ list }) => list.length === 1 && isOfType(list[0]!))) {
+      const types = all.flatMap(({ list }) => keywordValue(list[0]!));
+      return [{ message: mustBe(types, at.value), path: at.path }];
     }
-    const texts = [
-      ...new Set(
-        all
-          .flatMap(({ issues }) => issues)
-          .map(
-            (issue) =>
-              (issue.path.length > at.path.length ? `${issue.path.slice(at.path.length).join(".")}: ` : "") +
-              issue.message,
-          ),
-      ),
-    ];
-    return [
-      { message: `fits none of the ${branches.size} alternatives (${texts.slice(0, 5).join("; ")})`, path: at.path },
-    ];
+    const texts = all.flatMap(({ issues }) =>
+      issues.map(({ path, message }) => [path.slice(at.path.length).join("."), message].filter(Boolean).join(": ")),
+    );
+    const told = [...new Set(texts)].slice(0, 5).join("; ");
+    return [{ message: `fits none of the ${branches.size} alternatives (${told})`, path: at.path }];
   }
 
   /** Every branch wants another constant in one place (`kind: "a"`, `kind: "b"`), and none came. */
@@ -143,19 +129,19 @@ export function readIssues(
     if (where === undefined || deciding.some((unit) => unit?.instanceLocation !== where)) return undefined;
     const wanted = deciding.flatMap((unit) => keywordValue(unit!)); // the list of an enum, or one constant
     const { path, value: got } = locate(where, value);
-    return { message: `must be one of ${listOf([...new Set(wanted)], ", ")}, got ${short(got)}`, path };
+    return { message: `must be one of ${listOf([...new Set(wanted)])}, got ${short(got)}`, path };
   }
 
   function leaf(unit: OutputUnit, { value: got, path }: Located): Issue {
     const limit = keywordValue(unit);
+    const bound = unit.keyword.startsWith("min") ? "at least" : "at most";
     const say = (message: string, at: Path = path): Issue => ({ message, path: at });
     switch (unit.keyword) {
       case "type":
-        return say(
-          `must be ${orList([limit].flat().map((type) => article(String(type))))}, got ${typeof got === "number" && String(limit).includes("integer") ? got : kindOf(got)}`,
-        );
+        return say(mustBe([limit].flat(), got));
       case "required": {
-        const name = quotedIn(unit.error, 'required property "');
+        const { error } = unit;
+        const name = error.slice(error.indexOf('"') + 1, error.lastIndexOf('"'));
         return say(`the required property ${JSON.stringify(name)} is missing`, [...path, name]);
       }
       case "dependentRequired":
@@ -168,49 +154,39 @@ export function readIssues(
         ]);
       }
       case "enum":
-        return say(`must be one of ${listOf(limit as unknown[], ", ")}, got ${short(got)}`);
+        return say(`must be one of ${listOf(limit as unknown[])}, got ${short(got)}`);
       case "const":
         return say(`must be ${short(limit)}, got ${short(got)}`);
       case "minimum":
-        return say(`must be ${exclusive("exclusiveMinimum", unit) ? "more than" : "at least"} ${limit}, got ${got}`);
-      case "maximum":
-        return say(`must be ${exclusive("exclusiveMaximum", unit) ? "less than" : "at most"} ${limit}, got ${got}`);
       case "exclusiveMinimum":
-        return say(`must be more than ${limit}, got ${got}`);
+        return say(`must be ${isExclusive(unit, "exclusiveMinimum") ? "more than" : "at least"} ${limit}, got ${got}`);
+      case "maximum":
       case "exclusiveMaximum":
-        return say(`must be less than ${limit}, got ${got}`);
+        return say(`must be ${isExclusive(unit, "exclusiveMaximum") ? "less than" : "at most"} ${limit}, got ${got}`);
       case "multipleOf":
         return say(`must be a multiple of ${limit}, got ${got}`);
       case "minLength":
-        return say(`must have at least ${count(limit, "character")}, has ${[...String(got)].length}`);
       case "maxLength":
-        return say(`must have at most ${count(limit, "character")}, has ${[...String(got)].length}`);
+        return say(`must have ${bound} ${count(limit, "character")}, has ${[...String(got)].length}`);
       case "pattern":
         return say(`must match the pattern ${limit}, got ${short(got)}`);
       case "format":
         return say(`must be a valid ${limit}, got ${short(got)}`);
       case "minItems":
-        return say(`must have at least ${count(limit, "item")}, has ${(got as unknown[]).length}`);
       case "maxItems":
-        return say(`must have at most ${count(limit, "item")}, has ${(got as unknown[]).length}`);
+        return say(`must have ${bound} ${count(limit, "item")}, has ${(got as unknown[]).length}`);
       case "uniqueItems": {
         const [first, second] = unit.error.match(/\d+/g) ?? [];
         return say(`must have no equal items, items ${first} and ${second} are`);
       }
       case "minProperties":
-        return say(`must have at least ${count(limit, "property")}`);
       case "maxProperties":
-        return say(`must have at most ${count(limit, "property")}`);
+        return say(`must have ${bound} ${count(limit, "property")}`);
       case "contains":
         return say(`must have an item that fits ${short(limit)}`);
       case "minContains":
-        return say(
-          `must have at least ${count(limit, "item")} that fit ${short(getOwn(parentSchema(unit), "contains"))}`,
-        );
       case "maxContains":
-        return say(
-          `must have at most ${count(limit, "item")} that fit ${short(getOwn(parentSchema(unit), "contains"))}`,
-        );
+        return say(`must have ${bound} ${count(limit, "item")} that fit ${short(keywordValue(unit, "contains"))}`);
       case "not":
         return say(`must not be ${short(got)}: the schema excludes ${short(limit)}`);
       case "false":
@@ -219,12 +195,13 @@ export function readIssues(
     return say(unit.error.replace(/\.$/, ""));
   }
 
-  function exclusive(keyword: string, unit: OutputUnit): boolean {
-    return getOwn(parentSchema(unit), keyword) === true; // draft-04
+  /** By a keyword of its own; in draft-04 by `true` beside the bound. */
+  function isExclusive(unit: OutputUnit, keyword: string): boolean {
+    return unit.keyword === keyword || keywordValue(unit, keyword) === true;
   }
 
-  function keywordValue(unit: OutputUnit): unknown {
-    return getOwn(parentSchema(unit), unit.keyword);
+  function keywordValue(unit: OutputUnit, keyword = unit.keyword): unknown {
+    return getOwn(parentSchema(unit), keyword);
   }
 
   /** The schema object that holds the keyword, found by its location, through references. */
@@ -252,17 +229,12 @@ function endOfChildren(list: readonly OutputUnit[], index: number, from: number)
   const { keyword, keywordLocation, instanceLocation } = list[index]!;
   if (keyword === "false") return index + 1;
   const base = keyword === "if" ? keywordLocation.slice(from, -"if".length) : `${keywordLocation.slice(from)}/`;
+  const isBelow = (child: OutputUnit) =>
+    child.keyword === "false"
+      ? child.instanceLocation.startsWith(instanceLocation)
+      : child.keywordLocation.startsWith(base, from);
   let end = index + 1;
-  for (; end < list.length; end++) {
-    const child = list[end]!;
-    if (
-      child.keyword === "false"
-        ? child.instanceLocation.startsWith(instanceLocation)
-        : child.keywordLocation.startsWith(base, from)
-    )
-      continue;
-    break;
-  }
+  while (end < list.length && isBelow(list[end]!)) end++;
   return end;
 }
 
@@ -283,10 +255,6 @@ export function locate(pointer: string, root: unknown): Located {
   return { path, value };
 }
 
-function quotedIn(text: string, before: string): string {
-  return text.slice(text.indexOf(before) + before.length, text.lastIndexOf('"'));
-}
-
 function kindOf(value: unknown): string {
   if (value === null) return "null";
   return article(Array.isArray(value) ? "array" : typeof value);
@@ -296,13 +264,16 @@ function article(type: string): string {
   return type === "null" ? type : `${/^[aio]/.test(type) ? "an" : "a"} ${type}`;
 }
 
-function orList(texts: readonly string[]): string {
-  return texts.length < 2 ? texts.join("") : `${texts.slice(0, -1).join(", ")} or ${texts.at(-1)}`;
+function mustBe(types: readonly unknown[], got: unknown): string {
+  const wanted = [...new Set(types)].map((type) => article(String(type)));
+  const last = wanted.pop();
+  const shown = typeof got === "number" && types.includes("integer") ? got : kindOf(got);
+  return `must be ${wanted.length === 0 ? last : `${wanted.join(", ")} or ${last}`}, got ${shown}`;
 }
 
-function listOf(values: readonly unknown[], separator: string): string {
+function listOf(values: readonly unknown[]): string {
   const shown = values.slice(0, 20).map(short);
-  return shown.join(separator) + (values.length > 20 ? ` and ${values.length - 20} more` : "");
+  return shown.join(", ") + (values.length > 20 ? ` and ${values.length - 20} more` : "");
 }
 
 function short(value: unknown): string {
