@@ -3,9 +3,7 @@
 import type { FunctionCallingConfigMode, ToolConfig } from "@google/genai";
 /** @ts-ignore */
 import type { ToolConfig as LegacyToolConfig } from "@google/generative-ai";
-import { isRecord } from "../../src/schema/json.ts";
-import type { Rewrite, RewriteContext } from "../../src/schema/lower.ts";
-import { mapSubschemas } from "../../src/schema/subschemas.ts";
+import type { Rewrite } from "../../src/schema/lower.ts";
 import {
   constToEnum,
   dropAnnotations,
@@ -39,6 +37,16 @@ import { safeToolName } from "../../src/tool/names.ts";
 import type { Tool } from "../../src/tool/tool.ts";
 import type { ToolSource } from "../../src/tool/tool-set.ts";
 import type { ToolsOptions } from "../../src/adapter.ts";
+import {
+  anyOfAlone,
+  anythingElse,
+  closedTuples,
+  enumFormat,
+  filledObjects,
+  inclusiveBounds,
+  listedValues,
+  optionalCycles,
+} from "./rewrites.ts";
 import type { GoogleFunctionDeclaration, GoogleSchemaTool, GoogleTool } from "./wire.ts";
 
 /** Letters, digits, `_`, `.`, `:` and `-`, the first a letter or `_`; 128 characters. https://ai.google.dev/api/caching#FunctionDeclaration */
@@ -48,83 +56,7 @@ export const toolName: (name: string) => string = safeToolName({
   maxLength: 128,
 });
 
-export interface GoogleToolsOptions extends ToolsOptions {
-  /**
-   * How the parameters are said.
-   *
-   * - `"json-schema"` (default): as `parametersJsonSchema`, which loses least. In the API since v1beta of 2025.
-   * - `"schema"`: as `parameters`, a subset of OpenAPI 3.0: the form that the types of `@google/generative-ai` know,
-   *   and the one for the API's v1 and for the Live API.
-   */
-  readonly dialect?: "json-schema" | "schema";
-}
-
-/**
- * The tools as one `Tool` with all declarations; none for no tools, since an empty list is refused. `dialect: "schema"`
- * gives the form of `@google/generative-ai`.
- */
-export function tools(
-  source: ToolSource,
-  options: GoogleToolsOptions & { readonly dialect: "schema" },
-): GoogleSchemaTool[];
-export function tools(source: ToolSource, options?: GoogleToolsOptions): GoogleTool[];
-export function tools(source: ToolSource, options: GoogleToolsOptions = {}): GoogleTool[] | GoogleSchemaTool[] {
-  const { dialect = "json-schema" } = options;
-  if (dialect !== "json-schema" && dialect !== "schema") {
-    throw new TypeError(`dialect is "json-schema" or "schema", got ${JSON.stringify(dialect)}`);
-  }
-  const key = dialect === "schema" ? "parameters" : "parametersJsonSchema";
-  const functionDeclarations = lowerTools<GoogleFunctionDeclaration>(source, {
-    adapter: "google",
-    toolName,
-    plain: dialect === "schema" ? schemaDialect : jsonSchemaDialect,
-    options,
-    make: (tool: Tool, { name, schema }) => ({
-      name,
-      ...(tool.description !== undefined && { description: tool.description }),
-      ...(hasParameters(schema) && { [key]: schema }),
-    }),
-  });
-  return functionDeclarations.length === 0 ? [] : [{ functionDeclarations }];
-}
-
-export interface GoogleToolChoiceOptions {
-  /** Nothing on this wire forbids several calls in one turn: `false` is passed over. */
-  readonly parallel?: boolean;
-  /** With `"auto"`: calls are held to their declarations (mode `VALIDATED`). A forced call always is. */
-  readonly strict?: boolean;
-  /** `"schema"` gives the types of `@google/generative-ai`; what is sent is the same. */
-  readonly dialect?: "json-schema" | "schema";
-}
-
-/**
- * `{ toolConfig }`, to be spread into `config` (`@google/genai`) or into the request (`@google/generative-ai`).
- * Some tools or none of them is mode `VALIDATED` with their names; `AUTO` takes no names.
- *
- * @throws TypeError when the choice is none, or requires one of no tools
- */
-export function toolChoice(
-  choice: ToolChoice,
-  options: GoogleToolChoiceOptions & { readonly dialect: "schema" },
-): { toolConfig: LegacyToolConfig };
-export function toolChoice(choice: ToolChoice, options?: GoogleToolChoiceOptions): { toolConfig: ToolConfig };
-export function toolChoice(choice: ToolChoice, options: GoogleToolChoiceOptions = {}): { toolConfig: any } {
-  return { toolConfig: { functionCallingConfig: callingConfig(choice, options.strict ?? false) } };
-}
-
-function callingConfig(
-  wanted: ToolChoice,
-  strict: boolean,
-): { mode: `${FunctionCallingConfigMode}`; allowedFunctionNames?: string[] } {
-  const choice = checkedChoice(wanted);
-  if (choice === "auto") return { mode: strict ? "VALIDATED" : "AUTO" };
-  if (choice === "none") return { mode: "NONE" };
-  if (choice === "required") return { mode: "ANY" };
-  if ("name" in choice) return { mode: "ANY", allowedFunctionNames: [toolName(choice.name)] };
-  return { mode: choice.required === true ? "ANY" : "VALIDATED", allowedFunctionNames: choice.names.map(toolName) };
-}
-
-/** Bound no value; refused or passed over, depending on the dialect. */
+/** Bind no value; refused or passed over, depending on the dialect. */
 const SILENT = [
   "$schema",
   "$id",
@@ -171,7 +103,7 @@ const UNKNOWN = [
  * `anyOf`, `oneOf` (as `anyOf`), `properties`, `additionalProperties` and `required`: the list that `@google/genai` gives for `responseJsonSchema`.
  * https://ai.google.dev/gemini-api/docs/structured-output#json-schema-support · https://github.com/googleapis/python-genai/issues/1093
  */
-export const jsonSchemaDialect: readonly Rewrite[] = [
+const jsonSchemaDialect: readonly Rewrite[] = [
   keepLocalRefs(),
   nullableToType(),
   listedNamesToProperties(),
@@ -200,7 +132,7 @@ export const jsonSchemaDialect: readonly Rewrite[] = [
  *
  * https://ai.google.dev/api/caching#Schema (2026-11)
  */
-export const schemaDialect: readonly Rewrite[] = [
+const schemaDialect: readonly Rewrite[] = [
   tuplesToArrays(),
   listedNamesToProperties(),
   withoutBooleanSchemas(),
@@ -251,157 +183,85 @@ export const schemaDialect: readonly Rewrite[] = [
   ensureObjectRoot(),
 ];
 
+export interface GoogleToolsOptions extends ToolsOptions {
+  /**
+   * How the parameters are said.
+   *
+   * - `"json-schema"` (default): as `parametersJsonSchema`, which loses least. In the API since v1beta of 2025.
+   * - `"schema"`: as `parameters`, a subset of OpenAPI 3.0: the form that the types of `@google/generative-ai` know,
+   *   and the one for the API's v1 and for the Live API.
+   */
+  readonly dialect?: "json-schema" | "schema";
+}
+
+/**
+ * The tools as one `Tool` with all declarations; none for no tools, since an empty list is refused. `dialect: "schema"`
+ * gives the form of `@google/generative-ai`.
+ */
+export function tools(
+  source: ToolSource,
+  options: GoogleToolsOptions & { readonly dialect: "schema" },
+): GoogleSchemaTool[];
+export function tools(source: ToolSource, options?: GoogleToolsOptions): GoogleTool[];
+export function tools(source: ToolSource, options: GoogleToolsOptions = {}): GoogleTool[] | GoogleSchemaTool[] {
+  const { dialect = "json-schema" } = options;
+  if (dialect !== "json-schema" && dialect !== "schema") {
+    throw new TypeError(`dialect is "json-schema" or "schema", got ${JSON.stringify(dialect)}`);
+  }
+  const key = dialect === "schema" ? "parameters" : "parametersJsonSchema";
+  const functionDeclarations = lowerTools<GoogleFunctionDeclaration>(source, {
+    adapter: "google",
+    toolName,
+    plain: dialect === "schema" ? schemaDialect : jsonSchemaDialect,
+    options,
+    make: (tool: Tool, { name, schema }) => ({
+      name,
+      ...(tool.description !== undefined && { description: tool.description }),
+      ...(hasParameters(schema) && { [key]: schema }),
+    }),
+  });
+  return functionDeclarations.length === 0 ? [] : [{ functionDeclarations }];
+}
+
 /** A schema of an object without any properties: the declaration goes without one then. */
-export function hasParameters({ properties, additionalProperties, anyOf, oneOf, $ref }: JsonSchema): boolean {
+function hasParameters({ properties, additionalProperties, anyOf, oneOf, $ref }: JsonSchema): boolean {
   const named = typeof properties === "object" && properties !== null && Object.keys(properties).length > 0;
   const open = additionalProperties !== undefined && additionalProperties !== false;
   return named || open || anyOf !== undefined || oneOf !== undefined || $ref !== undefined;
 }
 
-/** A tuple without further items says so by its length. */
-function closedTuples(): Rewrite {
-  return {
-    name: "closedTuples",
-    apply(node) {
-      const { prefixItems, items, ...rest } = node;
-      if (!Array.isArray(prefixItems) || items !== false) return node;
-      const { maxItems } = rest;
-      const most = typeof maxItems === "number" ? Math.min(maxItems, prefixItems.length) : prefixItems.length;
-      return { ...rest, prefixItems, maxItems: most };
-    },
-  };
+export interface GoogleToolChoiceOptions {
+  /** Nothing on this wire forbids several calls in one turn: `false` is passed over. */
+  readonly parallel?: boolean;
+  /** With `"auto"`: calls are held to their declarations (mode `VALIDATED`). A forced call always is. */
+  readonly strict?: boolean;
+  /** `"schema"` gives the types of `@google/generative-ai`; what is sent is the same. */
+  readonly dialect?: "json-schema" | "schema";
 }
 
-/** Lists hold strings and numbers: `null` becomes a branch of its own, a list with anything else is only told. */
-function listedValues(): Rewrite {
-  const tell = stringEnums();
-  const isListed = (value: unknown) => typeof value === "string" || typeof value === "number";
-  return {
-    name: "listedValues",
-    apply(node, context) {
-      const { enum: values, type, title, description, ...rest } = node;
-      if (!Array.isArray(values) || values.every(isListed)) return node;
-      const others = values.filter((value) => value !== null);
-      const describing = { ...(title !== undefined && { title }), ...(description !== undefined && { description }) };
-      if (values.length > 0 && others.length === 0) return { ...rest, ...describing, type: "null" };
-      if (!others.every(isListed)) return tell.apply(node, context);
-      const types = [type].flat().filter((one) => one !== undefined && one !== "null");
-      const listed = { ...(types.length > 0 && { type: types.length === 1 ? types[0] : types }), ...rest };
-      return { ...describing, anyOf: [{ ...listed, enum: others }, { type: "null" }] };
-    },
-  };
+/**
+ * `{ toolConfig }`, to be spread into `config` (`@google/genai`) or into the request (`@google/generative-ai`).
+ * Some tools or none of them is mode `VALIDATED` with their names; `AUTO` takes no names.
+ *
+ * @throws TypeError when the choice is none, or requires one of no tools
+ */
+export function toolChoice(
+  choice: ToolChoice,
+  options: GoogleToolChoiceOptions & { readonly dialect: "schema" },
+): { toolConfig: LegacyToolConfig };
+export function toolChoice(choice: ToolChoice, options?: GoogleToolChoiceOptions): { toolConfig: ToolConfig };
+export function toolChoice(choice: ToolChoice, options: GoogleToolChoiceOptions = {}): { toolConfig: any } {
+  return { toolConfig: { functionCallingConfig: callingConfig(choice, options.strict ?? false) } };
 }
 
-/** "Cyclic references ... may only be used within non-required properties": the required property that closes a cycle becomes optional. */
-function optionalCycles(): Rewrite {
-  return {
-    name: "optionalCycles",
-    apply(node, { lose, resolve }) {
-      const { properties, required } = node;
-      if (!isRecord(properties) || !Array.isArray(required)) return node;
-      const closing = required.filter((name) => needs(properties[name], node, resolve));
-      if (closing.length === 0) return node;
-      lose(`Properties that hold the same kind of object again can not be required: ${closing.join(", ")}.`);
-      const { required: _, ...rest } = node;
-      const left = required.filter((name) => !closing.includes(name));
-      return { ...rest, ...(left.length > 0 && { required: left }) };
-    },
-  };
-}
-
-/** Whether a schema leads to `target` through references, and through no optional property. */
-function needs(
-  schema: unknown,
-  target: JsonSchema,
-  resolve: RewriteContext["resolve"],
-  seen = new Set<unknown>(),
-): boolean {
-  if (schema === target) return true;
-  if (!isRecord(schema) || seen.has(schema)) return false;
-  seen.add(schema);
-  const { $ref, properties, required, $defs: _, ...rest } = schema;
-  if (typeof $ref === "string" && needs(resolve($ref), target, resolve, seen)) return true;
-  if (isRecord(properties) && Array.isArray(required)) {
-    if (required.some((name) => needs(properties[name], target, resolve, seen))) return true;
-  }
-  let found = false;
-  mapSubschemas(rest, (child) => {
-    found ||= needs(child, target, resolve, seen);
-    return child;
-  });
-  return found;
-}
-
-/** `exclusiveMinimum: 0` of an integer is `minimum: 1`. No loss. */
-function inclusiveBounds(): Rewrite {
-  return {
-    name: "inclusiveBounds",
-    apply(node) {
-      if (node["type"] !== "integer") return node;
-      const { exclusiveMinimum: above, exclusiveMaximum: below, ...rest } = node;
-      const hasAbove = typeof above === "number";
-      const hasBelow = typeof below === "number";
-      if (!hasAbove && !hasBelow) return node;
-      const { minimum, maximum } = rest;
-      return {
-        ...rest,
-        ...(above !== undefined && !hasAbove && { exclusiveMinimum: above }),
-        ...(below !== undefined && !hasBelow && { exclusiveMaximum: below }),
-        ...(hasAbove && {
-          minimum: Math.max(Math.floor(above) + 1, typeof minimum === "number" ? minimum : -Infinity),
-        }),
-        ...(hasBelow && { maximum: Math.min(Math.ceil(below) - 1, typeof maximum === "number" ? maximum : Infinity) }),
-      };
-    },
-  };
-}
-
-/** `additionalProperties: {}` says no more than `true`, which is what objects here are anyway. */
-function anythingElse(): Rewrite {
-  return {
-    name: "anythingElse",
-    apply(node) {
-      const { additionalProperties: other } = node;
-      return isRecord(other) && Object.keys(other).length === 0 ? { ...node, additionalProperties: true } : node;
-    },
-  };
-}
-
-/** A string with a list of values has the format `enum`. */
-function enumFormat(): Rewrite {
-  return {
-    name: "enumFormat",
-    apply: (node) => (Array.isArray(node["enum"]) ? { ...node, type: "string", format: "enum" } : node),
-  };
-}
-
-/** `anyOf` must stand alone (Vertex AI): what stands beside it goes into each branch, where the branch does not say otherwise. */
-function anyOfAlone(): Rewrite {
-  return {
-    name: "anyOfAlone",
-    apply(node, { lose }) {
-      const { anyOf: branches, ...beside } = node;
-      if (!Array.isArray(branches) || Object.keys(beside).length === 0) return node;
-      const meets = Object.keys(beside).filter(
-        (keyword) =>
-          keyword !== "description" &&
-          keyword !== "title" &&
-          branches.some((branch: JsonSchema) => Object.hasOwn(branch, keyword)),
-      );
-      if (meets.length > 0) lose(`${meets.join(", ")} beside anyOf and in a branch: what the branch says is kept.`);
-      return { anyOf: branches.map((branch: JsonSchema) => ({ ...beside, ...branch })) };
-    },
-  };
-}
-
-/** An object below the root has properties or says nothing of them: an empty list of them is refused. */
-function filledObjects(): Rewrite {
-  return {
-    name: "filledObjects",
-    apply(node, { isRoot }) {
-      const { properties, ...rest } = node;
-      const isEmpty = typeof properties === "object" && properties !== null && Object.keys(properties).length === 0;
-      return isEmpty && !isRoot ? rest : node;
-    },
-  };
+function callingConfig(
+  wanted: ToolChoice,
+  strict: boolean,
+): { mode: `${FunctionCallingConfigMode}`; allowedFunctionNames?: string[] } {
+  const choice = checkedChoice(wanted);
+  if (choice === "auto") return { mode: strict ? "VALIDATED" : "AUTO" };
+  if (choice === "none") return { mode: "NONE" };
+  if (choice === "required") return { mode: "ANY" };
+  if ("name" in choice) return { mode: "ANY", allowedFunctionNames: [toolName(choice.name)] };
+  return { mode: choice.required === true ? "ANY" : "VALIDATED", allowedFunctionNames: choice.names.map(toolName) };
 }

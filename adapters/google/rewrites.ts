@@ -1,0 +1,153 @@
+import { isRecord } from "../../src/schema/json.ts";
+import type { Rewrite, RewriteContext } from "../../src/schema/lower.ts";
+import { stringEnums } from "../../src/schema/rewrites.ts";
+import { mapSubschemas } from "../../src/schema/subschemas.ts";
+import type { JsonSchema } from "../../src/schema/types.ts";
+
+/** A tuple without further items says so by its length. */
+export function closedTuples(): Rewrite {
+  return {
+    name: "closedTuples",
+    apply(node) {
+      const { prefixItems, items, ...rest } = node;
+      if (!Array.isArray(prefixItems) || items !== false) return node;
+      const { maxItems } = rest;
+      const most = typeof maxItems === "number" ? Math.min(maxItems, prefixItems.length) : prefixItems.length;
+      return { ...rest, prefixItems, maxItems: most };
+    },
+  };
+}
+
+/** Lists hold strings and numbers: `null` becomes a branch of its own, a list with anything else is only told. */
+export function listedValues(): Rewrite {
+  const tell = stringEnums();
+  const isListed = (value: unknown) => typeof value === "string" || typeof value === "number";
+  return {
+    name: "listedValues",
+    apply(node, context) {
+      const { enum: values, type, title, description, ...rest } = node;
+      if (!Array.isArray(values) || values.every(isListed)) return node;
+      const others = values.filter((value) => value !== null);
+      const describing = { ...(title !== undefined && { title }), ...(description !== undefined && { description }) };
+      if (values.length > 0 && others.length === 0) return { ...rest, ...describing, type: "null" };
+      if (!others.every(isListed)) return tell.apply(node, context);
+      const types = [type].flat().filter((one) => one !== undefined && one !== "null");
+      const listed = { ...(types.length > 0 && { type: types.length === 1 ? types[0] : types }), ...rest };
+      return { ...describing, anyOf: [{ ...listed, enum: others }, { type: "null" }] };
+    },
+  };
+}
+
+/** "Cyclic references ... may only be used within non-required properties": the required property that closes a cycle becomes optional. */
+export function optionalCycles(): Rewrite {
+  return {
+    name: "optionalCycles",
+    apply(node, { lose, resolve }) {
+      const { properties, required } = node;
+      if (!isRecord(properties) || !Array.isArray(required)) return node;
+      const closing = required.filter((name) => needs(properties[name], node, resolve));
+      if (closing.length === 0) return node;
+      lose(`Properties that hold the same kind of object again can not be required: ${closing.join(", ")}.`);
+      const { required: _, ...rest } = node;
+      const left = required.filter((name) => !closing.includes(name));
+      return { ...rest, ...(left.length > 0 && { required: left }) };
+    },
+  };
+}
+
+/** Whether a schema leads to `target` through references, and through no optional property. */
+function needs(
+  schema: unknown,
+  target: JsonSchema,
+  resolve: RewriteContext["resolve"],
+  seen = new Set<unknown>(),
+): boolean {
+  if (schema === target) return true;
+  if (!isRecord(schema) || seen.has(schema)) return false;
+  seen.add(schema);
+  const { $ref, properties, required, $defs: _, ...rest } = schema;
+  if (typeof $ref === "string" && needs(resolve($ref), target, resolve, seen)) return true;
+  if (isRecord(properties) && Array.isArray(required)) {
+    if (required.some((name) => needs(properties[name], target, resolve, seen))) return true;
+  }
+  let found = false;
+  mapSubschemas(rest, (child) => {
+    found ||= needs(child, target, resolve, seen);
+    return child;
+  });
+  return found;
+}
+
+/** `exclusiveMinimum: 0` of an integer is `minimum: 1`. No loss. */
+export function inclusiveBounds(): Rewrite {
+  return {
+    name: "inclusiveBounds",
+    apply(node) {
+      if (node["type"] !== "integer") return node;
+      const { exclusiveMinimum: above, exclusiveMaximum: below, ...rest } = node;
+      const hasAbove = typeof above === "number";
+      const hasBelow = typeof below === "number";
+      if (!hasAbove && !hasBelow) return node;
+      const { minimum, maximum } = rest;
+      return {
+        ...rest,
+        ...(above !== undefined && !hasAbove && { exclusiveMinimum: above }),
+        ...(below !== undefined && !hasBelow && { exclusiveMaximum: below }),
+        ...(hasAbove && {
+          minimum: Math.max(Math.floor(above) + 1, typeof minimum === "number" ? minimum : -Infinity),
+        }),
+        ...(hasBelow && { maximum: Math.min(Math.ceil(below) - 1, typeof maximum === "number" ? maximum : Infinity) }),
+      };
+    },
+  };
+}
+
+/** `additionalProperties: {}` says no more than `true`, which is what objects here are anyway. */
+export function anythingElse(): Rewrite {
+  return {
+    name: "anythingElse",
+    apply(node) {
+      const { additionalProperties: other } = node;
+      return isRecord(other) && Object.keys(other).length === 0 ? { ...node, additionalProperties: true } : node;
+    },
+  };
+}
+
+/** A string with a list of values has the format `enum`. */
+export function enumFormat(): Rewrite {
+  return {
+    name: "enumFormat",
+    apply: (node) => (Array.isArray(node["enum"]) ? { ...node, type: "string", format: "enum" } : node),
+  };
+}
+
+/** `anyOf` must stand alone (Vertex AI): what stands beside it goes into each branch, where the branch does not say otherwise. */
+export function anyOfAlone(): Rewrite {
+  return {
+    name: "anyOfAlone",
+    apply(node, { lose }) {
+      const { anyOf: branches, ...beside } = node;
+      if (!Array.isArray(branches) || Object.keys(beside).length === 0) return node;
+      const meets = Object.keys(beside).filter(
+        (keyword) =>
+          keyword !== "description" &&
+          keyword !== "title" &&
+          branches.some((branch: JsonSchema) => Object.hasOwn(branch, keyword)),
+      );
+      if (meets.length > 0) lose(`${meets.join(", ")} beside anyOf and in a branch: what the branch says is kept.`);
+      return { anyOf: branches.map((branch: JsonSchema) => ({ ...beside, ...branch })) };
+    },
+  };
+}
+
+/** An object below the root has properties or says nothing of them: an empty list of them is refused. */
+export function filledObjects(): Rewrite {
+  return {
+    name: "filledObjects",
+    apply(node, { isRoot }) {
+      const { properties, ...rest } = node;
+      const isEmpty = typeof properties === "object" && properties !== null && Object.keys(properties).length === 0;
+      return isEmpty && !isRoot ? rest : node;
+    },
+  };
+}
