@@ -3,6 +3,7 @@ import { ToolError } from "../errors.ts";
 import { copyJson, isRecord, setOwn } from "./json.ts";
 import { UNIQUE_ITEMS } from "./plain-lists.ts";
 import { readPattern } from "./pattern.ts";
+import { ANNOTATIONS } from "./rewrites/types.ts";
 import { encodeToken } from "./pointer.ts";
 import { mapSubschemas, SCHEMA_KEYWORDS } from "./subschemas.ts";
 import type { JsonSchema } from "./types.ts";
@@ -13,11 +14,6 @@ const NUMBERS = new Set(
   ),
 );
 const TYPES = new Set(["object", "array", "string", "number", "integer", "boolean", "null"]);
-/** For people and for the model. They bind nothing, and what looks like an `$id` or a `$ref` in an example is none. */
-const ANNOTATIONS = new Set(
-  "$comment title description default examples example deprecated readOnly writeOnly".split(" "),
-);
-
 const MAX_DEPTH = 200;
 
 /**
@@ -31,7 +27,8 @@ export function prepare(schema: unknown, draft: SchemaDraft, at = "#", depth = 0
   if (depth > MAX_DEPTH) refuse(at, `the schema is nested deeper than ${MAX_DEPTH}`);
   const copy: CheckedSchema = {};
   for (const [keyword, value] of Object.entries(schema)) {
-    if (ANNOTATIONS.has(keyword) || (keyword === "id" && draft !== "4")) continue;
+    // What looks like an `$id` or a `$ref` in an example is none.
+    if (ANNOTATIONS.includes(keyword) || (keyword === "id" && draft !== "4")) continue;
     setOwn(copy, keyword, prepareKeyword(keyword, value));
   }
   if (copy.format === undefined) delete copy.format;

@@ -1,9 +1,15 @@
 import { isRecord } from "../json.ts";
+import type { RewriteContext } from "../lower.ts";
 import type { JsonSchema } from "../types.ts";
 import { ANNOTATIONS, own, propertiesOf } from "./types.ts";
 
 /** Told of each keyword that the outcome says less exactly than the two schemas did. */
 export type Conflict = (keyword: string) => void;
+
+/** The conflict that is reported as a loss: `pattern beside #/$defs/Name and in what it points to have no common form.` */
+export function lossOf(lose: RewriteContext["lose"], beside: string, at?: JsonSchema): Conflict {
+  return (keyword) => lose(`${keyword} beside ${beside} have no common form.`, at && { at });
+}
 
 /**
  * One schema for what fits both. Where two keywords have no common form the first one stays, and `conflict` hears of it.

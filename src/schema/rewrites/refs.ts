@@ -4,7 +4,7 @@ import { resolveRef } from "../refs.ts";
 import { mapSubschemas, walkSchema } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { without } from "./keywords.ts";
-import { mergeSchemas } from "./merge.ts";
+import { lossOf, mergeSchemas } from "./merge.ts";
 import { ANNOTATIONS } from "./types.ts";
 
 /**
@@ -35,8 +35,10 @@ export function inlineRefs(): Rewrite {
         }
         const inlined = expand(without(target, DEFINITIONS), [...open, target]);
         if (Object.keys(beside).length === 0) return inlined;
-        return mergeSchemas(expand(beside, open), inlined, (keyword) =>
-          context.lose(`${keyword} beside ${ref} and in what it points to have no common form.`, { at: schema }),
+        return mergeSchemas(
+          expand(beside, open),
+          inlined,
+          lossOf(context.lose, `${ref} and in what it points to`, schema),
         );
       };
       const hasRefs = holds(node, (schema) => typeof schema["$ref"] === "string");
@@ -69,8 +71,8 @@ export function keepLocalRefs(): Rewrite {
     name: "keepLocalRefs",
     order: "root",
     apply(root, context) {
-      const definitions = new Map<JsonSchema, { name: string; schema: JsonSchema | undefined }>();
-      const names = new Set<string>();
+      const names = new Map<JsonSchema, string>();
+      const definitions = new Map<string, JsonSchema>();
       const rewrite = (schema: JsonSchema): JsonSchema => {
         const node = mapSubschemas(without(schema, DEFINITIONS), (child) =>
           typeof child === "boolean" ? child : rewrite(child),
@@ -85,30 +87,25 @@ export function keepLocalRefs(): Rewrite {
         return { ...node, $ref: target === root ? "#" : `#/$defs/${define(target, ref)}` };
       };
       const define = (target: JsonSchema, ref: string): string => {
-        const known = definitions.get(target);
-        if (known !== undefined) return known.name;
-        const name = freeName(ref, names);
-        const entry: { name: string; schema: JsonSchema | undefined } = { name, schema: undefined };
-        definitions.set(target, entry); // before its content, which may refer to itself
-        entry.schema = rewrite(target);
+        const known = names.get(target);
+        if (known !== undefined) return known;
+        const name = freeName(ref, definitions);
+        names.set(target, name);
+        definitions.set(name, target); // before its content, which may refer to itself
+        definitions.set(name, rewrite(target));
         return name;
       };
       const rest = rewrite(root);
-      if (definitions.size === 0) return rest;
-      return {
-        ...rest,
-        $defs: Object.fromEntries([...definitions.values()].map(({ name, schema }) => [name, schema])),
-      };
+      return definitions.size === 0 ? rest : { ...rest, $defs: Object.fromEntries(definitions) };
     },
   };
 }
 
 /** The last step of a reference as a name that needs no escapes, numbered where it is taken. */
-function freeName(ref: string, taken: Set<string>): string {
+function freeName(ref: string, taken: ReadonlyMap<string, unknown>): string {
   const base = (ref.split(/[/#]/).at(-1) ?? "").replace(/%[0-9A-Fa-f]{2}|[^A-Za-z0-9_.-]/g, "_") || "schema";
   let name = base;
   for (let number = 2; taken.has(name); number++) name = `${base}_${number}`;
-  taken.add(name);
   return name;
 }
 
@@ -128,9 +125,7 @@ export function refsAlone(): Rewrite {
       if (keywords.every((keyword) => ANNOTATIONS.includes(keyword))) return { ...beside, anyOf: [{ $ref }] };
       const target = resolve($ref);
       if (target === undefined || refersTo(target, target, root)) return { allOf: [{ $ref }, beside] };
-      return mergeSchemas(beside, target, (keyword) =>
-        lose(`${keyword} beside ${$ref} and in what it points to have no common form.`),
-      );
+      return mergeSchemas(beside, target, lossOf(lose, `${$ref} and in what it points to`));
     },
   };
 }
@@ -147,9 +142,7 @@ function rootTarget(node: JsonSchema, root: JsonSchema, lose: RewriteContext["lo
       return beside;
     }
     seen.add(target);
-    current = mergeSchemas(beside, target, (keyword) =>
-      lose(`${keyword} beside ${$ref} and in what it points to have no common form.`),
-    );
+    current = mergeSchemas(beside, target, lossOf(lose, `${$ref} and in what it points to`));
   }
   return current;
 }

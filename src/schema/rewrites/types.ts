@@ -35,12 +35,13 @@ export function branchesOf(node: JsonSchema, keyword: "anyOf" | "oneOf" | "allOf
   return Array.isArray(value) ? (value as (JsonSchema | boolean)[]) : [];
 }
 
-/** Keywords that describe and do not bind. */
+/** Keywords that describe, for people and for the model, and do not bind. */
 export const ANNOTATIONS: readonly string[] = [
   "title",
   "description",
   "default",
   "examples",
+  "example",
   "deprecated",
   "readOnly",
   "writeOnly",

@@ -3,7 +3,7 @@ import { typeOfValue } from "../json.ts";
 import type { Rewrite } from "../lower.ts";
 import type { JsonSchema } from "../types.ts";
 import { without } from "./keywords.ts";
-import { mergeSchemas, sameValue } from "./merge.ts";
+import { lossOf, mergeSchemas, sameValue, type Conflict } from "./merge.ts";
 import {
   ANNOTATIONS,
   branchesOf,
@@ -92,9 +92,7 @@ export function spreadUnions(): Rewrite {
       const spread = branches.map((branch) => {
         if (typeof branch === "boolean") return branch ? shared : false;
         if (typeof branch["$ref"] === "string") return { allOf: [branch, shared] };
-        return mergeSchemas(branch, shared, (keyword) =>
-          lose(`${keyword} beside anyOf and in a branch have no common form.`),
-        );
+        return mergeSchemas(branch, shared, lossOf(lose, "anyOf and in a branch"));
       });
       const rest = { ...without(node, beside), anyOf: spread };
       return isRoot ? { type: "object", ...rest } : rest;
@@ -112,7 +110,7 @@ export function flattenRootUnion(): Rewrite {
     order: "root",
     apply(node, { lose, resolve }) {
       if (unionOf(node) === undefined) return node;
-      const clash = (keyword: string) => lose(`${keyword} beside the union and in a branch have no common form.`);
+      const clash = lossOf(lose, "the union and in a branch");
       const { $defs, definitions, ...rest } = node;
       const branches = leavesOf(rest, resolve, clash);
       const objects = branches.filter((branch) => isObjectNode(branch));
@@ -135,7 +133,7 @@ export function flattenRootUnion(): Rewrite {
 function leavesOf(
   node: JsonSchema,
   resolve: (ref: string) => JsonSchema | undefined,
-  clash: (keyword: string) => void,
+  clash: Conflict,
   depth = 0,
 ): JsonSchema[] {
   const keyword = unionOf(node);
