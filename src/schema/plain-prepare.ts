@@ -3,10 +3,8 @@ import { ToolError } from "../errors.ts";
 import { copyJson, isRecord, setOwn } from "./json.ts";
 import { UNIQUE_ITEMS } from "./plain-lists.ts";
 import { readPattern } from "./pattern.ts";
-import { ANNOTATIONS } from "./rewrites/types.ts";
 import { encodeToken } from "./pointer.ts";
-import { mapSubschemas, SCHEMA_KEYWORDS } from "./subschemas.ts";
-import type { JsonSchema } from "./types.ts";
+import { ANNOTATIONS, mapSubschemas, SCHEMA_KEYWORDS } from "./subschemas.ts";
 
 const NUMBERS = new Set(
   "minimum maximum multipleOf minLength maxLength minItems maxItems minProperties maxProperties minContains maxContains".split(

@@ -30,6 +30,19 @@ export const SCHEMA_KEYWORDS: ReadonlyMap<string, "one" | "list" | "record"> = n
   ["properties", "record"],
 ]);
 
+/** Keywords that describe, for people and for the model, and do not bind. */
+export const ANNOTATIONS: readonly string[] = [
+  "title",
+  "description",
+  "default",
+  "examples",
+  "example",
+  "deprecated",
+  "readOnly",
+  "writeOnly",
+  "$comment",
+];
+
 /**
  * A schema with each of its direct subschemas changed; the same object when none was.
  *
@@ -40,28 +53,27 @@ export function mapSubschemas(
   change: (child: JsonSchema | boolean, pointer: string, keyword: string) => JsonSchema | boolean,
 ): JsonSchema {
   let changed: Record<string, unknown> | undefined;
-  for (const keyword of Object.keys(node)) {
+  for (const [keyword, value] of Object.entries(node)) {
     const kind = SCHEMA_KEYWORDS.get(keyword);
     if (kind === undefined) continue;
-    const value = node[keyword];
-    let outcome: unknown = value;
-    if (Array.isArray(value) && kind !== "record") {
-      const list = value.map((child, index) =>
-        isSchema(child) ? change(child, `/${keyword}/${index}`, keyword) : child,
-      );
-      if (list.some((child, index) => child !== value[index])) outcome = list;
-    } else if (kind === "record" && isRecord(value)) {
-      const entries = Object.entries(value);
+    let isChanged = false;
+    const child = (given: unknown, step = ""): unknown => {
+      const outcome = isSchema(given) ? change(given, `/${keyword}${step}`, keyword) : given;
+      isChanged ||= outcome !== given;
+      return outcome;
+    };
+    let outcome = value;
+    if (kind !== "record") {
+      outcome = Array.isArray(value)
+        ? value.map((one, index) => child(one, `/${index}`))
+        : kind === "one" && child(value);
+    } else if (isRecord(value)) {
       // fromEntries and not assignment: a property may be called __proto__.
-      const mapped = entries.map(([name, child]) => [
-        name,
-        isSchema(child) ? change(child, `/${keyword}/${encodeToken(name)}`, keyword) : child,
-      ]);
-      if (mapped.some(([, child], index) => child !== entries[index]?.[1])) outcome = Object.fromEntries(mapped);
-    } else if (kind === "one" && isSchema(value)) {
-      outcome = change(value, `/${keyword}`, keyword);
+      outcome = Object.fromEntries(
+        Object.entries(value).map(([name, one]) => [name, child(one, `/${encodeToken(name)}`)]),
+      );
     }
-    if (outcome !== value) (changed ??= { ...node })[keyword] = outcome;
+    if (isChanged) (changed ??= { ...node })[keyword] = outcome;
   }
   return changed ?? node;
 }

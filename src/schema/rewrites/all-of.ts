@@ -1,8 +1,9 @@
 import type { Rewrite } from "../lower.ts";
+import { ANNOTATIONS } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { without } from "./keywords.ts";
 import { mergeSchemas } from "./merge.ts";
-import { ANNOTATIONS, branchesOf } from "./types.ts";
+import { branchesOf } from "./types.ts";
 
 /**
  * Merges `allOf` into its node, for dialects without it. What has no common form (two patterns, two unions) is a loss:

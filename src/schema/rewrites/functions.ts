@@ -1,11 +1,11 @@
 import { atRoot, type Rewrite } from "../lower.ts";
+import { ANNOTATIONS } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { foldAllOf } from "./all-of.ts";
 import { describe, dropAnnotations, dropKeywords, keepFormats } from "./keywords.ts";
 import { withinLimits, type SchemaLimits } from "./limits.ts";
 import { closeObjects, ensureObjectRoot, listedNamesToProperties, requireAll } from "./objects.ts";
 import { nullableToType } from "./nullability.ts";
-import { ANNOTATIONS } from "./types.ts";
 import { keepLocalRefs, refsAlone } from "./refs.ts";
 import { flattenRootUnion, oneOfToAnyOf, spreadUnions } from "./unions.ts";
 import {

@@ -1,7 +1,8 @@
 import { isRecord } from "../json.ts";
 import type { RewriteContext } from "../lower.ts";
+import { ANNOTATIONS } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
-import { ANNOTATIONS, own, propertiesOf } from "./types.ts";
+import { own, propertiesOf } from "./types.ts";
 
 /** Told of each keyword that the outcome says less exactly than the two schemas did. */
 export type Conflict = (keyword: string) => void;

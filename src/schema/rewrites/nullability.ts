@@ -1,8 +1,9 @@
 import { literals } from "../fits.ts";
 import type { Rewrite, RewriteContext } from "../lower.ts";
+import { ANNOTATIONS } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { without } from "./keywords.ts";
-import { ANNOTATIONS, branchesOf, typesOf } from "./types.ts";
+import { branchesOf, typesOf } from "./types.ts";
 
 /** `nullable: true`, as OpenAPI 3.0 has it, becomes a type: for dialects without the keyword. */
 export function nullableToType(): Rewrite {

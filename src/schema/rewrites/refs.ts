@@ -1,11 +1,10 @@
 import { isRecord } from "../json.ts";
 import { MAX_SUBSCHEMAS, type Rewrite, type RewriteContext } from "../lower.ts";
 import { resolveRef } from "../refs.ts";
-import { mapSubschemas, walkSchema } from "../subschemas.ts";
+import { ANNOTATIONS, mapSubschemas, walkSchema } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { without } from "./keywords.ts";
 import { lossOf, mergeSchemas } from "./merge.ts";
-import { ANNOTATIONS } from "./types.ts";
 
 /**
  * Puts what a `$ref` points to in its place, and leaves `$defs` out: for dialects without references.

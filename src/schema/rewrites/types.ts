@@ -35,19 +35,6 @@ export function branchesOf(node: JsonSchema, keyword: "anyOf" | "oneOf" | "allOf
   return Array.isArray(value) ? (value as (JsonSchema | boolean)[]) : [];
 }
 
-/** Keywords that describe, for people and for the model, and do not bind. */
-export const ANNOTATIONS: readonly string[] = [
-  "title",
-  "description",
-  "default",
-  "examples",
-  "example",
-  "deprecated",
-  "readOnly",
-  "writeOnly",
-  "$comment",
-];
-
 /** Keywords that bind values of one type only. */
 const KEYWORD_TYPES: Readonly<Record<string, string>> = {
   ...each("string", [

@@ -1,19 +1,11 @@
 import { literals } from "../fits.ts";
 import { typeOfValue } from "../json.ts";
 import type { Rewrite } from "../lower.ts";
+import { ANNOTATIONS } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { without } from "./keywords.ts";
 import { lossOf, mergeSchemas, sameValue, type Conflict } from "./merge.ts";
-import {
-  ANNOTATIONS,
-  branchesOf,
-  isObjectNode,
-  own,
-  propertiesOf,
-  requiredOf,
-  typeOfKeyword,
-  typesOf,
-} from "./types.ts";
+import { branchesOf, isObjectNode, own, propertiesOf, requiredOf, typeOfKeyword, typesOf } from "./types.ts";
 
 /**
  * `oneOf` becomes `anyOf`. No loss where no value can fit two branches
