@@ -3,32 +3,22 @@ import { encodeToken } from "./pointer.ts";
 import type { JsonSchema } from "./types.ts";
 
 /** Which keywords hold schemas: one, a list of them, or a record of them. Everything else is a literal value. */
-export const SCHEMA_KEYWORDS: ReadonlyMap<string, "one" | "list" | "record"> = new Map([
-  ["additionalItems", "one"],
-  ["additionalProperties", "one"],
-  ["contains", "one"],
-  ["contentSchema", "one"],
-  ["else", "one"],
-  ["if", "one"],
-  // A list in drafts before 2020-12.
-  ["items", "one"],
-  ["not", "one"],
-  ["propertyNames", "one"],
-  ["then", "one"],
-  ["unevaluatedItems", "one"],
-  ["unevaluatedProperties", "one"],
-  ["allOf", "list"],
-  ["anyOf", "list"],
-  ["oneOf", "list"],
-  ["prefixItems", "list"],
-  ["$defs", "record"],
-  ["definitions", "record"],
-  // Drafts before 2019-09: a record of schemas and of lists of names.
-  ["dependencies", "record"],
-  ["dependentSchemas", "record"],
-  ["patternProperties", "record"],
-  ["properties", "record"],
+export const SCHEMA_KEYWORDS: ReadonlyMap<string, Kind> = new Map([
+  // `items` is a list in drafts before 2020-12.
+  ...each(
+    "one",
+    "additionalItems additionalProperties contains contentSchema else if items not propertyNames then unevaluatedItems unevaluatedProperties",
+  ),
+  ...each("list", "allOf anyOf oneOf prefixItems"),
+  // `dependencies`, of drafts before 2019-09, holds schemas and lists of names.
+  ...each("record", "$defs definitions dependencies dependentSchemas patternProperties properties"),
 ]);
+
+type Kind = "one" | "list" | "record";
+
+function each(kind: Kind, keywords: string): [string, Kind][] {
+  return keywords.split(" ").map((keyword) => [keyword, kind]);
+}
 
 /** Keywords that describe, for people and for the model, and do not bind. */
 export const ANNOTATIONS: readonly string[] = [
