@@ -37,7 +37,9 @@ function byName(tools: readonly Tool[], nameOf?: (name: string) => string): Map<
     checkTool(tool);
     const name = nameOf === undefined ? tool.name : nameOf(tool.name);
     const first = found.get(name);
-    if (first !== undefined) throw duplicateTool(first, tool, first.name === tool.name ? tool.name : name);
+    if (first !== undefined) {
+      throw duplicateTool(first, tool, first.name === tool.name ? tool.name : `${name} at the provider`);
+    }
     found.set(name, tool);
   }
   return found;
