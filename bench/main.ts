@@ -56,7 +56,8 @@ const wantsExtras = (label: (typeof EXTRAS)[number]) => only === undefined || (i
 const peers = await findPeers();
 const versionOf = (name: string) => {
   const from = peers.find((peer) => peer.name === name)?.package ?? name;
-  return versions[from] === undefined ? "" : ` (${versions[from]})`;
+  const [, version] = Object.entries(versions).find(([one]) => from === one || from.startsWith(`${one}/`)) ?? [];
+  return version === undefined ? "" : ` (${version})`;
 };
 
 const tables: Table[] = [];
