@@ -5,7 +5,16 @@ import type { FailedCall, ToolCallError } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { isRecord } from "../../src/schema/json.ts";
-import { checkTurn, historyInput, onlySaid, outputText, repliesOf, wireId } from "../../src/stream/history.ts";
+import {
+  checkCallError,
+  checkTurn,
+  checkUse,
+  historyInput,
+  onlySaid,
+  outputText,
+  repliesOf,
+  wireId,
+} from "../../src/stream/history.ts";
 import type { ToolUse } from "../../src/tool/use.ts";
 import { CUT_REASONS } from "./finish.ts";
 import type { AnthropicRecord, BlockRecord, MessageRecord } from "./wire.ts";
@@ -153,11 +162,13 @@ function callsLast(blocks: readonly Block[]): readonly Block[] {
  * A string goes as it is, {@link resultContent} as its blocks, anything else as JSON; nothing at all is `null`.
  */
 export function toolResult(use: ToolUse, output: unknown): UserMessage {
+  checkUse(use);
   return userMessage([resultBlock(use, output)]);
 }
 
 /** What the model hears of a call that did not happen or failed, with the wire's own flag. */
 export function toolError(error: ToolCallError): UserMessage {
+  checkCallError(error);
   return userMessage([errorBlock(error.call, error.message)]);
 }
 

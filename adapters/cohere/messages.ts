@@ -5,7 +5,16 @@ import type { FailedCall, ToolCallError } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { isRecord } from "../../src/schema/json.ts";
-import { checkTurn, historyArguments, onlySaid, outputText, repliesOf, wireId } from "../../src/stream/history.ts";
+import {
+  checkCallError,
+  checkTurn,
+  checkUse,
+  historyArguments,
+  onlySaid,
+  outputText,
+  repliesOf,
+  wireId,
+} from "../../src/stream/history.ts";
 import type { ToolUse } from "../../src/tool/use.ts";
 import { toolName } from "./schema.ts";
 import type { CohereNative } from "./wire.ts";
@@ -33,11 +42,13 @@ export function assistantMessage(turn: Turn): Cohere.ChatMessageV2[] {
 
 /** The result of one call: text as it is, anything else as JSON; nothing at all is `null`. */
 export function toolResult(use: ToolUse, output: unknown): Cohere.ChatMessageV2 {
+  checkUse(use);
   return reply(use, outputText(output));
 }
 
 /** The wire has no error flag: a failure is the JSON `{"error":"…"}`. */
 export function toolError(error: ToolCallError): Cohere.ChatMessageV2 {
+  checkCallError(error);
   return errorReply(error.call, error.message);
 }
 

@@ -3,7 +3,7 @@ import { parseJson } from "../../src/json/index.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { isRecord } from "../../src/schema/json.ts";
-import { checkTurn, repliesOf } from "../../src/stream/history.ts";
+import { checkCallError, checkTurn, checkUse, repliesOf } from "../../src/stream/history.ts";
 import type { ToolUse } from "../../src/tool/use.ts";
 import type { GoogleNative } from "./wire.ts";
 import { toolName } from "./schema.ts";
@@ -62,11 +62,13 @@ function onlySaid(parts: readonly GooglePart[], said: string): GooglePart[] {
  * would be read as a failure. https://ai.google.dev/api/caching#FunctionResponse
  */
 export function toolResult(use: ToolUse, output: unknown): GoogleContent {
+  checkUse(use);
   return { role: "user", parts: [resultPart(use, output)] };
 }
 
 /** What the model hears of a call that did not happen or failed, under the key `error`. */
 export function toolError(error: ToolCallError): GoogleContent {
+  checkCallError(error);
   return { role: "user", parts: [errorPart(error.call, error.message)] };
 }
 

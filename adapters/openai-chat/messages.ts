@@ -8,7 +8,14 @@ import type {
 import type { FailedCall, ToolCallError } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
-import { checkTurn, historyArguments, outputText, repliesOf } from "../../src/stream/history.ts";
+import {
+  checkCallError,
+  checkTurn,
+  checkUse,
+  historyArguments,
+  outputText,
+  repliesOf,
+} from "../../src/stream/history.ts";
 import { hash } from "../../src/tool/names.ts";
 import type { ToolUse } from "../../src/tool/use.ts";
 import { toolName } from "./schema.ts";
@@ -69,11 +76,13 @@ const REASONING = [
 
 /** The result of one call: text as it is, anything else as JSON; nothing at all is `null`. */
 export function toolResult(use: ToolUse, output: unknown): ChatCompletionMessageParam {
+  checkUse(use);
   return reply(use, outputText(output));
 }
 
 /** The wire has no error flag: a failure is the JSON `{"error":"…"}`, which no model takes for a result. */
 export function toolError(error: ToolCallError): ChatCompletionMessageParam {
+  checkCallError(error);
   return errorReply(error.call, error.message);
 }
 

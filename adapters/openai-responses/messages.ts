@@ -6,7 +6,14 @@ import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { isFreeText } from "../../src/schema/rewrites.ts";
 import { isRecord } from "../../src/schema/json.ts";
-import { checkTurn, historyArguments, outputText, repliesOf } from "../../src/stream/history.ts";
+import {
+  checkCallError,
+  checkTurn,
+  checkUse,
+  historyArguments,
+  outputText,
+  repliesOf,
+} from "../../src/stream/history.ts";
 import { safeToolName } from "../../src/tool/names.ts";
 import { ToolUse } from "../../src/tool/use.ts";
 import { isCall, isResult } from "./item.ts";
@@ -65,11 +72,13 @@ function onlySaid(items: readonly WireItem[], said: string): WireItem[] {
  * all is `null`.
  */
 export function toolResult(use: ToolUse, output: unknown): ResponseInputItem {
+  checkUse(use);
   return reply(use, outputOf(output));
 }
 
 /** The wire has no error flag: a failure is the JSON `{"error":"…"}`, which no model takes for a result. */
 export function toolError(error: ToolCallError): ResponseInputItem {
+  checkCallError(error);
   return errorReply(error.call, error.message);
 }
 

@@ -66,8 +66,8 @@ export interface RecordingProxy {
  * @throws TypeError if `url` is no http(s) URL
  */
 export async function recordingProxy(options: ProxyOptions): Promise<RecordingProxy> {
+  const base = endpointUrl(options?.url);
   const { wire, out, onRecording, onSkipped, host = "127.0.0.1", port = 0, signal } = options;
-  const base = endpointUrl(options.url);
   const open = new Set<Promise<void>>();
   const errors: unknown[] = [];
   const onError = options.onError ?? ((error) => errors.push(error));

@@ -61,9 +61,9 @@ export interface ReplayServer {
  * const client = new Anthropic({ apiKey: "none", baseURL: `${server.url}/anthropic/parallel` });
  */
 export async function serveReplay(options: ServeOptions): Promise<ReplayServer> {
+  if (!Array.isArray(options?.adapters)) throw new TypeError("serveReplay() takes adapters, a list of them");
   const { adapters, host = "127.0.0.1", port = 0, speed = Infinity, behaviour, signal } = options;
   if (!(speed > 0)) throw new TypeError(`speed has to be a positive number, not ${speed}`);
-  if (!Array.isArray(adapters)) throw new TypeError("serveReplay() takes adapters, a list of them");
   if (typeof options.fixtures !== "string" && typeof options.fixtures?.get !== "function") {
     throw new TypeError("fixtures is the path of a directory, or a Map of cases by their names, <wire>/<case>");
   }

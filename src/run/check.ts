@@ -7,6 +7,9 @@ import type { ResumeOptions, RunContext, RunOptions } from "./types.ts";
 /** A caller's mistakes, found before anything is asked or stored. All throw a TypeError. */
 
 export function checkParts(options: OrchestratorOptions): void {
+  if (typeof options !== "object" || options === null) {
+    throw new TypeError(`new Orchestrator() takes { model, store, tools }, got ${typeName(options)}.`);
+  }
   const { model, store, approvals, executor, onEvent, trim, retryDelayMs = 0, maxCutTurns = 0, leaseMs = 1 } = options;
   checkMs("leaseMs", leaseMs);
   if (!Number.isSafeInteger(maxCutTurns) || maxCutTurns < 0) {

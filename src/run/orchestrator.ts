@@ -83,9 +83,9 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
   readonly #onEvent: OrchestratorOptions["onEvent"];
 
   constructor(options: OrchestratorOptions<Message, T>) {
+    checkParts(options);
     const { model, store, approvals, executor, tools = [], trim, validateResults = true } = options;
     const { maxSteps = 32, budgets = {}, maxCutTurns = 2, retryDelayMs = 500, leaseMs = 30_000 } = options;
-    checkParts(options);
     const limits = { ...budgets, maxSteps };
     checkLimits(limits);
     const known = knownTools(tools);

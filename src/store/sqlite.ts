@@ -63,7 +63,8 @@ interface Row {
  */
 export function sqliteStore(options: string | SqliteStoreOptions): Store {
   const name = "sqlite";
-  const { path, busyTimeoutMs = 5_000, pollMs = 50 } = typeof options === "string" ? { path: options } : options;
+  const given: Partial<SqliteStoreOptions> = typeof options === "string" ? { path: options } : (options ?? {});
+  const { path, busyTimeoutMs = 5_000, pollMs = 50 } = given;
   if (typeof path !== "string" || path === "") throw new TypeError("sqliteStore() needs the path of its file.");
   checkMs("busyTimeoutMs", busyTimeoutMs);
   checkMs("pollMs", pollMs);

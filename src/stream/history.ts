@@ -1,4 +1,4 @@
-import type { FailedCall } from "../errors.ts";
+import type { FailedCall, ToolCallError } from "../errors.ts";
 import { exceedsDepth, parseJson } from "../json/index.ts";
 import { isRecord } from "../schema/json.ts";
 import { ToolUse } from "../tool/use.ts";
@@ -17,7 +17,22 @@ export function checkTurn(turn: Turn): void {
   throw new TypeError(`A turn is needed: stream.turn, or what stream.done() resolves to. Got ${gotOf(turn)}.`);
 }
 
+/** An id in the place of the use would be an answer to no call. */
+export function checkUse(use: ToolUse): void {
+  if (typeof use?.invocationId === "string") return;
+  throw new TypeError(`toolResult() takes the use of a call, as event.use is, and its output. Got ${gotOf(use)}.`);
+}
+
+/** What a handler threw knows no call. */
+export function checkCallError(error: ToolCallError): void {
+  if (typeof error?.call?.invocationId === "string") return;
+  throw new TypeError(
+    `toolError() takes a ToolCallError, as event.error of a tool-error is; what an execution threw is in toolResults(turn). Got ${gotOf(error)}.`,
+  );
+}
+
 function gotOf(value: unknown): string {
+  if (value instanceof Error) return `a ${value.name}`;
   if (!isRecord(value)) return value === undefined ? "undefined" : typeof value;
   return "turn" in value ? "the stream" : typeof value["then"] === "function" ? "a promise" : "another object";
 }

@@ -24,6 +24,9 @@ export function replayModel<Message>(
   adapter: ConversationAdapter<Message>,
   turns: readonly ReplayedTurn<Message>[],
 ): ReplayModel<Message> {
+  if (typeof adapter?.read !== "function" || !Array.isArray(turns)) {
+    throw new TypeError("replayModel() takes an adapter and a list of answers, one for each turn.");
+  }
   const requests: ModelRequest<Message>[] = [];
   return {
     ...adapter.conversation,

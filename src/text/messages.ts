@@ -1,5 +1,5 @@
 import type { FailedCall, ToolCallError } from "../errors.ts";
-import { historyInput, repliesOf } from "../stream/history.ts";
+import { checkCallError, checkTurn, checkUse, historyInput, repliesOf } from "../stream/history.ts";
 import type { Turn } from "../stream/events.ts";
 import type { ToolUse } from "../tool/use.ts";
 import type { TextDialect, WrittenResult } from "./dialect.ts";
@@ -19,6 +19,7 @@ export function textMessages(dialect: TextDialect) {
    * letter by letter, calls included.
    */
   function assistantMessage(turn: Turn): TextMessage[] {
+    checkTurn(turn);
     const text = writtenBy(turn);
     // Calls of a wire's own stand in no text.
     const others = turn.calls.filter(({ turnIndex }) => turnIndex < TEXT_TURN);
@@ -49,9 +50,15 @@ export function textMessages(dialect: TextDialect) {
   return {
     assistantMessage,
     /** The result of one call, as a user message. */
-    toolResult: (use: ToolUse, output: unknown): TextMessage => message([written(use, output, false)]),
+    toolResult(use: ToolUse, output: unknown): TextMessage {
+      checkUse(use);
+      return message([written(use, output, false)]);
+    },
     /** What the model hears of a call that did not happen or failed. */
-    toolError: (error: ToolCallError): TextMessage => message([written(error.call, error.message, true)]),
+    toolError(error: ToolCallError): TextMessage {
+      checkCallError(error);
+      return message([written(error.call, error.message, true)]);
+    },
     /**
      * The results of all calls of a turn, in call order: one user message, or none for a turn without calls.
      *

@@ -48,7 +48,8 @@ export const MAX_MESSAGE_BYTES = 65_536;
  *
  * @throws TypeError
  */
-export function checkGuard(name: string, { service, authenticate, origins }: GuardOptions): void {
+export function checkGuard(name: string, options: GuardOptions): void {
+  const { service, authenticate, origins }: Partial<GuardOptions> = options ?? {};
   if (service?.hasMayDecide === undefined) throw new TypeError(`${name}() needs a service: new ApprovalService(…)`);
   if (!service.hasMayDecide) {
     throw new TypeError(

@@ -54,10 +54,10 @@ export interface ApprovalHandlerOptions extends GuardOptions {
  * export default { fetch: handle };
  */
 export function approvalHandler(options: ApprovalHandlerOptions): (request: Request) => Promise<Response> {
+  checkGuard("approvalHandler", options);
   const { service, path = "/approvals", redact, rateLimit = DEFAULT_RATE, allowAlways = false } = options;
   const { maxMessageBytes = MAX_MESSAGE_BYTES, keepAliveMs = 15_000 } = options;
   const onError = quiet(options.onError);
-  checkGuard("approvalHandler", options);
   checkMs("keepAliveMs", keepAliveMs);
   const limits = new Map<string, ReturnType<typeof createRateLimit>>();
 

@@ -80,8 +80,9 @@ export class ApprovalService implements Approvals {
   readonly #grants: ApprovalGrants;
 
   constructor(options: ApprovalServiceOptions) {
-    const { store, mayDecide, allowSelfApproval = false, tools, validateInput, namespace = "approval" } = options;
-    const { ttlMs = 86_400_000, retentionMs = Infinity, pollMs = 5_000, onError, now = Date.now } = options;
+    const given: Partial<ApprovalServiceOptions> = options ?? {};
+    const { store, mayDecide, allowSelfApproval = false, tools, validateInput, namespace = "approval" } = given;
+    const { ttlMs = 86_400_000, retentionMs = Infinity, pollMs = 5_000, onError, now = Date.now } = given;
     if (typeof store?.put !== "function") throw new TypeError("new ApprovalService() needs a store: { store }");
     this.#store = store;
     this.#mayDecide = mayDecide;

@@ -76,8 +76,8 @@ export interface ApprovalSockets {
  * new WebSocketServer({ port: 8080, path: "/approvals", ...options }).on("connection", accept);
  */
 export function approvalSockets(options: ApprovalSocketsOptions): ApprovalSockets {
-  const { maxMessageBytes = MAX_MESSAGE_BYTES, pingMs = DEFAULT_PING_MS, closeMs = DEFAULT_CLOSE_MS } = options;
   checkGuard("approvalSockets", options);
+  const { maxMessageBytes = MAX_MESSAGE_BYTES, pingMs = DEFAULT_PING_MS, closeMs = DEFAULT_CLOSE_MS } = options;
   checkMs("pingMs", pingMs);
   checkMs("closeMs", closeMs);
   /** Who was recognised before the connection was there. */

@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { approvalHandler, approvalSockets, ApprovalService } from "../src/execute/approvals/index.ts";
+import { ToolExecutor } from "../src/execute/index.ts";
+import { ToolError } from "../src/errors.ts";
+import { recordingProxy, serveReplay } from "../src/replay/index.ts";
+import { Orchestrator } from "../src/run/index.ts";
+import { sqliteStore } from "../src/store/sqlite.ts";
+import { replayModel } from "../src/testing/index.ts";
+import { readers } from "./adapters.ts";
+
+describe("what is called with nothing says what it needs", () => {
+  it.each<[string, (nothing: never) => unknown, RegExp]>([
+    ["new ToolExecutor()", (nothing) => new ToolExecutor(nothing), /takes \{ tools, store \}, got undefined/],
+    ["new Orchestrator()", (nothing) => new Orchestrator(nothing), /takes \{ model, store, tools \}, got undefined/],
+    ["new ApprovalService()", (nothing) => new ApprovalService(nothing), /needs a store/],
+    ["approvalHandler()", (nothing) => approvalHandler(nothing), /needs a service/],
+    ["approvalSockets()", (nothing) => approvalSockets(nothing), /needs a service/],
+    ["sqliteStore()", (nothing) => sqliteStore(nothing), /needs the path of its file/],
+    ["serveReplay()", (nothing) => serveReplay(nothing), /takes adapters/],
+    ["recordingProxy()", (nothing) => recordingProxy(nothing), /url has to be an http or https URL/],
+    ["replayModel()", (nothing) => replayModel(nothing, nothing), /takes an adapter and a list of answers/],
+  ])("%s", async (_, call, message) => {
+    const calling = async () => call(undefined as never);
+    await expect(calling()).rejects.toThrow(TypeError);
+    await expect(calling()).rejects.toThrow(message);
+  });
+});
+
+describe.each(readers.map(({ adapter }) => adapter))("the results of $name", (adapter) => {
+  it.each([[undefined], ["call_1"], [{ id: "call_1" }]])("are of a use, and not of %j", (given) => {
+    expect(() => adapter.toolResult(given as never, "22")).toThrow(/toolResult\(\) takes the use of a call/);
+  });
+
+  it.each([[undefined], ["boom"], [new Error("boom")], [new ToolError("execution_failed", "boom")]])(
+    "are of a call's error, and not of %j",
+    (given) => {
+      expect(() => adapter.toolError(given as never)).toThrow(/toolError\(\) takes a ToolCallError/);
+    },
+  );
+});
