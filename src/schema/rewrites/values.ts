@@ -126,7 +126,9 @@ export function withoutBooleanSchemas(): Rewrite {
       const forbidden = Object.keys(properties).filter((name) => properties[name] === false);
       let changed = node;
       if (forbidden.length > 0) {
-        if (node["additionalProperties"] !== false)
+        // Required as well: nothing fits, which an object without it does not say.
+        const isRequired = requiredOf(node).some((name) => forbidden.includes(name));
+        if (node["additionalProperties"] !== false || isRequired)
           lose(`Properties that must not be there are left out: ${forbidden.join(", ")}.`);
         changed = {
           ...node,
