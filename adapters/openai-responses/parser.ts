@@ -400,8 +400,10 @@ export class ResponsesParser implements Parser<unknown> {
    */
   #finishMissed(output: readonly WireItem[]): void {
     const first = this.#items.reduce((least, { outputIndex }) => Math.min(least, outputIndex), Infinity);
+    const before = output.slice(0, Math.max(0, first));
+    if (before.length === 0) return;
     const known = new Set(this.#items.flatMap(({ wire }) => [textOf(wire.id), textOf(wire.call_id)]));
-    output.slice(0, Math.max(0, first)).forEach((wire, outputIndex) => {
+    before.forEach((wire, outputIndex) => {
       if (!isRecord(wire) || wire.status === "in_progress") return;
       // Told under another index: some servers count from one.
       if ([wire.id, wire.call_id].some((id) => textOf(id) !== undefined && known.has(id!))) return;
