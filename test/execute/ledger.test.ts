@@ -6,18 +6,23 @@ import { digestOf } from "../../src/execute/digest.ts";
 import { HeldAction } from "../../src/execute/held.ts";
 import { Ledger } from "../../src/execute/ledger.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
+import type { ToolDefinition } from "../../src/tool/tool.ts";
 import { counted, failing, RUN, setup, setupWithApprovals, sleep, until, useOf } from "./support.ts";
 
 const down = () => new ToolError("store_failed", "The store is down.");
 
-/** A row as a process leaves it that died in the handler. */
-async function died(store: Store, tool: any, change: object = {}) {
-  const never = counted({ ...tool, inputSchema: tool.inputSchema, execute: () => new Promise(() => {}) });
-  const { executor } = setup([never.tool], { store });
-  void executor.execute(never.tool.use({ n: 1 }, { id: "call_1", invocationId: "a" }), { ...RUN, uniqueIds: true });
-  await until(async () => (await store.get("action/run/a")) !== undefined);
-  const entry = (await store.get<any>("action/run/a"))!;
-  await store.put("action/run/a", { ...entry.value, lease: { owner: "dead", until: Date.now() - 1 }, ...change });
+/** A row as a process leaves it that died in the handler, when a person had approved the call if its tool asks for that. */
+async function died(store: Store, definition: Partial<ToolDefinition<any, any>>, change: object = {}) {
+  const { tool, ran } = counted({ ...definition, execute: () => new Promise(() => {}) });
+  const { executor, approvals } = setupWithApprovals([tool], { store });
+  void executor.execute(call(tool), { ...RUN, uniqueIds: true });
+  if (definition.needsApproval) {
+    await until(async () => (await approvals.list()).length > 0);
+    await approvals.decide((await approvals.list())[0]!.id, { decision: "approve" });
+  }
+  await until(() => ran.length > 0);
+  const { value } = (await store.get<any>("action/run/a"))!;
+  await store.put("action/run/a", { ...value, lease: { owner: "dead", until: Date.now() - 1 }, ...change });
 }
 
 const call = (tool: any) => tool.use({ n: 1 }, { id: "call_1", invocationId: "a" });
@@ -26,7 +31,7 @@ describe("a call whose process died in the handler", () => {
   it("is not run again if it is a write: the model hears that its outcome is unknown", async () => {
     const { tool, ran } = counted();
     const store = memoryStore();
-    await died(store, { effect: "write", name: "act", inputSchema: tool.inputSchema });
+    await died(store, { effect: "write" });
     const { executor, events } = setup([tool], { store });
     const use = call(tool);
     const outcome = await executor.execute(use, RUN);
@@ -46,7 +51,7 @@ describe("a call whose process died in the handler", () => {
     async (effect) => {
       const { tool, ran } = counted({ effect });
       const store = memoryStore();
-      await died(store, { effect, name: "act", inputSchema: tool.inputSchema });
+      await died(store, { effect });
       const { executor, types } = setup([tool], { store });
       expect(await executor.execute(call(tool), RUN)).toMatchObject({
         status: "completed",
@@ -61,7 +66,7 @@ describe("a call whose process died in the handler", () => {
   it("is not told as one that was never executed, where the caller has given up", async () => {
     const { tool, ran } = counted({ effect: "idempotent" });
     const store = memoryStore();
-    await died(store, { effect: "idempotent", name: "act", inputSchema: tool.inputSchema });
+    await died(store, { effect: "idempotent" });
     const { executor } = setup([tool], { store });
     expect(await executor.execute(call(tool), { ...RUN, signal: AbortSignal.abort() })).toMatchObject({
       status: "failed",
@@ -76,14 +81,7 @@ describe("a call whose process died in the handler", () => {
   ])("that a person had approved: %s", async (_, description, expected, runs) => {
     const store = memoryStore();
     const options = { effect: "idempotent", needsApproval: true } as const;
-    const before = counted({ ...options, execute: () => new Promise(() => {}) });
-    const first = setupWithApprovals([before.tool], { store });
-    void first.executor.execute(call(before.tool), RUN);
-    await until(async () => (await first.approvals.list()).length > 0);
-    await first.approvals.decide((await first.approvals.list())[0]!.id, { decision: "approve" });
-    await until(() => before.ran.length > 0);
-    const entry = (await store.get<any>("action/run/a"))!;
-    await store.put("action/run/a", { ...entry.value, lease: { owner: "dead", until: Date.now() - 1 } });
+    await died(store, options);
 
     const { tool, ran } = counted({ ...options, ...(description !== "" && { description }) });
     const { executor, approvals } = setupWithApprovals([tool], { store });
@@ -97,20 +95,11 @@ describe("a call whose process died in the handler", () => {
     ["it has other arguments than were approved", {}, { needsApproval: true }, { n: 2 }],
   ])("is not run again where %s", async (_, change, options, input) => {
     const store = memoryStore();
-    const before = counted({ effect: "read", ...options, execute: () => new Promise(() => {}) });
-    const first = setupWithApprovals([before.tool], { store });
-    void first.executor.execute(call(before.tool), RUN);
-    if ("needsApproval" in options) {
-      await until(async () => (await first.approvals.list()).length > 0);
-      await first.approvals.decide((await first.approvals.list())[0]!.id, { decision: "approve" });
-    }
-    await until(() => before.ran.length > 0);
-    const { value } = (await store.get<any>("action/run/a"))!;
-    await store.put("action/run/a", { ...value, lease: { owner: "dead", until: Date.now() - 1 } });
+    await died(store, { effect: "read", ...options });
 
     const { tool, ran } = counted({ effect: "read", ...options, ...change });
     const { executor } = setupWithApprovals([tool], { store });
-    const again = before.tool.use(input, { id: "call_1", invocationId: "a" });
+    const again = counted(options).tool.use(input, { id: "call_1", invocationId: "a" });
     expect(await executor.execute(again, { ...RUN, uniqueIds: true })).toMatchObject({ status: "unknown" });
     expect(ran).toHaveLength(0);
   });
@@ -118,7 +107,7 @@ describe("a call whose process died in the handler", () => {
   it("is run again with what the model said this time, where nobody had to approve it", async () => {
     const { tool, ran } = counted({ effect: "read" });
     const store = memoryStore();
-    await died(store, { effect: "read", name: "act", inputSchema: tool.inputSchema });
+    await died(store, { effect: "read" });
     const { executor } = setup([tool], { store });
     const again = tool.use({ n: 2 }, { id: "call_1", invocationId: "a" });
     expect(await executor.execute(again, { ...RUN, uniqueIds: true })).toMatchObject({ status: "completed" });
@@ -133,16 +122,9 @@ describe("a call whose process died in the handler", () => {
   ])("that a person had approved is not run again where %s", async (_, failure, status) => {
     const store = memoryStore();
     const options = { effect: "idempotent", needsApproval: true } as const;
-    const before = counted({ ...options, execute: () => new Promise(() => {}) });
-    const first = setupWithApprovals([before.tool], { store });
-    void first.executor.execute(call(before.tool), RUN);
-    await until(async () => (await first.approvals.list()).length > 0);
-    const [request] = await first.approvals.list();
-    await first.approvals.decide(request!.id, { decision: "approve" });
-    await until(() => before.ran.length > 0);
-    const { value } = (await store.get<any>("action/run/a"))!;
-    await store.put("action/run/a", { ...value, lease: { owner: "dead", until: Date.now() - 1 } });
-    if (failure === undefined) await store.delete(`approval/id/${request!.id}`);
+    await died(store, options);
+    const { approvalId } = (await store.get<any>("action/run/a"))!.value;
+    if (failure === undefined) await store.delete(`approval/id/${approvalId}`);
 
     const { tool, ran } = counted(options);
     const { executor } = setupWithApprovals([tool], {
@@ -156,7 +138,7 @@ describe("a call whose process died in the handler", () => {
   it("is not run again if it was a write when it was begun, whatever it says now", async () => {
     const { tool, ran } = counted({ effect: "read" });
     const store = memoryStore();
-    await died(store, { effect: "write", name: "act", inputSchema: tool.inputSchema });
+    await died(store, { effect: "write" });
     expect(await setup([tool], { store }).executor.execute(call(tool), RUN)).toMatchObject({ status: "unknown" });
     expect(ran).toHaveLength(0);
   });
