@@ -344,13 +344,10 @@ export class Arguments {
 
   /** Begins again with this text. */
   #replace(text: string): void {
-    const asked = this.#parser;
     this.#clear();
     this.#length = 0;
     this.#lastChar = 0;
     this.#push(text);
-    // Who follows the changes gets a new root as the next one.
-    if (asked !== undefined) this.#feed();
   }
 
   /** Goes on with values: what came as text is forgotten. */
