@@ -265,6 +265,17 @@ describe("what is wrong with a call", () => {
     });
   });
 
+  it("is among the errors of the buffer, in call order, and no other call is", () => {
+    const buffer = new ToolBuffer(tools);
+    const [bad, , worse] = [
+      buffer.append(call("get_weather", "{}", { id: "a", callIndex: 0 })),
+      buffer.append(call("get_weather", '{"city":"Oslo"}', { id: "b", callIndex: 1 })),
+      buffer.append(call("nothing", "{}", { id: "c", callIndex: 2 })),
+    ];
+    expect(bad).toBeInstanceOf(ToolCallError);
+    expect(buffer.errors).toEqual([bad, worse]);
+  });
+
   it("lists few names, and a long name in short", () => {
     const many = Array.from({ length: 30 }, (_, i) => defineTool({ name: `t${i}`, inputSchema: jsonSchema({}) }));
     const error = one(call("x".repeat(10_000_000), "{}"), {}, many) as ToolCallError;
@@ -494,6 +505,13 @@ describe("without tools", () => {
     const use = one(call("whatever you like", '{"x":1}'), {}, null) as ToolUse;
     expect(use).toMatchObject({ name: "whatever you like", input: { x: 1 } });
     await expect(use.execute()).rejects.toMatchObject({ code: "external_tool" });
+  });
+
+  it.each(["5", "true", '"x"', "[]"])("arguments that are no object fit nothing: %s", (args) => {
+    expect(one(call("whatever you like", args), {}, null)).toMatchObject({
+      code: "invalid_input",
+      message: expect.stringContaining("the arguments are a JSON object"),
+    });
   });
 });
 

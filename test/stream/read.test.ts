@@ -10,6 +10,7 @@ import { describe, expect, it } from "vitest";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { google } from "../../adapters/google/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
+import { ToolError } from "../../src/errors.ts";
 import { parseResponse, readTurn, type Reading, type StreamEvent, type TurnStream } from "../../src/index.ts";
 import { summarize } from "../../src/testing/index.ts";
 import { adapters } from "../adapters.ts";
@@ -499,6 +500,15 @@ describe("a source that fails", () => {
         expect(error!.cause === thrown).toBe(true);
       }
     }
+  });
+
+  it("with an error of ours ends the turn with that one", async () => {
+    const thrown = new ToolError("too_large", "That is enough.");
+    const source = async function* (): AsyncGenerator<never> {
+      yield* [];
+      throw thrown;
+    };
+    for (const { adapter } of adapters) expect((await adapter.read(source()).done()).error).toBe(thrown);
   });
 
   it("gives events of no form that an adapter would throw for", async () => {
