@@ -297,6 +297,15 @@ describe("an event that is a delta", () => {
     },
   );
 
+  it.each([1, 64, 65, 300])("is none where its text of %i characters is no UTF-8", (length) => {
+    const templates = after(first);
+    const frame = bytes(`{"i":0,"n":9,"d":{"k":"é","t":"${"a".repeat(length)}"},"p":[1,"x"]}`);
+    expect(templates.find(frame, 0)).toBe(frame.length);
+    const other = frame.slice();
+    other[frame.lastIndexOf(0x61)] = 0xff;
+    expect(templates.find(other, 0)).toBe(-1);
+  });
+
   it("is not told of behind a head that is long, of which nothing is kept, or has NULs", () => {
     for (const odd of [`event: ${"x".repeat(2000)}\ndata: `, `event: ${"\0".repeat(30)}\ndata: `]) {
       const templates = new Templates(() => delta);
