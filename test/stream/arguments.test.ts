@@ -303,6 +303,12 @@ describe("numbers", () => {
     expect(valueOf(read([`{"id":${literal}}`]).finish("off"))).toEqual({ id: JSON.parse(literal) });
   });
 
+  it("that somebody else has read are kept where they have not all the digits that a number has", () => {
+    const value = { small: 2 ** 53 - 1, round: 1e19, huge: 6.02214076e23, fraction: 0.12345678901234568 };
+    expect(valueOf(read([{ kv: value }]).finish("off"))).toEqual(value);
+    expect(read([{ kv: { id: 2 ** 53 } }]).finish("off")).toMatchObject({ code: "invalid_input" });
+  });
+
   it("in strings are text", () => {
     const text = '{"id":"12345678901234567890","n":1e20}';
     expect(valueOf(read([text]).finish("off"))).toEqual(JSON.parse(text));
