@@ -542,6 +542,13 @@ describe("changes()", () => {
     expect(args.changes()).toEqual([{ path: ["a"], done: true }]);
   });
 
+  it("tell all that is new above a place that is done, and not that what is above it is", () => {
+    const args = read([{ patch: [{ path: ["x"], value: 0 }] }]);
+    args.changes();
+    args.patch([{ path: ["a", "b"], value: 1, done: true }]);
+    expect(args.changes()).toEqual([{ path: ["a"], value: { b: 1 }, done: false }]);
+  });
+
   it("and the live input are for looking: whatever is done to them, what runs is what came", () => {
     fc.assert(
       fc.property(steps, fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }), (list, looks) => {

@@ -265,6 +265,13 @@ describe("what is wrong with a call", () => {
     });
   });
 
+  it("is told with the piece that makes the arguments too long, which is not the last", () => {
+    const buffer = new ToolBuffer(tools, { limits: { maxArgumentsLength: 10 } });
+    expect(buffer.append({ id: "a", name: "anything", argsTextDelta: '{"x":"' })).toBeUndefined();
+    expect(buffer.append({ id: "a", argsTextDelta: "yyyyy" })).toMatchObject({ code: "too_large", id: "a" });
+    expect(buffer.end("tool-use")).toEqual([]);
+  });
+
   it("is among the errors of the buffer, in call order, and no other call is", () => {
     const buffer = new ToolBuffer(tools);
     const [bad, , worse] = [
