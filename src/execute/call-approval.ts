@@ -12,19 +12,18 @@ import { jsonOfInput } from "./output.ts";
  * of one of them the request is void, and this makes a new one.
  */
 export async function askApproval(
-  { approvals, executableDigest }: Deps,
+  deps: Deps,
   { runId, principal, approval }: ExecutionContext,
   tool: Tool,
   { invocationId, ask }: ActionRow,
   input: unknown,
 ): Promise<ApprovalRequest> {
-  const executable = await executableDigest(tool);
-  return approvals!.request({
+  return deps.approvals!.request({
     runId,
     invocationId,
     toolName: tool.name,
     input: jsonOfInput(input),
-    definitionDigest: await definitionDigest(tool, executable ?? ""),
+    definitionDigest: await definitionOf(deps, tool),
     message: ask!,
     requestedBy: principal,
     ...approval,
@@ -48,16 +47,38 @@ export async function waitForDecision(
 
 /** The approval that an action was begun with, if it holds for the tool as it is now. Nobody is asked. */
 export async function standingApproval(
-  { approvals, executableDigest }: Deps,
+  deps: Deps,
   tool: Tool,
   approvalId: string,
 ): Promise<ApprovalRequest | undefined> {
   try {
-    const request = await approvals?.await(approvalId, { timeoutMs: 0 });
-    const definition = await definitionDigest(tool, (await executableDigest(tool)) ?? "");
-    return request?.status === "approved" && request.definitionDigest === definition ? request : undefined;
+    const request = await deps.approvals?.await(approvalId, { timeoutMs: 0 });
+    return request?.status === "approved" && (await isAsShown(deps, tool, request)) ? request : undefined;
   } catch (error) {
     if (isToolError(error) && error.code === "approval_not_found") return undefined;
     throw error;
   }
+}
+
+/**
+ * What stands in the place of a request that is void although the tool is what was shown: another process has asked about
+ * what it knows, and waits itself. To ask again would void that, it would do the same, and so on without end.
+ */
+export async function askedByOther(
+  deps: Deps,
+  tool: Tool | undefined,
+  request: ApprovalRequest,
+): Promise<ApprovalRequest | undefined> {
+  if (tool === undefined || !(await isAsShown(deps, tool, request))) return undefined;
+  const requests = await deps.approvals!.list({ runId: request.runId });
+  return requests.findLast(({ invocationId }) => invocationId === request.invocationId);
+}
+
+/** With the program that was behind it. */
+async function isAsShown(deps: Deps, tool: Tool, request: ApprovalRequest): Promise<boolean> {
+  return request.definitionDigest === (await definitionOf(deps, tool));
+}
+
+async function definitionOf({ executableDigest }: Deps, tool: Tool): Promise<string> {
+  return definitionDigest(tool, await executableDigest(tool));
 }

@@ -4,7 +4,7 @@ import type { StoreEntry } from "../store/store.ts";
 import type { Tool } from "../tool/tool.ts";
 import { invalidInput, type ToolUse, type ToolUseHandle } from "../tool/use.ts";
 import type { ApprovalRequest } from "./approvals/types.ts";
-import { askApproval, standingApproval, waitForDecision } from "./call-approval.ts";
+import { askApproval, askedByOther, standingApproval, waitForDecision } from "./call-approval.ts";
 import { policyContextOf, toolContextOf } from "./call-context.ts";
 import { CallEvents } from "./call-events.ts";
 import { awaitingOf, outcomeOf, settle, unrecordedOf, type AboutCall } from "./call-outcome.ts";
@@ -247,8 +247,11 @@ export class Execution {
     this.#approval = request;
     this.#events.decided(request);
     switch (request.status) {
-      case "void":
-        return undefined; // changed meanwhile: asked again
+      case "void": {
+        // Changed meanwhile: asked again.
+        const other = await askedByOther(this.#deps, this.#known(), request);
+        return other && awaitingOf(this.#about(), row, other);
+      }
       case "denied": {
         const why = request.reason === undefined ? "." : `: ${request.reason}`;
         const message = `${tool.name} was denied by a person${why}`;

@@ -27,8 +27,8 @@ interface OutcomeBase {
  * - `completed`: the handler returned, `output` is its plain JSON
  * - `failed`: it threw, took too long, was aborted, or returned what can not be handed on
  * - `denied`: a rule, a policy or a person said no; nothing was run
- * - `awaiting_approval`: nobody has decided yet (or the caller gave up right after it); nothing was run, and the use has no
- *   outcome: execute it again later
+ * - `awaiting_approval`: nobody has decided yet (or the caller gave up right after it, or another process asks about
+ *   another definition of the tool now); nothing was run, and the use has no outcome: execute it again later
  * - `unknown`: it was started, and nobody knows what came of it (its process died); it is not run again
  *
  * The message of an `error` is written for the model.

@@ -397,6 +397,24 @@ describe("what changed since it was shown is asked again", () => {
     expect([before.ran.length, after.ran.length, twin.ran.length]).toEqual([0, 0, 1]);
   });
 
+  it("by one process at a time: who waited for what another one has voided comes back, and does not ask in its turn", async () => {
+    const store = memoryStore();
+    const [before, after] = [refund(), refund({ description: "Refunds more." })];
+    const old = setupWithApprovals([before.tool], { store });
+    const young = setupWithApprovals([after.tool], { store });
+    const call = { invocationId: "a" };
+    const pending = () => young.approvals.list({ status: "pending" });
+    const first = old.executor.execute(useOf(before.tool, { n: 1 }, call), RUN);
+    await until(async () => (await pending()).length === 1);
+    const second = young.executor.execute(useOf(after.tool, { n: 1 }, call), RUN);
+    const [waiting, requests] = [await first, await young.approvals.list()];
+    expect(requests.map(({ status }) => status)).toEqual(["void", "pending"]);
+    expect(waiting).toMatchObject({ status: "awaiting_approval", approval: { id: requests[1]!.id } });
+    await young.approvals.decide(requests[1]!.id, APPROVE);
+    expect(await second).toMatchObject({ status: "completed" });
+    expect([before.ran.length, after.ran.length]).toEqual([0, 1]);
+  });
+
   it("the tool, which is taken away while it waits: nothing runs", async () => {
     const { tool, ran } = refund();
     let tools = [tool];
