@@ -204,7 +204,7 @@ export class Execution {
         const row = { ...this.#newRow(), ask: answer.message, ...(trace !== undefined && { trace }) };
         const entry = await this.#put(row, version);
         if (entry === undefined) return undefined;
-        this.#events.invoked(this.#input, this.#repeatOf, false);
+        this.#invoked(version);
         return this.#approve(entry);
       }
     }
@@ -222,7 +222,7 @@ export class Execution {
   async #deny(version: number, denial: Denial, before?: ActionRow): Step {
     const row = deniedRow(before ?? this.#newRow(), denial, this.#approval?.decidedBy);
     if ((await this.#put(row, version)) === undefined) return undefined;
-    if (before === undefined) this.#events.invoked(this.#input, this.#repeatOf, false);
+    this.#invoked(version);
     return this.#ended(row);
   }
 
@@ -234,7 +234,7 @@ export class Execution {
     const tool = this.#tool!;
     if (approvals === undefined) return this.#deny(version, nobodyToAsk(tool.name), row);
     let request = await this.#ask(tool, row);
-    this.#events.invoked(this.#input, this.#repeatOf, true);
+    this.#invoked(version);
     if (request.grantId === undefined) this.#events.requested(request);
     if (request.status === "pending") {
       this.#span.end(awaitingOf(this.#about(), row, request));
@@ -308,7 +308,7 @@ export class Execution {
     if (denial !== undefined) return this.#deny(version, denial, version === 0 ? undefined : planned);
     const entry = await this.#put(startedRow(planned, this.#lease(), request?.id), version);
     if (entry === undefined) return undefined;
-    if (version === 0) this.#events.invoked(this.#input, this.#repeatOf, false);
+    if (version === 0) this.#invoked(0);
     if (this.#isAborted()) {
       // It fired while that was written, and nothing has begun.
       const back = request === undefined ? entry : await this.#put(planned, entry.version);
@@ -392,13 +392,18 @@ export class Execution {
   async #fail(version: number, code: ToolErrorCode, message: string, cause?: unknown, before?: ActionRow): Step {
     const row = failedRow(before ?? this.#newRow(), code, message);
     if ((await this.#put(row, version)) === undefined) return undefined;
-    if (version === 0) this.#events.invoked(this.#input, this.#repeatOf, false);
+    this.#invoked(version);
     return this.#ended(row, undefined, cause);
+  }
+
+  /** @param version of the row that there was, 0 for none: whoever wrote it has told of the call, or has died before */
+  #invoked(version?: number): void {
+    this.#events.invoked(this.#input, this.#repeatOf, version !== 0);
   }
 
   /** What another process has begun, and perhaps not told, or not yet. */
   #catchUp({ attempts }: ActionRow): void {
-    this.#events.invoked(this.#input, this.#repeatOf, true);
+    this.#invoked();
     for (let attempt = 1; attempt <= attempts; attempt++) this.#events.started(attempt, true);
   }
 

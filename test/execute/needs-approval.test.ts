@@ -1,7 +1,7 @@
 /** Approval as the executor sees it, and what users of other toolkits complain about: each complaint names its source. */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineTool } from "../../src/index.ts";
+import { defineTool, ToolError } from "../../src/index.ts";
 import { allow, ask, deny } from "../../src/execute/index.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
 import { counted, RUN, setup, setupWithApprovals, sleep, until, useOf } from "./support.ts";
@@ -334,6 +334,25 @@ describe("what changed since it was shown is asked again", () => {
       expect(ran.map(({ input }) => input.n)).toEqual([1000]);
     },
   );
+
+  it("the arguments object, over a store that can not be read for a moment: it is told as invoked once", async () => {
+    const store = memoryStore();
+    let isDown = false;
+    const list: Store["list"] = async (prefix, options) => {
+      if (isDown && prefix.startsWith("event/")) throw new ToolError("store_failed", "The store is down.");
+      return store.list(prefix, options);
+    };
+    const { tool } = refund();
+    const { executor } = setupWithApprovals([tool], { store: { ...store, list } });
+    const use = useOf(tool, { n: 1 });
+    isDown = true;
+    await executor.execute(use, PAUSE);
+    isDown = false;
+    use.input.n = 1000;
+    await executor.execute(use, PAUSE);
+    const types = (await executor.events("run")).map(({ type }) => type);
+    expect(types.filter((type) => type === "tool.invoked")).toHaveLength(1);
+  });
 
   it("the arguments object, while it waits in this process", async () => {
     const { tool, ran } = refund();
