@@ -70,7 +70,8 @@ export type DrawnWorld = Drawn<typeof drawnWorld>;
 
 type Drawn<Arbitrary> = Arbitrary extends fc.Arbitrary<infer Value> ? Value : never;
 
-function kind<Name extends string, Fields extends object>(
+/** One kind of act, and how often it is drawn. */
+export function kind<Name extends string, Fields extends object>(
   weight: number,
   name: Name,
   fields: { [Key in keyof Fields]: fc.Arbitrary<Fields[Key]> },
