@@ -9,9 +9,9 @@ import manifest from "./package.json" with { type: "json" };
 const limits = {
   ".": "43.3 kB",
   "./openai-chat": "53.4 kB",
-  "./openai-responses": "53.8 kB",
-  "./anthropic": "53.3 kB",
-  "./google": "54.5 kB",
+  "./openai-responses": "53.7 kB",
+  "./anthropic": "53.4 kB",
+  "./google": "54.4 kB",
   "./cohere": "51 kB",
   "./text-json": "55 kB",
   "./text-helpers": "53.7 kB",
