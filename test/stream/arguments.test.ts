@@ -272,6 +272,7 @@ describe("free text", () => {
     expect(args.partial).toBe(text + text);
     expect(args.isClosed).toBe(false);
     expect(args.repairs).toEqual([]);
+    expect([args.equalsText(text + text), args.equalsText(`${text}${text}.`)]).toEqual([true, false]);
   });
 });
 
