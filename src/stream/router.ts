@@ -87,8 +87,7 @@ export class ToolRouter {
     if (isHead(chunk)) state.isNamedAgain = name === state.name && !state.args.isPatched && !state.isRetracted;
     // A call of the same name needs arguments of its own: many servers repeat the name on every delta,
     // some send the arguments twice, and `{}` may be a placeholder for what comes now.
-    const mayFill = (!!chunk.id || chunk.callIndex !== undefined) && isPlaceholder(state);
-    return startsArguments(chunk) && !mayFill && (areBare(state, chunk) || !isCopyOf(state, chunk));
+    return startsArguments(chunk) && (areBare(state, chunk) || !(isPlaceholder(state) || isCopyOf(state, chunk)));
   }
 
   /** Opens a call at the place of another. Arguments whose head came before them have its id, index and name. */

@@ -392,6 +392,24 @@ describe("finds the call of a chunk", () => {
       [["a", "f", { x: 1 }]],
     ],
     [
+      "quirks 10 and 14: id and index once, a placeholder, and the name on every piece",
+      [head(0, "a", "f", ""), ...["{}", '{"x":', "1}"].map((text) => head(undefined, undefined, "f", text))],
+      [["a", "f", { x: 1 }]],
+    ],
+    [
+      "quirks 10 and 14: neither id nor index, a placeholder, and the name on every piece",
+      ["", "{}", '{"x":', "1}"].map((text) => head(undefined, undefined, "f", text)),
+      [[null, "f", { x: 1 }]],
+    ],
+    [
+      "calls that come whole, without id and index, the first without arguments",
+      [head(undefined, undefined, "f", "{}"), head(undefined, undefined, "f", '{"x":1}')],
+      [
+        [null, "f", {}],
+        [null, "f", { x: 1 }],
+      ],
+    ],
+    [
       "objects that add up",
       [
         { ...head(0, "a", "f"), argsKvPatch: { x: 1 } },
