@@ -19,6 +19,10 @@ export interface Item {
   unheaded: string | undefined;
   /** Which parts of a message or of reasoning came as deltas, by `content_index`; a summary's by `-2 - summary_index`. */
   streamed: Set<number> | undefined;
+  /** Of a call: all of its input was said, be it nothing. */
+  isTold: boolean;
+  /** Of a call: the response has its result, too. */
+  isAnswered: boolean;
 }
 
 /** Whether it is a call of a tool of ours. */
@@ -44,10 +48,17 @@ export function isSpoken({ type }: WireItem): boolean {
   return !type || type === "message" || type === "reasoning";
 }
 
-/** Whether two announcements are of one item. */
+/** Whether two announcements are of one item: by either id or, where they have none in common, by the name. */
 export function isSame(known: WireItem, wire: WireItem): boolean {
   if (known.type !== wire.type) return false;
-  return known.id === wire.id || (Boolean(known.call_id) && known.call_id === wire.call_id);
+  if (known.id && known.id === wire.id) return true;
+  if (known.call_id && wire.call_id) return known.call_id === wire.call_id;
+  return !differ(known.id, wire.id) && known.name === wire.name;
+}
+
+/** Whether two ids are given, and not the same. */
+export function differ(a: string | null | undefined, b: string | null | undefined): boolean {
+  return Boolean(a) && Boolean(b) && a !== b;
 }
 
 export function itemTypeOf(eventType: string): string {

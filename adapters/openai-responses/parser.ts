@@ -9,6 +9,7 @@ import { endOf, isHosted, providerCall } from "./hosted.ts";
 import {
   byOutput,
   callMetadata,
+  differ,
   inputOf,
   isCall,
   isResult,
@@ -22,6 +23,7 @@ import {
   unsaid,
   type Item,
 } from "./item.ts";
+import { Items } from "./items.ts";
 import { usageOf } from "./usage.ts";
 import type { NativeTurn, WireError, WireEvent, WireItem, WirePart, WireResponse } from "./wire.ts";
 
@@ -36,20 +38,10 @@ const PLACES = {
   steady: [["item_id"]],
 } as const;
 
-/**
- * Reads the events of one response, or a whole response.
- *
- * An event finds its item by `output_index`: the item's id changes from event to event on some servers
- * (https://github.com/vercel/ai/pull/18548) and is asked only where there is no index.
- */
+/** Reads the events of one response, or a whole response. */
 export class ResponsesParser implements Parser<unknown> {
   readonly #sink: ParserSink;
-  readonly #items: Item[] = [];
-  readonly #byIndex = new Map<number, Item>();
-  readonly #byId = new Map<string, Item>();
-  /** Only where results come. */
-  #byCallId: Map<string | undefined, Item> | undefined;
-  #nextIndex = 0;
+  readonly #items = new Items();
   #started = false;
   #ended = false;
   #calls = 0;
@@ -59,8 +51,8 @@ export class ResponsesParser implements Parser<unknown> {
   static readonly #input: Delta<ResponsesParser> = {
     ...PLACES,
     push(parser, piece, index) {
-      const item = parser.#byIndex.get(index);
-      // What follows the end says nothing; an item that is not known takes the event itself.
+      const item = parser.#items.at(index);
+      // What follows the end says nothing; an item that is not known by its index takes the event itself.
       if (item === undefined || parser.#ended) return parser.#ended;
       parser.#onInput(item, piece);
       return true;
@@ -70,7 +62,7 @@ export class ResponsesParser implements Parser<unknown> {
   static readonly #text: Delta<ResponsesParser> = {
     ...PLACES,
     push(parser, piece, index) {
-      const item = parser.#byIndex.get(index);
+      const item = parser.#items.at(index);
       if (item === undefined || parser.#ended) return parser.#ended;
       parser.#onText(item, 0, piece);
       return true;
@@ -107,8 +99,10 @@ export class ResponsesParser implements Parser<unknown> {
     else if ((event as WireEvent).error) this.#fail((event as WireEvent).error, null);
   }
 
-  /** A stream that ends before its terminal event was cut: nothing is known that is not said yet. */
-  end(): void {}
+  /** A stream that ends before its terminal event was cut. */
+  end(): void {
+    if (!this.#ended) this.#endCalls(false);
+  }
 
   /** The client throws an `APIError` with the event, or the error in it, as its `error`. */
   thrown(error: unknown): unknown {
@@ -118,8 +112,8 @@ export class ResponsesParser implements Parser<unknown> {
 
   get native(): NativeTurn {
     return {
-      items: this.#items
-        .filter((item) => item.done || isCall(item.wire))
+      items: this.#items.all
+        .filter((item) => item.done || (isCall(item.wire) && item.unheaded === undefined))
         .toSorted(byOutput)
         .map(nativeItem),
     };
@@ -130,28 +124,28 @@ export class ResponsesParser implements Parser<unknown> {
     switch (type) {
       case "response.function_call_arguments.delta":
       case "response.custom_tool_call_input.delta":
-        return this.#onInput(this.#find(event) ?? this.#open(event, { type: itemTypeOf(type) }), event.delta);
+        return this.#onInput(this.#items.find(event) ?? this.#open(event, { type: itemTypeOf(type) }), event.delta);
       case "response.output_text.delta":
         return this.#onText(
-          this.#find(event) ?? this.#open(event, { type: "message" }),
+          this.#items.find(event) ?? this.#open(event, { type: "message" }),
           event.content_index,
           event.delta,
         );
       case "response.reasoning_text.delta":
         return this.#onReasoning(
-          this.#find(event) ?? this.#open(event, { type: "reasoning" }),
+          this.#items.find(event) ?? this.#open(event, { type: "reasoning" }),
           event.content_index,
           event.delta,
         );
       case "response.reasoning_summary_text.delta":
         return this.#onReasoning(
-          this.#find(event) ?? this.#open(event, { type: "reasoning" }),
+          this.#items.find(event) ?? this.#open(event, { type: "reasoning" }),
           summaryPart(event.summary_index),
           event.delta,
         );
       case "response.refusal.delta":
         return this.#onRefusal(
-          this.#find(event) ?? this.#open(event, { type: "message" }),
+          this.#items.find(event) ?? this.#open(event, { type: "message" }),
           event.content_index,
           event.delta,
         );
@@ -186,36 +180,19 @@ export class ResponsesParser implements Parser<unknown> {
   #onAdded(event: WireEvent): void {
     const { item } = event;
     if (!isRecord(item)) return;
-    const known = this.#find(event, item);
+    const known = this.#items.find(event, item);
     // The same item told twice; a server that gives every item the same index opens a new one.
-    if (known !== undefined && !known.done && isSame(known.wire, item)) return;
-    this.#open(event, item);
+    const isKnown = known !== undefined && !known.done && isSame(known.wire, item);
+    if (!isKnown || differ(known.wire.call_id, item.call_id)) this.#open(event, item);
   }
 
   #open(event: WireEvent, wire: WireItem): Item {
-    const outputIndex = typeof event.output_index === "number" ? event.output_index : this.#nextIndex;
-    this.#nextIndex = Math.max(this.#nextIndex, outputIndex + 1);
-    const item: Item = {
-      key: this.#items.length,
-      outputIndex,
-      wire,
-      done: false,
-      callId: undefined,
-      name: undefined,
-      sent: 0,
-      unheaded: event.item === undefined && isCall(wire) ? "" : undefined,
-      streamed: undefined,
-    };
-    this.#items.push(item);
-    this.#byIndex.set(outputIndex, item);
-    const id = wire.id ?? event.item_id;
-    if (id) this.#byId.set(id, item);
+    const item = this.#items.add(event, wire);
     if (isCall(wire)) {
       this.#calls++;
-      item.callId = textOf(wire.call_id);
+      this.#items.setCallId(item, textOf(wire.call_id));
       item.name = textOf(wire.name);
-      this.#byCallId?.set(item.callId, item);
-      this.#sink.tool(toolChunk(0, item.key, item.callId, item.name, undefined, false, callMetadata(item)));
+      if (item.unheaded === undefined) this.#announce(item);
     } else if (isHosted(wire)) {
       const call = providerCall(wire, "started");
       // What the client has to run is told when it is complete.
@@ -227,7 +204,7 @@ export class ResponsesParser implements Parser<unknown> {
   #onDone(event: WireEvent): void {
     const { item: wire } = event;
     if (!isRecord(wire)) return;
-    let item = this.#find(event, wire);
+    let item = this.#items.find(event, wire);
     if (item !== undefined && (item.done || item.wire.type !== wire.type)) {
       if (item.done && isSame(item.wire, wire)) return;
       item = undefined;
@@ -255,12 +232,37 @@ export class ResponsesParser implements Parser<unknown> {
 
   // -- calls
 
+  #announce(item: Item): void {
+    this.#sink.tool(toolChunk(0, item.key, item.callId, item.name, undefined, false, callMetadata(item)));
+  }
+
+  /**
+   * Calls that nobody has ended when the stream is over: none is without arguments only because nothing told them.
+   *
+   * @param isWhole whether the response told all of its items, which pieces of none of them are no part of.
+   */
+  #endCalls(isWhole: boolean): void {
+    for (const { wire, done, unheaded, sent, isTold, key: callIndex, name } of this.#items.all) {
+      if (done || !isCall(wire)) continue;
+      if (unheaded !== undefined) {
+        if (isWhole) continue;
+        const error = "the provider sent neither its beginning nor the whole of it";
+        this.#sink.tool({ callIndex, id: wire.id, name, argsTextDelta: unheaded, error, errorType: "truncated" });
+      } else if (sent === 0 && !isTold) {
+        const whole = inputOf(wire);
+        const text = textOf(whole);
+        if (text !== undefined) this.#sink.tool({ callIndex, argsTextDelta: text });
+        else if (isRecord(whole)) this.#sink.tool({ callIndex, argsKvPatch: whole });
+        else this.#sink.tool({ callIndex, error: "the provider sent nothing of them", errorType: "truncated" });
+      }
+    }
+  }
+
   /** A result in the response itself: the server has run the call, as agents behind this API do. */
   #onResult({ call_id: callId, output }: WireItem): void {
-    this.#byCallId ??= new Map(this.#items.map((item) => [item.callId, item]));
-    const call = textOf(callId) === undefined ? undefined : this.#byCallId.get(callId!);
-    if (call === undefined) return;
-    this.#byCallId.delete(callId!);
+    const call = this.#items.findCall(callId);
+    if (call === undefined || call.isAnswered) return;
+    call.isAnswered = true;
     this.#calls--;
     const metadata = { providerExecuted: true, type: call.wire.type, output };
     this.#sink.tool(toolChunk(0, call.key, undefined, undefined, undefined, false, metadata));
@@ -279,16 +281,26 @@ export class ResponsesParser implements Parser<unknown> {
 
   /** The whole input once more. It is news only where no piece came before (LM Studio). */
   #onInputDone(type: string, event: WireEvent, whole: unknown): void {
-    const item = this.#find(event) ?? this.#open(event, { type: itemTypeOf(type) });
+    const item = this.#items.find(event) ?? this.#open(event, { type: itemTypeOf(type) });
     if (!isCall(item.wire) || item.done) return;
     const name = keepName(item, event.name);
     const text = unsaid(item, whole);
+    item.isTold = true;
+    if (item.unheaded !== undefined) {
+      item.unheaded = text ?? "";
+      return;
+    }
     if (name === undefined && text === undefined) return;
     item.sent += text?.length ?? 0;
     this.#sink.tool(toolChunk(0, item.key, undefined, name, text));
   }
 
   #finishCall(item: Item, wire: WireItem, began: WireItem): void {
+    if (item.unheaded !== undefined) {
+      this.#items.setCallId(item, textOf(wire.call_id));
+      item.name = textOf(wire.name) ?? item.name;
+      this.#announce(item);
+    }
     const name = keepName(item, wire.name);
     const whole = inputOf(wire) || inputOf(began);
     const text = unsaid(item, whole);
@@ -296,8 +308,7 @@ export class ResponsesParser implements Parser<unknown> {
     // Results are matched against the id that came last: early servers announced a call under another one.
     const callId = textOf(wire.call_id) ?? item.callId;
     const metadata = callId === item.callId ? undefined : { id: callId };
-    item.callId = callId;
-    this.#byCallId?.set(callId, item);
+    this.#items.setCallId(item, callId);
     if (wire.status === "incomplete") {
       this.#sink.tool(
         toolChunk(0, item.key, undefined, name, text, false, metadata, record, undefined, undefined, "truncated"),
@@ -352,7 +363,9 @@ export class ResponsesParser implements Parser<unknown> {
   #onEnd(response: WireResponse, type: string): void {
     this.#begin(response);
     const status = statusOf(response, type);
-    this.#finishItems(response, status);
+    const output: readonly WireItem[] = Array.isArray(response.output) ? response.output : [];
+    this.#finishItems(output, status);
+    this.#endCalls(output.length > 0);
     if (response.usage) this.#sink.usage(usageOf(response.usage));
     switch (status) {
       case "completed":
@@ -380,37 +393,34 @@ export class ResponsesParser implements Parser<unknown> {
   }
 
   /** What the events have left open and the response as a whole tells. */
-  #finishItems(response: WireResponse, status: string): void {
-    const output: readonly WireItem[] = Array.isArray(response.output) ? response.output : [];
-    if (this.#items.length === 0) {
+  #finishItems(output: readonly WireItem[], status: string): void {
+    if (this.#items.all.length === 0) {
       output.forEach((wire, index) => this.#onDone({ output_index: index, item: wire }));
       return;
     }
     this.#finishMissed(output);
-    for (const item of this.#items) {
-      const wire = output[item.outputIndex];
-      if (item.done || !isRecord(wire) || wire.type !== item.wire.type) continue;
+    for (const item of this.#items.all) {
+      if (item.done) continue;
+      const wire = this.#items.wholeOf(item, output);
+      if (!isRecord(wire) || wire.type !== item.wire.type) continue;
       if (status === "completed" || wire.status === "completed") this.#finishItem(item, wire);
     }
   }
 
   /**
-   * Of a stream that was taken up in its middle (`starting_after`) the response tells what stood before: calls, which
-   * want a result, and the rest for the history. Text was said by the stream before this one.
+   * Of a stream that was taken up in its middle (`starting_after`) what stood before, whose text was said by the stream
+   * before this one; and the others of a server that streams only some of its items.
    */
   #finishMissed(output: readonly WireItem[]): void {
-    const first = this.#items.reduce((least, { outputIndex }) => Math.min(least, outputIndex), Infinity);
-    const before = output.slice(0, Math.max(0, first));
-    if (before.length === 0) return;
-    const known = new Set(this.#items.flatMap(({ wire }) => [textOf(wire.id), textOf(wire.call_id)]));
-    before.forEach((wire, outputIndex) => {
-      if (!isRecord(wire) || wire.status === "in_progress") return;
-      // Told under another index: some servers count from one.
-      if ([wire.id, wire.call_id].some((id) => textOf(id) !== undefined && known.has(id!))) return;
-      const item = this.#open({ output_index: outputIndex, item: wire }, wire);
-      if (isSpoken(wire)) item.done = true;
+    const missing = this.#items.missing(output);
+    if (missing.length === 0) return;
+    const first = this.#items.all.reduce((least, { outputIndex }) => Math.min(least, outputIndex), Infinity);
+    for (const [index, wire] of missing) {
+      if (wire.status === "in_progress") continue;
+      const item = this.#open({ output_index: index, item: wire }, wire);
+      if (isSpoken(wire) && index < first) item.done = true;
       else this.#finishItem(item, wire);
-    });
+    }
   }
 
   #fail(error: WireError | string | null | undefined, providerReason: string | null): void {
@@ -423,16 +433,5 @@ export class ResponsesParser implements Parser<unknown> {
   #end(): void {
     this.#ended = true;
     this.#sink.terminal();
-  }
-
-  // -- which item
-
-  #find(event: WireEvent, wire?: WireItem): Item | undefined {
-    if (typeof event.output_index === "number") return this.#byIndex.get(event.output_index);
-    const id = wire?.id ?? event.item_id;
-    if (id) return this.#byId.get(id);
-    // No index and no id: the item now open, if it is one of that kind.
-    const last = this.#items.at(-1);
-    return last !== undefined && !last.done && (wire === undefined || isSame(last.wire, wire)) ? last : undefined;
   }
 }

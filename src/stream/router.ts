@@ -16,7 +16,7 @@ export type OpenCall = (turnIndex: number, chunk: ToolChunk) => CallState | unde
  * - a new id on a bound index opens a new call, since some servers send index 0 for every call
  * - a name for a call whose arguments are complete opens a new one, with the arguments that come with it or after it,
  *   since some servers send one id and one index for all
- * - without an id and with an index that is not bound, it is the call now open, unless a name comes with it
+ * - without an id and with an index that is not bound, it is the call now open, unless that has ended or a name comes
  * - a name that is neither said again nor a piece of one opens a new call, where nothing else tells calls apart
  */
 export class ToolRouter {
@@ -56,10 +56,11 @@ export class ToolRouter {
 
   /** Neither id nor a bound index: the call now open, unless the chunk names another one. */
   #belongsToOpen({ open }: TurnRoutes, chunk: ToolChunk): CallState | undefined {
-    const { name } = chunk;
-    if (open === undefined || !name) return open;
-    // A name with an index of its own is another call.
-    if (chunk.callIndex !== undefined) return undefined;
+    const { name, callIndex } = chunk;
+    if (open === undefined) return undefined;
+    // With an index of its own it is another call, if it has a name, or nothing can follow what is open.
+    if (callIndex !== undefined && (name || open.ended)) return undefined;
+    if (!name) return open;
     if (open.name === null) return open;
     // The name said once more, or more of it, in the middle of the call.
     const isItsName = name === open.name || continuesName(this.#tools, open, name);

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { openaiResponses, resultContent, type NativeTurn } from "../../adapters/openai-responses/index.ts";
 import type { ToolChunk } from "../../src/stream/chunk.ts";
 import type { ProviderToolCall } from "../../src/stream/events.ts";
+import { summarize } from "../../src/testing/index.ts";
 import { defineTool, type Tool } from "../../src/tool/tool.ts";
 import type { ToolUse } from "../../src/tool/use.ts";
 
@@ -238,6 +239,135 @@ describe("the parser", () => {
       const { chunks } = said([...counted, { ...end, response: { status: "completed", output: [call(0, "{}")] } }]);
       expect(chunks.filter(({ done }) => done)).toHaveLength(1);
     });
+  });
+
+  describe("of servers that leave out events, indexes or ids", () => {
+    const oslo = '{"city":"Oslo"}';
+    const rome = '{"city":"Rome"}';
+    const both = [call(0, oslo), call(1, rome, { name: "set_home" })];
+    const begun = [call(0, ""), call(1, "", { name: "set_home" })];
+    const setHome = defineTool({ name: "set_home", inputSchema: z.object({ city: z.string().optional() }) });
+    const end = (...output: object[]): Event => ({ ...completed, response: { status: "completed", output } });
+    const piece = (text: string, fields: object): Event => ({
+      type: "response.function_call_arguments.delta",
+      delta: text,
+      ...fields,
+    });
+    const told = (text: string, fields: object): Event => ({
+      type: "response.function_call_arguments.done",
+      arguments: text,
+      ...fields,
+    });
+    const item = (type: "added" | "done", wire: object, fields: object = {}): Event => ({
+      type: `response.output_item.${type}`,
+      item: wire,
+      ...fields,
+    });
+
+    it.each<[string, Event[], unknown[]]>([
+      [
+        "no beginnings, and pieces of two calls side by side",
+        [
+          delta(0, oslo.slice(0, 5)),
+          delta(1, rome.slice(0, 7)),
+          delta(0, oslo.slice(5)),
+          delta(1, rome.slice(7)),
+          ...both.map((wire, i) => ended(i, wire)),
+          end(),
+        ],
+        [
+          ["get_weather", oslo],
+          ["set_home", rome],
+        ],
+      ],
+      [
+        "no beginnings, and one call after the other",
+        [delta(0, oslo), ended(0, both[0]!), delta(1, rome), ended(1, both[1]!), end()],
+        [
+          ["get_weather", oslo],
+          ["set_home", rome],
+        ],
+      ],
+      [
+        "one index for all, and pieces side by side",
+        [
+          ...begun.map((wire) => added(0, wire)),
+          piece(oslo.slice(0, 5), { output_index: 0, item_id: "fc_0" }),
+          piece(rome, { output_index: 0, item_id: "fc_1" }),
+          piece(oslo.slice(5), { output_index: 0, item_id: "fc_0" }),
+          end(...both),
+        ],
+        [
+          ["get_weather", oslo],
+          ["set_home", rome],
+        ],
+      ],
+      [
+        "one index for all, and the arguments only in the response",
+        [...begun.map((wire) => added(0, wire)), end(...both)],
+        [
+          ["get_weather", oslo],
+          ["set_home", rome],
+        ],
+      ],
+      [
+        "one index for all, no item ids, and a call without an end before another",
+        [
+          added(0, { ...begun[1]!, id: undefined }),
+          told("", { output_index: 0 }),
+          added(0, { ...begun[0]!, id: undefined }),
+          piece(oslo, { output_index: 0 }),
+          end(),
+        ],
+        [
+          ["set_home", ""],
+          ["get_weather", oslo],
+        ],
+      ],
+      [
+        "no index, and another item id in every event",
+        [
+          item("added", { ...begun[0]!, id: "r0" }),
+          piece(oslo, { item_id: "r1" }),
+          told(oslo, { item_id: "r2", name: "get_weather" }),
+          item("done", { ...both[0]!, id: "r3" }),
+          end({ ...both[0]!, id: "r4" }),
+        ],
+        [["get_weather", oslo]],
+      ],
+      ["pieces of a call that nobody tells of", [piece(oslo, { item_id: "r1" }), end()], [[null, "truncated"]]],
+      [
+        "no index, no item id, and the end twice",
+        [...[item("added", begun[0]!), item("done", both[0]!), item("done", both[0]!)].map(withoutId), end()],
+        [["get_weather", oslo]],
+      ],
+      [
+        "nothing of a call but its beginning, without arguments",
+        [added(0, begun[1]!), end()],
+        [["set_home", "truncated"]],
+      ],
+      ["nothing of a call but its beginning, with them", [added(0, both[1]!), end()], [["set_home", rome]]],
+      [
+        "calls only in the response, text as it comes",
+        [
+          { type: "response.output_text.delta", output_index: 0, item_id: "msg_1", content_index: 0, delta: "Hi" },
+          end(message("Hi"), both[0]!),
+        ],
+        [["get_weather", oslo]],
+      ],
+    ])("%s", async (_, events, calls) => {
+      const turn = await turnOf(events, [getWeather, setHome]);
+      const outcomes = summarize(turn).toolCalls.map(({ name, status, argsText }) => [
+        name,
+        status === "complete" ? argsText : status,
+      ]);
+      expect(outcomes).toEqual(calls);
+      expect(turn.text).toBe(events.some((event) => event["delta"] === "Hi") ? "Hi" : "");
+    });
+
+    function withoutId({ item: wire, ...event }: Event): Event {
+      return { ...event, item: { ...(wire as object), id: undefined } };
+    }
   });
 
   it("ends a call as truncated that the provider calls incomplete", () => {
@@ -503,7 +633,7 @@ describe("the parser", () => {
     expect(chunks.slice(2).map(({ callIndex, argsTextDelta }) => [callIndex, argsTextDelta])).toEqual([
       [1, "{}"],
       [0, "[]"],
-      [2, undefined],
+      [2, "?"],
     ]);
   });
 });

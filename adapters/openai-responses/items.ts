@@ -1,0 +1,105 @@
+import { isRecord } from "../../src/schema/json.ts";
+import { textOf } from "../../src/wire/field.ts";
+import { isCall, isSame, type Item } from "./item.ts";
+import type { WireEvent, WireItem } from "./wire.ts";
+
+/**
+ * The items of a response, in the order of their appearance, and which of them an event is about.
+ *
+ * It is told by `output_index`: the item's id changes from event to event on some servers
+ * (https://github.com/vercel/ai/pull/18548), and is asked only where there is no index, or one index for several items.
+ */
+export class Items {
+  readonly all: Item[] = [];
+  readonly #byIndex = new Map<number, Item>();
+  readonly #byId = new Map<string, Item>();
+  /** Only where results come, or items without an index. */
+  #byCallId: Map<string | undefined, Item> | undefined;
+  /** Whether the server gave one index to several items. */
+  #sharesIndex = false;
+  #nextIndex = 0;
+
+  /** The item of an index, where that says enough. */
+  at(index: number): Item | undefined {
+    return this.#sharesIndex ? undefined : this.#byIndex.get(index);
+  }
+
+  /** @param wire of an event that tells an item, or its end. */
+  find(event: WireEvent, wire?: WireItem): Item | undefined {
+    const id = wire?.id ?? event.item_id;
+    const { output_index: index } = event;
+    if (typeof index === "number") {
+      const known = this.#sharesIndex && id ? this.#byId.get(id) : undefined;
+      return known?.outputIndex === index ? known : this.#byIndex.get(index);
+    }
+    const named = (id && this.#byId.get(id)) || this.findCall(wire?.call_id);
+    if (named !== undefined || id) return named;
+    // No index and no id: the item now open, if it is one of that kind.
+    const last = this.all.at(-1);
+    return last !== undefined && !last.done && (wire === undefined || isSame(last.wire, wire)) ? last : undefined;
+  }
+
+  findCall(callId: string | null | undefined): Item | undefined {
+    if (textOf(callId) === undefined) return undefined;
+    this.#byCallId ??= new Map(this.all.map((item) => [item.callId, item]));
+    return this.#byCallId.get(callId!);
+  }
+
+  add(event: WireEvent, said: WireItem): Item {
+    const wire = event.item === undefined && event.item_id ? { ...said, id: event.item_id } : said;
+    const outputIndex = typeof event.output_index === "number" ? event.output_index : this.#nextIndex;
+    this.#nextIndex = Math.max(this.#nextIndex, outputIndex + 1);
+    const item: Item = {
+      key: this.all.length,
+      outputIndex,
+      wire,
+      done: false,
+      callId: undefined,
+      name: undefined,
+      sent: 0,
+      unheaded: event.item === undefined && isCall(wire) ? "" : undefined,
+      streamed: undefined,
+      isTold: false,
+      isAnswered: false,
+    };
+    this.all.push(item);
+    this.#sharesIndex ||= this.#byIndex.has(outputIndex);
+    this.#byIndex.set(outputIndex, item);
+    if (wire.id) this.#byId.set(wire.id, item);
+    return item;
+  }
+
+  setCallId(item: Item, callId: string | undefined): void {
+    item.callId = callId;
+    this.#byCallId?.set(callId, item);
+  }
+
+  /** What the response as a whole tells of an item: at its index or, where that is no item's or another one's, by its ids. */
+  wholeOf(item: Item, output: readonly WireItem[]): WireItem | undefined {
+    const placed = output[item.outputIndex];
+    if (isRecord(placed) && hasIdOf(item, placed)) return placed;
+    const named = output.find((wire) => isRecord(wire) && hasIdOf(item, wire));
+    const isOthers = isRecord(placed) && this.all.some((other) => hasIdOf(other, placed));
+    return named ?? (isOthers ? undefined : placed);
+  }
+
+  /** What the response as a whole tells and no event did, with its index. */
+  missing(output: readonly WireItem[]): readonly (readonly [number, WireItem])[] {
+    if (output.length <= this.all.length) return [];
+    const known = new Set(this.all.flatMap(({ wire, callId }) => [textOf(wire.id), textOf(wire.call_id), callId]));
+    known.delete(undefined);
+    return [...output.entries()].filter(
+      ([index, wire]) =>
+        isRecord(wire) &&
+        !this.#byIndex.has(index) &&
+        // Told under another index: some servers count from one, or give all items the same.
+        !known.has(wire.id!) &&
+        !known.has(wire.call_id!),
+    );
+  }
+}
+
+/** The id of a call says more than that of its item. */
+function hasIdOf({ wire, callId }: Item, { id, call_id: whole }: WireItem): boolean {
+  return callId && whole ? callId === whole : Boolean(id) && id === wire.id;
+}
