@@ -153,8 +153,9 @@ export class AnthropicParser implements Parser<ParserInput> {
 
   #blockStart({ index, content_block: block }: WireEvent): void {
     if (typeof block?.type !== "string") return;
-    const opened = this.#openBlock(block);
-    this.#open.set(index ?? -1, opened);
+    // Said twice, it is one block.
+    if (block.id && this.#open.get(index ?? -1)?.record.block.id === block.id) return;
+    this.#open.set(index ?? -1, this.#openBlock(block));
     this.#say(block);
   }
 

@@ -108,6 +108,13 @@ describe("reading", () => {
     expect(summarize(turn).toolCalls).toMatchObject([{ input: { city: "Oslo" }, status: "complete" }]);
   });
 
+  it("takes a block that is begun twice for one", async () => {
+    const begin = call(0, "toolu_1", "set_volume");
+    const { turn } = await readEvents([start, begin, begin, json(0, '{"level": 3}'), close(0), ...end("tool_use")]);
+    expect(summarize(turn).toolCalls).toMatchObject([{ input: { level: 3 }, status: "complete" }]);
+    expect(anthropic.assistantMessage(turn)).toMatchObject([{ content: [{ id: "toolu_1" }] }]);
+  });
+
   it("ignores pieces for a block that was never begun", async () => {
     const { turn } = await readEvents([
       start,
