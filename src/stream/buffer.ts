@@ -267,8 +267,10 @@ export class ToolBuffer {
       const isOpenEnded = args.isEmpty || args.custom;
       // An end that is a cut vouches for nothing that does not show its own end.
       if (finish === undefined || (isOpenEnded && !isClean(finish))) return this.#put(state, truncated(state));
-    } else if (!state.ended && (finish === undefined || (args.isPatched && !isClean(finish)))) {
-      return this.#put(state, truncated(state));
+    } else if (!state.ended) {
+      // `{}` may stand for what was to come.
+      const isOpenEnded = args.isPatched || args.isPlaceholder;
+      if (finish === undefined || (isOpenEnded && !isClean(finish))) return this.#put(state, truncated(state));
     }
     this.#settle(state);
   }

@@ -146,9 +146,10 @@ describe("the end of the turn", () => {
       buffer.append({ callIndex: 2, name: "anything", argsPathPatch: [{ path: ["x"], value: 1 }] });
       buffer.append({ callIndex: 3, name: "anything", argsTextDelta: "some t", metadata: { custom: true } });
       buffer.append({ callIndex: 4, name: "anything", argsTextDelta: '{"a":{}}', metadata: { custom: true } });
-      buffer.append({ callIndex: 5, name: "anything", argsTextDelta: "", done: true });
+      buffer.append({ callIndex: 5, name: "anything", argsTextDelta: "{}" });
+      buffer.append({ callIndex: 6, name: "anything", argsTextDelta: "", done: true });
       expect(buffer.end(finish).map((out) => (out instanceof ToolCallError ? out.code : out.input))).toEqual(
-        Array.from({ length: 6 }, () => "truncated"),
+        Array.from({ length: 7 }, () => "truncated"),
       );
     },
   );
