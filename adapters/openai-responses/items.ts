@@ -86,15 +86,10 @@ export class Items {
   /** What the response as a whole tells and no event did, with its index. */
   missing(output: readonly WireItem[]): readonly (readonly [number, WireItem])[] {
     if (output.length <= this.all.length) return [];
-    const known = new Set(this.all.flatMap(({ wire, callId }) => [textOf(wire.id), textOf(wire.call_id), callId]));
-    known.delete(undefined);
+    const told = new Set(this.all.map((item) => this.wholeOf(item, output)));
+    const ids = new Set(this.all.flatMap(({ wire, callId }) => [wire.id, wire.call_id, callId]));
     return [...output.entries()].filter(
-      ([index, wire]) =>
-        isRecord(wire) &&
-        !this.#byIndex.has(index) &&
-        // Told under another index: some servers count from one, or give all items the same.
-        !known.has(wire.id!) &&
-        !known.has(wire.call_id!),
+      ([, wire]) => isRecord(wire) && !told.has(wire) && ![wire.id, wire.call_id].some((id) => id && ids.has(id)),
     );
   }
 }

@@ -348,6 +348,14 @@ describe("the parser", () => {
       ],
       ["nothing of a call but its beginning, with them", [added(0, both[1]!), end()], [["set_home", rome]]],
       [
+        "no index, and of one call nothing but what the response tells",
+        [piece(rome, { item_id: "fc_1" }), end(...both)],
+        [
+          ["get_weather", oslo],
+          ["set_home", rome],
+        ],
+      ],
+      [
         "calls only in the response, text as it comes",
         [
           { type: "response.output_text.delta", output_index: 0, item_id: "msg_1", content_index: 0, delta: "Hi" },
