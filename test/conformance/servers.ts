@@ -26,14 +26,13 @@ export interface Server<T = any> {
   /** The frames of a whole turn. */
   send(knobs: T, calls: readonly Call[], dice: Dice): string[];
   /** What ends a turn whose tokens ran out. */
-  cutShort(knobs: T): Json[];
+  readonly cutShort: readonly Json[];
 }
 
 /** The frames of a turn that reached its limit of tokens after some of them. */
 export function shortened({ adapter, cutShort }: Server, knobs: any, frames: readonly string[]): string[] {
-  const events = cutShort(knobs);
-  if (adapter !== google || !knobs.isArray) return [...frames, ...sse(events, false)];
-  return [...frames, `${frames.length === 0 ? "[" : ","}${JSON.stringify(events[0])}]`];
+  if (adapter !== google || !knobs.isArray) return [...frames, ...sse(cutShort, false)];
+  return [...frames, `${frames.length === 0 ? "[" : ","}${JSON.stringify(cutShort[0])}]`];
 }
 
 function server<T>(one: Server<T>): Server {
@@ -166,7 +165,7 @@ const chat = server({
     if (hasUsage) events.push({ id: "chatcmpl-1", choices: [], usage: { prompt_tokens: 1, completion_tokens: 2 } });
     return [...sse(events, false), "data: [DONE]\n\n"];
   },
-  cutShort: () => [{ choices: [{ index: 0, delta: {}, finish_reason: "length" }] }],
+  cutShort: [{ choices: [{ index: 0, delta: {}, finish_reason: "length" }] }],
 });
 
 // -- Responses
@@ -268,7 +267,7 @@ const responses = server({
       isNamed,
     );
   },
-  cutShort: () => [
+  cutShort: [
     {
       type: "response.incomplete",
       response: { status: "incomplete", incomplete_details: { reason: "max_output_tokens" }, output: [] },
@@ -355,7 +354,7 @@ const messages = server({
       isNamed,
     );
   },
-  cutShort: () => [{ type: "message_delta", delta: { stop_reason: "max_tokens" } }, { type: "message_stop" }],
+  cutShort: [{ type: "message_delta", delta: { stop_reason: "max_tokens" } }, { type: "message_stop" }],
 });
 
 // -- generateContent
@@ -440,7 +439,7 @@ const gemini = server({
     const end = (i: number) => (i === events.length - 1 ? "]" : "");
     return events.map((event, i) => (i === 0 ? "[" : ",\r\n") + JSON.stringify(event, null, 2) + end(i));
   },
-  cutShort: () => [{ candidates: [{ index: 0, finishReason: "MAX_TOKENS" }] }],
+  cutShort: [{ candidates: [{ index: 0, finishReason: "MAX_TOKENS" }] }],
 });
 
 // -- v2 chat
@@ -493,7 +492,7 @@ const v2 = server({
     ];
     return [...sse(events, isNamed), ...(hasDone ? ["data: [DONE]\n\n"] : [])];
   },
-  cutShort: () => [{ type: "message-end", delta: { finish_reason: "MAX_TOKENS" } }],
+  cutShort: [{ type: "message-end", delta: { finish_reason: "MAX_TOKENS" } }],
 });
 
 export const servers: readonly Server[] = [chat, responses, messages, gemini, v2];
