@@ -22,6 +22,8 @@ const text = fc.oneof(
       "a".repeat(60),
       `${"a".repeat(50)}\n${"b".repeat(70)}\t"c`,
       "é€😀",
+      "\ufeff",
+      `\ufeff${"é".repeat(70)}`,
       "\ud800",
       "}",
     ),
