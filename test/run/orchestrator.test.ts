@@ -577,7 +577,7 @@ describe("stream()", () => {
   it.each(["length", "content_filter"])(
     "tells of a call that waits for nothing, though its turn ends with %s: it is pending",
     async (finish) => {
-      const model = scripted({ calls: [{ name: "look" }], finish }, { text: "Done" });
+      const model = scripted({ calls: [{ name: "look", args: { n: 1 } }], finish }, { text: "Done" });
       const look = external("look", { effect: "read" });
       const orchestrator = new Orchestrator({ model, tools: [look], store: memoryStore() });
       const stream = orchestrator.stream({ conversationId, input: "Go" });

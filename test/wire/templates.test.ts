@@ -309,10 +309,10 @@ describe("an event that is a delta", () => {
   });
 
   it.each([1, 64, 65, 300])("has its text of %i characters whole, a byte order mark at its start, too", (length) => {
-    const text = `\ufeff\ufffd${"a".repeat(length)}`;
+    const marked = `\ufeff\ufffd${"a".repeat(length)}`;
     const templates = after(first);
-    templates.find(bytes(`{"i":0,"n":9,"d":{"k":"é","t":"${text}"},"p":[1,"x"]}`), 0);
-    expect(textIn(templates.found!)).toBe(text);
+    templates.find(bytes(`{"i":0,"n":9,"d":{"k":"é","t":"${marked}"},"p":[1,"x"]}`), 0);
+    expect(textIn(templates.found!)).toBe(marked);
   });
 
   it("is not told of behind a head that is long, of which nothing is kept, or has NULs", () => {
