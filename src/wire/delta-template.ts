@@ -106,7 +106,7 @@ export function deltaTemplateOf(event: PlainEvent, delta: Delta<any>, isOwn = fa
   if (textSlot === -1 || (index !== undefined && indexSlot === -1) || slots.length > MAX_SLOTS) return undefined;
   ends.push(data.length);
   const fixed = fixedOf(event, starts, ends, slots);
-  return { ...fixed, model: undefined, delta, textSlot, indexSlot, lastUse: 0 };
+  return { ...fixed, model: undefined, delta, textSlot, indexSlot, lastUse: 0, next: -1 };
 }
 
 function placeOf(path: EventPath): Place {

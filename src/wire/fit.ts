@@ -21,6 +21,12 @@ const BACKSLASH = 0x5c;
 const UNESCAPED = new Uint8Array(256);
 for (const char of '"\\/bfnrt') UNESCAPED[char.charCodeAt(0)] = (JSON.parse(`"\\${char}"`) as string).charCodeAt(0);
 
+/** 1 for what stands in a string as it is. */
+const IS_PLAIN = new Uint8Array(256).fill(1, SPACE, 0x7f);
+IS_PLAIN[QUOTE] = IS_PLAIN[BACKSLASH] = 0;
+/** Bytes of a string that is read here; longer ones are read by the engine's own functions, which are faster then. */
+const MAX_UNITS = 64;
+
 /** The values of the slots, for whoever fitted last: nothing comes between their being read and taken. */
 export const values: unknown[] = [];
 
@@ -28,21 +34,20 @@ export const values: unknown[] = [];
 export function fit({ parts, words }: Template, bytes: Uint8Array, start: number): number {
   bringNear(bytes, start);
   let at = start - nearFrom;
-  let i = 0;
   let word = 0;
   for (let slot = 0; ; slot++) {
-    const length = parts[i++]!;
-    const end = at + length;
+    const part = parts[slot]!;
+    const end = at + part.length;
     if (end > nearLength) return -1;
-    if (length >= 8) {
+    if (part.length >= 8) {
       for (; at < end - 8; at += 8) if (nearView.getFloat64(at, true) !== words[word++]) return -1;
       if (nearView.getFloat64(end - 8, true) !== words[word++]) return -1;
-    } else if (length >= 4) {
-      if (nearView.getInt32(at, true) !== parts[i++] || nearView.getInt32(end - 4, true) !== parts[i++]) return -1;
-    } else for (; at < end; at++) if (near[at] !== parts[i++]) return -1;
-    const kind = parts[i++] as Slot | typeof NO_SLOT;
-    if (kind === NO_SLOT) return end + nearFrom;
-    at = take(kind, slot, end);
+    } else {
+      if ((nearView.getInt32(at, true) & part.headMask) !== part.head) return -1;
+      if ((nearView.getInt32(at + 4, true) & part.restMask) !== part.rest) return -1;
+    }
+    if (part.slot === NO_SLOT) return end + nearFrom;
+    at = take(part.slot, slot, end);
     if (at === -1) return -1;
   }
 }
@@ -51,7 +56,8 @@ export function fit({ parts, words }: Template, bytes: Uint8Array, start: number
  * A copy of the bytes that are looked into: to copy a network chunk costs less than to make a view of its buffer, and
  * far less where each chunk has a buffer of its own. One for all streams.
  */
-const near = new Uint8Array(16_384);
+const NEAR = 16_384;
+const near = new Uint8Array(NEAR + 8); // a short part is read as eight bytes
 const nearView = new DataView(near.buffer);
 /** Whose they are, how many, and from where on. */
 let nearOf: Uint8Array | undefined;
@@ -63,15 +69,15 @@ const REACH = 8192;
 function bringNear(bytes: Uint8Array, at: number): void {
   if (bytes === nearOf && (nearLength === bytes.length || isInReach(bytes, at))) return;
   nearOf = bytes;
-  const isShort = bytes.length <= near.length;
-  const piece = isShort ? bytes : bytes.subarray(at, at + near.length);
+  const isShort = bytes.length <= NEAR;
+  const piece = isShort ? bytes : bytes.subarray(at, at + NEAR);
   near.set(piece);
   nearLength = piece.length;
   nearFrom = isShort ? 0 : at;
 }
 
 function isInReach(bytes: Uint8Array, at: number): boolean {
-  return at >= nearFrom && (at - nearFrom <= near.length - REACH || nearFrom + nearLength === bytes.length);
+  return at >= nearFrom && (at - nearFrom <= NEAR - REACH || nearFrom + nearLength === bytes.length);
 }
 
 /** Before bytes are looked into: they may be an object as before with other bytes in it, where a source uses it again. */
@@ -81,7 +87,7 @@ export function lookAnew(): void {
 
 /** Puts the value of a slot that begins at `start` into `values`, and says where it ends. */
 function take(kind: Slot, slot: number, start: number): number {
-  if (kind === IGNORED) return isPassed(slot, start) ? start + passed[slot]!.length : skipString(slot, start);
+  if (kind === IGNORED) return isAt(start, passed[slot]!) ? start + passed[slot]!.length : skipString(slot, start);
   if (kind === PIECE) return readString(slot, start);
   if (kind === STRING) return readAgain(slot, start);
   let at = start;
@@ -97,99 +103,148 @@ function take(kind: Slot, slot: number, start: number): number {
   return at;
 }
 
-/** The string that is being read, in UTF-16 units: one place for all, since nothing comes between its being read and taken. */
-const units: number[] = [];
-
-/** Reads a string from behind its opening quote into `values`: the position of the closing one, -1 if it is not plain. */
+/** Reads a string from behind its opening quote into `values`: the position of the closing one, -1 if it is none. */
 function readString(slot: number, start: number): number {
-  const last = nearLength - 1; // not a quote to end the string: the event goes on behind it
-  let count = 0;
+  let end = endOfPlain(start);
+  const isPlain = near[end] === QUOTE;
+  if (!isPlain) end = endOfString(start, end);
+  if (near[end] !== QUOTE) return -1;
+  const count = end - start;
+  const text = count > MAX_UNITS ? longText(start, end) : isPlain ? plainText(start, count) : oddText(start, end);
+  if (text === undefined) return -1;
+  values[slot] = text;
+  return end;
+}
+
+/** Where plain ASCII ends that begins here: mostly with the closing quote. */
+function endOfPlain(start: number): number {
+  const limit = limitOf(start);
   let at = start;
-  for (; at < last && count < MAX_UNITS; at++) {
+  while (at < limit && IS_PLAIN[near[at]!] === 1) at++;
+  return at;
+}
+
+/** Where the closing quote is, of a string that goes on at `from` with more than plain ASCII. */
+function endOfString(start: number, from: number): number {
+  const limit = limitOf(start);
+  let at = from;
+  while (at < limit && near[at] !== QUOTE) at += near[at] === BACKSLASH ? 2 : 1;
+  return at;
+}
+
+/** No string is looked through beyond this; the last byte of all closes none, since the event goes on behind it. */
+function limitOf(start: number): number {
+  return Math.min(nearLength - 2, start + MAX_SLOT_LENGTH);
+}
+
+/** The text of plain ASCII: a flat string of its own, whatever network chunk it came in. */
+function plainText(start: number, count: number): string {
+  // Mostly it is so short: for more, to copy them into a list is faster than to name them.
+  switch (count) {
+    case 1:
+      return String.fromCharCode(near[start]!);
+    case 2:
+      return String.fromCharCode(near[start]!, near[start + 1]!);
+    case 3:
+      return String.fromCharCode(near[start]!, near[start + 1]!, near[start + 2]!);
+    case 4:
+      return String.fromCharCode(near[start]!, near[start + 1]!, near[start + 2]!, near[start + 3]!);
+  }
+  const list = exact[count]!;
+  for (let i = 0; i < list.length; i++) list[i] = near[start + i]!;
+  return String.fromCharCode(...list);
+}
+
+/** The text of what has escapes, or characters outside of ASCII; `undefined` if it is rare, or wrong. */
+function oddText(start: number, end: number): string | undefined {
+  let count = 0;
+  for (let at = start; at < end; at++) {
     let unit = near[at]!;
-    if (unit === QUOTE) {
-      values[slot] = textOf(count);
-      return at;
-    }
-    if (unit < SPACE) return -1;
+    if (unit < SPACE) return undefined;
     if (unit === BACKSLASH) {
       unit = UNESCAPED[near[++at]!]!;
-      if (unit === 0) return -1;
+      if (unit === 0) return undefined;
     } else if (unit > 0x7f) {
       unit = character(at);
-      if (unit === -1) return -1;
+      if (unit === -1) return undefined;
       at += unit < 0x800 ? 1 : 2;
     }
     units[count++] = unit;
   }
-  return count === MAX_UNITS ? readLongString(slot, start, at) : -1;
+  const list = exact[count]!;
+  for (let i = 0; i < list.length; i++) list[i] = units[i]!;
+  return String.fromCharCode(...list);
 }
 
-/** The same for one of which some characters are known, up to `from`: of so many the engine's own functions are faster. */
-function readLongString(slot: number, start: number, from: number): number {
-  const last = Math.min(nearLength - 1, start + MAX_SLOT_LENGTH);
-  let end = from;
-  while (end < last && near[end] !== QUOTE) end += near[end] === BACKSLASH ? 2 : 1;
-  const text = end < last ? decodeUtf8(near.subarray(start, end)) : undefined;
-  if (text === undefined) return -1;
+/** The UTF-16 units of an odd text. */
+const units: number[] = [];
+/** A list for each length, used again and again: to spread one is far faster than to make it. */
+const exact = Array.from({ length: MAX_UNITS + 1 }, (_, length) => Array.from({ length }, () => 0));
+
+/** The text of many bytes: for so many the engine's own functions are faster. */
+function longText(start: number, end: number): string | undefined {
+  const text = decodeUtf8(near.subarray(start, end));
+  if (text === undefined) return undefined;
   try {
-    values[slot] = JSON.parse(`"${text}"`);
+    return JSON.parse(`"${text}"`) as string;
   } catch {
-    return -1;
+    return undefined;
   }
-  return end;
 }
 
-/** The same for a string that may be the one that was read last: an id, a model's name. */
+/** The same for one that may have been read a moment ago: an id, a model's name, arguments that come once more, whole. */
 function readAgain(slot: number, start: number): number {
-  const last = passed[slot]!;
-  if (last.text !== undefined && isPassed(slot, start)) {
-    values[slot] = last.text;
-    return start + last.length;
+  for (const known of lately) {
+    if (!isAt(start, known)) continue;
+    values[slot] = known.text;
+    return start + known.length;
   }
   const end = readString(slot, start);
-  if (end - start >= MIN_PASSED) pass(slot, start, end, values[slot] as string);
+  if (end - start < MIN_KNOWN) return end;
+  keep(lately[oldest]!, start, end, values[slot] as string);
+  oldest = (oldest + 1) % lately.length;
   return end;
 }
 
 /** The same for a string that nobody wants: a plain one of ASCII, as ids and padding are, is only passed over. */
 function skipString(slot: number, start: number): number {
-  const last = Math.min(nearLength - 1, start + MAX_SLOT_LENGTH);
-  for (let at = start; at < last; at++) {
-    const byte = near[at]!;
-    if (byte === QUOTE) {
-      if (at - start >= MIN_PASSED) pass(slot, start, at, undefined);
-      return at;
-    }
-    if (byte < SPACE || byte > 0x7e || byte === BACKSLASH) return readString(slot, start);
-  }
-  return -1;
+  const end = endOfPlain(start);
+  if (near[end] !== QUOTE) return readString(slot, start);
+  if (end - start >= MIN_KNOWN) keep(passed[slot]!, start, end, "");
+  return end;
 }
 
-/**
- * The string that came last in each slot, of any stream: in the next event an id is mostly the same. Words as those of a
- * {@link Template}; no text of one that was only passed over.
- */
-interface Passed {
+/** A string of which it is known what its bytes are, as the words of a {@link Template}. */
+interface Known {
   length: number;
   readonly words: number[];
-  text: string | undefined;
+  text: string;
 }
 
-const passed = Array.from({ length: MAX_SLOTS }, (): Passed => ({ length: 0, words: [], text: undefined }));
-const MIN_PASSED = 16;
+const MIN_KNOWN = 16;
 
-function pass(slot: number, start: number, end: number, text: string | undefined): void {
-  const { words } = passed[slot]!;
+/** The strings that were read last, of any stream: an id is mostly that of the event before, wherever it stands in it. */
+const lately = Array.from({ length: 8 }, nothing);
+/** Which of them is the first to go. */
+let oldest = 0;
+/** What was only passed over last in each slot, of any stream, and its text not kept. */
+const passed = Array.from({ length: MAX_SLOTS }, nothing);
+
+function nothing(): Known {
+  return { length: 0, words: [], text: "" };
+}
+
+function keep(known: Known, start: number, end: number, text: string): void {
+  const { words } = known;
   let i = 0;
   for (let at = start; at < end - 8; at += 8) words[i++] = nearView.getFloat64(at, true);
   words[i] = nearView.getFloat64(end - 8, true);
-  passed[slot]!.length = end - start;
-  passed[slot]!.text = text;
+  known.length = end - start;
+  known.text = text;
 }
 
-function isPassed(slot: number, start: number): boolean {
-  const { length, words } = passed[slot]!;
+/** Whether it is the whole string that begins at `start`. */
+function isAt(start: number, { length, words }: Known): boolean {
   const end = start + length;
   if (length === 0 || end >= nearLength || near[end] !== QUOTE) return false;
   let i = 0;
@@ -207,15 +262,3 @@ function character(at: number): number {
   const unit = ((first & 0x0f) << 12) | ((second & 0x3f) << 6) | (third & 0x3f);
   return (third & 0xc0) === 0x80 && unit >= 0x800 && (unit < 0xd800 || unit > 0xdfff) ? unit : -1;
 }
-
-/** The string in `units`: a flat one of its own, whatever network chunk it came in. */
-function textOf(count: number): string {
-  let list = exact[count];
-  if (list === undefined) exact[count] = list = units.slice(0, count);
-  else for (let i = 0; i < list.length; i++) list[i] = units[i]!;
-  return String.fromCharCode(...list);
-}
-
-/** A list for each length, used again and again: to spread one is far faster than to make it. */
-const MAX_UNITS = 64;
-const exact: (number[] | undefined)[] = [];

@@ -86,7 +86,7 @@ export class SseBody {
   #match(bytes: Uint8Array, at: number): number {
     let end = this.#fitted === undefined ? -1 : fit(this.#fitted, bytes, at);
     if (end !== -1 || this.#isHopeless) return end;
-    end = this.#templates.find(bytes, at);
+    end = this.#templates.find(bytes, at, this.#fitted);
     if (end === -1) return -1;
     this.#fitted = this.#templates.found;
     this.#run = 0;

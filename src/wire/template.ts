@@ -22,17 +22,13 @@ import type { PlainEvent } from "./sse.ts";
 
 /** What events have in common: the bytes between the values that differ, and what to make of these. */
 export interface Template {
+  /** The fixed parts, in their order. */
+  readonly parts: readonly Part[];
   /**
-   * The fixed parts and the slots between them. Each part is its length in bytes, what of it is not in `words`, and the
-   * kind of slot behind it; behind the last one, `NO_SLOT`.
+   * Those of eight bytes and more, eight bytes each, read as doubles: comparing them so takes an eighth of the time. The
+   * last word of a part ends with it, and may overlap the one before.
    */
-  readonly parts: Int32Array;
-  /**
-   * The parts themselves, eight bytes each, read as doubles: comparing them so takes an eighth of the time. The last word
-   * of a part ends with it, and may overlap the one before. A part of four to seven bytes is two such halves of a word in
-   * `parts`, a shorter one is there byte by byte.
-   */
-  readonly words: Float64Array;
+  readonly words: readonly number[];
   /** `undefined` where there is a delta, which needs no event. */
   readonly model: Model | undefined;
   /** What its events are a piece of; `undefined` where they are no piece. */
@@ -43,6 +39,21 @@ export interface Template {
   readonly indexSlot: number;
   /** When an event fitted last, in uses of all of them. */
   lastUse: number;
+  /** Where among all of them the one is that came behind it last time; -1 where none did. */
+  next: number;
+}
+
+/** What is the same in all events, from one slot to the next. */
+export interface Part {
+  /** In bytes. */
+  readonly length: number;
+  /** Of fewer than eight bytes, the first four and the others: zeros where there is none, and masks to make them so. */
+  readonly head: number;
+  readonly headMask: number;
+  readonly rest: number;
+  readonly restMask: number;
+  /** The slot behind it; `NO_SLOT` behind the last one. */
+  readonly slot: Slot | typeof NO_SLOT;
 }
 
 export type Slot = typeof STRING | typeof COUNT | typeof SPACES | typeof IGNORED | typeof PIECE;
@@ -185,7 +196,7 @@ export function likenessOf(one: string, event: PlainEvent): Likeness | undefined
   slots.forEach((kind, slot) => (blank += BLANKS[kind]! + two.slice(starts[slot + 1], ends[slot + 1])));
   const fixed = fixedOf(event, starts, ends, slots);
   const model = modelOf(value, paths, 0);
-  return { template: { ...fixed, model, delta: undefined, textSlot: -1, indexSlot: -1, lastUse: 0 }, blank };
+  return { template: { ...fixed, model, delta: undefined, textSlot: -1, indexSlot: -1, lastUse: 0, next: -1 }, blank };
 }
 
 /**
@@ -199,17 +210,16 @@ export function fixedOf(
   ends: readonly number[],
   slots: readonly Slot[],
 ): Pick<Template, "parts" | "words"> {
-  const parts: number[] = [];
+  const parts: Part[] = [];
   const words: number[] = [];
   const last = slots.length;
   for (let i = 0; i <= last; i++) {
     let text = data.slice(starts[i], ends[i]);
     if (i === 0) text = head + text;
     if (i === last) text += end;
-    addPart(parts, words, text);
-    parts.push(i === last ? NO_SLOT : slots[i]!);
+    parts.push(partOf(text, words, i === last ? NO_SLOT : slots[i]!));
   }
-  return { parts: Int32Array.from(parts), words: Float64Array.from(words) };
+  return { parts, words };
 }
 
 /** `paths` are those of the slots that lie in this container, with their first `depth` steps. */
@@ -262,13 +272,19 @@ const scratchView = new DataView(scratch.buffer);
  * Doubles are equal only where their bytes are, but for the two zeros: in their place stands NaN, which is equal to
  * nothing.
  */
-function addPart(parts: number[], words: number[], text: string): void {
+function partOf(text: string, words: number[], slot: Part["slot"]): Part {
+  scratch.fill(0, 0, 8);
   const { written: length } = utf8.encodeInto(text, scratch);
-  parts.push(length);
-  if (length < 4) for (let at = 0; at < length; at++) parts.push(scratch[at]!);
-  else if (length < 8) parts.push(scratchView.getInt32(0, true), scratchView.getInt32(length - 4, true));
-  else {
+  if (length >= 8) {
     for (let at = 0; at + 8 < length; at += 8) words.push(scratchView.getFloat64(at, true) || NaN);
     words.push(scratchView.getFloat64(length - 8, true) || NaN);
   }
+  const head = scratchView.getInt32(0, true);
+  const rest = scratchView.getInt32(4, true);
+  return { length, head, headMask: maskOf(length), rest, restMask: maskOf(length - 4), slot };
+}
+
+/** Of so many bytes out of four. */
+function maskOf(bytes: number): number {
+  return bytes >= 4 ? -1 : bytes <= 0 ? 0 : (1 << (8 * bytes)) - 1;
 }

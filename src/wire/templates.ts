@@ -47,6 +47,8 @@ export class Templates {
   readonly #kinds = new Map<string, Kind>();
   #credit = MAX_CREDIT;
   #uses = 0;
+  /** Where the one is that a stream began with last time; -1 where none did. */
+  #first = -1;
   readonly #deltaOf: ((event: any) => Delta<any> | undefined) | undefined;
 
   /** @param deltaOf knows what an event is a piece of, if it is one: asked once for each template */
@@ -54,17 +56,33 @@ export class Templates {
     this.#deltaOf = deltaOf;
   }
 
-  /** Where the event at `at` of the bytes ends, if it is one of a template, which is then `found`; -1 for any other. */
-  find(bytes: Uint8Array, at: number): number {
-    for (const template of this.#templates) {
-      const end = fit(template, bytes, at);
-      if (end === -1) continue;
-      template.lastUse = ++this.#uses;
-      this.found = template;
-      if (this.#credit < MAX_CREDIT) this.#credit++;
-      return end;
+  /**
+   * Where the event at `at` of the bytes ends, if it is one of a template, which is then `found`; -1 for any other.
+   *
+   * @param last that of the event before it, which it is not one of. What came behind that last time mostly does again.
+   */
+  find(bytes: Uint8Array, at: number, last?: Template): number {
+    const templates = this.#templates;
+    const likely = last === undefined ? this.#first : last.next;
+    const end = likely === -1 ? -1 : fit(templates[likely]!, bytes, at);
+    if (end !== -1) return this.#take(templates[likely]!, end);
+    for (let i = 0; i < templates.length; i++) {
+      const template = templates[i]!;
+      if (i === likely || template === last) continue;
+      const otherEnd = fit(template, bytes, at);
+      if (otherEnd === -1) continue;
+      if (last === undefined) this.#first = i;
+      else last.next = i;
+      return this.#take(template, otherEnd);
     }
     return -1;
+  }
+
+  #take(template: Template, end: number): number {
+    template.lastUse = ++this.#uses;
+    this.found = template;
+    if (this.#credit < MAX_CREDIT) this.#credit++;
+    return end;
   }
 
   /** A stream begins. Were those before it like none that is known, it is learned from all the same. */

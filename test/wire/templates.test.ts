@@ -3,7 +3,9 @@ import { describe, expect, it, vi } from "vitest";
 import { WIRES, makeStream } from "../../bench/workloads.ts";
 import { parseJson } from "../../src/json/index.ts";
 import { createDecoder, Templates, type Delta } from "../../src/wire/index.ts";
+import { lookAnew } from "../../src/wire/fit.ts";
 import { plainEventOf, type PlainEvent } from "../../src/wire/sse.ts";
+import type { Template } from "../../src/wire/template.ts";
 import { indexIn, textIn, valueIn } from "../../src/wire/templates.ts";
 
 /** JSON texts of events that are alike: one shape, in which some values, and now and then a character, change. */
@@ -231,6 +233,70 @@ describe("an event that is like one before it", () => {
       } else templates.learn(plainEvent, JSON.parse(plainEvent.data));
     }
     expect(known).toBeGreaterThan(0.9 * frames.length);
+  });
+});
+
+it.each(Array.from({ length: 17 }, (_, more) => more - 8))(
+  "the last event of a chunk is read where it ends %i bytes behind what is looked into at once",
+  (more) => {
+    const like = (n: number, letters: string) => `data: {"n":${n},"text":"${letters}"}\n\n`;
+    const frames = Array.from({ length: 256 }, (_, at) =>
+      like(1000 + at, "xy"[at % 2]!.repeat(at === 255 ? 36 + more : 36)),
+    );
+    const chunk = frames.join("");
+    expect(chunk).toHaveLength(16_384 + more);
+    expect(decoded([chunk], new Templates())).toEqual(plain(frames.map((frame) => frame.slice(6))));
+  },
+);
+
+describe("events that come one behind the other", () => {
+  const kinds = ["a", "b", "c"].map((kind) => (id: string, more: string) => `{"${kind}":"${id}","more":"${more}"}`);
+  const bytesOf = (data: string) => new TextEncoder().encode(`data: ${data}\n\n`);
+
+  it("are found in whatever order they come", () => {
+    const templates = new Templates();
+    for (const kind of kinds)
+      for (const id of ["1", "2"]) {
+        const data = kind(id, id);
+        templates.learn(eventOf("data: ", data), JSON.parse(data));
+      }
+    const order = fc.array(fc.nat({ max: kinds.length }), { minLength: 1, maxLength: 30 });
+    fc.assert(
+      fc.property(order, (events) => {
+        let last: Template | undefined;
+        let lastKind = -1;
+        for (const [at, kind] of events.entries()) {
+          if (kind === lastKind) continue; // which is looked for before any other
+          const data = kinds[kind]?.(`${at}`, "x") ?? '{"none":0}';
+          const frame = bytesOf(data);
+          const end = templates.find(frame, 0, last);
+          expect(end).toBe(kind < kinds.length ? frame.length : -1);
+          if (end === -1) continue;
+          expect(valueIn(templates.found!)).toEqual(JSON.parse(data));
+          last = templates.found;
+          lastKind = kind;
+        }
+      }),
+    );
+  });
+
+  it("have their strings, though one that came a moment ago begins or goes on like them", () => {
+    const templates = new Templates();
+    const [kind] = kinds as [(typeof kinds)[0]];
+    for (const id of ["1", "2"]) templates.learn(eventOf("data: ", kind(id, id)), JSON.parse(kind(id, id)));
+    const part = fc.constantFrom("0123456789abcdef", "0123456789", "é", "\\n", '\\"', "\\\\", "x".repeat(70));
+    const string = fc.array(part, { maxLength: 4 }).map((parts) => parts.join(""));
+    fc.assert(
+      fc.property(fc.array(fc.tuple(string, string), { minLength: 1, maxLength: 12 }), (events) => {
+        for (const [id, more] of events) {
+          const frame = bytesOf(kind(id, more));
+          lookAnew();
+          expect(templates.find(frame, 0)).toBe(frame.length);
+          expect(valueIn(templates.found!)).toEqual(JSON.parse(kind(id, more)));
+        }
+      }),
+      { numRuns: 500 },
+    );
   });
 });
 
