@@ -9,7 +9,7 @@ import manifest from "./package.json" with { type: "json" };
 const limits = {
   ".": "43.6 kB",
   "./openai-chat": "53.7 kB",
-  "./openai-responses": "54.4 kB",
+  "./openai-responses": "54.5 kB",
   "./anthropic": "53.6 kB",
   "./google": "54.6 kB",
   "./cohere": "51.3 kB",

@@ -25,7 +25,7 @@ for (const char of '"\\/bfnrt') UNESCAPED[char.charCodeAt(0)] = (JSON.parse(`"\\
 const IS_PLAIN = new Uint8Array(256).fill(1, SPACE, 0x7f);
 IS_PLAIN[QUOTE] = IS_PLAIN[BACKSLASH] = 0;
 /** Bytes of a string that is read here; longer ones are read by the engine's own functions, which are faster then. */
-const MAX_UNITS = 64;
+const MAX_READ = 64;
 
 /** The values of the slots, for whoever fitted last: nothing comes between their being read and taken. */
 export const values: unknown[] = [];
@@ -110,7 +110,7 @@ function readString(slot: number, start: number): number {
   if (!isPlain) end = endOfString(start, end);
   if (near[end] !== QUOTE) return -1;
   const count = end - start;
-  const text = count > MAX_UNITS ? longText(start, end) : isPlain ? plainText(start, count) : oddText(start, end);
+  const text = count > MAX_READ ? longText(start, end) : isPlain ? plainText(start, count) : oddText(start, end);
   if (text === undefined) return -1;
   values[slot] = text;
   return end;
@@ -179,7 +179,7 @@ function oddText(start: number, end: number): string | undefined {
 /** The UTF-16 units of an odd text. */
 const units: number[] = [];
 /** A list for each length, used again and again: to spread one is far faster than to make it. */
-const exact = Array.from({ length: MAX_UNITS + 1 }, (_, length) => Array.from({ length }, () => 0));
+const exact = Array.from({ length: MAX_READ + 1 }, (_, length) => Array.from({ length }, () => 0));
 
 /** The text of many bytes: for so many the engine's own functions are faster. */
 function longText(start: number, end: number): string | undefined {
@@ -192,7 +192,7 @@ function longText(start: number, end: number): string | undefined {
   }
 }
 
-/** The same for one that may have been read a moment ago: an id, a model's name, arguments that come once more, whole. */
+/** Like {@link readString}, for one that may have been read a moment ago: an id, a model's name, arguments once more. */
 function readAgain(slot: number, start: number): number {
   for (const known of lately) {
     if (!isAt(start, known)) continue;
@@ -206,7 +206,7 @@ function readAgain(slot: number, start: number): number {
   return end;
 }
 
-/** The same for a string that nobody wants: a plain one of ASCII, as ids and padding are, is only passed over. */
+/** Like {@link readString}, for one that nobody wants: plain ASCII, as ids and padding are, is only passed over. */
 function skipString(slot: number, start: number): number {
   const end = endOfPlain(start);
   if (near[end] !== QUOTE) return readString(slot, start);
@@ -218,6 +218,7 @@ function skipString(slot: number, start: number): number {
 interface Known {
   length: number;
   readonly words: number[];
+  /** Empty where it was only passed over. */
   text: string;
 }
 

@@ -25,14 +25,8 @@ export interface Server<T = any> {
   canTell(knobs: T, calls: readonly Call[]): boolean;
   /** The frames of a whole turn. */
   send(knobs: T, calls: readonly Call[], dice: Dice): string[];
-  /** What ends a turn whose tokens ran out. */
-  readonly cutShort: readonly Json[];
-}
-
-/** The frames of a turn that reached its limit of tokens after some of them. */
-export function shortened({ adapter, cutShort }: Server, knobs: any, frames: readonly string[]): string[] {
-  if (adapter !== google || !knobs.isArray) return [...frames, ...sse(cutShort, false)];
-  return [...frames, `${frames.length === 0 ? "[" : ","}${JSON.stringify(cutShort[0])}]`];
+  /** The frames that end a turn whose tokens ran out, behind those that were sent. */
+  cutShort(knobs: T, sent: readonly string[]): string[];
 }
 
 function server<T>(one: Server<T>): Server {
@@ -165,7 +159,7 @@ const chat = server({
     if (hasUsage) events.push({ id: "chatcmpl-1", choices: [], usage: { prompt_tokens: 1, completion_tokens: 2 } });
     return [...sse(events, false), "data: [DONE]\n\n"];
   },
-  cutShort: [{ choices: [{ index: 0, delta: {}, finish_reason: "length" }] }],
+  cutShort: () => sse([{ choices: [{ index: 0, delta: {}, finish_reason: "length" }] }], false),
 });
 
 // -- Responses
@@ -267,12 +261,10 @@ const responses = server({
       isNamed,
     );
   },
-  cutShort: [
-    {
-      type: "response.incomplete",
-      response: { status: "incomplete", incomplete_details: { reason: "max_output_tokens" }, output: [] },
-    },
-  ],
+  cutShort() {
+    const response = { status: "incomplete", incomplete_details: { reason: "max_output_tokens" }, output: [] };
+    return sse([{ type: "response.incomplete", response }], false);
+  },
 });
 
 // -- Messages
@@ -354,7 +346,8 @@ const messages = server({
       isNamed,
     );
   },
-  cutShort: [{ type: "message_delta", delta: { stop_reason: "max_tokens" } }, { type: "message_stop" }],
+  cutShort: () =>
+    sse([{ type: "message_delta", delta: { stop_reason: "max_tokens" } }, { type: "message_stop" }], false),
 });
 
 // -- generateContent
@@ -439,7 +432,10 @@ const gemini = server({
     const end = (i: number) => (i === events.length - 1 ? "]" : "");
     return events.map((event, i) => (i === 0 ? "[" : ",\r\n") + JSON.stringify(event, null, 2) + end(i));
   },
-  cutShort: [{ candidates: [{ index: 0, finishReason: "MAX_TOKENS" }] }],
+  cutShort({ isArray }, sent) {
+    const end = { candidates: [{ index: 0, finishReason: "MAX_TOKENS" }] };
+    return isArray ? [`${sent.length === 0 ? "[" : ","}${JSON.stringify(end)}]`] : sse([end], false);
+  },
 });
 
 // -- v2 chat
@@ -492,7 +488,7 @@ const v2 = server({
     ];
     return [...sse(events, isNamed), ...(hasDone ? ["data: [DONE]\n\n"] : [])];
   },
-  cutShort: [{ type: "message-end", delta: { finish_reason: "MAX_TOKENS" } }],
+  cutShort: () => sse([{ type: "message-end", delta: { finish_reason: "MAX_TOKENS" } }], false),
 });
 
 export const servers: readonly Server[] = [chat, responses, messages, gemini, v2];
