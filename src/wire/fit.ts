@@ -17,7 +17,7 @@ const QUOTE = 0x22;
 const ZERO = 0x30;
 const BACKSLASH = 0x5c;
 
-/** What the byte after a backslash stands for; 0 for nothing, and for `u`, which is rare: JSON.parse knows all about it. */
+/** What the byte after a backslash stands for; 0 for nothing, and for `u`, which is rare. */
 const UNESCAPED = new Uint8Array(256);
 for (const char of '"\\/bfnrt') UNESCAPED[char.charCodeAt(0)] = (JSON.parse(`"\\${char}"`) as string).charCodeAt(0);
 
@@ -105,14 +105,11 @@ function take(kind: Slot, slot: number, start: number): number {
 
 /** Reads a string from behind its opening quote into `values`: the position of the closing one, -1 if it is none. */
 function readString(slot: number, start: number): number {
-  let end = endOfPlain(start);
-  const isPlain = near[end] === QUOTE;
-  if (!isPlain) end = endOfString(start, end);
-  if (near[end] !== QUOTE) return -1;
+  const end = endOfPlain(start);
   const count = end - start;
-  const text = count > MAX_READ ? longText(start, end) : isPlain ? plainText(start, count) : oddText(start, end);
-  if (text === undefined) return -1;
-  values[slot] = text;
+  if (count > MAX_READ) return readByEngine(slot, start, end);
+  if (near[end] !== QUOTE) return readOdd(slot, start, end);
+  values[slot] = plainText(start, count);
   return end;
 }
 
@@ -155,22 +152,34 @@ function plainText(start: number, count: number): string {
   return String.fromCharCode(...list);
 }
 
-/** The text of what has escapes, or characters outside of ASCII; `undefined` if it is rare, or wrong. */
-function oddText(start: number, end: number): string | undefined {
+/** Of what has escapes, or characters outside of ASCII, from `plainEnd` on. */
+function readOdd(slot: number, start: number, plainEnd: number): number {
+  const limit = Math.min(limitOf(start), start + MAX_READ);
   let count = 0;
-  for (let at = start; at < end; at++) {
+  for (let at = start; at < plainEnd; at++) units[count++] = near[at]!;
+  let at = plainEnd;
+  for (; at <= limit; at++) {
     let unit = near[at]!;
-    if (unit < SPACE) return undefined;
+    if (unit === QUOTE) {
+      values[slot] = textOf(count);
+      return at;
+    }
+    if (unit < SPACE) return -1;
     if (unit === BACKSLASH) {
       unit = UNESCAPED[near[++at]!]!;
-      if (unit === 0) return undefined;
+      if (unit === 0) break;
     } else if (unit > 0x7f) {
       unit = character(at);
-      if (unit === -1) return undefined;
+      if (unit === -1) break;
       at += unit < 0x800 ? 1 : 2;
     }
     units[count++] = unit;
   }
+  return readByEngine(slot, start, at);
+}
+
+/** Of so many units. */
+function textOf(count: number): string {
   const list = exact[count]!;
   for (let i = 0; i < list.length; i++) list[i] = units[i]!;
   return String.fromCharCode(...list);
@@ -181,15 +190,20 @@ const units: number[] = [];
 /** A list for each length, used again and again: to spread one is far faster than to make it. */
 const exact = Array.from({ length: MAX_READ + 1 }, (_, length) => Array.from({ length }, () => 0));
 
-/** The text of many bytes: for so many the engine's own functions are faster. */
-function longText(start: number, end: number): string | undefined {
-  const text = decodeUtf8(near.subarray(start, end));
-  if (text === undefined) return undefined;
+/**
+ * Of many bytes, for which the engine's own functions are faster, or of rare ones, about which it knows all. They are
+ * looked through from `from` on.
+ */
+function readByEngine(slot: number, start: number, from: number): number {
+  const end = endOfString(start, from);
+  const text = near[end] === QUOTE ? decodeUtf8(near.subarray(start, end)) : undefined;
+  if (text === undefined) return -1;
   try {
-    return JSON.parse(`"${text}"`) as string;
+    values[slot] = JSON.parse(`"${text}"`);
   } catch {
-    return undefined;
+    return -1;
   }
+  return end;
 }
 
 /** Like {@link readString}, for one that may have been read a moment ago: an id, a model's name, arguments once more. */
