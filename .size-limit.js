@@ -9,8 +9,8 @@ import manifest from "./package.json" with { type: "json" };
 const limits = {
   ".": "43.6 kB",
   "./openai-chat": "53.7 kB",
-  "./openai-responses": "54.5 kB",
-  "./anthropic": "53.6 kB",
+  "./openai-responses": "54.6 kB",
+  "./anthropic": "53.7 kB",
   "./google": "54.7 kB",
   "./cohere": "51.3 kB",
   "./text-json": "55.2 kB",

@@ -106,10 +106,8 @@ function take(kind: Slot, slot: number, start: number): number {
 /** Reads a string from behind its opening quote into `values`: the position of the closing one, -1 if it is none. */
 function readString(slot: number, start: number): number {
   const end = endOfPlain(start);
-  const count = end - start;
-  if (count > MAX_READ) return readByEngine(slot, start, end);
-  if (near[end] !== QUOTE) return readOdd(slot, start, end);
-  values[slot] = plainText(start, count);
+  if (near[end] !== QUOTE || end - start > MAX_READ) return readOdd(slot, start, end);
+  values[slot] = plainText(start, end - start);
   return end;
 }
 
@@ -129,7 +127,10 @@ function endOfString(start: number, from: number): number {
   return at;
 }
 
-/** No string is looked through beyond this; the last byte of all closes none, since the event goes on behind it. */
+/**
+ * No string is looked through beyond this; the last byte of all closes none, since the event goes on behind it. Of a
+ * character that begins before it the end may be behind it: then nothing is left for what has to follow.
+ */
 function limitOf(start: number): number {
   return Math.min(nearLength - 2, start + MAX_SLOT_LENGTH);
 }
@@ -152,9 +153,10 @@ function plainText(start: number, count: number): string {
   return String.fromCharCode(...list);
 }
 
-/** Of what has escapes, or characters outside of ASCII, from `plainEnd` on. */
+/** Like {@link readString}, for one that is long, or has escapes or characters outside of ASCII from `plainEnd` on. */
 function readOdd(slot: number, start: number, plainEnd: number): number {
   const limit = Math.min(limitOf(start), start + MAX_READ);
+  if (plainEnd > limit) return readByEngine(slot, start, plainEnd);
   let count = 0;
   for (let at = start; at < plainEnd; at++) units[count++] = near[at]!;
   let at = plainEnd;
@@ -178,7 +180,7 @@ function readOdd(slot: number, start: number, plainEnd: number): number {
   return readByEngine(slot, start, at);
 }
 
-/** Of so many units. */
+/** The text of so many {@link units}. */
 function textOf(count: number): string {
   const list = exact[count]!;
   for (let i = 0; i < list.length; i++) list[i] = units[i]!;
@@ -191,8 +193,8 @@ const units: number[] = [];
 const exact = Array.from({ length: MAX_READ + 1 }, (_, length) => Array.from({ length }, () => 0));
 
 /**
- * Of many bytes, for which the engine's own functions are faster, or of rare ones, about which it knows all. They are
- * looked through from `from` on.
+ * Like {@link readString}, by the engine's own functions: they are faster for many bytes, and know what is rare. The
+ * closing quote is looked for from `from` on.
  */
 function readByEngine(slot: number, start: number, from: number): number {
   const end = endOfString(start, from);
@@ -223,7 +225,7 @@ function readAgain(slot: number, start: number): number {
 /** Like {@link readString}, for one that nobody wants: plain ASCII, as ids and padding are, is only passed over. */
 function skipString(slot: number, start: number): number {
   const end = endOfPlain(start);
-  if (near[end] !== QUOTE) return readString(slot, start);
+  if (near[end] !== QUOTE) return readOdd(slot, start, end);
   if (end - start >= MIN_KNOWN) keep(passed[slot]!, start, end, "");
   return end;
 }
