@@ -5,3 +5,4 @@ export { repairJson } from "./repair.ts";
 export { closedByItself } from "./broken.ts";
 export { exceedsDepth, RootScan } from "./scan.ts";
 export { GrowingText } from "./growing-text.ts";
+export { lastMade } from "./last-made.ts";

@@ -13,6 +13,7 @@ import {
 } from "./characters.ts";
 import { copyOf, put, putOwn, type Container } from "./container.ts";
 import { GrowingText } from "./growing-text.ts";
+import { lastMade } from "./last-made.ts";
 import { Twin } from "./twin.ts";
 
 /** What is known of a text that is still arriving. */
@@ -358,6 +359,7 @@ class StreamingParser implements TwinParser {
     }
     let run = ""; // of this text, unescaped
     let from = at;
+    if (at === 0 && text === lastMade.text) at = lastMade.plain;
     for (; at < text.length; at++) {
       const code = text.charCodeAt(at);
       if (code >= 0x20 && code !== 0x22 /* " */ && code !== 0x5c /* \ */) continue;

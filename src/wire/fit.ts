@@ -1,3 +1,4 @@
+import { lastMade } from "../json/index.ts";
 import { MAX_DIGITS } from "./json-text.ts";
 import {
   IGNORED,
@@ -107,8 +108,15 @@ function take(kind: Slot, slot: number, start: number): number {
 function readString(slot: number, start: number): number {
   const end = endOfPlain(start);
   if (near[end] !== QUOTE || end - start > MAX_READ) return readOdd(slot, start, end);
-  values[slot] = plainText(start, end - start);
+  values[slot] = made(plainText(start, end - start), end - start);
   return end;
+}
+
+/** Notes of a string how many of its first characters are plain ASCII. */
+function made(text: string, plain: number): string {
+  lastMade.text = text;
+  lastMade.plain = plain;
+  return text;
 }
 
 /** Where plain ASCII ends that begins here: mostly with the closing quote. */
@@ -163,7 +171,7 @@ function readOdd(slot: number, start: number, plainEnd: number): number {
   for (; at <= limit; at++) {
     let unit = near[at]!;
     if (unit === QUOTE) {
-      values[slot] = textOf(count);
+      values[slot] = made(textOf(count), plainEnd - start);
       return at;
     }
     if (unit < SPACE) return -1;
@@ -188,7 +196,7 @@ function textOf(count: number): string {
 }
 
 /** The UTF-16 units of an odd text. */
-const units: number[] = [];
+const units = new Uint16Array(MAX_READ + 1);
 /** A list for each length, used again and again: to spread one is far faster than to make it. */
 const exact = Array.from({ length: MAX_READ + 1 }, (_, length) => Array.from({ length }, () => 0));
 
