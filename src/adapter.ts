@@ -39,6 +39,11 @@ export interface ParserSink {
   reasoning(delta: string): void;
   refusal(delta: string): void;
   tool(chunk: ToolChunk): void;
+  /**
+   * The same as `tool({ turnIndex, callIndex, argsTextDelta })`, for which no chunk has to be made. A sink may be without
+   * it: parsers that do not ask whether it is there say everything by `tool`.
+   */
+  toolDelta?(turnIndex: number | undefined, callIndex: number | undefined, argsTextDelta: string): void;
   providerTool(call: ProviderToolCall): void;
   usage(usage: Usage): void;
   /** The provider's word for the end. More may follow (usage, an error); the last word counts, a known one before `unknown`. */

@@ -1,7 +1,7 @@
 import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import { isRecord } from "../../src/schema/json.ts";
-import { toolChunk } from "../../src/stream/chunk.ts";
+import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
 import { isNothing, textOf } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { CUT_REASONS, finishReasonOf } from "./finish.ts";
@@ -247,7 +247,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     const { call } = target.record;
     target.input = undefined;
     if (call === undefined) target.json += piece;
-    else this.#sink.tool(toolChunk(call.turnIndex, call.callIndex, undefined, undefined, piece));
+    else sayDelta(this.#sink, call.turnIndex, call.callIndex, piece);
   }
 
   #textPiece({ block }: BlockRecord, piece: string): void {

@@ -1,7 +1,7 @@
 import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import { isRecord } from "../../src/schema/json.ts";
-import { toolChunk } from "../../src/stream/chunk.ts";
+import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
 import { isNothing, isObject } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { finishReasonOf } from "./finish.ts";
@@ -38,7 +38,7 @@ export class CohereParser implements Parser<WireEvent> {
     text: ["delta", "message", "tool_calls", "function", "arguments"],
     index: ["index"],
     push(parser, piece, index) {
-      parser.#sink.tool(toolChunk(undefined, index, undefined, undefined, piece, false));
+      sayDelta(parser.#sink, undefined, index, piece);
       return true;
     },
   };
@@ -107,9 +107,20 @@ export class CohereParser implements Parser<WireEvent> {
     const calls = message?.tool_calls ?? message?.toolCalls;
     if (isList(calls)) {
       for (const [position, call] of calls.entries()) {
-        this.#sink.tool(callChunk(call, index === undefined ? undefined : index + position, isWhole));
+        this.#onCall(call, index === undefined ? undefined : index + position, isWhole);
       }
-    } else if (!isNothing(calls)) this.#sink.tool(callChunk(calls, index, isWhole));
+    } else if (!isNothing(calls)) this.#onCall(calls, index, isWhole);
+  }
+
+  #onCall(call: WireToolCall | null, index: number | undefined, isWhole: boolean): void {
+    const { name: wireName, arguments: args } = call?.function ?? {};
+    const id = stringOf(call?.id);
+    const name = stringOf(wireName);
+    const text = stringOf(args);
+    const isPiece = id === undefined && name === undefined && text !== undefined && !isWhole;
+    if (isPiece) return sayDelta(this.#sink, undefined, index, text);
+    const record = isRecord(args) ? args : undefined;
+    this.#sink.tool(toolChunk(undefined, index, id, name, text, isWhole, undefined, record));
   }
 
   #onContent(message: WireMessage | null | undefined, index: number | undefined): void {
@@ -205,20 +216,6 @@ function isOnlyArguments(message: WireMessage | null | undefined): boolean {
 function isOnlyText(message: WireMessage | null | undefined): boolean {
   const content = message?.content;
   return isObject(content) && !isList(content) && !content.thinking;
-}
-
-function callChunk(call: WireToolCall | null, index: number | undefined, isWhole: boolean) {
-  const { name, arguments: args } = call?.function ?? {};
-  return toolChunk(
-    undefined,
-    index,
-    stringOf(call?.id),
-    stringOf(name),
-    typeof args === "string" ? args : undefined,
-    isWhole,
-    undefined,
-    isRecord(args) ? args : undefined,
-  );
 }
 
 /** A string, be it empty. */

@@ -1,6 +1,6 @@
 import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
-import { toolChunk } from "../../src/stream/chunk.ts";
+import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
 import { isObject, textOf } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { errorMessage, isBareError, isError } from "./error.ts";
@@ -253,8 +253,9 @@ export class ChatParser implements Parser<WireEvent | string> {
     // Nothing but empty strings: a stub, or the empty fragment that some servers send last.
     if (!id && !name && !text && record === undefined && metadata === undefined) return;
     if (index !== LEGACY_INDEX) this.#sawToolCalls = true;
-    const done = whole ? true : undefined;
-    this.#sink.tool(toolChunk(this.#choice, index, id, name, text, done, metadata, record));
+    const isPiece = id === undefined && name === undefined && text !== undefined && metadata === undefined && !whole;
+    if (isPiece) sayDelta(this.#sink, this.#choice, index, text);
+    else this.#sink.tool(toolChunk(this.#choice, index, id, name, text, whole || undefined, metadata, record));
   }
 
   #finish(choice: WireChoice, word: string): void {

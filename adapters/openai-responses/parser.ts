@@ -1,7 +1,7 @@
 import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import { isRecord } from "../../src/schema/json.ts";
-import { toolChunk } from "../../src/stream/chunk.ts";
+import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
 import { textOf } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { errorMessage, statusOf } from "./finish.ts";
@@ -276,7 +276,7 @@ export class ResponsesParser implements Parser<unknown> {
       return;
     }
     item.sent += delta.length;
-    this.#sink.tool(toolChunk(0, item.key, undefined, undefined, delta));
+    sayDelta(this.#sink, 0, item.key, delta);
   }
 
   /** The whole input once more. It is news only where no piece came before (LM Studio). */

@@ -180,10 +180,12 @@ export class PumpedStream implements TurnStream, AsyncIterator<StreamEvent, void
   #deliver(all: boolean): Received {
     const { reader } = this.#pump;
     if (!reader.hasEvents) return { value: undefined, done: true };
-    const batch = reader.take();
-    // Mostly there is one, and nothing to be kept.
-    if (batch.length === 1) return { value: all ? batch : batch[0]!, done: false };
-    this.#batch = batch;
+    if (!all) {
+      // Mostly there is one, and nothing to be kept.
+      const event = reader.takeOnly();
+      if (event !== undefined) return { value: event, done: false };
+    }
+    this.#batch = reader.take();
     this.#next = 0;
     return this.#result(all);
   }

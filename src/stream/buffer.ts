@@ -26,6 +26,19 @@ export interface ToolBufferOptions {
 /** What stands behind {@link ToolBuffer.current}: for the turn, not for users. */
 export let currentOf: (buffer: ToolBuffer) => CallState | undefined;
 
+/**
+ * Takes in what only adds to the arguments of a call that is open, has a name, and is not yet at its end: the same as
+ * {@link ToolBuffer.append} with a chunk that says nothing else. If the call's `outcome` is there then, it is the next one.
+ *
+ * @returns the call; `undefined` where it may be anything else, of which nothing was taken in
+ */
+export let appendDelta: (
+  buffer: ToolBuffer,
+  turnIndex: number | undefined,
+  callIndex: number | undefined,
+  argsTextDelta: string,
+) => CallState | undefined;
+
 /** Never written to. */
 const NONE: (ToolUse | ToolCallError)[] = [];
 
@@ -60,6 +73,7 @@ export class ToolBuffer {
 
   static {
     currentOf = (buffer) => buffer.#current;
+    appendDelta = (buffer, turnIndex, callIndex, delta) => buffer.#appendDelta(turnIndex ?? 0, callIndex, delta);
   }
 
   /**
@@ -135,6 +149,19 @@ export class ToolBuffer {
     if (state.outcome === undefined) this.#apply(state, chunk);
     else this.#applyLate(state, chunk);
     return this.next();
+  }
+
+  #appendDelta(turnIndex: number, callIndex: number | undefined, delta: string): CallState | undefined {
+    const before = this.#current;
+    if (before === undefined || before.mayBeClosed || this.#ended) return undefined;
+    const isSame = before.callIndex === callIndex && before.turnIndex === turnIndex;
+    const state = isSame ? before : this.#router.goOn(turnIndex, callIndex);
+    if (state === undefined || !state.isAnnounced || state.isRetracted) return undefined;
+    this.#current = state;
+    const { args } = state;
+    this.#added = args.append(delta);
+    if (args.failure !== undefined) this.#settle(state);
+    return state;
   }
 
   /** The next call that has ended and was not handed out. */

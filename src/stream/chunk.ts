@@ -86,3 +86,20 @@ export function toolChunk(
     metadata,
   };
 }
+
+/** The part of a parser's sink that takes calls. */
+interface CallSink {
+  tool(chunk: ToolChunk): void;
+  toolDelta?(turnIndex: number | undefined, callIndex: number | undefined, argsTextDelta: string): void;
+}
+
+/** Says more of a call's arguments, as most of a stream does: a chunk is made of it only for a sink that takes nothing else. */
+export function sayDelta(
+  sink: CallSink,
+  turnIndex: number | undefined,
+  callIndex: number | undefined,
+  argsTextDelta: string,
+): void {
+  if (sink.toolDelta !== undefined) sink.toolDelta(turnIndex, callIndex, argsTextDelta);
+  else sink.tool(toolChunk(turnIndex, callIndex, undefined, undefined, argsTextDelta));
+}

@@ -54,6 +54,15 @@ export class ToolRouter {
     return (routes.open = open);
   }
 
+  /** {@link route} for what has nothing but an index: the call that has it, if it can only be more of that one. */
+  goOn(turnIndex: number, callIndex: number | undefined): CallState | undefined {
+    const routes = this.#last;
+    if (routes === undefined || routes.turnIndex !== turnIndex || callIndex === undefined) return undefined;
+    const bound = routes.byIndex.get(callIndex);
+    if (bound === undefined || bound.mayBeClosed || bound.isNamedAgain) return undefined;
+    return (routes.open = bound);
+  }
+
   /** Neither id nor a bound index: the call now open, unless the chunk names another one. */
   #belongsToOpen({ open }: TurnRoutes, chunk: ToolChunk): CallState | undefined {
     const { name, callIndex } = chunk;

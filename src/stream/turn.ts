@@ -1,10 +1,10 @@
 import { ToolCallError, ToolError } from "../errors.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
 import type { ToolUse } from "../tool/use.ts";
-import { currentOf, inCallOrder, ToolBuffer, type ToolBufferOptions } from "./buffer.ts";
+import { appendDelta, currentOf, inCallOrder, ToolBuffer, type ToolBufferOptions } from "./buffer.ts";
 import { sentence } from "./call-failures.ts";
 import { stateOf, type CallState, type ToolCall } from "./call.ts";
-import type { ToolChunk } from "./chunk.ts";
+import { toolChunk, type ToolChunk } from "./chunk.ts";
 import type { FinishReason, ProviderToolCall, StreamEvent, Turn, Usage } from "./events.ts";
 import { isClean } from "./finish-reason.ts";
 
@@ -24,7 +24,9 @@ export class TurnReader {
   isOver = false;
   #hasFailed = false;
   readonly #buffer: ToolBuffer;
-  #events: StreamEvent[] = NONE;
+  /** The events that nobody has taken: the first, which is mostly the only one, and those after it. */
+  #first: StreamEvent | undefined;
+  #rest: StreamEvent[] = NONE;
   readonly turn: TurnState;
   /** The provider said that nothing more will come. */
   isTerminated = false;
@@ -42,20 +44,31 @@ export class TurnReader {
   }
 
   get hasEvents(): boolean {
-    return this.#events.length > 0;
+    return this.#first !== undefined;
   }
 
   /** The events since this was last asked. */
   take(): StreamEvent[] {
-    const events = this.#events;
-    this.#events = NONE;
-    return events;
+    const first = this.#first;
+    const rest = this.#rest;
+    this.#first = undefined;
+    this.#rest = NONE;
+    return first === undefined ? rest : [first, ...rest];
   }
 
-  /** A list of one is made with its event in it: to push into an empty one makes room for many. */
+  /** {@link take} where there is one event, and no list is to be made for it; `undefined` where there are more, or none. */
+  takeOnly(): StreamEvent | undefined {
+    if (this.#rest.length > 0) return undefined;
+    const first = this.#first;
+    this.#first = undefined;
+    return first;
+  }
+
   #say(event: StreamEvent): void {
-    if (this.#events.length === 0) this.#events = [event];
-    else this.#events.push(event);
+    if (this.#first === undefined) this.#first = event;
+    // A list of one is made with its event in it: to push into an empty one makes room for many.
+    else if (this.#rest.length === 0) this.#rest = [event];
+    else this.#rest.push(event);
   }
 
   // What a parser says: the methods of ParserSink
@@ -97,6 +110,16 @@ export class TurnReader {
       const { maxCalls } = buffer.limits;
       this.fail(new ToolError("too_large", `There are more than ${maxCalls} calls in one turn (limits.maxCalls).`));
     } else if (chunk.metadata?.["providerExecuted"] === true) this.#giveBack(state, chunk);
+  }
+
+  toolDelta(turnIndex: number | undefined, callIndex: number | undefined, argsTextDelta: string): void {
+    if (this.#hasFailed) return;
+    const buffer = this.#buffer;
+    const state = appendDelta(buffer, turnIndex, callIndex, argsTextDelta);
+    if (state === undefined) return this.tool(toolChunk(turnIndex, callIndex, undefined, undefined, argsTextDelta));
+    const delta = buffer.added;
+    if (delta !== "") this.#say({ type: "tool-input-delta", call: state.call, delta });
+    if (state.outcome !== undefined) this.#release(buffer.next()!);
   }
 
   providerTool(call: ProviderToolCall): void {

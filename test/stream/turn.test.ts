@@ -1,3 +1,4 @@
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   defineTool,
@@ -396,5 +397,80 @@ describe("the start", () => {
     turn.start("r2", undefined);
     expect(turn.take()).toEqual([{ type: "start", responseId: "r1", model: "m1" }]);
     expect(turn.turn).toMatchObject({ responseId: "r2", model: "m1", wire: "test", runId: "r" });
+  });
+});
+
+describe("toolDelta()", () => {
+  const names = fc.constantFrom(undefined, undefined, undefined, "read", "write", "nobody");
+  const texts = fc.constantFrom('{"n":', "1", "}", '{"n":1}', "{}", "", " ", "x", '{"n":"', '"', "é");
+  const chunks = fc.array(
+    fc.record({
+      turnIndex: fc.constantFrom(undefined, undefined, 0, 1),
+      callIndex: fc.constantFrom(undefined, 0, 0, 1, 2),
+      id: fc.constantFrom(undefined, undefined, undefined, "a", "b"),
+      name: names,
+      argsTextDelta: texts,
+      done: fc.constantFrom(undefined, undefined, undefined, true),
+    }),
+    { maxLength: 16 },
+  );
+
+  /** What is told after each chunk, those of pieces said by `toolDelta` or all by `tool`. */
+  function log(list: readonly ToolChunk[], byDelta: boolean): string[] {
+    const one = reader({ maxArgumentsLength: 24, maxCalls: 3 });
+    const lines = list.map((chunk) => {
+      const { turnIndex, callIndex, id, name, argsTextDelta, done } = chunk;
+      if (byDelta && id === undefined && name === undefined && done === undefined) {
+        one.toolDelta(turnIndex, callIndex, argsTextDelta!);
+      } else one.tool(chunk);
+      return JSON.stringify(one.take().map(seen));
+    });
+    one.finish("stop", "stop");
+    one.end();
+    return [...lines, JSON.stringify(one.take().map(seen))];
+  }
+
+  function seen(event: StreamEvent): unknown {
+    switch (event.type) {
+      case "tool-input-start":
+        return [event.type, event.call.position];
+      case "tool-input-delta":
+        return [event.type, event.call.position, event.delta, event.call.argsText, event.call.input];
+      case "tool-use":
+        return [event.type, event.use.invocationId, event.use.input];
+      case "tool-error":
+        return [event.type, event.error.code, event.error.message, event.error.call.argsText];
+      case "error":
+        return [event.type, event.error.message];
+      default:
+        return event.type;
+    }
+  }
+
+  it("says what tool() says of a chunk with nothing but text, whatever came before", () => {
+    fc.assert(
+      fc.property(chunks, (list) => {
+        expect(log(list, true)).toEqual(log(list, false));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("fails a call whose arguments grow too long, as tool() does", () => {
+    const list = [
+      call(0, "read", { argsTextDelta: '{"n":"', done: undefined }),
+      { callIndex: 0, argsTextDelta: "x".repeat(30) },
+    ];
+    expect(log(list, true)).toEqual(log(list, false));
+    expect(log(list, true)[1]).toContain("too_large");
+  });
+
+  it("is refused after the end", () => {
+    const one = reader();
+    one.tool(call(0, "read", { argsTextDelta: '{"n":', done: undefined }));
+    one.end();
+    expect(one.take().map(({ type }) => type)).toContain("error");
+    expect(() => one.toolDelta(0, 0, "1")).not.toThrow();
+    expect(one.take()).toEqual([]);
   });
 });
