@@ -20,7 +20,7 @@ const limits = {
   "./executable": "27.5 kB",
   "./execute": "35.5 kB",
   "./execute/telemetry": "1.1 kB",
-  "./run": "57.5 kB",
+  "./run": "57.6 kB",
   "./mcp": "25 kB",
   "./replay": "5.9 kB",
   "./store": "5.5 kB",

@@ -153,7 +153,7 @@ export class ToolBuffer {
 
   #appendDelta(turnIndex: number, callIndex: number | undefined, delta: string): CallState | undefined {
     const before = this.#current;
-    if (before === undefined || before.mayBeClosed || this.#ended) return undefined;
+    if (before === undefined || before.mayBeClosed) return undefined;
     const isSame = before.callIndex === callIndex && before.turnIndex === turnIndex;
     const state = isSame ? before : this.#router.goOn(turnIndex, callIndex);
     if (state === undefined || !state.isAnnounced || state.isRetracted) return undefined;

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { WIRES, makeStream } from "../../bench/workloads.ts";
-import type { Adapter } from "../../src/index.ts";
+import { each, WIRES, makeStream } from "../../bench/workloads.ts";
+import { createJsonParser, type Adapter } from "../../src/index.ts";
 import { createDecoder } from "../../src/wire/index.ts";
 import { adapters } from "../adapters.ts";
 import { fixtureNames, loadFixture } from "../fixtures.ts";
@@ -61,7 +61,12 @@ const encoder = new TextEncoder();
 /** A turn with everything that comes in pieces: text, and calls side by side. */
 function syntheticFrames(adapter: Adapter, count = 2, seed = ""): string[] {
   const wire = WIRES.find((name) => name === adapter.name)!;
-  const argsText = JSON.stringify({ a: 'x = "é";\n'.repeat(6), b: "中文\\".repeat(5), c: [1, { d: "}" }] });
+  const argsText = JSON.stringify({
+    a: 'x = "é";\n'.repeat(6),
+    b: "中文\\".repeat(5),
+    plain: "plain words ".repeat(5),
+    c: [1, { d: "}" }],
+  });
   const call = (id: string) => ({ id: `${id}${seed}`, name: "f", argsText });
   const turn = {
     text: 'Hello "you"\n'.repeat(5),
@@ -164,6 +169,18 @@ describe.each(adapters)("$adapter.name", ({ adapter }) => {
     parse.mockRestore();
     // Of a long string in an event only that is parsed.
     expect(texts.filter((text) => text.startsWith("{"))).toEqual([]);
+  });
+
+  it("shows the live input that the arguments so far come to, read at every piece", async () => {
+    for (const seed of ["a", "b", "c"]) {
+      const bytes = syntheticFrames(adapter, 2, seed).map((frame) => encoder.encode(frame));
+      for await (const event of adapter.read(each(bytes))) {
+        if (event.type !== "tool-input-delta") continue;
+        const parser = createJsonParser();
+        parser.feed(event.call.argsText);
+        expect(event.call.input).toEqual(parser.value);
+      }
+    }
   });
 
   it("says the same whether it is given deltas or events, whatever is wrong with the stream", () => {

@@ -411,6 +411,7 @@ describe("toolDelta()", () => {
       name: names,
       argsTextDelta: texts,
       done: fc.constantFrom(undefined, undefined, undefined, true),
+      metadata: fc.constantFrom(undefined, undefined, undefined, undefined, undefined, { providerExecuted: true }),
     }),
     { maxLength: 16 },
   );
@@ -419,9 +420,9 @@ describe("toolDelta()", () => {
   function log(list: readonly ToolChunk[], byDelta: boolean): string[] {
     const one = reader({ maxArgumentsLength: 24, maxCalls: 3 });
     const lines = list.map((chunk) => {
-      const { turnIndex, callIndex, id, name, argsTextDelta, done } = chunk;
-      if (byDelta && id === undefined && name === undefined && done === undefined) {
-        one.toolDelta(turnIndex, callIndex, argsTextDelta!);
+      const { turnIndex, callIndex, id, name, argsTextDelta, done, metadata } = chunk;
+      if (byDelta && id === undefined && name === undefined && done === undefined && metadata === undefined) {
+        one.toolDelta(turnIndex, callIndex, argsTextDelta ?? "");
       } else one.tool(chunk);
       return JSON.stringify(one.take().map(seen));
     });
@@ -465,12 +466,23 @@ describe("toolDelta()", () => {
     expect(log(list, true)[1]).toContain("too_large");
   });
 
+  it("begins another call where the name came once more, as tool() does", () => {
+    const list: ToolChunk[] = [
+      { callIndex: 0, name: "read", argsTextDelta: '{"n":1}' },
+      { callIndex: 0, name: "read" },
+      { callIndex: 0, argsTextDelta: "x" },
+      { callIndex: 1, name: "write", argsTextDelta: '{"n":' },
+      { callIndex: 0, argsTextDelta: '{"n":2}' },
+    ];
+    expect(log(list, true)).toEqual(log(list, false));
+    expect(log(list, true)[4]).toContain('["tool-input-start",2]');
+  });
+
   it("is refused after the end", () => {
     const one = reader();
     one.tool(call(0, "read", { argsTextDelta: '{"n":', done: undefined }));
+    one.finish("stop", "stop");
     one.end();
-    expect(one.take().map(({ type }) => type)).toContain("error");
-    expect(() => one.toolDelta(0, 0, "1")).not.toThrow();
-    expect(one.take()).toEqual([]);
+    expect(() => one.toolDelta(0, 0, "1")).toThrow("append() after end()");
   });
 });
