@@ -24,9 +24,9 @@ export class TurnReader {
   isOver = false;
   #hasFailed = false;
   readonly #buffer: ToolBuffer;
-  /** The events that nobody has taken: the first, which is mostly the only one, and those after it. */
-  #first: StreamEvent | undefined;
-  #rest: StreamEvent[] = NONE;
+  /** The event that nobody has taken, mostly, or those, where there are more. */
+  #only: StreamEvent | undefined;
+  #events: StreamEvent[] = NONE;
   readonly turn: TurnState;
   /** The provider said that nothing more will come. */
   isTerminated = false;
@@ -44,31 +44,32 @@ export class TurnReader {
   }
 
   get hasEvents(): boolean {
-    return this.#first !== undefined;
+    return this.#only !== undefined || this.#events.length > 0;
   }
 
   /** The events since this was last asked. */
   take(): StreamEvent[] {
-    const first = this.#first;
-    const rest = this.#rest;
-    this.#first = undefined;
-    this.#rest = NONE;
-    return first === undefined ? rest : [first, ...rest];
+    const only = this.takeOnly();
+    if (only !== undefined) return [only];
+    const events = this.#events;
+    this.#events = NONE;
+    return events;
   }
 
   /** {@link take} where there is one event, and no list is to be made for it; `undefined` where there are more, or none. */
   takeOnly(): StreamEvent | undefined {
-    if (this.#rest.length > 0) return undefined;
-    const first = this.#first;
-    this.#first = undefined;
-    return first;
+    const only = this.#only;
+    this.#only = undefined;
+    return only;
   }
 
   #say(event: StreamEvent): void {
-    if (this.#first === undefined) this.#first = event;
-    // A list of one is made with its event in it: to push into an empty one makes room for many.
-    else if (this.#rest.length === 0) this.#rest = [event];
-    else this.#rest.push(event);
+    if (this.#events.length > 0) this.#events.push(event);
+    else if (this.#only === undefined) this.#only = event;
+    else {
+      this.#events = [this.#only, event];
+      this.#only = undefined;
+    }
   }
 
   // What a parser says: the methods of ParserSink
