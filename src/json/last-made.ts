@@ -1,6 +1,11 @@
 /**
- * The string that was made last of bytes which were looked at one by one, and how many of its first characters are plain:
- * neither quotes nor backslashes nor controls. Most pieces of arguments are parsed as soon as they are made, and those
- * characters need not be looked at again.
+ * The string that was made last of bytes which were looked at one by one, and what was seen of it: most pieces of
+ * arguments are parsed as soon as they are made, and to look at a string's characters costs far more than at bytes.
  */
-export const lastMade = { text: "", plain: 0 };
+export const lastMade = {
+  text: "",
+  /** How many of its first characters are plain: neither quotes nor backslashes nor controls. */
+  plain: 0,
+  /** Its UTF-16 units from there on, each at its place in the text. */
+  units: new Uint16Array(65),
+};

@@ -359,10 +359,12 @@ class StreamingParser implements TwinParser {
     }
     let run = ""; // of this text, unescaped
     let from = at;
-    if (at === 0 && text === lastMade.text) at = lastMade.plain;
-    for (; at < text.length; at++) {
+    const isSeen = at === 0 && text === lastMade.text;
+    if (isSeen) at = lastMade.plain;
+    for (; ; at++) {
+      at = isSeen ? endOfPlainUnits(at, text.length) : endOfPlain(text, at);
+      if (at >= text.length) break;
       const code = text.charCodeAt(at);
-      if (code >= 0x20 && code !== 0x22 /* " */ && code !== 0x5c /* \ */) continue;
       if (from < at) run = run === "" ? text.slice(from, at) : run + text.slice(from, at);
       const char = code === 0x5c ? unescaped(text.charCodeAt(at + 1)) : "";
       if (char !== "") {
@@ -587,4 +589,24 @@ class StreamingParser implements TwinParser {
     this.#twin = undefined;
     return value;
   }
+}
+
+const { units } = lastMade;
+
+/** Where the first quote, backslash or control is from `at` on. */
+function endOfPlain(text: string, at: number): number {
+  for (; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code < 0x20 || code === 0x22 || code === 0x5c) break;
+  }
+  return at;
+}
+
+/** The same in the text that was made last. */
+function endOfPlainUnits(at: number, length: number): number {
+  for (; at < length; at++) {
+    const code = units[at]!;
+    if (code < 0x20 || code === 0x22 || code === 0x5c) break;
+  }
+  return at;
 }

@@ -14,7 +14,7 @@ import {
   QUOTE,
 } from "./json-text.ts";
 import type { PlainEvent } from "./sse.ts";
-import { COUNT, fixedOf, IGNORED, MAX_SLOTS, PIECE, SPACES, type Slot, type Template } from "./template.ts";
+import { fixedOf, MAX_SLOTS, SLOT, type Slot, type Template } from "./template.ts";
 
 /** One of the delta's places, while the text is walked. */
 interface Place {
@@ -64,7 +64,7 @@ export function deltaTemplateOf(event: PlainEvent, delta: Delta<any>, isOwn = fa
         const place = placeAt(places, depth);
         if (place !== undefined) {
           if (place === text) textSlot = slots.length;
-          slots.push(place === text ? PIECE : IGNORED);
+          slots.push(place === text ? SLOT.PIECE : SLOT.IGNORED);
           ends.push(at + 1);
           starts.push(end);
         }
@@ -75,7 +75,7 @@ export function deltaTemplateOf(event: PlainEvent, delta: Delta<any>, isOwn = fa
       const place = isCount(data, at, end) ? placeAt(places, depth) : undefined;
       if (place !== undefined) {
         if (place === index) indexSlot = slots.length;
-        slots.push(COUNT);
+        slots.push(SLOT.COUNT);
         ends.push(at);
         starts.push(end);
       }
@@ -92,7 +92,7 @@ export function deltaTemplateOf(event: PlainEvent, delta: Delta<any>, isOwn = fa
         depth--;
         isKey = false;
         if (depth === 0 && !isOwn) {
-          slots.push(SPACES);
+          slots.push(SLOT.SPACES);
           ends.push(beforeSpaces(data, at));
           starts.push(at);
         }

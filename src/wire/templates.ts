@@ -1,6 +1,6 @@
 import type { Delta } from "./delta.ts";
 import { deltaTemplateOf } from "./delta-template.ts";
-import { fit, values } from "./fit.ts";
+import { fit, valueOf } from "./fit.ts";
 import type { PlainEvent } from "./sse.ts";
 import { likenessOf, type Container, type Model, type Template } from "./template.ts";
 
@@ -159,12 +159,12 @@ function shapeOf(value: unknown): string {
 
 /** The piece in the event that has just fitted a delta's template. */
 export function textIn({ textSlot }: Template): string {
-  return values[textSlot] as string;
+  return valueOf(textSlot) as string;
 }
 
 /** 0 where there is no index. */
 export function indexIn({ indexSlot }: Template): number {
-  return indexSlot === -1 ? 0 : (values[indexSlot] as number);
+  return indexSlot === -1 ? 0 : (valueOf(indexSlot) as number);
 }
 
 /** The event that has just fitted a template which is no delta's. Made anew each time, nothing in it is shared. */
@@ -177,7 +177,7 @@ function copy({ original, isArray, places }: Model): Container {
   const made = (isArray ? (original as unknown as unknown[]).slice() : Object.assign({}, original)) as Container;
   for (let i = 0; i < places.length; i++) {
     const { key, model, slot } = places[i]!;
-    made[key] = model === undefined ? values[slot] : copy(model);
+    made[key] = model === undefined ? valueOf(slot) : copy(model);
   }
   return made;
 }

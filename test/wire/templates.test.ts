@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { WIRES, makeStream } from "../../bench/workloads.ts";
-import { parseJson } from "../../src/json/index.ts";
+import { createJsonParser, parseJson } from "../../src/json/index.ts";
 import { createDecoder, Templates, type Delta } from "../../src/wire/index.ts";
 import { lookAnew } from "../../src/wire/fit.ts";
 import { plainEventOf, type PlainEvent } from "../../src/wire/sse.ts";
@@ -380,6 +380,46 @@ describe("an event that is a delta", () => {
     const templates = after(first);
     templates.find(bytes(`{"i":0,"n":9,"d":{"k":"é","t":"${marked}"},"p":[1,"x"]}`), 0);
     expect(textIn(templates.found!)).toBe(marked);
+  });
+
+  it("has its text, whatever byte stands in it, and wherever", () => {
+    const digits = "0123456789";
+    const templates = after(first);
+    for (let byte = 0; byte < 256; byte++) {
+      for (let at = 0; at < digits.length; at++) {
+        const frame = bytes(`{"i":0,"n":9,"d":{"k":"é","t":"${digits}"},"p":[1,"x"]}`);
+        frame[Buffer.from(frame).indexOf(digits) + at] = byte;
+        const value = jsonOf(frame.subarray(head.length));
+        expect([byte, at, templates.find(frame, 0)]).toEqual([byte, at, value === undefined ? -1 : frame.length]);
+        if (value !== undefined) expect(textIn(templates.found!)).toBe(value.d.t);
+      }
+    }
+  });
+
+  function jsonOf(data: Uint8Array): { d: { t: string } } | undefined {
+    try {
+      return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(data)) as { d: { t: string } };
+    } catch {
+      return undefined;
+    }
+  }
+
+  it.each([
+    ["that is longer", bytes(`{"i":0,"n":9,"d":{"k":"é","t":"x\\n${"y".repeat(80)}"},"p":[1,"x"]}`)],
+    ["that breaks off", bytes('{"i":0,"n":9,"d":{"k":"é","t":"\\n\\nyyyyyy\u0001"},"p":[1,"x"]}')],
+    ["with characters that are rare", bytes('{"i":0,"n":9,"d":{"k":"é","t":"\\n\\nyyyy😀"},"p":[1,"x"]}')],
+    ["that is of no template", bytes('{"i":0,"n":9,"d":{"k":"é","t":"\\n\\nyyyy"},"p":[2,"x"]}')],
+  ])("has a text that is parsed as itself, though another one %s came after it", (_, other) => {
+    const templates = after(first);
+    for (const piece of ['a\\n\\"bcdefgh', "plain", "é\\t"]) {
+      templates.find(bytes(`{"i":0,"n":9,"d":{"k":"é","t":${JSON.stringify(piece)}},"p":[1,"x"]}`), 0);
+      const made = textIn(templates.found!);
+      templates.find(other, 0);
+      const parser = createJsonParser();
+      parser.feed('"');
+      parser.feed(made);
+      expect(parser.value).toBe(JSON.parse(`"${piece}"`));
+    }
   });
 
   it("is not told of behind a head that is long, of which nothing is kept, or has NULs", () => {
