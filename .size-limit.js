@@ -10,7 +10,7 @@ const limits = {
   ".": "44.1 kB",
   "./openai-chat": "54.2 kB",
   "./openai-responses": "55 kB",
-  "./anthropic": "54.1 kB",
+  "./anthropic": "54.2 kB",
   "./google": "55.2 kB",
   "./cohere": "51.9 kB",
   "./text-json": "55.8 kB",

@@ -6,6 +6,6 @@ export const lastMade = {
   text: "",
   /** How many of its first characters are plain: neither quotes nor backslashes nor controls. */
   plain: 0,
-  /** Its UTF-16 units from there on, each at its place in the text. */
+  /** Its UTF-16 units, where not all are plain: 64 at the most, and one more that turns out to be too many. */
   units: new Uint16Array(65),
 };

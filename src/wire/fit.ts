@@ -3,7 +3,7 @@ import { MAX_DIGITS } from "./json-text.ts";
 import { MAX_SLOT_LENGTH, MAX_SLOTS, SLOT, type Template } from "./template.ts";
 import { decodeUtf8 } from "./utf8.ts";
 
-// Of its own, all that is asked for in every event: see SLOT.
+// Constants of this module's own, since they are asked for in every event: see SLOT.
 const { COUNT, IGNORED, PIECE, SPACES, STRING } = SLOT;
 const LONGEST = MAX_SLOT_LENGTH;
 const DIGITS = MAX_DIGITS;
@@ -18,7 +18,7 @@ const UNESCAPED = new Uint8Array(256);
 for (const char of '"\\/bfnrt') UNESCAPED[char.charCodeAt(0)] = (JSON.parse(`"\\${char}"`) as string).charCodeAt(0);
 
 /** Bytes of a string that is read here; longer ones are read by the engine's own functions, which are faster then. */
-const MAX_READ = lastMade.units.length - 1; // one may be seen to be too many
+const MAX_READ = lastMade.units.length - 1;
 
 /** The values of the slots, for whoever fitted last: nothing comes between their being read and taken. */
 const values: unknown[] = [];
@@ -208,7 +208,7 @@ function textOf(count: number): string {
   return String.fromCharCode(...list);
 }
 
-/** The UTF-16 units of an odd text, which whoever parses it next needs, too. */
+/** The UTF-16 units of an odd text: whoever parses it next needs them, too. */
 const { units } = lastMade;
 /** A list for each length, used again and again: to spread one is far faster than to make it. */
 const exact = Array.from({ length: MAX_READ + 1 }, (_, length) => Array.from({ length }, () => 0));
