@@ -32,6 +32,16 @@ export function providerCall(
   };
 }
 
+/** Whether an item is what such a call came to, where that is an item of its own. */
+export function isHostedResult({ type }: WireItem): boolean {
+  return type === "shell_call_output" || type === "program_output" || type === "tool_search_output";
+}
+
+/** Such a call with its result. */
+export function answeredCall(call: WireItem, result: WireItem): ProviderToolCall {
+  return { ...providerCall(call, endOf(result)), output: result["output"] ?? result["result"] ?? result["tools"] };
+}
+
 /** How such a call stands when its item is done. One that waits for approval has not been run. */
 export function endOf({ type, status, error }: WireItem): ProviderToolCall["status"] {
   if (type === "mcp_approval_request") return "started";
@@ -85,7 +95,7 @@ function outputOf(wire: WireItem): unknown {
     case "file_search_call":
       return wire["results"];
     case "image_generation_call":
-      return wire["result"];
+      return wire["result"] ?? wire.error;
     default:
       return wire["output"] ?? wire.error;
   }

@@ -48,6 +48,12 @@ export function isSpoken({ type }: WireItem): boolean {
   return !type || type === "message" || type === "reasoning";
 }
 
+/** Whether text of this kind, and of that id, can not be of an item. */
+export function isAnother({ wire, done }: Item, type: string, id: string | null | undefined): boolean {
+  if (done && differ(wire.id, id)) return true;
+  return (isSpoken(wire) || isCall(wire)) && Boolean(wire.type) && wire.type !== type;
+}
+
 /** Whether two announcements are of one item: by either id or, where they have none in common, by the name. */
 export function isSame(known: WireItem, wire: WireItem): boolean {
   if (known.type !== wire.type) return false;

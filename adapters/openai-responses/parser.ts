@@ -5,12 +5,13 @@ import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
 import { textOf } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { errorMessage, statusOf } from "./finish.ts";
-import { endOf, isHosted, providerCall } from "./hosted.ts";
+import { answeredCall, endOf, isHosted, isHostedResult, providerCall } from "./hosted.ts";
 import {
   byOutput,
   callMetadata,
   differ,
   inputOf,
+  isAnother,
   isCall,
   isResult,
   isSame,
@@ -63,7 +64,7 @@ export class ResponsesParser implements Parser<unknown> {
     ...PLACES,
     push(parser, piece, index) {
       const item = parser.#items.at(index);
-      if (item === undefined || parser.#ended) return parser.#ended;
+      if (item === undefined || item.done || item.wire.type !== "message" || parser.#ended) return parser.#ended;
       parser.#onText(item, 0, piece);
       return true;
     },
@@ -126,29 +127,13 @@ export class ResponsesParser implements Parser<unknown> {
       case "response.custom_tool_call_input.delta":
         return this.#onInput(this.#items.find(event) ?? this.#open(event, { type: itemTypeOf(type) }), event.delta);
       case "response.output_text.delta":
-        return this.#onText(
-          this.#items.find(event) ?? this.#open(event, { type: "message" }),
-          event.content_index,
-          event.delta,
-        );
+        return this.#onText(this.#spoken(event, "message"), event.content_index, event.delta);
       case "response.reasoning_text.delta":
-        return this.#onReasoning(
-          this.#items.find(event) ?? this.#open(event, { type: "reasoning" }),
-          event.content_index,
-          event.delta,
-        );
+        return this.#onReasoning(this.#spoken(event, "reasoning"), event.content_index, event.delta);
       case "response.reasoning_summary_text.delta":
-        return this.#onReasoning(
-          this.#items.find(event) ?? this.#open(event, { type: "reasoning" }),
-          summaryPart(event.summary_index),
-          event.delta,
-        );
+        return this.#onReasoning(this.#spoken(event, "reasoning"), summaryPart(event.summary_index), event.delta);
       case "response.refusal.delta":
-        return this.#onRefusal(
-          this.#items.find(event) ?? this.#open(event, { type: "message" }),
-          event.content_index,
-          event.delta,
-        );
+        return this.#onRefusal(this.#spoken(event, "message"), event.content_index, event.delta);
 
       case "response.output_item.added":
         return this.#onAdded(event);
@@ -186,6 +171,15 @@ export class ResponsesParser implements Parser<unknown> {
     if (!isKnown || differ(known.wire.call_id, item.call_id)) this.#open(event, item);
   }
 
+  /**
+   * The item that text is of. It is none of another kind, nor one that is over: some servers give the message the index of
+   * the reasoning before it, and do not tell its beginning (https://github.com/BerriAI/litellm/issues/41185).
+   */
+  #spoken(event: WireEvent, type: "message" | "reasoning"): Item {
+    const found = this.#items.find(event);
+    return found === undefined || isAnother(found, type, event.item_id) ? this.#open(event, { type }) : found;
+  }
+
   #open(event: WireEvent, wire: WireItem): Item {
     const item = this.#items.add(event, wire);
     if (isCall(wire)) {
@@ -220,6 +214,9 @@ export class ResponsesParser implements Parser<unknown> {
       this.#finishCall(item, wire, began);
     } else if (isResult(wire)) {
       this.#onResult(wire);
+    } else if (isHostedResult(wire)) {
+      const call = this.#items.hostedCall(wire);
+      if (call !== undefined) this.#sink.providerTool(answeredCall(call, wire));
     } else if (isHosted(wire)) {
       const call = providerCall(wire, endOf(wire), began.id);
       if (call.executedBy === "client") this.#calls++;
@@ -398,11 +395,11 @@ export class ResponsesParser implements Parser<unknown> {
       output.forEach((wire, index) => this.#onDone({ output_index: index, item: wire }));
       return;
     }
-    this.#finishMissed(output);
+    const wholes = this.#items.match(output);
+    this.#finishMissed(this.#items.missing(output, wholes));
     for (const item of this.#items.all) {
-      if (item.done) continue;
-      const wire = this.#items.wholeOf(item, output);
-      if (!isRecord(wire) || wire.type !== item.wire.type) continue;
+      const wire = wholes.get(item);
+      if (item.done || wire === undefined || wire.type !== item.wire.type) continue;
       if (status === "completed" || wire.status === "completed") this.#finishItem(item, wire);
     }
   }
@@ -411,8 +408,7 @@ export class ResponsesParser implements Parser<unknown> {
    * Of a stream that was taken up in its middle (`starting_after`) what stood before, whose text was said by the stream
    * before this one; and the others of a server that streams only some of its items.
    */
-  #finishMissed(output: readonly WireItem[]): void {
-    const missing = this.#items.missing(output);
+  #finishMissed(missing: readonly (readonly [number, WireItem])[]): void {
     if (missing.length === 0) return;
     const first = this.#items.all.reduce((least, { outputIndex }) => Math.min(least, outputIndex), Infinity);
     for (const [index, wire] of missing) {

@@ -62,6 +62,10 @@ const completed: Event = {
   response: { id: "resp_1", model: "m", status: "completed", output: [] },
 };
 
+function whole(...output: object[]): Event {
+  return { type: "response.completed", response: { id: "resp_1", model: "m", status: "completed", output } };
+}
+
 function request(path: string, body: unknown, method = "POST") {
   return { method, path, query: new URLSearchParams(), body };
 }
@@ -499,6 +503,40 @@ describe("the parser", () => {
     expect(providerTools).toHaveLength(providerTools.at(-1)?.executedBy === "client" ? 1 : 2);
   });
 
+  it.each([
+    ["shell_call", { call_id: "c_1", environment: { type: "container_reference" } }, { output: [{ stdout: "a" }] }],
+    ["program", { call_id: "c_1", code: "1" }, { result: "7" }],
+    ["program", { call_id: "c_1", code: "boom()" }, { result: "Error: boom", status: "incomplete" }],
+    ["tool_search_call", { call_id: null, execution: "server" }, { tools: [] }],
+  ])("reports what a %s came to, which is an item of its own", async (type, call, result) => {
+    const kind =
+      type === "program"
+        ? "program_output"
+        : type.replace(/_call$/, type === "shell_call" ? "_call_output" : "_output");
+    const { call_id } = call;
+    const turn = await turnOf([
+      ended(0, { type, id: "a_1", call_id: "another" }),
+      ended(1, { type, id: "h_1", ...call }),
+      ended(2, { type: kind, id: "o_1", call_id, ...result }),
+      completed,
+    ]);
+    expect(turn.providerToolCalls.at(-1)).toMatchObject({
+      id: "h_1",
+      type,
+      status: "status" in result ? "failed" : "completed",
+      output: Object.values(result)[0],
+    });
+    expect(turn.providerToolCalls).toHaveLength(2);
+  });
+
+  it("tells why an image was not made", async () => {
+    const error = { code: "moderation_blocked", message: "No." };
+    const turn = await turnOf([
+      ended(0, { type: "image_generation_call", id: "ig_1", status: "failed", result: null, error }),
+    ]);
+    expect(turn.providerToolCalls).toMatchObject([{ status: "failed", output: error }]);
+  });
+
   it.each(["mcp_list_tools", "function_call_output", "shell_call_output", "compaction", "additional_tools"])(
     "takes %s for no call",
     (type) => {
@@ -800,6 +838,65 @@ describe("assistantMessage()", () => {
     expect(openaiResponses.toolResults(turn)).toMatchObject([
       { type: "function_call_output", call_id: "call_1", output: expect.stringContaining("error") },
     ]);
+  });
+
+  const thought = { type: "reasoning", id: "rs_1", summary: [{ type: "summary_text", text: "Hm." }] };
+  const text = (item_id: string, piece: string): Event => {
+    return { type: "response.output_text.delta", output_index: 0, item_id, content_index: 0, delta: piece };
+  };
+  const begun = [added(0, { ...thought, summary: [] }), ended(0, thought)];
+  const pieces = [text("msg_1", "Hel"), text("msg_1", "lo")];
+  const told = ended(0, message("Hello"));
+  const { id: _, ...unnamed } = message("Hello") as Record<string, unknown>;
+  const renamed = { ...unnamed, id: "chatcmpl_1" };
+  const paid = call(1, '{"city":"Oslo"}');
+  // https://github.com/BerriAI/litellm/issues/41185, https://github.com/BerriAI/litellm/issues/37946
+  it.each<[string, Event[], string[]]>([
+    ["is not announced", [...begun, ...pieces, told, whole(thought, message("Hello"))], ["rs_1", "msg_1"]],
+    [
+      "is announced",
+      [...begun, added(0, message("")), ...pieces, told, whole(thought, message("Hello"))],
+      ["rs_1", "msg_1"],
+    ],
+    ["has no end of its own", [...begun, ...pieces, whole(thought, message("Hello"))], ["rs_1", "msg_1"]],
+    ["has another id in the whole", [...begun, ...pieces, whole(thought, renamed)], ["rs_1", "chatcmpl_1"]],
+    [
+      "is followed by a call",
+      [...begun, ...pieces, added(1, call(1, "")), ended(1, paid), whole(thought, renamed, paid)],
+      ["rs_1", "chatcmpl_1", "fc_1"],
+    ],
+  ])("says a message once that shares its index with reasoning and %s", async (_name, events, ids) => {
+    for (const source of [
+      stream(events),
+      new Response(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("")),
+    ]) {
+      const turn = await openaiResponses.read(source, { tools: [getWeather] }).done();
+      expect(turn.text).toBe("Hello");
+      expect(openaiResponses.assistantMessage(turn).map((item) => (item as { id?: string }).id)).toEqual(ids);
+    }
+  });
+
+  // https://github.com/vllm-project/vllm/issues/47916
+  it.each<[string, object[]]>([
+    ["beside reasoning that was not streamed", [thought, call(7, '{"city": "Oslo"}'), call(8, '{"city":"Rome"}')]],
+    ["in another order", [call(8, '{"city":"Rome"}'), thought, call(7, '{"city":"Oslo"}')]],
+  ])("hands calls out once that have other ids in the whole response, %s", async (_name, output) => {
+    const calls = [call(0, '{"city":"Oslo"}'), call(1, '{"city":"Rome"}')];
+    const turn = await turnOf([...calls.flatMap((one, i) => [added(i, one), ended(i, one)]), whole(...output)]);
+    expect(turn.calls.map(({ id, argsText }) => [id, argsText])).toEqual([
+      ["call_0", '{"city":"Oslo"}'],
+      ["call_1", '{"city":"Rome"}'],
+    ]);
+  });
+
+  it("hands out a call that only the whole response tells, beside one of the same name", async () => {
+    const first = call(0, '{"city":"Oslo"}');
+    const turn = await turnOf([
+      added(0, first),
+      ended(0, first),
+      whole(thought, call(7, '{"city":"Oslo"}'), call(8, '{"city":"Rome"}')),
+    ]);
+    expect(turn.calls.map(({ argsText }) => argsText)).toEqual(['{"city":"Oslo"}', '{"city":"Rome"}']);
   });
 
   it("sends no reasoning without the item that it led to", async () => {
