@@ -4,6 +4,8 @@ import type {
   CustomTool,
   FunctionTool,
   ResponseCreateParamsStreaming,
+  ResponseCustomToolCall,
+  ResponseFunctionToolCall,
   ResponseInputItem,
   ResponseReasoningItem,
   ResponseStreamEvent,
@@ -13,7 +15,7 @@ import type { Adapter } from "../../src/adapter.ts";
 import type { ToolChoice } from "../../src/tool/choice.ts";
 import { asksForCall, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
 import { checkClient, opened, openTurn, type Requested } from "../../src/open-turn.ts";
-import { pairMessages, type PairingRules } from "../../src/pairing.ts";
+import { pairMessages, type HistoryCall, type PairingRules } from "../../src/pairing.ts";
 import { outputText } from "../../src/stream/history.ts";
 import { isCall } from "./item.ts";
 import { resultContent } from "./messages.ts";
@@ -127,13 +129,15 @@ const PAIRING: PairingRules<ResponseInputItem> = {
       case "custom_tool_call":
         return {
           isModels: true,
-          calls: isCall(item) ? [{ id: item.call_id, name: kindOf(item.type) }] : [],
+          calls: isCall(item) ? [callOf(item)] : [],
           results: [],
           rest: item,
         };
       case "function_call_output":
       case "custom_tool_call_output": {
-        const result = { id: item.call_id ?? "", name: kindOf(item.type), message: item };
+        // Without the id of a call it is something that the application tells, as the API takes it.
+        if (!item.call_id) return { isModels: false, calls: [], results: [], rest: item };
+        const result = { id: item.call_id, name: kindOf(item.type), message: item };
         return { isModels: false, calls: [], results: [result], rest: undefined };
       }
       default: {
@@ -146,11 +150,22 @@ const PAIRING: PairingRules<ResponseInputItem> = {
       }
     }
   },
-  missing({ id, name }, text) {
-    const output = JSON.stringify({ error: text });
-    return { type: name === "custom" ? "custom_tool_call_output" : "function_call_output", call_id: id, output };
+  missing({ id, name, caller }: Call, text) {
+    const reference = { call_id: id, output: JSON.stringify({ error: text }), ...(caller && { caller }) };
+    return name === "custom"
+      ? { type: "custom_tool_call_output", ...reference }
+      : { type: "function_call_output", ...reference };
   },
 };
+
+/** A call, and the program that waits for its result, if one does. */
+interface Call extends HistoryCall {
+  readonly caller?: NonNullable<ResponseFunctionToolCall["caller"]>;
+}
+
+function callOf({ call_id: id, type, caller }: ResponseFunctionToolCall | ResponseCustomToolCall): Call {
+  return { id, name: kindOf(type), ...(caller && { caller }) };
+}
 
 function kindOf(type: string): string {
   return type.startsWith("custom") ? "custom" : "function";

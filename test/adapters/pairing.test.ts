@@ -268,6 +268,22 @@ describe("what only one provider wants", () => {
     }
   });
 
+  // https://platform.openai.com/docs/api-reference/responses/create: `call_id` of an output is optional
+  it("openai-responses: an output that names no call is none's result, and stays", () => {
+    const told = { type: "function_call_output" as const, name: "inbox", output: "new mail" };
+    const { calls, result, text } = rows[1]!;
+    const history = [text("Go."), ...calls("a"), result("a"), told] as never[];
+    expect(openaiResponses.conversation.pair(history)).toEqual(history);
+    expect(openaiResponses.conversation.pair([...history.slice(0, 3), told, result("a")] as never[])).toEqual(history);
+    expect(openaiResponses.conversation.pair([told])).toEqual([told]);
+  });
+
+  it("openai-responses: what stands for a missing result says which program waits for it", () => {
+    const caller = { type: "program" as const, caller_id: "p_1" };
+    const call = { type: "function_call" as const, call_id: "a", name: "a", arguments: "{}", caller };
+    expect(openaiResponses.conversation.pair([call])).toMatchObject([call, { call_id: "a", caller }]);
+  });
+
   it("openai-responses: tools that the model has found stand among its calls", () => {
     const { calls, result } = rows[1]!;
     const found = { type: "additional_tools", role: "developer", tools: [] };
