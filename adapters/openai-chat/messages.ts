@@ -19,7 +19,7 @@ import {
 import { hash } from "../../src/tool/names.ts";
 import type { ToolUse } from "../../src/tool/use.ts";
 import { toolName } from "./schema.ts";
-import type { NativeMessage, WirePart } from "./wire.ts";
+import { BUILTIN, type NativeMessage, type WirePart } from "./wire.ts";
 
 export interface AssistantMessageOptions {
   /**
@@ -116,6 +116,9 @@ function reply(call: FailedCall, content: string): ChatCompletionMessageParam {
 function toolCallOf(call: ToolCall): ChatCompletionMessageToolCall {
   const { custom, ...extras } = call.metadata;
   const id = wireId(call);
+  // A tool of the server's own, under a name that is no function's.
+  if (extras["type"] === BUILTIN)
+    return { ...extras, id, type: BUILTIN as "function", function: { ...functionOf(call), name: call.name ?? "" } };
   if (custom === true) return { ...extras, id, type: "custom", custom: { name: nameOf(call), input: call.argsText } };
   return { ...extras, id, type: "function", function: functionOf(call) };
 }

@@ -9,15 +9,16 @@ import { CALL_DROPPED, droppedCall, finishReasonOf } from "./finish.ts";
 import { isOnlyArguments, isOnlyText, onlyDelta } from "./only-delta.ts";
 import { keepParts, mergePart, thinkingText } from "./parts.ts";
 import { usageOf } from "./usage.ts";
-import type {
-  NativeMessage,
-  WireChoice,
-  WireError,
-  WireEvent,
-  WireFunction,
-  WireMessage,
-  WirePart,
-  WireToolCall,
+import {
+  BUILTIN,
+  type NativeMessage,
+  type WireChoice,
+  type WireError,
+  type WireEvent,
+  type WireFunction,
+  type WireMessage,
+  type WirePart,
+  type WireToolCall,
 } from "./wire.ts";
 
 export interface ChatParserOptions {
@@ -46,6 +47,10 @@ export class ChatParser implements Parser<WireEvent | string> {
   /** After "[DONE]" and after a whole response: what a server still sends is none of this turn. */
   #over = false;
   #sawToolCalls = false;
+  /** What deltas have told, so that a message behind them says it again. */
+  #spoke = false;
+  #reasoned = false;
+  #refused = false;
   /** The sound is complete, and nothing came after it. */
   #endsInSound = false;
 
@@ -101,8 +106,13 @@ export class ChatParser implements Parser<WireEvent | string> {
     if (this.#endsInSound) this.#sink.finish("stop", null);
   }
 
-  /** The client throws an `APIError` with the error of the chunk. */
+  /**
+   * The client throws an `APIError` with the error of the chunk. The helper `chat.completions.stream()` throws in place of
+   * the last chunk where a strict tool, or a format, was cut.
+   */
   thrown(error: unknown): WireEvent | undefined {
+    const cut = error instanceof Error ? CUT_BY_HELPER.get(error.message) : undefined;
+    if (cut !== undefined) return { choices: [{ index: this.#choice, message: {}, finish_reason: cut }] };
     const said = isObject(error) ? (error as { error?: unknown }).error : undefined;
     return isError(said) ? { error: said } : undefined;
   }
@@ -147,10 +157,17 @@ export class ChatParser implements Parser<WireEvent | string> {
     if (isObject(choice.usage)) this.#sink.usage(usageOf(choice.usage));
   }
 
+  /**
+   * A whole message is news only as far as no delta came before it: MiniMax ends its streams with one
+   * (https://github.com/GCWing/OpenBitFun/issues/792). Copies of calls are known to the ToolBuffer.
+   */
   #message(message: WireMessage, whole: boolean): void {
-    const reasoned = this.#reasoning(message);
-    if (message.content) this.#content(message.content, reasoned);
-    if (typeof message.refusal === "string" && message.refusal !== "") this.#sink.refusal(message.refusal);
+    const reasoned = whole && this.#reasoned ? true : this.#reasoning(message);
+    if (message.content && !(whole && this.#spoke)) this.#content(message.content, reasoned);
+    if (typeof message.refusal === "string" && message.refusal !== "" && !(whole && this.#refused)) {
+      this.#refused = true;
+      this.#sink.refusal(message.refusal);
+    }
     if (isObject(message.tool_calls)) {
       const entries = (Array.isArray(message.tool_calls) ? message.tool_calls : [message.tool_calls]) as WireToolCall[];
       for (let position = 0; position < entries.length; position++) {
@@ -166,6 +183,7 @@ export class ChatParser implements Parser<WireEvent | string> {
   }
 
   #content(content: NonNullable<WireMessage["content"]>, reasoned: boolean): void {
+    this.#spoke = true;
     if (typeof content === "string") {
       this.#sink.text(content);
       if (this.native.content !== undefined) mergePart(this.native.content, { type: "text", text: content });
@@ -210,6 +228,7 @@ export class ChatParser implements Parser<WireEvent | string> {
       delta ||= text;
     }
     if (delta === "") return false;
+    this.#reasoned = true;
     this.#sink.reasoning(delta);
     return true;
   }
@@ -290,6 +309,12 @@ export class ChatParser implements Parser<WireEvent | string> {
 /** Which of them a server has depends on the server; some have two, with the same text. */
 const REASONING_TEXTS = ["reasoning_content", "reasoning", "reasoning_text"] as const;
 
+/** `LengthFinishReasonError` and `ContentFilterFinishReasonError` of the `openai` package, by their messages. */
+const CUT_BY_HELPER = new Map([
+  ["Could not parse response content as the length limit was reached", "length"],
+  ["Could not parse response content as the request was rejected by the content filter", "content_filter"],
+]);
+
 /** Labels that no server uses, so that these calls meet no other. */
 const LEGACY_INDEX = -1;
 const REJECTED_INDEX = -2;
@@ -316,6 +341,7 @@ const KNOWN = new Set(["index", "id", "type", "function", "custom", "providerExe
 /** Everything else on an entry belongs to the call and goes back with it: `extra_content` holds Gemini's signature. */
 function extrasOf(entry: WireToolCall, base: Readonly<Record<string, unknown>> | undefined) {
   let extras: Record<string, unknown> | undefined;
+  if (entry.type === BUILTIN) extras = { ...base, type: BUILTIN };
   for (const key in entry) {
     if (KNOWN.has(key)) continue;
     const value = (entry as Record<string, unknown>)[key];

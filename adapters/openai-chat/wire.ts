@@ -72,6 +72,12 @@ export interface WirePart {
   readonly [key: string]: unknown;
 }
 
+/**
+ * The type of calls of a tool that the server itself knows, as Kimi's `$web_search`: they go back as they came
+ * (https://platform.moonshot.ai/docs/guide/use-web-search).
+ */
+export const BUILTIN = "builtin_function";
+
 export interface WireToolCall {
   readonly index?: number | string | null;
   readonly id?: string | null;

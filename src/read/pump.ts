@@ -86,7 +86,8 @@ export class Pump implements DecoderOptions {
     if (this.#status !== undefined) return this.stop();
     const event = this.#eventOf(error);
     if (event !== undefined) push(this.reader, this.#parser, event);
-    this.stop(lost(error));
+    // What the event said may be the end.
+    this.stop(this.reader.isOver ? undefined : lost(error));
   }
 
   /** Ends the turn as far as it was read, and lets go of the source. */

@@ -186,6 +186,37 @@ describe("openaiChat.parser()", () => {
     ]);
   });
 
+  // https://github.com/GCWing/OpenBitFun/issues/792
+  it("says once what came in pieces and then as a whole, and takes what is new of the whole", async () => {
+    const message = {
+      role: "assistant",
+      content: "Hello",
+      reasoning_content: "Hm.",
+      refusal: "No.",
+      tool_calls: [call(0, "{}")],
+    };
+    const whole = {
+      object: "chat.completion",
+      choices: [{ index: 0, message, finish_reason: "stop" }],
+      usage: { prompt_tokens: 1, completion_tokens: 2 },
+    };
+    const pieces = [{ reasoning_content: "Hm." }, { content: "Hel" }, { content: "lo" }, { refusal: "No." }].map(
+      (one) => delta(one),
+    );
+    for (const before of [[...pieces, calls(call(0, "{}"))], pieces, []]) {
+      const turn = await read([...before, whole as ChatEvent]);
+      const { text, reasoning, refusal, usage } = turn;
+      expect({ text, reasoning, refusal, calls: turn.calls.length }).toEqual({
+        text: "Hello",
+        reasoning: "Hm.",
+        refusal: "No.",
+        calls: 1,
+      });
+      expect(usage?.inputTokens).toBe(1);
+      expect(openaiChat.assistantMessage(turn)).toMatchObject([{ content: "Hello", reasoning_content: "Hm." }]);
+    }
+  });
+
   it("passes over what comes after the end", () => {
     expect(said(["[DONE]", delta({ content: "late" }), "[DONE]"])).toEqual([["terminal"]]);
   });
@@ -325,6 +356,13 @@ describe("openaiChat.parser()", () => {
 });
 
 describe("openaiChat.assistantMessage()", () => {
+  // https://platform.moonshot.ai/docs/guide/use-web-search
+  it("gives a call of a tool that the server itself knows as it came", async () => {
+    const call = { id: "$web_search:0", type: "builtin_function", function: { name: "$web_search", arguments: "{}" } };
+    const turn = await read([calls({ index: 0, ...call }), end]);
+    expect(openaiChat.assistantMessage(turn)).toMatchObject([{ tool_calls: [call] }]);
+  });
+
   it("gives the message of a turn with text and calls, ids and arguments as they came", async () => {
     const turn = await read([
       delta({ content: "Hm. " }),
@@ -796,7 +834,7 @@ describe("through the openai client, over HTTP", () => {
   afterAll(() => server.close());
 
   const client = (name: string) =>
-    new OpenAI({ apiKey: "none", baseURL: `${server.url}/openai-chat/${name}`, maxRetries: 0 });
+    new OpenAI({ apiKey: "none", baseURL: `${server.url}/openai-chat/${name}`, maxRetries: 0, logLevel: "off" });
   const request = { model: "m", messages: [{ role: "user" as const, content: "Hi" }] };
   const streamed = (name: string) =>
     client(name).chat.completions.create({ ...request, stream: true, tools: openaiChat.tools(sharedTools) });
@@ -811,6 +849,20 @@ describe("through the openai client, over HTTP", () => {
     const turn = await openaiChat.read(await streamed(name), { tools: sharedTools, runId: "run" }).done();
     const { expected } = loadFixture("openai-chat", name);
     expect(JSON.parse(JSON.stringify(summarize(turn)))).toEqual(expected);
+  });
+
+  it.each([
+    ["truncated-by-length", "length"],
+    ["content-filter", "content-filter"],
+  ])("reads the helper stream() with strict tools, which throws at its end: %s", async (name, reason) => {
+    const tools = openaiChat.tools(sharedTools, { strict: true, onLoss: "ignore" });
+    const turn = await openaiChat.read(client(name).chat.completions.stream({ ...request, tools })).done();
+    expect([turn.error, turn.finishReason]).toEqual([undefined, reason]);
+  });
+
+  it("says of an event that the client can not parse that it is none", async () => {
+    const turn = await openaiChat.read(await streamed("quirk-27-torn-frame"), { tools: sharedTools }).done();
+    expect(turn.error).toMatchObject({ code: "invalid_event" });
   });
 
   it("reads a Response that the client hands out", async () => {
