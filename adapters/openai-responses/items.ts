@@ -117,7 +117,7 @@ export class Items {
       return whole !== undefined && kindOf(whole, item.done) === kindOf(item.wire, item.done) ? whole : undefined;
     });
     const alike = new Map<string, WireItem[]>();
-    for (const wire of [...free].reverse()) {
+    for (const wire of [...free].toReversed()) {
       for (const kind of new Set([kindOf(wire, true), kindOf(wire, false)])) {
         const list = alike.get(kind);
         if (list === undefined) alike.set(kind, [wire]);

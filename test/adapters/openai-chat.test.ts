@@ -358,9 +358,13 @@ describe("openaiChat.parser()", () => {
 describe("openaiChat.assistantMessage()", () => {
   // https://platform.moonshot.ai/docs/guide/use-web-search
   it("gives a call of a tool that the server itself knows as it came", async () => {
-    const call = { id: "$web_search:0", type: "builtin_function", function: { name: "$web_search", arguments: "{}" } };
-    const turn = await read([calls({ index: 0, ...call }), end]);
-    expect(openaiChat.assistantMessage(turn)).toMatchObject([{ tool_calls: [call] }]);
+    const search = {
+      id: "$web_search:0",
+      type: "builtin_function",
+      function: { name: "$web_search", arguments: "{}" },
+    };
+    const turn = await read([calls({ index: 0, ...search }), end]);
+    expect(openaiChat.assistantMessage(turn)).toMatchObject([{ tool_calls: [search] }]);
   });
 
   it("gives the message of a turn with text and calls, ids and arguments as they came", async () => {

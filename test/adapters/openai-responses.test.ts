@@ -62,7 +62,7 @@ const completed: Event = {
   response: { id: "resp_1", model: "m", status: "completed", output: [] },
 };
 
-function whole(...output: object[]): Event {
+function completedWith(...output: object[]): Event {
   return { type: "response.completed", response: { id: "resp_1", model: "m", status: "completed", output } };
 }
 
@@ -508,15 +508,15 @@ describe("the parser", () => {
     ["program", { call_id: "c_1", code: "1" }, { result: "7" }],
     ["program", { call_id: "c_1", code: "boom()" }, { result: "Error: boom", status: "incomplete" }],
     ["tool_search_call", { call_id: null, execution: "server" }, { tools: [] }],
-  ])("reports what a %s came to, which is an item of its own", async (type, call, result) => {
+  ])("reports what a %s came to, which is an item of its own", async (type, told, result) => {
     const kind =
       type === "program"
         ? "program_output"
         : type.replace(/_call$/, type === "shell_call" ? "_call_output" : "_output");
-    const { call_id } = call;
+    const { call_id } = told;
     const turn = await turnOf([
       ended(0, { type, id: "a_1", call_id: "another" }),
-      ended(1, { type, id: "h_1", ...call }),
+      ended(1, { type, id: "h_1", ...told }),
       ended(2, { type: kind, id: "o_1", call_id, ...result }),
       completed,
     ]);
@@ -852,17 +852,17 @@ describe("assistantMessage()", () => {
   const paid = call(1, '{"city":"Oslo"}');
   // https://github.com/BerriAI/litellm/issues/41185, https://github.com/BerriAI/litellm/issues/37946
   it.each<[string, Event[], string[]]>([
-    ["is not announced", [...begun, ...pieces, told, whole(thought, message("Hello"))], ["rs_1", "msg_1"]],
+    ["is not announced", [...begun, ...pieces, told, completedWith(thought, message("Hello"))], ["rs_1", "msg_1"]],
     [
       "is announced",
-      [...begun, added(0, message("")), ...pieces, told, whole(thought, message("Hello"))],
+      [...begun, added(0, message("")), ...pieces, told, completedWith(thought, message("Hello"))],
       ["rs_1", "msg_1"],
     ],
-    ["has no end of its own", [...begun, ...pieces, whole(thought, message("Hello"))], ["rs_1", "msg_1"]],
-    ["has another id in the whole", [...begun, ...pieces, whole(thought, renamed)], ["rs_1", "chatcmpl_1"]],
+    ["has no end of its own", [...begun, ...pieces, completedWith(thought, message("Hello"))], ["rs_1", "msg_1"]],
+    ["has another id in the whole", [...begun, ...pieces, completedWith(thought, renamed)], ["rs_1", "chatcmpl_1"]],
     [
       "is followed by a call",
-      [...begun, ...pieces, added(1, call(1, "")), ended(1, paid), whole(thought, renamed, paid)],
+      [...begun, ...pieces, added(1, call(1, "")), ended(1, paid), completedWith(thought, renamed, paid)],
       ["rs_1", "chatcmpl_1", "fc_1"],
     ],
   ])("says a message once that shares its index with reasoning and %s", async (_name, events, ids) => {
@@ -882,7 +882,7 @@ describe("assistantMessage()", () => {
     ["in another order", [call(8, '{"city":"Rome"}'), thought, call(7, '{"city":"Oslo"}')]],
   ])("hands calls out once that have other ids in the whole response, %s", async (_name, output) => {
     const calls = [call(0, '{"city":"Oslo"}'), call(1, '{"city":"Rome"}')];
-    const turn = await turnOf([...calls.flatMap((one, i) => [added(i, one), ended(i, one)]), whole(...output)]);
+    const turn = await turnOf([...calls.flatMap((one, i) => [added(i, one), ended(i, one)]), completedWith(...output)]);
     expect(turn.calls.map(({ id, argsText }) => [id, argsText])).toEqual([
       ["call_0", '{"city":"Oslo"}'],
       ["call_1", '{"city":"Rome"}'],
@@ -894,7 +894,7 @@ describe("assistantMessage()", () => {
     const turn = await turnOf([
       added(0, first),
       ended(0, first),
-      whole(thought, call(7, '{"city":"Oslo"}'), call(8, '{"city":"Rome"}')),
+      completedWith(thought, call(7, '{"city":"Oslo"}'), call(8, '{"city":"Rome"}')),
     ]);
     expect(turn.calls.map(({ argsText }) => argsText)).toEqual(['{"city":"Oslo"}', '{"city":"Rome"}']);
   });
