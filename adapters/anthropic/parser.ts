@@ -47,6 +47,8 @@ export class AnthropicParser implements Parser<ParserInput> {
   readonly native: AnthropicRecord = { messages: this.#messages };
   #serverCalls: Map<string, WireBlock> | undefined;
   #message: MessageRecord | undefined;
+  /** What `message_start` brought. */
+  #start: WireMessage | undefined;
   #ended = false;
   readonly #open = new Map<number, OpenBlock>();
   #usage: WireUsage | undefined;
@@ -113,20 +115,30 @@ export class AnthropicParser implements Parser<ParserInput> {
     }
   }
 
-  /** Also the whole of a message that was not streamed: only then, and after programmatic calls, it has content. */
+  /**
+   * Also the whole of a message that was not streamed. Its content and stop reason wait for what comes next. A start has
+   * them after programmatic calls, and where the client's `messages.stream()` is read a little late: of this very object
+   * the client makes the whole message (`#accumulateMessage` in its `lib/MessageStream`), whose blocks all come by themselves.
+   */
   #messageStart(start: WireMessage): void {
     const message = this.#message;
     if (message !== undefined && !this.#ended && message.stopReason === null) this.#abandon(message);
     this.#beginMessage();
     this.#sink.start(textOf(start.id), textOf(start.model));
-    const { content, stop_reason: reason } = start;
-    if (Array.isArray(content)) {
-      const last = CUT_REASONS.has(reason) ? content.length - 1 : -1;
-      content.forEach((block: WireBlock, index) => this.#wholeBlock(block, index === last));
-    }
+    this.#start = start;
     this.#addUsage(start.usage);
     this.#keepContainer(start.container);
-    this.#finish(reason, start.stop_details);
+  }
+
+  /**
+   * The blocks that `message_start` brought: all, or those before the first one that comes by itself. Where nothing comes,
+   * the stream was cut, and they may be too.
+   */
+  #startContent(end?: number): void {
+    const { content, stop_reason: reason } = this.#start ?? {};
+    if (!Array.isArray(content) || this.#message!.blocks.length > 0) return;
+    const last = CUT_REASONS.has(reason) ? content.length - 1 : -1;
+    content.slice(0, end).forEach((block: WireBlock, index) => this.#wholeBlock(block, index === last));
   }
 
   #keepContainer(container: WireContainer | null | undefined): void {
@@ -155,6 +167,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     if (typeof block?.type !== "string") return;
     // Said twice, it is one block.
     if (block.id && this.#open.get(index ?? -1)?.record.block.id === block.id) return;
+    this.#startContent(index ?? 0);
     this.#open.set(index ?? -1, this.#openBlock(block));
     this.#say(block);
   }
@@ -344,6 +357,7 @@ export class AnthropicParser implements Parser<ParserInput> {
   }
 
   #messageDelta({ delta, usage: more }: WireEvent): void {
+    this.#startContent();
     this.#keepContainer(delta?.container);
     this.#finish(delta?.stop_reason, delta?.stop_details);
     if (!more) return;
@@ -352,6 +366,8 @@ export class AnthropicParser implements Parser<ParserInput> {
   }
 
   #messageStop(): void {
+    this.#startContent();
+    if (this.#message?.stopReason === null) this.#finish(this.#start?.stop_reason, this.#start?.stop_details);
     this.#tellUsage();
     this.#ended = true;
     this.#sink.terminal();

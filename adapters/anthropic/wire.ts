@@ -29,7 +29,10 @@ export interface WireMessage {
   readonly id?: string | null | undefined;
   readonly role?: string | null | undefined;
   readonly model?: string | null | undefined;
-  /** Empty inside `message_start`, save for calls that a program of the model's wrote (programmatic tool calling). */
+  /**
+   * Empty inside `message_start`, save for calls that a program of the model's wrote (programmatic tool calling), and where
+   * the client has filled it in since.
+   */
   readonly content?: readonly WireBlock[] | null | undefined;
   readonly stop_reason?: string | null | undefined;
   readonly stop_details?: WireStopDetails | null | undefined;

@@ -1,5 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { ReadableStream } from "node:stream/web";
+import { setTimeout } from "node:timers/promises";
 import Anthropic, { betaRefusalFallbackMiddleware } from "@anthropic-ai/sdk";
 import { transformJSONSchema } from "@anthropic-ai/sdk/lib/transform-json-schema";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -106,6 +108,29 @@ describe("reading", () => {
       ...end("tool_use"),
     ]);
     expect(summarize(turn).toolCalls).toMatchObject([{ input: { city: "Oslo" }, status: "complete" }]);
+  });
+
+  it("reads the blocks of a message_start but those that come by themselves, or that nothing follows", async () => {
+    const called = (id: string, level: number) => ({ type: "tool_use", id, name: "set_volume", input: { level } });
+    const begin = (...content: WireBlock[]) => ({
+      type: "message_start",
+      message: { content, stop_reason: "tool_use" },
+    });
+    const one = called("toolu_1", 1);
+    const two = called("toolu_2", 2);
+    const three = [call(2, "toolu_3", "set_volume"), json(2, '{"level": 3}'), close(2)];
+    const ids = async (...events: WireEvent[]) => {
+      const { told } = await readEvents(events);
+      return told.flatMap((event) => (event.type === "tool-use" ? [event.use.id] : []));
+    };
+    expect(await ids(begin(one, two), { type: "ping" }, { type: "message_stop" })).toEqual(["toolu_1", "toolu_2"]);
+    expect(await ids(begin(one, two), ...three, ...end("tool_use"))).toEqual(["toolu_1", "toolu_2", "toolu_3"]);
+    expect(await ids(begin(one, two, called("toolu_3", 3)), ...three, ...end("tool_use"))).toEqual([
+      "toolu_1",
+      "toolu_2",
+      "toolu_3",
+    ]);
+    expect(await ids(begin(one, two), { type: "ping" })).toEqual([]);
   });
 
   it("takes a block that is begun twice for one", async () => {
@@ -1060,6 +1085,77 @@ describe("through @anthropic-ai/sdk", () => {
     const { tools, expected } = loadFixture("anthropic", "reasoning");
     const stream = anthropic.read(clientFor("reasoning").messages.stream(request), { tools });
     expect(plainSummary(await stream.done())).toEqual(expected);
+  });
+
+  // The SDK makes the whole message of the one in message_start: a late reader finds in it what is still to come.
+  describe.each<[how: string, late: (source: AsyncIterable<WireEvent>) => Promise<AsyncIterable<WireEvent>>]>([
+    [
+      "through a generator that takes its time",
+      async function (source) {
+        return (async function* () {
+          for await (const event of source) {
+            await setTimeout(2);
+            yield event;
+          }
+        })();
+      },
+    ],
+    [
+      "as a ReadableStream, when something else was done",
+      async (source) => {
+        const stream = ReadableStream.from(source);
+        await setTimeout(50);
+        return stream;
+      },
+    ],
+  ])("stream() read late, %s", (_, late) => {
+    it.each(["reasoning", "parallel", "provider-tool", "tool-use-in-message-start"])("says %s once", async (name) => {
+      const { tools, expected } = loadFixture("anthropic", name);
+      const { messages, beta } = clientFor(name);
+      for (const ask of [() => messages.stream(request), () => beta.messages.stream(request)]) {
+        const stream = anthropic.read(await late(ask()), { tools });
+        expect(plainSummary(await stream.done())).toEqual(expected);
+      }
+    });
+  });
+
+  it("executes nothing with the half of an input that stream() has put into message_start", async () => {
+    const executed: unknown[] = [];
+    const remove = defineTool({
+      name: "remove",
+      inputSchema: z.object({ dir: z.string(), only: z.string().optional() }),
+      execute: (input) => void executed.push(input),
+    });
+    const message = { type: "message", id: "msg_1", role: "assistant", model: "m", content: [], usage: {} };
+    const sse = (events: WireEvent[]) =>
+      events.map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`).join("");
+    const half = [
+      { type: "message_start", message },
+      call(0, "toolu_1", "remove"),
+      json(0, '{"dir":"/srv","only":"*.tmp'),
+    ];
+    const { promise: wasRead, resolve: read } = Promise.withResolvers<void>();
+    const slow = createServer(async (_, response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" }).write(sse(half));
+      await wasRead;
+      const [stop, last] = end("tool_use");
+      response.end(sse([json(0, '"}'), close(0), { ...stop, usage: {} }, last!]));
+    }).listen(0);
+    const baseURL = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`;
+    const source = new Anthropic({ apiKey: "none", maxRetries: 0, baseURL }).messages.stream(request);
+    const shown = new Promise((resolve) => source.on("inputJson", (_, input) => resolve(input)));
+    async function* logged() {
+      for await (const event of source) {
+        expect(await shown).toEqual({ dir: "/srv" });
+        yield event;
+        read();
+      }
+    }
+    for await (const event of anthropic.read(logged(), { tools: [remove] })) {
+      if (event.type === "tool-use") await event.use.execute();
+    }
+    slow.close();
+    expect(executed).toEqual([{ dir: "/srv", only: "*.tmp" }]);
   });
 
   it.each(whole)("create() gives a message to parse: %s", async (name) => {
