@@ -1,4 +1,4 @@
-import { exceedsDepth, parseJson } from "../../src/json/index.ts";
+import { exceedsDepth, parseJson, wellFormed } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { isNothing } from "../../src/wire/field.ts";
 
@@ -14,11 +14,11 @@ export function inputText(input: unknown): string {
 
 /**
  * The input of a server tool. Text that is no JSON is kept in an object, since the API takes no other; so is what nests
- * too deep for those who serialize the history.
+ * too deep for those who serialize the history. Nor does it take half a character.
  */
 export function parsedInput(json: string): unknown {
   try {
-    if (!exceedsDepth(json, MAX_DEPTH)) return parseJson(json);
+    if (!exceedsDepth(json, MAX_DEPTH)) return wellFormed(parseJson(json));
   } catch {}
   return { INVALID_JSON: json };
 }

@@ -4,6 +4,7 @@ import type { ContentBlockParam, ToolResultBlockParam } from "@anthropic-ai/sdk/
 import type { FailedCall, ToolCallError } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
+import { wellFormed } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import {
   checkCallError,
@@ -38,6 +39,7 @@ export interface UserMessage {
  * - blocks that were cut: thinking without its signature, a server's call that never got its result
  * - the input of a call that is no JSON object: it goes back as `{ "INVALID_JSON": "..." }`
  *   (https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming)
+ * - half a character in an input
  * - text and thinking after a call: the calls are moved behind them
  * - what a model that declined has thought and called, where another one went on
  *   (https://platform.claude.com/docs/en/build-with-claude/refusals-and-fallback#continuing-the-conversation)
@@ -139,7 +141,7 @@ function withoutFile(citation: unknown): unknown {
 
 function callBlock(block: Block, call: ToolCall): Block {
   const name = toolName(typeof block["name"] === "string" && block["name"] !== "" ? block["name"] : "unnamed");
-  return { ...block, type: "tool_use", id: wireId(call), name, input: historyInput(call) };
+  return { ...block, type: "tool_use", id: wireId(call), name, input: wellFormed(historyInput(call)) };
 }
 
 /**
@@ -189,7 +191,13 @@ function resultBlock(call: FailedCall, output: unknown): ToolResultBlockParam {
 }
 
 function errorBlock(call: FailedCall, message: string): ToolResultBlockParam {
-  return { type: "tool_result", tool_use_id: wireId(call), content: message, is_error: true, ...toolset(call) };
+  return {
+    type: "tool_result",
+    tool_use_id: wireId(call),
+    content: outputText(message),
+    is_error: true,
+    ...toolset(call),
+  };
 }
 
 function userMessage(content: ToolResultBlockParam[]): UserMessage {
@@ -220,7 +228,8 @@ export function resultContent(blocks: ResultBlocks): { readonly content: ResultB
 
 function contentOf(output: unknown): string | ResultBlocks {
   if (!isRecord(output) || !(RESULT_CONTENT in output)) return outputText(output);
-  return (output["content"] as ResultBlocks).filter((block) => block.type !== "text" || isSaid(block.text));
+  const blocks = output["content"] as ResultBlocks;
+  return wellFormed(blocks.filter((block) => block.type !== "text" || isSaid(block.text)));
 }
 
 /**

@@ -63,7 +63,7 @@ export function toolResults(turn: Turn): Cohere.ChatMessageV2[] {
 }
 
 function errorReply(call: FailedCall, message: string): Cohere.ChatMessageV2 {
-  return reply(call, JSON.stringify({ error: message }));
+  return reply(call, outputText({ error: message }));
 }
 
 function reply(call: FailedCall, content: string): Cohere.ChatMessageV2 {

@@ -1,9 +1,8 @@
 import { ToolCallError, type FailedCall } from "../../src/errors.ts";
-import { parseJson } from "../../src/json/index.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { isRecord } from "../../src/schema/json.ts";
-import { checkCallError, checkTurn, checkUse, repliesOf } from "../../src/stream/history.ts";
+import { checkCallError, checkTurn, checkUse, outputText, outputValue, repliesOf } from "../../src/stream/history.ts";
 import type { ToolUse } from "../../src/tool/use.ts";
 import type { GoogleNative } from "./wire.ts";
 import { toolName } from "./schema.ts";
@@ -85,7 +84,7 @@ export function toolResults(turn: Turn): GoogleContent[] {
 
 function resultPart(use: ToolUse, result: unknown): GoogleFunctionResponsePart {
   const { output, parts } = contentOf(result);
-  const part = responsePart(use, { output: typeof output === "string" ? output : json(output) });
+  const part = responsePart(use, { output: outputValue(output) });
   if (parts.length > 0) part.functionResponse.parts = [...parts];
   return part;
 }
@@ -112,7 +111,7 @@ function contentOf(output: unknown): { readonly output: unknown; readonly parts:
 }
 
 function errorPart(call: FailedCall, message: string): GoogleFunctionResponsePart {
-  return responsePart(call, { error: message });
+  return responsePart(call, { error: outputText(message) });
 }
 
 /** The id goes back only if one came: the API looks for the call by it, and some endpoints refuse the field. */
@@ -135,10 +134,4 @@ function callPart(call: ToolCall, part: WirePart): GoogleFunctionCallPart {
 /** As the provider knows the tool; a name that the model made up is made one that the API takes back. */
 function nameOf({ name }: Pick<FailedCall, "name">): string {
   return toolName(name ?? "unnamed");
-}
-
-/** Plain JSON, as it will be sent. @throws TypeError for what JSON can not say (a cycle, a BigInt) */
-function json(output: unknown): unknown {
-  const text = JSON.stringify(output) as string | undefined;
-  return text === undefined ? null : parseJson(text);
 }

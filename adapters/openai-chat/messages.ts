@@ -97,7 +97,7 @@ export function toolResults(turn: Turn): ChatCompletionMessageParam[] {
 }
 
 function errorReply(call: FailedCall, message: string): ChatCompletionMessageParam {
-  return reply(call, JSON.stringify({ error: message }));
+  return reply(call, outputText({ error: message }));
 }
 
 /**

@@ -5,6 +5,7 @@ import type { FailedCall, ToolCallError } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { isFreeText } from "../../src/schema/rewrites.ts";
+import { wellFormed } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import {
   checkCallError,
@@ -110,7 +111,7 @@ export function resultContent(parts: ResultParts): { readonly content: ResultPar
 }
 
 function outputOf(output: unknown): Output {
-  if (isRecord(output) && RESULT_CONTENT in output) return output["content"] as ResultParts;
+  if (isRecord(output) && RESULT_CONTENT in output) return wellFormed(output["content"] as ResultParts);
   return outputText(output);
 }
 
@@ -128,7 +129,7 @@ function reply(call: FailedCall, output: Output): ResponseInputItem {
 }
 
 function errorReply(call: FailedCall, message: string): ResponseInputItem {
-  return reply(call, JSON.stringify({ error: message }));
+  return reply(call, outputText({ error: message }));
 }
 
 /** A call as it goes back: the item as it came, its input such that every server can read it again. */

@@ -6,3 +6,4 @@ export { closedByItself } from "./broken.ts";
 export { exceedsDepth, RootScan } from "./scan.ts";
 export { GrowingText } from "./growing-text.ts";
 export { lastMade } from "./last-made.ts";
+export { wellFormed, wellFormedJson } from "./well-formed.ts";

@@ -1,5 +1,5 @@
 import type { FailedCall, ToolCallError } from "../errors.ts";
-import { exceedsDepth, parseJson } from "../json/index.ts";
+import { exceedsDepth, parseJson, wellFormedJson } from "../json/index.ts";
 import { isRecord } from "../schema/json.ts";
 import { ToolUse } from "../tool/use.ts";
 import type { ToolCall } from "./call.ts";
@@ -70,9 +70,15 @@ export function wireId({ id, invocationId }: Pick<FailedCall, "id" | "invocation
   return id || invocationId;
 }
 
-/** An output as text: a string as it is, anything else as JSON, nothing at all as `null`. */
+/** An output as text: a string as it is, anything else as JSON, nothing at all as `null`; half characters are mended. */
 export function outputText(output: unknown): string {
-  return typeof output === "string" ? output : (JSON.stringify(output) ?? "null");
+  return typeof output === "string" ? output.toWellFormed() : wellFormedJson(JSON.stringify(output) ?? "null");
+}
+
+/** {@link outputText} as a value. */
+export function outputValue(output: unknown): unknown {
+  const text = outputText(output);
+  return typeof output === "string" ? text : parseJson(text);
 }
 
 /**

@@ -466,6 +466,26 @@ describe("the history", () => {
     ]);
   });
 
+  it("mends half a character in an input, for which the API refuses the whole request", async () => {
+    const search = open(0, { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: {} });
+    const { turn } = await readEvents([
+      start,
+      search,
+      json(0, '{"query": "\\ud83d"}'),
+      close(0),
+      call(1, "toolu_1", "get_weather"),
+      json(1, '{"city": "Oslo \\ud83d", "\\ude00": "\\ud83d\\ude00"}'),
+      close(1),
+      ...end("tool_use"),
+    ]);
+    expect(anthropic.assistantMessage(turn)[0]?.content).toMatchObject([
+      { input: { query: "\ufffd" } },
+      { input: { city: "Oslo \ufffd", "\ufffd": "\u{1F600}" } },
+    ]);
+    // What runs is what the model wrote.
+    expect((turn.calls[0]!.outcome as ToolUse).input).toEqual({ city: "Oslo \ud83d" });
+  });
+
   it("leaves out text without letters, and thinking that was cut before its signature", async () => {
     const { turn } = await readEvents([
       start,
@@ -599,6 +619,7 @@ describe("the history", () => {
     const blocks = [{ type: "text" as const, text: "warm" }];
     expect(contentOf("warm")).toBe("warm");
     expect(contentOf(resultContent(blocks))).toEqual(blocks);
+    expect(contentOf(resultContent([{ type: "text", text: "\ud83d" }]))).toEqual([{ type: "text", text: "\ufffd" }]);
     expect(contentOf(blocks)).toBe('[{"type":"text","text":"warm"}]');
     expect(contentOf({ celsius: 21 })).toBe('{"celsius":21}');
     expect(contentOf(undefined)).toBe("null");

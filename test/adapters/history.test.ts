@@ -6,7 +6,7 @@ import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../../adapters/openai-responses/index.ts";
 import type { Adapter } from "../../src/adapter.ts";
 import type { Turn } from "../../src/stream/events.ts";
-import { defineTool } from "../../src/tool/tool.ts";
+import { defineTool, type Tool } from "../../src/tool/tool.ts";
 import { ToolUse } from "../../src/tool/use.ts";
 import { summarize } from "../../src/testing/index.ts";
 import { adapters } from "../adapters.ts";
@@ -361,8 +361,8 @@ const scripts: readonly Script[] = [
 ];
 
 /** Reads a conversation and runs what can be run. */
-async function play({ adapter, events }: Script): Promise<Turn> {
-  const stream = adapter.read(iterate(events), { tools });
+async function play({ adapter, events }: Script, offered: readonly Tool[] = tools): Promise<Turn> {
+  const stream = adapter.read(iterate(events), { tools: offered });
   for await (const event of stream) {
     if (event.type !== "tool-use" || event.use.tool.mode === "external") continue;
     await event.use.execute().catch(() => {}); // what failed is told with the results
@@ -401,6 +401,22 @@ describe.each(scripts)("the history of $adapter.name", (script) => {
     expect(ids(one)).toEqual(ids(results));
     expect(JSON.stringify(one)).toContain("Not very.");
     expect(JSON.stringify(one)).not.toContain("not executed");
+  });
+
+  it("has no half characters, as a text has that was cut by its length", async () => {
+    const half = "\u{1F600}".slice(0, 1);
+    const getWeather = ({ city }: { city: string }) => {
+      if (city === "Atlantis") throw new Error(`no such city ${half}`);
+      return `21 degrees ${half}`;
+    };
+    const turn = await play(script, [
+      { ...tools[0]!, execute: getWeather },
+      { ...tools[1]!, mode: "internal", execute: () => ({ [half]: [half] }) },
+    ]);
+    const sent = JSON.stringify(adapter.toolResults(turn));
+    for (const mended of ["21 degrees \ufffd", "no such city \ufffd"]) expect(sent).toContain(mended);
+    expect(sent.replaceAll("\\", "")).toContain('{"\ufffd":["\ufffd"]}');
+    expect(sent).not.toContain("\\ud");
   });
 
   it("waits for what still runs", async () => {

@@ -946,6 +946,7 @@ describe("toolResult() and toolResults()", () => {
       '[{"type":"input_image","image_url":"https://example.org/a.png"}]',
     ],
     [resultContent([{ type: "input_text", text: "hot" }]), [{ type: "input_text", text: "hot" }]],
+    [resultContent([{ type: "input_text", text: "hot \ud83d" }]), [{ type: "input_text", text: "hot \ufffd" }]],
   ])("sends %j", (output, sent) => {
     expect(openaiResponses.toolResult(use, output)).toEqual({
       type: "function_call_output",

@@ -1,0 +1,43 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { wellFormed } from "../../src/json/index.ts";
+
+describe("wellFormed", () => {
+  it.each<[unknown, unknown]>([
+    ["well \ud83d", "well \ufffd"],
+    ["\ude00\ud83d", "\ufffd\ufffd"],
+    ["\ud83d\ude00", "\ud83d\ude00"],
+    [{ "\udc00": ["a\ud800b", 1, null] }, { "\ufffd": ["a\ufffdb", 1, null] }],
+    // What only looks like an escape, and a whole pair that is one.
+    [
+      ["\\ud83d", "\\\\ud83d\ud83d", "\\\ud83d"],
+      ["\\ud83d", "\\\\ud83d\ufffd", "\\\ufffd"],
+    ],
+    [
+      { json: '{"a":"\\ud83d\\ude00"}', cut: "\ud83d" },
+      { json: '{"a":"\\ud83d\\ude00"}', cut: "\ufffd" },
+    ],
+  ])("of %j is %j", (value, expected) => {
+    expect(wellFormed(value)).toEqual(expected);
+  });
+
+  it("gives what has no half characters as it is", () => {
+    const value = { text: '\ud83d\ude00 \\ud83d \u0000 "\n', list: [{}] };
+    expect(wellFormed(value)).toBe(value);
+  });
+
+  it("mends every string, and nothing else", () => {
+    const text = fc.string({
+      unit: fc.constantFrom("\ud83d", "\ude00", "\\", "u", "d", '"', "\n", "\u0001", "8", "a"),
+    });
+    fc.assert(
+      fc.property(fc.array(fc.record({ text, list: fc.array(text) })), (value) => {
+        const expected = value.map(({ text: one, list }) => ({
+          text: one.toWellFormed(),
+          list: list.map((item) => item.toWellFormed()),
+        }));
+        expect(wellFormed(value)).toEqual(expected);
+      }),
+    );
+  });
+});
