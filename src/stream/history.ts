@@ -1,6 +1,7 @@
 import type { FailedCall, ToolCallError } from "../errors.ts";
 import { exceedsDepth, parseJson, wellFormedJson } from "../json/index.ts";
 import { isRecord } from "../schema/json.ts";
+import { textOfThrown } from "../tool/thrown.ts";
 import { ToolUse } from "../tool/use.ts";
 import type { ToolCall } from "./call.ts";
 import type { Turn } from "./events.ts";
@@ -39,7 +40,7 @@ function gotOf(value: unknown): string {
 
 /**
  * One reply for every call of a finished turn, in call order: its result, or why there is none.
- * A call that was handed out and not executed is reported to the model as that.
+ * A call that was handed out and not executed is reported to the model as that, and so is an output that JSON can not say.
  *
  * @throws TypeError while a call is still open or running: wait for the turn and for its executions first.
  */
@@ -54,7 +55,7 @@ export function repliesOf<Reply>(turn: Turn, replies: Replies<Reply>): Reply[] {
     if (!(outcome instanceof ToolUse)) return replies.error(outcome.call, outcome.message);
     switch (outcome.state) {
       case "done":
-        return replies.result(outcome, outcome.result);
+        return resultOf(outcome, replies);
       case "failed":
         return replies.error(outcome, outcome.error!.message);
       case "new":
@@ -63,6 +64,15 @@ export function repliesOf<Reply>(turn: Turn, replies: Replies<Reply>): Reply[] {
         throw new TypeError(`${label} is running: await execute() before toolResults().`);
     }
   });
+}
+
+/** What JSON has no word for (a BigInt, a cycle) takes no other call's result with it, and the model hears that the tool ran. */
+function resultOf<Reply>(use: ToolUse, replies: Replies<Reply>): Reply {
+  try {
+    return replies.result(use, use.result);
+  } catch (cause) {
+    return replies.error(use, `Tool ${use.name} has run, but its output can not be sent: ${textOfThrown(cause)}`);
+  }
 }
 
 /** The id under which a call goes back: the provider's, byte for byte; our own where it gave none. */

@@ -1,5 +1,5 @@
 import type { FailedCall, ToolCallError } from "../errors.ts";
-import { checkCallError, checkTurn, checkUse, historyInput, repliesOf } from "../stream/history.ts";
+import { checkCallError, checkTurn, checkUse, historyInput, outputValue, repliesOf } from "../stream/history.ts";
 import type { Turn } from "../stream/events.ts";
 import type { ToolUse } from "../tool/use.ts";
 import type { TextDialect, WrittenResult } from "./dialect.ts";
@@ -52,7 +52,7 @@ export function textMessages(dialect: TextDialect) {
     /** The result of one call, as a user message. */
     toolResult(use: ToolUse, output: unknown): TextMessage {
       checkUse(use);
-      return message([written(use, output, false)]);
+      return message([written(use, outputValue(output), false)]);
     },
     /** What the model hears of a call that did not happen or failed. */
     toolError(error: ToolCallError): TextMessage {
@@ -66,7 +66,7 @@ export function textMessages(dialect: TextDialect) {
      */
     toolResults(turn: Turn): TextMessage[] {
       const results = repliesOf<WrittenResult>(turn, {
-        result: (use, output) => written(use, output, false),
+        result: (use, output) => written(use, outputValue(output), false),
         error: (call, text) => written(call, text, true),
       });
       return results.length === 0 ? [] : [message(results)];

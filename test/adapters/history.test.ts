@@ -419,6 +419,14 @@ describe.each(scripts)("the history of $adapter.name", (script) => {
     expect(sent).not.toContain("\\ud");
   });
 
+  it("tells of an output that JSON can not say, and has the results of the other calls", async () => {
+    const askUser: Tool = { ...tools[1]!, mode: "internal", execute: () => ({ rows: 10n }) };
+    const turn = await play(script, [tools[0]!, askUser, tools[2]!]);
+    const said = "Tool ask_user has run, but its output can not be sent: Do not know how to serialize a BigInt";
+    const expected = JSON.parse(JSON.stringify(results).replace(told.notExecuted, said)) as unknown;
+    expect(adapter.toolResults(turn)).toEqual(expected);
+  });
+
   it("waits for what still runs", async () => {
     const stream = adapter.read(iterate(script.events), { tools });
     await stream.done();

@@ -45,6 +45,15 @@ describe.each(names)("text-json/%s", (name) => {
     expect(message!.content.match(/"tool":"?get_weather|"tool":"find_orders|"tool":"refund_order/g)).toHaveLength(3);
   });
 
+  it("an output that JSON can not say is told as that, beside the other results", async () => {
+    const tools = sharedTools.map((tool) => (tool.name === "get_weather" ? { ...tool, execute: () => 10n } : tool));
+    const { turn } = await readText(adapter, [textOf(loadFixture(adapter.name, "parallel"))], tools);
+    for (const { outcome } of turn.calls) if (outcome instanceof ToolUse) await outcome.execute();
+    const [message] = adapter.toolResults(turn);
+    expect(message!.content).toContain("Tool get_weather has run, but its output can not be sent");
+    expect(message!.content).toContain('"tool":"find_orders');
+  });
+
   it("no result ends its block, or begins a call", async () => {
     const { turn } = await readText(adapter, [textOf(loadFixture(adapter.name, "one-call"))], sharedTools);
     const use = turn.calls[0]!.outcome as ToolUse;
