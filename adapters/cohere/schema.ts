@@ -189,8 +189,9 @@ function plainPatterns(): Rewrite {
 }
 
 /**
- * Every object needs a required property. Where all are optional the first becomes required and nullable,
- * and its null is read as absent.
+ * Every object needs a required property, the arguments of a tool too: "Tools with only optional parameters are not
+ * supported in this mode", https://docs.cohere.com/v2/docs/structured-outputs. Where all are optional the first becomes
+ * required and nullable, and its null is read as absent.
  */
 function requireOne(): Rewrite {
   return {
@@ -199,7 +200,10 @@ function requireOne(): Rewrite {
       const { properties, required } = node as { properties?: Record<string, never>; required?: unknown[] };
       if (properties === undefined || (Array.isArray(required) && required.length > 0)) return node;
       const [first] = Object.keys(properties);
-      if (first === undefined) return node;
+      if (first === undefined) {
+        context.lose("An object needs a required property, and this one has no properties.");
+        return node;
+      }
       const entries = Object.entries(properties).map(([name, property]) => [
         name,
         name === first ? nullableProperty(property, context, "anyOf") : property,

@@ -261,6 +261,12 @@ describe("tools", () => {
       [],
     ],
     [
+      "reports an object that has no property to require",
+      { o: { type: "object", properties: {}, additionalProperties: true } },
+      { o: { type: "object", properties: {}, additionalProperties: true } },
+      ["/properties/o requireOne"],
+    ],
+    [
       "folds allOf",
       { i: { allOf: [inner, { properties: { b: { type: "number" } } }] } },
       { i: { ...inner, properties: { a: { type: "string" }, b: { type: "number" } } } },

@@ -301,6 +301,7 @@ const rows: Readonly<Record<string, Row>> = {
       "anthropic strict": { type: "object", properties: {}, additionalProperties: false },
       // The declaration goes without a schema.
       ...each(["google json-schema", "google schema"], { schema: undefined, losses: [] }),
+      "cohere strict": lossy({ type: "object", properties: {} }, "requireOne"),
     },
   ),
 
@@ -942,6 +943,7 @@ describe("strict: auto", () => {
       "a recursive reference in a required property",
     ],
     cohere: [
+      "no parameters",
       "a required property without a schema",
       "a condition between properties",
       "the length of an array",
