@@ -2,6 +2,7 @@
 /** @ts-ignore */
 import type { Cohere } from "cohere-ai";
 import type { ToolsOptions } from "../../src/adapter.ts";
+import { asksForCall } from "../../src/model.ts";
 import { checkedChoice, type ToolChoice } from "../../src/tool/choice.ts";
 import type { Rewrite } from "../../src/schema/lower.ts";
 import { walkSchema } from "../../src/schema/subschemas.ts";
@@ -112,11 +113,12 @@ export function request(
   options: ToolsOptions & { readonly choice?: ToolChoice } = {},
 ): CohereRequestFields {
   const { choice = "auto", ...rest } = options;
+  const asked = toolChoice(choice);
   const lowered = lower(chosen(source, choice), rest);
   return {
     ...(lowered.tools.length > 0 && { tools: lowered.tools }),
     ...(lowered.strict && { strictTools: true as const }),
-    ...toolChoice(choice),
+    ...((lowered.tools.length > 0 || asksForCall(choice)) && asked),
   };
 }
 

@@ -360,7 +360,7 @@ describe("toolChoice", () => {
     expect(names({ names: ["write_file", "now"] })).toEqual(["now", "write_file"]);
     expect(names("required")).toHaveLength(sharedTools.length);
     expect(() => names({ name: "nwo" })).toThrow(/nwo.*get_weather/);
-    expect(cohere.request([], { choice: "none" })).toEqual({ toolChoice: "NONE" });
+    expect(cohere.request([], { choice: "none" })).toEqual({});
   });
 });
 

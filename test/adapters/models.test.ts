@@ -327,7 +327,7 @@ describe("the choice of tools", () => {
   };
   const at = (name: keyof typeof rows) => rows[name]!.model(`${server.url}/${rows[name]!.wire}/text-only`);
 
-  it.each(Object.keys(rows).filter((name) => name !== "cohere"))(
+  it.each(Object.keys(rows))(
     "is not sent where there are no tools, save one that asks for a call: %s",
     async (name) => {
       for (const toolChoice of ["auto", "none", { names: [] }] as const) {
