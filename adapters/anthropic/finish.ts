@@ -14,5 +14,8 @@ export const finishReasonOf = finishReasons({
   refusal: "refusal",
 });
 
-/** Stop reasons under which the last block may be a part only. */
-export const CUT_REASONS: ReadonlySet<unknown> = new Set(["max_tokens", "model_context_window_exceeded"]);
+/**
+ * Stop reasons under which the last block may be a part only. A refusal, too, can fall into what the model is writing:
+ * https://platform.claude.com/docs/en/test-and-evaluate/strengthen-guardrails/handle-streaming-refusals
+ */
+export const CUT_REASONS: ReadonlySet<unknown> = new Set(["max_tokens", "model_context_window_exceeded", "refusal"]);

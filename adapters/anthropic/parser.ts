@@ -304,7 +304,8 @@ export class AnthropicParser implements Parser<ParserInput> {
   }
 
   /**
-   * A block that comes in one piece. The last one of a message that ran out of tokens may be cut, and looks whole all the same:
+   * A block that comes in one piece. The last one that the model wrote before it ran out of tokens may be cut, and looks
+   * whole all the same:
    * https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
    */
   #wholeBlock(block: WireBlock, mayBeCut: boolean): void {
@@ -312,9 +313,9 @@ export class AnthropicParser implements Parser<ParserInput> {
     const opened = this.#openBlock(block);
     this.#say(block);
     const { call } = opened.record;
-    if (mayBeCut) {
+    if (mayBeCut && isWritten(block)) {
       const input = isRecord(block.input) ? block.input : undefined;
-      if (call !== undefined) this.#cut(call, "the limit of tokens fell into it", input);
+      if (call !== undefined) this.#cut(call, "the model was stopped in it", input);
       return;
     }
     // Here `{}` is no promise of more: it is the input.
@@ -428,6 +429,13 @@ function callMetadata({ caller, toolset_name: toolset }: WireBlock): Record<stri
 function isServerCall({ type }: { readonly type: string }): boolean {
   return type.endsWith("_tool_use");
 }
+
+/** Word by word, so that it may be cut: a server's result is not, nor what is encrypted. */
+function isWritten({ type }: WireBlock): boolean {
+  return !type.endsWith("_tool_result") && !AT_ONCE.has(type);
+}
+
+const AT_ONCE: ReadonlySet<string> = new Set(["redacted_thinking", "container_upload", "fallback"]);
 
 function append(block: { [field: string]: unknown }, field: string, more: string): void {
   const before = block[field];

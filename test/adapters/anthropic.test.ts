@@ -192,6 +192,22 @@ describe("reading", () => {
     );
   });
 
+  it("executes nothing that a refusal fell into", async () => {
+    const block = { type: "tool_use", id: "toolu_1", name: "get_weather", input: { city: "Oslo" } };
+    const content = [block];
+    const whole = anthropic.parse(
+      { type: "message", role: "assistant", content, stop_reason: "refusal" },
+      { tools: [weather] },
+    );
+    const { told } = await readEvents([start, open(0, block), ...end("refusal")]);
+    for (const events of [whole, told]) {
+      expect(events.filter(({ type }) => type === "tool-use")).toEqual([]);
+      expect(events).toContainEqual(
+        expect.objectContaining({ type: "tool-error", error: expect.objectContaining({ code: "truncated" }) }),
+      );
+    }
+  });
+
   it("takes the stop reason for the end of the blocks that a gateway left open, unless it is a cut", async () => {
     const filled = { type: "tool_use", id: "toolu_1", name: "set_volume", input: { level: 3 } };
     const ended = await readEvents([
@@ -497,6 +513,41 @@ describe("the history", () => {
     expect(anthropic.assistantMessage(turn)).toEqual([]);
   });
 
+  it.each(["max_tokens", "refusal"])(
+    "leaves out thinking that %s has cut, though its block was closed",
+    async (reason) => {
+      const { turn } = await readEvents([
+        start,
+        open(0, { type: "thinking", thinking: "", signature: "" }),
+        delta(0, "thinking_delta", { thinking: "Let me" }),
+        close(0),
+        ...end(reason),
+      ]);
+      expect(anthropic.assistantMessage(turn)).toEqual([]);
+    },
+  );
+
+  it.each(["max_tokens", "refusal"])(
+    "keeps of a whole message that ended with %s what can not be cut",
+    (stop_reason) => {
+      const blocks = [
+        { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "x" } },
+        { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: [] },
+      ];
+      const kept = (...content: WireBlock[]) => {
+        const last = anthropic.parse({ type: "message", role: "assistant", content, stop_reason }).at(-1);
+        return last?.type === "finish"
+          ? anthropic.assistantMessage(last.turn).flatMap((message) => message.content)
+          : [];
+      };
+      expect(kept(...blocks)).toEqual(blocks);
+      expect(kept(blocks[0]!)).toEqual([]);
+      const thinking = { type: "redacted_thinking", data: "xyz" };
+      expect(kept(thinking)).toEqual([thinking]);
+      expect(kept({ type: "thinking", thinking: "Let me" })).toEqual([]);
+    },
+  );
+
   it("keeps the unsigned thinking of servers that sign nothing", async () => {
     const { turn } = await readEvents([
       start,
@@ -511,6 +562,7 @@ describe("the history", () => {
     ["pause_turn", 1],
     ["tool_use", 1],
     ["max_tokens", 0],
+    ["refusal", 0],
   ])("after %s, keeps %i server calls that have no result", async (reason, kept) => {
     const block = { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: {} };
     const { turn } = await readEvents([start, open(0, block), json(0, '{"query": "x"}'), close(0), ...end(reason)]);
