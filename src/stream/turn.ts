@@ -243,7 +243,11 @@ export class TurnReader {
   /** For the model: what the network said is none of its business, and may hold addresses. */
   #whyUnfinished(): string {
     const { error, providerFinishReason, finishReason } = this.turn;
-    if (error === undefined) return `The turn ended with ${providerFinishReason || finishReason}`;
+    if (error === undefined) {
+      // The provider may have said `stop`.
+      if (finishReason === "refusal") return "The model refused";
+      return `The turn ended with ${providerFinishReason || finishReason}`;
+    }
     if (error.code === "connection_lost") return "The stream ended before the provider ended the turn";
     if (error.code === "aborted") return "The turn was aborted";
     return error.message;

@@ -110,12 +110,12 @@ describe("release", () => {
   it.each<[string, (turn: TurnReader) => void, last: string, says: RegExp]>([
     ["length", (turn) => turn.finish("length", "max_tokens"), "finish length", /The turn ended with max_tokens\. Send/],
     ["a filter", (turn) => turn.finish("content-filter", "SAFETY"), "finish content-filter", /with SAFETY\./],
-    ["a refusal", (turn) => turn.finish("refusal", null), "finish refusal", /with refusal\./],
+    ["a refusal", (turn) => turn.finish("refusal", null), "finish refusal", /: The model refused\. Send/],
     [
       "refusing words and a stop",
       (turn) => (turn.refusal("I will not"), turn.finish("stop", "stop")),
       "finish refusal",
-      /with stop\./,
+      /: The model refused\./,
     ],
     ["an error as the reason", (turn) => turn.finish("error", "MALFORMED"), "finish error", /with MALFORMED\./],
     ["a word that nobody knows", (turn) => turn.finish("unknown", "OTHER"), "finish unknown", /with OTHER\./],
