@@ -27,6 +27,9 @@ export class Envelopes {
   #isText = false;
   #id: string | undefined;
   #name: string | undefined;
+  #hasArguments = false;
+  /** The first key that means nothing here: without arguments, it is where the model has put them. */
+  #strange: string | undefined;
 
   constructor(writer: BlockWriter, { limits }: TextContext) {
     this.#writer = writer;
@@ -87,6 +90,8 @@ export class Envelopes {
           this.#expected = "key";
           return at + 1;
         }
+        if (isArguments(this.#key)) this.#hasArguments = true;
+        else if (!this.#isOurs && !isForm(this.#key)) this.#strange ??= this.#key;
         this.#expected = "in value";
         this.#value = new ValueEnd();
         this.#kept = [];
@@ -101,7 +106,8 @@ export class Envelopes {
   #begin(): void {
     this.#endClosed();
     this.#call = this.#writer.call();
-    this.#id = this.#name = undefined;
+    this.#id = this.#name = this.#strange = undefined;
+    this.#hasArguments = false;
     this.#depth = 1;
     this.#expected = "key";
   }
@@ -114,6 +120,9 @@ export class Envelopes {
   #close(at: number): number {
     if (--this.#depth === 0) {
       this.#tellName();
+      if (this.#name !== undefined && !this.#hasArguments && this.#strange !== undefined) {
+        this.#call!.unreadable(`it has ${JSON.stringify(this.#strange)}, but no "arguments": all of them belong there`);
+      }
       this.#closed = this.#call;
       this.#call = undefined;
       this.#expected = "object";
@@ -186,6 +195,11 @@ function isArguments(key: string): boolean {
 
 function isId(key: string): boolean {
   return key === "id" || key === "call_id";
+}
+
+/** What the wire of OpenAI has in a call, too. */
+function isForm(key: string): boolean {
+  return key === "type" || key === "index";
 }
 
 /** The text of a JSON string; of what is none, as it stands there. */

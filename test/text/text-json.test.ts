@@ -129,6 +129,34 @@ describe("text from elsewhere", () => {
   });
 });
 
+describe("arguments under another key than their own", () => {
+  const envelope = (call: string): [NotationName, string][] => [
+    ["hermes", `<tool_call>${call}</tool_call>`],
+    ["mistral", `[TOOL_CALLS][${call}]`],
+    ["function-tag", `<|python_tag|>${call}`],
+  ];
+  it.each([
+    ...envelope('{"name": "now", "args": {"zone": "UTC"}}'),
+    ...envelope('{"name": "now", "zone": "UTC"}'),
+    ...envelope('{"type": "function", "function": {"name": "now", "input": {"zone": "UTC"}}}'),
+    ...envelope('{"zone": "UTC", "name": "now"}'),
+  ])("are no call without arguments: %s, %s", async (name, text) => {
+    const { turn } = await readText(textJson(name), [text], sharedTools);
+    const { outcome } = turn.calls[0]!;
+    expect(outcome).toMatchObject({ code: "invalid_call", call: { name: "now" } });
+    expect((outcome as ToolCallError).message).toMatch(/it has "(args|zone|input)", but no "arguments"/);
+  });
+
+  it.each([
+    ...envelope('{"name": "now"}'),
+    ...envelope('{"type": "function", "index": 0, "id": "a", "function": {"name": "now"}}'),
+    ...envelope('{"thought": "The time, then.", "name": "now", "arguments": {}}'),
+  ])("are told apart from what else stands in a call: %s, %s", async (name, text) => {
+    const { turn } = await readText(textJson(name), [text], sharedTools);
+    expect(turn.calls.map(({ outcome }) => (outcome as ToolUse).input as unknown)).toEqual([{}]);
+  });
+});
+
 describe("the live input", () => {
   it("grows while the call is written", async () => {
     const seen: unknown[] = [];
