@@ -14,7 +14,7 @@ export class TypedArguments {
   readonly #call: CallWriter;
   readonly #tool: Tool | undefined;
   readonly #maxKept: number;
-  #count = 0;
+  readonly #names = new Set<string>();
   /** The value that is open: passed on as a string, or kept until it is whole. */
   #isString = false;
   #schemas: readonly unknown[] = [];
@@ -29,14 +29,18 @@ export class TypedArguments {
     this.#maxKept = limits.maxArgumentsLength;
   }
 
+  /** A name that comes twice may be that of another call, whose beginning stands in the value before it. */
   begin(name: string, type?: ValueType): void {
+    if (this.#names.has(name)) this.#call.unreadable(`it gives the parameter ${JSON.stringify(name)} twice`);
+    const isFirst = this.#names.size === 0;
+    this.#names.add(name);
     this.#schemas = schemasOf(this.#tool, name);
     this.#type = type;
     this.#isString = type === "string" || (type === undefined && !this.#takes(null) && this.#takes("a text"));
     this.#kept = [];
     this.#keptLength = 0;
     this.#half = "";
-    this.#call.args(`${this.#count++ === 0 ? "{" : ","}${JSON.stringify(name)}:${this.#isString ? '"' : ""}`);
+    this.#call.args(`${isFirst ? "{" : ","}${JSON.stringify(name)}:${this.#isString ? '"' : ""}`);
   }
 
   piece(text: string): void {
@@ -63,9 +67,14 @@ export class TypedArguments {
     this.#kept = [];
   }
 
+  /** Whether the tool has a parameter of this name that was not given yet. */
+  lacks(name: string): boolean {
+    return !this.#names.has(name) && schemasOf(this.#tool, name).length > 0;
+  }
+
   /** The call is over. */
   close(): void {
-    this.#call.args(this.#count === 0 ? "{}" : "}");
+    this.#call.args(this.#names.size === 0 ? "{}" : "}");
   }
 
   #jsonOf(text: string): string {

@@ -235,3 +235,91 @@ describe("values that are written as plain text", () => {
     expect(turn.calls[0]!.outcome).toMatchObject({ code: "invalid_input" });
   });
 });
+
+describe.each<[NotationName, Tags]>([
+  [
+    "qwen-xml",
+    {
+      calls: (...calls) => calls.join("\n"),
+      call: (tool, ...values) => `<tool_call>\n<function=${tool}>\n${values.join("")}</function>\n</tool_call>`,
+      value: (key, text) => `${begin(key)}${text}\n</parameter>\n`,
+      unclosed: (key, text) => `${begin(key)}${text}\n`,
+    },
+  ],
+  [
+    "dsml",
+    {
+      calls: (...calls) => `<|DSML|tool_calls>\n${calls.join("\n")}\n</|DSML|tool_calls>`,
+      call: (tool, ...values) => `<|DSML|invoke name="${tool}">\n${values.join("")}</|DSML|invoke>`,
+      value: (key, text) => `<|DSML|parameter name="${key}" string="true">${text}</|DSML|parameter>\n`,
+      unclosed: (key, text) => `<|DSML|parameter name="${key}" string="true">${text}\n`,
+    },
+  ],
+])("a value of %s", (name, { calls, call, value, unclosed }) => {
+  const now = call("now");
+  const file = call("write_file", value("path", "b.txt"), value("content", "world"));
+  const written = { path: "b.txt", content: "world" };
+  it.each<[string, string, unknown[]]>([
+    [
+      "before another call",
+      calls(call("write_file", value("path", "a.txt"), unclosed("content", "hello")), file),
+      ["invalid_call", written],
+    ],
+    [
+      "before a call without parameters, and one more",
+      calls(call("write_file", value("path", "a.txt"), unclosed("content", "hello")), now, file),
+      ["invalid_call", {}, written],
+    ],
+    [
+      "before another parameter",
+      calls(call("write_file", unclosed("path", "a.txt"), value("content", "hello")), file),
+      ["invalid_call", written],
+    ],
+    ["at the end", calls(call("write_file", value("path", "a.txt"), unclosed("content", "hello"))), ["truncated"]],
+    [
+      "before words, and a call of other parameters",
+      calls(call("write_file", unclosed("content", "hello"))) + "Next:" + calls(call("f", value("city", "Oslo"))),
+      ["invalid_call"],
+    ],
+    [
+      "whose name comes again",
+      calls(call("write_file", value("path", "a.txt"), value("content", "1"), value("path", "b.txt")), file),
+      ["invalid_call", written],
+    ],
+  ])("that has no end does not reach into what follows: %s", async (_, text, outcomes) => {
+    for (const pieces of [[text], text.split("")]) {
+      const { turn } = await readText(textJson(name), pieces, sharedTools);
+      expect(turn.calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code))).toEqual(
+        outcomes,
+      );
+    }
+  });
+
+  it.each<[string, string]>([
+    ["a call", calls(call("now"), call("now"))],
+    ["parameters of a call", call("f", unclosed("path", "x"))],
+    ["the end of a call", `${call("f").slice(-12)} ends it`],
+    ["the end of a call, and a call", `${call("f").slice(-30)}, ${call("f")}`],
+    ["a parameter that the tool has not", unclosed("city", "Oslo")],
+    ["the parameter that it is", unclosed("content", "x")],
+  ])("may hold %s", async (_, content) => {
+    const text = calls(call("write_file", value("content", content), value("path", "a.txt")));
+    for (const pieces of [[text], text.split("")]) {
+      const { turn } = await readText(textJson(name), pieces, sharedTools);
+      expect(turn.calls.map(({ outcome }) => (outcome as ToolUse).input as unknown)).toEqual([
+        { content, path: "a.txt" },
+      ]);
+    }
+  });
+});
+
+interface Tags {
+  calls(...calls: string[]): string;
+  call(tool: string, ...values: string[]): string;
+  value(key: string, text: string): string;
+  unclosed(key: string, text: string): string;
+}
+
+function begin(key: string): string {
+  return `<parameter=${key}>\n`;
+}

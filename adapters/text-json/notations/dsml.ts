@@ -81,6 +81,14 @@ const RESULT_MARKS = [
 /** A tag with its attributes is no longer than this. */
 const MAX_TAG = 240;
 
+interface Tag {
+  readonly name: string;
+  readonly isEnd: boolean;
+  readonly attributes: string;
+  /** Where it ends. */
+  readonly end: number;
+}
+
 class DsmlBlock implements BlockReader {
   state: BlockReader["state"] = "head";
   readonly #mark: string;
@@ -91,6 +99,9 @@ class DsmlBlock implements BlockReader {
   #call: CallWriter | undefined;
   #args: TypedArguments | undefined;
   #expected: "tag" | "value" | "nothing";
+  /** Calls that have begun in the value; and whether one has ended there that had not, which may be its own. */
+  #inner = 0;
+  #hasEnded = false;
 
   constructor(mark: string, isAlone: boolean, writer: BlockWriter, context: TextContext) {
     this.#mark = mark;
@@ -156,6 +167,8 @@ class DsmlBlock implements BlockReader {
       const isString = attributeOf(attributes, "string");
       if (key === undefined) return this.#strange(at);
       this.#args!.begin(key, isString === "true" ? "string" : isString === "false" ? "json" : undefined);
+      this.#inner = 0;
+      this.#hasEnded = false;
       this.#expected = "value";
       return end;
     }
@@ -189,10 +202,10 @@ class DsmlBlock implements BlockReader {
   }
 
   /** Something that has no place here: the block ends, or what is left of the call that is open means nothing. */
-  #strange(at: number): number {
+  #strange(at: number, reason = "something else stands between its parameters"): number {
     if (this.#call === undefined) this.state = "closed";
     else {
-      this.#call.unreadable("something else stands between its parameters");
+      this.#call.unreadable(reason);
       this.#expected = "nothing";
     }
     return at;
@@ -208,15 +221,54 @@ class DsmlBlock implements BlockReader {
   }
 
   #readValue(text: string, from: number): number {
-    const { at, word } = find(text, from, [`</${this.#mark}parameter>`]);
-    this.#args!.piece(text.slice(from, at));
-    if (word === undefined) return at;
-    this.#args!.end();
-    this.#expected = "tag";
-    return at + word.length;
+    for (let at = from; ;) {
+      const { at: begin, word } = find(text, at, [`<${this.#mark}`, `</${this.#mark}`]);
+      const tag = word === undefined ? "maybe" : this.#tagAt(text, begin);
+      const meaning = typeof tag === "object" ? this.#meaningOf(tag, text) : tag;
+      at = begin + 1;
+      if (meaning === undefined) continue;
+      this.#args!.piece(text.slice(from, begin));
+      if (meaning === "unclosed") return this.#strange(begin, `a value has no </${this.#mark}parameter>`);
+      if (meaning === "maybe" || typeof tag !== "object") return begin;
+      this.#args!.end();
+      this.#expected = "tag";
+      return tag.end;
+    }
   }
 
-  #tagAt(text: string, at: number) {
+  /**
+   * What a tag in a value means. Where the value's own end is missing, it would go on into the next parameter, or the
+   * next call. A call that begins in the value is written about, with all its tags.
+   */
+  #meaningOf({ name, isEnd, attributes, end }: Tag, text: string): "end" | "unclosed" | "maybe" | undefined {
+    if (name === "parameter") {
+      if (isEnd) return this.#hasEnded && this.#inner > 0 ? "unclosed" : "end";
+      return this.#inner === 0 && this.#args!.lacks(attributeOf(attributes, "name") ?? "") ? "unclosed" : undefined;
+    }
+    if (name !== "invoke") return undefined;
+    if (!isEnd) this.#inner++;
+    else if (this.#inner > 0) this.#inner--;
+    else {
+      const next = this.#nextCall(text, end);
+      if (next !== undefined) return next;
+      this.#hasEnded = true;
+    }
+    return undefined;
+  }
+
+  /** Whether another call follows the end of one: in the same section, or in the next. */
+  #nextCall(text: string, behind: number): "unclosed" | "maybe" | undefined {
+    for (let at = behind; ;) {
+      at = skipSpace(text, at);
+      const tag = at - behind > MAX_TAG ? undefined : this.#tagAt(text, at);
+      if (typeof tag !== "object") return tag;
+      if (tag.name === "invoke" && !tag.isEnd) return "unclosed";
+      if (!SECTIONS.includes(tag.name)) return undefined;
+      at = tag.end;
+    }
+  }
+
+  #tagAt(text: string, at: number): Tag | "maybe" | undefined {
     const isEnd = text[at + 1] === "/";
     const begin = `<${isEnd ? "/" : ""}${this.#mark}`;
     const left = text.slice(at, at + begin.length);

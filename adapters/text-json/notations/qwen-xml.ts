@@ -67,7 +67,13 @@ Values are written as they are, without quotes or escapes; lists and objects as 
 
 const MARKS = ["</tool_response>", "<tool_response>", OPEN, CLOSE, FUNCTION];
 
-/** The name of a parameter, and the white space that is waited through behind `</parameter>`, to see whether that was the end of the value. */
+/** What is looked at in a value. */
+const VALUE_MARKS = [PARAMETER_END, FUNCTION_END, FUNCTION, PARAMETER];
+
+/** Of a tag in a value: its end, or what shows that this is missing. */
+type Meaning = "end" | "unclosed" | "maybe" | undefined;
+
+/** The name of a parameter, and the white space that is waited through behind a tag, to see whether that was the end of the value. */
 const MAX_SPACE = 128;
 
 class QwenBlock implements BlockReader {
@@ -82,6 +88,9 @@ class QwenBlock implements BlockReader {
   #isFirst = false;
   /** A line break that is the last of a value is none of it either. */
   #lineBreak = "";
+  /** Functions that have begun in the value; and whether one has ended there that had not, which may be its own. */
+  #inner = 0;
+  #hasEnded = false;
 
   constructor(isWrapped: boolean, writer: BlockWriter, context: TextContext) {
     this.#isWrapped = isWrapped;
@@ -181,11 +190,13 @@ class QwenBlock implements BlockReader {
     this.#args!.begin(text.slice(begin, end).trim());
     this.#isFirst = true;
     this.#lineBreak = "";
+    this.#inner = 0;
+    this.#hasEnded = false;
     this.#expected = "value";
     return end + 1;
   }
 
-  /** What follows to the end of the block is part of it, and means nothing. */
+  /** What follows to the end of the call is part of it, and means nothing. */
   #refuse(reason: string, at: number): number {
     this.#call!.unreadable(reason);
     this.#expected = "nothing";
@@ -193,9 +204,10 @@ class QwenBlock implements BlockReader {
   }
 
   #skip(text: string, from: number): number {
-    const { at, word } = find(text, from, [this.#isWrapped ? CLOSE : FUNCTION_END]);
+    const { at, word } = find(text, from, [FUNCTION_END, CLOSE]);
     if (word === undefined) return at;
-    this.state = "closed";
+    if (word === FUNCTION_END && this.#isWrapped) this.#expected = "close";
+    else this.state = "closed";
     return at + word.length;
   }
 
@@ -208,32 +220,54 @@ class QwenBlock implements BlockReader {
     }
     for (;;) {
       const tag = text.indexOf("<", at);
-      const until = tag < 0 ? text.length : tag;
-      if (tag < 0) return this.#pass(text, from, until);
-      const answer = look(text, tag, PARAMETER_END);
-      if (answer === "no") {
-        at = tag + 1;
-        continue;
-      }
-      const behind = tag + PARAMETER_END.length;
-      const next = answer === "maybe" ? "maybe" : this.#endsValue(text, behind);
-      if (next === "maybe") return this.#pass(text, from, tag);
-      if (next === undefined) {
-        at = behind;
-        continue;
-      }
+      if (tag < 0) return this.#pass(text, from, text.length);
+      const mark = lookFor(text, tag, VALUE_MARKS);
+      at = typeof mark === "object" ? tag + mark.word.length : tag + 1;
+      const meaning = typeof mark === "object" ? this.#meaningOf(mark.word, text, at) : mark;
+      if (meaning === undefined) continue;
       this.#pass(text, from, tag);
+      if (meaning === "maybe") return tag;
+      if (meaning === "unclosed") return this.#refuse(`a value has no ${PARAMETER_END}`, tag);
       this.#args!.end();
       this.#expected = "parameter";
-      return behind;
+      return at;
     }
   }
 
-  /** The tag is the end only if a parameter or the end of the function follows; code that is written holds such tags. */
-  #endsValue(text: string, behind: number) {
-    const at = skipSpace(text, behind);
-    if (at - behind > MAX_SPACE) return undefined;
-    return lookFor(text, at, [PARAMETER, FUNCTION_END]);
+  /**
+   * A tag in a value is its end only if a parameter or the end of the function follows: code that is written holds such
+   * tags. Models do leave the end out, and servers close the value for them
+   * (https://github.com/vllm-project/vllm/blob/main/vllm/tool_parsers/qwen3coder_tool_parser.py); but what they meant to
+   * write is not known, so the call is none. A function that begins in the value is written about, with all its tags.
+   */
+  #meaningOf(mark: string, text: string, behind: number): Meaning {
+    switch (mark) {
+      case PARAMETER_END: {
+        const at = skipSpace(text, behind);
+        const next = at - behind > MAX_SPACE ? undefined : lookFor(text, at, [PARAMETER, FUNCTION_END]);
+        if (typeof next !== "object") return next;
+        return this.#hasEnded && this.#inner > 0 ? "unclosed" : "end";
+      }
+      case FUNCTION:
+        this.#inner++;
+        return undefined;
+      case FUNCTION_END: {
+        if (this.#inner > 0) this.#inner--;
+        else {
+          const next = nextFunction(text, behind);
+          if (next !== undefined) return next;
+          this.#hasEnded = true;
+        }
+        return undefined;
+      }
+      default: {
+        if (this.#inner > 0) return undefined;
+        const end = text.indexOf(">", behind);
+        if ((end < 0 ? text.length : end) - behind >= MAX_SPACE) return undefined;
+        if (end < 0) return "maybe";
+        return this.#args!.lacks(text.slice(behind, end).trim()) ? "unclosed" : undefined;
+      }
+    }
   }
 
   #pass(text: string, from: number, until: number): number {
@@ -256,5 +290,17 @@ class QwenBlock implements BlockReader {
     }
     this.state = "closed";
     return next === undefined ? at : at + CLOSE.length;
+  }
+}
+
+/** Whether another function follows the end of one: in the same block, or in the next. */
+function nextFunction(text: string, behind: number): Meaning {
+  for (let at = behind; ;) {
+    at = skipSpace(text, at);
+    if (at - behind > MAX_SPACE) return undefined;
+    const next = lookFor(text, at, [CLOSE, OPEN, FUNCTION]);
+    if (typeof next !== "object") return next;
+    if (next.word === FUNCTION) return "unclosed";
+    at += next.word.length;
   }
 }
