@@ -17,18 +17,21 @@ export class Fence {
   /** A run of ticks in the line, and the run that has begun a code span. */
   #ticks = 0;
   #codeTicks = 0;
+  /** The quotes in the line that have no partner yet. */
+  readonly #quotes = new Set<number>();
   /** The quote before a marker. It goes on to its partner, or to the end of the line. */
   #quote = 0;
 
   /** Whether a marker that begins here is text. */
   isQuoting(): boolean {
-    if (isQuote(this.#last)) this.#quote = this.#last;
+    if (this.#quotes.has(this.#last)) this.#quote = this.#last;
     this.#endTicks();
     return this.#open !== undefined || this.#line === "info" || this.#codeTicks > 0 || this.#quote !== 0;
   }
 
   see(code: number): void {
     if (code === this.#quote) this.#quote = 0;
+    if (isQuote(code)) this.#seeQuote(code);
     this.#last = code;
     if (code === NEWLINE) return this.#endLine();
     if (code === BACKTICK) this.#ticks++;
@@ -61,6 +64,17 @@ export class Fence {
   pass(): void {
     this.#line = "rest";
     this.#last = this.#ticks = this.#codeTicks = this.#quote = 0;
+    this.#quotes.clear();
+  }
+
+  /**
+   * Behind a space or a bracket a quote begins something; elsewhere, if nothing is quoted yet. An apostrophe in or behind
+   * a word is none.
+   */
+  #seeQuote(code: number): void {
+    const isNew = opensQuote(this.#last) || !(this.#quotes.has(code) || (code === APOSTROPHE && isWord(this.#last)));
+    if (isNew) this.#quotes.add(code);
+    else this.#quotes.delete(code);
   }
 
   #endTicks(): void {
@@ -72,6 +86,7 @@ export class Fence {
 
   #endLine(): void {
     this.#ticks = this.#codeTicks = this.#quote = 0;
+    this.#quotes.clear();
     const isRun = this.#run >= 3 && (this.#line === "run" || this.#line === "info");
     if (isRun) {
       if (this.#open === undefined) this.#open = { char: this.#char, run: this.#run };
@@ -84,6 +99,7 @@ export class Fence {
 
 const NEWLINE = 10;
 const SPACE = 32;
+const APOSTROPHE = 39;
 const BACKTICK = 96;
 const TILDE = 126;
 
@@ -92,5 +108,15 @@ function isSpace(code: number): boolean {
 }
 
 function isQuote(code: number): boolean {
-  return code === 34 || code === 39;
+  return code === 34 || code === APOSTROPHE;
+}
+
+/** The beginning of the line, white space, `(`, `[`, `{`; a backslash, since the string around such quotes goes on. */
+function opensQuote(before: number): boolean {
+  return before <= SPACE || before === 40 || before === 91 || before === 123 || before === 92;
+}
+
+/** A letter or a digit. */
+function isWord(code: number): boolean {
+  return (code >= 97 && code <= 122) || (code >= 65 && code <= 90) || (code >= 48 && code <= 57);
 }

@@ -91,6 +91,14 @@ describe("a marker that is written about", () => {
     `say "${call}"`,
     `say '${call}'`,
     `{"example": "${call.slice(0, 11)}`,
+    `{"example":"${call.slice(0, 11)}`,
+    `say ("${call}")`,
+    `say '"${call}"'`,
+    `say \\"${call}\\"`,
+    `\u{6bd4}\u{5982}"${call}"`,
+    `a 5" nail and "${call}"`,
+    `the "first" and "${call}"`,
+    `the users' "${call}"`,
   ])("%j is text", (text) => {
     const { scanner, heard } = scannerOf(all);
     for (const character of text) scanner.push(character);
@@ -106,6 +114,14 @@ describe("a marker that is written about", () => {
     `don't ${call}`,
     `    \`\`\`\n${call}`,
     `${call}\n\`\`\``,
+    `about "Oslo"${call}`,
+    `about "Oslo, Norway."${call}`,
+    `about 'Oslo'${call}`,
+    `about "Bj\u{f8}rn\u{f6}"${call}`,
+    `about \u{201c}Oslo\u{201d}, "the 'old' one"${call}`,
+    `an empty ""${call}`,
+    `the users'${call}`,
+    `an "open one\ncity="Oslo"${call}`,
   ])("%j has a call", (text) => {
     const { scanner, heard } = scannerOf(all);
     for (const character of text) scanner.push(character);
