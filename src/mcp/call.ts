@@ -8,6 +8,7 @@ import {
   type McpInputRequired,
   type McpProgress,
   type McpResult,
+  type McpToolDefinition,
   type RequestOptions,
 } from "./client.ts";
 import { inputRequired, serverError } from "./failure.ts";
@@ -30,14 +31,14 @@ interface CallOptions {
  */
 export async function callServer(
   client: McpClient,
-  name: string,
+  definition: McpToolDefinition,
   input: unknown,
   context: ToolContext,
   options: CallOptions,
 ): Promise<McpResult> {
   const progress = createProgressQueue((value: McpProgress) => context.progress(value));
   try {
-    return await ask(client, { name, arguments: input as Record<string, unknown> }, context, progress.push, options);
+    return await ask(client, definition, input, context, progress.push, options);
   } finally {
     await progress.end(context.signal?.aborted === true ? 0 : PROGRESS_MS);
   }
@@ -45,11 +46,13 @@ export async function callServer(
 
 async function ask(
   client: McpClient,
-  params: { name: string; arguments: Record<string, unknown> },
+  definition: McpToolDefinition,
+  input: unknown,
   context: ToolContext,
   onprogress: (progress: McpProgress) => void,
   { timeoutMs, onInputRequired }: CallOptions,
 ): Promise<McpResult> {
+  const params = { name: definition.name, arguments: input as Record<string, unknown> };
   const how: RequestOptions = {
     timeout: timeoutMs,
     maxTotalTimeout: timeoutMs,
@@ -65,12 +68,12 @@ async function ask(
   };
   if (onInputRequired === undefined) return checkResult(await asked(callTool(client, params, how)));
 
-  let result: McpResult & McpInputRequired = await asked(requestTool(client, params, how));
+  let result: McpResult & McpInputRequired = await asked(requestTool(client, definition, params, how));
   for (let round = 0; result.resultType === "input_required" && round < MAX_ROUNDS; round++) {
     const inputResponses = await onInputRequired(result, context);
     const { requestState } = result;
     const again = { ...params, inputResponses, ...(requestState === undefined ? {} : { requestState }) };
-    result = await asked(requestTool(client, again, how));
+    result = await asked(requestTool(client, definition, again, how));
   }
   return checkResult(result);
 }

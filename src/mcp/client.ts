@@ -98,14 +98,19 @@ export function callTool(client: McpClient, params: McpCall, options: RequestOpt
   return (isVersion2(client) ? call(params, options) : call(params, undefined, options)) as Promise<McpResult>;
 }
 
-/** Calls a tool and gets back what the server asks for, which `callTool()` would take care of itself. */
+/**
+ * Calls a tool and gets back what the server asks for, which `callTool()` would else take care of itself. It checks what
+ * comes against the output schema of its list, but what is asked for is no output: so it is given the definition without.
+ */
 export function requestTool(
   client: McpClient,
+  definition: McpToolDefinition,
   params: McpCall & { inputResponses?: Readonly<Record<string, unknown>>; requestState?: string },
   options: RequestOptions,
 ): Promise<McpResult & McpInputRequired> {
-  const { request } = client as unknown as { request: AnyFunction };
-  const result = request.call(client, { method: "tools/call", params }, { ...options, allowInputRequired: true });
+  const call = (client.callTool as AnyFunction).bind(client);
+  const toolDefinition = { ...definition, outputSchema: undefined };
+  const result = call(params, { ...options, allowInputRequired: true, toolDefinition });
   return result as Promise<McpResult & McpInputRequired>;
 }
 

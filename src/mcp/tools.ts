@@ -155,7 +155,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
           : "was changed by its server after it was listed, and is not called";
       throw new ToolError("definition_changed", `The tool ${what}. It has to be listed and approved again.`);
     }
-    const result = await callServer(client, definition.name, input, context, { timeoutMs, onInputRequired });
+    const result = await callServer(client, definition, input, context, { timeoutMs, onInputRequired });
     if (result.isError === true) {
       const text = textOf(result.content ?? []) || (JSON.stringify(result.structuredContent) ?? "");
       throw new ToolError(

@@ -1,5 +1,5 @@
-import { Client } from "@modelcontextprotocol/client";
-import { inputRequired, type Server } from "@modelcontextprotocol/server";
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { createMcpHandler, inputRequired, type Server } from "@modelcontextprotocol/server";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout } from "node:timers/promises";
@@ -450,6 +450,26 @@ describe("a server that asks before it answers (MCP 2026-07-28)", () => {
     });
     expect(await execute(set.tools()[0])).toEqual({ answer });
     expect(asked).toEqual(["opaque", ["size"], "test-server__order"]);
+  });
+
+  it("is sent the headers that a tool asks for (SEP-2243), whoever answers", async () => {
+    const region = { type: "string", "x-mcp-header": "Region" };
+    const tool = plain("query", { inputSchema: { type: "object", properties: { region } } });
+    const handler = createMcpHandler(() => serverOf([tool]));
+    const sent: unknown[] = [];
+    const fetch = (url: string | URL, init?: RequestInit) => {
+      const request = new Request(url, init);
+      if (request.headers.get("mcp-method") === "tools/call") sent.push(request.headers.get("mcp-param-region"));
+      return handler.fetch(request);
+    };
+    const client = new Client({ name: "c", version: "1" }, { versionNegotiation: { mode: { pin: "2026-07-28" } } });
+    await client.connect(new StreamableHTTPClientTransport(new URL("http://server.test/mcp"), { fetch }));
+    onTestFinished(() => client.close());
+    for (const options of [{}, { onInputRequired: async () => ({}) }]) {
+      const set = await mcpTools(client, options);
+      await execute(set.tools()[0], { region: "eu" });
+    }
+    expect(sent).toEqual(["eu", "eu"]);
   });
 
   it("is not asked for ever", async () => {
