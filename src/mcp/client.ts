@@ -25,6 +25,8 @@ export interface McpToolDefinition {
   readonly inputSchema: { readonly [keyword: string]: unknown };
   readonly outputSchema?: { readonly [keyword: string]: unknown } | undefined;
   readonly annotations?: McpAnnotations | undefined;
+  /** Of MCP 2025-11-25. */
+  readonly execution?: { readonly taskSupport?: string | undefined } | undefined;
 }
 
 /** What a server says of the effect of its tool: hints, which a hostile server sets as it likes. */

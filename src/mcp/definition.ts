@@ -21,10 +21,14 @@ const MAX_TEXT = 32_768;
  * @throws ToolError `invalid_tool`, `too_large` for a definition that is no tool, or costs too much
  */
 export async function checkDefinition(definition: McpToolDefinition): Promise<CheckedDefinition> {
-  const { name, title, description, inputSchema, outputSchema, annotations } = definition;
+  const { name, title, description, inputSchema, outputSchema, annotations, execution } = definition;
   // The specification's rule; without it two names could look the same and not be.
   if (!/^[\w.-]{1,128}$/.test(name)) {
     throw new ToolError("invalid_tool", "its name has other characters than A-Z, a-z, 0-9, _ . -, or more than 128.");
+  }
+  // Its server has to refuse every other call: https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
+  if (execution?.taskSupport === "required") {
+    throw new ToolError("invalid_tool", "its server runs it as a task only, and calls are no tasks here.");
   }
   for (const text of [title, description]) {
     if ((text?.length ?? 0) > MAX_TEXT) throw new ToolError("too_large", `its description is longer than ${MAX_TEXT}.`);

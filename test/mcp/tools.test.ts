@@ -123,6 +123,17 @@ describe("mcpTools()", () => {
     expect(hits).toBe(0); // no schema, no icon, no link
   });
 
+  it("skips tools that can only be run as tasks (MCP 2025-11-25)", async () => {
+    const tools = ["required", "optional"].map((taskSupport) => plain(taskSupport, { execution: { taskSupport } }));
+    for (const connectTo of [connections["sdk 1"], connections["client 2, MCP 2025"]]) {
+      const set = await mcpTools(await connectTo(serverOf(tools)), { prefix: "" });
+      expect(set.tools().map(({ name }) => name)).toEqual(["optional"]);
+      expect(set.skipped).toEqual([
+        { name: "required", code: "invalid_tool", reason: expect.stringContaining("as a task only") },
+      ]);
+    }
+  });
+
   it("validates inputs before the server sees them", async () => {
     const called = vi.fn(() => ({ content: [] }));
     const schema = { type: "object", properties: { n: { type: "integer" } }, required: ["n"] };
