@@ -4,6 +4,7 @@ import type { TextContext } from "../../src/text/notation.ts";
 import type { BlockWriter } from "../../src/text/writer.ts";
 import type { Tool } from "../../src/tool/tool.ts";
 import { nestingOf } from "./code-state.ts";
+import { parameterNames } from "./names.ts";
 import { readPython, type CallExpression, type Expression, type Statement } from "./python.ts";
 import { Refusal } from "./refusal.ts";
 import { jsonOf, partOf, type Reference, type Value } from "./values.ts";
@@ -125,9 +126,11 @@ export function createCalls(writer: BlockWriter, context: TextContext) {
 
   function callOf({ name, args, source }: CallExpression, variable: string | undefined, made: Made[]): Value {
     const tool = context.tool(name);
+    const properties = tool === undefined ? undefined : propertiesOf(tool);
+    const byWord = new Map(Array.from(parameterNames(properties ?? []), ([property, word]) => [word, property]));
     const values = new Map<string, Value>();
     args.forEach(({ key, value }, position) => {
-      const property = key ?? propertyAt(tool, position, name);
+      const property = key === undefined ? propertyAt(properties, position, name) : (byWord.get(key) ?? key);
       if (values.has(property)) throw new Refusal(`the argument ${property} is given twice`);
       values.set(property, evaluate(value, undefined, made));
     });
@@ -165,11 +168,11 @@ const JSON_WORDS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** The name of a positional argument: the schema's properties in their order. Of an unknown tool, its number. */
-function propertyAt(tool: Tool | undefined, position: number, name: string): string {
-  if (tool === undefined) return String(position);
-  const property = propertiesOf(tool)[position];
+function propertyAt(properties: readonly string[] | undefined, position: number, name: string): string {
+  if (properties === undefined) return String(position);
+  const property = properties[position];
   if (property !== undefined) return property;
-  const count = propertiesOf(tool).length;
+  const count = properties.length;
   throw new Refusal(`${name} takes ${count} argument${count === 1 ? "" : "s"}, and this is number ${position + 1}`);
 }
 

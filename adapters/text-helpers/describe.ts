@@ -1,6 +1,7 @@
 import { isRecord } from "../../src/schema/json.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
 import type { ToolDescription } from "../../src/text/dialect.ts";
+import { parameterNames } from "./names.ts";
 
 /** Tools as Python functions without a body: what a model that knows Python reads best. */
 export function signatures(tools: readonly ToolDescription[]): string {
@@ -10,15 +11,18 @@ export function signatures(tools: readonly ToolDescription[]): string {
 function signature({ name, description, parameters }: ToolDescription): string {
   const properties = isRecord(parameters["properties"]) ? parameters["properties"] : {};
   const required = Array.isArray(parameters["required"]) ? parameters["required"] : [];
-  const list = Object.entries(properties).map(([key, schema]) => {
+  const names = Array.from(parameterNames(Object.keys(properties)));
+  const list = names.map(([key, word]) => {
+    const schema = properties[key];
     const type = typeName(schema, parameters, 0);
-    if (required.includes(key)) return `${key}: ${type}`;
+    if (required.includes(key)) return `${word}: ${type}`;
     const fallback = isRecord(schema) && "default" in schema ? literal(schema["default"]) : "None";
-    return `${key}: ${type} = ${fallback}`;
+    return `${word}: ${type} = ${fallback}`;
   });
-  const lines = Object.entries(properties).flatMap(([key, schema]) => {
+  const lines = names.flatMap(([key, word]) => {
+    const schema = properties[key];
     const text = isRecord(schema) && typeof schema["description"] === "string" ? schema["description"] : undefined;
-    return text === undefined ? [] : [`    ${key}: ${oneLine(text)}`];
+    return text === undefined ? [] : [`    ${word}: ${oneLine(text)}`];
   });
   const doc = [
     ...(description === undefined ? [] : [oneLine(description)]),

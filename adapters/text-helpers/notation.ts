@@ -1,9 +1,9 @@
 import { parseJson } from "../../src/json/index.ts";
 import { withoutMarks, type TextDialect, type WrittenResult } from "../../src/text/dialect.ts";
-import { safeToolName } from "../../src/tool/names.ts";
 import { CodeBlock } from "./block.ts";
 import { createCalls } from "./calls.ts";
 import { signatures } from "./describe.ts";
+import { parameterNames, toolName } from "./names.ts";
 import { resolveUse } from "./run-block.ts";
 
 /** How the blocks are called, and how long they may be. */
@@ -63,7 +63,7 @@ Arguments are literals, lists, dicts, and variables that an earlier line has ass
     writeCalls(calls) {
       const lines = calls.map(({ name, args, metadata }) => {
         const { variable } = metadata;
-        const list = Object.entries(args).map(([key, value]) => `${key}=${pythonOf(value)}`);
+        const list = Array.from(parameterNames(Object.keys(args)), ([key, word]) => `${word}=${pythonOf(args[key])}`);
         return `${typeof variable === "string" ? `${variable} = ` : ""}${name}(${list.join(", ")})`;
       });
       return `${open}\n${lines.join("\n")}\n${close}`;
@@ -115,19 +115,6 @@ function lineOf({ name, metadata, output, isError }: WrittenResult, marks: reado
   );
   if (isError) return `${call} -> error: ${text}`;
   return typeof variable === "string" ? `${variable} = ${text}` : `${call} -> ${text}`;
-}
-
-const KEYWORDS = new Set(
-  "False None True and as assert async await break class continue def del elif else except finally for from global if import in is lambda nonlocal not or pass raise return try while with yield".split(
-    " ",
-  ),
-);
-
-const identifier = safeToolName({ allowed: /[A-Za-z0-9_.]/, allowedFirst: /[A-Za-z_]/, maxLength: 128 });
-
-/** A name of Python, with dots. */
-function toolName(name: string): string {
-  return KEYWORDS.has(name) ? `${name}_` : identifier(name);
 }
 
 /** A value as Python writes it. */

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { textHelpers } from "../../adapters/text-helpers/index.ts";
+import { helpers as notation } from "../../adapters/text-helpers/notation.ts";
 import { defineTool, jsonSchema, ToolCallError, ToolUse, type Turn } from "../../src/index.ts";
 import { readText } from "./support.ts";
 
@@ -104,6 +105,35 @@ describe("arguments", () => {
     [``, []],
   ])("%j", async (code, inputs) => {
     expect(outcomes(await turnOf(code))).toEqual(inputs);
+  });
+});
+
+describe("parameters whose names Python does not take", () => {
+  const properties = { from: any, "user-id": any, user_id: any, "2nd": any, class: any, class_: any, $top: any };
+  const find = defineTool({
+    name: "find",
+    inputSchema: jsonSchema({ type: "object", properties, required: ["from"] }),
+  });
+  const helpers = textHelpers();
+
+  it("are described under names that it does", () => {
+    expect(helpers.describeTools([find])).toContain(
+      "def find(from_: Any, user_id_2: Any = None, user_id: Any = None, _2nd: Any = None, class__2: Any = None, class_: Any = None, _top: Any = None): ...",
+    );
+  });
+
+  it("come back as the tool's own", async () => {
+    const code = `find(from_=1, user_id_2=2, user_id=3, _2nd=4, class__2=5, class_=6, _top=7)\nfind(1, 2)`;
+    const { turn } = await readText(helpers, [`<helpers>${code}</helpers>`], [find]);
+    expect(outcomes(turn)).toEqual([
+      { from: 1, "user-id": 2, user_id: 3, "2nd": 4, class: 5, class_: 6, $top: 7 },
+      { from: 1, "user-id": 2 },
+    ]);
+  });
+
+  it("are written so in a history that came over another wire", () => {
+    const call = { id: null, name: "find", args: { from: "a", "2nd": 1 }, metadata: {} };
+    expect(notation().writeCalls([call])).toBe('<helpers>\nfind(from_="a", _2nd=1)\n</helpers>');
   });
 });
 
