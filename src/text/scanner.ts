@@ -29,7 +29,7 @@ export function createScanner(
   const shared = { ...context, isBlind: false, isWhole: false };
   const openers = notations.map((notation) => notation.start(writer, shared));
   const markers = [...new Set(notations.flatMap((notation) => notation.markers))];
-  const firsts = new Set(markers.map((marker) => marker.charCodeAt(0)));
+  const byFirst = Map.groupBy(markers, (marker) => marker.charCodeAt(0));
   const fence = new Fence();
   /** What came and was not taken yet. */
   let held = "";
@@ -55,14 +55,13 @@ export function createScanner(
   function readText(text: string, from: number): number {
     for (let at = from; at < text.length; at++) {
       const code = text.charCodeAt(at);
-      if (firsts.has(code) && !fence.isQuoting()) {
-        const found = lookFor(text, at, markers);
-        if (found !== undefined) {
-          say(text.slice(from, at));
-          if (found === "maybe") return at;
-          begin(found.word);
-          return at + found.word.length;
-        }
+      const words = byFirst.get(code);
+      const found = words && lookFor(text, at, words);
+      if (found === "maybe" || (found !== undefined && !fence.isQuoting())) {
+        say(text.slice(from, at));
+        if (found === "maybe") return at;
+        begin(found.word);
+        return at + found.word.length;
       }
       fence.see(code);
     }

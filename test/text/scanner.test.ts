@@ -67,6 +67,8 @@ describe("a marker that turns out to begin nothing", () => {
     ["<\u{ff5c}DSML\u{ff5c}function_calls> begins it", "no tag"],
     ['<|DSML|invoke id="1">', "no name"],
     ["<|channel|>IT<|message|>", "no channel"],
+    ["a call is sent to=functions.now on a channel", "words behind the recipient"],
+    ["the recipient is to=functions.now", "nothing behind the recipient"],
     ["<|channel|>final<|c<|message|>", "a mark that is none"],
     ["<|python_tag|>import os", "code"],
   ])("%s: %s", async (text) => {
@@ -122,6 +124,7 @@ describe("a marker that is written about", () => {
     `an empty ""${call}`,
     `the users'${call}`,
     `an "open one\ncity="Oslo"${call}`,
+    `"the "t" and a ${call}`,
   ])("%j has a call", (text) => {
     const { scanner, heard } = scannerOf(all);
     for (const character of text) scanner.push(character);

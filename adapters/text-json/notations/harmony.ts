@@ -7,6 +7,7 @@ import { UntilMarker } from "../until.ts";
 
 const START = "<|start|>";
 const CHANNEL = "<|channel|>";
+const RECIPIENT = "to=functions.";
 const MESSAGE = "<|message|>";
 const CALL = "<|call|>";
 const END = "<|end|>";
@@ -15,14 +16,15 @@ const RETURN = "<|return|>";
 /**
  * gpt-oss: everything is said in messages with a channel, and a call is a message to a function:
  * `<|channel|>commentary to=functions.name <|constrain|>json<|message|>{…}<|call|>`. The recipient may stand before the
- * channel; calls come on the channel `analysis`, too. What else is on that channel is reasoning, the rest is text.
+ * channel, and then it is what an answer begins with whose `<|start|>assistant` was in the prompt; calls come on the
+ * channel `analysis`, too. What else is on that channel is reasoning, the rest is text.
  * `<|call|>` ends the generation, so servers may not show it: then the end of the turn decides.
  *
  * @see https://developers.openai.com/cookbook/articles/openai-harmony
  */
 export const harmony: TextDialect = {
   name: "harmony",
-  markers: [START, CHANNEL],
+  markers: [START, CHANNEL, RECIPIENT],
   start: (writer, context) => (marker) => new HarmonyMessage(marker, writer, context),
   toolName: anyName,
   ends: [],
@@ -50,7 +52,7 @@ Calls go to the commentary channel, one message for each: 'functions.function_na
       .join(""),
 };
 
-const MARKS = [START, CHANNEL, MESSAGE, CALL, END, RETURN, "<|constrain|>"];
+const MARKS = [START, CHANNEL, RECIPIENT, MESSAGE, CALL, END, RETURN, "<|constrain|>"];
 /** What ends a message. The next one does, too. */
 const ENDS = [CALL, END, RETURN];
 
@@ -73,16 +75,11 @@ class HarmonyMessage implements BlockReader {
   read(text: string, at: number): number {
     if (this.#until === undefined) {
       const message = text.indexOf(MESSAGE, at);
-      if (message < 0) {
-        // Without what there is of a mark that has not come whole.
-        if (!isHeader(text.slice(at).replace(/<(?:\|[a-z]*\|?)?$/, ""))) this.state = "none";
-        return at;
-      }
-      const header = this.#marker + text.slice(at, message);
-      if (!isHeader(text.slice(at, message))) {
-        this.state = "none";
-        return at;
-      }
+      // Without what there is of a mark that has not come whole.
+      const came = message < 0 ? text.slice(at).replace(/<(?:\|[a-z]*\|?)?$/, "") : text.slice(at, message);
+      const header = this.#marker + came;
+      if (!isHeader(header)) this.state = "none";
+      if (message < 0 || this.state === "none") return at;
       this.state = "open";
       this.#begin(header);
       at = message + MESSAGE.length;
@@ -100,8 +97,9 @@ class HarmonyMessage implements BlockReader {
     if (this.#until === undefined) {
       // The header of a call is no text; the header of anything else is none either, but nothing is lost with it.
       if (rest.trim() === "") return undefined;
-      if (recipientOf(this.#marker + rest) !== undefined) this.#writer.call().cut();
-      else this.#writer.text(this.#marker + rest);
+      const header = this.#marker + rest;
+      if (header.includes("<|") && recipientOf(header) !== undefined) this.#writer.call().cut();
+      else this.#writer.text(header);
       this.state = "closed";
       return undefined;
     }
@@ -138,6 +136,11 @@ function recipientOf(header: string): string | undefined {
 /** A role, a channel, a recipient, a content type; or the beginning of them. */
 function isHeader(header: string): boolean {
   if (header.length > MAX_HEADER) return false;
-  const words = header.replaceAll("<|channel|>", " ").replaceAll("<|constrain|>", " ");
+  // A recipient that nothing says is one, and then words: that is a sentence.
+  if (/^to=[^\s<]*\s+[^\s<]/.test(header)) return false;
+  const words = header
+    .replace(/^<\|start\|>/, " ")
+    .replaceAll("<|channel|>", " ")
+    .replaceAll("<|constrain|>", " ");
   return words.split(/\s+/).every((word) => /^(?:[a-z]*|to=[\w.\-/]*)$/.test(word));
 }
