@@ -6,25 +6,30 @@ import type { BlockWriter } from "../../../src/text/writer.ts";
 import { argumentsOf, JsonBlock } from "../block.ts";
 import { anyName, toolLines } from "../prompt.ts";
 
-const SECTION = "<|tool_calls_section_begin|>";
-const SECTION_END = "<|tool_calls_section_end|>";
+/** The first spelling is the model's; some checkpoints write the other. */
+const SECTIONS = ["<|tool_calls_section_begin|>", "<|tool_call_section_begin|>"] as const;
+const SECTION_ENDS = ["<|tool_calls_section_end|>", "<|tool_call_section_end|>"] as const;
 const CALL = "<|tool_call_begin|>";
 const ARGUMENTS = "<|tool_call_argument_begin|>";
 const CALL_END = "<|tool_call_end|>";
+
+const [SECTION] = SECTIONS;
+const [SECTION_END] = SECTION_ENDS;
 
 /**
  * Kimi K2: a section of calls, each `<|tool_call_begin|>functions.name:3<|tool_call_argument_begin|>{…}<|tool_call_end|>`.
  * What stands before the arguments is the id of the call, and goes back as it is: with another one the model falls into
  * writing its marks as text.
  *
+ * @see https://github.com/vllm-project/vllm/blob/main/vllm/tool_parsers/kimi_k2_tool_parser.py for both spellings
  * @see https://huggingface.co/moonshotai/Kimi-K2-Instruct/blob/main/docs/tool_call_guidance.md
  */
 export const kimi: TextDialect = {
   name: "kimi",
-  markers: [SECTION, CALL],
+  markers: [...SECTIONS, CALL],
   start: (writer, context) => (marker) => (marker === CALL ? callBlock(writer, context) : new Section(writer, context)),
   toolName: anyName,
-  ends: [SECTION_END, CALL_END],
+  ends: [...SECTION_ENDS, CALL_END],
   countResults: (message) => countOf(`\n${message}`, "\n## Return of "),
   describe: (tools) => `# Tools
 
@@ -52,7 +57,7 @@ The results come back in the order of the calls, each below the id of its call.`
       .join("\n\n"),
 };
 
-const MARKS = [SECTION, SECTION_END, CALL, CALL_END, ARGUMENTS, "## Return of "];
+const MARKS = [...SECTIONS, ...SECTION_ENDS, CALL, CALL_END, ARGUMENTS, "## Return of "];
 
 /** With the white space around it. */
 const MAX_ID = 200;
@@ -82,13 +87,13 @@ class Section implements BlockReader {
         this.#call = undefined;
       }
       if (this.#isStrange) {
-        const end = find(text, at, [CALL_END, CALL, SECTION_END]);
+        const end = find(text, at, [CALL_END, CALL, ...SECTION_ENDS]);
         if (end.word === undefined) return end.at;
         this.#isStrange = false;
         at = end.word === CALL_END ? end.at + CALL_END.length : end.at;
       }
       at = skipSpace(text, at);
-      const next = lookFor(text, at, [CALL, SECTION_END]);
+      const next = lookFor(text, at, [CALL, ...SECTION_ENDS]);
       if (next === "maybe") return at;
       if (next?.word === CALL) {
         this.#call = callBlock(this.#writer, this.#context);
@@ -97,7 +102,7 @@ class Section implements BlockReader {
       }
       // The section has ended, or something else has begun.
       this.state = "closed";
-      return next === undefined ? at : at + SECTION_END.length;
+      return next === undefined ? at : at + next.word.length;
     }
   }
 
@@ -127,7 +132,7 @@ function callBlock(writer: BlockWriter, context: TextContext): BlockReader {
       return argumentsOf(call);
     },
     ends: [CALL_END],
-    nexts: [CALL, SECTION_END],
+    nexts: [CALL, ...SECTION_ENDS],
     context,
     cutHead: () => writer.call().cut(),
   });
