@@ -1,4 +1,3 @@
-import { resolve } from "node:path";
 import {
   DEFAULT_SEARCH_PATHS,
   discoverExecutables,
@@ -38,12 +37,12 @@ export async function toolsCommand(args: readonly string[]): Promise<number> {
   const { json = false, manifest, write = false } = values;
   if (write && manifest === undefined) throw new UsageError("--write needs --manifest FILE.");
   const searchPaths = positionals.length === 0 ? DEFAULT_SEARCH_PATHS : positionals;
-  const { tools, skipped } = await discoverExecutables({
+  const { tools, skipped, unread } = await discoverExecutables({
     ...ownersOf(values.owner),
     ...(positionals.length === 0 ? {} : { searchPaths }),
     ...(manifest === undefined || write ? {} : { manifest: await readManifest(manifest) }),
   });
-  const isUnread = positionals.some((dir) => skipped.some(({ path }) => path === resolve(dir)));
+  const isUnread = unread.length > 0;
   if (write && !isUnread) await writeManifest(manifest!, manifestOf(tools));
 
   const found = tools.map(({ name, description, effect, inputSchema, metadata }) => {

@@ -31,6 +31,8 @@ export interface DiscoveredExecutables {
   /** By search path, then by file name. No two have one name. */
   readonly tools: readonly Tool[];
   readonly skipped: readonly SkippedExecutable[];
+  /** Search paths whose files are not known, for the reason in `skipped`; not the default ones that are not there. */
+  readonly unread: readonly string[];
 }
 
 /** Where {@link discoverExecutables} looks if nothing else is said. Neither has to be there. */
@@ -55,10 +57,14 @@ export async function discoverExecutables(options: DiscoverOptions = {}): Promis
     throw new TypeError(`searchPaths is a list of folders, got ${JSON.stringify(searchPaths)}`);
   settingsOf(runOptions); // a mistake of the caller's is no reason to skip files
   const skipped: SkippedExecutable[] = [];
+  const unread: string[] = [];
   const found: { path: string; root: string }[] = [];
   for (const root of new Set(searchPaths.map(expand))) {
-    for (const name of await namesIn(root, searchPaths === DEFAULT_SEARCH_PATHS, skipped)) {
-      found.push({ path: join(root, name), root });
+    const names = await namesIn(root, skipped);
+    if (Array.isArray(names)) found.push(...names.map((name) => ({ path: join(root, name), root })));
+    else if (names !== "is not there" || searchPaths !== DEFAULT_SEARCH_PATHS) {
+      unread.push(root);
+      skipped.push({ path: root, reason: names, code: undefined });
     }
   }
   const loaded = await inOrder(found, ({ path, root }) => load(path, root));
@@ -81,7 +87,7 @@ export async function discoverExecutables(options: DiscoverOptions = {}): Promis
       skipped.push({ path: each.qualifiedName, reason, code: "duplicate_tool" });
     }
   }
-  return { tools, skipped };
+  return { tools, skipped, unread };
 
   async function load(path: string, root: string): Promise<Tool | SkippedExecutable> {
     try {
@@ -110,26 +116,22 @@ function expand(path: string): string {
   return path === "~" || path.startsWith("~/") ? join(homedir(), path.slice(1)) : resolve(path);
 }
 
-async function namesIn(root: string, isDefault: boolean, skipped: SkippedExecutable[]): Promise<string[]> {
+/** The names of the files in a folder, or why nobody knows them. */
+async function namesIn(root: string, skipped: SkippedExecutable[]): Promise<string[] | string> {
   const names: string[] = [];
   try {
     for await (const { name } of await opendir(root)) {
       if (name.startsWith(".")) skipped.push({ path: join(root, name), reason: "is hidden", code: undefined });
       else names.push(name);
-      if (names.length > MAX_FILES) {
-        skipped.push({
-          path: root,
-          reason: `holds more than ${MAX_FILES} files: it is no folder of tools`,
-          code: undefined,
-        });
-        return [];
-      }
+      if (names.length > MAX_FILES) return `holds more than ${MAX_FILES} files: it is no folder of tools`;
     }
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    const reason =
-      code === "ENOENT" ? "is not there" : code === "ENOTDIR" ? "is no folder" : `can not be read (${code ?? message})`;
-    if (!(isDefault && code === "ENOENT")) skipped.push({ path: root, reason, code: undefined });
+    return code === "ENOENT"
+      ? "is not there"
+      : code === "ENOTDIR"
+        ? "is no folder"
+        : `can not be read (${code ?? message})`;
   }
   return names.toSorted();
 }

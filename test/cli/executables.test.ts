@@ -129,6 +129,11 @@ describe("toolstream tools", () => {
     const mistyped = await run(["tools", `${folder}s`, "--manifest", manifest, "--write"]);
     expect(mistyped).toMatchObject({ status: 1, stderr: expect.stringContaining("is not written") });
     expect((await run(["tools", folder, "--manifest", manifest])).stdout).toContain("greet  (read)"); // it still knows
+    mkdirSync(join(folder, "more")); // a folder in one is no tool, and one to look into all the same
+    expect(await run(["tools", folder, join(folder, "more"), "--manifest", manifest, "--write"])).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining("Known: 1"),
+    });
     const changed = folderWith({ greet: `${greet}# changed` });
     expect((await run(["tools", changed, "--manifest", manifest])).stdout).toContain("is not in the manifest");
   });

@@ -60,11 +60,23 @@ describe("discoverExecutables()", () => {
       vi.unstubAllEnvs();
       cwd.mockRestore();
     });
-    expect(await discoverExecutables()).toEqual({ tools: [], skipped: [] });
+    expect(await discoverExecutables()).toEqual({ tools: [], skipped: [], unread: [] });
     mkdirSync(join(home, ".toolstream/tools"), { recursive: true });
     program(named("mine"), { inside: join(home, ".toolstream/tools") });
     expect((await discoverExecutables()).tools.map((tool) => tool.name)).toEqual(["mine"]);
     expect((await discoverExecutables({ searchPaths: ["~/.toolstream/tools"] })).tools).toHaveLength(1);
+  });
+
+  it("says which folders could not be read", async () => {
+    const root = folder();
+    const inner = join(root, "inner");
+    mkdirSync(inner);
+    const { skipped, unread } = await discoverExecutables({ searchPaths: [root, inner, join(root, "nowhere")] });
+    expect(unread).toEqual([join(root, "nowhere")]);
+    expect(skipped.map(({ path, reason }) => [path, reason])).toEqual([
+      [join(root, "nowhere"), "is not there"],
+      [inner, "is a folder"],
+    ]);
   });
 
   it("gives each tool the effect that the caller says", async () => {
