@@ -46,7 +46,7 @@ export interface ExecutableOptions extends RunOptions {
   effect?: Effect;
   /** The rules under which an executor runs the tool: approval, retries, undo, ... */
   policy?: ToolPolicy;
-  /** A folder that the file does not leave, by links neither. */
+  /** A folder that the file does not leave, by links neither. Absolute. */
   root?: string;
   /** The digest that the file has to have, before it is run for the first time. */
   digest?: string;
@@ -78,7 +78,23 @@ export function settingsOf(options: ExecutableOptions): Settings {
   for (const name of ["maxOutputBytes", "maxStderrBytes", "maxSchemaBytes", "maxDepth"] as const) {
     if (!(settings[name] > 0)) throw new TypeError(`${name} is a number above 0, got ${settings[name]}`);
   }
-  if (!isAbsolute(settings.cwd)) throw new TypeError(`cwd is an absolute path, got ${JSON.stringify(settings.cwd)}`);
-  checkInherited(settings.inheritEnv);
+  for (const name of ["cwd", "root"] as const) {
+    const path = settings[name];
+    if (path !== undefined && !(typeof path === "string" && isAbsolute(path))) {
+      throw new TypeError(`${name} is an absolute path, ${got(path)}`);
+    }
+  }
+  const { owners, inheritEnv } = settings;
+  if (!Array.isArray(owners) || !owners.every(Number.isInteger)) {
+    throw new TypeError(`owners is a list of users' numbers, ${got(owners)}`);
+  }
+  if (!Array.isArray(inheritEnv) || inheritEnv.some((name) => typeof name !== "string")) {
+    throw new TypeError(`inheritEnv is a list of names, ${got(inheritEnv)}`);
+  }
+  checkInherited(inheritEnv);
   return settings;
+}
+
+function got(value: unknown): string {
+  return `got ${JSON.stringify(value)}`;
 }

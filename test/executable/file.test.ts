@@ -116,8 +116,16 @@ describe("what can not be run", () => {
     ["timeoutMs", 2 ** 31],
     ["maxOutputBytes", -1],
     ["cwd", "here"],
-  ])("%s: %s is a mistake of the caller's", async (name, value) => {
-    await expect(loadExecutable("/bin/true", { [name]: value })).rejects.toThrow(TypeError);
+    ["cwd", 5],
+    ["root", "here"],
+    ["owners", 5],
+    ["owners", ["root"]],
+    ["inheritEnv", "PATH"],
+    ["inheritEnv", [1]],
+  ])("%s: %j is a mistake of the caller's", async (name, value) => {
+    const loading = loadExecutable("/bin/true", { [name]: value });
+    await expect(loading).rejects.toThrow(TypeError);
+    await expect(loading).rejects.toThrow(new RegExp(`^${name} is `));
   });
 });
 
