@@ -86,13 +86,20 @@ function parametersSchema(parameters: Record<string, unknown>): Schema {
     if (Object.hasOwn(rest, "default")) defaults.push([name, rest["default"]]);
     else if (isRequired === true) required.push(name);
   }
-  const schema = foreignSchema({
-    type: "object",
-    properties: Object.fromEntries(properties),
-    ...(required.length > 0 ? { required } : {}),
-    additionalProperties: false,
-  });
+  const object = { type: "object", properties: Object.fromEntries(properties), additionalProperties: false };
+  if (defaults.length > 0) checkDefaults(foreignSchema(object), defaults);
+  const schema = foreignSchema(required.length > 0 ? { ...object, required } : object);
   return withDefaults(schema, defaults);
+}
+
+/** They are filled in behind the validation of an input. */
+function checkDefaults(schema: Schema, defaults: readonly (readonly [string, unknown])[]): void {
+  const checked = schema.validate(Object.fromEntries(defaults));
+  if (checked.ok) return;
+  const [issue] = checked.issues;
+  throw invalid(
+    `the "default" of the parameter ${JSON.stringify(issue?.path[0])} does not fit its schema: ${issue?.message}`,
+  );
 }
 
 function withDefaults(schema: Schema, defaults: readonly (readonly [string, unknown])[]): Schema {

@@ -75,6 +75,14 @@ describe("loadExecutable()", () => {
     expect(() => tool.use({ a: 1, c: 2 })).toThrow(ToolCallError);
   });
 
+  it("refuses a default that its parameter does not take", async () => {
+    const error = await failure(loadExecutable(echo('{"a":{"type":"number"},"b":{"type":"integer","default":"x"}}')));
+    expect(error).toMatchObject({
+      code: "invalid_tool",
+      message: expect.stringContaining('"default" of the parameter "b"'),
+    });
+  });
+
   it("says what the caller says, before what the program says", async () => {
     const path = program(`#!/bin/sh\necho '{"name":"a","effect":"read"}'\n`);
     expect(await loadExecutable(path)).toMatchObject({ name: "a", effect: "read", eager: true, repair: "coerce" });
