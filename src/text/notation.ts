@@ -74,7 +74,10 @@ export interface TextOptions {
   readonly limits?: Partial<Limits> | undefined;
   /** Values that the model may refer to by their names, where the notation has names: results of earlier turns. */
   readonly variables?: Readonly<Record<string, unknown>> | undefined;
-  /** Look for calls in the reasoning, too. Default `false`: what is thought aloud there is often no more than a plan. */
+  /**
+   * Look for calls in what comes as reasoning, too. Default `false`: what is thought aloud there is often no more than a
+   * plan. A `<think>` in the text is text.
+   */
   readonly reasoning?: boolean | undefined;
   /**
    * The end mark that was a stop sequence of the request, so that the server has cut it off. Where a text ends in a block
