@@ -14,6 +14,7 @@ import {
   foldAllOf,
   keepFormats,
   keepLocalRefs,
+  keepPatterns,
   listedNamesToProperties,
   nullableProperty,
   nullableToType,
@@ -64,7 +65,6 @@ export const strict: readonly Rewrite[] = [
   // First, so that they are told as they were given.
   dropKeywords(["not", "if", "then", "else", "dependencies", "dependentRequired", "dependentSchemas"], toDescription),
   keepFormats(["date-time", "uuid", "date", "time"]),
-  plainPatterns(),
   dropKeywords(["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"], toDescription),
   dropKeywords(
     ["minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "contains", "minContains", "maxContains"],
@@ -81,6 +81,8 @@ export const strict: readonly Rewrite[] = [
     ],
     toDescription,
   ),
+  // "^", "$", "(?=" and "(?!" are not supported, so that most patterns can only be told.
+  keepPatterns((pattern) => !/[$^]|\?[=!]/.test(pattern)),
   dropAnnotations(["contentEncoding", "contentMediaType", "contentSchema"]),
   requireDeclared(),
   requireOne(),
@@ -178,15 +180,6 @@ function make({ description }: Tool, { name, schema }: LoweredTool): Cohere.Tool
   return {
     type: "function",
     function: { name, ...(description !== undefined && { description }), parameters: { ...schema } },
-  };
-}
-
-/** Patterns may not hold `^`, `$`, `(?=` or `(?!`, so that most of them can only be told. */
-function plainPatterns(): Rewrite {
-  const drop = dropKeywords(["pattern"], toDescription);
-  return {
-    name: "plainPatterns",
-    apply: (node, context) => (/[$^]|\?[=!]/.test(String(node["pattern"] ?? "")) ? drop.apply(node, context) : node),
   };
 }
 

@@ -10,7 +10,8 @@ import type {
 } from "openai/resources/responses/responses";
 import type { ToolsOptions } from "../../src/adapter.ts";
 import { checkedChoice, type ToolChoice } from "../../src/tool/choice.ts";
-import { functionSchema, isFreeText, strictFunctionSchema } from "../../src/schema/rewrites.ts";
+import { lowerSchema } from "../../src/schema/lower.ts";
+import { functionPatterns, functionSchema, isFreeText, strictFunctionSchema } from "../../src/schema/rewrites.ts";
 import { freeTextNames, lowerTools } from "../../src/tool/lower-tools.ts";
 import { safeToolName } from "../../src/tool/names.ts";
 import type { ToolSource } from "../../src/tool/tool-set.ts";
@@ -44,7 +45,9 @@ export function tools(source: ToolSource, options?: ToolsOptions): (FunctionTool
         // Said either way: without it this API tries strict mode.
         strict,
         // It describes results that are JSON, and a string is sent as it is.
-        ...(outputSchema?.jsonSchema["type"] === "object" && { output_schema: outputSchema.jsonSchema }),
+        ...(outputSchema?.jsonSchema["type"] === "object" && {
+          output_schema: lowerSchema(outputSchema.jsonSchema, [functionPatterns()]).schema,
+        }),
       };
     },
   });

@@ -24,4 +24,5 @@ export {
   withoutBooleanSchemas,
 } from "./rewrites/values.ts";
 export { dropAnnotations, dropKeywords, keepFormats, keepKeywords, limitMinItems } from "./rewrites/keywords.ts";
-export { functionSchema, isFreeText, strictFunctionSchema } from "./rewrites/functions.ts";
+export { keepPatterns } from "./rewrites/patterns.ts";
+export { functionPatterns, functionSchema, isFreeText, strictFunctionSchema } from "./rewrites/functions.ts";

@@ -643,6 +643,55 @@ const rows: Readonly<Record<string, Row>> = {
     ),
   ),
 
+  "a pattern that looks ahead": property(
+    { type: "string", pattern: "^(?=.*x)" },
+    each(
+      ["openai plain", "openai strict", "anthropic strict", "google json-schema", "cohere strict"],
+      lossy({ type: "string", description: '(pattern: "^(?=.*x)")' }, "unsupported:pattern"),
+    ),
+  ),
+
+  "a pattern of names that looks ahead": property(
+    { type: "object", patternProperties: { "^(?=x)": text }, additionalProperties: false },
+    {
+      // Open: with the patterns gone, no name at all would be left.
+      "openai plain": lossy(
+        {
+          type: "object",
+          additionalProperties: true,
+          description: '(patternProperties: {"^(?=x)":{"type":"string"}}, additionalProperties: false)',
+        },
+        "unsupported:patternProperties",
+        "unsupported:additionalProperties",
+      ),
+      "openai strict": lossy(
+        {
+          type: "object",
+          additionalProperties: false,
+          description: '(patternProperties: {"^(?=x)":{"type":"string"}}, additionalProperties: false)',
+        },
+        "unsupported:patternProperties",
+        "unsupported:additionalProperties",
+        "closeObjects",
+      ),
+      ...each(
+        ["anthropic strict", "google json-schema", "cohere strict"],
+        lossy(
+          {
+            type: "object",
+            additionalProperties: false,
+            description: '(patternProperties: {"^(?=x)":{"type":"string"}})',
+          },
+          "unsupported:patternProperties",
+        ),
+      ),
+      "google schema": lossy(
+        { type: "object", description: '(patternProperties: {"^(?=x)":{"type":"string"}})' },
+        "unsupported:patternProperties",
+      ),
+    },
+  ),
+
   "a format that all of them know": property({ type: "string", format: "date-time" }),
 
   "a format that most of them know": property(
@@ -916,6 +965,7 @@ describe("strict: auto", () => {
       "oneOf, of which several may fit",
       "any value",
       "the length of a string",
+      "a pattern of names that looks ahead",
       "what must not be",
       "a reference", // for the minLength in it
     ],
@@ -937,6 +987,8 @@ describe("strict: auto", () => {
       "the length of a string",
       "a pattern",
       "a pattern without anchors",
+      "a pattern that looks ahead",
+      "a pattern of names that looks ahead",
       "what must not be",
       "a reference",
       "a recursive reference",
@@ -957,6 +1009,8 @@ describe("strict: auto", () => {
       "an exclusive bound of an integer",
       "the length of a string",
       "a pattern",
+      "a pattern that looks ahead",
+      "a pattern of names that looks ahead",
       "a format that some of them know",
       "what must not be",
       "a reference",

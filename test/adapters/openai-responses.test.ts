@@ -1035,6 +1035,12 @@ describe("tools()", () => {
     expect(openaiResponses.tools([text])[0]).not.toHaveProperty("output_schema");
   });
 
+  it("sends no pattern that the API refuses, also not in the schema of results", () => {
+    const schema = z.object({ d: z.iso.duration() });
+    const tool = defineTool({ name: "a", inputSchema: schema, outputSchema: schema, execute: (given) => given });
+    expect(JSON.stringify(openaiResponses.tools([tool], { onLoss: "ignore" }))).not.toContain('"pattern":');
+  });
+
   it("keeps a union off the root, where the API refuses it in either mode", () => {
     const inputSchema = z.union([
       z.object({ kind: z.literal("a"), n: z.number() }),

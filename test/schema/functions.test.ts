@@ -129,6 +129,46 @@ describe.each([
   ["functionSchema()", functionSchema],
   ["strictFunctionSchema()", strictFunctionSchema],
 ])("%s", (_, dialect) => {
+  it.each([
+    "^[A-Z]{3}-\\d{2,4}$",
+    "^(?:a|(b))\\1$",
+    "\\(?=",
+    "[(?=]",
+    "[\\](?!]",
+    "(x?=)",
+    "\\\\p{L}",
+    "[\\w.-]+@[-\\w]",
+    "\\d-\\d",
+    "\\u00e9\\x41",
+    "[^\\]]",
+  ])("keeps the pattern %s", (pattern) => {
+    const lowered = lowerSchema(object({ p: { ...text, pattern } }, { required: ["p"] }), dialect());
+    expect(lowered).toMatchObject({ schema: { properties: { p: { ...text, pattern } } }, losses: [] });
+  });
+
+  it.each([
+    "^(?=.*\\d).+$",
+    "^(?!x)",
+    "(?<=a)b",
+    "(?<!a)b",
+    "\\\\(?!x)",
+    "^(?<year>\\d{4})$",
+    "(a)\\k<b>",
+    "^[\\p{L}\\p{N}_-]+$",
+    "\\P{Lu}",
+    "\\u{1F600}",
+    "[\\w-.]+",
+    "[^]*",
+    "\\cA",
+  ])("tells the pattern %s, which fails the whole request", (pattern) => {
+    const lowered = lowerSchema(object({ p: { ...text, pattern } }, { required: ["p"] }), dialect());
+    const told = { ...text, description: `(pattern: ${JSON.stringify(pattern)})` };
+    expect(lowered.schema["properties"]).toEqual({ p: told });
+    expect(lowered.losses.map(({ rule, path }) => `${rule} at ${path}`)).toEqual([
+      "unsupported:pattern at /properties/p",
+    ]);
+  });
+
   it("leaves free text as it is, and reports what it can not say", () => {
     const schema = { type: "string", description: "A query.", pattern: "^SELECT" };
     const lowered = lowerSchema(schema, dialect());

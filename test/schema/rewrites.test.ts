@@ -17,6 +17,7 @@ const {
   keepFormats,
   keepKeywords,
   keepLocalRefs,
+  keepPatterns,
   limitMinItems,
   listedItemsToPrefixItems,
   listedNamesToProperties,
@@ -616,6 +617,37 @@ table("dropKeywords", [
     object({ a: { ...str, format: "date" }, b: { ...str, format: "email" } }),
     object({ a: { ...str, format: "date" }, b: { ...str, description: '(format: "email")' } }),
     ["/properties/b unsupported:format"],
+  ],
+  [
+    "keeps patterns that can be read",
+    keepPatterns((pattern) => pattern !== "?"),
+    object({ a: { ...str, pattern: "x" }, pattern: { ...str, pattern: "?" } }),
+    object({ a: { ...str, pattern: "x" }, pattern: { ...str, description: '(pattern: "?")' } }),
+    ["/properties/pattern unsupported:pattern"],
+  ],
+  [
+    "drops what would bind more without its pattern",
+    keepPatterns((pattern) => pattern !== "?"),
+    // oxlint-disable-next-line unicorn/no-thenable
+    { if: { not: { pattern: "?" } }, then: { not: { pattern: "x" } }, not: object({ a: { pattern: "?" } }) },
+    {
+      description:
+        '(not: {"type":"object","properties":{"a":{"pattern":"?"}}}, if: {"not":{"pattern":"?"}}, then: {"not":{"pattern":"x"}})',
+    },
+    [" unsupported:not", " unsupported:if", " unsupported:then"],
+  ],
+  [
+    "opens an object whose patterns of names can not be read",
+    keepPatterns((pattern) => pattern !== "?"),
+    object({ a: str }, { patternProperties: { "?": num }, additionalProperties: false }),
+    object(
+      { a: str },
+      {
+        description: '(patternProperties: {"?":{"type":"number"}}, additionalProperties: false)',
+        additionalProperties: true,
+      },
+    ),
+    [" unsupported:patternProperties", " unsupported:additionalProperties"],
   ],
   [
     "lowers minItems",

@@ -6,6 +6,7 @@ import { describe, dropAnnotations, dropKeywords, keepFormats } from "./keywords
 import { withinLimits, type SchemaLimits } from "./limits.ts";
 import { closeObjects, ensureObjectRoot, listedNamesToProperties, requireAll } from "./objects.ts";
 import { nullableToType } from "./nullability.ts";
+import { keepPatterns } from "./patterns.ts";
 import { keepLocalRefs, refsAlone } from "./refs.ts";
 import { flattenRootUnion, oneOfToAnyOf, spreadUnions } from "./unions.ts";
 import {
@@ -27,7 +28,7 @@ export function isFreeText({ type }: JsonSchema): boolean {
  * ("schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level",
  * https://github.com/langchain-ai/langchainjs/issues/9804), and an array says what its items are, in one schema and not
  * in a list of them ("[...] is not of type 'object', 'boolean'", https://github.com/vercel/ai/issues/2271).
- * One schema that breaks a rule fails the whole request.
+ * One schema that breaks a rule fails the whole request; so does one pattern that {@link functionPatterns} leaves out.
  *
  * A root that is a string is free text: such a tool is sent without a schema.
  */
@@ -35,6 +36,7 @@ export function functionSchema(): readonly Rewrite[] {
   return [
     freeText(),
     ...[
+      functionPatterns(),
       keepLocalRefs(),
       dropAnnotations(["$schema", "$id", "$comment"]),
       listedItemsToPrefixItems(),
@@ -61,6 +63,7 @@ export function strictFunctionSchema(): readonly Rewrite[] {
   return [
     freeText(),
     ...[
+      functionPatterns(),
       keepLocalRefs(),
       dropAnnotations([
         "$schema",
@@ -102,6 +105,22 @@ export function strictFunctionSchema(): readonly Rewrite[] {
     ].map(unlessFreeText),
   ];
 }
+
+/**
+ * The patterns that these wires take, in either mode and in schemas of results: those that Python's `re` compiles
+ * ("'[^\p{Cc}]+' is not a 'regex'", https://github.com/BerriAI/litellm/pull/40485), without lookaround ("regex lookaround
+ * is not supported", https://github.com/vercel/ai/pull/21037).
+ */
+export function functionPatterns(): Rewrite {
+  return keepPatterns((pattern) => FUNCTION_PATTERN.test(pattern));
+}
+
+/**
+ * Escapes, classes, groups and all other characters, but for `\p{…}`, `\u{…}`, `\c…`, `\k<…>`, a class that is empty or has
+ * a range from a set (`[\w-.]`), and `(?<…`, `(?=…`, `(?!…`.
+ */
+const FUNCTION_PATTERN =
+  /^(?:\\(?![ckpP]|u\{)[^]|\[(?!\^?\])(?:\\(?![ckpP]|u\{|[dDsSwW]-[^\]])[^]|[^\]\\])*\]|\((?!\?[<=!])|[^\\[(])*$/;
 
 /** "Limitations on nesting depth and size", on the page above. The whole request is refused for more. */
 const STRICT_LIMITS: SchemaLimits = {
