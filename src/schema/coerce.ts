@@ -50,9 +50,8 @@ export function mayForceNulls(schema: JsonSchema): boolean {
 function hasOptional(node: unknown): boolean {
   if (Array.isArray(node)) return node.some(hasOptional);
   if (!isRecord(node)) return false;
-  const { properties, required } = node;
-  const names = [...(isRecord(properties) ? Object.keys(properties) : []), ...(listedNames(node) ?? [])];
-  if (names.some((name) => !Array.isArray(required) || !required.includes(name))) return true;
+  const { required } = node;
+  if (namesIn(node).some((name) => !Array.isArray(required) || !required.includes(name))) return true;
   return Object.values(node).some(hasOptional);
 }
 
@@ -88,7 +87,7 @@ function rewrite(value: unknown, schema: JsonSchema, rules: Rules): Coerced {
     if (current !== given) repairs.push({ path, before: given, after: current });
     if (Array.isArray(current)) current = visitItems(current, parts, path);
     else if (isRecord(current)) current = visitProperties(current, parts, path);
-    for (const part of parts) for (const union of unionsOf(part)) current = visitUnion(current, union, path);
+    for (const part of parts) for (const union of unionsOf(part)) current = visitUnion(current, union, parts, path);
     return current;
   }
 
@@ -140,14 +139,29 @@ function rewrite(value: unknown, schema: JsonSchema, rules: Rules): Coerced {
     return visit(item, schemas.length === 1 ? schemas[0] : { allOf: schemas }, path);
   }
 
-  /** The first alternative that fits after the change; failing that, the only one that is of the value's own kind. */
-  function visitUnion(given: unknown, branches: readonly unknown[], path: readonly (string | number)[]): unknown {
-    if (branches.some((branch) => fits(given, branch, walk))) return given;
+  /**
+   * The first alternative that fits after the change; failing that, the only one that is of the value's own kind. Where
+   * nulls are forced, it is one that lists all that the value has, and first the one of which all is there: another would
+   * let pass what it does not know, which validation may then leave out.
+   */
+  function visitUnion(
+    given: unknown,
+    branches: readonly unknown[],
+    parts: readonly Record<string, unknown>[],
+    path: readonly (string | number)[],
+  ): unknown {
+    const beside = rules.dropNulls ? parts : undefined;
+    const isMeant = (one: unknown, branch: unknown) => fits(one, branch, walk, 0, beside);
+    if (branches.some((branch) => isMeant(given, branch))) return given;
     const mark = repairs.length;
-    const meant = meantOf(branches, given, walk);
+    let meant = meantOf(branches, given, walk);
+    if (rules.dropNulls && isRecord(given)) {
+      const rank = (branch: unknown) => (listsTheSame([...parts, ...conjunction(branch, walk)], given) ? 0 : 1);
+      meant = meant.toSorted((one, other) => rank(one) - rank(other));
+    }
     for (const branch of meant) {
       const after = visitBranch(given, branch, branches, path);
-      if (after !== given && fits(after, branch, walk)) return after;
+      if (after !== given && isMeant(after, branch)) return after;
       // The only one is not visited twice: in a union of unions each level would double the time.
       if (meant.length === 1 && isAkin(given, branch)) return after;
       repairs.length = mark;
@@ -202,6 +216,18 @@ function isListed(key: string, parts: readonly Record<string, unknown>[]): boole
     const { properties } = part;
     return (isRecord(properties) && Object.hasOwn(properties, key)) || listedNames(part)?.includes(key) === true;
   });
+}
+
+/** Whether an object has each property that the parts list, and no other. */
+function listsTheSame(parts: readonly Record<string, unknown>[], object: object): boolean {
+  const names = new Set(parts.flatMap(namesIn));
+  const keys = Object.keys(object);
+  return keys.length === names.size && keys.every((key) => names.has(key));
+}
+
+function namesIn(part: Record<string, unknown>): readonly unknown[] {
+  const { properties } = part;
+  return [...(isRecord(properties) ? Object.keys(properties) : []), ...(listedNames(part) ?? [])];
 }
 
 /** Listed, and required by no part. */

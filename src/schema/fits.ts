@@ -109,27 +109,49 @@ export function itemSchemas(parts: readonly Record<string, unknown>[], index: nu
 /**
  * Whether a value has the shape that a schema asks for: types, constants, required and known properties, items.
  * Coarser than validation, which comes later: bounds, patterns and formats are not looked at.
+ *
+ * @param beside given where objects hold nothing but what is listed, as strict modes have it: the other schemas that hold
+ *   for the same value, and list properties of it, too
  */
-export function fits(value: unknown, schema: unknown, walk: Walk, depth = 0): boolean {
+export function fits(
+  value: unknown,
+  schema: unknown,
+  walk: Walk,
+  depth = 0,
+  beside?: readonly Record<string, unknown>[],
+): boolean {
   step(walk, depth);
   if (typeof schema === "boolean") return schema;
   const parts = conjunction(schema, walk);
   if (!fitsKind(value, parts)) return false;
+  const all = beside && [...beside, ...parts];
   for (const part of parts) {
     for (const union of unionsOf(part)) {
-      if (!meantOf(union, value, walk).some((branch) => fits(value, branch, walk, depth + 1))) return false;
+      if (!meantOf(union, value, walk).some((branch) => fits(value, branch, walk, depth + 1, all))) return false;
     }
   }
+  const fitsInside = (item: unknown, one: unknown) => fits(item, one, walk, depth + 1, beside && []);
   if (Array.isArray(value)) {
-    return value.every((item, index) => itemSchemas(parts, index).every((one) => fits(item, one, walk, depth + 1)));
+    return value.every((item, index) => itemSchemas(parts, index).every((one) => fitsInside(item, one)));
   }
   if (!isRecord(value)) return true;
   for (const { required } of parts) {
     if (Array.isArray(required) && !required.every((name) => Object.hasOwn(value, name))) return false;
   }
-  return Object.keys(value).every((key) =>
-    propertySchemas(parts, key).every((one) => fits(value[key], one, walk, depth + 1)),
-  );
+  return Object.keys(value).every((key) => {
+    if (beside !== undefined && isClosedTo(key, parts) && !isKnown(key, beside)) return false;
+    return propertySchemas(parts, key).every((one) => fitsInside(value[key], one));
+  });
+}
+
+/** Whether the parts list properties, and this is none of them. Where they have unions, those have been asked. */
+function isClosedTo(key: string, parts: readonly Record<string, unknown>[]): boolean {
+  const listsSome = parts.some(({ properties }) => isRecord(properties));
+  return listsSome && !isKnown(key, parts) && parts.every((part) => unionsOf(part).length === 0);
+}
+
+function isKnown(key: string, parts: readonly Record<string, unknown>[]): boolean {
+  return propertySchemas(parts, key).length > 0 || parts.some((part) => part["patternProperties"] !== undefined);
 }
 
 /**

@@ -18,14 +18,14 @@ export function validateInput(tool: Tool, value: unknown, policy: RepairPolicy, 
 }
 
 /**
- * The schema decides on the value as it is. Only if it refuses, or converts what holds a null (to a number that is 0):
- * nulls that strict modes force are taken out. Only if it refuses, and the policy allows it: values are given the types
+ * The schema decides on the value as it is. Only if it refuses, or the value holds a null (which it may convert to 0, or
+ * let pass by an alternative that knows less): nulls that strict modes force are taken out. Only if it refuses, and the policy allows it: values are given the types
  * that the schema asks for.
  */
 function validate(tool: Tool, value: unknown, policy: RepairPolicy, repairs: Repair[]): Validation {
   const { inputSchema } = tool;
   const first = inputSchema.validate(value);
-  if (first.ok && (first.value === value || !mayForceNulls(inputSchema.jsonSchema) || !holdsNull(value))) return first;
+  if (first.ok && (!mayForceNulls(inputSchema.jsonSchema) || !holdsNull(value))) return first;
   const dropped = dropNulls(value, inputSchema.jsonSchema);
   if (dropped.repairs.length > 0) {
     const second = inputSchema.validate(dropped.value);

@@ -1,12 +1,48 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { coerce, dropNulls, mayForceNulls, type JsonSchema } from "../../src/schema/index.ts";
+import { coerce, dropNulls, mayForceNulls, toSchema, type JsonSchema } from "../../src/schema/index.ts";
+import { lowerSchema, type Rewrite } from "../../src/schema/lower.ts";
+import { closeObjects, requireAll } from "../../src/schema/rewrites.ts";
 
 const of = (schema: JsonSchema): JsonSchema => ({ type: "object", properties: { x: schema } });
 const string = { type: "string" };
 const number = { type: "number" };
 const integer = { type: "integer" };
 const boolean = { type: "boolean" };
+
+function object(properties: Record<string, JsonSchema>, required: readonly string[] = []): JsonSchema {
+  return { type: "object", properties, required };
+}
+
+/** A schema in few words, to make many of them. */
+type Shape = "string" | "number" | "nullable" | Properties;
+type Properties = { readonly [name: string]: { readonly shape: Shape; readonly required: boolean } };
+
+function schemaOf(shape: Shape): JsonSchema {
+  if (shape === "nullable") return { type: ["string", "null"] };
+  if (typeof shape === "string") return { type: shape };
+  const entries = Object.entries(shape);
+  const required = entries.filter(([, property]) => property.required).map(([name]) => name);
+  return object(Object.fromEntries(entries.map(([name, property]) => [name, schemaOf(property.shape)])), required);
+}
+
+/** A value of a shape, and what strict mode makes of it: `null` for what is left out. */
+function written(shape: Shape, coin: () => boolean): { value: unknown; forced: unknown } {
+  if (typeof shape === "string") {
+    const value = shape === "number" ? 1 : shape === "string" || coin() ? "x" : null;
+    return { value, forced: value };
+  }
+  const value: Record<string, unknown> = {};
+  const forced: Record<string, unknown> = {};
+  for (const [name, { shape: inner, required }] of Object.entries(shape)) {
+    const one = written(inner, coin);
+    // A null that its own schema takes says something.
+    const isLeftOut = !required && inner !== "nullable" && coin();
+    forced[name] = isLeftOut ? null : one.forced;
+    if (!isLeftOut) value[name] = one.value;
+  }
+  return { value, forced };
+}
 
 describe("coerce() changes what the text says plainly", () => {
   it.each<[string, JsonSchema, unknown, unknown]>([
@@ -341,6 +377,86 @@ describe("dropNulls()", () => {
     expect(dropNulls({ list: [{}, { a: null }] }, schema).repairs).toEqual([
       { path: ["list", 1, "a"], before: null, after: undefined },
     ]);
+  });
+
+  it.each<[string, JsonSchema, unknown, unknown]>([
+    [
+      "than the one that knows another property",
+      { anyOf: [object({ text: string, style: string }, ["text"]), object({ url: string })] },
+      { text: "Hello", style: null },
+      { text: "Hello" },
+    ],
+    [
+      "than the one that knows fewer",
+      { anyOf: [object({ id: string }, ["id"]), object({ id: string, name: string, note: string }, ["id"])] },
+      { id: "1", name: "Ann", note: null },
+      { id: "1", name: "Ann" },
+    ],
+    [
+      "than the one whose own object knows fewer",
+      {
+        oneOf: [
+          object({ file: object({ path: string }) }),
+          object({ file: object({ path: string, line: number, column: number }) }),
+        ],
+      },
+      { file: { path: "a.ts", line: 5, column: null } },
+      { file: { path: "a.ts", line: 5 } },
+    ],
+    [
+      "than the one that takes the null of its own, and knows nothing of the other",
+      { anyOf: [object({ a: { type: ["string", "null"] } }), object({ a: string, b: string })] },
+      { a: null, b: null },
+      {},
+    ],
+    [
+      "where the rest stands beside the union",
+      {
+        ...object({ id: string, kind: string }, ["id"]),
+        anyOf: [object({ text: string, style: string }, ["text"]), object({ url: string })],
+      },
+      { id: "1", kind: null, text: "Hello", style: null },
+      { id: "1", text: "Hello" },
+    ],
+  ])("finds the alternative that forced them sooner %s", (_name, one, before, after) => {
+    expect(dropNulls({ x: before }, of(one)).value).toEqual({ x: after });
+  });
+
+  it.each<[string, JsonSchema]>([
+    ["a record", { type: "object", additionalProperties: { type: ["number", "null"] } }],
+    ["a record whose names have a pattern", { type: "object", properties: {}, patternProperties: { "^a": {} } }],
+    ["any object", { type: "object" }],
+    ["any value", {}],
+  ])("leaves them where an alternative is %s", (_name, other) => {
+    const value = { x: { a: null } };
+    expect(dropNulls(value, of({ anyOf: [object({ a: string }), other] })).repairs).toEqual([]);
+  });
+
+  it("gives back what a model would have written without strict mode", () => {
+    const leaf = fc.constantFrom<Shape>("string", "number");
+    const shapes = (inner: fc.Arbitrary<Shape>) =>
+      fc.dictionary(fc.constantFrom("a", "b", "c"), fc.record({ shape: inner, required: fc.boolean() }), {
+        minKeys: 1,
+        maxKeys: 3,
+      });
+    const branches = fc.array(shapes(fc.oneof(leaf, fc.constant("nullable"), shapes(leaf))), {
+      minLength: 1,
+      maxLength: 3,
+    });
+    fc.assert(
+      fc.property(branches, fc.infiniteStream(fc.boolean()), (given, coins) => {
+        const { value, forced } = written(given[0]!, () => coins.next().value as boolean);
+        const all = given.map(schemaOf);
+        const takes = (rewrites: Rewrite[]) =>
+          all.filter((one) => toSchema(lowerSchema(one, rewrites).schema).validate(forced).ok).length;
+        const isPlain = JSON.stringify(forced) !== JSON.stringify(value) && takes([closeObjects()]) > 0;
+        fc.pre(!isPlain && takes([closeObjects(), requireAll()]) === 1);
+        // Not always the first of them.
+        const union = { anyOf: [...all.slice(1), ...all.slice(0, 1)] };
+        expect(dropNulls({ x: forced }, of(union)).value).toEqual({ x: value });
+      }),
+      { numRuns: 300 },
+    );
   });
 
   it("changes no string", () => {

@@ -9,6 +9,7 @@ import {
   ToolRegistry,
   ToolUse,
   type Schema,
+  type SchemaSource,
   type Tool,
   type ToolBufferOptions,
   type ToolChunk,
@@ -494,6 +495,46 @@ describe("repairs", () => {
       ["null_dropped", ["options", "limit"], null, undefined],
       ["null_dropped", ["force"], null, undefined],
     ]);
+  });
+
+  it.each<[title: string, inputSchema: SchemaSource, args: string, input: object]>([
+    [
+      "leave out what it does not know",
+      z.object({
+        x: z.union([
+          z.object({ text: z.string(), style: z.string().optional() }),
+          z.object({ url: z.string().optional() }),
+        ]),
+      }),
+      '{"x":{"text":"Hello","style":null}}',
+      { x: { text: "Hello" } },
+    ],
+    [
+      "refuse the call",
+      z.object({
+        x: z.union([z.object({ to: z.email() }), z.object({ to: z.string(), name: z.string().optional() })]),
+      }),
+      '{"x":{"to":"Ann","name":null}}',
+      { x: { to: "Ann" } },
+    ],
+    [
+      "let the null pass",
+      jsonSchema({
+        properties: {
+          x: {
+            anyOf: [
+              { properties: { id: { type: "string" }, note: { type: "string" } }, required: ["id"] },
+              { properties: { id: { type: "string" } }, required: ["id"] },
+            ],
+          },
+        },
+      }),
+      '{"x":{"id":"1","note":null}}',
+      { x: { id: "1" } },
+    ],
+  ])("null for an optional is absent, also where another alternative would %s", (_, inputSchema, args, input) => {
+    const tool = defineTool({ name: "t", inputSchema });
+    expect((one(call("t", args), {}, [tool]) as ToolUse).input).toEqual(input);
   });
 
   it("defaults and transforms of the schema are in the input, and not in the arguments", () => {
