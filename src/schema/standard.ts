@@ -32,19 +32,40 @@ export function withJsonSchema(source: StandardSchemaV1, exported: Readonly<Reco
 
 function validate(source: StandardSchemaV1, value: unknown): Validation {
   try {
-    const result = source["~standard"].validate(value);
+    const result = run(source, value);
     if (isPromise(result)) {
       result.then(undefined, () => {}); // its failure has no reader
-      return refuse(
-        "this schema answers with a promise (an asynchronous check, or one that threw), and a call is checked at once: " +
-          "asynchronous checks belong in the handler",
-      );
+      return refuse(ASYNCHRONOUS);
     }
     if (result.issues === undefined) return { ok: true, value: result.value };
     return { ok: false, issues: Array.from(result.issues, readIssue) };
   } catch (error) {
-    return refuse(`the check itself failed: ${messageOf(error)}`);
+    const message = messageOf(error);
+    return refuse(ZOD_IS_ASYNCHRONOUS.test(message) ? ASYNCHRONOUS : `the check itself failed: ${message}`);
   }
+}
+
+const ASYNCHRONOUS =
+  "this schema answers with a promise (an asynchronous check, or one that threw), and a call is checked at once: " +
+  "asynchronous checks belong in the handler";
+
+/** "Encountered Promise during synchronous parse. Use .parseAsync() instead.", and what zod 3 says. */
+const ZOD_IS_ASYNCHRONOUS = /\bUse \.parseAsync\b/;
+
+/**
+ * By `safeParse()` where the schema is zod's: where a check throws, the `validate` of its standard runs all of them again
+ * and answers with a promise, as if it were an asynchronous one.
+ * https://github.com/colinhacks/zod/blob/main/packages/zod/src/v4/core/schemas.ts
+ */
+function run(source: StandardSchemaV1, value: unknown): ReturnType<StandardSchemaV1["~standard"]["validate"]> {
+  const { safeParse } = source as Partial<SafeParsing>;
+  if (source["~standard"].vendor !== "zod" || safeParse === undefined) return source["~standard"].validate(value);
+  const { success, data, error } = safeParse.call(source, value);
+  return success ? { value: data } : { issues: error!.issues };
+}
+
+interface SafeParsing {
+  safeParse(value: unknown): { success: boolean; data?: unknown; error?: StandardSchemaV1.FailureResult };
 }
 
 function refuse(message: string): Validation {

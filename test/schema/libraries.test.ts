@@ -147,8 +147,13 @@ it("takes text as the root of a custom tool", () => {
   expect(toSchema(z.string()).validate("SELECT 1")).toEqual({ ok: true, value: "SELECT 1" });
 });
 
-it("leaves asynchronous checks to the handler", () => {
-  const schema = toSchema(z.object({ id: z.string().refine(async () => true) }));
+it.each<[string, SchemaSource]>([
+  ["zod 4", z.object({ id: z.string().refine(async () => true) })],
+  ["zod 3", zod3(z3.object({ id: z3.string().refine(async () => true) }))],
+  ["zod 3, in a transform", zod3(z3.object({ id: z3.string().transform(async () => true) }))],
+  ["zod/mini", z.toJSONSchema(zMini.object({ id: zMini.string().check(zMini.refine(async () => true)) })) as never],
+])("leaves asynchronous checks to the handler: %s", (_, source) => {
+  const schema = toSchema(source);
   expect(schema.validate({ id: "1" })).toEqual({
     ok: false,
     issues: [{ path: [], message: expect.stringContaining("belong in the handler") }],
@@ -166,8 +171,26 @@ it("turns a throw of the library's own check into an issue", () => {
     ok: false,
     issues: [{ path: [], message: expect.stringContaining("boom") }],
   });
-  // zod answers a check that throws with a promise
-  expect(toSchema(z.object({ id: z.string().refine(boom) })).validate({ id: "1" }).ok).toBe(false);
+});
+
+it.each<[string, (convert: (text: string) => unknown) => SchemaSource]>([
+  ["zod 4", (convert) => z.object({ filter: z.string().transform(convert) })],
+  ["zod 3", (convert) => zod3(z3.object({ filter: z3.string().transform(convert) }))],
+  [
+    "valibot",
+    (convert) => toStandardJsonSchema(v.object({ filter: v.pipe(v.string(), v.transform(convert)) })) as SchemaSource,
+  ],
+])("says why a transform failed, which runs once: %s", (_, schemaOf) => {
+  let runs = 0;
+  const schema = toSchema(
+    schemaOf(() => {
+      runs++;
+      throw new Error("no filter");
+    }),
+  );
+  const message = "the check itself failed: no filter";
+  expect(schema.validate({ filter: "{" })).toEqual({ ok: false, issues: [{ message, path: [] }] });
+  expect(runs).toBe(1);
 });
 
 describe("refuses, and says the next step:", () => {
