@@ -1,4 +1,4 @@
-import { ToolCallError, ToolError, type FailedCall } from "../errors.ts";
+import { messageOf, ToolCallError, ToolError, type FailedCall } from "../errors.ts";
 import { isPromise } from "../promise.ts";
 import { isGenerator, settle, type HandlerResult } from "./progress.ts";
 import { textOfThrown } from "./thrown.ts";
@@ -129,11 +129,17 @@ export class ToolUse<Input = any, Output = any, Name extends string = string> im
       invocationId: init.invocationId ?? init.id ?? crypto.randomUUID(),
       id: init.id ?? null,
       name: tool.name,
-      argsText: JSON.stringify(input) ?? "",
+      argsText: "",
       turnIndex: 0,
       position: 0,
       metadata: init.metadata ?? {},
     };
+    try {
+      call.argsText = JSON.stringify(input) ?? "";
+    } catch (cause) {
+      const [reason] = messageOf(cause).split("\n", 1);
+      throw invalidInput({ ...call, input }, [{ message: `must be a JSON value: ${reason}`, path: [] }]);
+    }
     const checked = tool.inputSchema.validate(input);
     if (!checked.ok) throw invalidInput({ ...call, input }, checked.issues);
     return new ToolUse<I, O, N>({ ...call, tool, input: checked.value, repairs: [] });

@@ -137,6 +137,18 @@ describe("a ToolUse made by hand", () => {
     expect(echo.use({ text: "a" }, { id: "same", invocationId: "mine" }).invocationId).toBe("mine");
   });
 
+  const cycle: Record<string, unknown> = {};
+  cycle["self"] = cycle;
+
+  it.each<[string, unknown, string]>([
+    ["a BigInt", { n: 5n }, "must be a JSON value: Do not know how to serialize a BigInt"],
+    ["a cycle", cycle, "must be a JSON value: Converting circular structure to JSON. Correct"],
+  ])("refuses an input that JSON has not: %s", (_, input, said) => {
+    const open = defineTool({ name: "open", inputSchema: { type: "object" } });
+    const error = expect.objectContaining({ code: "invalid_input", message: expect.stringContaining(said) });
+    expect(() => open.use(input)).toThrow(error);
+  });
+
   it("hands the handler what the schema outputs", () => {
     const tool = defineTool({
       name: "shout",
