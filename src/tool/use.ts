@@ -291,14 +291,22 @@ export class ToolUse<Input = any, Output = any, Name extends string = string> im
     }
   }
 
-  #context(context: Partial<ToolContext> | undefined): ToolContext {
+  #context(context: Partial<ToolContext> = {}): ToolContext {
+    // What is given as undefined is not given.
+    const {
+      signal,
+      idempotencyKey = this.invocationId,
+      attempt = 1,
+      progress = async () => {},
+      undoData = () => {},
+    } = context;
     return {
-      signal: undefined,
-      idempotencyKey: this.invocationId,
-      attempt: 1,
-      progress: async () => {},
-      undoData: () => {},
       ...context,
+      signal,
+      idempotencyKey,
+      attempt,
+      progress,
+      undoData,
       invocationId: this.invocationId,
       toolCallId: this.id,
       toolName: this.name,

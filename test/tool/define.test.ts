@@ -176,6 +176,23 @@ describe("a ToolUse made by hand", () => {
     });
   });
 
+  it("takes what is undefined in a context for what is not given", async () => {
+    let key: string | undefined;
+    const tool = defineTool({
+      name: "look",
+      inputSchema: {},
+      execute: async function* (_input, { idempotencyKey, attempt, undoData }) {
+        key = idempotencyKey;
+        undoData({});
+        yield attempt;
+      },
+    });
+    const names = ["idempotencyKey", "attempt", "progress", "undoData", "signal"];
+    const context = Object.fromEntries(names.map((name) => [name, undefined]));
+    await expect(tool.use({}, { invocationId: "run-0-0" }).execute(context)).resolves.toBe(1);
+    expect(key).toBe("run-0-0");
+  });
+
   it("keeps the result", async () => {
     const use = echo.use({ text: "hi" });
     const running = use.execute();
