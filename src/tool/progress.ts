@@ -1,20 +1,26 @@
 /**
- * What a handler's answer comes to: the value of a promise; of an async generator what it returned, or the last it
- * yielded where it returned nothing.
+ * What a handler's answer comes to: the value of a promise; of a generator what it returned, or the last it yielded where
+ * it returned nothing.
  */
 export type HandlerResult<Output> =
-  Output extends AsyncGenerator<infer Yielded, infer Returned, any>
+  Output extends AnyGenerator<infer Yielded, infer Returned>
     ? [Returned] extends [void]
       ? Yielded | undefined
       : Exclude<Returned, void>
     : Awaited<Output>;
 
+type AnyGenerator<Yielded = unknown, Returned = unknown> =
+  | AsyncGenerator<Yielded, Returned, any>
+  | Generator<Yielded, Returned, any>;
+
 /**
- * True for what an `async function*` gives, compiled down or not. A stream that is only iterable is a value like others.
+ * True for what an `async function*` or a `function*` gives, compiled down or not. A stream or a list that is only
+ * iterable is a value like others.
  */
-export function isGenerator(value: unknown): value is AsyncGenerator<unknown, unknown, undefined> {
-  if (typeof value !== "object" || value === null || !(Symbol.asyncIterator in value)) return false;
-  const { next, return: end, throw: fail } = value as Partial<AsyncGenerator>;
+export function isGenerator(value: unknown): value is AnyGenerator {
+  if (typeof value !== "object" || value === null) return false;
+  if (!(Symbol.asyncIterator in value || Symbol.iterator in value)) return false;
+  const { next, return: end, throw: fail } = value as Partial<AnyGenerator>;
   return typeof next === "function" && typeof end === "function" && typeof fail === "function";
 }
 
@@ -38,7 +44,7 @@ export async function settle(
       await onProgress(value);
     } catch (error) {
       // Nobody waits for it any more, or nobody can be told: its finally blocks run, the rest of it does not.
-      await answer.return(undefined).catch(() => {});
+      await (async () => answer.return(undefined))().catch(() => {});
       throw error;
     }
   }

@@ -48,7 +48,7 @@ export interface ToolContext {
   readonly [key: string]: unknown;
 }
 
-/** The function behind a tool. May be async; an `async function*` yields its progress and returns its result. */
+/** The function behind a tool. May be async; a generator (`async function*`) yields its progress and returns its result. */
 export type Execute<Input = any, Output = unknown> = (input: Input, context: ToolContext) => Output;
 
 /** What `defineTool()` and `@tool` take. `S` is the kind of input schema, the handler's parameter is inferred from it. */

@@ -166,7 +166,7 @@ export class ToolUse<Input = any, Output = any, Name extends string = string> im
   }
 
   /**
-   * Runs the handler, sync or async. Of an `async function*` the result is what it returns, or the last that it yields
+   * Runs the handler, sync or async. Of a generator (`async function*`) the result is what it returns, or the last that it yields
    * where it returns nothing; what it yields goes to `context.progress`.
    *
    * A failure is also kept in `error`, and reaches the model with `toolResults(turn)`; so a promise that nobody awaits
@@ -186,8 +186,8 @@ export class ToolUse<Input = any, Output = any, Name extends string = string> im
   /**
    * Runs a sync handler and returns its result.
    *
-   * @throws ToolError `async_tool` when the handler answers with a promise (which goes on; its failure is swallowed),
-   *   `external_tool`, `already_executed`
+   * @throws ToolError `async_tool` when the handler answers with a promise (which goes on; its failure is swallowed) or is
+   *   a generator, `external_tool`, `already_executed`
    * @throws ToolCallError `execution_failed`
    */
   executeSync(context?: Partial<ToolContext>): Output {
@@ -212,9 +212,11 @@ export class ToolUse<Input = any, Output = any, Name extends string = string> im
    * Hands in what somebody else's execution of the call came to: the outcome of an external tool.
    *
    * @throws ToolError `already_executed` when there is an outcome, or the handler runs
+   * @throws TypeError for a promise
    * @example use.provideResult(await askTheUser(use.input));
    */
   provideResult(output: HandlerResult<Output>): void {
+    if (isPromise(output)) throw new TypeError("provideResult() takes what a promise comes to: await it first.");
     this.#claim();
     this.#finish(output);
   }
@@ -356,5 +358,5 @@ export function invalidInput(
 /** Known before it runs; other functions that return a promise are found out after. */
 function isAsyncFunction(value: unknown): boolean {
   const kind = typeof value === "function" ? Object.prototype.toString.call(value) : "";
-  return kind === "[object AsyncFunction]" || kind === "[object AsyncGeneratorFunction]";
+  return /^\[object (?:AsyncFunction|(?:Async)?GeneratorFunction)\]$/.test(kind);
 }

@@ -193,6 +193,25 @@ describe("a ToolUse made by hand", () => {
     expect(key).toBe("run-0-0");
   });
 
+  it("runs a generator that is not async as one that is", async () => {
+    const count = defineTool({
+      name: "count",
+      inputSchema: {},
+      execute: function* () {
+        yield 1;
+        yield 2;
+        return { counted: 2 };
+      },
+    });
+    const seen: unknown[] = [];
+    const told = { progress: async (value: unknown) => void seen.push(value) };
+    await expect(count.use({}).execute(told)).resolves.toEqual({ counted: 2 });
+    expect(seen).toEqual([1, 2]);
+    const refused = { progress: () => Promise.reject(new Error("nobody is there")) };
+    await expect(count.use({}).execute(refused)).rejects.toThrow("nobody is there");
+    expect(() => count.use({}).executeSync()).toThrow(expect.objectContaining({ code: "async_tool" }));
+  });
+
   it("keeps the result", async () => {
     const use = echo.use({ text: "hi" });
     const running = use.execute();
@@ -238,6 +257,10 @@ describe("a ToolUse made by hand", () => {
     expect(() => use.provideResult("no")).toThrow(twice);
     expect(() => use.provideError("no")).toThrow(twice);
     expect(use.result).toBe("yes");
+
+    const early = ask.use({ question: "?" });
+    expect(() => early.provideResult(Promise.resolve("yes"))).toThrow(/await it first/);
+    expect(early.executed).toBe(false);
 
     const failed = ask.use({ question: "?" }, { id: "call_1" });
     failed.provideError(new Error("the user has left"));

@@ -41,6 +41,15 @@ test("an outcome has the type of the handler's result", async () => {
 });
 
 test("of a generator it is what it returns", async () => {
+  const steps = defineTool({
+    name: "steps",
+    inputSchema,
+    execute: function* () {
+      yield 1;
+      return "done";
+    },
+  });
+  expectTypeOf(await steps.use({ amount: 5 }).execute()).toEqualTypeOf<string>();
   const outcome = await executor.execute(count.use({ amount: 5 }), { runId: "run" });
   if (outcome.status === "completed") expectTypeOf(outcome.output).toEqualTypeOf<string>();
   expectTypeOf(await count.use({ amount: 5 }).execute()).toEqualTypeOf<string>();
