@@ -81,7 +81,6 @@ export const strict: readonly Rewrite[] = [
   ensureObjectRoot(),
   requireDeclared(),
   closeObjects(),
-  keepFormats(["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"]),
   limitMinItems(1),
   describeObjectValues(),
   dropKeywords(
@@ -113,6 +112,7 @@ export const strict: readonly Rewrite[] = [
     ],
     { toDescription: true },
   ),
+  keepFormats(["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"]),
   ensureType(),
   keepKeywords([
     "type",

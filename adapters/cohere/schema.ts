@@ -64,7 +64,6 @@ export const strict: readonly Rewrite[] = [
   ensureObjectRoot(),
   // First, so that they are told as they were given.
   dropKeywords(["not", "if", "then", "else", "dependencies", "dependentRequired", "dependentSchemas"], toDescription),
-  keepFormats(["date-time", "uuid", "date", "time"]),
   dropKeywords(["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"], toDescription),
   dropKeywords(
     ["minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "contains", "minContains", "maxContains"],
@@ -83,6 +82,7 @@ export const strict: readonly Rewrite[] = [
   ),
   // "^", "$", "(?=" and "(?!" are not supported, so that most patterns can only be told.
   keepPatterns((pattern) => !/[$^]|\?[=!]/.test(pattern)),
+  keepFormats(["date-time", "uuid", "date", "time"]),
   dropAnnotations(["contentEncoding", "contentMediaType", "contentSchema"]),
   requireDeclared(),
   requireOne(),

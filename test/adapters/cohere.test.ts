@@ -219,8 +219,8 @@ describe("tools", () => {
     [
       "tells lengths and other formats in the description",
       { s: { type: "string", minLength: 2, format: "email", description: "Whom." } },
-      { s: { type: "string", description: 'Whom. (format: "email") (minLength: 2)' } },
-      ["/properties/s unsupported:format", "/properties/s unsupported:minLength"],
+      { s: { type: "string", description: 'Whom. (minLength: 2) (format: "email")' } },
+      ["/properties/s unsupported:minLength", "/properties/s unsupported:format"],
     ],
     [
       "keeps a pattern without anchors",

@@ -707,6 +707,25 @@ const rows: Readonly<Record<string, Row>> = {
     ),
   ),
 
+  "a format that names its pattern": property(
+    { type: "string", format: "starts_with", pattern: "^E.*" },
+    {
+      ...each(["openai strict", "google schema"], { type: "string", pattern: "^E.*" }),
+      ...each(
+        ["anthropic strict", "cohere strict"],
+        lossy(
+          { type: "string", description: '(pattern: "^E.*") (format: "starts_with")' },
+          "unsupported:pattern",
+          "unsupported:format",
+        ),
+      ),
+      "google json-schema": lossy(
+        { type: "string", format: "starts_with", description: '(pattern: "^E.*")' },
+        "unsupported:pattern",
+      ),
+    },
+  ),
+
   "what must not be": property(
     { type: "string", not: { type: "string", enum: ["x"] } },
     each(
@@ -989,6 +1008,7 @@ describe("strict: auto", () => {
       "a pattern without anchors",
       "a pattern that looks ahead",
       "a pattern of names that looks ahead",
+      "a format that names its pattern",
       "what must not be",
       "a reference",
       "a recursive reference",
@@ -1012,6 +1032,7 @@ describe("strict: auto", () => {
       "a pattern that looks ahead",
       "a pattern of names that looks ahead",
       "a format that some of them know",
+      "a format that names its pattern",
       "what must not be",
       "a reference",
     ],

@@ -619,6 +619,13 @@ table("dropKeywords", [
     ["/properties/b unsupported:format"],
   ],
   [
+    "drops a format that only names the pattern beside it",
+    keepFormats(["date"]),
+    object({ a: { ...str, format: "nanoid", pattern: "x" }, b: { ...str, format: "email", pattern: "x" } }),
+    object({ a: { ...str, pattern: "x" }, b: { ...str, pattern: "x", description: '(format: "email")' } }),
+    ["/properties/b unsupported:format"],
+  ],
+  [
     "keeps patterns that can be read",
     keepPatterns((pattern) => pattern !== "?"),
     object({ a: { ...str, pattern: "x" }, pattern: { ...str, pattern: "?" } }),
