@@ -12,7 +12,19 @@ export { coerce, dropNulls, mayForceNulls, type Coercion } from "./coerce.ts";
  * What a tool takes as a schema: a schema of a library that speaks Standard Schema (zod 4, valibot, arktype, ...),
  * a plain JSON Schema object, or a {@link Schema} made here or by hand.
  */
-export type SchemaSource = StandardSchemaV1<any, any> | Schema<any, any> | JsonSchema;
+export type SchemaSource = StandardSchemaV1<any, any> | Schema<any, any> | JsonSchemaLike;
+
+/** Or of an interface (`JSONSchema7` of `@types/json-schema`), which has no index signature and so is no record. */
+type JsonSchemaLike = JsonSchema | SomeKeywords;
+
+interface SomeKeywords {
+  readonly type?: unknown;
+  readonly properties?: unknown;
+  readonly $ref?: unknown;
+  readonly anyOf?: unknown;
+  readonly oneOf?: unknown;
+  readonly allOf?: unknown;
+}
 
 /** What the model writes for a schema. A plain JSON Schema says nothing at compile time: `any`. */
 export type InferInput<S> =
@@ -54,7 +66,7 @@ export function toSchema<const S extends SchemaSource>(source: S): Schema<InferI
  * @throws ToolError `invalid_tool`
  * @example jsonSchema<{ city: string }>({ type: "object", properties: { city: { type: "string" } }, required: ["city"] })
  */
-export function jsonSchema<T = any>(schema: JsonSchema): Schema<T> {
+export function jsonSchema<T = any>(schema: JsonSchemaLike): Schema<T> {
   return toSchema(schema) as Schema<T>;
 }
 

@@ -68,6 +68,24 @@ defineTool({ name: "x", execute: () => 1 });
 // @ts-expect-error: a schema is no string
 defineTool({ name: "x", inputSchema: "object" });
 
+// an interface of JSON Schema, as those of other packages are: `JSONSchema7` of @types/json-schema
+interface SchemaInterface {
+  $id?: string;
+  $ref?: string;
+  type?: string | string[];
+  properties?: { [name: string]: SchemaInterface | boolean };
+  items?: SchemaInterface | boolean;
+}
+declare const ofInterface: SchemaInterface;
+is<Equal<InferOutput<typeof ofInterface>, any>>();
+defineTool({ name: "x", inputSchema: ofInterface, outputSchema: ofInterface, execute: ({ city }) => city });
+is<Equal<ReturnType<typeof jsonSchema<{ city: string }>>, Schema<{ city: string }>>>();
+jsonSchema<{ city: string }>(ofInterface);
+// @ts-expect-error: of another kind
+defineTool({ name: "x", inputSchema: new Date() });
+// @ts-expect-error: of another kind
+defineTool({ name: "x", inputSchema: () => zodSchema });
+
 // tools of all types go into one set
 const tools: readonly Tool[] = [getWeather, later];
 const registry = new ToolRegistry(tools);
