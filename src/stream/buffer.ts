@@ -1,7 +1,7 @@
 import { ToolCallError } from "../errors.ts";
 import { setOwn } from "../schema/json.ts";
 import type { RepairPolicy } from "../tool/tool.ts";
-import { toolsByName, type ToolSource } from "../tool/tool-set.ts";
+import { toolsByEachName, type ToolSource } from "../tool/tool-set.ts";
 import { ToolUse } from "../tool/use.ts";
 import { failure, givenUp, truncated } from "./call-failures.ts";
 import { CallState, type ToolCall } from "./call.ts";
@@ -85,7 +85,7 @@ export class ToolBuffer {
     this.limits = resolveLimits(options.limits);
     this.runId = runIdOf(options.runId);
     this.#repair = policyOf(options.repair);
-    if (tools !== undefined) this.#tools = toolsByName(tools, options.toolName);
+    if (tools !== undefined) this.#tools = toolsByEachName(tools, options.toolName);
     this.#router = new ToolRouter(this.#tools, (turnIndex, chunk) => this.#open(turnIndex, chunk));
   }
 

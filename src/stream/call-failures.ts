@@ -2,6 +2,7 @@ import { ToolCallError, type FailedCall, type ToolErrorCode } from "../errors.ts
 import { TRUNCATED } from "./arguments-outcome.ts";
 import type { CallState } from "./call.ts";
 import type { ToolChunk } from "./chunk.ts";
+import type { Tool } from "../tool/tool.ts";
 import type { NamedTools } from "./router.ts";
 
 export function failedCall(state: CallState, input: unknown): FailedCall {
@@ -56,7 +57,9 @@ export function sentence(text: string): string {
 
 export function unknownTool(given: string, tools: NamedTools): string {
   const name = given.length > 128 ? `${given.slice(0, 128)}…` : given;
-  const names = [...tools.keys()];
+  const listed = new Set<Tool>();
+  // By the first name of each: the model knows no other.
+  const names = [...tools].filter(([, tool]) => !listed.has(tool) && listed.add(tool)).map(([first]) => first);
   if (names.length === 0) return `There is no tool ${JSON.stringify(name)}: no tools were offered.`;
   const list = names.length > 20 ? `${names.slice(0, 20).join(", ")} and ${names.length - 20} more` : names.join(", ");
   return `There is no tool ${JSON.stringify(name)}. The tools are: ${list}.`;

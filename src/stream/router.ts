@@ -2,7 +2,7 @@ import type { Tool } from "../tool/tool.ts";
 import type { CallState } from "./call.ts";
 import type { ToolChunk } from "./chunk.ts";
 
-/** Those that were offered, by the names under which the provider knows them. */
+/** Those that were offered, by the names under which the provider knows them, and after that by their own. */
 export type NamedTools = ReadonlyMap<string, Tool>;
 
 /** A new call, or `undefined` when there are too many. */

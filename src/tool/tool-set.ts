@@ -25,6 +25,18 @@ export function toolsByName(source: ToolSource, nameOf?: (name: string) => strin
   return byName(listOf(source), nameOf);
 }
 
+/**
+ * The same, and then by their own names, where no other tool has that one: servers know some tools by themselves
+ * (`$web_search`), and models write names as they read them elsewhere.
+ *
+ * @throws as {@link toolsByName}
+ */
+export function toolsByEachName(source: ToolSource, nameOf?: (name: string) => string): Map<string, Tool> {
+  const found = toolsByName(source, nameOf);
+  for (const tool of listOf(source)) if (!found.has(tool.name)) found.set(tool.name, tool);
+  return found;
+}
+
 function listOf(source: ToolSource): readonly Tool[] {
   const tools = isList(source) ? source : source?.tools?.();
   if (!Array.isArray(tools)) throw new TypeError(`tools are a list of tools or a ToolRegistry, got ${typeof source}`);

@@ -388,13 +388,19 @@ describe("names that look like a tool's", () => {
     expect(one(call(name, '{"city":"x"}'))).toMatchObject({ code: "unknown_tool" });
   });
 
-  it("a provider's name stands for the tool's, and the tool's own does not", () => {
+  it("a provider's name stands for the tool's, and after it the tool's own, as of `$web_search` at Moonshot", () => {
     const options = { toolName: (name: string) => `mcp__${name}` };
     expect(one(call("mcp__anything", "{}"), options)).toMatchObject({ name: "anything" });
-    expect(one(call("anything", "{}"), options)).toMatchObject({
+    expect(one(call("anything", "{}"), options)).toMatchObject({ name: "anything" });
+    // The model was told of no other names.
+    expect(one(call("any", "{}"), options)).toMatchObject({
       code: "unknown_tool",
-      message: expect.stringContaining("mcp__anything"),
+      message: 'There is no tool "any". The tools are: mcp__get_weather, mcp__refund, mcp__anything.',
     });
+    const [a, b] = ["a", "b"].map((name) => defineTool({ name, inputSchema: {} })) as [Tool, Tool];
+    const shifted = { toolName: (name: string) => (name === "a" ? "b" : "c") };
+    expect(one(call("b", "{}"), shifted, [a, b])).toMatchObject({ tool: a });
+    expect(one(call("c", "{}"), shifted, [a, b])).toMatchObject({ tool: b });
   });
 });
 
