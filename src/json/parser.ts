@@ -41,6 +41,8 @@ export type JsonState =
  * { path: ["text"], append: "llo", done: true }         the string there grew, and is finished
  * { path: [], done: true }                              the object closed
  * ```
+ * A `value` takes the place of whatever was there, an `append` follows it. Each property of a root object is told under
+ * its own path; what lies deeper may come inside of the `value` of the property that it lies in.
  * A `value` is a copy as far as it is still open; what is closed in it is shared with the parser's value: read, do not write.
  */
 export type JsonChange =
@@ -88,8 +90,7 @@ const STOP = Infinity;
 /** A child that was put into a container known to whoever asks for changes; its value is looked up when they ask. */
 interface Placed {
   readonly level: number;
-  /** `undefined` for the root. */
-  readonly container: Container | undefined;
+  readonly container: Container;
   readonly key: string | number;
   readonly path: readonly (string | number)[];
 }
@@ -332,7 +333,7 @@ class StreamingParser implements TwinParser {
     const open = frozen.map(copyOf);
     for (let i = 1; i < open.length; i++) put(open[i - 1]!, this.#keyAt(i), open[i]);
     this.#log = this.#log?.map((entry) =>
-      "level" in entry && entry.container !== undefined && frozen[entry.level - 1] === entry.container
+      "level" in entry && frozen[entry.level - 1] === entry.container
         ? { ...entry, container: open[entry.level - 1]! }
         : entry,
     );
@@ -530,16 +531,18 @@ class StreamingParser implements TwinParser {
   /** Notes, if somebody asks for changes, that there is a new value at the current place. */
   #placed(): void {
     if (this.#depth >= this.#known) return;
-    this.#log!.push({ level: this.#depth, container: this.#container, key: this.#key, path: this.#path() });
+    this.#log!.push({ level: this.#depth, container: this.#container!, key: this.#key, path: this.#path() });
   }
 
   changes(): JsonChange[] {
     this.#show();
     // Nearly always there is nothing but more of a string that was told of.
     if (this.#grown !== undefined && this.#log!.length === 0) return this.#tellGrown([]);
-    const log = this.#log ?? [];
-    if (this.#known === 0 && this.#root !== undefined) log.push({ level: 0, container: undefined, key: 0, path: [] });
-    const told = log.map((entry) => ("level" in entry ? this.#resolve(entry) : entry));
+    if (this.#root === undefined) return [];
+    const told =
+      this.#known === 0
+        ? this.#tellRoot()
+        : this.#log!.map((entry) => ("level" in entry ? this.#resolve(entry) : entry));
     this.#log = [];
     this.#known = this.#depth + 1;
     return this.#mode === STRING ? this.#tellGrown(told) : told;
@@ -553,8 +556,21 @@ class StreamingParser implements TwinParser {
     return told;
   }
 
+  /** All there is, to who asks for the first time: an object by its properties, so that each is told under its own path. */
+  #tellRoot(): JsonChange[] {
+    const root = this.#root;
+    const isOpen = this.#depth > 0;
+    if (typeof root !== "object" || root === null || Array.isArray(root))
+      return [{ path: [], value: isOpen ? this.#copyOpen(1) : root, done: !isOpen && this.#mode !== STRING }];
+    const container = root as Container;
+    const told: JsonChange[] = [{ path: [], value: {}, done: false }];
+    for (const key of Object.keys(root)) told.push(this.#resolve({ level: 1, container, key, path: [key] }));
+    if (!isOpen) told.push({ path: [], done: true });
+    return told;
+  }
+
   #resolve({ level, container, key, path }: Placed): JsonChange {
-    const value = container === undefined ? this.#root : (container as Record<string | number, unknown>)[key];
+    const value = (container as Record<string | number, unknown>)[key];
     const isCurrent = level <= this.#depth && this.#containerAt(level) === container && this.#keyAt(level) === key;
     if (!isCurrent || (level === this.#depth && this.#mode !== STRING)) return { path, value, done: true };
     return { path, value: level === this.#depth ? value : this.#copyOpen(level + 1), done: false };

@@ -196,7 +196,10 @@ export class Arguments {
     if (this.failure !== undefined) return this.failure;
     if (this.#values !== undefined) return this.#values.finish();
     const { text } = this;
-    if (this.custom) return { ok: true, value: text };
+    if (this.custom) {
+      this.#changes = [...this.changes(), { path: [], done: true }];
+      return { ok: true, value: text };
+    }
     if (this.#lastChar === 0) return noArguments(text, this.repairs);
     const read = this.#takeRead();
     if (read !== undefined) return exactly(read, text);

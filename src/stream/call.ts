@@ -110,7 +110,8 @@ export class ToolCall {
     return this.#state.args.partial;
   }
   /**
-   * What changed in `input` since this was last asked, so that an editor can append instead of rendering anew.
+   * What changed in `input` since this was last asked, so that an editor can append instead of rendering anew. Asked for
+   * the first time, it tells what is there already, each property under its own path.
    *
    * @example [{ path: ["content"], append: "more text", done: false }]
    */

@@ -35,6 +35,8 @@ export class ValueArguments {
   #openPaths: Set<string> | undefined;
   /** About how long the JSON of all that came is. */
   #length: number;
+  /** They are all there is, and nothing in them is open. */
+  #isFinished = false;
   /** A number has come that may not be the one that was written. */
   #hasHuge = false;
   readonly #limits: Limits;
@@ -77,9 +79,27 @@ export class ValueArguments {
 
   /** What has changed in the partial input since this was last asked. */
   changes(): JsonChange[] {
-    const changes = this.#changes ?? [{ path: [], value: this.#copy(), done: false }];
+    const changes = this.#changes ?? this.#tellAll();
     this.#changes = [];
     return changes;
+  }
+
+  /** All there is, to who asks for the first time: an object by its properties, as the parser of text tells it. */
+  #tellAll(): JsonChange[] {
+    const all = this.#copy();
+    if (!isRecord(all)) return [{ path: [], value: all, done: this.#isFinished }];
+    const changes: JsonChange[] = [{ path: [], value: {}, done: false }];
+    for (const [key, value] of Object.entries(all))
+      changes.push({ path: [key], value, done: this.#isDone(key, value) });
+    if (this.#isFinished) changes.push({ path: [], done: true });
+    return changes;
+  }
+
+  /** Whether nothing more comes for a property. Of a container that is filled at paths only the end of the call tells it. */
+  #isDone(key: string, value: unknown): boolean {
+    if (this.#isFinished || !this.isPatched) return true;
+    const isContainer = typeof value === "object" && value !== null;
+    return !isContainer && this.#openPaths?.has(JSON.stringify([key])) !== true;
   }
 
   /**
@@ -119,6 +139,8 @@ export class ValueArguments {
     const value = this.#value ?? this.#copy();
     const outcome: ArgumentsOutcome = this.#hasHuge ? exactly(value) : { ok: true, value };
     if (outcome.ok) this.#value = undefined;
+    if (!this.#isFinished) this.#changes?.push({ path: [], done: true });
+    this.#isFinished = true;
     return outcome;
   }
 

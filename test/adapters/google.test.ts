@@ -163,7 +163,10 @@ describe("calls whose arguments are streamed", () => {
       if (event.type === "tool-input-delta") seen.push(structuredClone(event.call.input), event.call.changes());
     expect(seen.slice(0, 4)).toEqual([
       { room: "kit" },
-      [{ path: [], value: { room: "kit" }, done: false }],
+      [
+        { path: [], value: {}, done: false },
+        { path: ["room"], value: "kit", done: false },
+      ],
       { room: "kitchen", level: 2 },
       [
         { path: ["room"], append: "chen", done: true },

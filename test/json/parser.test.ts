@@ -273,9 +273,40 @@ describe("the depth", () => {
 });
 
 describe("changes()", () => {
-  it("tells of the whole when first asked", () => {
-    expect(tell('{"a":[1,"x"],"b":"he')).toEqual([[{ path: [], value: { a: [1, "x"], b: "he" }, done: false }]]);
+  it("tells of the whole when first asked there is anything, of an object by its properties", () => {
+    const opened = { path: [], value: {}, done: false };
+    const closed = { path: [], done: true };
+    expect(tell('{"a":[1,"x"],"b":"he')).toEqual([
+      [opened, { path: ["a"], value: [1, "x"], done: true }, { path: ["b"], value: "he", done: false }],
+    ]);
+    expect(tell("", '{"a":{"b":"he', 'y"}}')).toEqual([
+      [],
+      [opened, { path: ["a"], value: { b: "he" }, done: false }],
+      [{ path: ["a", "b"], append: "y", done: true }, { path: ["a"], done: true }, closed],
+    ]);
+    expect(tell('{"a":1,"b":2')).toEqual([[opened, { path: ["a"], value: 1, done: true }]]);
+    expect(tell('{"a":"x"}')).toEqual([[opened, { path: ["a"], value: "x", done: true }, closed]]);
+    expect(tell("{}")).toEqual([[opened, closed]]);
     expect(tell("[1]")).toEqual([[{ path: [], value: [1], done: true }]]);
+    expect(tell('["x')).toEqual([[{ path: [], value: ["x"], done: false }]]);
+    expect(tell('"x')).toEqual([[{ path: [], value: "x", done: false }]]);
+  });
+
+  it("tells each property of an object under its own path, whenever it is first asked", () => {
+    const text = JSON.stringify({ content: 'Hel"lo', mode: "x", n: 12, nested: { content: "no" } });
+    for (let first = 0; first <= text.length; first++) {
+      for (let second = first; second <= text.length; second++) {
+        const shown = new Map<unknown, unknown>();
+        for (const change of tell(text.slice(0, first), text.slice(first, second), text.slice(second)).flat()) {
+          if (change.path.length !== 1) continue;
+          const [key] = change.path;
+          if ("value" in change) shown.set(key, change.value);
+          else if ("append" in change) shown.set(key, `${shown.get(key)}${change.append}`);
+        }
+        expect([...shown.keys()]).toEqual(["content", "mode", "n", "nested"]);
+        expect([shown.get("content"), shown.get("mode"), shown.get("n")]).toEqual(['Hel"lo', "x", 12]);
+      }
+    }
   });
 
   it("tells what a string grew by, and when it was finished", () => {

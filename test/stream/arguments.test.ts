@@ -532,6 +532,73 @@ describe("changes()", () => {
     );
   });
 
+  const opened = { path: [], value: {}, done: false };
+  const closed = { path: [], done: true };
+
+  it.each<[title: string, came: Step[]]>([
+    ["text", ['{"a":"x","b":{"c":1}}']],
+    ["an object", [{ kv: { a: "x", b: { c: 1 } } }]],
+    ["objects", [{ kv: { a: "x" } }, { kv: { b: { c: 1 } } }]],
+    [
+      "changes at paths",
+      [
+        {
+          patch: [
+            { path: ["a"], append: "x", done: true },
+            { path: ["b", "c"], value: 1 },
+          ],
+        },
+      ],
+    ],
+  ])("tell each property, and that the call has ended, of arguments that came as %s", (_, came) => {
+    const [late, followed] = [read(came), read([])];
+    late.finish("off");
+    expect(late.changes()).toEqual([
+      opened,
+      { path: ["a"], value: "x", done: true },
+      { path: ["b"], value: { c: 1 }, done: true },
+      closed,
+    ]);
+    const told = came.flatMap((step) => (take(followed, step), followed.changes()));
+    followed.finish("off");
+    told.push(...followed.changes());
+    expect([told[0], told.at(-1)]).toEqual([opened, closed]);
+    expect(told.filter(({ path }) => path.length === 0)).toHaveLength(2);
+    followed.finish("off");
+    expect(followed.changes()).toEqual([]);
+  });
+
+  it("say of what came at paths what is open: a string that goes on, and whatever may be filled", () => {
+    const args = read([
+      {
+        patch: [
+          { path: ["open"], append: "x" },
+          { path: ["whole"], append: "y", done: true },
+          { path: ["filled", "a"], value: 1 },
+        ],
+      },
+    ]);
+    expect(args.changes()).toEqual([
+      opened,
+      { path: ["open"], value: "x", done: false },
+      { path: ["whole"], value: "y", done: true },
+      { path: ["filled"], value: { a: 1 }, done: false },
+    ]);
+    // Nothing says that it is done where it was cut.
+    args.finish("off");
+    expect(args.changes()).toEqual([]);
+  });
+
+  it("say of free text that it is done when the call has ended", () => {
+    const args = read([]);
+    args.custom = true;
+    args.append("ls");
+    expect(args.changes()).toEqual([{ path: [], value: "ls", done: false }]);
+    args.append(" -l");
+    args.finish("off");
+    expect(args.changes()).toEqual([{ path: [], append: " -l", done: false }, closed]);
+  });
+
   it("say that a place is done, if there is one", () => {
     const args = read([{ patch: [{ path: ["a"], append: "x" }] }]);
     args.changes();
@@ -581,7 +648,9 @@ describe("changes()", () => {
       const outcome = args.finish("off");
       scribble(outcome.ok && outcome.value);
       expect(args.partial).toEqual({ a: { b: 1 } });
-      expect(args.changes()).toMatchObject([{ path: [], value: { a: { b: 1 } } }]);
+      const follower = createFollower();
+      follower.take(args.changes());
+      expect(follower.value).toEqual({ a: { b: 1 } });
     }
   });
 
