@@ -42,6 +42,7 @@ export class Pump implements DecoderOptions {
   #utf8: TextDecoder | undefined;
   #onAbort: (() => void) | undefined;
   #rejectStep: ((reason: unknown) => void) | undefined;
+  #over: PromiseWithResolvers<void> | undefined;
 
   constructor({ items, status }: Source, reader: TurnReader, parser: Parser<any>, signal: AbortSignal | undefined) {
     this.reader = reader;
@@ -49,6 +50,13 @@ export class Pump implements DecoderOptions {
     this.#status = status;
     this.#parser = parser;
     this.#source = items;
+  }
+
+  /** When nothing more is taken in, whether or not the source has settled what it was asked for. */
+  get over(): Promise<void> {
+    this.#over ??= Promise.withResolvers<void>();
+    if (this.isOver) this.#over.resolve();
+    return this.#over.promise;
   }
 
   /** The next piece of the source. */
@@ -97,6 +105,9 @@ export class Pump implements DecoderOptions {
     const { reader } = this;
     if (error !== undefined) reader.fail(error);
     if (this.#onAbort !== undefined) this.#signal!.removeEventListener("abort", this.#onAbort);
+    // Nobody waits any longer for a source that hangs.
+    this.#rejectStep?.(undefined);
+    this.#over?.resolve();
     if (!this.#isExhausted) {
       if (reader.isTerminated && reader.turn.error === undefined) void this.#letEnd();
       else this.#cancel();

@@ -46,6 +46,8 @@ export class PumpedStream implements TurnStream, AsyncIterator<StreamEvent, void
   #batch: StreamEvent[] = NO_EVENTS;
   /** Whoever asked before the events were there is served first, in turn. */
   #waiting = 0;
+  /** How many of those only read ahead. */
+  #ahead = 0;
   /** Whether the one who waits for the source wants all that it brings. */
   #wantsAll = false;
   #last: Promise<unknown> = NOBODY;
@@ -85,7 +87,8 @@ export class PumpedStream implements TurnStream, AsyncIterator<StreamEvent, void
 
   async done(): Promise<Turn> {
     if (this.#isTaken) {
-      while (!this.#pump.isOver) await this.#inTurn(() => this.#readAhead());
+      void this.#readAll();
+      await this.#pump.over;
     } else {
       this.#isTaken = true;
       while ((await this.#ask(true)).done !== true);
@@ -99,7 +102,10 @@ export class PumpedStream implements TurnStream, AsyncIterator<StreamEvent, void
   }
 
   #ask(all: boolean): Promise<Received> {
-    return this.#waiting > 0 ? this.#inTurn(() => this.#now(all)) : (this.#last = this.#now(all));
+    if (this.#waiting === 0) return (this.#last = this.#now(all));
+    // Who reads ahead takes none of the events that are here: they wait only for those who asked for events before.
+    if (this.#waiting === this.#ahead && this.#next < this.#batch.length) return Promise.resolve(this.#result(all));
+    return this.#inTurn(() => this.#now(all));
   }
 
   #inTurn<T>(act: () => Promise<T>): Promise<T> {
@@ -121,17 +127,26 @@ export class PumpedStream implements TurnStream, AsyncIterator<StreamEvent, void
     return this.#pump.step().then(this.#onStep, this.#onThrown);
   }
 
+  async #readAll(): Promise<void> {
+    while (!this.#pump.isOver) await this.#readAhead();
+  }
+
   /** One more piece of the source, whose events are kept for whoever asks next. */
-  async #readAhead(): Promise<void> {
-    if (this.#pump.isOver) return;
-    this.#waiting++;
-    try {
-      this.#pump.take(await this.#pump.step());
-    } catch (error) {
-      this.#pump.thrown(error);
-    }
-    this.#waiting--;
-    this.#keep(this.#pump.reader.take());
+  #readAhead(): Promise<void> {
+    this.#ahead++;
+    return this.#inTurn(async () => {
+      if (!this.#pump.isOver) {
+        this.#waiting++;
+        try {
+          this.#pump.take(await this.#pump.step());
+        } catch (error) {
+          this.#pump.thrown(error);
+        }
+        this.#waiting--;
+        this.#keep(this.#pump.reader.take());
+      }
+      this.#ahead--;
+    });
   }
 
   #keep(events: StreamEvent[]): void {

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import type { StreamEvent, TurnStream } from "../../src/index.ts";
@@ -101,6 +102,103 @@ describe.each([20, 700, bytes.length])("done() while a loop reads, in pieces of 
     const { value } = await (stream as unknown as AsyncIterator<StreamEvent>).next();
     expect(value).toBeUndefined();
   });
+});
+
+/** An event of text for each of these, in one chunk. */
+function textOf(...texts: unknown[]): Uint8Array {
+  const events = texts.map((text) => ({ id: "c", model: "m", choices: [{ index: 0, delta: { content: `${text}` } }] }));
+  return new TextEncoder().encode(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""));
+}
+
+async function* hanging(...chunks: Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* chunks;
+  await new Promise<never>(() => {});
+}
+
+it("done() holds up no event that is here already, while it waits for the next piece", async () => {
+  const stream = openaiChat.read(hanging(textOf(1, 2, 3)));
+  const got: unknown[] = [];
+  for await (const event of stream) {
+    got.push(told(event));
+    void stream.done();
+    if (got.length === 4) break;
+  }
+  expect(got).toEqual([
+    ["start", undefined],
+    ["text-delta", "1"],
+    ["text-delta", "2"],
+    ["text-delta", "3"],
+  ]);
+});
+
+describe("when the loop is left while the source hangs", () => {
+  it.each(["with a signal", "without a signal"])("done() settles, %s", async (how) => {
+    const signal = how === "with a signal" ? new AbortController().signal : undefined;
+    const stream = openaiChat.read(hanging(textOf(1)), { signal });
+    const turns: Promise<unknown>[] = [];
+    for await (const event of stream) {
+      turns.push(stream.done(), stream.done());
+      await new Promise(setImmediate);
+      if (event.type === "text-delta") break;
+    }
+    turns.push(stream.done());
+    for (const turn of turns) expect(await turn).toBe(stream.turn);
+    expect(stream.turn.error?.code).toBe("aborted");
+  });
+
+  it("whoever asked for an event gets none, where there is a signal", async () => {
+    const stream = openaiChat.read(hanging(), { signal: new AbortController().signal });
+    const iterator = stream[Symbol.asyncIterator]();
+    const asked = [iterator.next(), iterator.next()];
+    const done = stream.done();
+    await iterator.return!();
+    expect(await Promise.all(asked)).toEqual(Array.from({ length: 2 }, () => ({ value: undefined, done: true })));
+    expect(await done).toBe(stream.turn);
+  });
+});
+
+it("next(), done(), return() and the signal, in any order, lose no event, mix up none and leave nobody waiting", async () => {
+  const acts = fc.array(fc.constantFrom("next", "next", "next", "done", "wait", "return", "abort"), { maxLength: 30 });
+  const sizes = fc.array(fc.nat(3), { maxLength: 6 });
+  await fc.assert(
+    fc.asyncProperty(acts, sizes, fc.boolean(), fc.boolean(), async (list, chunkSizes, isBatched, isSlow) => {
+      let count = 0;
+      const chunks = chunkSizes.map((size) => textOf(...Array.from({ length: size }, () => count++)));
+      const source = async function* () {
+        for (const chunk of chunks) {
+          if (isSlow) await new Promise(setImmediate);
+          yield chunk;
+        }
+      };
+      const abort = new AbortController();
+      const stream = openaiChat.read(source(), { signal: abort.signal });
+      const iterator = (isBatched ? stream.readBatches() : stream)[Symbol.asyncIterator]() as AsyncIterator<any>;
+      const asked: Promise<IteratorResult<any>>[] = [];
+      const turns: Promise<unknown>[] = [];
+      for (const act of list) {
+        if (act === "next") asked.push(iterator.next());
+        else if (act === "done") turns.push(stream.done());
+        else if (act === "return") await iterator.return!();
+        else if (act === "abort") abort.abort();
+        else await new Promise(setImmediate);
+      }
+      do asked.push(iterator.next());
+      while ((await asked.at(-1)!).done !== true);
+      const steps = await Promise.all(asked);
+      for (const turn of turns) expect(await turn).toBe(stream.turn);
+
+      const end = steps.findIndex(({ done }) => done);
+      expect(steps.slice(end).every(({ done }) => done)).toBe(true);
+      const events = steps.slice(0, end).flatMap(({ value }) => value as StreamEvent | StreamEvent[]);
+      const texts = events.flatMap((event) => (event.type === "text-delta" ? [Number(event.delta)] : []));
+      const isLeft = list.includes("return");
+      const isWhole = !isLeft && !list.includes("abort");
+      expect(texts).toEqual(Array.from({ length: isWhole ? count : texts.length }, (_, index) => index));
+      const ends = events.filter(({ type }) => type === "error");
+      if (!isLeft) expect(ends).toEqual([events.at(-1)]);
+    }),
+    { numRuns: 300 },
+  );
 });
 
 it("done() beside a loop asks a source for nothing after the provider's terminal event", async () => {
