@@ -59,7 +59,9 @@ export class ChatParser implements Parser<WireEvent | string> {
     ...UNREAD,
     push(parser, piece) {
       if (!parser.#started) return false;
-      if (parser.#choice === 0 && !parser.#over && piece !== "") parser.#content(piece, false);
+      if (parser.#choice !== 0 || parser.#over) return true;
+      parser.#endsInSound = false;
+      if (piece !== "") parser.#content(piece, false);
       return true;
     },
   };
@@ -69,8 +71,9 @@ export class ChatParser implements Parser<WireEvent | string> {
     ...UNREAD,
     push(parser, piece, index) {
       if (!parser.#started) return false;
-      if (parser.#choice === 0 && !parser.#over && piece !== "")
-        parser.#call(index, undefined, undefined, piece, undefined, false);
+      if (parser.#choice !== 0 || parser.#over) return true;
+      parser.#endsInSound = false;
+      if (piece !== "") parser.#call(index, undefined, undefined, piece, undefined, false);
       return true;
     },
   };

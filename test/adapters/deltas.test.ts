@@ -194,3 +194,20 @@ describe.each(adapters)("$adapter.name", ({ adapter }) => {
     );
   }, 60_000);
 });
+
+// Only this wire takes what came for complete without a word of the provider, and only as long as nothing follows.
+it("of an answer in sound that goes on, a delta says as an event does that it is not at its end", () => {
+  const adapter = adapters.find(({ adapter: { name } }) => name === "openai-chat")!.adapter;
+  const frame = (delta: unknown) =>
+    encoder.encode(`data: ${JSON.stringify({ id: "c", model: "m", choices: [{ index: 0, delta }] })}\n\n`);
+  const begin = { tool_calls: [{ index: 0, id: "1", type: "function", function: { name: "pay", arguments: "" } }] };
+  const sound = { audio: { id: "a", expires_at: 9 } };
+  for (const then of [{ content: "I w" }, { tool_calls: [{ index: 0, function: { arguments: '{"' } }] }]) {
+    for (const more of [[then], [then, sound], [{ content: "" }, then]]) {
+      const pieces = [begin, then, then, sound, ...more].map(frame);
+      const { log, deltas } = said(adapter, pieces, true);
+      expect(deltas).toBeGreaterThan(0);
+      expect(log).toEqual(said(adapter, pieces, false).log);
+    }
+  }
+});
