@@ -19,7 +19,10 @@ export interface ReadOptions<T extends Tool = Tool> {
   readonly repair?: RepairPolicy | undefined;
   /** The first part of every invocation id: letters, digits, `-` and `_`. Default: random. */
   readonly runId?: string | undefined;
-  /** Ends the reading: the last event is then an `error` of code `aborted`. */
+  /**
+   * Ends the reading: the last event is then an `error` of code `aborted`. What came before it and is not handed out yet
+   * is dropped, and no call in it is released.
+   */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -1,6 +1,7 @@
 import type { Parser } from "../adapter.ts";
 import type { ToolError } from "../errors.ts";
 import type { Source } from "../source.ts";
+import type { StreamEvent } from "../stream/events.ts";
 import type { TurnReader } from "../stream/turn.ts";
 import { createDecoder, type Decoder, type DecoderOptions, type Delta, type Templates } from "../wire/index.ts";
 import { aborted, lost, meaningless, refused, unreadable, type Came } from "./failures.ts";
@@ -74,6 +75,7 @@ export class Pump implements DecoderOptions {
 
   take(step: IteratorResult<unknown>): void {
     if (this.isOver) return; // it was stopped while it waited
+    if (this.isAborted) return this.abort();
     try {
       if (step.done === true) this.#end();
       // By what it is, not by its class: under some test runners bytes are of another realm.
@@ -90,12 +92,24 @@ export class Pump implements DecoderOptions {
   /** The source has failed: the caller has given up, the SDK has made an error of an event, or the connection is lost. */
   thrown(error: unknown): void {
     if (this.isOver) return;
-    if (this.#signal?.aborted === true) return this.stop(aborted(error));
+    if (this.isAborted) return this.stop(aborted(error));
     if (this.#status !== undefined) return this.stop();
     const event = this.#eventOf(error);
     if (event !== undefined) push(this.reader, this.#parser, event);
     // What the event said may be the end.
     this.stop(this.reader.isOver ? undefined : lost(error));
+  }
+
+  /** The caller's signal has fired. */
+  get isAborted(): boolean {
+    return this.#signal?.aborted === true;
+  }
+
+  /** Ends the turn for that. Of events that nobody was given yet, only what tells how it ends is said once more. */
+  abort(kept: readonly StreamEvent[] = []): void {
+    const error = aborted(this.#signal!.reason);
+    this.reader.takeBack(kept, error);
+    this.stop(error);
   }
 
   /** Ends the turn as far as it was read, and lets go of the source. */

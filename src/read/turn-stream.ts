@@ -104,7 +104,7 @@ export class PumpedStream implements TurnStream, AsyncIterator<StreamEvent, void
   #ask(all: boolean): Promise<Received> {
     if (this.#waiting === 0) return (this.#last = this.#now(all));
     // Who reads ahead takes none of the events that are here: they wait only for those who asked for events before.
-    if (this.#waiting === this.#ahead && this.#next < this.#batch.length) return Promise.resolve(this.#result(all));
+    if (this.#waiting === this.#ahead && this.#next < this.#batch.length) return Promise.resolve(this.#kept(all));
     return this.#inTurn(() => this.#now(all));
   }
 
@@ -120,7 +120,7 @@ export class PumpedStream implements TurnStream, AsyncIterator<StreamEvent, void
   }
 
   #now(all: boolean): Promise<Received> {
-    if (this.#next < this.#batch.length) return Promise.resolve(this.#result(all));
+    if (this.#next < this.#batch.length) return Promise.resolve(this.#kept(all));
     if (this.#pump.isOver) return Promise.resolve(this.#deliver(all));
     this.#waiting++;
     this.#wantsAll = all;
@@ -203,6 +203,15 @@ export class PumpedStream implements TurnStream, AsyncIterator<StreamEvent, void
     this.#batch = reader.take();
     this.#next = 0;
     return this.#result(all);
+  }
+
+  /** Of what came together. Once the signal has fired there is nothing more of it but how the turn ends then. */
+  #kept(all: boolean): Received {
+    if (!this.#pump.isAborted) return this.#result(all);
+    const kept = this.#batch.slice(this.#next);
+    this.#batch = NO_EVENTS;
+    this.#pump.abort(kept);
+    return this.#deliver(all);
   }
 
   #result(all: boolean): Received {

@@ -176,10 +176,28 @@ export class TurnReader {
       else this.#withhold(outcome);
     }
     this.#held = [];
+    this.#sayEnd();
+  }
+
+  /**
+   * The turn has failed before these events were given to anybody: what they release is not released, unless somebody who
+   * looked at the turn has executed it. Of the others those are said again that are about calls.
+   */
+  takeBack(events: readonly StreamEvent[], error: ToolError): void {
+    this.fail(error);
+    for (const event of events) {
+      if (event.type === "tool-error") this.#say(event);
+      else if (event.type === "tool-use" && !event.use.executed) this.#withhold(event.use);
+    }
+    if (this.#hasEnded) this.#sayEnd();
+  }
+
+  #sayEnd(): void {
+    const { turn } = this;
     if (turn.error !== undefined) this.#say({ type: "error", error: turn.error, turn });
     else {
-      const { finishReason: reason, providerFinishReason: providerReason, finishMessage: message } = turn;
-      this.#say({ type: "finish", reason, providerReason, message, turn });
+      const { finishReason, providerFinishReason: providerReason, finishMessage: message } = turn;
+      this.#say({ type: "finish", reason: finishReason!, providerReason, message, turn });
     }
   }
 
@@ -231,12 +249,16 @@ export class TurnReader {
 
   /** A turn that was cut, failed or refused releases no write; the model hears of it. */
   #withhold(use: ToolUse): void {
+    const call = this.#buffer.call(use.invocationId);
+    if (call === undefined) return; // it is the provider's own, or was withdrawn
     const error = new ToolCallError(
       "turn_not_finished",
       `The call of ${use.name} was not executed, since the turn it belongs to did not finish: ${sentence(this.#whyUnfinished())} Send it again if it is still wanted.`,
       use,
     );
-    stateOf(this.#buffer.call(use.invocationId)!).outcome = error;
+    const state = stateOf(call);
+    state.outcome = error;
+    state.isReleased = false;
     this.#say({ type: "tool-error", error });
   }
 

@@ -11,7 +11,7 @@ import { anthropic } from "../../adapters/anthropic/index.ts";
 import { google } from "../../adapters/google/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { ToolError } from "../../src/errors.ts";
-import { parseResponse, readTurn, type Reading, type StreamEvent, type TurnStream } from "../../src/index.ts";
+import { parseResponse, readTurn, ToolUse, type Reading, type StreamEvent, type TurnStream } from "../../src/index.ts";
 import { summarize } from "../../src/testing/index.ts";
 import { adapters } from "../adapters.ts";
 import { loadFixture } from "../fixtures.ts";
@@ -321,6 +321,58 @@ describe("the signal", () => {
     expect(events.filter((event) => event.type === "tool-use" && !event.use.tool.eager)).toEqual([]);
     expect(stream.turn.calls.every((call) => call.outcome !== undefined)).toBe(true);
     await cancelled.promise;
+  });
+
+  it.each([
+    ["whole", () => byteStream([fixture.bytes])],
+    ["but for its end", () => byteStream([fixture.bytes.subarray(0, -20)], {}, false)],
+  ])("ends a turn that came in one chunk, %s, after whichever event it fires", async (_, open) => {
+    for (let at = 1; at < 12; at++) {
+      const abort = new AbortController();
+      const stream = openaiChat.read(open(), { ...options, signal: abort.signal });
+      const events: StreamEvent[] = [];
+      for await (const event of stream) if (events.push(event) === at) abort.abort();
+      const rest = events.slice(at).map(({ type }) => type);
+      expect(rest.pop()).toBe("error");
+      expect(rest.every((type) => type === "tool-error")).toBe(true);
+      const { turn } = stream;
+      expect(turn.error).toMatchObject({ code: "aborted", cause: abort.signal.reason });
+      const uses = events.flatMap((event) => (event.type === "tool-use" ? [event.use] : []));
+      expect(turn.calls.filter(({ released }) => released).map(({ outcome }) => outcome)).toEqual(uses);
+      expect(turn.calls.filter(({ outcome }) => outcome instanceof ToolUse)).toHaveLength(uses.length);
+      expect(openaiChat.toolResults(turn)).toHaveLength(turn.calls.length);
+    }
+  });
+
+  it("takes back nothing that somebody has executed who looked at the turn", async () => {
+    const abort = new AbortController();
+    const stream = openaiChat.read(byteStream([fixture.bytes]), { ...options, signal: abort.signal });
+    const events: StreamEvent[] = [];
+    let use: unknown;
+    for await (const event of stream) {
+      if (events.push(event) > 1) continue;
+      const { calls } = await stream.done();
+      use = calls[0]!.outcome;
+      if (use instanceof ToolUse) use.provideResult("done");
+      abort.abort();
+    }
+    expect(events.map(({ type }) => type)).toEqual(["start", "tool-error", "tool-error", "error"]);
+    expect(stream.turn.calls.map(({ outcome }) => outcome === use)).toEqual([true, false, false]);
+  });
+
+  it("that has fired by the time that a piece is here leaves that unread", async () => {
+    const abort = new AbortController();
+    const source = async function* () {
+      yield fixture.bytes;
+      await never();
+    };
+    const stream = openaiChat.read(source(), { ...options, signal: abort.signal });
+    const asked = stream[Symbol.asyncIterator]().next();
+    // The chunk is here, and nobody has looked at it.
+    await Promise.resolve();
+    abort.abort();
+    expect(await asked).toMatchObject({ value: { type: "error", error: { code: "aborted" } } });
+    expect(stream.turn.calls).toEqual([]);
   });
 
   it("leaves no listener behind", async () => {

@@ -308,6 +308,16 @@ describe("calls that are none of ours", () => {
     }
   });
 
+  it("are not told again where they were released and nobody was given them", () => {
+    const turn = reader();
+    turn.tool(call(0, "read"));
+    turn.tool(call(1, "read"));
+    turn.tool({ callIndex: 0, metadata: { providerExecuted: true } });
+    turn.takeBack(turn.take(), new ToolError("aborted", "Reading was aborted."));
+    expect(end(turn, undefined, false)).toEqual(["turn_not_finished read", "error aborted"]);
+    expect(turn.turn.calls).toMatchObject([{ id: "id1", released: false, outcome: { code: "turn_not_finished" } }]);
+  });
+
   it("are told twice, and kept once", () => {
     const turn = reader();
     const one = { id: "s", name: "web_search", type: "web", executedBy: "provider" } as const;
