@@ -83,7 +83,7 @@ export class Pump implements DecoderOptions {
       else if (this.#gives !== undefined) this.#parser.push(step.value);
       else this.#takeOther(step.value);
     } catch (cause) {
-      this.reader.fail(unreadable(cause));
+      this.reader.cut(unreadable(cause));
     }
     // The provider's terminal event or a failure ends the turn, not the end of the connection: some proxies keep it open.
     if (this.#isExhausted || this.reader.isOver) this.stop();
@@ -117,7 +117,7 @@ export class Pump implements DecoderOptions {
     if (this.isOver) return;
     this.isOver = true;
     const { reader } = this;
-    if (error !== undefined) reader.fail(error);
+    if (error !== undefined) reader.cut(error);
     if (this.#onAbort !== undefined) this.#signal!.removeEventListener("abort", this.#onAbort);
     // Nobody waits any longer for a source that hangs.
     this.#rejectStep?.(undefined);
@@ -126,8 +126,7 @@ export class Pump implements DecoderOptions {
       if (reader.isTerminated && reader.turn.error === undefined) void this.#letEnd();
       else this.#cancel();
     }
-    if (this.#status !== undefined && reader.turn.error === undefined)
-      reader.fail(refused(this.#status, this.#refusal));
+    if (this.#status !== undefined && reader.turn.error === undefined) reader.cut(refused(this.#status, this.#refusal));
     finish(reader, this.#parser, this.#gives ?? (this.#hasEvents ? "stream" : undefined));
   }
 
@@ -159,7 +158,7 @@ export class Pump implements DecoderOptions {
     const { turn, isTerminated } = this.reader;
     // The streams of the SDKs end without a word when a signal that they were given fires.
     const signal = isTerminated || turn.finishReason !== undefined ? undefined : controllerOf(this.#source)?.signal;
-    if (signal?.aborted === true) this.reader.fail(aborted(signal.reason));
+    if (signal?.aborted === true) this.reader.cut(aborted(signal.reason));
   }
 
   #feed(bytes: Uint8Array): void {
@@ -205,7 +204,7 @@ export class Pump implements DecoderOptions {
   onError(error: ToolError): void {
     // An error answer that is none of the provider's own (a page of HTML, say) is told by its status. And what stands
     // behind the provider's terminal event is not read, whether or not it came in one piece with that.
-    if (this.#status === undefined && !this.reader.isOver) this.reader.fail(error);
+    if (this.#status === undefined && !this.reader.isOver) this.reader.cut(error);
   }
 
   /** @returns false where it is too long to be read on */
@@ -250,7 +249,7 @@ export function push(reader: TurnReader, parser: Parser<any>, event: unknown): v
   try {
     parser.push(event);
   } catch (cause) {
-    reader.fail(unreadable(cause));
+    reader.cut(unreadable(cause));
   }
 }
 
@@ -259,10 +258,10 @@ export function finish(reader: TurnReader, parser: Parser<any>, came: Came | und
   try {
     parser.end();
   } catch (cause) {
-    reader.fail(unreadable(cause));
+    reader.cut(unreadable(cause));
   }
   reader.turn.native = parser.native;
-  if (came !== undefined && isUntouched(reader)) reader.fail(meaningless(reader.turn.wire, came));
+  if (came !== undefined && isUntouched(reader)) reader.cut(meaningless(reader.turn.wire, came));
   reader.end();
 }
 

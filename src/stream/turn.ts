@@ -1,4 +1,4 @@
-import { ToolCallError, ToolError } from "../errors.ts";
+import { ToolCallError, ToolError, type ToolErrorCode } from "../errors.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
 import type { ToolUse } from "../tool/use.ts";
 import { appendDelta, currentOf, inCallOrder, ToolBuffer, type ToolBufferOptions } from "./buffer.ts";
@@ -33,6 +33,8 @@ export class TurnReader {
   /** Complete calls that wait for the end of the turn, and unknown names, which may turn out to be the provider's own. */
   #held: (ToolUse | ToolCallError)[] = [];
   #hasEnded = false;
+  /** What the provider said of its failure. */
+  #complaint: string | undefined;
 
   constructor(options: TurnOptions) {
     this.#buffer = new ToolBuffer(options.tools, options);
@@ -109,7 +111,7 @@ export class TurnReader {
     for (; outcome !== undefined; outcome = buffer.next()) this.#release(outcome);
     if (state === undefined) {
       const { maxCalls } = buffer.limits;
-      this.fail(new ToolError("too_large", `There are more than ${maxCalls} calls in one turn (limits.maxCalls).`));
+      this.cut(new ToolError("too_large", `There are more than ${maxCalls} calls in one turn (limits.maxCalls).`));
     } else if (chunk.metadata?.["providerExecuted"] === true) this.#giveBack(state, chunk);
   }
 
@@ -147,8 +149,14 @@ export class TurnReader {
     this.isOver = true;
   }
 
-  /** The first failure is the one that is told. */
+  /** The provider says that the turn has failed. */
   fail(error: ToolError): void {
+    if (this.turn.error === undefined && error.code === "provider_error") this.#complaint = error.message;
+    this.cut(error);
+  }
+
+  /** The turn is over before its provider ended it. The first failure is the one that is told. */
+  cut(error: ToolError): void {
     this.turn.error ??= error;
     this.#hasFailed = true;
     this.isOver = true;
@@ -161,7 +169,7 @@ export class TurnReader {
     const { turn } = this;
     if (turn.error === undefined && turn.finishReason === undefined) {
       if (this.isTerminated) turn.finishReason = "unknown";
-      else this.fail(new ToolError("connection_lost", "The stream ended before the provider ended the turn."));
+      else this.cut(new ToolError("connection_lost", "The stream ended before the provider ended the turn."));
     }
     const hasFailed = turn.error !== undefined;
     // The calls of a turn that failed after its finish were ended by that: they are no longer cut, though they stay held.
@@ -184,7 +192,7 @@ export class TurnReader {
    * looked at the turn has executed it. Of the others those are said again that are about calls.
    */
   takeBack(events: readonly StreamEvent[], error: ToolError): void {
-    this.fail(error);
+    this.cut(error);
     for (const event of events) {
       if (event.type === "tool-error") this.#say(event);
       else if (event.type === "tool-use" && !event.use.executed) this.#withhold(event.use);
@@ -262,17 +270,13 @@ export class TurnReader {
     this.#say({ type: "tool-error", error });
   }
 
-  /** For the model: what the network said is none of its business, and may hold addresses. */
+  /** For the model: what anybody but its provider said is none of its business, and may hold addresses, or orders. */
   #whyUnfinished(): string {
     const { error, providerFinishReason, finishReason } = this.turn;
-    if (error === undefined) {
-      // The provider may have said `stop`.
-      if (finishReason === "refusal") return "The model refused";
-      return `The turn ended with ${providerFinishReason || finishReason}`;
-    }
-    if (error.code === "connection_lost") return "The stream ended before the provider ended the turn";
-    if (error.code === "aborted") return "The turn was aborted";
-    return error.message;
+    // The provider may have said `stop`.
+    if (error === undefined && finishReason === "refusal") return "The model refused";
+    if (error === undefined) return `The turn ended with ${providerFinishReason || finishReason}`;
+    return this.#complaint ?? WHY_CUT[error.code] ?? "The turn failed";
   }
 
   /** The provider has run the call itself: it is none of ours. */
@@ -294,6 +298,14 @@ export class TurnReader {
 
 /** Never written to. */
 const NONE: StreamEvent[] = [];
+
+const WHY_CUT: { readonly [code in ToolErrorCode]?: string } = {
+  aborted: "The turn was aborted",
+  connection_lost: "The stream ended before the provider ended the turn",
+  event_too_large: "The provider sent more at once than is read",
+  invalid_event: "The provider sent something that can not be read",
+  too_large: "There are more calls in it than one turn may have",
+};
 
 /** The turn while it is read. */
 export class TurnState implements Turn {

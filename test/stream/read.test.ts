@@ -10,7 +10,7 @@ import { describe, expect, it } from "vitest";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { google } from "../../adapters/google/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
-import { ToolError } from "../../src/errors.ts";
+import { ToolError, type ToolCallError } from "../../src/errors.ts";
 import { parseResponse, readTurn, ToolUse, type Reading, type StreamEvent, type TurnStream } from "../../src/index.ts";
 import { summarize } from "../../src/testing/index.ts";
 import { adapters } from "../adapters.ts";
@@ -552,6 +552,24 @@ describe("a source that fails", () => {
         expect(error!.cause === thrown).toBe(true);
       }
     }
+  });
+
+  it.each<[string, unknown[], thrown: unknown]>([
+    ["throws", [], new Error("secret")],
+    ["throws for a status", [], Object.assign(new Error("secret"), { status: 502 })],
+    ["gives an event that throws", [new Proxy({}, { get: () => raise("secret") })], undefined],
+    ["gives bytes that are no event", [encode("data: <html>secret\n\n")], undefined],
+  ])("and %s tells the model no word of what it said", async (_, more, thrown) => {
+    const source = async function* (): AsyncGenerator<any> {
+      for (const event of sdkEvents.slice(0, -1))
+        yield ArrayBuffer.isView(more[0]) ? encode(`data: ${JSON.stringify(event)}\n\n`) : event;
+      yield* more;
+      if (thrown !== undefined) throw thrown;
+    };
+    const turn = await openaiChat.read(source()).done();
+    expect(turn.calls.map(({ outcome }) => (outcome as ToolCallError).code)).toContain("turn_not_finished");
+    expect(JSON.stringify(openaiChat.toolResults(turn))).not.toContain("secret");
+    expect(turn.error?.message).toContain("secret");
   });
 
   it("with an error of ours ends the turn with that one", async () => {
