@@ -20,15 +20,18 @@ const DEFAULTS: Limits = {
 /** @throws TypeError for a limit that is no positive number, or that does not exist. */
 export function resolveLimits(given: Partial<Limits> | undefined): Limits {
   if (given === undefined) return DEFAULTS;
+  const limits: { -readonly [name in keyof Limits]: number } = { ...DEFAULTS };
   for (const [name, value] of Object.entries(given)) {
     if (!Object.hasOwn(DEFAULTS, name)) {
       throw new TypeError(
         `There is no limit ${JSON.stringify(name)}; the limits are ${Object.keys(DEFAULTS).join(", ")}.`,
       );
     }
+    if (value === undefined) continue;
     if (typeof value !== "number" || !(value > 0)) {
       throw new TypeError(`The limit ${name} is a positive number, got ${String(value)}.`);
     }
+    limits[name as keyof Limits] = value;
   }
-  return { ...DEFAULTS, ...given };
+  return limits;
 }

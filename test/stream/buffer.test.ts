@@ -626,6 +626,11 @@ describe("misuse", () => {
     expect(make).toThrow(TypeError);
   });
 
+  it("is not a limit that is undefined: the default holds", () => {
+    const buffer = new ToolBuffer(tools, { limits: { maxCalls: undefined, maxDepth: 5 } as never });
+    expect(buffer.limits).toEqual({ ...new ToolBuffer(tools).limits, maxDepth: 5 });
+  });
+
   it("two tools of one name, or of one name at the provider, are an error that names both", () => {
     expect(() => new ToolBuffer([anything, anything])).toThrow(/Two tools are called anything/);
     expect(() => new ToolBuffer([anything, refund], { toolName: () => "same" })).toThrow(/anything.*refund/);
