@@ -177,7 +177,7 @@ export class Pump implements DecoderOptions {
   /** Before anything that is an event. */
   #takeOther(piece: unknown): void {
     if (typeof piece === "object" && piece !== null && "byteLength" in piece && kindOf(piece) === "ArrayBuffer")
-      return this.#feed(piece as Uint8Array);
+      return this.#feed(bytesOf(piece as ArrayBuffer));
     this.#gives = typeof piece === "string" ? "text" : "stream";
     this.#parser.push(piece);
   }
