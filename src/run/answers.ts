@@ -53,15 +53,7 @@ export class Answers {
     for (;;) {
       const known = await this.#read();
       for (const { toolCallId } of answers) refuse(toolCallId, known.answers, calls);
-      try {
-        await this.#store.put(`${this.#prefix}/${String(known.rows).padStart(8, "0")}`, answers, {
-          expectedVersion: 0,
-        });
-        return;
-      } catch (error) {
-        // Somebody else was faster: with other results, or with these.
-        if (!isConflict(error)) throw error;
-      }
+      if (await this.#put(known.rows, answers)) return;
     }
   }
 
@@ -71,16 +63,28 @@ export class Answers {
     for (const { toolCallId } of answers) refuse(toolCallId, known, calls);
   }
 
-  /** Ends the calls whose time is over; a result that arrives at the same moment wins, or comes too late. */
+  /** Ends the calls whose time is over. */
   async expire(calls: readonly CallRecord[]): Promise<void> {
     const now = Date.now();
-    for (const { invocationId, expiresAt = Infinity } of calls) {
-      if (expiresAt > now) continue;
-      try {
-        await this.add([{ toolCallId: invocationId, at: now, expired: true }], calls);
-      } catch (error) {
-        if (!(error instanceof ToolError) || error.code !== "already_answered") throw error;
-      }
+    await this.close(calls.filter(({ expiresAt = Infinity }) => expiresAt <= now));
+  }
+
+  /**
+   * Takes no more results of these calls; one that arrives at the same moment wins, or comes too late.
+   *
+   * @returns the results that count
+   */
+  async close(calls: readonly CallRecord[]): Promise<Map<string, Answer>> {
+    if (calls.length === 0) return new Map();
+    for (;;) {
+      const { rows, answers } = await this.#read();
+      const open = calls.filter(({ invocationId }) => !answers.has(invocationId));
+      if (open.length === 0) return new Map([...answers].filter(([, { expired }]) => expired !== true));
+      const at = Date.now();
+      await this.#put(
+        rows,
+        open.map(({ invocationId }) => ({ toolCallId: invocationId, at, expired: true })),
+      );
     }
   }
 
@@ -93,6 +97,17 @@ export class Answers {
     const entries = await this.#store.list<Answer[]>(`${this.#prefix}/`);
     const answers = new Map(entries.flatMap(({ value }) => value).map((answer) => [answer.toolCallId, answer]));
     return { rows: entries.length, answers };
+  }
+
+  /** @returns false when somebody else was faster: with other results, or with these */
+  async #put(row: number, answers: readonly Answer[]): Promise<boolean> {
+    try {
+      await this.#store.put(`${this.#prefix}/${String(row).padStart(8, "0")}`, answers, { expectedVersion: 0 });
+      return true;
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      return false;
+    }
   }
 }
 

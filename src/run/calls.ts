@@ -8,6 +8,7 @@ import { defineTool, type Tool } from "../tool/tool.ts";
 import { ToolUse } from "../tool/use.ts";
 import type { Answer } from "./answers.ts";
 import type { CallRecord, CallStatus, OutcomeRecord } from "./format.ts";
+import { isBegun } from "./rows.ts";
 
 /** How one call came out: for the model, and for the record. */
 export interface Settled {
@@ -84,7 +85,7 @@ export function resolved(call: CallRecord, use: ToolUse, settled: Iterable<Settl
 /** A call that can not be executed, as it is told to the model. */
 export function invalidCall(call: CallRecord): Settled {
   const { code, message } = call.error!;
-  return failure(call, code === "outcome_unknown" ? "unknown" : "invalid", code as ToolErrorCode, message);
+  return failure(call, isBegun(call) ? "unknown" : "invalid", code as ToolErrorCode, message);
 }
 
 /** A call that is given up: nothing was executed, and nothing will be. */

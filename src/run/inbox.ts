@@ -5,7 +5,7 @@ import type { RunDeps } from "./deps.ts";
 import { unknownRun } from "./errors.ts";
 import type { CallRecord } from "./format.ts";
 import { executable } from "./partition.ts";
-import { handedOut, lastTurn, openTurn } from "./rows.ts";
+import { handedOut, isBegun, isHandedOut, lastTurn, openTurn } from "./rows.ts";
 import type { ToolResultInput } from "./types.ts";
 import { checkResult } from "./validate-results.ts";
 
@@ -52,30 +52,28 @@ export class Inbox {
   async #checked(conversationId: string, inputs: readonly ToolResultInput[], known: StoredRun | undefined) {
     const { store, tools, model, validateResults } = this.#deps;
     const live = this.#live.get(conversationId);
-    const stored = live === undefined ? (known ?? (await readRun(store, conversationId))) : undefined;
-    if (live === undefined && stored === undefined) throw unknownRun(conversationId);
-    const turn = live ?? lastTurn(stored!.rows);
-    const external = turn?.calls.filter(({ mode }) => mode === "external") ?? [];
-    const answers = answersOf(inputs, (input) => checkResult(input, external, tools, model, validateResults));
+    const stored = known ?? (await readRun(store, conversationId));
+    if (stored === undefined) throw unknownRun(conversationId);
+    const turn = live ?? lastTurn(stored.rows);
+    const given = turn?.calls.filter(isHandedOut) ?? [];
+    const answers = answersOf(inputs, (input) => checkResult(input, given, tools, model, validateResults));
     for (const { toolCallId } of answers) {
       if (isPast(toolCallId, stored)) throw alreadyAnswered(toolCallId, "the run has gone on with it, or without one");
     }
-    const isOpen = live !== undefined || openTurn(stored!.rows) !== undefined;
+    const open = openTurn(stored.rows);
     return {
       answers,
       log: new Answers(store, conversationId, turn?.turnId ?? "none"),
-      calls: live?.calls ?? (isOpen ? handedOut(lastTurn(stored!.rows), stored!.head) : []),
+      calls: live?.calls ?? [...handedOut(open, stored.head), ...(open?.calls.filter(isBegun) ?? [])],
     };
   }
 }
 
 /** A call of a turn whose results have gone to the model. */
-function isPast(id: string, stored: StoredRun | undefined): boolean {
-  const open = stored && openTurn(stored.rows);
-  return (stored?.rows ?? []).some(
+function isPast(id: string, { rows }: StoredRun): boolean {
+  const open = openTurn(rows);
+  return rows.some(
     (row) =>
-      row.kind === "turn" &&
-      row !== open &&
-      row.calls.some((call) => call.invocationId === id && call.mode === "external"),
+      row.kind === "turn" && row !== open && row.calls.some((call) => call.invocationId === id && isHandedOut(call)),
   );
 }

@@ -61,7 +61,10 @@ function recordOf(call: ToolCall, outcome: ToolUse | ToolCallError, batch: numbe
   const base = { invocationId, id, name, argsText, turnIndex, position, batch, ...kept(metadata) };
   if (outcome instanceof ToolUse) return { ...base, ...executable(outcome, batch === 0) };
   const { code, message } = outcome;
-  return { ...base, mode: "invalid", error: { code, message: `${message}${expected(call, outcome)}` } };
+  const error = { code, message: `${message}${expected(call, outcome)}` };
+  // Of one that was handed out before its turn was cut: for whoever looks at its result.
+  const { input } = call.outcome instanceof ToolUse ? shown(call.outcome.input) : {};
+  return { ...base, mode: "invalid", ...(input !== undefined && { input }), error };
 }
 
 /** What a use adds to the record of its call. */

@@ -6,7 +6,7 @@ import { busy, left } from "./errors.ts";
 import type { CallStatus, OutcomeRecord, TurnRow } from "./format.ts";
 import type { Stop } from "./loop.ts";
 import { pendingCall } from "./partition.ts";
-import { handedOut, lastTurn, openTurn, unanswered, usageOf } from "./rows.ts";
+import { handedOut, isBegun, lastTurn, openTurn, unanswered, usageOf } from "./rows.ts";
 import { treeOf } from "./tree.ts";
 import type { OrchestrationResult } from "./types.ts";
 
@@ -69,12 +69,12 @@ async function outcomesOf(
   const invocationIds = turn.calls.map(({ invocationId }) => invocationId);
   const known = await executor.actions(runId, { invocationIds });
   const actions = new Map(known.map((action) => [action.invocationId, action]));
-  return turn.calls.flatMap(({ invocationId, mode, error }): OutcomeRecord[] => {
+  return turn.calls.flatMap((call): OutcomeRecord[] => {
+    const { invocationId, mode, error } = call;
     const answer = answers.get(invocationId);
     if (answer !== undefined) return [{ invocationId, status: statusOf(answer), at: answer.at }];
     if (mode === "invalid") {
-      const status = error!.code === "outcome_unknown" ? "unknown" : "invalid";
-      return [{ invocationId, status, message: error!.message, at: turn.at }];
+      return [{ invocationId, status: isBegun(call) ? "unknown" : "invalid", message: error!.message, at: turn.at }];
     }
     const action = actions.get(invocationId);
     if (action === undefined || action.endedAt === null) return [];

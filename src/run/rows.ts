@@ -13,7 +13,7 @@ export function openTurn(rows: readonly Row[]): TurnRow | undefined {
   return last?.kind === "turn" && last.calls.length > 0 ? last : undefined;
 }
 
-/** The external calls that the caller may answer now, answered or not. */
+/** The external calls that the caller has to execute now, answered or not. */
 export function handedOut(turn: TurnRow | undefined, { pending }: Pick<Head, "pending">): CallRecord[] {
   const external = turn?.calls.filter(({ mode }) => mode === "external") ?? [];
   return external.flatMap((call) => {
@@ -23,9 +23,14 @@ export function handedOut(turn: TurnRow | undefined, { pending }: Pick<Head, "pe
   });
 }
 
-/** Of a turn that was cut: the caller was told of it. */
-export function isHandedOut({ mode, error }: CallRecord): boolean {
-  return mode === "external" || error?.code === "outcome_unknown";
+/** The caller was told of it, and then its turn was cut: nobody shall begin it any more, but a result of it counts. */
+export function isBegun({ error }: CallRecord): boolean {
+  return error?.code === "outcome_unknown";
+}
+
+/** Of a turn that has ended, however it did: the caller may have been told of it. */
+export function isHandedOut(call: CallRecord): boolean {
+  return call.mode === "external" || isBegun(call);
 }
 
 /** Nobody waits for a result of it, and nobody executes any more of it: the caller has ended it, and may go on otherwise. */

@@ -19,6 +19,7 @@ import {
 } from "./calls.ts";
 import type { CallRecord, TurnRow } from "./format.ts";
 import { isDependent, partition } from "./partition.ts";
+import { isBegun, isHandedOut } from "./rows.ts";
 
 /** What there is for settling the calls of a turn. */
 export interface SettleRequest {
@@ -53,12 +54,10 @@ export type Settlement =
 export async function settleCalls(request: SettleRequest): Promise<Settlement> {
   const { turn, answers, tools, model } = request;
   const settled = new Map<string, Settled>();
-  // Handed out before its turn was cut: its result may have been faster.
-  const early = turn.calls.some(({ error }) => error?.code === "outcome_unknown") ? await answers.read() : undefined;
+  const begun = turn.calls.filter(isBegun);
+  const given = begun.length === 0 ? undefined : await answers.read();
   for (const call of turn.calls) {
-    if (call.mode !== "invalid") continue;
-    const answer = early?.get(call.invocationId);
-    settled.set(call.invocationId, answer === undefined ? invalidCall(call) : answeredCall(call, answer, tools, model));
+    if (call.mode === "invalid") settled.set(call.invocationId, cutCall(call, given, tools, model));
   }
   for (;;) {
     const open = partition(turn.calls, ({ invocationId }) => settled.has(invocationId));
@@ -70,7 +69,21 @@ export async function settleCalls(request: SettleRequest): Promise<Settlement> {
       return { isOpen: true, settled: [...settled.values()], external, approvals };
     }
   }
+  // Their time ends with that of their turn.
+  const last = await answers.close(begun);
+  for (const call of begun) settled.set(call.invocationId, cutCall(call, last, tools, model));
   return { isOpen: false, settled: turn.calls.map(({ invocationId }) => settled.get(invocationId)!) };
+}
+
+/** A call that can not be executed. One that was begun before its turn was cut may have its result nevertheless. */
+function cutCall(
+  call: CallRecord,
+  given: ReadonlyMap<string, Answer> | undefined,
+  tools: KnownTools,
+  model: Model,
+): Settled {
+  const answer = given?.get(call.invocationId);
+  return answer === undefined || answer.expired === true ? invalidCall(call) : answeredCall(call, answer, tools, model);
 }
 
 /** Takes the results that were handed in; gives the calls that have none. */
@@ -139,7 +152,7 @@ async function executed(outcome: Exclude<Outcome, { status: "awaiting_approval" 
 /** Gives up what is open: what has come out counts, what was begun is unknown, the rest was not executed. */
 export async function cancelCalls(request: SettleRequest): Promise<readonly Settled[]> {
   const { turn, model, tools, answers, executor, context } = request;
-  const given = await answers.read();
+  const given = await answers.close(turn.calls.filter(isHandedOut));
   const invocationIds = turn.calls.map(({ invocationId }) => invocationId);
   const known = await executor.actions(context.runId, { invocationIds });
   const actions = new Map(known.map((action) => [action.invocationId, action]));

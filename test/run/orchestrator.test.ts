@@ -4,7 +4,7 @@ import { isToolError } from "../../src/errors.ts";
 import type { ModelRequest } from "../../src/model.ts";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
 import { Checkpoint } from "../../src/run/checkpoint.ts";
-import { Orchestrator, type RunEvent } from "../../src/run/index.ts";
+import { Orchestrator, type PendingToolCall, type RunEvent, type ToolResultInput } from "../../src/run/index.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
 import { replayModel } from "../../src/testing/index.ts";
 import { loadRecording } from "../../src/replay/index.ts";
@@ -547,6 +547,63 @@ describe("stream()", () => {
     const { status, messages } = await goOn;
     expect(status).toBe("completed");
     expect(JSON.stringify(messages[2])).toContain(told);
+  });
+
+  it.each(["provideToolResult()", "resume()"])(
+    "whose turn was aborted behind a call that was told: its result counts when it comes later by %s, once",
+    async (way) => {
+      const recording = await loadRecording("fixtures/anthropic/text-only");
+      const model = replayModel(anthropic, [heldTurn("change", new Promise(() => {})), recording]);
+      const shown: unknown[] = [];
+      const validateResults = ({ result }: ToolResultInput, call: PendingToolCall) => {
+        shown.push(call.arguments);
+        return result === "late" ? undefined : "it is not late";
+      };
+      const options = { model, tools: [external("change")], store: memoryStore(), validateResults };
+      const orchestrator = new Orchestrator(options);
+      const abort = new AbortController();
+      const stream = orchestrator.stream({ conversationId, input: "Go", signal: abort.signal });
+      let toolCallId = "";
+      for await (const event of stream) {
+        if (event.type !== "external_tool_detected") continue;
+        toolCallId = event.call.id;
+        abort.abort();
+      }
+      // Nobody shall begin it any more.
+      expect((await stream.result).pendingToolCalls).toEqual([]);
+      expect((await orchestrator.get(conversationId))!.pendingToolCalls).toEqual([]);
+      const hand = (result: unknown) => orchestrator.provideToolResult(conversationId, { toolCallId, result });
+      expect(await codeOf(hand("early"))).toBe("invalid_result");
+      const late = { toolCallId, result: "late" };
+      if (way === "provideToolResult()") await stream.provideToolResult(toolCallId, late);
+      const toolResults = way === "resume()" ? [late] : [];
+      const { status, messages } = await orchestrator.resume(conversationId, { toolResults });
+      expect(status).toBe("completed");
+      expect(messages[2]).toMatchObject({ content: [{ type: "tool_result", content: "late" }] });
+      expect(new Set(shown.map((input) => JSON.stringify(input)))).toEqual(new Set(["{}"]));
+      expect(await codeOf(hand("late"))).toBe("already_answered");
+    },
+  );
+
+  it("whose turn is cut behind a call that was told: too late is a result after the run has gone on", async () => {
+    const cut = Promise.withResolvers<void>();
+    const turns = [heldTurn("change", cut.promise), heldTurn("change", Promise.resolve())];
+    const model = replayModel(anthropic, turns);
+    const tools = [external("change")];
+    const orchestrator = new Orchestrator({ model, tools, store: memoryStore(), retryDelayMs: 0 });
+    const stream = orchestrator.stream({ conversationId, input: "Go" });
+    const told: string[] = [];
+    const codes: string[] = [];
+    for await (const event of stream) {
+      if (event.type !== "external_tool_detected") continue;
+      told.push(event.call.id);
+      cut.reject(new Error("socket hang up"));
+      // Of the turn before, while this one is read.
+      if (told.length === 2) codes.push(await codeOf(stream.provideToolResult(told[0]!, { result: 1 })));
+    }
+    codes.push(await codeOf(stream.provideToolResult(told[0]!, { result: 1 })));
+    codes.push(await codeOf(stream.provideToolResult(told[1]!, { result: 1 })));
+    expect(codes).toEqual(["already_answered", "already_answered", "resolved"]);
   });
 
   it("executes a call anew when its turn was aborted and is asked for again: it may be another one", async () => {
