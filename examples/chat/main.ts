@@ -59,7 +59,9 @@ async function chat(): Promise<void> {
 
 /** Something new is said. */
 async function begin(): Promise<RunStream | undefined> {
-  const input = await terminal.ask("> ");
+  let input: string | undefined;
+  do input = await terminal.ask("> ");
+  while (input?.trim() === "");
   return input === undefined ? undefined : orchestrator.stream({ conversationId, input });
 }
 

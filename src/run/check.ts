@@ -1,5 +1,6 @@
 import { checkContext, typeName } from "../execute/context.ts";
 import { checkedChoice } from "../tool/choice.ts";
+import type { Model } from "../model.ts";
 import { checkMs } from "../time.ts";
 import type { OrchestratorOptions } from "./orchestrator.ts";
 import type { ResumeOptions, RunContext, RunOptions } from "./types.ts";
@@ -46,12 +47,14 @@ export function checkRunOptions(options: RunOptions): void {
   if (typeof options !== "object" || options === null) {
     throw new TypeError(`run() takes an object: run({ input: "Hello" }), got ${typeName(options)}.`);
   }
-  const { messages, whenOpen, toolChoice } = options;
+  const { input, messages, whenOpen, toolChoice } = options;
   for (const name of ["input", "instructions", "behavior"] as const) {
     const value = options[name];
     if (value !== undefined && typeof value !== "string")
       throw new TypeError(`${name} is a text, got ${typeName(value)}.`);
   }
+  // Providers refuse an empty text, and then every request that has it in its history.
+  if (input?.trim() === "") throw new TypeError("input is empty: there is nothing to say.");
   if (messages !== undefined && !Array.isArray(messages)) {
     throw new TypeError(`messages is a list in the provider's own form, got ${typeName(messages)}.`);
   }
@@ -60,6 +63,21 @@ export function checkRunOptions(options: RunOptions): void {
   }
   if (toolChoice !== undefined) checkedChoice(toolChoice);
   checkRunContext(options);
+}
+
+/** In the form of another provider they would end every request of the conversation from then on. */
+export function checkMessages(messages: readonly unknown[], model: Model): void {
+  for (const [index, message] of messages.entries()) {
+    if (typeof message !== "object" || message === null) {
+      throw new TypeError(`messages[${index}] is an object, got ${typeName(message)}.`);
+    }
+    try {
+      model.pair([message]);
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new TypeError(`messages[${index}] is not in the form of ${model.adapter.name}: ${why}`, { cause });
+    }
+  }
 }
 
 export function checkResumeOptions(options: ResumeOptions): void {

@@ -10,7 +10,7 @@ import { textOf } from "../store/value.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
 import { checkLimits, liftCalls, NOTHING_USED, type Budgets, type Limits } from "./budgets.ts";
-import { checkId, checkParts, checkResumeOptions, checkRunOptions } from "./check.ts";
+import { checkId, checkMessages, checkParts, checkResumeOptions, checkRunOptions } from "./check.ts";
 import { Checkpoint, isHeld, readRun, type HeadChange, type StoredRun } from "./checkpoint.ts";
 import type { Emit, RunDeps } from "./deps.ts";
 import { busy, isBusy, notWaiting, runOpen, unknownRun } from "./errors.ts";
@@ -131,7 +131,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
    * without: then what has arrived in other ways counts, and calls whose time is over.
    *
    * @throws ToolError `unknown_run`, `not_waiting` (it is completed), `unknown_call`, `already_answered`,
-   *   `invalid_result`, `approval_not_found` and its like, and those of {@link run}: nothing was changed then
+   *   `invalid_result`, `approval_not_found` and its like: nothing was changed then; and those of {@link run}
    */
   resume(conversationId: string, options: ResumeOptions = {}): Promise<OrchestrationResult<Message>> {
     return this.#resume(conversationId, options);
@@ -358,7 +358,9 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
 
   #inputOf(options: RunOptions<Message>): InputRow {
     const { input, messages = [], instructions, behavior, toolChoice } = options;
-    const all = [...messages, ...(input === undefined ? [] : [this.#deps.model.userMessage(input)])];
+    const { model } = this.#deps;
+    checkMessages(messages, model);
+    const all = [...messages, ...(input === undefined ? [] : [model.userMessage(input)])];
     if (all.length === 0) throw new TypeError("run() needs something to say: input, or messages.");
     return {
       kind: "input",

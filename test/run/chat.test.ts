@@ -56,6 +56,7 @@ function start(wire: string): Session {
 describe.each(["openai", "anthropic"])("the chat, with %s", { timeout: 60_000 }, (wire) => {
   it("goes on where it was killed, and where it was left", async () => {
     const first = start(wire);
+    await first.answer("> ", " "); // nothing is said, so it asks again
     await first.answer("> ", "Hello");
     await first.answer("get_weather", "rainy");
     await first.answer("get_weather", "");

@@ -217,6 +217,18 @@ describe("run()", () => {
     ["instructions that are no text", { instructions: ["Be brief."] }, /instructions is a text, got an array/],
     ["a mode that is no text", { behavior: 5 }, /behavior is a text, got number/],
     ["messages that are no list", { messages: "Hi" }, /messages is a list/],
+    ["nothing but white space", { input: " \n" }, /input is empty/],
+    ["a message that is none", { messages: ["Hi"] }, /messages\[0\] is an object, got string/],
+    [
+      "a message in the form of another provider",
+      {
+        messages: [
+          { role: "user", content: "Hi" },
+          { role: "assistant", tool_calls: [{ name: "look" }] },
+        ],
+      },
+      /messages\[1\] is not in the form of openai-chat: /,
+    ],
     ["a message that no store can keep", { messages: [{ role: "user", content: new Date() }] }, /an instance of Date/],
     ["another word for whenOpen", { whenOpen: "replace" }, /whenOpen is "refuse" or "cancel", got "replace"/],
     ["a choice of tools that is none", { toolChoice: "any" }, /"auto", "none", "required".*got "any"/],
