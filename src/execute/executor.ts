@@ -112,6 +112,11 @@ export class ToolExecutor {
     this.#undoer = new Undoer(this.#deps, mayUndo);
   }
 
+  /** Who is asked, as it was given; `undefined`: nobody. */
+  get approvals(): Approvals | undefined {
+    return this.#deps.approvals;
+  }
+
   /** The tools that may be called in a mode: what to offer to the model in the first place. */
   toolsFor(behavior?: string): readonly Tool[] {
     return this.#deps.tools.all().filter((tool) => isOffered(tool, behavior));

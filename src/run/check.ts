@@ -31,6 +31,11 @@ export function checkParts(options: OrchestratorOptions): void {
   if (executor !== undefined && typeof executor?.executeAll !== "function") {
     throw new TypeError("executor is a ToolExecutor.");
   }
+  // Asked there, and never seen here; or awaited here, and denied there as if there were nobody to ask.
+  if (executor !== undefined && approvals !== undefined && executor.approvals !== approvals) {
+    const what = executor.approvals === undefined ? "none" : "another one";
+    throw new TypeError(`The executor asks the approvals it was made with, and has ${what}: give it this one.`);
+  }
   if (onEvent !== undefined && typeof onEvent !== "function") throw new TypeError("onEvent is a function.");
   if (trim !== undefined && typeof trim !== "function") throw new TypeError("trim is a function.");
 }

@@ -43,7 +43,7 @@ export interface OrchestratorOptions<Message = any, T extends Tool = Tool> {
   readonly store: Store;
   /** Runs the internal tools. Default: one over `tools`, `store` and `approvals`. */
   readonly executor?: ToolExecutor;
-  /** Who is asked: what the executor was made with, if one is given. */
+  /** Who is asked. Default: what the executor was made with, which is the one that asks. */
   readonly approvals?: Approvals;
   /** Turns of one run. Default 32. A `resume()` after the limit gives as many again. */
   readonly maxSteps?: number;
@@ -84,7 +84,8 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
 
   constructor(options: OrchestratorOptions<Message, T>) {
     checkParts(options);
-    const { model, store, approvals, executor, tools = [], trim, validateResults = true } = options;
+    const { model, store, executor, tools = [], trim, validateResults = true } = options;
+    const { approvals = executor?.approvals } = options;
     const { maxSteps = 32, budgets = {}, maxCutTurns = 2, retryDelayMs = 500, leaseMs = 30_000 } = options;
     const limits = { ...budgets, maxSteps };
     checkLimits(limits);
@@ -263,7 +264,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     if (approvals.length === 0) return [];
     const service = this.#deps.approvals;
     if (service === undefined) {
-      throw new TypeError("To decide approvals with resume(), give new Orchestrator() the approvals of its executor.");
+      throw new TypeError("To decide approvals with resume(), give new Orchestrator() an ApprovalService.");
     }
     const { conversationId, runId } = head;
     const ranked: { readonly rank: number; readonly input: ApprovalInput }[] = [];

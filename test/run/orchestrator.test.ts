@@ -3,6 +3,7 @@ import { z } from "zod";
 import { isToolError } from "../../src/errors.ts";
 import type { ModelRequest } from "../../src/model.ts";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
+import { ToolExecutor } from "../../src/execute/index.ts";
 import { Checkpoint } from "../../src/run/checkpoint.ts";
 import { Orchestrator, type PendingToolCall, type RunEvent, type ToolResultInput } from "../../src/run/index.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
@@ -380,6 +381,28 @@ describe("an approval", () => {
     expect(left).toMatchObject({ status: "error", error: { code: "aborted" }, pendingApprovals: [] });
     expect((await orchestrator.resume(conversationId)).status).toBe("completed");
     expect(second.inputs).toEqual([{}]);
+  });
+
+  it("is that of the executor where one is given", async () => {
+    const { model, tools, store, approvals, write } = setUp();
+    const executor = new ToolExecutor({ tools, store, approvals });
+    const orchestrator = new Orchestrator({ model, tools, store, executor });
+    const { pendingApprovals } = await orchestrator.run({ conversationId, input: "Go" });
+    expect(pendingApprovals).toHaveLength(2);
+    expect((await orchestrator.get(conversationId))!.pendingApprovals).toHaveLength(2);
+    const decisions = pendingApprovals.map(({ id }) => ({ id, decision: "approve" as const }));
+    expect((await orchestrator.resume(conversationId, { approvals: decisions })).status).toBe("completed");
+    expect(write.inputs).toHaveLength(2);
+  });
+
+  it("is asked for in one place: of an executor that has none, or others, is told at once", () => {
+    const { model, tools, store, approvals } = setUp();
+    for (const others of [undefined, new ApprovalService({ store })]) {
+      const executor = new ToolExecutor({ tools, store, approvals: others });
+      expect(() => new Orchestrator({ model, tools, store, executor, approvals })).toThrow(
+        /^The executor asks the approvals it was made with, and has (none|another one)/,
+      );
+    }
   });
 
   it("of another run is refused", async () => {
