@@ -16,7 +16,7 @@ import { RunHistory } from "./history.ts";
 import { knownTools } from "./known-tools.ts";
 import { actionIdOf, Ledger } from "./ledger.ts";
 import type { Outcome } from "./outcome.ts";
-import { createSchedule, type Place } from "./schedule.ts";
+import { createSchedule, type Place, type Schedule } from "./schedule.ts";
 import { actionsOf, infoOf, type ActionInfo } from "./info.ts";
 import { noting, untilIdle, type RunningCall } from "./running-call.ts";
 import type { Redact } from "./summary.ts";
@@ -128,29 +128,47 @@ export class ToolExecutor {
    *
    * Never rejects for what tools, rules or stores do.
    *
+   * @param schedule of {@link schedule}, when it is one of several. Default: nobody is waited for
    * @throws TypeError for a caller's mistake: no `runId`, an external tool, a use that was executed elsewhere, or an
    *   invocation id that another call of the run has
    * @throws ToolError `unresolved` for a use that waits for the result of another call
    */
-  execute<Use extends ToolUse>(use: Use, context: ExecutionContext): Promise<Outcome<OutputOf<Use>>> {
+  execute<Use extends ToolUse>(
+    use: Use,
+    context: ExecutionContext,
+    schedule: Schedule = createSchedule(1),
+  ): Promise<Outcome<OutputOf<Use>>> {
     this.#checkUse(use);
     checkContext(context);
-    return this.#execute(use, { ...context }, createSchedule(1)(false)) as Promise<Outcome<OutputOf<Use>>>;
+    const place = schedule(this.#isSequential(use));
+    return this.#execute(use, { ...context }, place) as Promise<Outcome<OutputOf<Use>>>;
+  }
+
+  /**
+   * For calls of one turn that are executed as they come: those that are given the same one run as those of one
+   * {@link executeAll} do.
+   */
+  schedule(): Schedule {
+    return createSchedule(this.#concurrency);
   }
 
   /**
    * Executes the calls of a turn: side by side up to `concurrency`, a `sequential` tool alone. The outcomes are in call
    * order, and none depends on another's. A call that waits for approval holds nobody up.
    *
+   * @param schedule of {@link schedule}, when calls of the turn were given it before. Default: one of its own
    * @throws TypeError as {@link execute}: before anything runs where the arguments tell it; for a use that was executed
    *   elsewhere, or an invocation id of another call, when the others have ended. Their uses have their outcomes
    */
-  async executeAll(uses: readonly ToolUse[], context: ExecutionContext): Promise<Outcome[]> {
+  async executeAll(
+    uses: readonly ToolUse[],
+    context: ExecutionContext,
+    schedule: Schedule = this.schedule(),
+  ): Promise<Outcome[]> {
     if (!Array.isArray(uses)) throw new TypeError(`executeAll() takes a list of uses, got ${typeName(uses)}.`);
     for (const use of uses) this.#checkUse(use);
     checkContext(context);
-    const placeOf = createSchedule(this.#concurrency);
-    const places = uses.map(({ name }) => placeOf(this.#deps.tools.get(name)?.sequential === true));
+    const places = uses.map((use) => schedule(this.#isSequential(use)));
     // Copied: the caller may go on to use the object for the next call.
     const own = { ...context };
     const settled = await Promise.allSettled(uses.map((use, at) => this.#execute(use, own, places[at]!)));
@@ -227,6 +245,10 @@ export class ToolExecutor {
     }
     this.#log.forget(runId);
     this.#deps.history.forget(runId);
+  }
+
+  #isSequential({ name }: ToolUse): boolean {
+    return this.#deps.tools.get(name)?.sequential === true;
   }
 
   #checkUse(use: ToolUse): void {

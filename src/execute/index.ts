@@ -2,6 +2,7 @@
 export { ToolExecutor, type ToolExecutorOptions } from "./executor.ts";
 export type { ExecutionContext } from "./context.ts";
 export type { Outcome } from "./outcome.ts";
+export type { Schedule } from "./schedule.ts";
 export type { ActionInfo } from "./info.ts";
 export type { ActionStatus, UndoState } from "./ledger.ts";
 

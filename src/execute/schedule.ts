@@ -8,6 +8,9 @@ export interface Place {
   finish(): void;
 }
 
+/** Gives each call of a turn its place, in call order. @param alone no other one runs at the same time */
+export type Schedule = (alone: boolean) => Place;
+
 interface Entry {
   readonly alone: boolean;
   state: "outside" | "waiting" | "running" | "left" | "finished";
@@ -22,7 +25,7 @@ interface Entry {
  * a b S c     a and b side by side; then S; then c
  * ```
  */
-export function createSchedule(concurrency: number): (alone: boolean) => Place {
+export function createSchedule(concurrency: number): Schedule {
   const entries: Entry[] = [];
 
   function next(): void {

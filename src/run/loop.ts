@@ -4,6 +4,7 @@ import type { ApprovalRequest } from "../execute/approvals/types.ts";
 import type { ExecutionContext } from "../execute/context.ts";
 import { isOffered } from "../execute/gate.ts";
 import { Ledger } from "../execute/ledger.ts";
+import type { Schedule } from "../execute/schedule.ts";
 import { pause } from "../time.ts";
 import type { ToolUse } from "../tool/use.ts";
 import { Answers } from "./answers.ts";
@@ -45,6 +46,8 @@ export class Loop {
   readonly #signal: AbortSignal;
   /** The calls of the last turn, as they were read. */
   #uses: ReadonlyMap<string, ToolUse> = new Map();
+  /** In which they run. */
+  #schedule: Schedule | undefined;
   /** How often in a row a turn was asked for in vain. */
   #attempt = 0;
 
@@ -137,6 +140,7 @@ export class Loop {
     await this.#pause();
     if (this.#signal.aborted) return aborted(this.#signal);
     let left = (limits.maxCalls ?? Infinity) - usedSince(used, head.lifted).calls;
+    const schedule = executor.schedule();
     await this.#tell({ type: "turn.started", turn, attempt: this.#attempt });
     const asked = await askModel({
       model,
@@ -148,7 +152,7 @@ export class Loop {
       turnId,
       emit: this.#tell,
       // Its outcome is on the executor's record: whoever settles the calls of the turn finds it there.
-      onRead: (use) => left-- > 0 && executor.execute(use, this.#executionContext()).catch(() => {}),
+      onEarly: (use) => left-- > 0 && executor.execute(use, this.#executionContext(), schedule).catch(() => {}),
       onExternal: (use) => this.#inbox.note(conversationId, turnId, use),
     });
     const { row, error, hasBegun } = asked;
@@ -168,6 +172,7 @@ export class Loop {
     }
     this.#attempt = 0;
     this.#uses = asked.uses;
+    this.#schedule = schedule;
     if (isOver(row)) return { ...COMPLETED, row, change: { used: use, pending: [] } };
     await this.#checkpoint.append(row, { used: use, pending: [] });
     this.#inbox.forget(conversationId);
@@ -210,6 +215,7 @@ export class Loop {
     return {
       turn,
       uses: this.#uses,
+      schedule: this.#schedule,
       ledger: new Ledger(store),
       model,
       tools,

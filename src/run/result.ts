@@ -1,4 +1,5 @@
 import { ToolError, type ToolErrorCode } from "../errors.ts";
+import type { ApprovalRequest } from "../execute/approvals/types.ts";
 import { Answers, type Answer } from "./answers.ts";
 import { isHeld, type StoredRun } from "./checkpoint.ts";
 import type { RunDeps } from "./deps.ts";
@@ -37,16 +38,15 @@ export function resultOf({ head, rows }: Pick<StoredRun, "head" | "rows">, stop:
 
 /** Why a stored run stands still, from what is stored: all that is open, also what was asked after it stopped. */
 export async function storedStop(deps: RunDeps, { head, rows }: StoredRun): Promise<Stop> {
-  const { store, approvals } = deps;
+  const { store } = deps;
   const { status, error, conversationId, runId } = head;
   if (status === "completed") return { status };
   const open = openTurn(rows);
   const answers = open && (await new Answers(store, conversationId, open.turnId).read());
   const external = open === undefined ? [] : unanswered(handedOut(open, head), answers!);
-  const pending = open === undefined ? [] : ((await approvals?.list({ runId, status: "pending" })) ?? []);
   const stands = {
     external,
-    approvals: pending,
+    approvals: await pendingApprovals(deps, runId, open),
     ...(open !== undefined && { outcomes: await outcomesOf(deps, runId, open, answers!) }),
   };
   if (status === "error") {
@@ -57,6 +57,20 @@ export async function storedStop(deps: RunDeps, { head, rows }: StoredRun): Prom
   if (external.length > 0) return { ...stands, status: "awaiting_tool_results" };
   // Given back by nobody.
   return { ...stands, status: "error", error: isHeld(head) ? busy(conversationId) : left(conversationId) };
+}
+
+/**
+ * What is asked about the calls of an open turn. A policy may have asked about one of a turn that was cut, and is none:
+ * the run waits for no decision on that.
+ */
+export async function pendingApprovals(
+  { approvals }: RunDeps,
+  runId: string,
+  open: TurnRow | undefined,
+): Promise<ApprovalRequest[]> {
+  const ids = new Set(open?.calls.map(({ invocationId }) => invocationId));
+  const asked = ids.size === 0 ? undefined : await approvals?.list({ runId, status: "pending" });
+  return asked?.filter(({ invocationId }) => ids.has(invocationId)) ?? [];
 }
 
 /** What has come out of the calls of an open turn, as far as it is on record. */

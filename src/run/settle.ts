@@ -4,6 +4,7 @@ import type { ToolExecutor } from "../execute/executor.ts";
 import type { KnownTools } from "../execute/known-tools.ts";
 import type { Ledger } from "../execute/ledger.ts";
 import type { Outcome } from "../execute/outcome.ts";
+import type { Schedule } from "../execute/schedule.ts";
 import type { Model } from "../model.ts";
 import { ToolUse } from "../tool/use.ts";
 import type { Answer, Answers } from "./answers.ts";
@@ -31,6 +32,8 @@ export interface SettleRequest {
   readonly context: ExecutionContext;
   /** The calls as they were read, where this process has read them. */
   readonly uses: ReadonlyMap<string, ToolUse>;
+  /** In which some of them may be running, where this process has read them. */
+  readonly schedule: Schedule | undefined;
   /** The executor's record. */
   readonly ledger: Ledger;
 }
@@ -110,7 +113,7 @@ function handOut(
 
 /** Executes what can be; gives the approvals that are waited for. */
 async function executeCalls(
-  { executor, context, tools, uses, model, ledger }: SettleRequest,
+  { executor, context, tools, uses, schedule, model, ledger }: SettleRequest,
   calls: readonly CallRecord[],
   settled: Map<string, Settled>,
 ): Promise<ApprovalRequest[]> {
@@ -123,7 +126,7 @@ async function executeCalls(
     else if ("record" in known) settled.set(invocationId, known);
     else ready.push(recordedUse(call, known));
   }
-  const outcomes = ready.length === 0 ? [] : await executor.executeAll(ready, context);
+  const outcomes = ready.length === 0 ? [] : await executor.executeAll(ready, context, schedule);
   const approvals: ApprovalRequest[] = [];
   for (const outcome of outcomes) {
     if (outcome.status === "awaiting_approval") approvals.push(outcome.approval);

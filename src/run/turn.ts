@@ -20,8 +20,8 @@ export interface TurnRequest {
   /** The first part of the ids of the turn's calls. */
   readonly turnId: string;
   emit(event: RunEvent): void | Promise<void>;
-  /** A call of a tool that only reads: it may run while the turn goes on. */
-  onRead(use: ToolUse): void;
+  /** A call that may run while the turn goes on. */
+  onEarly(use: ToolUse): void;
   /** A call for the caller. */
   onExternal(use: ToolUse): void;
 }
@@ -47,6 +47,7 @@ export async function askModel(request: TurnRequest): Promise<AskedTurn> {
   const uses = new Map<string, ToolUse>();
   const held = new Held(new Set(tools.filter(({ eager }) => eager).map(({ name }) => name)));
   let hasBegun = false;
+  let isInOrder = false;
   for await (const event of stream) {
     hasBegun ||= event.type !== "error";
     if (event.type === "finish" || event.type === "error") for (const end of held.end(event.turn)) await emit(end);
@@ -60,7 +61,9 @@ export async function askModel(request: TurnRequest): Promise<AskedTurn> {
     if (released) await emit(event);
     uses.set(use.invocationId, use);
     const isInternal = use.tool.mode === "internal";
-    if (isInternal && use.tool.effect === "read" && !isDependent(use)) request.onRead(use);
+    // Those behind it come after it.
+    isInOrder ||= isInternal && use.tool.sequential === true;
+    if (isInternal && !isInOrder && mayBegin(use)) request.onEarly(use);
     if (isInternal || (!released && isCutNow(stream.turn))) continue;
     request.onExternal(use);
     if (isDependent(use)) continue;
@@ -76,6 +79,12 @@ export async function askModel(request: TurnRequest): Promise<AskedTurn> {
 /** The caller hears of its calls when they are complete, and may begin while the turn goes on. */
 function early(tool: Tool): Tool {
   return tool.mode === "external" && !tool.eager ? { ...tool, eager: true } : tool;
+}
+
+/** It only reads, and nobody has to be asked, perhaps about a call of a turn that will be none. */
+function mayBegin(use: ToolUse): boolean {
+  const { effect, irreversible = false, needsApproval = irreversible } = use.tool;
+  return effect === "read" && needsApproval === false && !isDependent(use);
 }
 
 /** Calls for the caller that are complete, and wait for the end of their turn: it may yet be cut. */

@@ -6,8 +6,8 @@ import { headKey, isHeld, readHeadEntry, readRun } from "./checkpoint.ts";
 import type { RunDeps } from "./deps.ts";
 import { isBusy, isNotWaiting, unknownRun } from "./errors.ts";
 import type { CallRecord } from "./format.ts";
-import { resultOf, storedStop } from "./result.ts";
-import { lastTurn } from "./rows.ts";
+import { pendingApprovals, resultOf, storedStop } from "./result.ts";
+import { lastTurn, openTurn } from "./rows.ts";
 import type { OrchestrationResult } from "./types.ts";
 
 /** How often to look although nothing was told: messages of a store may get lost. */
@@ -79,7 +79,7 @@ export async function seeThrough(
     const answers = new Answers(store, conversationId, lastTurn(rows)?.turnId ?? "none");
     // What it waits for, as it is now: another one than it was when the run was resumed is a reason to do so again.
     const state = async (): Promise<string> => {
-      const pending = (await approvals?.list({ runId: head.runId, status: "pending" })) ?? [];
+      const pending = await pendingApprovals(deps, head.runId, openTurn(rows));
       const due = (stop.external ?? []).filter(({ expiresAt = Infinity }) => expiresAt <= Date.now()).length;
       return JSON.stringify([head.rows, [...(await answers.read()).keys()], pending.map(({ id }) => id), due]);
     };

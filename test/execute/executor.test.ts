@@ -293,6 +293,19 @@ describe("executeAll()", () => {
     expect(log.slice(4)).toEqual(["w2 begins", "w2 ends", "w3 begins", "w3 ends", "r4 begins", "r4 ends"]);
   });
 
+  it("holds calls that are executed as they come to the same, in one schedule with the rest of them", async () => {
+    const log: string[] = [];
+    const [read, write] = [slow("r", log, { effect: "read" }), slow("w", log, { sequential: true })];
+    const { executor } = setup([read, write], { concurrency: 1 });
+    const uses = [read, read, write, read].map((tool, n) => useOf(tool, { n }));
+    const schedule = executor.schedule();
+    const [first, second] = uses.slice(0, 2).map((use) => executor.execute(use, RUN, schedule));
+    const outcomes = await executor.executeAll(uses, RUN, schedule);
+    expect(log).toEqual(["r0", "r1", "w2", "r3"].flatMap((call) => [`${call} begins`, `${call} ends`]));
+    expect(outcomes.map(({ replayed }) => replayed)).toEqual([true, true, false, false]);
+    expect(await Promise.all([first, second])).toMatchObject([{ replayed: false }, { replayed: false }]);
+  });
+
   it("one failure harms no sibling", async () => {
     const { tool } = counted({
       execute: ({ n }: any) => {

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { isToolError } from "../../src/errors.ts";
 import type { ModelRequest } from "../../src/model.ts";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
-import { ToolExecutor } from "../../src/execute/index.ts";
+import { ask, ToolExecutor, type Authorize } from "../../src/execute/index.ts";
 import { Checkpoint } from "../../src/run/checkpoint.ts";
 import { Orchestrator, type PendingToolCall, type RunEvent, type ToolResultInput } from "../../src/run/index.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
@@ -11,6 +11,7 @@ import { replayModel } from "../../src/testing/index.ts";
 import { loadRecording } from "../../src/replay/index.ts";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { ToolRegistry } from "../../src/tool/registry.ts";
+import type { ToolDefinition } from "../../src/tool/tool.ts";
 import { toolList } from "../../src/tool/tool-set.ts";
 import { counted, external, heldTurn, scripted, short } from "./script.ts";
 
@@ -383,6 +384,29 @@ describe("an approval", () => {
     expect(second.inputs).toEqual([{}]);
   });
 
+  it.each<[string, ReturnType<typeof counted>["tool"], Authorize | undefined, number]>([
+    ["a tool", counted("read", { effect: "read", needsApproval: true }).tool, undefined, 1],
+    ["a policy, which may have asked before", counted("read", { effect: "read" }).tool, () => ask(), 2],
+  ])("of a call that only reads is asked for by %s, and waited for of a turn that counts alone", async (...row) => {
+    const [, tool, authorize, asked] = row;
+    const store = memoryStore();
+    const approvals = new ApprovalService({ store });
+    const text = await loadRecording("fixtures/anthropic/text-only");
+    const turns = [heldTurn("read", new Promise(() => {})), heldTurn("read", Promise.resolve()), text];
+    const model = replayModel(anthropic, turns);
+    const executor = new ToolExecutor({ tools: [tool], store, approvals, authorize });
+    const orchestrator = new Orchestrator({ model, tools: [tool], store, executor });
+    const abort = new AbortController();
+    const stream = orchestrator.stream({ conversationId, input: "Go", signal: abort.signal });
+    for await (const { type } of stream) if (type === "tool-use") setTimeout(() => abort.abort(), 20);
+    const { pendingApprovals } = await orchestrator.resume(conversationId);
+    expect(await approvals.list({ status: "pending" })).toHaveLength(asked);
+    expect((await orchestrator.get(conversationId))!.pendingApprovals).toEqual(pendingApprovals);
+    expect(pendingApprovals).toHaveLength(1);
+    const decisions = [{ id: pendingApprovals[0]!.id, decision: "approve" as const }];
+    expect((await orchestrator.resume(conversationId, { approvals: decisions })).status).toBe("completed");
+  });
+
   it("is that of the executor where one is given", async () => {
     const { model, tools, store, approvals, write } = setUp();
     const executor = new ToolExecutor({ tools, store, approvals });
@@ -639,6 +663,36 @@ describe("stream()", () => {
     codes.push(await codeOf(stream.provideToolResult(told[0]!, { result: 1 })));
     codes.push(await codeOf(stream.provideToolResult(told[1]!, { result: 1 })));
     expect(codes).toEqual(["already_answered", "already_answered", "resolved"]);
+  });
+
+  it.each<[string, readonly string[], number, readonly string[]]>([
+    ["as many as the executor runs at once", ["a", "b", "c", "w"], 2, ["a begins", "b begins"]],
+    ["those before a sequential one", ["a", "s", "b"], 1, ["a begins", "a ends", "s begins", "s ends", "b begins"]],
+  ])("begins calls that only read while their turn goes on: %s", async (_, names, most, first) => {
+    const log: string[] = [];
+    let now = 0;
+    let seen = 0;
+    const slow = (name: string, definition: Partial<ToolDefinition>) =>
+      counted(name, {
+        ...definition,
+        execute: async () => {
+          log.push(`${name} begins`);
+          seen = Math.max(seen, ++now);
+          await new Promise((resolve) => setTimeout(resolve, 10));
+          now--;
+          log.push(`${name} ends`);
+        },
+      }).tool;
+    const reads = ["a", "b", "c"].map((name) => slow(name, { effect: "read" }));
+    const tools = [...reads, slow("s", { effect: "read", sequential: true }), slow("w", {})];
+    const store = memoryStore();
+    const executor = new ToolExecutor({ tools, store, concurrency: 2 });
+    const model = scripted({ calls: names.map((name) => ({ name })) }, { text: "Done." });
+    const orchestrator = new Orchestrator({ model, tools, store, executor });
+    expect((await orchestrator.run({ conversationId, input: "Go" })).status).toBe("completed");
+    expect(seen).toBe(most);
+    expect(log.slice(0, first.length)).toEqual(first);
+    expect(log).toHaveLength(names.length * 2);
   });
 
   it("executes a call anew when its turn was aborted and is asked for again: it may be another one", async () => {
