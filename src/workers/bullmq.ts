@@ -1,5 +1,5 @@
 import { Queue, QueueEvents, QueueEventsProducer, UnrecoverableError, Worker } from "bullmq";
-import type { ConnectionOptions, Job, JobsOptions, QueueEventsListener, WorkerOptions } from "bullmq";
+import type { ConnectionOptions, Job, JobsOptions, QueueEventsListener, RedisOptions, WorkerOptions } from "bullmq";
 import { ToolExecutor, type ToolExecutorOptions } from "../execute/executor.ts";
 import { safeMessage } from "../tool/safe-message.ts";
 import { knownTools } from "../execute/known-tools.ts";
@@ -55,7 +55,7 @@ export interface BullmqTools {
  * const executor = new ToolExecutor({ tools: remote, store });
  */
 export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): BullmqTools {
-  const { queue: name, place, onError } = placeOf(options, "bullmqTools");
+  const { queue: name, place, onError, end } = placeOf(options, "bullmqTools");
   const { only = () => true, context: extra = () => ({}), jobOptions = {}, pollMs = 5_000 } = options;
   checkMs("pollMs", pollMs);
   toolList(tools); // a mistake shows at once
@@ -126,6 +126,7 @@ export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): Bul
     },
     async close() {
       await settlesWithin(HANG_UP_MS, waiting.close());
+      end();
       await Promise.all([queue, events, producer].map(hangUp));
     },
   };
@@ -184,7 +185,7 @@ export interface BullmqWorker {
  * process.once("SIGTERM", () => void close());
  */
 export function bullmqWorker(tools: ToolSource, options: BullmqWorkerOptions): BullmqWorker {
-  const { queue: name, place, onError } = placeOf(options, "bullmqWorker");
+  const { queue: name, place, onError, end } = placeOf(options, "bullmqWorker");
   const { store, maxOutputBytes = 1024 * 1024, errorMessage = safeMessage } = options;
   const write = toolList(tools).find(({ effect, mode }) => effect === "write" && mode === "internal");
   if (write !== undefined && typeof store?.put !== "function") {
@@ -241,7 +242,12 @@ export function bullmqWorker(tools: ToolSource, options: BullmqWorkerOptions): B
   return {
     worker,
     async close() {
-      await worker.close();
+      // Jobs take as long as they take, and the server may come back meanwhile.
+      let isThere = await answers(name, place);
+      while (!isThere && running.size > 0) isThere = await answers(name, place);
+      if (!isThere) end();
+      await worker.close(!isThere);
+      end();
       await hangUp(events);
     },
   };
@@ -281,6 +287,15 @@ async function untilHeard(events: QueueEvents, producer: QueueEventsProducer, fr
   }
 }
 
+/** Whether the server does: tried out, for a worker that ends with its jobs waits for one that does not for ever. */
+async function answers(name: string, place: Pick<BullmqPlace, "connection" | "prefix">): Promise<boolean> {
+  const probe = new QueueEventsProducer(name, place);
+  probe.on("error", () => {});
+  const isThere = await settlesWithin(HANG_UP_MS, probe.waitUntilReady());
+  await hangUp(probe);
+  return isThere;
+}
+
 /** Closes a connection; one whose server does not answer is cut. What fails at its end changes nothing. */
 async function hangUp(part: { close(): Promise<void>; disconnect(): Promise<void> }): Promise<void> {
   if (!(await settlesWithin(HANG_UP_MS, part.close()))) void part.disconnect().catch(() => {});
@@ -303,13 +318,24 @@ function endOf(job: Job<JobData, JobResult> | undefined) {
     : ({ status: "failed", reason: job.failedReason } as const);
 }
 
+/** As BullMQ has it. */
+function retryDelayMs(times: number): number {
+  return Math.max(Math.min(Math.exp(times), 20_000), 1_000);
+}
+
 function placeOf({ connection, queue = "toolstream", prefix, onError }: BullmqPlace, who: string) {
   if (typeof connection !== "object" || connection === null) {
     throw new TypeError(`${who}() needs a connection: a client of ioredis or redis, or { host, port }.`);
   }
+  let isEnded = false;
+  const { retryStrategy = retryDelayMs } = connection as RedisOptions;
+  // A client that was never connected can not be closed: it has to stop trying. The application's own is let be.
+  const ending = { ...connection, retryStrategy: (times: number) => (isEnded ? null : retryStrategy(times)) };
+  const isClient = typeof (connection as { connect?: unknown }).connect === "function";
   return {
     queue,
-    place: { connection, ...(prefix !== undefined && { prefix }) },
+    place: { connection: isClient ? connection : ending, ...(prefix !== undefined && { prefix }) },
     onError: (error: Error) => onError?.(error),
+    end: () => void (isEnded = true),
   };
 }

@@ -1,4 +1,6 @@
 /** Calls through a queue on a real Redis, with callers and workers of this process. */
+import { fork } from "node:child_process";
+import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -704,6 +706,21 @@ describe.skipIf(redisMissing !== undefined)(`on Redis${redisMissing === undefine
       await executor.close();
       expect(await outcome).toMatchObject({ status: "unknown" });
     }, 30_000);
+
+    it.each(["is lost", "was never there"])(
+      "a process ends when it has closed caller and worker, though Redis %s",
+      async (how) => {
+        const own = await startRedis();
+        if (how === "was never there") await own.stop();
+        const child = fork(join(import.meta.dirname, "close-child.ts"), [String(own.port)]);
+        cleanUps.push(() => child.kill("SIGKILL"));
+        await once(child, "message");
+        await own.stop();
+        child.send("close");
+        expect(await once(child, "exit")).toEqual([0, null]);
+      },
+      30_000,
+    );
 
     it("the worker's rate limit holds", async () => {
       work(toolsAt(file), { worker: { limiter: { max: 1, duration: 60_000 } } });
