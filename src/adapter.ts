@@ -79,6 +79,8 @@ export interface Parser<Event> {
 export interface Endpoint {
   /** Whether a request is one of this wire, and asks for a stream or for a whole response. */
   match(request: EndpointRequest): "stream" | "whole" | undefined;
+  /** What a stream is made of, so that the recorded events of an SDK are served as it. Left out: they are served as kept. */
+  readonly streams?: "sse";
   /** The body of an error answer, in the provider's form. */
   errorBody(status: number, message: string): unknown;
 }

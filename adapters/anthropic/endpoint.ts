@@ -2,6 +2,7 @@ import type { Endpoint } from "../../src/adapter.ts";
 
 /** `POST /v1/messages`, with any prefix before it. https://platform.claude.com/docs/en/api/messages */
 export const endpoint: Endpoint = {
+  streams: "sse",
   match({ method, path, body }) {
     if (method !== "POST" || !/\/v1\/messages\/?$/.test(path)) return undefined;
     return (body as { stream?: unknown } | null | undefined)?.stream === true ? "stream" : "whole";

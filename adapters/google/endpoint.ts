@@ -22,6 +22,7 @@ const STATUS: Readonly<Record<number, string>> = {
 };
 
 export const endpoint: Endpoint = {
+  streams: "sse",
   match({ method, path }) {
     if (method !== "POST") return undefined;
     const found = PATH.exec(path);

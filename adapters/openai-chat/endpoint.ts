@@ -2,6 +2,7 @@ import type { Endpoint } from "../../src/adapter.ts";
 
 /** `POST …/chat/completions`, whatever stands before it: `/v1`, `/openai/deployments/<name>`, `/v1beta/openai`. */
 export const endpoint: Endpoint = {
+  streams: "sse",
   match({ method, path, body }) {
     if (method !== "POST" || !/\/chat\/completions\/?$/.test(path)) return undefined;
     return (body as { stream?: unknown } | null | undefined)?.stream === true ? "stream" : "whole";

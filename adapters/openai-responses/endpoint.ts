@@ -2,6 +2,7 @@ import type { Endpoint } from "../../src/adapter.ts";
 
 /** `POST …/responses`, whatever stands before it: `/v1`, `/openai/v1`, `/openai`. */
 export const endpoint: Endpoint = {
+  streams: "sse",
   match({ method, path, body }) {
     if (method !== "POST" || !/\/responses\/?$/.test(path)) return undefined;
     return (body as { stream?: unknown } | null | undefined)?.stream === true ? "stream" : "whole";

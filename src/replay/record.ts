@@ -86,7 +86,7 @@ function recordEvents<Event>(source: AsyncIterable<Event>): Recorded<AsyncIterab
   let sawBytes = false;
   const keep = (event: Event): void => {
     if (isBytes(event)) sawBytes = true;
-    keeper.keep(isBytes(event) ? copyOf(event) : encoder.encode(`${JSON.stringify(event)}\n`));
+    keeper.keep(isBytes(event) ? copyOf(event) : encoder.encode(`${JSON.stringify(withoutTransport(event))}\n`));
   };
   const finish = (complete: boolean): void => keeper.finish(complete, sawBytes ? undefined : "application/x-ndjson");
   const stream: AsyncIterableIterator<Event> = {
@@ -109,6 +109,16 @@ function recordEvents<Event>(source: AsyncIterable<Event>): Recorded<AsyncIterab
     [Symbol.asyncIterator]: () => stream,
   };
   return { stream, recording: keeper.recording };
+}
+
+/**
+ * What the provider sent of an event. `@google/genai` adds the HTTP response, all headers with it: cookies, account ids.
+ * https://googleapis.github.io/js-genai/release_docs/classes/types.GenerateContentResponse.html#sdkhttpresponse
+ */
+function withoutTransport(event: unknown): unknown {
+  if (typeof event !== "object" || event === null || !("sdkHttpResponse" in event)) return event;
+  const { sdkHttpResponse: _, ...sent } = event;
+  return sent;
 }
 
 /** Collects the pieces of one body until it is finished, once. */

@@ -1,3 +1,5 @@
+import { parseJson } from "./http.ts";
+
 /** When a piece of a body came, and how long it is. */
 export interface RecordedChunk {
   /** Milliseconds since recording began. */
@@ -30,6 +32,29 @@ export const FORMATS = {
 } as const;
 
 export type Format = keyof typeof FORMATS;
+
+/**
+ * The events of an SDK's stream, kept as NDJSON, as the server-sent events that they were made from. Some clients go by
+ * `event`, which is the type where there is one.
+ */
+export function sseOf({ bytes, chunks, complete }: Recording): Recording {
+  const encoder = new TextEncoder();
+  const lines = new TextDecoder().decode(bytes).split("\n");
+  const events = lines.filter((line) => line.trim() !== "").map(sseEvent);
+  // As they were recorded, one a line.
+  const isTimed = chunks.length === events.length;
+  return {
+    bytes: encoder.encode(events.join("")),
+    chunks: isTimed ? chunks.map(({ atMs }, at) => ({ atMs, length: encoder.encode(events[at]).length })) : [],
+    contentType: FORMATS.sse,
+    complete,
+  };
+}
+
+function sseEvent(line: string): string {
+  const { type } = (parseJson(new TextEncoder().encode(line)) ?? {}) as { type?: unknown };
+  return `${typeof type === "string" && /^[\w.-]+$/.test(type) ? `event: ${type}\n` : ""}data: ${line}\n\n`;
+}
 
 /** The format of a body, from its content type or else its first bytes. */
 export function formatOf(recording: Recording): Format {

@@ -4,7 +4,7 @@ import { pause } from "../time.ts";
 import { fixturesFrom, fixturesIn } from "./fixtures.ts";
 import type { ReplayBehaviour, ReplayCase } from "./fixtures.ts";
 import { BodyTooLarge, listen, parseJson, readBody, sendJson, withoutSecrets, writePiece } from "./http.ts";
-import { FORMATS, formatOf } from "./recording.ts";
+import { FORMATS, formatOf, sseOf } from "./recording.ts";
 import type { Recording } from "./recording.ts";
 import { replay } from "./replay.ts";
 
@@ -107,7 +107,8 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     if (recording === undefined && how.status === undefined) {
       return sendError(response, wire, 404, missingKindMessage(fixture, kind, found));
     }
-    await answer(response, wire, recording, how);
+    const isOfSdk = recording !== undefined && wire.endpoint.streams === "sse" && formatOf(recording) === "ndjson";
+    await answer(response, wire, isOfSdk ? sseOf(recording) : recording, how);
   }
 
   function currentBehaviour(fixture: string, how: ReplayBehaviour = {}): ReplayBehaviour {

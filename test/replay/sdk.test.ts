@@ -1,0 +1,99 @@
+/** The streams of the official clients over HTTP: what is kept of them, and served to them again. */
+import Anthropic from "@anthropic-ai/sdk";
+import { GoogleGenAI } from "@google/genai";
+import { GoogleGenerativeAI } from "@google/generative-ai";
+import { CohereClientV2 } from "cohere-ai";
+import OpenAI from "openai";
+import { createServer } from "node:http";
+import { expect, it, onTestFinished } from "vitest";
+import { anthropic } from "../../adapters/anthropic/index.ts";
+import { cohere } from "../../adapters/cohere/index.ts";
+import { google } from "../../adapters/google/index.ts";
+import { openaiChat } from "../../adapters/openai-chat/index.ts";
+import { openaiResponses } from "../../adapters/openai-responses/index.ts";
+import type { Adapter } from "../../src/adapter.ts";
+import { record, serveReplay } from "../../src/replay/index.ts";
+import { summarize } from "../../src/testing/index.ts";
+import { encoders } from "../run/encode.ts";
+
+const user = { role: "user" as const, content: "Hi" };
+
+/** Each asks at a base URL for a stream. */
+const clients: Readonly<
+  Record<string, readonly [adapter: Adapter, open: (url: string) => Promise<AsyncIterable<object>>]>
+> = {
+  "openai, Chat Completions": [
+    openaiChat,
+    (url) =>
+      new OpenAI({ apiKey: "none", baseURL: `${url}/v1` }).chat.completions.create({
+        model: "m",
+        messages: [user],
+        stream: true,
+      }),
+  ],
+  "openai, Responses": [
+    openaiResponses,
+    (url) =>
+      new OpenAI({ apiKey: "none", baseURL: `${url}/v1` }).responses.create({ model: "m", input: "Hi", stream: true }),
+  ],
+  "@anthropic-ai/sdk": [
+    anthropic,
+    (url) =>
+      new Anthropic({ apiKey: "none", baseURL: url }).messages.create({
+        model: "m",
+        max_tokens: 9,
+        messages: [user],
+        stream: true,
+      }),
+  ],
+  "@google/genai": [
+    google,
+    (url) =>
+      new GoogleGenAI({ apiKey: "none", httpOptions: { baseUrl: url } }).models.generateContentStream({
+        model: "m",
+        contents: "Hi",
+      }),
+  ],
+  "@google/generative-ai": [
+    google,
+    async (url) => {
+      const model = new GoogleGenerativeAI("none").getGenerativeModel({ model: "m" }, { baseUrl: url });
+      return (await model.generateContentStream("Hi")).stream;
+    },
+  ],
+  "cohere-ai": [
+    cohere,
+    async (url) => new CohereClientV2({ token: "none", environment: url }).chatStream({ model: "m", messages: [user] }),
+  ],
+};
+
+/** A provider that says a cookie with its answer. */
+async function provider(wire: string): Promise<string> {
+  const bytes = encoders[wire]!({ text: "I look.", calls: [{ id: "call_1", name: "look", args: { city: "Oslo" } }] });
+  const server = createServer((_request, response) => {
+    response.writeHead(200, {
+      "content-type": "text/event-stream",
+      "set-cookie": "session=SECRET",
+      "x-account": "ACME",
+    });
+    response.end(bytes);
+  });
+  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
+  onTestFinished(() => void server.close().closeAllConnections());
+  return `http://127.0.0.1:${(server.address() as { port: number }).port}`;
+}
+
+it.each(Object.keys(clients))("%s: a recording holds no header, and is served as what was recorded", async (name) => {
+  const [adapter, open] = clients[name]!;
+  const wire = adapter.name;
+  const { stream, recording } = record(await open(await provider(wire)));
+  const live = summarize(await adapter.read(stream).done());
+  expect(live).toMatchObject({ text: "I look.", toolCalls: [{ name: "look", input: { city: "Oslo" } }], error: null });
+  const kept = await recording;
+  expect(new TextDecoder().decode(kept.bytes)).not.toMatch(/SECRET|ACME/);
+
+  const server = await serveReplay({ adapters: [adapter], fixtures: new Map([[`${wire}/kept`, { stream: kept }]]) });
+  onTestFinished(() => server.close());
+  const served = await open(`${server.url}/${wire}/kept`);
+  expect(summarize(await adapter.read(served).done())).toEqual(live);
+});
