@@ -76,6 +76,8 @@ export interface ToolExecutorOptions {
  * if (outcome.status === "completed") await executor.undo(outcome.actionId);
  */
 export class ToolExecutor {
+  /** Whether the events of each run are kept, so that {@link events} has them. */
+  readonly storeEvents: boolean;
   readonly #deps: Deps;
   readonly #store: Store;
   readonly #log: EventLog;
@@ -88,6 +90,7 @@ export class ToolExecutor {
     checkOptions(options);
     const { store, concurrency = 8, storeEvents = true, mayUndo } = options;
     const ledger = new Ledger(store);
+    this.storeEvents = storeEvents;
     this.#store = store;
     this.#log = new EventLog(store);
     this.#concurrency = concurrency;

@@ -3,11 +3,11 @@ import { ToolError } from "../errors.ts";
 /** Bounds of one `run()`; every `resume()` after one was reached gives as much again. All optional. */
 export interface Budgets {
   /** Calls that are executed, here or by the caller. */
-  readonly maxCalls?: number;
+  readonly maxCalls?: number | undefined;
   /** Tokens in and out, as the provider counts them. */
-  readonly maxTokens?: number;
+  readonly maxTokens?: number | undefined;
   /** Time that the run is worked on, in milliseconds. What it waits for results and approvals does not count. */
-  readonly maxMs?: number;
+  readonly maxMs?: number | undefined;
 }
 
 /** What was used. */
@@ -75,6 +75,7 @@ function exceeded(what: string): ToolError {
 /** @throws TypeError */
 export function checkLimits(limits: Limits): void {
   for (const [name, value] of Object.entries(limits)) {
+    if (value === undefined) continue;
     if (typeof value !== "number" || !(value > 0)) throw new TypeError(`${name} is a number above 0, got ${value}.`);
   }
 }

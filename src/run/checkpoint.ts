@@ -14,7 +14,7 @@ export interface StoredRun {
 
 /** What of a head a step may change. */
 export type HeadChange = Partial<
-  Pick<Head, "status" | "used" | "lifted" | "liftedRows" | "pending" | "error" | "runId" | "startedAt">
+  Pick<Head, "status" | "used" | "lifted" | "liftedRows" | "pending" | "error" | "runId" | "startedAt" | "requestId">
 >;
 
 /**

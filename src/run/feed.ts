@@ -4,8 +4,6 @@ import { storeKey, type Store } from "../store/store.ts";
 
 /** The executor's events of one run while they happen, in order, each once. */
 export interface Feed {
-  /** Tells what was not told yet. */
-  flush(): Promise<void>;
   end(): Promise<void>;
 }
 
@@ -19,6 +17,7 @@ export async function followEvents(
   runId: string,
   tell: (event: ToolEvent) => void | Promise<void>,
 ): Promise<Feed> {
+  if (!executor.storeEvents) return heard(executor, runId, tell);
   let after = await executor.position(runId);
   let reading: Promise<void> = Promise.resolve();
   let isAsked = false;
@@ -39,10 +38,15 @@ export async function followEvents(
   };
   const stop = await store.subscribe(`${storeKey("event", runId)}/`, () => void flush());
   return {
-    flush,
     async end() {
       await stop();
       await flush();
     },
   };
+}
+
+/** Of events that are kept nowhere there are those of this process. */
+function heard(executor: ToolExecutor, runId: string, tell: (event: ToolEvent) => unknown): Feed {
+  const stop = executor.listen((event) => (event.runId === runId ? tell(event) : undefined));
+  return { end: async () => stop() };
 }

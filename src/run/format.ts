@@ -46,6 +46,8 @@ export interface Head {
   /** The external calls that were handed out when it stopped. */
   readonly pending: readonly PendingRecord[];
   readonly error: { readonly code: string; readonly message: string } | null;
+  /** The provider's id of the last request, which may have come to no turn; `null`: it gave none. */
+  readonly requestId?: string | null;
 }
 
 /** An external call that is handed out. */

@@ -162,10 +162,11 @@ export class Loop {
     // A turn that is not stored is none: who has answered a call of it has answered one that nobody will ask about.
     const isNone = error !== undefined && !isKept;
     if (isNone) this.#inbox.forget(conversationId);
-    if (isNone && isAborted(row)) return { ...aborted(this.#signal), change: { used: use } };
+    const change = { used: use, requestId: row.requestId ?? null };
+    if (isNone && isAborted(row)) return { ...aborted(this.#signal), change };
     if (isNone) {
       // Without calls there is nothing that the model would have to hear of.
-      await this.#checkpoint.commit({ used: use });
+      await this.#checkpoint.commit(change);
       if (!hasBegun || ++this.#attempt > maxCutTurns) return { status: "error", error };
       await this.#tell({ type: "turn.retried", turn, error });
       return undefined;
@@ -173,8 +174,8 @@ export class Loop {
     this.#attempt = 0;
     this.#uses = asked.uses;
     this.#schedule = schedule;
-    if (isOver(row)) return { ...COMPLETED, row, change: { used: use, pending: [] } };
-    await this.#checkpoint.append(row, { used: use, pending: [] });
+    if (isOver(row)) return { ...COMPLETED, row, change: { ...change, pending: [] } };
+    await this.#checkpoint.append(row, { ...change, pending: [] });
     this.#inbox.forget(conversationId);
     return undefined;
   }

@@ -11,12 +11,12 @@ import type { Tool } from "../tool/tool.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
 import { checkLimits, liftCalls, NOTHING_USED, type Budgets, type Limits } from "./budgets.ts";
 import { checkId, checkMessages, checkParts, checkResumeOptions, checkRunOptions } from "./check.ts";
-import { Checkpoint, isHeld, readRun, type HeadChange, type StoredRun } from "./checkpoint.ts";
+import { Checkpoint, headKey, isHeld, readRun, type HeadChange, type StoredRun } from "./checkpoint.ts";
 import type { Emit, RunDeps } from "./deps.ts";
 import { busy, isBusy, notWaiting, runOpen, unknownRun } from "./errors.ts";
 import { followEvents } from "./feed.ts";
 import { forgetRun } from "./forget.ts";
-import { readHead, type InputRow } from "./format.ts";
+import { readHead, type Head, type InputRow } from "./format.ts";
 import { Inbox } from "./inbox.ts";
 import { Loop, type Stop } from "./loop.ts";
 import { resultOf, storedStop } from "./result.ts";
@@ -179,9 +179,10 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     const entries = await this.#deps.store.list("run/");
     return entries.flatMap(({ key, value }) => {
       try {
-        const head = readHead(value, decodeURIComponent(key.slice("run/".length)));
+        const head = readHead(value, (value as Partial<Head>).conversationId ?? "");
         const { conversationId, runId, status, wire, startedAt, updatedAt } = head;
-        const fits = head.rows > 0 && (filter.status === undefined || filter.status === status);
+        const fits =
+          key === headKey(conversationId) && head.rows > 0 && (filter.status === undefined || filter.status === status);
         return fits ? [{ conversationId, runId, status, wire, startedAt, updatedAt }] : [];
       } catch {
         return [];
@@ -218,6 +219,8 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     const input = this.#inputOf(options);
     const stored = await readRun(store, conversationId);
     if (stored !== undefined) this.#checkWire(stored);
+    // Whoever works on it may be at these very calls.
+    if (stored !== undefined && isHeld(stored.head)) throw busy(conversationId);
     const open = stored && openTurn(stored.rows);
     if (open !== undefined && !isGivenUp(open) && options.whenOpen !== "cancel") throw runOpen(conversationId);
     const { runId, at: startedAt } = input;
@@ -227,7 +230,15 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
         : await Checkpoint.take(store, leaseMs, stored);
     return this.#work(checkpoint, options, emit, async (loop, tell) => {
       await loop.cancelOpen();
-      const fresh = { runId, startedAt, used: NOTHING_USED, lifted: NOTHING_USED, error: null, pending: [] };
+      const fresh = {
+        runId,
+        startedAt,
+        used: NOTHING_USED,
+        lifted: NOTHING_USED,
+        error: null,
+        pending: [],
+        requestId: null,
+      };
       await checkpoint.append(input, { ...fresh, liftedRows: checkpoint.rows.length });
       await tell({ type: "run.started", conversationId, runId });
     });

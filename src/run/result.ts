@@ -29,7 +29,8 @@ export function resultOf({ head, rows }: Pick<StoredRun, "head" | "rows">, stop:
       ...head.used,
       usage: usageOf(own),
       finishReason: turn?.finishReason ?? undefined,
-      requestId: turn?.requestId,
+      // That of a turn, where a version wrote the head that kept no other.
+      requestId: (head.requestId === undefined ? turn?.requestId : head.requestId) ?? undefined,
       startedAt: head.startedAt,
       updatedAt: head.updatedAt,
     },

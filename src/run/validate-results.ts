@@ -22,6 +22,9 @@ export function checkResult(
   if (images.length > 0 && model.imageResult === undefined) {
     return `${model.adapter.name} takes no images in results`;
   }
+  if (images.length > 0 && error !== undefined) {
+    return "images go with a result, not with an error: give a result that says what went wrong";
+  }
   const call = calls.find(({ invocationId }) => invocationId === toolCallId);
   if (call === undefined || validate === false) return undefined;
   if (typeof validate === "function") return validate(input, pendingCall(call));

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import Anthropic from "@anthropic-ai/sdk";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { anthropic } from "../../adapters/anthropic/index.ts";
@@ -157,6 +158,26 @@ describe("what a handler is told", () => {
   });
 });
 
+describe("the provider's id of the request", () => {
+  it("is that of the last one, though it was refused", async () => {
+    const turn = encoders["anthropic"]!({ calls: [{ id: "toolu_1", name: "write", args: {} }] });
+    const answers = [
+      new Response(new TextDecoder().decode(turn), {
+        headers: { "content-type": "text/event-stream", "request-id": "req_1" },
+      }),
+      Response.json({ type: "error" }, { status: 400, headers: { "request-id": "req_2" } }),
+      Response.json({ type: "error" }, { status: 400 }),
+    ];
+    const client = new Anthropic({ apiKey: "none", maxRetries: 0, fetch: async () => answers.shift()! });
+    const model = anthropic.model(client, { model: "m", max_tokens: 9 });
+    const orchestrator = new Orchestrator({ model, tools: [counted("write").tool], store: memoryStore() });
+    const refused = await orchestrator.run({ conversationId, input });
+    expect(refused).toMatchObject({ status: "error", metadata: { requestId: "req_2" } });
+    expect((await orchestrator.get(conversationId))!.metadata.requestId).toBe("req_2");
+    expect((await orchestrator.resume(conversationId)).metadata.requestId).toBeUndefined();
+  });
+});
+
 describe("a conversation that is at work", () => {
   it("is busy for everybody else", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -167,9 +188,9 @@ describe("a conversation that is at work", () => {
     for await (const event of stream) {
       if (event.type !== "tool.started") continue;
       await expect(orchestrator.resume(conversationId)).rejects.toMatchObject({ code: "run_busy" });
-      await expect(orchestrator.run({ conversationId, input, whenOpen: "cancel" })).rejects.toMatchObject({
-        code: "run_busy",
-      });
+      for (const whenOpen of ["refuse", "cancel"] as const) {
+        await expect(orchestrator.run({ conversationId, input, whenOpen })).rejects.toMatchObject({ code: "run_busy" });
+      }
       expect(await orchestrator.list({ status: "running" })).toMatchObject([{ conversationId }]);
       expect((await orchestrator.get(conversationId))!.error).toMatchObject({ code: "run_busy" });
       resolve();
@@ -259,13 +280,13 @@ describe("a conversation that is at work", () => {
 describe("images in results", () => {
   const images = [{ mediaType: "image/png", data: "iVBORw0K" }];
 
-  async function handedIn(adapter: ConversationAdapter<any>) {
+  async function handedIn(adapter: ConversationAdapter<any>, end: object = { result: { width: 2 } }) {
     const encode = encoders[adapter.name]!;
     const calls = [{ id: "call_1", name: "look", args: {} }];
     const model = replayModel(adapter, [encode({ calls }), encode({ text: "I see." })]);
     const orchestrator = new Orchestrator({ model, tools: [external("look")], store: memoryStore() });
     const { pendingToolCalls } = await orchestrator.run({ conversationId, input });
-    const toolResults = [{ toolCallId: pendingToolCalls[0]!.id, result: { width: 2 }, images }];
+    const toolResults = [{ toolCallId: pendingToolCalls[0]!.id, ...end, images }];
     await orchestrator.resume(conversationId, { toolResults });
     return model.requests[1]!.messages.at(-1);
   }
@@ -294,8 +315,9 @@ describe("images in results", () => {
     });
   });
 
-  it("are refused where it takes none", async () => {
+  it("are refused where it takes none, and beside an error, which holds none", async () => {
     await expect(handedIn(cohere)).rejects.toMatchObject({ code: "invalid_result" });
+    await expect(handedIn(anthropic, { error: "no" })).rejects.toMatchObject({ code: "invalid_result" });
   });
 });
 

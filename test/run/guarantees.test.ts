@@ -107,6 +107,24 @@ describe("every request has each call answered exactly once, adjacent, in call o
 });
 
 describe("events are numbered without a gap", () => {
+  it("and told by an executor that keeps none of them", async () => {
+    const store = memoryStore();
+    const tools = [counted("write").tool];
+    const executor = new ToolExecutor({ tools, store, storeEvents: false });
+    const calls: ScriptedCall[] = [{ name: "write" }];
+    const model = scripted(({ messages }) => (messages.length === 1 ? { calls } : { text: "Done." }));
+    const orchestrator = new Orchestrator({ model, tools, store, executor });
+    const [one, two] = ["one", "two"].map((id) => orchestrator.stream({ conversationId: id, input: "Go" }));
+    const told = async (stream: typeof one) => {
+      const seen: unknown[] = [];
+      for await (const event of stream!) if ("seq" in event) seen.push([event.seq, event.type, event.runId]);
+      const { runId } = await stream!.result;
+      const types = ["tool.invoked", "tool.started", "tool.completed"];
+      expect(seen).toEqual(types.map((type, index) => [index + 1, type, runId]));
+    };
+    await Promise.all([told(one), told(two)]);
+  });
+
   it("and whoever comes back gets exactly the rest", async () => {
     const store = memoryStore();
     const tools = [counted("read", { effect: "read" }).tool, counted("write").tool];

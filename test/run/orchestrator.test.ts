@@ -874,6 +874,12 @@ describe("a set of tools that changes", () => {
 });
 
 describe("limits", () => {
+  it("may be left open", async () => {
+    const budgets = { maxCalls: undefined, maxTokens: undefined, maxMs: undefined };
+    const orchestrator = new Orchestrator({ model: scripted({ text: "Done." }), store: memoryStore(), budgets });
+    expect((await orchestrator.run({ conversationId, input: "Go" })).status).toBe("completed");
+  });
+
   it.each([
     ["maxSteps", { maxSteps: 2 }, "max_steps"],
     ["maxCalls", { budgets: { maxCalls: 2 } }, "budget_exceeded"],
@@ -911,7 +917,8 @@ describe("list()", () => {
     const orchestrator = new Orchestrator({ model, tools: [external("ask")], store: memoryStore() });
     await orchestrator.run({ conversationId: "one/1", input: "Go" });
     await orchestrator.run({ conversationId: "two", input: "Go" });
-    expect((await orchestrator.list()).map((run) => run.conversationId)).toEqual(["one/1", "two"]);
+    await orchestrator.run({ conversationId: "\ud800", input: "Go" }); // which no URI can hold
+    expect((await orchestrator.list()).map((run) => run.conversationId)).toEqual(["\ud800", "one/1", "two"]);
     expect((await orchestrator.list({ status: "awaiting_tool_results" })).map((run) => run.conversationId)).toEqual([
       "one/1",
     ]);
