@@ -242,11 +242,13 @@ export function bullmqWorker(tools: ToolSource, options: BullmqWorkerOptions): B
   return {
     worker,
     async close() {
-      // Jobs take as long as they take, and the server may come back meanwhile.
+      // Jobs take as long as they take, and the server may come back meanwhile, or go.
+      const isNeeded = async () => running.size > 0 || (await answers(name, place));
       let isThere = await answers(name, place);
       while (!isThere && running.size > 0) isThere = await answers(name, place);
       if (!isThere) end();
-      await worker.close(!isThere);
+      const closed = worker.close(!isThere);
+      while (!(await settlesWithin(HANG_UP_MS, closed)) && (await isNeeded()));
       end();
       await hangUp(events);
     },

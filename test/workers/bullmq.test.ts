@@ -707,6 +707,20 @@ describe.skipIf(redisMissing !== undefined)(`on Redis${redisMissing === undefine
       expect(await outcome).toMatchObject({ status: "unknown" });
     }, 30_000);
 
+    it("a worker that closes does what it has begun, and no more when Redis goes meanwhile", async () => {
+      const own = await startRedis();
+      const connection = { host: "127.0.0.1", port: own.port };
+      const { close } = work(toolsAt(file), { connection });
+      const { call } = callers(toolsAt(file), { connection });
+      void call("look", { ms: 1_500 });
+      await noted(file, ({ what }) => what === "begin");
+      const closed = close();
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      await own.stop();
+      await closed;
+      expect(notes(file).map(({ what }) => what)).toEqual(["begin", "end"]);
+    }, 30_000);
+
     it.each(["is lost", "was never there"])(
       "a process ends when it has closed caller and worker, though Redis %s",
       async (how) => {
