@@ -1,6 +1,9 @@
 import canonicalize from "canonicalize";
 import { messageOf, ToolError } from "../errors.ts";
+import { jsonIn } from "../json/parse.ts";
 import type { Tool } from "../tool/tool.ts";
+import type { ToolUse } from "../tool/use.ts";
+import { bytesOf, isPlainObject } from "./forms.ts";
 
 /** Bounds on what is digested: what passes them is refused, since it could not be shown to anybody either. */
 const MAX_DEPTH = 256;
@@ -11,11 +14,12 @@ const MAX_CHARACTERS = 32 * 1024 * 1024;
  * SHA-256 over the canonical JSON (RFC 8785) of a value, as `sha256:` and 64 hexadecimal digits: equal for equal values,
  * whatever the order of their keys, in every process. Stands for a value that was shown to a person.
  *
- * What JSON has no word for but handlers may get from a schema (a Date, a bigint, a Map, a Set, bytes) counts as what it
- * is, and lone surrogates stay apart from each other.
+ * What JSON has no word for but handlers may get from a schema (a Date, a bigint, a Map, a Set, bytes, a RegExp,
+ * URLSearchParams) counts as what it is, an instance of any other class as what its `toJSON()` says. Lone surrogates stay
+ * apart from each other.
  *
- * @throws ToolError `not_serializable` for functions, symbols, cycles, NaN and getters that throw; `too_large` past 256
- *   levels, a million values or 32 Mi characters
+ * @throws ToolError `not_serializable` for functions, symbols, cycles, NaN, getters that throw, and instances of classes
+ *   without `toJSON()`; `too_large` past 256 levels, a million values or 32 Mi characters
  */
 export async function digestOf(value: unknown): Promise<string> {
   return sha256(canonicalText(value));
@@ -23,12 +27,28 @@ export async function digestOf(value: unknown): Promise<string> {
 
 /** What {@link digestOf} is taken of. */
 export function canonicalText(value: unknown): string {
-  try {
-    return canonicalize(plain(value, { values: 0, characters: 0, above: new Set() })) ?? "null";
-  } catch (cause) {
-    if (cause instanceof ToolError) throw cause;
-    throw new ToolError("not_serializable", `This value has no digest: ${messageOf(cause)}.`, { cause });
-  }
+  const { text, hiding } = canonical(value);
+  if (hiding === undefined) return text;
+  throw new ToolError("not_serializable", `This value has no digest: it holds ${hiding}.`);
+}
+
+/** What makes one call another one. */
+export interface CallDigest {
+  readonly digest: string;
+  /** The input holds this, which may hold what nobody else sees: shown to a person, it could pass for another one. */
+  readonly hiding: string | undefined;
+}
+
+/**
+ * The digest of a call: of its tool and its input. Where the input may hide something, also of the arguments that it was
+ * made of, as values: the same call may come back with other white space.
+ *
+ * @throws ToolError as {@link digestOf}, but not for instances of classes
+ */
+export async function callDigest({ name: tool, argsText }: ToolUse, input: unknown): Promise<CallDigest> {
+  const { text, hiding } = canonical({ tool, input });
+  if (hiding === undefined) return { digest: await sha256(text), hiding };
+  return { digest: await sha256(text + canonicalText(jsonIn(argsText) ?? argsText)), hiding };
 }
 
 const definitions = new WeakMap<Tool, Map<string, Promise<string>>>();
@@ -73,6 +93,22 @@ interface Budget {
   characters: number;
   /** The objects that this value is in. */
   readonly above: Set<object>;
+  /** What was met whose own properties may not be all that it is: a class may have private ones. */
+  hiding: string | undefined;
+}
+
+function newBudget(): Budget {
+  return { values: 0, characters: 0, above: new Set(), hiding: undefined };
+}
+
+function canonical(value: unknown): { readonly text: string; readonly hiding: string | undefined } {
+  const budget = newBudget();
+  try {
+    return { text: canonicalize(plain(value, budget)) ?? "null", hiding: budget.hiding };
+  } catch (cause) {
+    if (cause instanceof ToolError) throw cause;
+    throw new ToolError("not_serializable", `This value has no digest: ${messageOf(cause)}.`, { cause });
+  }
 }
 
 /** A copy that canonical JSON can say. Objects are entries in a list where a key could be taken for a tag. */
@@ -100,13 +136,15 @@ function object(value: object, budget: Budget): unknown {
   if (value instanceof Date) return { $date: value.getTime() };
   if (value instanceof Map) return { $map: Array.from(value, (entry) => plain(entry, budget)) };
   if (value instanceof Set) return { $set: Array.from(value, (item) => plain(item, budget)) };
-  if (ArrayBuffer.isView(value)) {
-    const bytes = new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
-    return { $bytes: Array.from(bytes) };
-  }
+  if (value instanceof RegExp) return { $regexp: text(String(value), budget) };
+  if (value instanceof URLSearchParams) return { $params: text(String(value), budget) };
+  const bytes = bytesOf(value);
+  if (bytes !== undefined) return { $bytes: bytes };
   if (typeof (value as { toJSON?: unknown }).toJSON === "function") {
     return { $json: plain((value as { toJSON(): unknown }).toJSON(), budget) };
   }
+  if (!isPlainObject(value))
+    budget.hiding ??= `an instance of ${value.constructor?.name || "a class"} without toJSON()`;
   const keys = Object.keys(value);
   // Written by hand, `{"$date": 5}` must not have the digest of a Date.
   if (keys.some((key) => key.startsWith("$"))) {
@@ -145,8 +183,10 @@ function getOwn(value: object, key: string): unknown {
 function jsonPart(metadata: Readonly<Record<string, unknown>>): unknown {
   const part: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(metadata)) {
+    const budget = newBudget();
     try {
-      part[key] = plain(value, { values: 0, characters: 0, above: new Set() });
+      const said = plain(value, budget);
+      part[key] = budget.hiding === undefined ? said : null;
     } catch {
       part[key] = null;
     }

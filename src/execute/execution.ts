@@ -12,7 +12,7 @@ import { deniedRow, failedRow, newRow, startedRow, unknownRow } from "./call-row
 import { CallSpan } from "./call-span.ts";
 import type { ExecutionContext } from "./context.ts";
 import type { Deps } from "./deps.ts";
-import { digestOf } from "./digest.ts";
+import { callDigest } from "./digest.ts";
 import { judge, type Denial, type GateAnswer } from "./gate.ts";
 import { safeMessage } from "../tool/safe-message.ts";
 import { actionsOf } from "./info.ts";
@@ -55,6 +55,8 @@ export class Execution {
   #given: unknown;
   #input: unknown;
   #digest = "";
+  /** What nobody could be shown of it. */
+  #hiding: string | undefined;
   /** Why that can not run. */
   #problem: ToolError | undefined;
   #repeatOf: string | undefined;
@@ -135,7 +137,7 @@ export class Execution {
         this.#given = checked.value;
       }
       this.#input = snapshot(this.#given);
-      this.#digest = await digestOf({ tool: use.name, input: this.#input });
+      ({ digest: this.#digest, hiding: this.#hiding } = await callDigest(use, this.#input));
     } catch (error) {
       if (!isToolError(error)) throw error;
       this.#problem = error;
@@ -233,6 +235,9 @@ export class Execution {
     const { approvals } = this.#deps;
     const tool = this.#tool!;
     if (approvals === undefined) return this.#deny(version, nobodyToAsk(tool.name), row);
+    if (this.#hiding !== undefined) {
+      return this.#fail(version, "not_serializable", notShown(tool.name, this.#hiding), undefined, row);
+    }
     let request = await this.#ask(tool, row);
     this.#invoked(version);
     if (request.grantId === undefined) this.#events.requested(request);
@@ -297,8 +302,8 @@ export class Execution {
       // that wants something else to run.
       const now = await this.#ask(tool, planned);
       // What has no digest any more is something else, too.
-      const given = await digestOf({ tool: tool.name, input: this.#given }).catch(() => undefined);
-      const isSame = given === this.#digest;
+      const given = await callDigest(this.#use, this.#given).catch(() => undefined);
+      const isSame = given?.digest === this.#digest;
       if (now.id !== request.id || now.status !== "approved" || !isSame) {
         if (!isSame) await this.#prepare(this.#known());
         return undefined;
@@ -497,6 +502,10 @@ function unknownTool(name: string): Denial {
 function nobodyToAsk(name: string): Denial {
   const message = `${name} needs approval, and there is nobody to ask.`;
   return { decision: "deny", reason: "approval_unavailable", message };
+}
+
+function notShown(name: string, what: string): string {
+  return `${name} needs approval, and its input holds ${what}: nobody can see all of it, so nobody can approve it.`;
 }
 
 /** The only errors that `execute()` rejects with. */

@@ -2,6 +2,7 @@ import { ToolError } from "../errors.ts";
 import { exceedsDepth } from "../json/index.ts";
 import { parseJson } from "../json/parse.ts";
 import type { Tool } from "../tool/tool.ts";
+import { isPlainObject, jsonForm } from "./forms.ts";
 
 /** Containers that may be nested in an output: far fewer than stores take, since the message around it is deeper. */
 export const MAX_OUTPUT_DEPTH = 256;
@@ -72,17 +73,12 @@ export function undoText(data: unknown, maxBytes: number): string | false | unde
 
 /**
  * An input as a person sees it, and an undo function. What a schema makes of it may be nothing that JSON has a word for:
- * then a bigint is its digits, a Map the list of its entries, a Set that of its items.
+ * then a bigint is its digits, a Map the list of its entries, a Set that of its items, a RegExp its text.
  *
  * @throws ToolError `not_serializable`
  */
 export function jsonOfInput(value: unknown): unknown {
-  return parseJson(textOf("input", value, Infinity, plain));
-}
-
-function plain(item: unknown): unknown {
-  if (typeof item === "bigint") return String(item);
-  return item instanceof Map || item instanceof Set ? [...item] : item;
+  return parseJson(textOf("input", value, Infinity, jsonForm));
 }
 
 function textOf(what: "input" | "output", value: unknown, maxBytes: number, form: (item: unknown) => unknown): string {
@@ -111,11 +107,11 @@ function refuseLosses(what: "input" | "output", value: unknown): unknown {
   if (typeof value === "number" && !Number.isFinite(value)) {
     throw new ToolError("not_serializable", `its ${what} holds ${value}, which JSON can not say`);
   }
-  if (what === "output" && isEmptied(value)) {
+  if (isEmptied(value)) {
     const name = value.constructor?.name || "a class";
     throw new ToolError(
       "not_serializable",
-      `its output holds an instance of ${name}, of which JSON would keep nothing`,
+      `its ${what} holds an instance of ${name}, of which JSON would keep nothing`,
     );
   }
   return value;
@@ -123,10 +119,7 @@ function refuseLosses(what: "input" | "output", value: unknown): unknown {
 
 /** An instance of a class that keeps what it holds elsewhere: a promise that was not awaited, a Response, an Error, a Map. */
 function isEmptied(value: unknown): value is object {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  // A plain object; of another realm, too.
-  if (prototype === null || Object.getPrototypeOf(prototype) === null) return false;
+  if (typeof value !== "object" || value === null || Array.isArray(value) || isPlainObject(value)) return false;
   // JSON knows `new Number(5)`.
   return Object.keys(value).length === 0 && typeof value.valueOf() === "object";
 }

@@ -1,4 +1,5 @@
 import { setOwn } from "../schema/json.ts";
+import { isPlainObject } from "./forms.ts";
 
 /**
  * A copy that nobody else can change: what was judged and shown is what runs. Plain objects, lists, dates, maps and sets
@@ -24,9 +25,7 @@ function copy(value: unknown, depth: number): unknown {
   if (value instanceof Date) return new Date(value);
   if (value instanceof Map) return new Map(Array.from(value, ([key, item]) => [inner(key), inner(item)]));
   if (value instanceof Set) return new Set(Array.from(value, inner));
-  const prototype: unknown = Object.getPrototypeOf(value);
-  // Of another realm, too: the prototype of its plain objects has none itself.
-  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) return value;
+  if (!isPlainObject(value)) return value;
   const plain = {};
   for (const key of Object.keys(value)) setOwn(plain, key, inner((value as Record<string, unknown>)[key]));
   return plain;

@@ -1,12 +1,15 @@
+import { jsonForm } from "./forms.ts";
+
 /**
  * Replaces what must not be seen in events and logs: called for every value on the way down; what it returns is shown.
- * The path begins with `"input"`, `"output"` or `"progress"`.
+ * The path begins with `"input"`, `"output"` or `"progress"`; values are as JSON has them.
  *
  * @example redact: (path, value) => (path.at(-1) === "card" ? "[hidden]" : value)
  */
 export type Redact = (path: readonly (string | number)[], value: unknown) => unknown;
 
 const MAX_LENGTH = 500;
+const MAX_KEY = 100;
 const MAX_VALUES = 200;
 const MAX_DEPTH = 8;
 
@@ -14,8 +17,7 @@ const MAX_DEPTH = 8;
 export function summaryOf(kind: "input" | "output" | "progress", value: unknown, redact: Redact | undefined): string {
   try {
     const budget = { values: MAX_VALUES };
-    const text = JSON.stringify(shorten([kind], value, redact, budget)) ?? "null";
-    return printable(text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH - 1)}…` : text);
+    return cut(printable(JSON.stringify(shorten([kind], value, redact, budget)) ?? "null"), MAX_LENGTH);
   } catch {
     // A redaction that fails shows nothing.
     return '"[not shown]"';
@@ -33,13 +35,12 @@ function shorten(
   redact: Redact | undefined,
   budget: { values: number },
 ): unknown {
-  const value = redact === undefined ? given : redact(path, given);
+  const json = inJson(given);
+  const value = redact === undefined ? json : inJson(redact(path, json));
   if (--budget.values < 0) return "…";
   switch (typeof value) {
     case "string":
-      return value.length > MAX_LENGTH ? `${value.slice(0, MAX_LENGTH)}…` : value;
-    case "bigint":
-      return String(value);
+      return cut(value, MAX_LENGTH);
     case "function":
     case "symbol":
       return `[${typeof value}]`;
@@ -50,14 +51,12 @@ function shorten(
   }
   if (value === null) return null;
   if (path.length > MAX_DEPTH) return "…";
-  if (value instanceof Date) return Number.isNaN(value.getTime()) ? null : value.toISOString();
-  if (Array.isArray(value) || value instanceof Map || value instanceof Set) {
-    const all: readonly unknown[] = Array.isArray(value) ? value : [...value];
+  if (Array.isArray(value)) {
     const items: unknown[] = [];
-    for (let index = 0; index < all.length && budget.values > 0; index++) {
-      items.push(shorten([...path, index], all[index], redact, budget));
+    for (let index = 0; index < value.length && budget.values > 0; index++) {
+      items.push(shorten([...path, index], value[index], redact, budget));
     }
-    if (items.length < all.length) items.push("…");
+    if (items.length < value.length) items.push("…");
     return items;
   }
   const short: Record<string, unknown> = Object.create(null) as Record<string, unknown>;
@@ -66,10 +65,21 @@ function shorten(
       short["…"] = "…";
       break;
     }
-    const name = key.length > 100 ? `${key.slice(0, 100)}…` : key;
-    short[name] = shorten([...path, key], (value as Record<string, unknown>)[key], redact, budget);
+    short[cut(key, MAX_KEY)] = shorten([...path, key], (value as Record<string, unknown>)[key], redact, budget);
   }
   return short;
+}
+
+/** As `JSON.stringify` would have it. */
+function inJson(value: unknown): unknown {
+  const { toJSON } = (typeof value === "object" && value !== null ? value : {}) as { toJSON?: unknown };
+  return jsonForm(typeof toJSON === "function" ? toJSON.call(value) : value);
+}
+
+/** At most so many UTF-16 code units, none of them half a character. */
+export function cut(text: string, max: number): string {
+  if (text.length <= max) return text;
+  return `${text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, "")}…`;
 }
 
 /** Control and format characters (escape sequences of terminals, reversed text) as `\u` escapes. */

@@ -33,6 +33,11 @@ describe("digestOf()", () => {
     ["two Maps", new Map([["a", 1]]), new Map([["a", 2]])],
     ["a bigint and a number", 1n, 1],
     ["bytes and a list", new Uint8Array([1]), [1]],
+    ["two regular expressions", { a: /^safe$/ }, { a: /.*/ }],
+    ["a regular expression and its text", /a/g, "/a/g"],
+    ["two URLSearchParams", new URLSearchParams("a=1"), new URLSearchParams("a=2")],
+    ["two ArrayBuffers", new Uint8Array([1]).buffer, new Uint8Array([2]).buffer],
+    ["two URLs", new URL("https://a.example/1"), new URL("https://a.example/2")],
     ["own __proto__ and none", JSON.parse('{"__proto__":{"a":1}}'), {}],
   ])("keeps apart %s", async (_, a, b) => {
     expect(await digestOf(a)).not.toBe(await digestOf(b));
@@ -41,6 +46,15 @@ describe("digestOf()", () => {
   it.each<[string, () => unknown, string]>([
     ["a function", () => ({ f: () => 1 }), "not_serializable"],
     ["NaN", () => ({ n: Number.NaN }), "not_serializable"],
+    [
+      "an instance of a class, which may hold what nobody sees",
+      () =>
+        new (class {
+          a = 1;
+        })(),
+      "not_serializable",
+    ],
+    ["a Blob", () => ({ file: new Blob(["a"]) }), "not_serializable"],
     [
       "a cycle",
       () => {
@@ -96,6 +110,11 @@ describe("definitionDigest()", () => {
     ["metadata", { metadata: { version: 2 } }],
   ])("changes with the %s", async (_, change) => {
     expect(await definitionDigest(make(change))).not.toBe(await definitionDigest(make()));
+  });
+
+  it("takes no part of metadata that has no digest", async () => {
+    const withClient = (client: object) => definitionDigest(make({ metadata: { client } }));
+    expect(await withClient(new Blob(["a"]))).toBe(await withClient(new Response("b")));
   });
 
   it("changes with the executable behind it", async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
-import { defineTool, ToolCallError, ToolError, ToolRegistry, type StreamEvent } from "../../src/index.ts";
+import { defineTool, ToolCallError, ToolError, ToolRegistry, ToolUse, type StreamEvent } from "../../src/index.ts";
 import { allow, ask, deny, ToolExecutor, type ToolEvent } from "../../src/execute/index.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
 import { counted, errorOf, failing, RUN, setup, sleep, until, useOf } from "./support.ts";
@@ -245,6 +245,41 @@ describe("execute()", () => {
     await expect(executor.execute(other, RUN)).rejects.toThrow(/is another call .*other arguments/);
     expect(other.state).toBe("new");
     expect(ran).toHaveLength(2);
+  });
+});
+
+describe("an input that only its class can tell from another one", () => {
+  class Path {
+    readonly #path: string;
+    constructor(path: string) {
+      this.#path = path;
+    }
+    toString() {
+      return this.#path;
+    }
+  }
+  const make = () =>
+    counted({
+      inputSchema: z.object({ path: z.string().transform((path) => new Path(path)) }),
+      execute: ({ path }) => String(path),
+    });
+
+  it("is another call where the model wrote something else", async () => {
+    const { tool, ran } = make();
+    const { executor } = setup([tool]);
+    const run = (path: string) => executor.execute(useOf(tool, { path }, { invocationId: "a" }), RUN);
+    expect(await run("/tmp/a")).toMatchObject({ status: "completed", output: "/tmp/a" });
+    await expect(run("/tmp/b")).rejects.toThrow(/another call/);
+    expect(await run("/tmp/a")).toMatchObject({ output: "/tmp/a", replayed: true });
+    expect(ran).toHaveLength(1);
+  });
+
+  it("is the same call whatever the white space", async () => {
+    const { tool } = make();
+    const { executor } = setup([tool]);
+    const use = (argsText: string) => new ToolUse({ ...useOf(tool, { path: "/" }, { invocationId: "a" }), argsText });
+    await executor.execute(use('{"path":"/"}'), RUN);
+    expect(await executor.execute(use(' { "path": "/" }'), RUN)).toMatchObject({ replayed: true });
   });
 });
 
@@ -988,6 +1023,28 @@ describe("events", () => {
     for (const character of ["\u001b", "\u202e"]) expect(shown).not.toContain(character);
     expect(texts.every((text) => text.length < 1500)).toBe(true);
     expect(events[0]).toMatchObject({ payloadSummary: expect.stringContaining('{"card":"[hidden]","list":[1,') });
+  });
+
+  it.each([
+    ["characters that are escaped", "\u200c".repeat(400)],
+    ["pairs of surrogates", "😀".repeat(400)],
+    ["the same, one character later", `a${"😀".repeat(400)}`],
+  ])("have summaries of at most 500 characters, whole ones: %s", async (_, text) => {
+    const { tool } = counted();
+    const { executor, events } = setup([tool]);
+    await executor.execute(useOf(tool, { text }), RUN);
+    const { payloadSummary } = events[0] as { payloadSummary?: string };
+    expect(payloadSummary!.length).toBeLessThanOrEqual(500);
+    expect(payloadSummary!.isWellFormed()).toBe(true);
+  });
+
+  it("show what a schema made as JSON has it, and hide that", async () => {
+    const { tool } = counted({ inputSchema: z.object({ at: z.string().transform((url) => new URL(url)) }) });
+    const redact = (_: unknown, value: unknown) =>
+      typeof value === "string" ? value.replace(/key=\w+/, "key=[hidden]") : value;
+    const { executor, events } = setup([tool], { redact });
+    await executor.execute(useOf(tool, { at: "https://a.example/?key=1" }), RUN);
+    expect(events[0]).toMatchObject({ payloadSummary: '{"at":"https://a.example/?key=[hidden]"}' });
   });
 
   it("a redaction that throws shows nothing", async () => {

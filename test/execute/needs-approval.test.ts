@@ -167,6 +167,60 @@ describe("a call that needs approval", () => {
     expect(approval.input).toEqual({ card: "4111", n: 1 });
   });
 
+  it.each<[string, (text: string) => unknown, object]>([
+    ["a RegExp", (text) => new RegExp(text), { to: "/a=1/" }],
+    ["URLSearchParams", (text) => new URLSearchParams(text), { to: "a=1" }],
+    ["an ArrayBuffer", (text) => new TextEncoder().encode(text).buffer, { to: [97, 61, 49] }],
+    ["bytes", (text) => new TextEncoder().encode(text), { to: [97, 61, 49] }],
+    ["a URL", (text) => new URL(`https://a.example/?${text}`), { to: "https://a.example/?a=1" }],
+  ])("with %s shows what is in it; neither the approval nor an 'always' is for another one", async (_, make, shown) => {
+    const inputSchema = z.object({ to: z.string().transform(make) });
+    const { tool, ran } = refund({ inputSchema, execute: () => "done" });
+    const { executor, approvals } = setupWithApprovals([tool]);
+    const pause = (to: string, invocationId: string) => executor.execute(useOf(tool, { to }, { invocationId }), PAUSE);
+    const { approval } = await pause("a=1", "a");
+    expect(approval).toMatchObject({ input: shown, message: `Run refund with ${JSON.stringify(shown)}?` });
+    await approvals.decide(approval!.id, { ...APPROVE, always: {} });
+    expect(await pause("a=2", "a")).toMatchObject({
+      status: "awaiting_approval",
+      approval: { replaces: approval!.id },
+    });
+    const again = await pause("a=1", "b");
+    await approvals.decide(again.approval!.id, { ...APPROVE, always: {} });
+    expect(await pause("a=1", "b")).toMatchObject({ status: "completed" });
+    expect(await pause("a=2", "c")).toMatchObject({ status: "awaiting_approval" });
+    expect(await pause("a=1", "d")).toMatchObject({ status: "completed" });
+    expect(ran).toHaveLength(2);
+  });
+
+  class Path {
+    readonly kind = "path";
+    readonly #path: string;
+    constructor(path: string) {
+      this.#path = path;
+    }
+    toString() {
+      return this.#path;
+    }
+  }
+
+  it("with what nobody can see is not shown to anybody, and does not run", async () => {
+    const { tool, ran } = refund({ inputSchema: z.object({ path: z.string().transform((path) => new Path(path)) }) });
+    const { executor, approvals, types } = setupWithApprovals([tool]);
+    const use = useOf(tool, { path: "/" });
+    expect(await executor.execute(use, PAUSE)).toMatchObject({
+      status: "failed",
+      error: {
+        code: "not_serializable",
+        message: expect.stringContaining("its input holds an instance of Path without toJSON()"),
+      },
+    });
+    expect(await executor.execute(use, PAUSE)).toMatchObject({ status: "failed", replayed: true });
+    expect(await approvals.list()).toEqual([]);
+    expect(types()).toEqual(["tool.invoked", "tool.failed"]);
+    expect(ran).toHaveLength(0);
+  });
+
   it("that is denied does not run, and the model hears why", async () => {
     const { tool, ran } = refund();
     const { executor, approvals, events } = setupWithApprovals([tool], { service: { mayDecide: () => true } });
