@@ -239,10 +239,13 @@ export class ToolExecutor {
   }
 
   /**
-   * Deletes what is on record of a run: its actions, their undo data, its events. For runs that are over: whoever
-   * executes one of its calls again after that runs it again. One that is being executed is not: its outcome is `unknown`.
+   * Deletes what is on record of a run: its approvals, its actions, their undo data, its events. For runs that are over:
+   * whoever executes one of its calls again after that asks again, and runs it again. One that is being executed is not:
+   * its outcome is `unknown`.
    */
   async forget(runId: string): Promise<void> {
+    // First: without its action an approval that was used would let the call run again.
+    await this.#deps.approvals?.forget?.(runId);
     for (const kind of ["event", "action-call", "action-count", "action-success", "action"]) {
       for (const { key } of await this.#store.list(`${storeKey(kind, runId)}/`)) await this.#store.delete(key);
     }

@@ -559,6 +559,17 @@ describe("a record whose undo nobody can have written", () => {
 });
 
 describe("forget()", () => {
+  it("deletes its approvals, too: a call that ran with one asks again", async () => {
+    const { tool, ran } = counted({ needsApproval: true });
+    const { executor, approvals } = setupWithApprovals([tool], { waitForApproval: false });
+    const { approval } = await executor.execute(call(tool), RUN);
+    await approvals.decide(approval!.id, { decision: "approve" });
+    expect(await executor.execute(call(tool), RUN)).toMatchObject({ status: "completed" });
+    await executor.forget("run");
+    expect(await executor.execute(call(tool), RUN)).toMatchObject({ status: "awaiting_approval" });
+    expect(ran).toHaveLength(1);
+  });
+
   it("deletes what is on record of one run", async () => {
     const { tool } = counted({ maxCallsPerRun: 5 });
     const { executor, store } = setup([tool]);

@@ -71,7 +71,7 @@ export class ApprovalEvents {
   }
 
   readonly #isGone = async ({ requestId }: LogEntry): Promise<boolean> =>
-    (await this.#rows.find(requestId)) === undefined;
+    (await this.#rows.findReadable(requestId)) === undefined;
 
   async #confirm(requestId: string, type: NumberedEntry["type"], seq: number): Promise<ApprovalRequest | undefined> {
     const field = FIELDS[type];
@@ -81,9 +81,9 @@ export class ApprovalEvents {
     return updated?.request;
   }
 
-  /** `undefined`: the request is gone. */
+  /** `undefined`: the request is gone, or can not be read. */
   async #event(scope: string, { type, requestId, seq }: NumberedEntry): Promise<ApprovalEvent | undefined> {
-    let request = (await this.#rows.find(requestId))?.request;
+    let request = (await this.#rows.findReadable(requestId))?.request;
     if (request?.[FIELDS[type]] === 0) request = await this.#confirm(requestId, type, seq);
     return request && Object.freeze({ type, seq, scope, request: Object.freeze(request) });
   }

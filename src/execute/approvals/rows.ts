@@ -1,6 +1,7 @@
 import { isConflict } from "../../store/errors.ts";
 import { storeKey, type Store, type StoreEntry } from "../../store/store.ts";
 import { updateEntry } from "../../store/update.ts";
+import { ApprovalError } from "./errors.ts";
 import { checkRecord } from "./trust.ts";
 import type { ApprovalRequest } from "./types.ts";
 
@@ -45,14 +46,18 @@ interface OpenMark extends CallId {
 export class ApprovalRows {
   readonly #store: Store;
   readonly #namespace: string;
-
   readonly #retentionMs: number;
+  readonly #onError: (error: unknown) => void;
 
-  /** @param retentionMs how long the requests of a call are kept when all of them are closed */
-  constructor(store: Store, namespace: string, retentionMs: number) {
+  /**
+   * @param retentionMs how long the requests of a call are kept when all of them are closed
+   * @param onError hears of what is passed over, since it can not be read
+   */
+  constructor(store: Store, namespace: string, retentionMs: number, onError: (error: unknown) => void) {
     this.#store = store;
     this.#namespace = namespace;
     this.#retentionMs = retentionMs;
+    this.#onError = onError;
   }
 
   /** Whether requests are gone after a time. */
@@ -72,11 +77,15 @@ export class ApprovalRows {
     return entry && this.#found(entry, requestId);
   }
 
-  /** All requests, of one run or of all runs; in no order that means anything. */
+  /** The same for those who have others to look at, too: one that can not be read is told, and there is none. */
+  findReadable(requestId: string): Promise<FoundRequest | undefined> {
+    return this.find(requestId).catch(this.#passOver);
+  }
+
+  /** All requests that can be read, of one run or of all runs; in no order that means anything. */
   async all(runId?: string): Promise<ApprovalRequest[]> {
-    const parts = runId === undefined ? ["call"] : ["call", runId];
-    const entries = await this.#store.list(`${storeKey(this.#namespace, ...parts)}/`);
-    return entries.flatMap(({ key, value }) => checkRecord(value, key).requests);
+    const entries = await this.#store.list(this.#prefix(runId));
+    return entries.flatMap(({ key, value }) => this.#requestsOf(key, value));
   }
 
   /**
@@ -104,13 +113,25 @@ export class ApprovalRows {
     const requests: ApprovalRequest[] = [];
     for (const { key, value } of await this.#store.list<OpenMark>(prefix)) {
       const requestId = decodeURIComponent(key.slice(key.lastIndexOf("/") + 1));
-      const entry = await this.#store.get(this.key(value));
-      const request = entry && this.#found(entry, requestId)?.request;
+      const entry = await this.#store.get<CallRecord>(this.key(value));
+      const request = entry && this.#requestsOf(entry.key, entry.value).find(({ id }) => id === requestId);
       if (request !== undefined) requests.push(request);
       // Its process may be about to write it, but not for that long: it died.
       else if (value.at < Date.now() - ABANDONED_MS) await this.#store.delete(key);
     }
     return requests;
+  }
+
+  /** Deletes the requests of a run, and the ways to them. */
+  async forget(runId: string): Promise<void> {
+    for (const { key, value } of await this.#store.list<CallRecord>(this.#prefix(runId))) {
+      // In what can not be read no ways are found: they lead nowhere then.
+      for (const request of this.#requestsOf(key, value)) {
+        await this.#store.delete(this.#openKey(request));
+        await this.#store.delete(this.#idKey(request.id));
+      }
+      await this.#store.delete(key);
+    }
   }
 
   /** Nothing is to be done about a request any more. */
@@ -171,6 +192,25 @@ export class ApprovalRows {
     const { requests } = checkRecord(value, key);
     const request = requestId === undefined ? requests.at(-1) : requests.find(({ id }) => id === requestId);
     return request && { request, requests, version };
+  }
+
+  /** None where they can not be read: damaged, or written by a newer version. */
+  #requestsOf(key: string, value: unknown): readonly ApprovalRequest[] {
+    try {
+      return checkRecord(value, key).requests;
+    } catch (error) {
+      this.#passOver(error);
+      return [];
+    }
+  }
+
+  readonly #passOver = (error: unknown): undefined => {
+    if (!(error instanceof ApprovalError) || error.code !== "invalid_approval") throw error;
+    this.#onError(error);
+  };
+
+  #prefix(runId: string | undefined): string {
+    return `${storeKey(this.#namespace, "call", ...(runId === undefined ? [] : [runId]))}/`;
   }
 
   #openKey({ scope, id }: ApprovalRequest): string {

@@ -48,7 +48,10 @@ export interface ApprovalServiceOptions {
   readonly namespace?: string | undefined;
   /** How often to look although nothing was told, in milliseconds: messages of a store may get lost. Default: 5 s. */
   readonly pollMs?: number | undefined;
-  /** Hears of errors that change no outcome: of `mayDecide`, or of a number that an event got late. */
+  /**
+   * Hears of errors that change no outcome: of `mayDecide`, of a number that an event got late, or of a stored request
+   * that lists and events leave out, since it can not be read.
+   */
   readonly onError?: ((error: unknown) => void) | undefined;
   /** Milliseconds since 1970. Default: `Date.now`. */
   readonly now?: (() => number) | undefined;
@@ -92,7 +95,7 @@ export class ApprovalService implements Approvals {
     this.#pollMs = checkDuration("pollMs", pollMs);
     this.#onError = quiet(onError);
     this.#now = now;
-    this.#rows = new ApprovalRows(store, namespace, checkDuration("retentionMs", retentionMs));
+    this.#rows = new ApprovalRows(store, namespace, checkDuration("retentionMs", retentionMs), this.#onError);
     this.#events = new ApprovalEvents(store, this.#rows, new ApprovalLog(store, namespace), this.#pollMs);
     this.#grants = new ApprovalGrants(store, namespace, now);
   }
@@ -207,6 +210,11 @@ export class ApprovalService implements Approvals {
   async succeeded(requestId: string): Promise<void> {
     const found = await this.#rows.find(requestId);
     if (found !== undefined) await this.#grants.learn(found.request);
+  }
+
+  async forget(runId: string): Promise<void> {
+    if (typeof runId !== "string" || runId === "") throw new TypeError(`forget() takes a runId, got ${typeof runId}`);
+    await this.#rows.forget(runId);
   }
 
   /** Every "always" that holds now, oldest first. */
@@ -363,6 +371,10 @@ function checkAsk(ask: ApprovalAsk): void {
   for (const field of ["runId", "invocationId", "toolName", "message", "definitionDigest"] as const) {
     if (typeof ask[field] !== "string")
       throw new TypeError(`request() needs ${field}, a text, got ${typeof ask[field]}`);
+  }
+  const { scope } = ask;
+  if (scope !== undefined && typeof scope !== "string") {
+    throw new TypeError(`scope is a text, got ${typeof scope}`);
   }
   checkPrincipal(ask.requestedBy);
 }

@@ -205,6 +205,11 @@ export interface Approvals {
   subscribe(options?: SubscribeOptions): AsyncIterable<ApprovalEvent>;
   /** The call ran and succeeded: an "always" that was given with its approval counts from now on. */
   succeeded(requestId: string): Promise<void>;
+  /**
+   * Deletes the requests of a run that is over, whatever came of them: else one that was approved would let its call run
+   * again when nothing else is on record of it. An "always" stays.
+   */
+  forget?(runId: string): Promise<void>;
 }
 
 /** What runs after an approval: the edited input where there is one, else what was shown. */

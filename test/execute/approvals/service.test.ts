@@ -126,6 +126,7 @@ describe("asking", () => {
     [{ runId: 5 as never }, /runId/],
     [{ requestedBy: { id: "" } }, /principal/],
     [{ ttlMs: -1 }, /ttlMs/],
+    [{ scope: 42 as never }, /scope/],
   ])("refuses %j", async (more, message) => {
     await expect(service().request(ask(more))).rejects.toThrow(message);
   });
@@ -466,6 +467,23 @@ describe("keeping", () => {
   });
 });
 
+describe("forget()", () => {
+  it("deletes the requests of one run, open or decided, and what leads to them", async () => {
+    const approvals = service();
+    const { id } = await approvals.request(ask());
+    await approvals.decide(id, { decision: "approve" });
+    await approvals.request(ask({ input: "other" }));
+    await approvals.request(ask({ invocationId: "0.1", scope: "team" }));
+    await approvals.request(ask({ runId: "run_10" }));
+    await approvals.forget("run_1");
+    const left = (await store.list("approval/")).filter(({ key }) => !key.startsWith("approval/log"));
+    expect(left.map(({ key }) => key.split("/")[1])).toEqual(["call", "id", "open"]);
+    expect(await approvals.list()).toMatchObject([{ runId: "run_10" }]);
+    expect(await approvals.request(ask())).toMatchObject({ status: "pending" });
+    await expect(approvals.forget("")).rejects.toThrow(TypeError);
+  });
+});
+
 describe('"state as input": hand-edited state is refused', () => {
   const key = storeKey("approval", "call", "run_1", "0.0");
   const edit = async (change: Record<string, unknown>) => {
@@ -509,7 +527,27 @@ describe('"state as input": hand-edited state is refused', () => {
   ])("the record %j", async (record) => {
     await store.put(key, record);
     expect(await codeOf(service().request(ask()))).toBe("invalid_approval");
-    expect(await codeOf(service().list())).toBe("invalid_approval");
+  });
+
+  it("is left out where others are listed or told of, and where it is forgotten", async () => {
+    const damaged = await service().request(ask());
+    const { id } = await service().request(ask({ runId: "run_2" }));
+    await edit({ status: "constructor" });
+    const errors: unknown[] = [];
+    const approvals = service({ onError: (error) => void errors.push(error) });
+    for (const filter of [{}, { status: "pending" as const }]) {
+      expect((await approvals.list(filter)).map((request) => request.id)).toEqual([id]);
+    }
+    for await (const event of approvals.subscribe()) {
+      expect(event.request.id).toBe(id);
+      break;
+    }
+    expect(errors.length).toBeGreaterThan(2);
+    for (const error of errors) expect(error).toMatchObject({ code: "invalid_approval" });
+    expect(await codeOf(approvals.get(damaged.id))).toBe("invalid_approval");
+    expect(await codeOf(approvals.decide(damaged.id, { decision: "approve" }))).toBe("invalid_approval");
+    await approvals.forget("run_1");
+    expect(await approvals.get(damaged.id)).toBeUndefined();
   });
 });
 
