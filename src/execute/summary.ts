@@ -1,3 +1,4 @@
+import { cut } from "../tool/cut.ts";
 import { jsonForm } from "./forms.ts";
 
 /**
@@ -74,12 +75,6 @@ function shorten(
 function inJson(value: unknown): unknown {
   const { toJSON } = (typeof value === "object" && value !== null ? value : {}) as { toJSON?: unknown };
   return jsonForm(typeof toJSON === "function" ? toJSON.call(value) : value);
-}
-
-/** At most so many UTF-16 code units, none of them half a character. */
-export function cut(text: string, max: number): string {
-  if (text.length <= max) return text;
-  return `${text.slice(0, max - 1).replace(/[\ud800-\udbff]$/, "")}…`;
 }
 
 /** Control and format characters (escape sequences of terminals, reversed text) as `\u` escapes. */

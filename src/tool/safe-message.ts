@@ -1,3 +1,4 @@
+import { cut } from "./cut.ts";
 import { textOfThrown } from "./thrown.ts";
 
 /**
@@ -6,25 +7,58 @@ import { textOfThrown } from "./thrown.ts";
  * taken out. The error itself stays the `cause`.
  */
 export function safeMessage(error: unknown): string {
-  let text = textOfThrown(error).slice(0, 4 * MAX_LENGTH);
+  let text = textOfThrown(error).slice(0, MAX_READ);
   for (const secret of secrets()) text = text.replaceAll(secret, "[hidden]");
   text = text
-    .replace(/\n\s+at [^\n]*/g, "")
-    .replace(/\bfile:\/\/\/[^\s'")]+/g, "[path]")
-    .replace(/\/\/[^/\s:@]+:[^/\s@]+@/g, "//[hidden]@")
-    // In quotes a path may hold spaces.
-    .replace(/(['"`])(?:\/|[A-Za-z]:[\\/]|\\\\)[^'"`\n]*\1/g, "$1[path]$1")
-    .replace(/(?<![\w:/.\\-])(?:\/[\w.@~+-]+){2,}\/?/g, "[path]")
-    .replace(/(?<!\w)(?:[A-Za-z]:\\|\\\\)[^\s'"`]+/g, "[path]")
-    .replace(/\b(?:select\b.+?\bfrom|insert\s+into|update\b.+?\bset|delete\s+from)\b[^\n]*/gi, "[query]")
+    .slice(0, 4 * MAX_LENGTH)
+    .replace(/\n[ \t]+at [^\n]*/g, "")
     .replace(/\s+/g, " ")
+    .replace(CREDENTIALS, "$1[hidden]@")
+    .replace(/\bfile:\/\/\/[^\s'")]+/g, "[path]")
+    // In quotes a path may hold spaces.
+    .replace(/(['"`])(?:\/|[A-Za-z]:[\\/]|\\\\)[^'"`]*\1/g, "$1[path]$1")
+    .replace(/(?<!\w)(?:[A-Za-z]:(?:\\|\/(?!\/))|\\\\)[^\s'"`]+/g, "[path]")
+    .replace(PATH, "[path]")
+    .replace(QUERY_IN_CAPITALS, "[query]")
+    .replace(QUERY, "[query]")
     .trim();
-  return text.length > MAX_LENGTH ? `${text.slice(0, MAX_LENGTH - 1)}…` : text;
+  return cut(text, MAX_LENGTH);
 }
 
+/** How much of a text is looked at: the costs grow with it. */
+const MAX_READ = 65_536;
 const MAX_LENGTH = 1_000;
 
-/** Where there is an environment: what its names say is secret. */
+/**
+ * All up to the last `@`: passwords are written into URLs as they are, with `/` and `@` in them. But not
+ * `https://registry.example/@scope/package`.
+ */
+const CREDENTIALS = /((?:[a-z][\w+.-]*:)?\/\/)[^\s'"<>]*(?<!\/)@/gi;
+
+/** Of two steps or more, and not behind a host or a word. */
+const PATH = /(?<![\p{L}\p{M}\p{N}_/.\\-])(?:\/[\p{L}\p{M}\p{N}_.@~+%-]+){2,}\/?/gu;
+
+/** Nobody writes so but for a database. */
+const QUERY_IN_CAPITALS =
+  /\b(?:SELECT\b.+?\bFROM|INSERT INTO|REPLACE INTO|UPDATE\b.+?\bSET|DELETE FROM|(?:CREATE|ALTER|DROP|TRUNCATE) TABLE)\b.*/;
+
+/** In small letters it may be a sentence ("select a value from the list"): then it has no names with signs around them. */
+const QUERY = new RegExp(
+  String.raw`\b(?:${[
+    "select (?:distinct )?ITEM(?: ?, ?ITEM)+ from",
+    String.raw`select [^\s,]*[*."\x60(][^\s,]* from`,
+    "(?:insert|replace) into NAME ?(?:[(]|values\\b|select\\b|set\\b|default\\b)",
+    "update NAME(?: (?:as )?\\w+)? set NAME ?=",
+    "delete from NAME where",
+    "where NAME ?(?:[=<>!]|(?:not )?(?:in|like|ilike|between) ?['\"(])",
+  ]
+    .join("|")
+    .replaceAll("ITEM", String.raw`(?:[\w$."\x60*]|[(][^()]*[)])+(?: as [\w"\x60]+)?`)
+    .replaceAll("NAME", String.raw`[\w$."\x60\[\]]+`)}).*`,
+  "i",
+);
+
+/** Where there is an environment: what its names say is secret. The longest first, since one may hold another. */
 function secrets(): string[] {
   const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
   const found: string[] = [];
@@ -33,5 +67,5 @@ function secrets(): string[] {
       found.push(value);
     }
   }
-  return found;
+  return found.toSorted((a, b) => b.length - a.length);
 }

@@ -192,6 +192,54 @@ describe("safeMessage()", () => {
       new Error("connect postgres://app:pa55@db:5432/x failed"),
       "connect postgres://[hidden]@db:5432/x failed",
     ],
+    [
+      "hides credentials with slashes and at signs in them",
+      new Error("postgres://admin:p@ss/word@db:5432/x failed"),
+      "postgres://[hidden]@db:5432/x failed",
+    ],
+    [
+      "hides a password without a user",
+      new Error("connect redis://:hunter2@cache:6379"),
+      "connect redis://[hidden]@cache:6379",
+    ],
+    [
+      "hides a token in the place of a user",
+      new Error("unable to access 'https://ghp_abc@github.com/acme/x.git/': 403"),
+      "unable to access 'https://[hidden]@github.com/acme/x.git/': 403",
+    ],
+    [
+      "takes a scoped package for no credentials",
+      new Error("404 https://registry.example/@acme/x"),
+      "404 https://registry.example/@acme/x",
+    ],
+    ["hides paths behind a colon", new Error("cwd:/home/alice/app is gone"), "cwd:[path] is gone"],
+    ["hides Windows paths with slashes", new Error("cannot read C:/Users/anna/x.txt now"), "cannot read [path] now"],
+    ["hides paths of any letters", new Error("open /home/jürgen/Иван/file: no"), "open [path]: no"],
+    [
+      "keeps what looks like a query and is none",
+      new Error("Select a value from the list"),
+      "Select a value from the list",
+    ],
+    [
+      "keeps what looks like a change and is none",
+      new Error("Please update the cart: set a quantity; you can not delete from here, or insert into it"),
+      "Please update the cart: set a quantity; you can not delete from here, or insert into it",
+    ],
+    [
+      "hides queries of several lines",
+      new Error("bad: SELECT id,\n  email\nFROM users\nWHERE key = 's'"),
+      "bad: [query]",
+    ],
+    ...[
+      "insert into users (email, token)\nvalues ('a@b.c', 's3cr3t')",
+      'select "id", "email" from "users" where "users"."key" = $1\nparams: s3cr3t',
+      "select * from `users`\n limit 's3cr3t'",
+      "select count(*) as n, max(id) from users having 's3cr3t'",
+      "update users u set token = 's3cr3t'",
+      "delete from users where token = 's3cr3t'",
+      "DROP TABLE s3cr3t",
+      "where token in ('s3cr3t')",
+    ].map((query): [string, unknown, string] => [`hides ${query}`, new Error(`Failed: ${query}`), "Failed: [query]"]),
     ["takes what is no error", "text", "text"],
     ["takes nothing", undefined, "undefined"],
     ["says nothing of an object without a message", { token: "secret" }, "it threw an object without a message"],
@@ -210,13 +258,39 @@ describe("safeMessage()", () => {
   });
 
   it("hides the values of secret environment variables, and is bounded", () => {
-    process.env["TEST_API_KEY"] = "sk-very-secret-1234";
+    process.env["TEST_API_KEY"] = "sk-very-secret";
+    process.env["TEST_TOKEN"] = "sk-very-secret-1234";
     try {
       expect(safeMessage(new Error("401 for sk-very-secret-1234"))).toBe("401 for [hidden]");
     } finally {
       delete process.env["TEST_API_KEY"];
+      delete process.env["TEST_TOKEN"];
     }
     expect(safeMessage(new Error("x".repeat(1_000_000)))).toHaveLength(1000);
+  });
+
+  it.each([
+    "/",
+    "/a",
+    "a:",
+    "a://",
+    "'/",
+    "\n ",
+    "select ",
+    "select a,",
+    "where a",
+    "SELECT ",
+    "update a ",
+    "(",
+    "\\\\",
+  ])("takes no time for %j, again and again", (part) => {
+    const startedAt = performance.now();
+    safeMessage(new Error(part.repeat(1_000_000 / part.length)));
+    expect(performance.now() - startedAt).toBeLessThan(200);
+  });
+
+  it("cuts no character in two", () => {
+    expect(safeMessage(new Error(`a${"😀".repeat(1000)}`)).isWellFormed()).toBe(true);
   });
 
   it("is what model, events and record get; the application gets the error", async () => {

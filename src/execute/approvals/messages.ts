@@ -1,3 +1,4 @@
+import { cut } from "../../tool/cut.ts";
 import { isToolError } from "../../errors.ts";
 import { jsonIn } from "../../json/parse.ts";
 import { isRecord } from "../../schema/json.ts";
@@ -55,7 +56,7 @@ export function requestedMessage(request: ApprovalRequest, redact?: Redact): Req
     request_id: id,
     run_id: runId,
     tool_name: toolName,
-    message: message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE)}…` : message,
+    message: cut(message, MAX_MESSAGE),
     options: ["approve", "deny"],
     summary: summaryOf("input", request.input, redact),
     status,
