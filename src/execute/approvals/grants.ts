@@ -6,7 +6,7 @@ import { storeKey, type Store } from "../../store/store.ts";
 import { canonicalText } from "../digest.ts";
 import { ApprovalError } from "./errors.ts";
 import { valueAt } from "./places.ts";
-import type { ApprovalGrant, ApprovalRequest, GrantOptions, GrantScope } from "./types.ts";
+import type { ApprovalGrant, ApprovalRequest, GrantOptions, GrantPlace, GrantScope } from "./types.ts";
 
 /** What a grant has to cover. */
 export type GrantedCall = Pick<ApprovalRequest, "scope" | "toolName" | "definitionDigest" | "requestedBy" | "input">;
@@ -38,7 +38,7 @@ export class ApprovalGrants {
   async find(call: GrantedCall): Promise<ApprovalGrant | undefined> {
     const { scope, toolName, definitionDigest } = call;
     const grants = await this.#read([scope, toolName, definitionDigest]);
-    return grants.find((grant) => grant.requestedBy === call.requestedBy && covers(grant, call.input));
+    return grants.find((grant) => grant.requestedBy === call.requestedBy && isCovered(grant, call.input));
   }
 
   /** All grants that hold now, oldest first. */
@@ -102,28 +102,43 @@ export function grantScope(options: GrantOptions, input: unknown, now: number): 
     throw badScope(`ttlMs is a number of milliseconds above 0, got ${String(ttlMs)}`);
   }
   const scope: GrantScope = { where: structuredClone(where), expiresAt: now + ttlMs };
-  let isCovered: boolean;
+  let holds: boolean;
   try {
-    isCovered = covers(scope, input);
+    holds = covers(scope, input);
   } catch (cause) {
     if (isToolError(cause)) throw badScope(`where can not be read: ${cause.message}`, cause);
-    if (cause instanceof TypeError) throw badScope("where is { equals: [{ path, value }] } or { schema }", cause);
+    if (cause instanceof TypeError)
+      throw badScope("where is { equals: [{ path, value }] }, { schema }, or both", cause);
     throw cause;
   }
-  if (!isCovered) throw badScope("it does not cover the very call that it is given with");
+  if (!holds) throw badScope("it does not cover the very call that it is given with");
   return scope;
 }
 
-function covers({ where }: GrantScope, input: unknown): boolean {
-  if ("schema" in where) {
-    const { schema } = where;
-    if (!isRecord(schema)) throw new TypeError(`its schema is a JSON Schema object, got ${JSON.stringify(schema)}`);
-    return plainSchema(schema).validate(input).ok;
+/** A grant of a newer version, or one that somebody edited, covers nothing. */
+function isCovered(grant: GrantScope, input: unknown): boolean {
+  try {
+    return covers(grant, input);
+  } catch {
+    return false;
   }
-  return where.equals.every(({ path, value }) => {
+}
+
+/** Each part that is there has to hold. @throws TypeError for one that is not known: it may be there to narrow the others */
+function covers({ where }: GrantScope, input: unknown): boolean {
+  const { equals, schema, ...unknown } = where;
+  const others = Object.keys(unknown);
+  if (others.length > 0) throw new TypeError(`there is no where.${others[0]}`);
+  if (equals === undefined && schema === undefined) throw new TypeError("it says nothing");
+  if (schema !== undefined && !isRecord(schema)) {
+    throw new TypeError(`its schema is a JSON Schema object, got ${JSON.stringify(schema)}`);
+  }
+  return (equals ?? []).every(isThere) && (schema === undefined || plainSchema(schema).validate(input).ok);
+
+  function isThere({ path, value }: GrantPlace): boolean {
     const found = valueAt(input, path);
     return found !== undefined && canonicalText(found) === canonicalText(value);
-  });
+  }
 }
 
 function badScope(what: string, cause?: unknown): ApprovalError {

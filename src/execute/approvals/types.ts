@@ -104,8 +104,11 @@ export interface Decision {
 
 /** For which inputs a grant holds. Data, so that what is shown is what is stored and what is applied. */
 export type GrantScope = {
-  /** `equals`: each of these places holds this value. `schema`: the input fits. */
-  readonly where: { readonly equals: readonly GrantPlace[] } | { readonly schema: JsonSchema };
+  /** `equals`: each of these places holds this value. `schema`: the input fits. Where there are both, both. */
+  readonly where: {
+    readonly equals?: readonly GrantPlace[] | undefined;
+    readonly schema?: JsonSchema | undefined;
+  };
   readonly expiresAt: number;
 };
 

@@ -88,6 +88,21 @@ describe('"always allow" too wide', () => {
     expect(await statusOf({})).toBe("pending");
   });
 
+  it("by both, where there are both", async () => {
+    const schema = { type: "object", properties: { cents: { maximum: 1000 } } };
+    await always(small, { where: { equals: [{ path: ["customer", "id"], value: "c1" }], schema } });
+    expect(await statusOf({ ...small, cents: 1000 })).toBe("approved");
+    expect(await statusOf({ ...small, cents: 1001 })).toBe("pending");
+    expect(await statusOf({ ...small, customer: { id: "c2" } })).toBe("pending");
+  });
+
+  it("what somebody made of a stored one, or a newer version, covers nothing", async () => {
+    await always(small);
+    const [entry] = await store.list<{ where: object }>("approval/grant/");
+    await store.put(entry!.key, { ...entry!.value, where: { ...entry!.value.where, below: 5 } });
+    expect(await statusOf(small)).toBe("pending");
+  });
+
   it('"shown scope = stored scope": changing what was handed in changes nothing', async () => {
     const where = { equals: [{ path: ["cents"], value: 500 as unknown }] };
     const row = await always(small, { where });
@@ -132,6 +147,8 @@ describe('"always allow" too wide', () => {
 
   it.each<[string, GrantOptions]>([
     ["one that does not cover its own call", { where: { equals: [{ path: ["cents"], value: 1 }] } }],
+    ["nothing", { where: {} }],
+    ["what it does not know", { where: { equals: [{ path: ["cents"], value: 500 }], below: 5 } as never }],
     ["another word for it", { where: { equal: [] } as never }],
     ["a schema that can not be read", { where: { schema: { $ref: "https://example.com/schema.json" } } }],
     ["a schema that is none", { where: { schema: "object" as never } }],
