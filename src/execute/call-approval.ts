@@ -6,6 +6,7 @@ import type { Deps } from "./deps.ts";
 import { definitionDigest } from "./digest.ts";
 import type { ActionRow } from "./ledger.ts";
 import { jsonOfInput } from "./output.ts";
+import { defaultQuestion } from "./summary.ts";
 
 /**
  * Asks a person about one call. The same input, tool and executable find the same request, in any process; after a change
@@ -24,7 +25,8 @@ export async function askApproval(
     toolName: tool.name,
     input: jsonOfInput(input),
     definitionDigest: await definitionOf(deps, tool),
-    message: ask!,
+    message: ask ?? defaultQuestion(tool.name, input, deps.redact),
+    isDefaultMessage: ask === undefined,
     requestedBy: principal,
     ...approval,
   });

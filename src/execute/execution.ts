@@ -203,7 +203,12 @@ export class Execution {
       case "ask": {
         if (this.#deps.approvals === undefined) return this.#deny(version, nobodyToAsk(name));
         const trace = this.#span.link;
-        const row = { ...this.#newRow(), ask: answer.message, ...(trace !== undefined && { trace }) };
+        const { message } = answer;
+        const row = {
+          ...this.#newRow(),
+          ...(message !== undefined && { ask: message }),
+          ...(trace !== undefined && { trace }),
+        };
         const entry = await this.#put(row, version);
         if (entry === undefined) return undefined;
         this.#invoked(version);
@@ -217,8 +222,7 @@ export class Execution {
     const actions = () => actionsOf(this.#deps.ledger, this.#context.runId);
     const call = { tool, input: snapshot(input), repeatOf: this.#repeatOf, actions };
     const context = policyContextOf(this.#use, this.#context);
-    const { authorize, redact } = this.#deps;
-    return unlessAborted(() => judge(call, context, authorize, redact), this.#context.signal);
+    return unlessAborted(() => judge(call, context, this.#deps.authorize), this.#context.signal);
   }
 
   async #deny(version: number, denial: Denial, before?: ActionRow): Step {

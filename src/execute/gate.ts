@@ -2,7 +2,6 @@ import type { PolicyContext } from "../tool/policy.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { DenyReason } from "./events.ts";
 import type { ActionInfo } from "./info.ts";
-import { defaultQuestion, type Redact } from "./summary.ts";
 
 /** What a policy says to one call. Made by {@link allow}, {@link deny} and {@link ask}. */
 export type Verdict =
@@ -49,7 +48,8 @@ export type GateAnswer =
       readonly message: string;
       readonly allowed?: readonly string[];
     }
-  | { readonly decision: "ask"; readonly message: string };
+  /** Without a message the question is the default one. */
+  | { readonly decision: "ask"; readonly message: string | undefined };
 
 export type Denial = Extract<GateAnswer, { readonly decision: "deny" }>;
 
@@ -64,7 +64,6 @@ export async function judge(
   call: AuthorizedCall,
   context: PolicyContext,
   authorize: Authorize | undefined,
-  redact: Redact | undefined,
 ): Promise<GateAnswer> {
   const { tool, input } = call;
   if (!isOffered(tool, context.behavior)) {
@@ -96,7 +95,7 @@ export async function judge(
   if (typeof isNeeded !== "boolean") return failed("the rule whether it needs approval gave no answer");
   if (!isNeeded && verdict.decision !== "ask") return { decision: "allow" };
   const asked = verdict.decision === "ask" ? verdict.message : undefined;
-  return { decision: "ask", message: asked ?? questionOf(tool, input, redact) };
+  return { decision: "ask", message: asked ?? questionOf(tool, input) };
 }
 
 function failed(why: string): Denial {
@@ -109,13 +108,12 @@ function isVerdict(value: unknown): value is Verdict {
 }
 
 /** What the person is asked. The input is shown beside it in any case. */
-function questionOf(tool: Tool, input: unknown, redact: Redact | undefined): string {
-  const { approvalMessage } = tool;
+function questionOf({ approvalMessage }: Tool, input: unknown): string | undefined {
   try {
     const message = typeof approvalMessage === "function" ? approvalMessage(input) : approvalMessage;
-    if (typeof message === "string" && message !== "") return message;
+    return typeof message === "string" && message !== "" ? message : undefined;
   } catch {
-    // The question below will do.
+    // The default one will do.
+    return undefined;
   }
-  return defaultQuestion(tool.name, input, redact);
 }

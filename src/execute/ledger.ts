@@ -55,7 +55,7 @@ export interface ActionRow {
   readonly lease?: Lease;
   /** The request for approval, while and after it was needed. */
   readonly approvalId?: string;
-  /** What the person is asked: decided once, not worked out again from a rule that may be gone. */
+  /** What the person is asked, where it is not the default: decided once, not worked out again from a rule that may be gone. */
   readonly ask?: string;
   readonly output?: unknown;
   readonly marks?: readonly string[];

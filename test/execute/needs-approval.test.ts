@@ -167,6 +167,18 @@ describe("a call that needs approval", () => {
     expect(approval.input).toEqual({ card: "4111", n: 1 });
   });
 
+  it.each<[object, object]>([
+    [{}, { message: "Run act with {}?", isDefaultMessage: true }],
+    [{ approvalMessage: () => "" }, { message: "Run act with {}?", isDefaultMessage: true }],
+    [{ approvalMessage: "Run act with {}?" }, { message: "Run act with {}?" }],
+  ])("of a tool with %o says whether its question is the default one", async (change, expected) => {
+    const { tool } = counted({ needsApproval: true, ...change });
+    const { executor } = setupWithApprovals([tool]);
+    const { approval } = await executor.execute(useOf(tool), PAUSE);
+    const { message, isDefaultMessage } = approval!;
+    expect({ message, ...(isDefaultMessage !== undefined && { isDefaultMessage }) }).toEqual(expected);
+  });
+
   it.each<[string, (text: string) => unknown, object]>([
     ["a RegExp", (text) => new RegExp(text), { to: "/a=1/" }],
     ["URLSearchParams", (text) => new URLSearchParams(text), { to: "a=1" }],

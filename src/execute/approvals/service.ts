@@ -268,7 +268,7 @@ export class ApprovalService implements Approvals {
     before: ApprovalRequest | undefined,
   ): Promise<ApprovalRequest> {
     const { runId, invocationId, toolName, message, definitionDigest, requestedBy, scope = "default" } = ask;
-    const { metadata = {}, ttlMs = this.#ttlMs } = ask;
+    const { isDefaultMessage = false, metadata = {}, ttlMs = this.#ttlMs } = ask;
     const createdAt = this.#now();
     const request: ApprovalRequest = {
       id: newId(),
@@ -276,6 +276,7 @@ export class ApprovalService implements Approvals {
       invocationId,
       toolName,
       message,
+      ...(isDefaultMessage && { isDefaultMessage }),
       input: asJson(ask.input),
       digest: askedDigest,
       askedDigest,

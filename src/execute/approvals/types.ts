@@ -32,6 +32,8 @@ export interface ApprovalRequest {
   readonly toolName: string;
   /** For the person who decides. */
   readonly message: string;
+  /** It was made of the input alone: who may not see all of that may not see it as it is. */
+  readonly isDefaultMessage?: true;
   /** What was shown: the call's input, as JSON. */
   readonly input: unknown;
   /** Of what may run: tool, input (the edited one after an edit) and definition. See `approvalDigest()`. */
@@ -82,6 +84,8 @@ export interface ApprovalAsk {
   readonly definitionDigest: string;
   /** For the person who decides. */
   readonly message: string;
+  /** Nobody wrote it: it was made of the input, and what is hidden of that is to be hidden here. */
+  readonly isDefaultMessage?: boolean | undefined;
   /** On whose behalf the call is made. Only the id is stored. */
   readonly requestedBy?: Principal | undefined;
   /** Whose events are numbered together. Default: `"default"`. */

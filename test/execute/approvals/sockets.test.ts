@@ -122,8 +122,9 @@ describe("the protocol", () => {
   it("hides what is redacted in the question that is asked by default, too", async () => {
     await restart({ redact: (path, value) => (path.at(-1) === "card" ? "[hidden]" : value) });
     const input = { card: "4111", n: 1 };
-    const message = 'Run refund_order with {"card":"4111","n":1}?';
-    const { id } = await service.request(ask({ toolName: "refund_order", input, message }));
+    // Of what the schema had made of it: a Map, say.
+    const message = 'Run refund_order with [["card","4111"],["n",1]]?';
+    const { id } = await service.request(ask({ toolName: "refund_order", input, message, isDefaultMessage: true }));
     const client = await server.connect();
     const hidden = 'Run refund_order with {"card":"[hidden]","n":1}?';
     expect((await client.next("approval.requested")).message).toBe(hidden);
