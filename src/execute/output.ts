@@ -3,6 +3,7 @@ import { exceedsDepth } from "../json/index.ts";
 import { parseJson } from "../json/parse.ts";
 import type { Tool } from "../tool/tool.ts";
 import { isPlainObject, jsonForm } from "./forms.ts";
+import { hush } from "./hush.ts";
 
 /** Containers that may be nested in an output: far fewer than stores take, since the message around it is deeper. */
 export const MAX_OUTPUT_DEPTH = 256;
@@ -21,6 +22,15 @@ export interface Output {
  * @throws ToolError `not_serializable`, `output_too_large`, `invalid_output`
  */
 export function outputOf(tool: Tool, returned: unknown, maxBytes: number): Output {
+  try {
+    return checkedOutput(tool, returned, maxBytes);
+  } catch (error) {
+    hush(returned);
+    throw error;
+  }
+}
+
+function checkedOutput(tool: Tool, returned: unknown, maxBytes: number): Output {
   const marks = marksOf(returned);
   let value = returned;
   if (tool.outputSchema !== undefined) {
@@ -67,6 +77,7 @@ export function undoText(data: unknown, maxBytes: number): string | false | unde
   try {
     return jsonOf(data, maxBytes);
   } catch {
+    hush(data);
     return false;
   }
 }
@@ -86,7 +97,12 @@ function textOf(what: "input" | "output", value: unknown, maxBytes: number, form
   if (typeof value === "string" && value.length > maxBytes) throw tooLarge(value.length, maxBytes);
   let text: string;
   try {
-    text = JSON.stringify(value, (_, item: unknown) => refuseLosses(what, form(item))) ?? "null";
+    text =
+      JSON.stringify(value, function (this: Record<string, unknown>, key, item: unknown) {
+        // Before its toJSON() is asked: what that tells (a request with its headers, say) is for a log.
+        if (isError(this[key])) throw hasError(what, this[key]);
+        return refuseLosses(what, form(item));
+      }) ?? "null";
   } catch (cause) {
     if (cause instanceof ToolError) throw cause;
     // A bigint, a cycle, a getter or toJSON() that throws, too deep.
@@ -117,7 +133,21 @@ function refuseLosses(what: "input" | "output", value: unknown): unknown {
   return value;
 }
 
-/** An instance of a class that keeps what it holds elsewhere: a promise that was not awaited, a Response, an Error, a Map. */
+/** A handler that means to fail throws; what an error has of its own (a path, a query, headers) is for nobody else. */
+function hasError(what: string, { name }: Error): ToolError {
+  return new ToolError(
+    "not_serializable",
+    `its ${what} holds an error (${name}): throw it, or say what may be known of it`,
+  );
+}
+
+/** Of another realm, too, where the engine can tell: https://tc39.es/proposal-is-error/ (ES2026) */
+function isError(value: unknown): value is Error {
+  const { isError: isAny } = Error as { isError?: (value: unknown) => boolean };
+  return isAny?.(value) ?? value instanceof Error;
+}
+
+/** An instance of a class that keeps what it holds elsewhere: a promise that was not awaited, a Response, a Map. */
 function isEmptied(value: unknown): value is object {
   if (typeof value !== "object" || value === null || Array.isArray(value) || isPlainObject(value)) return false;
   // JSON knows `new Number(5)`.

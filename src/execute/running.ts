@@ -7,6 +7,7 @@ import type { CallSpan } from "./call-span.ts";
 import type { Deps } from "./deps.ts";
 import { rowOfEnd } from "./handler-end.ts";
 import { HeldAction } from "./held.ts";
+import { hush } from "./hush.ts";
 import { withoutLease, type ActionRow } from "./ledger.ts";
 import { undoText } from "./output.ts";
 import { snapshot } from "./snapshot.ts";
@@ -62,7 +63,10 @@ export async function runRecorded(run: RecordedRun): Promise<RecordedEnd | undef
         events.started(attempt);
       },
       onProgress: progress,
-      onLate: (end) => events.late(end),
+      onLate: (end) => {
+        if (end.ok) hush(end.value);
+        events.late(end);
+      },
       firstAttempt: attempts,
       retries: tool.retries ?? 0,
       retryDelayMs: deps.retryDelayMs,

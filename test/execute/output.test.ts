@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { safeMessage } from "../../src/execute/index.ts";
 import { misread } from "../misread.ts";
-import { counted, RUN, setup, setupWithApprovals, useOf } from "./support.ts";
+import { counted, RUN, setup, setupWithApprovals, sleep, useOf } from "./support.ts";
 
 const cycle: unknown[] = [];
 cycle.push(cycle);
@@ -57,6 +57,16 @@ describe("an output", () => {
     ["a promise that was not awaited", () => ({ price: Promise.resolve(5) }), "not_serializable"],
     ["a Response", () => new Response("text"), "not_serializable"],
     ["an Error", () => ({ error: new Error("no") }), "not_serializable"],
+    [
+      "an Error with properties of its own",
+      () => Object.assign(new Error("no such file"), { path: "/etc/passwd" }),
+      "not_serializable",
+    ],
+    [
+      "an Error that says more of itself",
+      () => [Object.assign(new Error("no"), { toJSON: () => ({ headers: { key: "/etc/passwd" } }) })],
+      "not_serializable",
+    ],
     ["a generator that is not async", () => [1].values(), "not_serializable"],
     [
       "a getter that throws",
@@ -92,6 +102,54 @@ describe("an output", () => {
     });
     expect(events.at(-1)).toMatchObject({ type: "tool.failed", errorCode: code });
     expect(use.error!.message).not.toContain("passwd");
+  });
+
+  it.each<[string, (late: Promise<unknown>, keep: (data: unknown) => void) => unknown]>([
+    ["its output", (late) => ({ rows: [{ late }] })],
+    ["an output that fails before it gets there", (late) => ({ n: 1n, late })],
+    ["an output that does not fit its schema", (late) => ({ n: "one", late })],
+    ["what it keeps for undoing", (late, keep) => keep({ late })],
+    [
+      "an output with what throws in it",
+      (late) => ({
+        get a() {
+          throw new Error("no");
+        },
+        late,
+      }),
+    ],
+  ])("a handler that forgot to await a promise in %s, which is then rejected, ends no process", async (_, execute) => {
+    const unhandled: unknown[] = [];
+    const onUnhandled = (reason: unknown) => void unhandled.push(reason);
+    process.on("unhandledRejection", onUnhandled);
+    try {
+      const { tool } = counted({
+        outputSchema: z.any().refine((output) => output?.n !== "one"),
+        execute: (__, { undoData }) =>
+          execute(
+            sleep(5).then(() => Promise.reject(new Error("down"))),
+            undoData,
+          ),
+        undo: () => {},
+      });
+      await setup([tool]).executor.execute(useOf(tool), RUN);
+      await sleep(20);
+      expect(unhandled).toEqual([]);
+    } finally {
+      process.off("unhandledRejection", onUnhandled);
+    }
+  });
+
+  it("that holds a promise of a library's own is refused, and that is not asked", async () => {
+    let asked = 0;
+    class Query {
+      then() {
+        asked++;
+      }
+    }
+    const { tool } = counted({ execute: () => ({ rows: new Query() }) });
+    expect(await setup([tool]).executor.execute(useOf(tool), RUN)).toMatchObject({ status: "failed" });
+    expect(asked).toBe(0);
   });
 
   it("may be as large as the executor says", async () => {
