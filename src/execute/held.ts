@@ -29,9 +29,7 @@ export class HeldAction {
 
   /** @throws ToolError `version_conflict` when the row is lost, `store_failed` after three tries */
   write(change: (row: ActionRow) => ActionRow): Promise<void> {
-    const written = this.#last.then(() => this.#write(change));
-    this.#last = written.catch(() => {});
-    return written;
+    return this.#queue(change, [50, 200]);
   }
 
   /**
@@ -45,26 +43,68 @@ export class HeldAction {
     withLease: (row: ActionRow, lease: Lease) => ActionRow,
     onLost: () => void,
   ): void {
+    // Where the store does not answer, the end of the action would wait behind all that had gathered. The next one will do.
+    let isPending = false;
+    const extend = (row: ActionRow) =>
+      this.#beat === undefined ? row : withLease(row, { ...lease, until: Date.now() + leaseMs });
     this.#beat = setInterval(() => {
-      const extended = { ...lease, until: Date.now() + leaseMs };
-      this.write((row) => withLease(row, extended)).catch((error: unknown) => {
-        if (isConflict(error)) onLost();
-      });
+      if (isPending) return;
+      isPending = true;
+      this.#queue(extend, [])
+        .catch((error: unknown) => {
+          if (isConflict(error)) onLost();
+        })
+        .finally(() => (isPending = false));
     }, leaseMs / 3);
     (this.#beat as { unref?: () => void }).unref?.();
   }
 
   stopBeating(): void {
     clearInterval(this.#beat);
+    this.#beat = undefined;
   }
 
-  async #write(change: (row: ActionRow) => ActionRow): Promise<void> {
+  /** @param pausesMs before each further try, where the store fails */
+  #queue(change: (row: ActionRow) => ActionRow, pausesMs: readonly number[]): Promise<void> {
+    const written = this.#last.then(() => this.#write(change, pausesMs));
+    this.#last = written.catch(() => {});
+    return written;
+  }
+
+  async #write(change: (row: ActionRow) => ActionRow, pausesMs: readonly number[]): Promise<void> {
     const row = change(this.#row);
     if (row === this.#row) return;
-    const entry = await this.#put(row).catch((error: unknown) => this.#again(row, error));
+    const entry = await this.#stored(row, pausesMs);
     this.#unconfirmed.length = 0;
     this.#row = row;
     this.#version = entry.version;
+  }
+
+  async #stored(row: ActionRow, pausesMs: readonly number[]): Promise<StoreEntry<ActionRow>> {
+    for (const waitMs of pausesMs) {
+      try {
+        return await this.#attempt(row);
+      } catch (error) {
+        if (!isToolError(error) || error.code !== "store_failed") throw error;
+      }
+      await pause(waitMs);
+    }
+    return this.#attempt(row);
+  }
+
+  /** A store may fail for a moment. What it has written and not confirmed conflicts then: that is found out by reading. */
+  async #attempt(row: ActionRow): Promise<StoreEntry<ActionRow>> {
+    try {
+      return await this.#put(row);
+    } catch (error) {
+      if (!isConflict(error) || this.#unconfirmed.length === 0) throw error;
+      const stored = await this.#ledger.get(actionIdOf(row.runId, row.invocationId));
+      const text = JSON.stringify(stored?.value);
+      if (stored === undefined || !this.#unconfirmed.includes(text)) throw error;
+      if (text === JSON.stringify(row)) return stored;
+      this.#version = stored.version;
+      return this.#put(row);
+    }
   }
 
   async #put(row: ActionRow): Promise<StoreEntry<ActionRow>> {
@@ -74,32 +114,5 @@ export class HeldAction {
       if (!isConflict(error)) this.#unconfirmed.push(JSON.stringify(row));
       throw error;
     }
-  }
-
-  /** A store may fail for a moment. What it has written and not confirmed conflicts then: that is found out by reading. */
-  async #again(row: ActionRow, failure: unknown): Promise<StoreEntry<ActionRow>> {
-    if (isConflict(failure) && this.#unconfirmed.length === 0) throw failure;
-    const attempt = async (): Promise<StoreEntry<ActionRow>> => {
-      try {
-        return await this.#put(row);
-      } catch (error) {
-        if (!isConflict(error)) throw error;
-        const stored = await this.#ledger.get(actionIdOf(row.runId, row.invocationId));
-        const text = JSON.stringify(stored?.value);
-        if (stored === undefined || !this.#unconfirmed.includes(text)) throw error;
-        if (text === JSON.stringify(row)) return stored;
-        this.#version = stored.version;
-        return this.#put(row);
-      }
-    };
-    for (const waitMs of [50, 200]) {
-      try {
-        return await attempt();
-      } catch (error) {
-        if (!isToolError(error) || error.code !== "store_failed") throw error;
-      }
-      await pause(waitMs);
-    }
-    return attempt();
   }
 }

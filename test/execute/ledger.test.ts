@@ -367,6 +367,29 @@ describe("a store that fails", () => {
     expect(ran[0]!.context.signal.aborted).toBe(false);
   });
 
+  it("slowly, while the handler runs: its end waits for one beat, not for all that were due meanwhile", async () => {
+    const inner = memoryStore();
+    let puts = 0;
+    const store: Store = {
+      ...inner,
+      put: async (...args) => {
+        if (ran.length === 0) return inner.put(...args);
+        puts++;
+        await sleep(50);
+        throw down();
+      },
+    };
+    const { tool, ran } = counted({ execute: () => sleep(300) });
+    const { executor } = setup([tool], { store, storeEvents: false, leaseMs: 30 });
+    const startedAt = performance.now();
+    expect(await executor.execute(call(tool), RUN)).toMatchObject({ status: "completed", recorded: false });
+    // One beat, three tries, and the pauses between them.
+    expect(performance.now() - startedAt).toBeLessThan(300 + 50 + 3 * 50 + 250 + 300);
+    const before = puts;
+    await sleep(100);
+    expect(puts).toBe(before);
+  });
+
   it("is not what two writes at once do to each other: they are one after the other", async () => {
     const { tool } = counted();
     const { executor, store } = setup([tool], { storeEvents: false });
