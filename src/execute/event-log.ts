@@ -74,6 +74,7 @@ export class EventLog {
     const identity = identityOf(event as ToolEvent);
     // What was still to be told of a call comes too late when others have told its end.
     const end = event.type === "tool.progress" || event.type === "tool.started" ? endOf(event.actionId) : undefined;
+    if (event.type === "tool.invoked") await this.#dropForgotten(tail, event.runId);
     const isTold = () => [identity, end].some((one) => one !== undefined && tail.told.has(one));
     if (isTold()) return undefined;
     if (once && identity !== undefined) await this.#followAll(tail, event.runId);
@@ -95,6 +96,14 @@ export class EventLog {
       if (told !== undefined) saw(tail, told);
       if (isTold()) return undefined;
     }
+  }
+
+  /** Another process may have deleted the run: with its first call after that its numbers begin anew. */
+  async #dropForgotten(tail: Tail, runId: string): Promise<void> {
+    if (!tail.seq || (await this.#store.get(keyOf(runId, tail.seq))) !== undefined) return;
+    tail.seq = undefined;
+    tail.told.clear();
+    tail.isWhole = false;
   }
 
   /** Reads what came since this process looked: all of it the first time. What others write after that is met on the way. */

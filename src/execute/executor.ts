@@ -250,7 +250,6 @@ export class ToolExecutor {
       for (const { key } of await this.#store.list(`${storeKey(kind, runId)}/`)) await this.#store.delete(key);
     }
     this.#log.forget(runId);
-    this.#deps.history.forget(runId);
   }
 
   #isSequential({ name }: ToolUse): boolean {

@@ -64,11 +64,6 @@ export class RunHistory {
   succeeding({ toolName, runId, invocationId }: ActionRow): Promise<void> {
     return this.#successes.note(toolName, runId, invocationId);
   }
-
-  /** The run's rows are deleted. */
-  forget(runId: string): void {
-    this.#successes.forget(runId);
-  }
 }
 
 function tooMany(tool: Tool): Denial {

@@ -1,4 +1,3 @@
-import { isConflict } from "../store/errors.ts";
 import { storeKey, type Store } from "../store/store.ts";
 import { actionIdOf, ifUnreadable, type ActionRow, type Ledger } from "./ledger.ts";
 
@@ -16,8 +15,6 @@ import { actionIdOf, ifUnreadable, type ActionRow, type Ledger } from "./ledger.
 export class Successes {
   readonly #store: Store;
   readonly #ledger: Ledger;
-  /** The rows that are known to be there. */
-  readonly #noted = new Set<string>();
 
   constructor(store: Store, ledger: Ledger) {
     this.#store = store;
@@ -30,14 +27,12 @@ export class Successes {
    */
   async note(toolName: string, runId: string, invocationId: string): Promise<void> {
     const key = keyOf(runId, toolName);
-    if (this.#noted.has(key)) return;
     try {
-      await this.#store.put(key, invocationId, { expectedVersion: 0 });
-    } catch (error) {
-      if (!isConflict(error)) return;
+      // Not remembered: another process may have deleted the run.
+      if ((await this.#store.get(key)) === undefined) await this.#store.put(key, invocationId, { expectedVersion: 0 });
+    } catch {
+      // Somebody was faster, or the store fails.
     }
-    if (this.#noted.size >= MAX_NOTED) this.#noted.clear();
-    this.#noted.add(key);
   }
 
   async has(toolName: string, runId: string): Promise<boolean> {
@@ -52,15 +47,7 @@ export class Successes {
     await this.#store.put(key, other.value.invocationId);
     return true;
   }
-
-  /** The run's rows are deleted. */
-  forget(runId: string): void {
-    const prefix = keyOf(runId, "");
-    for (const key of this.#noted) if (key.startsWith(prefix)) this.#noted.delete(key);
-  }
 }
-
-const MAX_NOTED = 10_000;
 
 function keyOf(runId: string, toolName: string): string {
   return storeKey("action-success", runId, toolName);

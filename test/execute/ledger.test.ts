@@ -606,6 +606,24 @@ describe("forget()", () => {
     expect((await executor.events("run")).map(({ seq }) => seq)).toEqual([1, 2, 3]);
   });
 
+  it("by another process leaves nothing behind here: the numbers begin anew, and so does what has succeeded", async () => {
+    const read = counted({ name: "read", effect: "read" }).tool;
+    const edit = counted({ name: "edit", requires: "read" }).tool;
+    const store = memoryStore();
+    const [here, there] = [setup([read, edit], { store }), setup([read, edit], { store })];
+    await here.executor.execute(call(read), RUN);
+    await there.executor.forget("run");
+    here.events.length = 0;
+    await here.executor.execute(call(read), RUN);
+    expect(await there.executor.execute(useOf(edit), RUN)).toMatchObject({ status: "completed" });
+    expect(here.events.map(({ seq, type }) => [seq, type])).toEqual([
+      [1, "tool.invoked"],
+      [2, "tool.started"],
+      [3, "tool.completed"],
+    ]);
+    expect((await here.executor.events("run")).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+
   it.each([
     ["that runs here", true],
     ["that another process runs", false],
