@@ -2,8 +2,9 @@ import { checkMs } from "../time.ts";
 import { storeKey, type Store } from "../store/store.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
-import type { ToolUse } from "../tool/use.ts";
+import { ToolUse } from "../tool/use.ts";
 import type { Approvals, Principal } from "./approvals/types.ts";
+import { settle } from "./call-outcome.ts";
 import { checkContext, typeName, type ExecutionContext } from "./context.ts";
 import type { Deps } from "./deps.ts";
 import { Emitter, type EventListener } from "./emitter.ts";
@@ -271,13 +272,8 @@ export class ToolExecutor {
 
   async #execute(use: ToolUse, context: ExecutionContext, place: Place): Promise<Outcome> {
     const actionId = actionIdOf(context.runId, use.invocationId);
-    // In this process twice at once: the second gets what the first one gets, from the record if it has a use of its own.
+    // In this process twice at once: the second gets what the first one gets, from the record.
     const others = this.#running.get(actionId) ?? new Set<RunningCall>();
-    const same = [...others].find((one) => one.use === use);
-    if (same !== undefined) {
-      place.leave();
-      return same.ended.then((outcome) => ({ ...outcome, replayed: true })).finally(() => place.finish());
-    }
     // While the first waits for somebody, the second does so by itself: it may want to come back at once, or to give up.
     const busy = [...others].find((one) => !one.isWaiting);
     if (busy !== undefined && context.signal?.aborted !== true) {
@@ -286,11 +282,16 @@ export class ToolExecutor {
       await unlessAborted(() => untilIdle(busy), context.signal);
       return this.#execute(use, context, place);
     }
+    // The same use is the first one's to settle, unless that gives up.
+    const isTaken = [...others].some((one) => one.use === use);
     const running: RunningCall = { use, isWaiting: false, onWaiting: new Set(), ended: undefined! };
-    running.ended = new Execution(this.#deps, use, context, noting(running, place)).run();
+    const own = isTaken ? new ToolUse(use) : use;
+    running.ended = new Execution(this.#deps, own, context, noting(running, place)).run();
     this.#running.set(actionId, others.add(running));
     try {
-      return await running.ended;
+      const outcome = await running.ended;
+      if (isTaken && use.state === "new") settle(use.take(), outcome);
+      return { ...outcome, use };
     } finally {
       others.delete(running);
       if (others.size === 0 && this.#running.get(actionId) === others) this.#running.delete(actionId);
