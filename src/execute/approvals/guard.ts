@@ -64,6 +64,20 @@ export function checkGuard(name: string, options: GuardOptions): void {
       `${name}() needs origins, a list of the pages that may connect: ["https://app.example"]; [] for none but programs (allowNoOrigin)`,
     );
   }
+  const wrong = Array.isArray(origins) ? origins.find((origin) => !isOrigin(origin)) : undefined;
+  if (wrong !== undefined) {
+    throw new TypeError(
+      `${name}(): ${JSON.stringify(wrong)} in origins is no origin as browsers say it: "https://app.example", with no slash behind it`,
+    );
+  }
+}
+
+/** `"null"` is what a sandboxed page says. URLs know no origin of schemes like `chrome-extension:`, and browsers send one. */
+function isOrigin(text: string): boolean {
+  if (text === "null") return true;
+  if (!URL.canParse(text)) return false;
+  const { origin, protocol, host } = new URL(text);
+  return text === (origin === "null" ? `${protocol}//${host}` : origin);
 }
 
 /**

@@ -59,6 +59,9 @@ export function approvalHandler(options: ApprovalHandlerOptions): (request: Requ
   const { maxMessageBytes = MAX_MESSAGE_BYTES, keepAliveMs = 15_000 } = options;
   const onError = quiet(options.onError);
   checkMs("keepAliveMs", keepAliveMs);
+  if (!/^\/.*[^/]$/.test(path)) {
+    throw new TypeError(`path begins with a slash and ends with none: "/approvals"; got ${JSON.stringify(path)}`);
+  }
   const limits = new Map<string, ReturnType<typeof createRateLimit>>();
 
   async function answer(request: Request, url: URL): Promise<Response> {

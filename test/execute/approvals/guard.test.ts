@@ -19,6 +19,9 @@ describe.each([
     ["no service", { service: undefined }, /needs a service/],
     ["no authenticate", { authenticate: undefined }, /authenticate/],
     ["no origins", { origins: undefined }, /origins/],
+    ["an origin with a path", { origins: ["https://a.example", "https://app.example/"] }, /no slash behind it/],
+    ["an origin that no browser says", { origins: ["https://App.example:443"] }, /no slash behind it/],
+    ["an origin without a scheme", { origins: ["app.example"] }, /no slash behind it/],
     ["origins that are one text", { origins: "https://app.example" }, /origins/],
   ])("%s", (__, change, message) => {
     expect(() => make({ ...good, ...change })).toThrow(TypeError);
@@ -34,6 +37,8 @@ describe.each([
   it("and takes the rest", () => {
     expect(() => make(good)).not.toThrow();
     expect(() => make({ ...good, origins: () => true })).not.toThrow();
+    const origins = ["https://a.example", "http://localhost:5173", "chrome-extension://abcdef", "null"];
+    expect(() => make({ ...good, origins })).not.toThrow();
   });
 });
 

@@ -206,6 +206,10 @@ it("gives all of one request to those who may decide it", async () => {
   expect((await get("/apr_1")).status).toBe(404);
 });
 
+it.each(["approvals", "/approvals/", "/", ""])("takes no path that it would never find: %j", (path) => {
+  expect(() => use({ path })).toThrow(/path begins with a slash/);
+});
+
 describe("the event stream", () => {
   it("gives what is pending, then what happens; resumes by Last-Event-ID", async () => {
     const { id } = await service.request(ask());
