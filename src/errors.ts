@@ -117,7 +117,12 @@ export class ToolError extends Error {
 
 /** True for a {@link ToolError} of any copy of this library in the process. */
 export function isToolError(value: unknown): value is ToolError {
-  return typeof value === "object" && value !== null && (value as { [marker]?: unknown })[marker] === true;
+  try {
+    return typeof value === "object" && value !== null && (value as { [marker]?: unknown })[marker] === true;
+  } catch {
+    // A proxy may throw whatever it is asked, and anything may be thrown.
+    return false;
+  }
 }
 
 /** What an error says, of whatever realm it is; of anything else that was thrown, its text. */

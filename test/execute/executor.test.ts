@@ -196,6 +196,19 @@ describe("execute()", () => {
     });
   });
 
+  it.each([0, 1])("fails for a handler that throws what throws when it is looked at (%i retries)", async (retries) => {
+    const execute = () => {
+      const { proxy, revoke } = Proxy.revocable({}, {});
+      revoke();
+      throw proxy;
+    };
+    const { tool } = counted({ effect: "read", retries, execute });
+    expect(await setup([tool]).executor.execute(useOf(tool), RUN)).toMatchObject({
+      status: "failed",
+      error: { code: "execution_failed" },
+    });
+  });
+
   it.each<[string, (executor: ToolExecutor) => unknown, RegExp]>([
     ["no run", (executor) => executor.execute(counted().tool.use({}), {} as never), /runId of the run/],
     [
