@@ -88,6 +88,8 @@ export class Ledger {
 
   /** @throws ToolError `store_failed`; `outcome_unknown` for a row that this version can not have written */
   async get(actionId: string): Promise<StoreEntry<ActionRow> | undefined> {
+    // Of no action: stores take no such keys.
+    if (!/^[!-~]+$/.test(actionId)) return undefined;
     const entry = await this.#store.get<ActionRow>(`action/${actionId}`);
     if (entry !== undefined) checkRow(entry);
     return entry;

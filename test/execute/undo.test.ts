@@ -216,7 +216,7 @@ describe("undo()", () => {
     expect(undone).toHaveLength(0);
   });
 
-  it.each(["nowhere", "run/b", "../action", "__proto__", "run%2Fa"])(
+  it.each(["nowhere", "run/b", "../action", "__proto__", "run%2Fa", "é", "a b", "x\n"])(
     "of %s is refused: there is no such action",
     async (id) => {
       const { add } = shelf();
