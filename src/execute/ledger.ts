@@ -73,6 +73,14 @@ export function actionIdOf(runId: string, invocationId: string): string {
   return storeKey(runId, invocationId);
 }
 
+/** As it is when its time is over: that an undo has failed, and why, is still said. While one runs, it has its data. */
+function withoutExpired(undo: UndoRow | undefined): UndoRow | undefined {
+  if (undo === undefined || Date.now() < undo.expiresAt) return undo;
+  const { input: _, data: __, ...rest } = undo;
+  if (undo.state === "available") return { ...rest, state: "expired" };
+  return undo.state === "undo_failed" && "input" in undo ? rest : undo;
+}
+
 /** Nobody works on it any more. */
 export function withoutLease({ lease: _, ...row }: ActionRow): ActionRow {
   return row;
@@ -91,8 +99,9 @@ export class Ledger {
     // Of no action: stores take no such keys.
     if (!/^[!-~]+$/.test(actionId)) return undefined;
     const entry = await this.#store.get<ActionRow>(`action/${actionId}`);
-    if (entry !== undefined) checkRow(entry);
-    return entry;
+    if (entry === undefined) return undefined;
+    checkRow(entry);
+    return this.#inTime(entry);
   }
 
   /** Writes if this version is the stored one; 0: if there is none. @throws ToolError `version_conflict`, `store_failed` */
@@ -103,7 +112,15 @@ export class Ledger {
   /** Every action of a run, in the order of their keys. Rows that can not be read are passed over. */
   async list(runId: string): Promise<StoreEntry<ActionRow>[]> {
     const entries = await this.#store.list<ActionRow>(`${storeKey("action", runId)}/`);
-    return entries.filter((entry) => isRow(entry.value));
+    return Promise.all(entries.filter(({ value }) => isRow(value)).map((entry) => this.#inTime(entry)));
+  }
+
+  /** What is kept for undoing is deleted when it is read after its time; nobody gets it, also where that fails. */
+  async #inTime(entry: StoreEntry<ActionRow>): Promise<StoreEntry<ActionRow>> {
+    const undo = withoutExpired(entry.value.undo);
+    if (undo === entry.value.undo) return entry;
+    const value = { ...entry.value, undo: undo! };
+    return this.put(value, entry.version).catch(() => ({ ...entry, value }));
   }
 
   /** Calls the listener when the row may have changed. */

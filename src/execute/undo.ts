@@ -258,6 +258,8 @@ function refusalOf(actionId: string, row: ActionRow, { retry }: UndoOptions): Re
       return refuse("already_undone", `${toolName} is being undone.`);
     case "undo_failed": {
       if (retry === true && "input" in undo) return undefined;
+      // It was there, and its time is over.
+      if (retry === true && undo.error?.code !== "not_undoable") return expiredOutcome(actionId, row);
       const { code, message } = undo.error ?? { code: "undo_failed", message: `Undoing ${toolName} has failed.` };
       return failedOutcome(actionId, row, code as ToolErrorCode, message);
     }

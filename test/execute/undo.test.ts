@@ -1,8 +1,8 @@
 /** Undo, and how it can be abused. */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { Outcome } from "../../src/execute/index.ts";
-import { defineTool } from "../../src/index.ts";
+import type { Outcome, ToolExecutor } from "../../src/execute/index.ts";
+import { defineTool, ToolError } from "../../src/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import { misread } from "../misread.ts";
 import { counted, failing, RUN, setup, setupWithApprovals, sleep, until, useOf } from "./support.ts";
@@ -132,6 +132,50 @@ describe("undo()", () => {
     expect(undone).toHaveLength(0);
     expect(JSON.stringify((await store.get("action/run/a"))!.value)).not.toContain("s3cret");
     expect(events.at(-1)!.type).toBe("tool.completed");
+  });
+
+  it.each<[string, (executor: ToolExecutor, again: () => Promise<Outcome>) => Promise<unknown>, unknown]>([
+    ["is executed again", (_, again) => again(), { status: "completed", undoableUntil: null }],
+    ["is looked at", (executor) => executor.action("run/a"), { undo: { state: "expired" } }],
+    ["is listed", (executor) => executor.actions("run"), [{ undo: { state: "expired" } }]],
+  ])(
+    "after its time: what was kept for it is deleted when the action %s, and that says so",
+    async (_, look, expected) => {
+      const { add } = shelf({ undoTtlMs: 5 });
+      const { executor, store } = setup([add]);
+      const run = () => executor.execute(useOf(add, { n: 1 }, { invocationId: "a" }), RUN);
+      await run();
+      await sleep(10);
+      expect(await look(executor, run)).toMatchObject(expected as object);
+      const { value } = (await store.get<any>("action/run/a"))!;
+      expect(value.undo).toEqual({ state: "expired", expiresAt: expect.any(Number) });
+      expect(await executor.undo("run/a")).toMatchObject({ status: "expired" });
+    },
+  );
+
+  it("after its time is nobody's, also where the store can not delete them", async () => {
+    const { add } = shelf({ undoTtlMs: 5 });
+    const inner = memoryStore();
+    let isDown = false;
+    const store = failing(inner, (verb) =>
+      isDown && verb === "put" ? new ToolError("store_failed", "down") : undefined,
+    );
+    const { executor } = setup([add], { store, storeEvents: false });
+    await executor.execute(useOf(add, { n: 1 }, { invocationId: "a" }), RUN);
+    await sleep(10);
+    isDown = true;
+    expect(await executor.action("run/a")).toMatchObject({ undo: { state: "expired" } });
+  });
+
+  it("that has failed keeps its reason after its time, and can not be tried again", async () => {
+    const { add } = shelf({ undoTtlMs: 50, undo: () => Promise.reject(new Error("no")) });
+    const { executor, store } = setup([add]);
+    const { actionId } = await executor.execute(useOf(add, { n: 1 }, { invocationId: "a" }), RUN);
+    await executor.undo(actionId);
+    await sleep(60);
+    expect(await executor.undo(actionId)).toMatchObject({ status: "undo_failed" });
+    expect(await executor.undo(actionId, undefined, { retry: true })).toMatchObject({ status: "expired" });
+    expect(JSON.stringify((await store.get("action/run/a"))!.value)).not.toContain("s3cret");
   });
 
   it("by another principal is refused", async () => {
