@@ -27,8 +27,8 @@ export async function digestOf(value: unknown): Promise<string> {
 
 /** What {@link digestOf} is taken of. */
 export function canonicalText(value: unknown): string {
-  const { text, hiding } = canonical(value);
-  if (hiding === undefined) return text;
+  const { json, hiding } = canonical(value);
+  if (hiding === undefined) return json;
   throw new ToolError("not_serializable", `This value has no digest: it holds ${hiding}.`);
 }
 
@@ -46,9 +46,9 @@ export interface CallDigest {
  * @throws ToolError as {@link digestOf}, but not for instances of classes
  */
 export async function callDigest({ name: tool, argsText }: ToolUse, input: unknown): Promise<CallDigest> {
-  const { text, hiding } = canonical({ tool, input });
-  if (hiding === undefined) return { digest: await sha256(text), hiding };
-  return { digest: await sha256(text + canonicalText(jsonIn(argsText) ?? argsText)), hiding };
+  const { json, hiding } = canonical({ tool, input });
+  if (hiding === undefined) return { digest: await sha256(json), hiding };
+  return { digest: await sha256(json + canonicalText(jsonIn(argsText) ?? argsText)), hiding };
 }
 
 const definitions = new WeakMap<Tool, Map<string, Promise<string>>>();
@@ -81,8 +81,8 @@ export function definitionDigest(tool: Tool, executable = ""): Promise<string> {
   return digest;
 }
 
-async function sha256(canonical: string): Promise<string> {
-  const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(canonical)));
+async function sha256(json: string): Promise<string> {
+  const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(json)));
   let hex = "";
   for (const byte of bytes) hex += byte.toString(16).padStart(2, "0");
   return `sha256:${hex}`;
@@ -101,10 +101,10 @@ function newBudget(): Budget {
   return { values: 0, characters: 0, above: new Set(), hiding: undefined };
 }
 
-function canonical(value: unknown): { readonly text: string; readonly hiding: string | undefined } {
+function canonical(value: unknown): { readonly json: string; readonly hiding: string | undefined } {
   const budget = newBudget();
   try {
-    return { text: canonicalize(plain(value, budget)) ?? "null", hiding: budget.hiding };
+    return { json: canonicalize(plain(value, budget)) ?? "null", hiding: budget.hiding };
   } catch (cause) {
     if (cause instanceof ToolError) throw cause;
     throw new ToolError("not_serializable", `This value has no digest: ${messageOf(cause)}.`, { cause });

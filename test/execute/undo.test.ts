@@ -379,7 +379,6 @@ describe("undo()", () => {
   it("when the store does not answer is refused, and says so", async () => {
     const { undone, add } = shelf();
     let isDown = false;
-    const { ToolError } = await import("../../src/errors.ts");
     const store = failing(memoryStore(), () => (isDown ? new ToolError("store_failed", "down") : undefined));
     const { executor } = setup([add], { store });
     const { actionId } = await executor.execute(useOf(add, { n: 1 }), RUN);
@@ -395,7 +394,6 @@ describe("undo()", () => {
   it("outlives a store that fails for a moment", async () => {
     const { undone, add } = shelf();
     let failures = 0;
-    const { ToolError } = await import("../../src/errors.ts");
     const store = failing(memoryStore(), (verb, key) =>
       undone.length > 0 && verb === "put" && key === "action/run/a" && failures++ < 1
         ? new ToolError("store_failed", "down")
@@ -409,7 +407,6 @@ describe("undo()", () => {
 
   it("that is done, and that the store does not take, is not told as refused", async () => {
     const { undone, add } = shelf();
-    const { ToolError } = await import("../../src/errors.ts");
     const store = failing(memoryStore(), (verb, key) =>
       undone.length > 0 && verb === "put" && key === "action/run/a" ? new ToolError("store_failed", "down") : undefined,
     );
