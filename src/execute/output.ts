@@ -31,7 +31,7 @@ export function outputOf(tool: Tool, returned: unknown, maxBytes: number): Outpu
 }
 
 function checkedOutput(tool: Tool, returned: unknown, maxBytes: number): Output {
-  const marks = marksOf(returned);
+  const marks = sayable("output", () => marksOf(returned));
   let value = returned;
   if (tool.outputSchema !== undefined) {
     const checked = validated(tool, returned);
@@ -95,25 +95,28 @@ export function jsonOfInput(value: unknown): unknown {
 function textOf(what: "input" | "output", value: unknown, maxBytes: number, form: (item: unknown) => unknown): string {
   // Long texts are the usual way to be too large: no need to write them out first.
   if (typeof value === "string" && value.length > maxBytes) throw tooLarge(value.length, maxBytes);
-  let text: string;
-  try {
-    text =
-      JSON.stringify(value, function (this: Record<string, unknown>, key, item: unknown) {
-        // Before its toJSON() is asked: what that tells (a request with its headers, say) is for a log.
-        if (isError(this[key])) throw hasError(what, this[key]);
-        return refuseLosses(what, form(item));
-      }) ?? "null";
-  } catch (cause) {
-    if (cause instanceof ToolError) throw cause;
-    // A bigint, a cycle, a getter or toJSON() that throws, too deep.
-    throw new ToolError("not_serializable", `its ${what} is nothing that JSON can say`, { cause });
-  }
+  const replacer = function (this: Record<string, unknown>, key: string, item: unknown): unknown {
+    // Before its toJSON() is asked: what that tells (a request with its headers, say) is for a log.
+    if (isError(this[key])) throw hasError(what, this[key]);
+    return refuseLosses(what, form(item));
+  };
+  const text = sayable(what, () => JSON.stringify(value, replacer) ?? "null");
   const bytes = byteLength(text, maxBytes);
   if (bytes > maxBytes) throw tooLarge(bytes, maxBytes);
   if (exceedsDepth(text, MAX_OUTPUT_DEPTH)) {
     throw new ToolError("not_serializable", `its ${what} nests deeper than ${MAX_OUTPUT_DEPTH} levels`);
   }
   return text;
+}
+
+/** What throws there is a bigint, a cycle, a getter, toJSON() or proxy that does, or too deep. */
+function sayable<T>(what: "input" | "output", look: () => T): T {
+  try {
+    return look();
+  } catch (cause) {
+    if (cause instanceof ToolError) throw cause;
+    throw new ToolError("not_serializable", `its ${what} is nothing that JSON can say`, { cause });
+  }
 }
 
 function refuseLosses(what: "input" | "output", value: unknown): unknown {
