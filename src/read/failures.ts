@@ -42,8 +42,6 @@ export function refused(status: number, body: string): ToolError {
 export function lost(error: unknown): ToolError {
   if (looked(() => isToolError(error))) return error as ToolError;
   if (looked(() => isAbort(error))) return aborted(error);
-  // The SDKs parse the events of their streams, and throw what the engine says of one that is no JSON.
-  if (looked(() => (error as Error).name === "SyntaxError")) return unreadable(error);
   const message = messageOf(error);
   return looked(() => isProviders(error))
     ? new ToolError("provider_error", message, { cause: error })
