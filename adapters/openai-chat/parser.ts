@@ -61,7 +61,7 @@ export class ChatParser implements Parser<WireEvent | string> {
       if (!parser.#started) return false;
       if (parser.#choice !== 0 || parser.#over) return true;
       parser.#endsInSound = false;
-      if (piece !== "") parser.#content(piece, false);
+      if (piece !== "") parser.#speak(piece);
       return true;
     },
   };
@@ -139,8 +139,8 @@ export class ChatParser implements Parser<WireEvent | string> {
         if (!isObject(choice)) continue;
         // Some gateways write "chat.completion" on chunks too: it is whole if the message is.
         if (isObject(choice.delta)) whole = false;
-        else if (isObject(choice.message)) whole = true;
         if ((choice.index ?? position) !== this.#choice) continue;
+        if (isObject(choice.message) && !isObject(choice.delta)) whole = true;
         this.#readChoice(choice);
         error ??= choice.error ?? undefined;
       }
@@ -162,16 +162,16 @@ export class ChatParser implements Parser<WireEvent | string> {
 
   /**
    * A whole message is news only as far as no delta came before it: MiniMax ends its streams with one
-   * (https://github.com/GCWing/OpenBitFun/issues/792). Copies of calls are known to the ToolBuffer.
+   * (https://github.com/GCWing/OpenBitFun/issues/792).
    */
   #message(message: WireMessage, whole: boolean): void {
-    const reasoned = whole && this.#reasoned ? true : this.#reasoning(message);
-    if (message.content && !(whole && this.#spoke)) this.#content(message.content, reasoned);
-    if (typeof message.refusal === "string" && message.refusal !== "" && !(whole && this.#refused)) {
-      this.#refused = true;
-      this.#sink.refusal(message.refusal);
-    }
-    if (isObject(message.tool_calls)) {
+    const told = whole
+      ? { text: this.#spoke, reasoning: this.#reasoned, refusal: this.#refused, calls: this.#sawToolCalls }
+      : NOTHING;
+    const reasoned = this.#reasoning(message, whole) || told.reasoning;
+    if (message.content) this.#content(message.content, reasoned, told);
+    if (typeof message.refusal === "string" && message.refusal !== "" && !told.refusal) this.#refusal(message.refusal);
+    if (isObject(message.tool_calls) && !told.calls) {
       const entries = (Array.isArray(message.tool_calls) ? message.tool_calls : [message.tool_calls]) as WireToolCall[];
       for (let position = 0; position < entries.length; position++) {
         const entry = entries[position];
@@ -185,54 +185,68 @@ export class ChatParser implements Parser<WireEvent | string> {
     if (isObject(message.extra_content)) this.native.extra_content = message.extra_content;
   }
 
-  #content(content: NonNullable<WireMessage["content"]>, reasoned: boolean): void {
+  #speak(text: string): void {
     this.#spoke = true;
+    this.#sink.text(text);
+    if (this.native.content !== undefined) mergePart(this.native.content, { type: "text", text });
+  }
+
+  #refusal(text: string): void {
+    this.#refused = true;
+    this.#sink.refusal(text);
+  }
+
+  #content(content: NonNullable<WireMessage["content"]>, reasoned: boolean, told: Told): void {
     if (typeof content === "string") {
-      this.#sink.text(content);
-      if (this.native.content !== undefined) mergePart(this.native.content, { type: "text", text: content });
+      if (!told.text) this.#speak(content);
       return;
     }
     if (!Array.isArray(content)) return;
     for (const part of content as readonly WirePart[]) {
-      if (!isObject(part)) continue;
+      if (!isObject(part) || (part.type === "thinking" ? told.reasoning : told.text)) continue;
       mergePart((this.native.content ??= []), part);
       if (part.type === "thinking") {
-        if (!reasoned) this.#sink.reasoning(thinkingText(part.thinking));
+        if (!reasoned) this.#think(thinkingText(part.thinking));
       } else if (typeof part.text === "string" && part.text !== "") {
+        this.#spoke = true;
         this.#sink.text(part.text);
-      } else if (typeof part.refusal === "string" && part.refusal !== "") {
-        this.#sink.refusal(part.refusal);
+      } else if (typeof part.refusal === "string" && part.refusal !== "" && !told.refusal) {
+        this.#refusal(part.refusal);
       }
     }
+  }
+
+  #think(text: string): void {
+    this.#reasoned = true;
+    this.#sink.reasoning(text);
   }
 
   /**
    * Says the reasoning once, though a server may send it in several fields; each field is kept, since it goes back.
    * An empty text is kept too: DeepSeek wants `reasoning_content` back with every call, be it empty
-   * (https://api-docs.deepseek.com/guides/thinking_mode).
+   * (https://api-docs.deepseek.com/guides/thinking_mode). Of a whole message those count that no delta had.
    */
-  #reasoning(message: WireMessage): boolean {
+  #reasoning(message: WireMessage, whole: boolean): boolean {
     const { native } = this;
     const { reasoning_opaque, reasoning_details, thinking_blocks } = message;
     let delta = "";
     for (const field of REASONING_TEXTS) {
       const text = message[field];
-      if (typeof text !== "string") continue;
+      if (typeof text !== "string" || (whole && native[field] !== undefined)) continue;
       native[field] = (native[field] ?? "") + text;
       delta ||= text;
     }
     if (typeof reasoning_opaque === "string") native.reasoning_opaque = reasoning_opaque;
-    if (Array.isArray(reasoning_details)) {
+    if (Array.isArray(reasoning_details) && !(whole && native.reasoning_details !== undefined)) {
       const text = keepParts((native.reasoning_details ??= []), reasoning_details);
       delta ||= text;
     }
-    if (Array.isArray(thinking_blocks)) {
+    if (Array.isArray(thinking_blocks) && !(whole && native.thinking_blocks !== undefined)) {
       const text = keepParts((native.thinking_blocks ??= []), thinking_blocks);
       delta ||= text;
     }
     if (delta === "") return false;
-    this.#reasoned = true;
-    this.#sink.reasoning(delta);
+    if (!(whole && this.#reasoned)) this.#think(delta);
     return true;
   }
 
@@ -308,6 +322,15 @@ export class ChatParser implements Parser<WireEvent | string> {
     this.#sink.fail(new ToolError("provider_error", message, { cause: raw }));
   }
 }
+
+/** What deltas have told before a whole message. */
+interface Told {
+  readonly text: boolean;
+  readonly reasoning: boolean;
+  readonly refusal: boolean;
+  readonly calls: boolean;
+}
+const NOTHING: Told = { text: false, reasoning: false, refusal: false, calls: false };
 
 /** Which of them a server has depends on the server; some have two, with the same text. */
 const REASONING_TEXTS = ["reasoning_content", "reasoning", "reasoning_text"] as const;

@@ -56,6 +56,12 @@ export class Items {
     )?.wire;
   }
 
+  /** One of that id and type that has not ended, whatever its index. */
+  unfinished({ id, type }: WireItem): Item | undefined {
+    const known = id ? this.#byId.get(id) : undefined;
+    return known !== undefined && !known.done && known.wire.type === type ? known : undefined;
+  }
+
   add(event: WireEvent, said: WireItem): Item {
     const wire = event.item === undefined && event.item_id ? { ...said, id: event.item_id } : said;
     const outputIndex = typeof event.output_index === "number" ? event.output_index : this.#nextIndex;
@@ -99,44 +105,19 @@ export class Items {
         if (whole !== undefined && free.delete(whole)) wholes.set(item, whole);
       }
     };
-    const byId = new Map([...free].map((wire) => [wire.id, wire]));
-    const byCallId = new Map([...free].map((wire) => [wire.call_id, wire]));
-    claim(({ wire, callId }) => {
-      const called = callId ? byCallId.get(callId) : undefined;
-      if (called !== undefined || !wire.id) return called;
-      const named = byId.get(wire.id);
-      // The id of a call says more than that of its item.
-      return differ(callId, named?.call_id) ? undefined : named;
-    });
-    const placed = ({ outputIndex }: Item) => {
+    const placedIf = ({ outputIndex }: Item, fits: (whole: WireItem) => boolean) => {
       const whole = output[outputIndex];
-      return whole !== undefined && free.has(whole) ? whole : undefined;
+      return whole !== undefined && free.has(whole) && fits(whole) ? whole : undefined;
     };
-    claim((item) => {
-      const whole = placed(item);
-      return whole !== undefined && kindOf(whole, item.done) === kindOf(item.wire, item.done) ? whole : undefined;
-    });
-    const alike = new Map<string, WireItem[]>();
-    for (const wire of [...free].toReversed()) {
-      for (const kind of new Set([kindOf(wire, true), kindOf(wire, false)])) {
-        const list = alike.get(kind);
-        if (list === undefined) alike.set(kind, [wire]);
-        else list.push(wire);
-      }
-    }
-    claim(({ wire, done }) => {
-      const list = alike.get(kindOf(wire, done));
-      let next = list?.pop();
-      while (next !== undefined && !free.has(next)) next = list!.pop();
-      return next;
-    });
+    // The ids first, which real servers repeat in one answer: so of those that have it, the one at the same place.
+    claim((item) => placedIf(item, (whole) => namesOf(whole).includes(nameOf(item))));
+    const named = lists(free, namesOf);
+    claim((item) => named(nameOf(item)));
+    claim((item) => placedIf(item, (whole) => kindOf(whole, item.done) === kindOf(item.wire, item.done)));
+    const alike = lists(free, (wire) => [...new Set([kindOf(wire, true), kindOf(wire, false)])]);
+    claim(({ wire, done }) => alike(kindOf(wire, done)));
     // The input may be written in another way, and of a call whose beginning nobody saw the name is not known.
-    claim((item) => {
-      const whole = placed(item);
-      return whole !== undefined && whole.type === item.wire.type && !differ(whole.name, item.wire.name)
-        ? whole
-        : undefined;
-    });
+    claim((item) => placedIf(item, (whole) => whole.type === item.wire.type && !differ(whole.name, item.wire.name)));
     return wholes;
   }
 
@@ -149,6 +130,39 @@ export class Items {
       ([, wire]) => isRecord(wire) && !told.has(wire) && ![wire.id, wire.call_id].some((id) => id && ids.has(id)),
     );
   }
+}
+
+/** Hands out, each once and in order, those of a set that have a key. */
+function lists(
+  wires: ReadonlySet<WireItem>,
+  keysOf: (wire: WireItem) => readonly string[],
+): (key: string) => WireItem | undefined {
+  const byKey = new Map<string, WireItem[]>();
+  for (const wire of [...wires].toReversed()) {
+    for (const key of keysOf(wire)) {
+      const list = byKey.get(key);
+      if (list === undefined) byKey.set(key, [wire]);
+      else list.push(wire);
+    }
+  }
+  return (key) => {
+    const list = byKey.get(key);
+    let next = list?.pop();
+    while (next !== undefined && !wires.has(next)) next = list!.pop();
+    return next;
+  };
+}
+
+/** Under which names an item may be known. The result of a call has the call's id, too, so the type belongs to them. */
+function namesOf({ type, id, call_id: callId }: WireItem): string[] {
+  const names = callId ? [`${type} call ${callId}`] : [];
+  if (id) names.push(`${type} ${id}`);
+  return names;
+}
+
+/** The id of a call says more than that of its item. */
+function nameOf({ wire: { type, id }, callId }: Item): string {
+  return callId ? `${type} call ${callId}` : `${type} ${id}`;
 }
 
 /** What it has in common with itself where neither its ids nor its place are the same: a call its name and, if that is whole, its input. */

@@ -203,7 +203,7 @@ export class ResponsesParser implements Parser<unknown> {
       if (item.done && isSame(item.wire, wire)) return;
       item = undefined;
     }
-    this.#finishItem(item ?? this.#open(event, wire), wire);
+    this.#finishItem(item ?? this.#items.unfinished(wire) ?? this.#open(event, wire), wire);
   }
 
   #finishItem(item: Item, wire: WireItem): void {

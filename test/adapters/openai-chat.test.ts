@@ -217,6 +217,40 @@ describe("openaiChat.parser()", () => {
     }
   });
 
+  it("takes of a whole message what no piece had: text behind thoughts, details of reasoning", async () => {
+    const whole = (message: object) => ({
+      object: "chat.completion",
+      choices: [{ index: 0, message, finish_reason: "stop" }],
+    });
+    const thoughts = [{ type: "thinking", thinking: [{ type: "text", text: "Hm." }] }];
+    const spoken = await read([
+      delta({ content: thoughts }),
+      whole({ content: "Hi", reasoning_content: "Hm." }) as ChatEvent,
+    ]);
+    expect([spoken.text, spoken.reasoning]).toEqual(["Hi", "Hm."]);
+    const details = [{ type: "reasoning.encrypted", data: "SIG" }];
+    const signed = await read([
+      delta({ reasoning_content: "Hm." }),
+      whole({ content: "Hi", reasoning_content: "Hm.", reasoning_details: details }) as ChatEvent,
+    ]);
+    expect(openaiChat.assistantMessage(signed)).toMatchObject([
+      { content: "Hi", reasoning_content: "Hm.", reasoning_details: details },
+    ]);
+  });
+
+  it("runs a custom tool once that came in pieces and then as a whole", async () => {
+    const custom = { id: "c_1", type: "custom", custom: { name: "write_sql", input: "drop" } };
+    const message = { role: "assistant", content: null, tool_calls: [custom] };
+    const turn = await read([
+      calls({ index: 0, ...custom }),
+      {
+        object: "chat.completion",
+        choices: [{ index: 0, message, finish_reason: "tool_calls" }],
+      } as unknown as ChatEvent,
+    ]);
+    expect(turn.calls.map(({ argsText }) => argsText)).toEqual(["drop"]);
+  });
+
   it("passes over what comes after the end", () => {
     expect(said(["[DONE]", delta({ content: "late" }), "[DONE]"])).toEqual([["terminal"]]);
   });

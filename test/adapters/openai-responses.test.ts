@@ -889,6 +889,28 @@ describe("assistantMessage()", () => {
     ]);
   });
 
+  it("gives calls of one id each its own arguments, and no call that of its result", async () => {
+    const calls = [call(0, '{"city":"Oslo"}', { call_id: "c" }), call(1, '{"city":"Rome"}', { call_id: "c" })];
+    const begun = calls.map((one, i) => added(i, { ...one, arguments: "" }));
+    const result = { type: "function_call_output", id: "o_1", call_id: "call_7", output: "ran" };
+    const turn = await turnOf([...begun, completedWith(...calls)]);
+    expect(turn.calls.map(({ argsText }) => argsText)).toEqual(['{"city":"Oslo"}', '{"city":"Rome"}']);
+    const ran = await turnOf([added(0, call(7, "")), completedWith(call(7, '{"city":"Oslo"}'), result)]);
+    expect(ran.providerToolCalls.length + ran.calls.length).toBe(1);
+    expect(openaiResponses.assistantMessage(ran)[0]).toMatchObject({ arguments: '{"city":"Oslo"}' });
+  });
+
+  it("takes a message for one whose pieces had another index than its end", async () => {
+    const turn = await turnOf([
+      ...begun,
+      ...pieces,
+      ended(1, message("Hello")),
+      completedWith(thought, message("Hello")),
+    ]);
+    expect(turn.text).toBe("Hello");
+    expect(openaiResponses.assistantMessage(turn)).toHaveLength(2);
+  });
+
   it("hands out a call that only the whole response tells, beside one of the same name", async () => {
     const first = call(0, '{"city":"Oslo"}');
     const turn = await turnOf([
