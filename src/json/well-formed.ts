@@ -8,7 +8,7 @@ import { parseJson } from "./parse.ts";
 /** A JSON value without half characters, in keys too; the value itself, where it has none. */
 export function wellFormed<T>(value: T): T {
   if (typeof value === "string") return value.toWellFormed() as T;
-  const json = JSON.stringify(value);
+  const json = JSON.stringify(value) ?? "null";
   const mended = wellFormedJson(json);
   return mended === json ? value : (parseJson(mended) as T);
 }

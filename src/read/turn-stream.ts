@@ -53,6 +53,8 @@ export class PumpedStream implements TurnStream, AsyncIterator<StreamEvent, void
   #last: Promise<unknown> = NOBODY;
   readonly turn: Turn;
   #isTaken = false;
+  /** The signal has fired, and what was kept then is dropped. */
+  #isCut = false;
 
   constructor(pump: Pump) {
     this.turn = pump.reader.turn;
@@ -207,7 +209,8 @@ export class PumpedStream implements TurnStream, AsyncIterator<StreamEvent, void
 
   /** Of what came together. Once the signal has fired there is nothing more of it but how the turn ends then. */
   #kept(all: boolean): Received {
-    if (!this.#pump.isAborted) return this.#result(all);
+    if (!this.#pump.isAborted || this.#isCut) return this.#result(all);
+    this.#isCut = true;
     const kept = this.#batch.slice(this.#next);
     this.#batch = NO_EVENTS;
     this.#pump.abort(kept);

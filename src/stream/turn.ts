@@ -195,9 +195,16 @@ export class TurnReader {
     this.cut(error);
     for (const event of events) {
       if (event.type === "tool-error") this.#say(event);
-      else if (event.type === "tool-use" && !event.use.executed) this.#withhold(event.use);
+      else if (event.type === "tool-use" && !event.use.executed) this.#takeBack(event.use);
     }
     if (this.#hasEnded) this.#sayEnd();
+  }
+
+  /** Whoever has it from the turn can not run it any more: the model hears that it was not. */
+  #takeBack(use: ToolUse): void {
+    this.#withhold(use);
+    const call = this.#buffer.call(use.invocationId);
+    if (call !== undefined) use.provideError(call.outcome);
   }
 
   #sayEnd(): void {

@@ -5,8 +5,8 @@
 export type HandlerResult<Output> =
   Output extends AnyGenerator<infer Yielded, infer Returned>
     ? [Returned] extends [void]
-      ? Yielded | undefined
-      : Exclude<Returned, void>
+      ? Awaited<Yielded> | undefined
+      : Awaited<Exclude<Returned, void>>
     : Awaited<Output>;
 
 type AnyGenerator<Yielded = unknown, Returned = unknown> =
@@ -38,10 +38,11 @@ export async function settle(
   for (;;) {
     const { done, value } = await answer.next();
     if (done === true) return value === undefined ? last : value;
-    last = value;
     try {
+      // One that is not async may yield promises.
+      last = await value;
       signal?.throwIfAborted();
-      await onProgress(value);
+      await onProgress(last);
     } catch (error) {
       // Nobody waits for it any more, or nobody can be told: its finally blocks run, the rest of it does not.
       await (async () => answer.return(undefined))().catch(() => {});

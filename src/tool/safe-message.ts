@@ -30,10 +30,10 @@ const MAX_READ = 65_536;
 const MAX_LENGTH = 1_000;
 
 /**
- * All up to the last `@`: passwords are written into URLs as they are, with `/` and `@` in them. But not
- * `https://registry.example/@scope/package`.
+ * A user, or a user and all up to the last `@`: passwords are written into URLs as they are, with `/` and `@` in them. But
+ * not `https://registry.example/@scope/package` or `https://cdn.example/package@1.0`.
  */
-const CREDENTIALS = /((?:[a-z][\w+.-]*:)?\/\/)[^\s'"<>]*(?<!\/)@/gi;
+const CREDENTIALS = /((?:[a-z][\w+.-]*:)?\/\/)(?:[^\s'"<>/?#@:]*:(?!\d+\/)[^\s'"<>]*(?<!\/)@|[^\s'"<>/?#@:]+@)/gi;
 
 /** Of two steps or more, and not behind a host or a word. */
 const PATH = /(?<![\p{L}\p{M}\p{N}_/.\\-])(?:\/[\p{L}\p{M}\p{N}_.@~+%-]+){2,}\/?/gu;
@@ -50,7 +50,7 @@ const QUERY = new RegExp(
     "(?:insert|replace) into NAME ?(?:[(]|values\\b|select\\b|set\\b|default\\b)",
     "update NAME(?: (?:as )?\\w+)? set NAME ?=",
     "delete from NAME where",
-    "where NAME ?(?:[=<>!]|(?:not )?(?:in|like|ilike|between) ?['\"(])",
+    "where NAME ?(?:[=<>!]|(?:not )?(?:in|like|ilike|between)) ?[(]?['\"]",
   ]
     .join("|")
     .replaceAll("ITEM", String.raw`(?:[\w$."\x60*]|[(][^()]*[)])+(?: as [\w"\x60]+)?`)

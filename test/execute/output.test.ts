@@ -329,6 +329,16 @@ describe("safeMessage()", () => {
     expect(safeMessage(error)).toBe(message);
   });
 
+  it.each([
+    "GET https://unpkg.com/react@18.2.0/index.js: 404",
+    "http://localhost:3000/a/b?x=@me failed",
+    "the case where n = 0 is not supported, use 1",
+    "rows where price > 10 are too many: give a limit",
+    "no element where id in (1, 2)",
+  ])("leaves what hides nothing: %s", (message) => {
+    expect(safeMessage(new Error(message))).toBe(message);
+  });
+
   it("hides the values of secret environment variables, and is bounded", () => {
     process.env["TEST_API_KEY"] = "sk-very-secret";
     process.env["TEST_TOKEN"] = "sk-very-secret-1234";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
-import type { StreamEvent, TurnStream } from "../../src/index.ts";
+import { ToolUse, type StreamEvent, type TurnStream } from "../../src/index.ts";
 import { loadFixture } from "../fixtures.ts";
 
 const { bytes, tools } = loadFixture("openai-chat", "parallel");
@@ -129,6 +129,20 @@ it("done() holds up no event that is here already, while it waits for the next p
     ["text-delta", "2"],
     ["text-delta", "3"],
   ]);
+});
+
+it("a call that was taken back by the signal can not be executed by who has it from the turn", async () => {
+  const abort = new AbortController();
+  const stream = openaiChat.read(pieces(bytes.length), { tools, signal: abort.signal });
+  const iterator = stream[Symbol.asyncIterator]();
+  await iterator.next();
+  const { calls } = await stream.done();
+  const uses = calls.map(({ outcome }) => outcome).filter((outcome) => outcome instanceof ToolUse);
+  expect(uses.length).toBeGreaterThan(0);
+  abort.abort();
+  while ((await iterator.next()).done !== true);
+  for (const use of uses) await expect(use.execute()).rejects.toMatchObject({ code: "already_executed" });
+  expect(JSON.stringify(openaiChat.toolResults(stream.turn))).toContain("was not executed");
 });
 
 describe("when the loop is left while the source hangs", () => {

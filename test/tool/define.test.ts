@@ -212,6 +212,26 @@ describe("a ToolUse made by hand", () => {
     expect(() => count.use({}).executeSync()).toThrow(expect.objectContaining({ code: "async_tool" }));
   });
 
+  it("waits for the promises that such a generator yields", async () => {
+    const seen: unknown[] = [];
+    const cleaned: string[] = [];
+    const load = defineTool({
+      name: "load",
+      inputSchema: {},
+      execute: function* () {
+        try {
+          yield Promise.resolve(1);
+          yield Promise.reject(new Error("no network"));
+        } finally {
+          cleaned.push("closed");
+        }
+      },
+    });
+    const told = { progress: async (value: unknown) => void seen.push(value) };
+    await expect(load.use({}).execute(told)).rejects.toThrow("no network");
+    expect([seen, cleaned]).toEqual([[1], ["closed"]]);
+  });
+
   it("keeps the result", async () => {
     const use = echo.use({ text: "hi" });
     const running = use.execute();
