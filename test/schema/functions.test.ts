@@ -158,6 +158,7 @@ describe.each([
     "\\P{Lu}",
     "\\u{1F600}",
     "[\\w-.]+",
+    "^[\\d+-\\s]+$",
     "[^]*",
     "\\cA",
   ])("tells the pattern %s, which fails the whole request", (pattern) => {

@@ -117,10 +117,10 @@ export function functionPatterns(): Rewrite {
 
 /**
  * Escapes, classes, groups and all other characters, but for `\p{…}`, `\u{…}`, `\c…`, `\k<…>`, a class that is empty or has
- * a range from a set (`[\w-.]`), and `(?<…`, `(?=…`, `(?!…`.
+ * a range from or to a set (`[\w-.]`, `[+-\s]`), and `(?<…`, `(?=…`, `(?!…`.
  */
 const FUNCTION_PATTERN =
-  /^(?:\\(?![ckpP]|u\{)[^]|\[(?!\^?\])(?:\\(?![ckpP]|u\{|[dDsSwW]-[^\]])[^]|[^\]\\])*\]|\((?!\?[<=!])|[^\\[(])*$/;
+  /^(?:\\(?![ckpP]|u\{)[^]|\[(?!\^?\])\^?-?(?:\\(?![ckpP]|u\{|[dDsSwW]-[^\]])[^]|-(?!\\[dDsSwW])|[^\]\\-])*\]|\((?!\?[<=!])|[^\\[(])*$/;
 
 /** "Limitations on nesting depth and size", on the page above. The whole request is refused for more. */
 const STRICT_LIMITS: SchemaLimits = {
