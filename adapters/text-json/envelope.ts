@@ -1,6 +1,7 @@
 import { isSpace } from "../../src/text/look.ts";
 import type { TextContext } from "../../src/text/notation.ts";
 import type { BlockWriter, CallWriter } from "../../src/text/writer.ts";
+import { takesArguments } from "./typed.ts";
 import { ValueEnd } from "./value.ts";
 
 /**
@@ -14,6 +15,7 @@ export class Envelopes {
   /** Closed, but not ended: the next one, or the end of the block, does that. */
   #closed: CallWriter | undefined;
   readonly #writer: BlockWriter;
+  readonly #context: TextContext;
   readonly #maxKept: number;
   #expected: "object" | "key" | "in key" | "colon" | "value" | "in value" = "object";
   #key = "";
@@ -31,10 +33,11 @@ export class Envelopes {
   /** The first key that means nothing here: without arguments, it is where the model has put them. */
   #strange: string | undefined;
 
-  constructor(writer: BlockWriter, { limits }: TextContext) {
+  constructor(writer: BlockWriter, context: TextContext) {
     this.#writer = writer;
+    this.#context = context;
     // One more than is allowed, so that the buffer says that it is.
-    this.#maxKept = limits.maxArgumentsLength + 1;
+    this.#maxKept = context.limits.maxArgumentsLength + 1;
   }
 
   feed(text: string): void {
@@ -120,7 +123,7 @@ export class Envelopes {
   #close(at: number): number {
     if (--this.#depth === 0) {
       this.#tellName();
-      if (this.#name !== undefined && !this.#hasArguments && this.#strange !== undefined) {
+      if (this.#strange !== undefined && this.#lacksArguments()) {
         this.#call!.unreadable(`it has ${JSON.stringify(this.#strange)}, but no "arguments": all of them belong there`);
       }
       this.#closed = this.#call;
@@ -128,6 +131,12 @@ export class Envelopes {
       this.#expected = "object";
     }
     return at + 1;
+  }
+
+  /** Nothing else is missing where the tool has no parameters. */
+  #lacksArguments(): boolean {
+    if (this.#name === undefined || this.#hasArguments) return false;
+    return takesArguments(this.#context.tool(this.#name.trim()));
   }
 
   /** Keys are short; one that is not is none of ours. */

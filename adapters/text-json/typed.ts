@@ -104,6 +104,26 @@ export class TypedArguments {
   }
 }
 
+/** Whether there is anything that the tool can be given: a call of one that takes nothing lacks nothing. */
+export function takesArguments(tool: Tool | undefined): boolean {
+  if (tool === undefined) return true;
+  const root = tool.inputSchema.jsonSchema;
+  try {
+    return conjunction(root, { root, steps: 10_000 }).some((part) => {
+      const { properties, patternProperties, additionalProperties } = part;
+      return (
+        Object.keys(properties ?? {}).length > 0 ||
+        patternProperties !== undefined ||
+        (typeof additionalProperties === "object" && additionalProperties !== null) ||
+        unionsOf(part).length > 0
+      );
+    });
+  } catch (error) {
+    if (error instanceof GiveUp) return true;
+    throw error;
+  }
+}
+
 function schemasOf(tool: Tool | undefined, name: string): readonly unknown[] {
   if (tool === undefined) return [];
   const root = tool.inputSchema.jsonSchema;

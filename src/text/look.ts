@@ -31,6 +31,15 @@ export function find(text: string, at: number, words: readonly string[]): { at: 
   return { at, word: undefined };
 }
 
+/**
+ * The place of a word that begins less than `max` characters behind `at`; -1 without one. No more of the text is looked
+ * at: where every tag is searched for its end, the way to the end of the text would be gone for each.
+ */
+export function indexWithin(text: string, word: string, at: number, max: number): number {
+  const index = text.slice(at, at + max + word.length - 1).indexOf(word);
+  return index < 0 ? -1 : at + index;
+}
+
 /** Where the white space that begins here ends. */
 export function skipSpace(text: string, at: number): number {
   while (at < text.length && isSpace(text.charCodeAt(at))) at++;

@@ -15,6 +15,8 @@ export interface Notation {
   readonly name: string;
   /** What a block begins with. Text is held back no longer than the longest of them. */
   readonly markers: readonly string[];
+  /** Those of the markers that begin a block only where the text begins: elsewhere nothing waits for them. */
+  readonly leading?: readonly string[];
   /** Begins one text. What it keeps from block to block is in the closure. */
   start(writer: BlockWriter, context: TextContext): (marker: string) => BlockReader;
   /** Its marks in the arguments of calls that a server has read. */

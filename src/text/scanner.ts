@@ -1,5 +1,5 @@
 import { Fence } from "./fence.ts";
-import { lookFor } from "./look.ts";
+import { isSpace, lookFor } from "./look.ts";
 import { MAX_HEAD, type BlockReader, type Notation, type TextContext } from "./notation.ts";
 import type { BlockWriter } from "./writer.ts";
 
@@ -29,7 +29,13 @@ export function createScanner(
   const shared = { ...context, isBlind: false, isWhole: false };
   const openers = notations.map((notation) => notation.start(writer, shared));
   const markers = [...new Set(notations.flatMap((notation) => notation.markers))];
-  const byFirst = Map.groupBy(markers, (marker) => marker.charCodeAt(0));
+  const leading = new Set(notations.flatMap((notation) => notation.leading ?? []));
+  const byFirst = Map.groupBy(
+    markers.filter((word) => !leading.has(word)),
+    (word) => word.charCodeAt(0),
+  );
+  /** Nothing but white space has come yet. */
+  let isAtBegin = true;
   const fence = new Fence();
   /** What came and was not taken yet. */
   let held = "";
@@ -55,7 +61,7 @@ export function createScanner(
   function readText(text: string, from: number): number {
     for (let at = from; at < text.length; at++) {
       const code = text.charCodeAt(at);
-      const words = byFirst.get(code);
+      const words = isAtBegin ? markers : byFirst.get(code);
       const found = words && lookFor(text, at, words);
       if (found === "maybe" || (found !== undefined && !fence.isQuoting())) {
         say(text.slice(from, at));
@@ -63,6 +69,7 @@ export function createScanner(
         begin(found.word);
         return at + found.word.length;
       }
+      if (isAtBegin) isAtBegin = isSpace(code);
       fence.see(code);
     }
     say(text.slice(from));
@@ -70,6 +77,7 @@ export function createScanner(
   }
 
   function begin(word: string): void {
+    isAtBegin = false;
     marker = word;
     others = openers.filter((_, index) => notations[index]!.markers.includes(word));
     reader = others.shift()!(word);

@@ -52,6 +52,24 @@ describe("text without a marker", () => {
   });
 });
 
+describe("a marker that leads a text", () => {
+  it("holds back nothing elsewhere", () => {
+    const { scanner, heard } = scannerOf(all);
+    for (const word of ["It", " is not", " what", "\nto", "=functions.now", "<|message|>t"]) {
+      const before = heard.text;
+      scanner.push(word);
+      expect(heard.text).toBe(before + word);
+    }
+  });
+
+  it.each(["", " \n"])("begins a block behind %j", (space) => {
+    const { scanner, heard } = scannerOf(all);
+    for (const character of `${space}to=functions.now<|message|>{}<|call|>t`) scanner.push(character);
+    expect(heard.chunks.map(({ name }) => name).filter(Boolean)).toEqual(["now"]);
+    expect(heard.text).toBe(`${space}t`);
+  });
+});
+
 describe("a marker that turns out to begin nothing", () => {
   it.each([
     ["<tool_call> is the tag", "no JSON behind it"],
@@ -67,8 +85,10 @@ describe("a marker that turns out to begin nothing", () => {
     ["<\u{ff5c}DSML\u{ff5c}function_calls> begins it", "no tag"],
     ['<|DSML|invoke id="1">', "no name"],
     ["<|channel|>IT<|message|>", "no channel"],
-    ["a call is sent to=functions.now on a channel", "words behind the recipient"],
-    ["the recipient is to=functions.now", "nothing behind the recipient"],
+    ["to=functions.now is a recipient", "words behind the recipient"],
+    ["to=functions.now", "nothing behind the recipient"],
+    ["use to=functions.now<|message|>{}", "a recipient in a sentence"],
+    ["to=functions.to=functions.now<|message|>{}", "a recipient behind a marker"],
     ["<|channel|>final<|c<|message|>", "a mark that is none"],
     ["<|python_tag|>import os", "code"],
   ])("%s: %s", async (text) => {

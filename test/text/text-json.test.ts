@@ -130,30 +130,54 @@ describe("text from elsewhere", () => {
 });
 
 describe("arguments under another key than their own", () => {
+  const clock = (schema: object) =>
+    defineTool({ name: "clock", effect: "read", inputSchema: jsonSchema({ type: "object", ...schema }) });
+  const zoned = clock({ properties: { zone: { type: "string" } } });
   const envelope = (call: string): [NotationName, string][] => [
     ["hermes", `<tool_call>${call}</tool_call>`],
     ["mistral", `[TOOL_CALLS][${call}]`],
     ["function-tag", `<|python_tag|>${call}`],
   ];
   it.each([
-    ...envelope('{"name": "now", "args": {"zone": "UTC"}}'),
-    ...envelope('{"name": "now", "zone": "UTC"}'),
-    ...envelope('{"type": "function", "function": {"name": "now", "input": {"zone": "UTC"}}}'),
-    ...envelope('{"zone": "UTC", "name": "now"}'),
+    ...envelope('{"name": "clock", "args": {"zone": "UTC"}}'),
+    ...envelope('{"name": "clock", "zone": "UTC"}'),
+    ...envelope('{"type": "function", "function": {"name": "clock", "input": {"zone": "UTC"}}}'),
+    ...envelope('{"zone": "UTC", "name": "clock"}'),
   ])("are no call without arguments: %s, %s", async (name, text) => {
-    const { turn } = await readText(textJson(name), [text], sharedTools);
+    const { turn } = await readText(textJson(name), [text], [zoned]);
     const { outcome } = turn.calls[0]!;
-    expect(outcome).toMatchObject({ code: "invalid_call", call: { name: "now" } });
+    expect(outcome).toMatchObject({ code: "invalid_call", call: { name: "clock" } });
     expect((outcome as ToolCallError).message).toMatch(/it has "(args|zone|input)", but no "arguments"/);
   });
 
   it.each([
-    ...envelope('{"name": "now"}'),
-    ...envelope('{"type": "function", "index": 0, "id": "a", "function": {"name": "now"}}'),
-    ...envelope('{"thought": "The time, then.", "name": "now", "arguments": {}}'),
+    ...envelope('{"name": "clock"}'),
+    ...envelope('{"type": "function", "index": 0, "id": "a", "function": {"name": "clock"}}'),
+    ...envelope('{"thought": "The time, then.", "name": "clock", "arguments": {}}'),
   ])("are told apart from what else stands in a call: %s, %s", async (name, text) => {
-    const { turn } = await readText(textJson(name), [text], sharedTools);
+    const { turn } = await readText(textJson(name), [text], [zoned]);
     expect(turn.calls.map(({ outcome }) => (outcome as ToolUse).input as unknown)).toEqual([{}]);
+  });
+
+  it.each([
+    ...envelope('{"name": "clock", "reason": "check"}'),
+    ...envelope('{"name": "clock", "args": {}}'),
+    ...envelope('{"type": "function", "function": {"name": "clock", "strict": true}}'),
+  ])("are not missing where the tool has no parameters: %s, %s", async (name, text) => {
+    const { turn } = await readText(textJson(name), [text], [clock({})]);
+    expect(turn.calls.map(({ outcome }) => (outcome as ToolUse).input as unknown)).toEqual([{}]);
+  });
+
+  it.each([
+    { additionalProperties: { type: "string" } },
+    { patternProperties: { zone: {} } },
+    { anyOf: [{ properties: { zone: {} } }, {}] },
+    { allOf: [{ properties: { zone: {} } }] },
+    { $ref: "#/$defs/zoned", $defs: { zoned: { properties: { zone: {} } } } },
+  ])("are missing where the schema takes any: %j", async (schema) => {
+    const text = '<tool_call>{"name": "clock", "zone": "UTC"}</tool_call>';
+    const { turn } = await readText(textJson("hermes"), [text], [clock(schema)]);
+    expect(turn.calls[0]!.outcome).toMatchObject({ code: "invalid_call" });
   });
 });
 
@@ -310,6 +334,30 @@ describe.each<[NotationName, Tags]>([
         { content, path: "a.txt" },
       ]);
     }
+  });
+});
+
+describe("a value full of tags that have no end", () => {
+  it.each<[NotationName, string, string, string]>([
+    ["qwen-xml", "<function=f>\n<parameter=content>\n", "<parameter=", "\n</parameter>\n</function>"],
+    [
+      "dsml",
+      '<|DSML|invoke name="f">\n<|DSML|parameter name="content" string="true">',
+      "<|DSML|parameter ",
+      "</|DSML|parameter>\n</|DSML|invoke>",
+    ],
+  ])("%s: is read as fast as one of tags that have one", async (name, head, tag, tail) => {
+    async function timeOf(piece: string): Promise<number> {
+      const content = piece.repeat(100_000) + " ".repeat(300);
+      const start = performance.now();
+      const { turn } = await readText(textJson(name), [head + content + tail]);
+      const time = performance.now() - start;
+      expect(turn.calls.map(({ name: called }) => called)).toEqual(["f"]);
+      return time;
+    }
+    // With a way to the end of the text for each tag, it took more than 20 times as long.
+    const closed = await timeOf(`${tag}>`);
+    expect(await timeOf(tag)).toBeLessThan(8 * closed + 100);
   });
 });
 

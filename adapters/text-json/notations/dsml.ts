@@ -1,6 +1,6 @@
 import { outputText } from "../../../src/stream/history.ts";
 import { countOf, withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
-import { find, skipSpace } from "../../../src/text/look.ts";
+import { find, indexWithin, skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter, CallWriter } from "../../../src/text/writer.ts";
 import { dsmlLeaks } from "../leaks.ts";
@@ -273,7 +273,7 @@ class DsmlBlock implements BlockReader {
     const begin = `<${isEnd ? "/" : ""}${this.#mark}`;
     const left = text.slice(at, at + begin.length);
     if (left !== begin) return begin.startsWith(left) ? "maybe" : undefined;
-    const close = text.indexOf(">", at);
+    const close = indexWithin(text, ">", at, MAX_TAG + 1);
     if ((close < 0 ? text.length : close) - at > MAX_TAG) return undefined;
     if (close < 0) return "maybe";
     const [, name = "", attributes = ""] = /^([a-z_]*)(.*)$/s.exec(text.slice(at + begin.length, close)) ?? [];

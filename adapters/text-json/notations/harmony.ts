@@ -25,6 +25,7 @@ const RETURN = "<|return|>";
 export const harmony: TextDialect = {
   name: "harmony",
   markers: [START, CHANNEL, RECIPIENT],
+  leading: [RECIPIENT],
   start: (writer, context) => (marker) => new HarmonyMessage(marker, writer, context),
   toolName: anyName,
   ends: [],

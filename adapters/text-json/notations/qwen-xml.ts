@@ -1,6 +1,6 @@
 import { outputText } from "../../../src/stream/history.ts";
 import { countOf, withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
-import { find, look, lookFor, skipSpace } from "../../../src/text/look.ts";
+import { find, indexWithin, look, lookFor, skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter, CallWriter } from "../../../src/text/writer.ts";
 import { anyName, endOfName, toolLines } from "../prompt.ts";
@@ -262,7 +262,7 @@ class QwenBlock implements BlockReader {
       }
       default: {
         if (this.#inner > 0) return undefined;
-        const end = text.indexOf(">", behind);
+        const end = indexWithin(text, ">", behind, MAX_SPACE);
         if ((end < 0 ? text.length : end) - behind >= MAX_SPACE) return undefined;
         if (end < 0) return "maybe";
         return this.#args!.lacks(text.slice(behind, end).trim()) ? "unclosed" : undefined;
