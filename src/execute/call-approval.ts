@@ -16,7 +16,7 @@ export async function askApproval(
   deps: Deps,
   { runId, principal, approval }: ExecutionContext,
   tool: Tool,
-  { invocationId, ask }: ActionRow,
+  { invocationId, ask, isDefaultAsk }: ActionRow,
   input: unknown,
 ): Promise<ApprovalRequest> {
   return deps.approvals!.request({
@@ -26,7 +26,7 @@ export async function askApproval(
     input: jsonOfInput(input),
     definitionDigest: await definitionOf(deps, tool),
     message: ask ?? defaultQuestion(tool.name, input, deps.redact),
-    isDefaultMessage: ask === undefined,
+    isDefaultMessage: isDefaultAsk === true || ask === undefined,
     requestedBy: principal,
     ...approval,
   });

@@ -183,10 +183,9 @@ function getOwn(value: object, key: string): unknown {
 function jsonPart(metadata: Readonly<Record<string, unknown>>): unknown {
   const part: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(metadata)) {
-    const budget = newBudget();
     try {
-      const said = plain(value, budget);
-      part[key] = budget.hiding === undefined ? said : null;
+      // Of an instance of a class what can be seen of it: a change of that is a change of the tool.
+      part[key] = plain(value, newBudget());
     } catch {
       part[key] = null;
     }

@@ -22,6 +22,7 @@ import type { Outcome } from "./outcome.ts";
 import type { Place } from "./schedule.ts";
 import { runRecorded } from "./running.ts";
 import { snapshot } from "./snapshot.ts";
+import { defaultQuestion } from "./summary.ts";
 import { unlessAborted } from "./unless-aborted.ts";
 
 type Entry = StoreEntry<ActionRow>;
@@ -206,7 +207,8 @@ export class Execution {
         const { message } = answer;
         const row = {
           ...this.#newRow(),
-          ...(message !== undefined && { ask: message }),
+          ask: message ?? defaultQuestion(name, this.#input, this.#deps.redact),
+          ...(message === undefined && { isDefaultAsk: true as const }),
           ...(trace !== undefined && { trace }),
         };
         const entry = await this.#put(row, version);

@@ -5,16 +5,29 @@
  */
 export function hush(value: unknown): void {
   const seen = new Set<object>();
-  const waiting = [value];
-  while (waiting.length > 0 && seen.size < MAX_OBJECTS) {
-    const next = waiting.pop();
-    if (typeof next !== "object" || next === null || seen.has(next)) continue;
+  const waiting: object[] = [];
+  let looks = 0;
+  const look = (at: unknown) => {
+    if (typeof at === "object" && at !== null && !seen.has(at)) waiting.push(at);
+    return ++looks < MAX_LOOKS;
+  };
+  look(value);
+  for (let next = waiting.pop(); next !== undefined && looks < MAX_LOOKS; next = waiting.pop()) {
+    if (seen.has(next)) continue;
     seen.add(next);
+    const object = next;
     unlessItThrows(() => {
-      if (next instanceof Promise) void Promise.prototype.then.call(next, undefined, () => {});
+      if (object instanceof Promise) void Promise.prototype.then.call(object, undefined, () => {});
     });
-    const keys = unlessItThrows(() => Object.keys(next)) ?? [];
-    for (const key of keys) waiting.push(unlessItThrows(() => (next as Record<string, unknown>)[key]));
+    // Nothing but bytes.
+    if (ArrayBuffer.isView(object) || object instanceof ArrayBuffer) continue;
+    unlessItThrows(() => {
+      if (object instanceof Map) for (const [key, item] of MAP.call(object)) if (!look(key) || !look(item)) break;
+      if (object instanceof Set) for (const item of SET.call(object)) if (!look(item)) break;
+    });
+    for (const key of unlessItThrows(() => Object.keys(object)) ?? []) {
+      if (!look(unlessItThrows(() => (object as Record<string, unknown>)[key]))) break;
+    }
   }
 }
 
@@ -27,4 +40,8 @@ function unlessItThrows<T>(look: () => T): T | undefined {
   }
 }
 
-const MAX_OBJECTS = 100_000;
+/** Not what a subclass makes of them. */
+const MAP = Map.prototype.entries as (this: Map<unknown, unknown>) => MapIterator<[unknown, unknown]>;
+const SET = Set.prototype.values as (this: Set<unknown>) => SetIterator<unknown>;
+
+const MAX_LOOKS = 1_000_000;

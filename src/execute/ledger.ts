@@ -55,8 +55,10 @@ export interface ActionRow {
   readonly lease?: Lease;
   /** The request for approval, while and after it was needed. */
   readonly approvalId?: string;
-  /** What the person is asked, where it is not the default: decided once, not worked out again from a rule that may be gone. */
+  /** What the person is asked: decided once, not worked out again from a rule that may be gone. */
   readonly ask?: string;
+  /** That is the default question: nobody wrote it. */
+  readonly isDefaultAsk?: true;
   readonly output?: unknown;
   readonly marks?: readonly string[];
   readonly error?: { readonly code: string; readonly message: string };

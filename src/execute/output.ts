@@ -126,11 +126,12 @@ function refuseLosses(what: "input" | "output", value: unknown): unknown {
   if (typeof value === "number" && !Number.isFinite(value)) {
     throw new ToolError("not_serializable", `its ${what} holds ${value}, which JSON can not say`);
   }
-  if (isEmptied(value)) {
+  // Of an input that is kept for undoing the rest may do. What a person would not see is not asked about at all.
+  if (what === "output" && isEmptied(value)) {
     const name = value.constructor?.name || "a class";
     throw new ToolError(
       "not_serializable",
-      `its ${what} holds an instance of ${name}, of which JSON would keep nothing`,
+      `its output holds an instance of ${name}, of which JSON would keep nothing`,
     );
   }
   return value;

@@ -58,8 +58,9 @@ export function checkRunOptions(options: RunOptions): void {
     if (value !== undefined && typeof value !== "string")
       throw new TypeError(`${name} is a text, got ${typeName(value)}.`);
   }
-  // Providers refuse an empty text, and then every request that has it in its history.
-  if (input?.trim() === "") throw new TypeError("input is empty: there is nothing to say.");
+  // Providers refuse an empty text, and then every request that has it in its history. Beside messages it is left out.
+  if (input?.trim() === "" && !(Array.isArray(messages) && messages.length > 0))
+    throw new TypeError("input is empty: there is nothing to say.");
   if (messages !== undefined && !Array.isArray(messages)) {
     throw new TypeError(`messages is a list in the provider's own form, got ${typeName(messages)}.`);
   }

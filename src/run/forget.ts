@@ -5,7 +5,7 @@ import { busy } from "./errors.ts";
 import type { Head, Row } from "./format.ts";
 
 /**
- * Deletes all that is stored of a conversation but its approvals. The head first: without it nobody goes on with the run,
+ * Deletes all that is stored of a conversation, with the approvals of its runs. The head first: without it nobody goes on with the run,
  * and what is left when the process dies here is deleted by doing it again.
  */
 export async function forgetRun({ store, executor }: RunDeps, conversationId: string): Promise<boolean> {

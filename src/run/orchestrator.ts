@@ -199,8 +199,8 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
   }
 
   /**
-   * Deletes a conversation: what was said, the results that were handed in, the executor's record of its runs. Approvals
-   * end by themselves.
+   * Deletes a conversation: what was said, the results that were handed in, the executor's record of its runs, and
+   * the approvals that were asked for in them.
    *
    * @returns false when there was none
    * @throws ToolError `run_busy`, `version_conflict` (somebody went on with it at this moment): nothing was deleted
@@ -372,7 +372,9 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     const { input, messages = [], instructions, behavior, toolChoice } = options;
     const { model } = this.#deps;
     checkMessages(messages, model);
-    const all = [...messages, ...(input === undefined ? [] : [model.userMessage(input)])];
+    // A blank one is nothing to say: see checkRunOptions().
+    const said = input === undefined || input.trim() === "" ? [] : [model.userMessage(input)];
+    const all = [...messages, ...said];
     if (all.length === 0) throw new TypeError("run() needs something to say: input, or messages.");
     return {
       kind: "input",

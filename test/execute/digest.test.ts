@@ -117,6 +117,16 @@ describe("definitionDigest()", () => {
     expect(await withClient(new Blob(["a"]))).toBe(await withClient(new Response("b")));
   });
 
+  it("changes with what can be seen of an instance of a class in the metadata", async () => {
+    class Limit {
+      max = 0;
+    }
+    const withLimit = (max: number) =>
+      definitionDigest(make({ metadata: { limit: Object.assign(new Limit(), { max }) } }));
+    expect(await withLimit(1)).toBe(await withLimit(1));
+    expect(await withLimit(1)).not.toBe(await withLimit(2));
+  });
+
   it("changes with the executable behind it", async () => {
     const tool = make();
     expect(await definitionDigest(tool, "sha256:aa")).not.toBe(await definitionDigest(tool));

@@ -195,13 +195,16 @@ describe("a call that needs approval", () => {
   it.each<[object, object]>([
     [{}, { message: "Run act with {}?", isDefaultMessage: true }],
     [{ approvalMessage: () => "" }, { message: "Run act with {}?", isDefaultMessage: true }],
-    [{ approvalMessage: "Run act with {}?" }, { message: "Run act with {}?" }],
+    [{ approvalMessage: "Run act with {}?" }, { message: "Run act with {}?", isDefaultMessage: false }],
   ])("of a tool with %o says whether its question is the default one", async (change, expected) => {
     const { tool } = counted({ needsApproval: true, ...change });
-    const { executor } = setupWithApprovals([tool]);
+    const { executor, store } = setupWithApprovals([tool]);
     const { approval } = await executor.execute(useOf(tool), PAUSE);
-    const { message, isDefaultMessage } = approval!;
-    expect({ message, ...(isDefaultMessage !== undefined && { isDefaultMessage }) }).toEqual(expected);
+    expect(approval).toMatchObject(expected);
+    // Older versions ask what is on record.
+    const [{ value }] = (await store.list<any>("action/run/")) as [any];
+    expect(value.ask).toBe("Run act with {}?");
+    expect(value.isDefaultAsk).toBe(approval!.isDefaultMessage || undefined);
   });
 
   it.each<[string, (text: string) => unknown, object]>([

@@ -121,6 +121,8 @@ describe("an output", () => {
     ["its output", (late) => ({ rows: [{ late }] })],
     ["an output that fails before it gets there", (late) => ({ n: 1n, late })],
     ["an output that does not fit its schema", (late) => ({ n: "one", late })],
+    ["a Map in its output", (late) => ({ map: new Map([["a", new Set([late])]]) })],
+    ["an output with many bytes", (late) => ({ n: 1n, late, bytes: new Uint8Array(2_000_000) })],
     ["what it keeps for undoing", (late, keep) => keep({ late })],
     [
       "an output with what throws in it",
@@ -227,6 +229,18 @@ describe("an input", () => {
     expect(ran[0]!.input).toEqual(toRich());
     expect(await executor.undo(outcome.actionId)).toMatchObject({ status: "undone" });
     expect(undone).toEqual([shown]);
+  });
+
+  it("with an instance that JSON keeps nothing of can be undone nevertheless", async () => {
+    const undone: unknown[] = [];
+    const { tool } = counted({
+      inputSchema: z.object({ id: z.number() }).transform(({ id }) => ({ id, file: new Blob(["a"]) })),
+      undo: ({ input }) => void undone.push(input),
+    });
+    const { executor } = setup([tool]);
+    const { actionId } = await executor.execute(useOf(tool, { id: 1 }), RUN);
+    expect(await executor.undo(actionId)).toMatchObject({ status: "undone" });
+    expect(undone).toMatchObject([{ id: 1 }]);
   });
 
   it("that a schema made a Date of reaches the handler as one", async () => {

@@ -215,6 +215,13 @@ describe("run()", () => {
     expect(short((await other.get(conversationId))!.messages)[2]).toContain("is unknown: it was begun");
   });
 
+  it("takes an empty input beside messages for none", async () => {
+    const orchestrator = new Orchestrator({ model: scripted({ text: "Hi." }), tools: [], store: memoryStore() });
+    const messages = [{ role: "user" as const, content: "Hello" }];
+    const result = await orchestrator.run({ conversationId, input: " ", messages });
+    expect(result.messages.slice(0, -1)).toEqual(messages);
+  });
+
   it.each<[string, object, RegExp]>([
     ["instructions that are no text", { instructions: ["Be brief."] }, /instructions is a text, got an array/],
     ["a mode that is no text", { behavior: 5 }, /behavior is a text, got number/],

@@ -101,8 +101,11 @@ export async function detailsMessage(
 
 /** The question that is asked by default holds the input: what is hidden there is hidden here. */
 function questionOf(request: ApprovalRequest, redact: Redact | undefined): string {
-  const { toolName, input, message, isDefaultMessage = false } = request;
-  return isDefaultMessage && redact !== undefined ? defaultQuestion(toolName, input, redact) : message;
+  const { toolName, input, message, isDefaultMessage } = request;
+  if (redact === undefined) return message;
+  // Older versions did not say it.
+  const isDefault = isDefaultMessage ?? message === defaultQuestion(toolName, input, undefined);
+  return isDefault ? defaultQuestion(toolName, input, redact) : message;
 }
 
 /** What may be said of a failure: our own errors say what they are, all others nothing. */

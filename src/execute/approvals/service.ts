@@ -276,7 +276,7 @@ export class ApprovalService implements Approvals {
       invocationId,
       toolName,
       message,
-      ...(isDefaultMessage && { isDefaultMessage }),
+      isDefaultMessage,
       input: asJson(ask.input),
       digest: askedDigest,
       askedDigest,

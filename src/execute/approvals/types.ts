@@ -32,8 +32,8 @@ export interface ApprovalRequest {
   readonly toolName: string;
   /** For the person who decides. */
   readonly message: string;
-  /** It was made of the input alone: who may not see all of that may not see it as it is. */
-  readonly isDefaultMessage?: true;
+  /** It was made of the input alone: who may not see all of that may not see it as it is. Older versions did not say. */
+  readonly isDefaultMessage?: boolean;
   /** What was shown: the call's input, as JSON. */
   readonly input: unknown;
   /** Of what may run: tool, input (the edited one after an edit) and definition. See `approvalDigest()`. */
