@@ -891,9 +891,9 @@ describe("assistantMessage()", () => {
 
   it("gives calls of one id each its own arguments, and no call that of its result", async () => {
     const calls = [call(0, '{"city":"Oslo"}', { call_id: "c" }), call(1, '{"city":"Rome"}', { call_id: "c" })];
-    const begun = calls.map((one, i) => added(i, { ...one, arguments: "" }));
+    const announced = calls.map((one, i) => added(i, { ...one, arguments: "" }));
     const result = { type: "function_call_output", id: "o_1", call_id: "call_7", output: "ran" };
-    const turn = await turnOf([...begun, completedWith(...calls)]);
+    const turn = await turnOf([...announced, completedWith(...calls)]);
     expect(turn.calls.map(({ argsText }) => argsText)).toEqual(['{"city":"Oslo"}', '{"city":"Rome"}']);
     const ran = await turnOf([added(0, call(7, "")), completedWith(call(7, '{"city":"Oslo"}'), result)]);
     expect(ran.providerToolCalls.length + ran.calls.length).toBe(1);
