@@ -281,14 +281,17 @@ describe("a call that needs approval", () => {
     expect(ran).toHaveLength(0);
   });
 
-  it.each<[string, () => object]>([
+  it.each<[string, (leave: AbortSignal) => object]>([
     ["a time", () => ({ approvalTimeoutMs: 5 })],
-    ["a signal", () => ({ signal: AbortSignal.timeout(5) })],
+    ["a signal", (signal) => ({ signal })],
   ])("is waited for until %s, and stays open", async (_, context) => {
     const { tool, ran } = refund();
     const { executor, approvals } = setupWithApprovals([tool]);
     const use = useOf(tool);
-    const outcome: any = await executor.execute(use, { ...RUN, ...context() });
+    const leave = new AbortController();
+    const asked = until(async () => (await approvals.list()).length === 1).then(() => leave.abort());
+    const outcome: any = await executor.execute(use, { ...RUN, ...context(leave.signal) });
+    await asked;
     expect(outcome.status).toBe("awaiting_approval");
     await approvals.decide(outcome.approval.id, APPROVE);
     expect(await executor.execute(use, RUN)).toMatchObject({ status: "completed" });
