@@ -1,8 +1,7 @@
-import { jsonIn } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { textOf } from "../../src/wire/field.ts";
 import { isHosted } from "./hosted.ts";
-import { differ, inputOf, isCall, isSame, type Item } from "./item.ts";
+import { isCall, isSame, type Item } from "./item.ts";
 import type { WireEvent, WireItem } from "./wire.ts";
 
 /**
@@ -47,7 +46,7 @@ export class Items {
     return this.#byCallId.get(callId!);
   }
 
-  /** The hosted call that a result is of: the last of that id; a search of the tools has none, and is the last of its kind. */
+  /** The hosted call that a result is of: the last of its kind and id, which a search of the tools has not. */
   hostedCall({ type, call_id: callId }: WireItem): WireItem | undefined {
     const kind = type?.replace(/(_call)?_output$/, "");
     return this.all.findLast(
@@ -91,36 +90,6 @@ export class Items {
     this.#byCallId?.set(callId, item);
   }
 
-  /**
-   * Which of them the response as a whole means by each of its own: told by the ids, then by the place or the order among
-   * those that are alike, since servers give an item other ids there, and tell more than they streamed
-   * (https://github.com/vllm-project/vllm/issues/47916, https://github.com/BerriAI/litellm/issues/37946).
-   */
-  match(output: readonly WireItem[]): ReadonlyMap<Item, WireItem> {
-    const wholes = new Map<Item, WireItem>();
-    const free = new Set<WireItem>(output.filter(isRecord));
-    const claim = (find: (item: Item) => WireItem | undefined) => {
-      for (const item of this.all) {
-        const whole = wholes.has(item) ? undefined : find(item);
-        if (whole !== undefined && free.delete(whole)) wholes.set(item, whole);
-      }
-    };
-    const placedIf = ({ outputIndex }: Item, fits: (whole: WireItem) => boolean) => {
-      const whole = output[outputIndex];
-      return whole !== undefined && free.has(whole) && fits(whole) ? whole : undefined;
-    };
-    // The ids first, which real servers repeat in one answer: so of those that have it, the one at the same place.
-    claim((item) => placedIf(item, (whole) => namesOf(whole).includes(nameOf(item))));
-    const named = lists(free, namesOf);
-    claim((item) => named(nameOf(item)));
-    claim((item) => placedIf(item, (whole) => kindOf(whole, item.done) === kindOf(item.wire, item.done)));
-    const alike = lists(free, (wire) => [...new Set([kindOf(wire, true), kindOf(wire, false)])]);
-    claim(({ wire, done }) => alike(kindOf(wire, done)));
-    // The input may be written in another way, and of a call whose beginning nobody saw the name is not known.
-    claim((item) => placedIf(item, (whole) => whole.type === item.wire.type && !differ(whole.name, item.wire.name)));
-    return wholes;
-  }
-
   /** What the response as a whole tells and no event did, with its index. */
   missing(output: readonly WireItem[], wholes: ReadonlyMap<Item, WireItem>): readonly (readonly [number, WireItem])[] {
     if (output.length <= this.all.length) return [];
@@ -129,53 +98,5 @@ export class Items {
     return [...output.entries()].filter(
       ([, wire]) => isRecord(wire) && !told.has(wire) && ![wire.id, wire.call_id].some((id) => id && ids.has(id)),
     );
-  }
-}
-
-/** Hands out, each once and in order, those of a set that have a key. */
-function lists(
-  wires: ReadonlySet<WireItem>,
-  keysOf: (wire: WireItem) => readonly string[],
-): (key: string) => WireItem | undefined {
-  const byKey = new Map<string, WireItem[]>();
-  for (const wire of [...wires].toReversed()) {
-    for (const key of keysOf(wire)) {
-      const list = byKey.get(key);
-      if (list === undefined) byKey.set(key, [wire]);
-      else list.push(wire);
-    }
-  }
-  return (key) => {
-    const list = byKey.get(key);
-    let next = list?.pop();
-    while (next !== undefined && !wires.has(next)) next = list!.pop();
-    return next;
-  };
-}
-
-/** Under which names an item may be known. The result of a call has the call's id, too, so the type belongs to them. */
-function namesOf({ type, id, call_id: callId }: WireItem): string[] {
-  const names = callId ? [`${type} call ${callId}`] : [];
-  if (id) names.push(`${type} ${id}`);
-  return names;
-}
-
-/** The id of a call says more than that of its item. */
-function nameOf({ wire: { type, id }, callId }: Item): string {
-  return callId ? `${type} call ${callId}` : `${type} ${id}`;
-}
-
-/** What it has in common with itself where neither its ids nor its place are the same: a call its name and, if that is whole, its input. */
-function kindOf(wire: WireItem, isWhole: boolean): string {
-  return isCall(wire) ? `${wire.type} ${wire.name} ${isWhole ? compact(inputOf(wire)) : ""}` : String(wire.type);
-}
-
-/** As JSON without white space, if it is JSON that can be written. */
-function compact(input: unknown): string {
-  const value = typeof input === "string" ? jsonIn(input) : input;
-  try {
-    return JSON.stringify(value) ?? String(input);
-  } catch {
-    return String(input);
   }
 }

@@ -26,6 +26,7 @@ import {
 } from "./item.ts";
 import { Items } from "./items.ts";
 import { usageOf } from "./usage.ts";
+import { wholesOf } from "./wholes.ts";
 import type { NativeTurn, WireError, WireEvent, WireItem, WirePart, WireResponse } from "./wire.ts";
 
 /** The content index of a delta that has none. */
@@ -395,7 +396,7 @@ export class ResponsesParser implements Parser<unknown> {
       output.forEach((wire, index) => this.#onDone({ output_index: index, item: wire }));
       return;
     }
-    const wholes = this.#items.match(output);
+    const wholes = wholesOf(this.#items.all, output);
     this.#finishMissed(this.#items.missing(output, wholes));
     for (const item of this.#items.all) {
       const wire = wholes.get(item);

@@ -5,8 +5,8 @@ import { busy } from "./errors.ts";
 import type { Head, Row } from "./format.ts";
 
 /**
- * Deletes all that is stored of a conversation, with the approvals of its runs. The head first: without it nobody goes on with the run,
- * and what is left when the process dies here is deleted by doing it again.
+ * Deletes all that is stored of a conversation, with the approvals of its runs. The head first: without it nobody goes on
+ * with the run, and what is left when the process dies here is deleted by doing it again.
  */
 export async function forgetRun({ store, executor }: RunDeps, conversationId: string): Promise<boolean> {
   const head = await store.get<Partial<Head>>(headKey(conversationId));

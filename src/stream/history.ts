@@ -66,7 +66,7 @@ export function repliesOf<Reply>(turn: Turn, replies: Replies<Reply>): Reply[] {
   });
 }
 
-/** What JSON has no word for (a BigInt, a cycle) takes no other call's result with it, and the model hears that the tool ran. */
+/** An output that JSON has no word for (a BigInt, a cycle) takes no other one with it; the model hears that the tool ran. */
 function resultOf<Reply>(use: ToolUse, replies: Replies<Reply>): Reply {
   try {
     return replies.result(use, use.result);

@@ -195,16 +195,13 @@ export class TurnReader {
     this.cut(error);
     for (const event of events) {
       if (event.type === "tool-error") this.#say(event);
-      else if (event.type === "tool-use" && !event.use.executed) this.#takeBack(event.use);
+      else if (event.type === "tool-use" && !event.use.executed) {
+        const withheld = this.#withhold(event.use);
+        // Whoever has it from the turn can not run it any more.
+        if (withheld !== undefined) event.use.provideError(withheld);
+      }
     }
     if (this.#hasEnded) this.#sayEnd();
-  }
-
-  /** Whoever has it from the turn can not run it any more: the model hears that it was not. */
-  #takeBack(use: ToolUse): void {
-    this.#withhold(use);
-    const call = this.#buffer.call(use.invocationId);
-    if (call !== undefined) use.provideError(call.outcome);
   }
 
   #sayEnd(): void {
@@ -263,9 +260,9 @@ export class TurnReader {
   }
 
   /** A turn that was cut, failed or refused releases no write; the model hears of it. */
-  #withhold(use: ToolUse): void {
+  #withhold(use: ToolUse): ToolCallError | undefined {
     const call = this.#buffer.call(use.invocationId);
-    if (call === undefined) return; // it is the provider's own, or was withdrawn
+    if (call === undefined) return undefined; // it is the provider's own, or was withdrawn
     const error = new ToolCallError(
       "turn_not_finished",
       `The call of ${use.name} was not executed, since the turn it belongs to did not finish: ${sentence(this.#whyUnfinished())} Send it again if it is still wanted.`,
@@ -275,6 +272,7 @@ export class TurnReader {
     state.outcome = error;
     state.isReleased = false;
     this.#say({ type: "tool-error", error });
+    return error;
   }
 
   /** For the model: what anybody but its provider said is none of its business, and may hold addresses, or orders. */

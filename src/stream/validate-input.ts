@@ -19,8 +19,8 @@ export function validateInput(tool: Tool, value: unknown, policy: RepairPolicy, 
 
 /**
  * The schema decides on the value as it is. Only if it refuses, or the value holds a null (which it may convert to 0, or
- * let pass by an alternative that knows less): nulls that strict modes force are taken out. Only if it refuses, and the policy allows it: values are given the types
- * that the schema asks for.
+ * let pass by an alternative that knows less): nulls that strict modes force are taken out. Only if it refuses, and the
+ * policy allows it: values are given the types that the schema asks for.
  */
 function validate(tool: Tool, value: unknown, policy: RepairPolicy, repairs: Repair[]): Validation {
   const { inputSchema } = tool;

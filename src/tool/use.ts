@@ -166,8 +166,8 @@ export class ToolUse<Input = any, Output = any, Name extends string = string> im
   }
 
   /**
-   * Runs the handler, sync or async. Of a generator (`async function*`) the result is what it returns, or the last that it yields
-   * where it returns nothing; what it yields goes to `context.progress`.
+   * Runs the handler, sync or async. Of a generator (`async function*`) the result is what it returns, or the last
+   * that it yields where it returns nothing; what it yields goes to `context.progress`.
    *
    * A failure is also kept in `error`, and reaches the model with `toolResults(turn)`; so a promise that nobody awaits
    * yet, while the stream goes on, does not end the process as an unhandled rejection.

@@ -355,7 +355,7 @@ describe("a value full of tags that have no end", () => {
       expect(turn.calls.map(({ name: called }) => called)).toEqual(["f"]);
       return time;
     }
-    // With a way to the end of the text for each tag, it took more than 20 times as long.
+    // With a way to the end of the text for each tag, the time would grow with the square of their number.
     const closed = await timeOf(`${tag}>`);
     expect(await timeOf(tag)).toBeLessThan(8 * closed + 100);
   });

@@ -73,7 +73,7 @@ const VALUE_MARKS = [PARAMETER_END, FUNCTION_END, FUNCTION, PARAMETER];
 /** Of a tag in a value: its end, or what shows that this is missing. */
 type Meaning = "end" | "unclosed" | "maybe" | undefined;
 
-/** The name of a parameter, and the white space that is waited through behind a tag, to see whether that was the end of the value. */
+/** The name of a parameter, and the white space behind a tag that is waited through, are no longer than this. */
 const MAX_SPACE = 128;
 
 class QwenBlock implements BlockReader {
