@@ -7,7 +7,7 @@ import manifest from "./package.json" with { type: "json" };
 
 /** Subpath to limit. Dependencies are in it, optional peers are not. */
 const limits = {
-  ".": "45 kB",
+  ".": "45.1 kB",
   "./openai-chat": "56 kB",
   "./openai-responses": "57 kB",
   "./anthropic": "55.5 kB",
@@ -21,11 +21,11 @@ const limits = {
   "./execute": "38 kB",
   "./execute/telemetry": "1.1 kB",
   "./run": "60 kB",
-  "./mcp": "25.8 kB",
+  "./mcp": "25.9 kB",
   "./replay": "6.1 kB",
   "./store": "5.7 kB",
-  "./store/redis": "6.7 kB",
-  "./store/sqlite": "6.3 kB",
+  "./store/redis": "6.8 kB",
+  "./store/sqlite": "6.4 kB",
   "./testing": "3.6 kB",
   "./zod3": "1.8 kB",
 };

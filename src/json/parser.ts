@@ -134,6 +134,7 @@ class StreamingParser implements TwinParser {
   #held = ""; // a high surrogate, until we know what follows
   readonly #string = new GrowingText(); // the string or number being read
   #isStale = false; // the container does not show the string as it is now
+  #wasRead = false; // somebody has the value, and may look into it again
   #grown: string | undefined; // what the string that changes() told of has got since; `undefined`: not told of
 
   // The place that is being filled: in the innermost open container, or the root, where there is none.
@@ -170,6 +171,7 @@ class StreamingParser implements TwinParser {
   }
 
   get value(): unknown {
+    this.#wasRead = true;
     this.#show();
     return this.#root;
   }
@@ -535,9 +537,10 @@ class StreamingParser implements TwinParser {
   }
 
   changes(): JsonChange[] {
-    this.#show();
     // Nearly always there is nothing but more of a string that was told of.
-    if (this.#grown !== undefined && this.#log!.length === 0) return this.#tellGrown([]);
+    const onlyGrows = this.#grown !== undefined && this.#log!.length === 0;
+    if (!onlyGrows || this.#wasRead) this.#show();
+    if (onlyGrows) return this.#tellGrown([]);
     if (this.#root === undefined) return [];
     const told =
       this.#known === 0
