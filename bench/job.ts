@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Outcome } from "./floor.ts";
 import { loadPeers, type PeerKind } from "./load-peers.ts";
 import { alternate, ratios, spread, type Rounds } from "./measure.ts";
-import { growing, responseRows, rows, runAll, type Row } from "./rows.ts";
+import { growing, isFor, responseRows, rows, runAll, type Row } from "./rows.ts";
 import type { Wire } from "./wires.ts";
 import { makeInput, workloads, type Packing, type Stream, type WorkloadName } from "./workloads.ts";
 
@@ -101,10 +101,10 @@ export async function runJob(job: Job): Promise<JobResult> {
 
 async function rowsOf(job: Job, size: Size, stream: Stream, notes: string[]): Promise<Row[]> {
   const own = rows.filter(
-    ({ name, maxSize = Infinity, workloads: wanted }) =>
-      size.size <= maxSize &&
-      (wanted?.includes(job.workload) ?? true) &&
-      (growing.includes(name) || (size.growthOnly !== true && job.peers === undefined)),
+    (row) =>
+      size.size <= (row.maxSize ?? Infinity) &&
+      isFor(row, job.workload, job.wire) &&
+      (growing.includes(row.name) || (size.growthOnly !== true && job.peers === undefined)),
   );
   const all = job.peers === undefined ? own : [...own, ...responseRows, ...(await peersOf(job, stream, notes))];
   const { only } = job;

@@ -10,7 +10,7 @@ import { inTurns, Stopwatch, timed } from "./feed.ts";
 import { floor, parseEvents, parseInputs, textsOf, type Outcome } from "./floor.ts";
 import { spread } from "./measure.ts";
 import { responseOf } from "./response.ts";
-import { loadSdk, type OpenSdk } from "./sdks.ts";
+import { loadSdk, RESPONSE_WIRES, type OpenSdk, type Requested } from "./sdks.ts";
 import type { Wire } from "./wires.ts";
 import { completingFrame, TOOL_NAME, TREE_TOOL_NAME, type Input, type Stream, type WorkloadName } from "./workloads.ts";
 
@@ -24,6 +24,7 @@ export interface Row {
   readonly maxSize?: number;
   /** Where it makes sense. Default: everywhere. */
   readonly workloads?: readonly WorkloadName[];
+  readonly wires?: readonly Wire[];
 }
 
 /** What is done with a call whose handler may start while the turn goes on. */
@@ -74,6 +75,8 @@ export const rows: readonly Row[] = [
   sdk("toolstream sdk", () => undefined),
   sdk("toolstream sdk + input", inputReader),
   sdk("toolstream sdk + changes", () => changesReader),
+  sdkResponse("toolstream sdk response", () => undefined),
+  sdkResponse("toolstream sdk response + input", inputReader),
 ];
 
 /** What the peers get is a `Response`: what that costs with no work done, and this library from one. */
@@ -90,6 +93,11 @@ export const responseRows: readonly Row[] = [
     run: (wire, stream) => read(wire, responseOf(stream), inputReader()),
   },
 ];
+
+/** Whether a row makes sense there. */
+export function isFor({ workloads, wires }: Row, workload: WorkloadName, wire: Wire): boolean {
+  return (workloads?.includes(workload) ?? true) && (wires?.includes(wire) ?? true);
+}
 
 /** Whose growth is shown. */
 export const growing: readonly string[] = [
@@ -130,13 +138,22 @@ function sdk(name: string, look: () => Look | undefined): Row {
   };
 }
 
+/** The same client and request, read by its `Response` in place of its events. */
+function sdkResponse(name: string, look: () => Look | undefined): Row {
+  return {
+    ...sdk(name, look),
+    wires: RESPONSE_WIRES,
+    run: async (wire, stream, use) => read(wire, await openSdk(wire, stream).asResponse!(), look(), use),
+  };
+}
+
 const sdks = new Map<Wire, OpenSdk>();
 
 async function prepareSdk(wire: Wire): Promise<void> {
   if (!sdks.has(wire)) sdks.set(wire, await loadSdk(wire));
 }
 
-function openSdk(wire: Wire, stream: Stream): Promise<AsyncIterable<unknown>> {
+function openSdk(wire: Wire, stream: Stream): Requested {
   const open = sdks.get(wire);
   if (open === undefined) throw new TypeError("prepare() comes first");
   return open(stream);

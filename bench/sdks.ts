@@ -3,8 +3,16 @@ import { responseOf } from "./response.ts";
 import type { Wire } from "./wires.ts";
 import type { Stream } from "./workloads.ts";
 
-/** Opens a stream through the SDK, as the SDK's docs show it. */
-export type OpenSdk = (stream: Stream) => Promise<AsyncIterable<unknown>>;
+/** Asks for a stream through the SDK, as the SDK's docs show it. */
+export type OpenSdk = (stream: Stream) => Requested;
+
+/** What an SDK gives for a request. Some hand out the `Response`, too. */
+export interface Requested extends Promise<AsyncIterable<unknown>> {
+  asResponse?(): Promise<Response>;
+}
+
+/** The wires whose SDKs hand out the `Response`. */
+export const RESPONSE_WIRES: readonly Wire[] = ["openai-chat", "openai-responses", "anthropic"];
 
 const GEMINI = "http://gemini.invalid";
 const PROMPT = "Write the file.";
@@ -22,7 +30,7 @@ export async function loadSdk(wire: Wire): Promise<OpenSdk> {
   };
 }
 
-const loaders: Record<Wire, (fetch: () => Promise<Response>) => Promise<() => Promise<AsyncIterable<unknown>>>> = {
+const loaders: Record<Wire, (fetch: () => Promise<Response>) => Promise<() => Requested>> = {
   async "openai-chat"(fetch) {
     const { OpenAI } = await import("openai");
     const client = new OpenAI({ apiKey: "none", baseURL: "http://localhost/v1", fetch });

@@ -94,7 +94,11 @@ export interface EndpointRequest {
   readonly body: unknown;
 }
 
-/** What the events may come from: an SDK's async iterable, bytes, or a fetch `Response`. */
+/**
+ * What the events may come from: an SDK's async iterable, bytes, or a fetch `Response`. The `Response` that the SDKs of
+ * OpenAI and Anthropic hand out (`await client.messages.create({ … }).asResponse()`) is read several times as fast as
+ * their events.
+ */
 export type EventSource<Event> =
   | AsyncIterable<Event>
   | AsyncIterable<Uint8Array>

@@ -963,7 +963,7 @@ describe("a model that goes on where another declined", () => {
     expect(anthropic.toolResults(turn)[0]?.content).toMatchObject([{ tool_use_id: "toolu_2" }]);
   });
 
-  it("is told by the client's own middleware", async () => {
+  it.each(["events", "response"])("is told by the client's own middleware, and read from its %s", async (given) => {
     const refused = [
       { type: "message_start", message: { ...message, model: "first" } },
       call(0, "toolu_1", "set_volume"),
@@ -994,10 +994,9 @@ describe("a model that goes on where another declined", () => {
       baseURL: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
       middleware: [betaRefusalFallbackMiddleware([{ model: "next" }])],
     });
-    const stream = anthropic.read(await client.beta.messages.create({ ...request, stream: true }), {
-      tools: [volume],
-    });
-    const turn = await stream.done();
+    const asked = client.beta.messages.create({ ...request, stream: true });
+    const source = given === "events" ? await asked : await asked.asResponse();
+    const turn = await anthropic.read(source, { tools: [volume] }).done();
     server.close();
     expect(turn).toMatchObject({ text: "Hi", model: "next", finishReason: "stop", calls: [], error: undefined });
     expect(anthropic.assistantMessage(turn)[0]?.content.map(({ type }) => type)).toEqual(["fallback", "text"]);
@@ -1229,6 +1228,14 @@ describe("through @anthropic-ai/sdk", () => {
     }
     slow.close();
     expect(executed).toEqual([{ dir: "/srv", only: "*.tmp" }]);
+  });
+
+  it("create() hands out the response, which is read without its events", async () => {
+    const { tools, expected } = loadFixture("anthropic", "parallel");
+    const response = await clientFor("parallel")
+      .messages.create({ ...request, stream: true })
+      .asResponse();
+    expect(plainSummary(await anthropic.read(response, { tools, runId: "run" }).done())).toEqual(expected);
   });
 
   it.each(whole)("create() gives a message to parse: %s", async (name) => {
