@@ -27,7 +27,7 @@ interface Place {
 
 /**
  * The template of one event that is a delta. What may change in those like it, the delta tells, so that there is no need
- * to see a second one; all else is fixed, but for the spaces before the last brace, where some servers pad.
+ * to see a second one; all else is fixed, but for the spaces before the last brace, where it is padded with some.
  *
  * @param isOwn for this stream alone: what is steady is fixed, and so are the spaces. It is faster, and fits fewer.
  * @returns `undefined` where the piece is not found, or a place of the delta's twice, or its index is no count, or a key
@@ -91,9 +91,10 @@ export function deltaTemplateOf(event: PlainEvent, delta: Delta<any>, isOwn = fa
         item = outer.pop()!;
         depth--;
         isKey = false;
-        if (depth === 0 && !isOwn) {
+        const padding = depth === 0 && !isOwn ? beforeSpaces(data, at) : at;
+        if (padding < at) {
           slots.push(SLOT.SPACES);
-          ends.push(beforeSpaces(data, at));
+          ends.push(padding);
           starts.push(at);
         }
       } else if (code === COMMA) {

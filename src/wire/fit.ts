@@ -4,7 +4,7 @@ import { MAX_SLOT_LENGTH, MAX_SLOTS, SLOT, type Template } from "./template.ts";
 import { decodeUtf8 } from "./utf8.ts";
 
 // Constants of this module's own, since they are asked for in every event: see SLOT.
-const { COUNT, IGNORED, PIECE, SPACES, STRING } = SLOT;
+const { COUNT, IGNORED, PIECE, STRING } = SLOT;
 const LONGEST = MAX_SLOT_LENGTH;
 const DIGITS = MAX_DIGITS;
 
@@ -28,14 +28,15 @@ export function valueOf(slot: number): unknown {
 }
 
 /** Where the event at `start` of the bytes ends, if it is one of the template; -1 if it is none. */
-export function fit({ parts, words }: Template, bytes: Uint8Array, start: number): number {
+export function fit({ first, words }: Template, bytes: Uint8Array, start: number): number {
   bringNear(bytes, start);
+  const limit = nearLength;
   let at = start - nearFrom;
   let word = 0;
+  let part = first;
   for (let slot = 0; ; slot++) {
-    const part = parts[slot]!;
     const end = at + part.length;
-    if (end > nearLength) return -1;
+    if (end > limit) return -1;
     if (part.length >= 8) {
       for (; at < end - 8; at += 8) if (nearView.getFloat64(at, true) !== words[word++]) return -1;
       if (nearView.getFloat64(end - 8, true) !== words[word++]) return -1;
@@ -43,15 +44,17 @@ export function fit({ parts, words }: Template, bytes: Uint8Array, start: number
       if ((nearView.getInt32(at, true) & part.headMask) !== part.head) return -1;
       if ((nearView.getInt32(at + 4, true) & part.restMask) !== part.rest) return -1;
     }
+    const { next } = part;
+    if (next === undefined) return end + nearFrom;
     // Which of them is asked here and not in a function of its own: a call costs as much as a slot.
     const kind = part.slot;
     if (kind === PIECE) at = readString(slot, end);
     else if (kind === IGNORED) at = passOver(slot, end);
     else if (kind === COUNT) at = readCount(slot, end);
     else if (kind === STRING) at = readAgain(slot, end);
-    else if (kind === SPACES) at = afterSpaces(end);
-    else return end + nearFrom;
+    else at = afterSpaces(end);
     if (at === -1) return -1;
+    part = next;
   }
 }
 
@@ -72,11 +75,17 @@ const REACH = 8192;
 function bringNear(bytes: Uint8Array, at: number): void {
   if (bytes === nearOf && (nearLength === bytes.length || isInReach(bytes, at))) return;
   nearOf = bytes;
-  const isShort = bytes.length <= NEAR;
-  const piece = isShort ? bytes : bytes.subarray(at, at + NEAR);
-  near.set(piece);
-  nearLength = piece.length;
-  nearFrom = isShort ? 0 : at;
+  const { length } = bytes;
+  if (length <= NEAR) {
+    near.set(bytes);
+    nearLength = length;
+    nearFrom = 0;
+  } else {
+    const piece = bytes.subarray(at, at + NEAR);
+    near.set(piece);
+    nearLength = piece.length;
+    nearFrom = at;
+  }
 }
 
 function isInReach(bytes: Uint8Array, at: number): boolean {
@@ -91,11 +100,13 @@ export function lookAnew(): void {
 // What stands in a slot that begins at `start`: each says where it ends, -1 if it is not that, and puts it into `values`.
 
 function readCount(slot: number, start: number): number {
-  let at = start;
-  let count = 0;
-  for (let byte = near[at]!; byte >= ZERO && byte <= ZERO + 9; byte = near[++at]!) count = count * 10 + byte - ZERO;
-  const length = at - start;
-  if (length === 0 || length > DIGITS || (length > 1 && near[start] === ZERO)) return -1;
+  let count = near[start]! - ZERO;
+  if (count < 0 || count > 9) return -1;
+  let at = start + 1;
+  // Behind a zero comes no digit.
+  for (let digit = near[at]! - ZERO; digit >= 0 && digit <= 9 && count !== 0; digit = near[++at]! - ZERO)
+    count = count * 10 + digit;
+  if (at - start > DIGITS) return -1;
   values[slot] = count;
   return at;
 }

@@ -22,8 +22,8 @@ import type { PlainEvent } from "./sse.ts";
 
 /** What events have in common: the bytes between the values that differ, and what to make of these. */
 export interface Template {
-  /** The fixed parts, in their order. */
-  readonly parts: readonly Part[];
+  /** Of the fixed parts. */
+  readonly first: Part;
   /**
    * Those of eight bytes and more, eight bytes each, read as doubles: comparing them so takes an eighth of the time. The
    * last word of a part ends with it, and may overlap the one before.
@@ -52,8 +52,9 @@ export interface Part {
   readonly headMask: number;
   readonly rest: number;
   readonly restMask: number;
-  /** The slot behind it; `NONE` behind the last one. */
+  /** What stands between it and the next one. Behind the last one there is nothing. */
   readonly slot: Slot;
+  readonly next: Part | undefined;
 }
 
 /**
@@ -71,8 +72,6 @@ export const SLOT = {
   IGNORED: 3,
   /** A string that is another one in every event. */
   PIECE: 4,
-  /** The end of the event. */
-  NONE: 5,
 } as const;
 export type Slot = (typeof SLOT)[keyof typeof SLOT];
 
@@ -215,17 +214,17 @@ export function fixedOf(
   starts: readonly number[],
   ends: readonly number[],
   slots: readonly Slot[],
-): Pick<Template, "parts" | "words"> {
-  const parts: Part[] = [];
+): Pick<Template, "first" | "words"> {
   const words: number[] = [];
-  const last = slots.length;
-  for (let i = 0; i <= last; i++) {
-    let text = data.slice(starts[i], ends[i]);
-    if (i === 0) text = head + text;
-    if (i === last) text += end;
-    parts.push(partOf(text, words, i === last ? SLOT.NONE : slots[i]!));
-  }
-  return { parts, words };
+  const texts = ends.map((to, i) => data.slice(starts[i], to));
+  texts[0] = head + texts[0];
+  texts[texts.length - 1] += end;
+  const parts = texts.map((text) => partOf(text, words));
+  const first = parts.reduceRight<Part | undefined>(
+    (next, part, i) => ({ ...part, slot: slots[i] ?? SLOT.SPACES, next }),
+    undefined,
+  )!;
+  return { first, words };
 }
 
 /** `paths` are those of the slots that lie in this container, with their first `depth` steps. */
@@ -278,7 +277,7 @@ const scratchView = new DataView(scratch.buffer);
  * Doubles are equal only where their bytes are, but for the two zeros: in their place stands NaN, which is equal to
  * nothing.
  */
-function partOf(text: string, words: number[], slot: Slot): Part {
+function partOf(text: string, words: number[]): Omit<Part, "slot" | "next"> {
   scratch.fill(0, 0, 8);
   const { written: length } = utf8.encodeInto(text, scratch);
   if (length >= 8) {
@@ -287,7 +286,7 @@ function partOf(text: string, words: number[], slot: Slot): Part {
   }
   const head = scratchView.getInt32(0, true);
   const rest = scratchView.getInt32(4, true);
-  return { length, head, headMask: maskOf(length), rest, restMask: maskOf(length - 4), slot };
+  return { length, head, headMask: maskOf(length), rest, restMask: maskOf(length - 4) };
 }
 
 /** Of so many bytes out of four. */

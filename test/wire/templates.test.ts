@@ -441,13 +441,26 @@ describe("an event that is a delta", () => {
       ["long ids", ["a", "b", "b", "c", "b"].map((end) => like(`${"id".repeat(20)}${end}`, 1, "", end))],
       ["ids of any length", Array.from({ length: 40 }, (_, n) => like("0123456789".repeat(4).slice(n), 1, "", "x"))],
       ["counts", [like("a", 1, "", "x"), like("a", 22, "", "y"), like("a", 3, "", "z")]],
-      ["spaces", [like("a", 1, "", "x"), like("a", 1, "   ", "y"), like("a", 1, "", "z"), like("a", 1, " ", "z")]],
+      ["spaces", [like("a", 1, " ", "x"), like("a", 1, "   ", "y"), like("a", 1, "", "z"), like("a", 1, " ", "z")]],
     ])("tells of those with other %s", (_, events) => {
       const templates = new Templates(() => padded);
       templates.learn(eventOf(head, events[0]!), JSON.parse(events[0]!));
       for (const data of events) {
         expect(templates.find(bytes(data), 0)).toBe(bytes(data).length);
         expect(textIn(templates.found!)).toBe((JSON.parse(data) as { d: { t: string } }).d.t);
+      }
+    });
+
+    it("learns of spaces from the first one that has some", () => {
+      const templates = new Templates(() => padded);
+      for (const space of ["", " "]) {
+        const data = like("a", 1, space, "x");
+        expect(templates.find(bytes(data), 0)).toBe(-1);
+        templates.learn(eventOf(head, data), JSON.parse(data));
+      }
+      for (const space of ["", "  ", ""]) {
+        const data = like("b", 2, space, "y");
+        expect(templates.find(bytes(data), 0)).toBe(bytes(data).length);
       }
     });
 
@@ -461,7 +474,7 @@ describe("an event that is a delta", () => {
       like(`${"id".repeat(20)}`, 1, "", "x").replace('",', "\n,"),
     ])("does not tell of %j", (other) => {
       const templates = new Templates(() => padded);
-      const known = [like("a", 1, "", "x"), like("id".repeat(20), 2, " ", "y")];
+      const known = [like("a", 1, " ", "x"), like("id".repeat(20), 2, "", "y")];
       templates.learn(eventOf(head, known[0]!), JSON.parse(known[0]!));
       for (const data of known) expect(templates.find(bytes(data), 0)).toBe(bytes(data).length);
       expect(templates.find(bytes(other), 0)).toBe(-1);
