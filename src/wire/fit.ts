@@ -100,13 +100,11 @@ export function lookAnew(): void {
 // What stands in a slot that begins at `start`: each says where it ends, -1 if it is not that, and puts it into `values`.
 
 function readCount(slot: number, start: number): number {
-  let count = near[start]! - ZERO;
-  if (count < 0 || count > 9) return -1;
-  let at = start + 1;
-  // Behind a zero comes no digit.
-  for (let digit = near[at]! - ZERO; digit >= 0 && digit <= 9 && count !== 0; digit = near[++at]! - ZERO)
-    count = count * 10 + digit;
-  if (at - start > DIGITS) return -1;
+  let at = start;
+  let count = 0;
+  for (let byte = near[at]!; byte >= ZERO && byte <= ZERO + 9; byte = near[++at]!) count = count * 10 + byte - ZERO;
+  const length = at - start;
+  if (length === 0 || length > DIGITS || (length > 1 && near[start] === ZERO)) return -1;
   values[slot] = count;
   return at;
 }
