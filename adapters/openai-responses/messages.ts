@@ -31,7 +31,7 @@ export function assistantMessage(turn: Turn): ResponseInputItem[] {
   const calls = new Map<unknown, ToolCall>(turn.calls.map((call) => [call.metadata["item"] ?? call, call]));
   const answered = new Set(native.items.map(({ item }) => (isResult(item) ? item.call_id : undefined)));
   const recorded: WireItem[] = native.items.flatMap(({ key, item, done }) => {
-    if (!isCall(item)) return [inputItem(item)];
+    if (!isCall(item)) return isTaken(item) ? [inputItem(item)] : [];
     const call = calls.get(key);
     calls.delete(key);
     if (call !== undefined) return [callItem(call, inputItem(item), done)];
@@ -143,16 +143,23 @@ function callItem(call: ToolCall, item: WireItem, done: boolean): WireItem {
   return { ...known, type: "function_call", arguments: historyArguments(call) };
 }
 
+/** Tools that were added on the way are taken from the developer alone ("Only `developer` is supported"). */
+function isTaken({ type, role }: WireItem): boolean {
+  return type !== "additional_tools" || role === "developer";
+}
+
 /**
  * An item of the output as the input takes it: what only the output has is left out.
  *
  * - `status` of reasoning, custom calls and their results, and one that is `null`: https://github.com/openai/openai-python/issues/3008
+ * - `status` of a screenshot that failed: the input has no such word, and without its result the call would be refused
  * - `created_by`, also of a piece of a shell's output, and what the SDK's `parse()` adds
  */
 function inputItem(item: WireItem): WireItem {
   const { created_by: _, parsed_arguments: __, ...input } = item;
   const { type, status, content, output } = input;
-  if (status === null || STATUSLESS.has(type)) delete input["status"];
+  const isFailedShot = type === "computer_call_output" && status === "failed";
+  if (status === null || isFailedShot || STATUSLESS.has(type)) delete input["status"];
   if (type === "message" && Array.isArray(content) && content.some((part) => isRecord(part) && "parsed" in part)) {
     input["content"] = content.map(({ parsed: ___, ...part }) => part);
   }

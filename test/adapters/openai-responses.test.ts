@@ -786,6 +786,9 @@ describe("assistantMessage()", () => {
       { type: "custom_tool_call_output", id: "cto_1", call_id: "call_c", output: "y", status: "completed" },
       { ...message("{}"), content: [{ type: "output_text", text: "{}", annotations: [], parsed: {} }] },
       { type: "shell_call_output", id: "sho_1", call_id: "call_s", output: [{ stdout: "a", created_by: "agent" }] },
+      { type: "computer_call_output", id: "cuo_1", call_id: "call_s", output: {}, status: "failed" },
+      { type: "additional_tools", id: "at_1", role: "developer", tools: [] },
+      { type: "additional_tools", id: "at_2", role: "tool", tools: [] },
     ];
     const turn = await turnOf([...items.flatMap((item, index) => [added(index, item), ended(index, item)]), completed]);
     expect(openaiResponses.assistantMessage(turn)).toEqual([
@@ -795,6 +798,8 @@ describe("assistantMessage()", () => {
       { type: "custom_tool_call_output", id: "cto_1", call_id: "call_c", output: "y" },
       message("{}"),
       { type: "shell_call_output", id: "sho_1", call_id: "call_s", output: [{ stdout: "a" }] },
+      { type: "computer_call_output", id: "cuo_1", call_id: "call_s", output: {} },
+      { type: "additional_tools", id: "at_1", role: "developer", tools: [] },
     ]);
   });
 
