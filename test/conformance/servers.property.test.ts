@@ -2,17 +2,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { callsIn, input, inPieces, makeTools, resultsIn } from "../promises/support.ts";
-import { servers, type Dice, type Server } from "./servers.ts";
+import { diceOf, servers, throws, type Dice, type Server } from "./servers.ts";
 
 const numRuns = Number(process.env["SERVERS"] ?? 200);
 
 const calls = fc.array(fc.record({ name: fc.constantFrom("read", "write"), input }), { minLength: 1, maxLength: 4 });
-const throws = fc.array(fc.nat(), { minLength: 1, maxLength: 64 });
-
-function diceOf(numbers: readonly number[]): Dice {
-  let thrown = 0;
-  return (sides) => numbers[thrown++ % numbers.length]! % sides;
-}
 
 /** Executes whatever is handed out, and looks at the partial input before; every call that goes back has one result. */
 async function ranOf({ adapter }: Server, frames: readonly string[], dice: Dice): Promise<string[]> {

@@ -15,8 +15,16 @@ export interface Call {
 /** What a server decides while it sends: where it cuts, and whose turn it is. */
 export type Dice = (sides: number) => number;
 
+/** What the dice will show, again and again. */
+export const throws = fc.array(fc.nat(), { minLength: 1, maxLength: 64 });
+
+export function diceOf(numbers: readonly number[]): Dice {
+  let thrown = 0;
+  return (sides) => numbers[thrown++ % numbers.length]! % sides;
+}
+
 type Knobs<T> = { [K in keyof T]: fc.Arbitrary<T[K]> };
-type Json = { [field: string]: unknown };
+export type Json = { [field: string]: unknown };
 
 export interface Server<T = any> {
   readonly adapter: Adapter<any, any>;
@@ -52,7 +60,7 @@ function escaped(unit: string): string {
   return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
-function cut(text: string, dice: Dice, most = Infinity): string[] {
+export function cut(text: string, dice: Dice, most = Infinity): string[] {
   const longest = Math.min([1, 3, 12, 200][dice(4)]!, most);
   const pieces: string[] = [];
   for (let at = 0; at < text.length; at += pieces.at(-1)!.length) pieces.push(text.slice(at, at + 1 + dice(longest)));
@@ -60,7 +68,7 @@ function cut(text: string, dice: Dice, most = Infinity): string[] {
 }
 
 /** Each call's own events stay in their order, and the calls begin in theirs. */
-function together<E>(lists: readonly E[][], areInterleaved: boolean, dice: Dice): E[] {
+export function together<E>(lists: readonly E[][], areInterleaved: boolean, dice: Dice): E[] {
   if (!areInterleaved) return lists.flat();
   const begun: E[][] = [];
   const waiting = lists.filter((list) => list.length > 0).map((list) => [...list]);
@@ -74,7 +82,7 @@ function together<E>(lists: readonly E[][], areInterleaved: boolean, dice: Dice)
   }
 }
 
-function sse(events: readonly Json[], isNamed: boolean): string[] {
+export function sse(events: readonly Json[], isNamed: boolean): string[] {
   return events.map(
     (event) => `${isNamed ? `event: ${String(event["type"])}\n` : ""}data: ${JSON.stringify(event)}\n\n`,
   );
