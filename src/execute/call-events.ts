@@ -4,6 +4,7 @@ import type { HandlerEnd } from "./attempt.ts";
 import type { ExecutionContext } from "./context.ts";
 import type { Deps } from "./deps.ts";
 import type { ActionPart } from "./emitter.ts";
+import type { IsOnRecord } from "./event-log.ts";
 import type { EventBody } from "./events.ts";
 import { actionIdOf, type ActionRow } from "./ledger.ts";
 import { summaryOf } from "./summary.ts";
@@ -41,18 +42,21 @@ export class CallEvents {
   }
 
   /** Bounded: a handler that tells faster than it can be stored, and does not wait, is not heard for a while. */
-  async progress(value: unknown): Promise<void> {
+  async progress(value: unknown, isOnRecord: IsOnRecord): Promise<void> {
     if (this.#waitingProgress >= MAX_WAITING_PROGRESS) return;
     this.#waitingProgress++;
-    await this.#tell({ type: "tool.progress", progressSummary: this.#summaryOf("progress", value) });
+    const progressSummary = this.#summaryOf("progress", value);
+    await this.#tell({ type: "tool.progress", progressSummary }, false, isOnRecord);
     this.#waitingProgress--;
   }
 
-  late(end: HandlerEnd): void {
+  late(end: HandlerEnd, isOnRecord: IsOnRecord): void {
     void this.#tell(
       end.ok
         ? { type: "tool.late", result: "completed" }
         : { type: "tool.late", result: "failed", errorMessage: this.#messageOf(end.cause) },
+      false,
+      isOnRecord,
     );
   }
 
@@ -93,8 +97,8 @@ export class CallEvents {
     };
   }
 
-  #tell(body: EventBody, once = false): Promise<void> {
-    return (this.#last = this.#deps.emitter.emit(this.#action, body, once));
+  #tell(body: EventBody, once = false, isOnRecord?: IsOnRecord): Promise<void> {
+    return (this.#last = this.#deps.emitter.emit(this.#action, body, once, isOnRecord));
   }
 
   #summaryOf(kind: "input" | "output" | "progress", value: unknown): string {

@@ -1,4 +1,4 @@
-import type { EventLog, NewEvent } from "./event-log.ts";
+import type { EventLog, IsOnRecord, NewEvent } from "./event-log.ts";
 import { identityOf, type EventBody, type ToolEvent } from "./events.ts";
 
 /** Hears every event of this executor, in the order of their numbers within a run. What it throws changes nothing. */
@@ -35,15 +35,16 @@ export class Emitter {
    * told; what it is about is in the ledger, or has failed to get there as well.
    *
    * @param once another process may have told it already
+   * @param isOnRecord see {@link EventLog.append}
    */
-  async emit(action: ActionPart, body: EventBody, once = false): Promise<void> {
+  async emit(action: ActionPart, body: EventBody, once = false, isOnRecord?: IsOnRecord): Promise<void> {
     const event = { ...action, at: Date.now(), ...body } as NewEvent;
     if (this.#log === undefined) {
       if (!once || this.#isNews(event)) this.#tell({ ...event, seq: this.#count(event.runId) } as ToolEvent);
       return;
     }
     try {
-      const numbered = await this.#log.append(event, once);
+      const numbered = await this.#log.append(event, once, isOnRecord);
       if (numbered !== undefined) this.#tell(numbered);
     } catch {
       // See above.

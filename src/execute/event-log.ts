@@ -5,6 +5,9 @@ import { endOf, identityOf, type EventBase, type EventBody, type ToolEvent } fro
 /** An event before it has its number. */
 export type NewEvent = Omit<EventBase, "seq"> & EventBody;
 
+/** Whether the action of an event is still on record, for events that no write of its row stands before. */
+export type IsOnRecord = () => Promise<boolean>;
+
 interface Tail {
   /** The last number that this process has seen; `undefined` before it has looked. */
   seq: number | undefined;
@@ -39,14 +42,17 @@ export class EventLog {
    * Numbers and writes one event.
    *
    * @param once look through all of the run first: another process may have told it
-   * @returns the event; `undefined` when it was told already
+   * @param isOnRecord asked right before it is written: of what was forgotten nothing comes back
+   * @returns the event; `undefined` when it was told already, or is of what was forgotten
    */
-  append(event: NewEvent, once = false): Promise<ToolEvent | undefined> {
+  append(event: NewEvent, once = false, isOnRecord?: IsOnRecord): Promise<ToolEvent | undefined> {
     const tail = this.#tailOf(event.runId);
     tail.waiting++;
     // A process that has not followed the log can not tell what is in it.
     const isNew = tail.seq === undefined && tail.waiting === 1 && event.type !== "tool.invoked";
-    const appended = tail.last.then(() => this.#append(tail, event, once || isNew));
+    const appended = tail.last.then(async () =>
+      isOnRecord === undefined || (await isOnRecord()) ? this.#append(tail, event, once || isNew) : undefined,
+    );
     tail.last = appended.catch(() => {}).finally(() => tail.waiting--);
     return appended;
   }

@@ -247,7 +247,9 @@ export class ToolExecutor {
   async forget(runId: string): Promise<void> {
     // First: without its action an approval that was used would let the call run again.
     await this.#deps.approvals?.forget?.(runId);
-    for (const kind of ["event", "action-call", "action-count", "action-success", "action"]) {
+    // The actions before the events: what still runs finds none, and tells nothing any more. Once more at the end: a call
+    // that began meanwhile has seen the events of before, and what it wrote is gone with them.
+    for (const kind of ["action", "event", "action-call", "action-count", "action-success", "action"]) {
       for (const { key } of await this.#store.list(`${storeKey(kind, runId)}/`)) await this.#store.delete(key);
     }
     this.#log.forget(runId);

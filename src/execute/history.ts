@@ -61,8 +61,8 @@ export class RunHistory {
   }
 
   /** To be said before a call is on record as done. */
-  succeeding({ toolName, runId, invocationId }: ActionRow): Promise<void> {
-    return this.#successes.note(toolName, runId, invocationId);
+  succeeding(action: ActionRow): Promise<void> {
+    return this.#successes.note(action);
   }
 }
 

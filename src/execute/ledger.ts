@@ -106,6 +106,11 @@ export class Ledger {
     return this.#inTime(entry);
   }
 
+  /** Whether this action is on record. One that was forgotten and begun anew is another one. */
+  async holds({ runId, invocationId, createdAt }: ActionRow): Promise<boolean> {
+    return (await this.get(actionIdOf(runId, invocationId)))?.value.createdAt === createdAt;
+  }
+
   /** Writes if this version is the stored one; 0: if there is none. @throws ToolError `version_conflict`, `store_failed` */
   put(row: ActionRow, expectedVersion: number): Promise<StoreEntry<ActionRow>> {
     return this.#store.put(storeKey("action", row.runId, row.invocationId), row, { expectedVersion });

@@ -50,7 +50,9 @@ export async function runRecorded(run: RecordedRun): Promise<RecordedEnd | undef
   let undoData: string | false | undefined;
   let isOver = false;
   events.started(attempts);
-  const progress = async (value: unknown) => (isOver ? undefined : events.progress(value));
+  // Another process may delete the run while this one is at it.
+  const isOnRecord = () => deps.ledger.holds(entry.value);
+  const progress = async (value: unknown) => (isOver ? undefined : events.progress(value, isOnRecord));
   const running = run.span.run(() =>
     runHandler({
       handler: (attempt, handlerSignal) => {
@@ -65,7 +67,7 @@ export async function runRecorded(run: RecordedRun): Promise<RecordedEnd | undef
       onProgress: progress,
       onLate: (end) => {
         if (end.ok) hush(end.value);
-        events.late(end);
+        events.late(end, isOnRecord);
       },
       firstAttempt: attempts,
       retries: tool.retries ?? 0,
@@ -87,7 +89,7 @@ export async function runRecorded(run: RecordedRun): Promise<RecordedEnd | undef
     await held.write((row) => ({ ...withoutLease(row), ...change, endedAt: Date.now() }));
   } catch (error) {
     if (isConflict(error)) {
-      if (end.ok || end.code === "execution_failed") events.late(end);
+      if (end.ok || end.code === "execution_failed") events.late(end, isOnRecord);
       return undefined;
     }
     recorded = false;

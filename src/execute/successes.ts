@@ -25,11 +25,14 @@ export class Successes {
    * To be said before a call is on record as done. Never rejects: without the row the tool seems not to have succeeded
    * (until it does so again), and what is waiting for that is denied, which is the safe side.
    */
-  async note(toolName: string, runId: string, invocationId: string): Promise<void> {
+  async note(action: ActionRow): Promise<void> {
+    const { toolName, runId, invocationId } = action;
     const key = keyOf(runId, toolName);
     try {
       // Not remembered: another process may have deleted the run.
-      if ((await this.#store.get(key)) === undefined) await this.#store.put(key, invocationId, { expectedVersion: 0 });
+      if ((await this.#store.get(key)) !== undefined) return;
+      // And with it this very action, which will not be done then.
+      if (await this.#ledger.holds(action)) await this.#store.put(key, invocationId, { expectedVersion: 0 });
     } catch {
       // Somebody was faster, or the store fails.
     }

@@ -646,6 +646,62 @@ describe("forget()", () => {
   });
 });
 
+describe("forget() by another process, while a handler runs", () => {
+  it.each([
+    ["ends", () => 1],
+    ["fails", () => Promise.reject(new Error("no"))],
+    [
+      "tells how far it is",
+      async function* () {
+        yield { percent: 90 };
+        return 1;
+      },
+    ],
+  ])("brings nothing of the run back when it %s", async (_, after) => {
+    let end!: () => void;
+    const { tool, ran } = counted({
+      execute: async function* () {
+        await new Promise<void>((resolve) => (end = resolve));
+        const rest = await after();
+        return typeof rest === "object" ? yield* rest : rest;
+      },
+    });
+    const store = memoryStore();
+    const [here, there] = [setup([tool], { store }), setup([tool], { store })];
+    const running = here.executor.execute(call(tool), RUN);
+    await until(() => ran.length === 1 && end !== undefined && here.events.length === 2);
+    await there.executor.forget("run");
+    end();
+    expect(await running).toMatchObject({ status: "unknown" });
+    expect(await store.list("")).toEqual([]);
+    expect(here.types()).toEqual(["tool.invoked", "tool.started"]);
+  });
+
+  it("tells nothing late of it, also where the call was begun anew", async () => {
+    const ends: (() => void)[] = [];
+    const { tool } = counted({ execute: () => new Promise<void>((resolve) => void ends.push(resolve)) });
+    const store = memoryStore();
+    const [here, there] = [setup([tool], { store }), setup([tool], { store })];
+    const aborted = new AbortController();
+    const running = here.executor.execute(call(tool), { ...RUN, signal: aborted.signal });
+    await until(() => ends.length === 1 && here.events.length === 2);
+    await there.executor.forget("run");
+    await sleep(2);
+    const anew = there.executor.execute(call(tool), RUN);
+    await until(() => ends.length === 2 && there.events.length === 2);
+    ends[0]!();
+    aborted.abort();
+    await running;
+    ends[1]!();
+    await anew;
+    expect((await there.executor.events("run")).map(({ seq, type }) => [seq, type])).toEqual([
+      [1, "tool.invoked"],
+      [2, "tool.started"],
+      [3, "tool.completed"],
+    ]);
+  });
+});
+
 describe("actions()", () => {
   it("and action() say what is on record of one", async () => {
     const { tool } = counted();
