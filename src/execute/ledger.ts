@@ -75,12 +75,16 @@ export function actionIdOf(runId: string, invocationId: string): string {
   return storeKey(runId, invocationId);
 }
 
-/** As it is when its time is over: that an undo has failed, and why, is still said. While one runs, it has its data. */
+/**
+ * As it is when its time is over: that an undo has failed, and why, is still said. While one runs, it has its data; one
+ * whose lease is over has died.
+ */
 function withoutExpired(undo: UndoRow | undefined): UndoRow | undefined {
   if (undo === undefined || Date.now() < undo.expiresAt) return undo;
   const { input: _, data: __, ...rest } = undo;
   if (undo.state === "available") return { ...rest, state: "expired" };
-  return undo.state === "undo_failed" && "input" in undo ? rest : undo;
+  const isOver = undo.state === "undo_failed" || (undo.state === "undoing" && undo.lease!.until <= Date.now());
+  return isOver && ("input" in undo || "data" in undo) ? rest : undo;
 }
 
 /** Nobody works on it any more. */

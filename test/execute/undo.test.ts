@@ -319,6 +319,25 @@ describe("undo()", () => {
     expect(await executor.undo("run/a", undefined, { retry: true })).toMatchObject({ status: "undone" });
   });
 
+  it("whose process died in the middle keeps its data no longer than others do", async () => {
+    const { undone, add } = shelf();
+    const { executor, store } = setup([add]);
+    await executor.execute(useOf(add, { n: 1 }, { invocationId: "a" }), RUN);
+    const entry = (await store.get<any>("action/run/a"))!;
+    const lease = { owner: "other", until: Date.now() + 60_000 };
+    const undoing = { ...entry.value.undo, state: "undoing", by: "anna", expiresAt: Date.now() - 1, lease };
+    await store.put("action/run/a", { ...entry.value, undo: undoing });
+    await executor.actions("run");
+    expect((await store.get<any>("action/run/a"))!.value.undo).toEqual(undoing);
+    const dead = { ...undoing, lease: { ...lease, until: Date.now() - 1 } };
+    await store.put("action/run/a", { ...entry.value, undo: dead });
+    await executor.actions("run");
+    const { input: _, data: __, ...rest } = dead;
+    expect((await store.get<any>("action/run/a"))!.value.undo).toEqual(rest);
+    expect(await executor.undo("run/a", undefined, { retry: true })).toMatchObject({ status: "expired" });
+    expect(undone).toHaveLength(0);
+  });
+
   it("keeps its lease while it runs", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const { add } = shelf({ undo: () => promise });
