@@ -37,6 +37,8 @@ export interface CallDigest {
   readonly digest: string;
   /** The input holds this, which may hold what nobody else sees: shown to a person, it could pass for another one. */
   readonly hiding: string | undefined;
+  /** Where it does: the digest that older versions gave it, and every other input that looks the same. */
+  readonly looks?: string;
 }
 
 /**
@@ -48,7 +50,8 @@ export interface CallDigest {
 export async function callDigest({ name: tool, argsText }: ToolUse, input: unknown): Promise<CallDigest> {
   const { json, hiding } = canonical({ tool, input });
   if (hiding === undefined) return { digest: await sha256(json), hiding };
-  return { digest: await sha256(json + canonicalText(jsonIn(argsText) ?? argsText)), hiding };
+  const digest = await sha256(json + canonicalText(jsonIn(argsText) ?? argsText));
+  return { digest, hiding, looks: await sha256(json) };
 }
 
 const definitions = new WeakMap<Tool, Map<string, Promise<string>>>();
