@@ -119,6 +119,8 @@ export class Execution {
       if (error instanceof CallerMistake) throw error;
       const why = this.#messageOf(error);
       if (!this.#isUnrun) {
+        const ended = this.#endedHere();
+        if (ended !== undefined) return ended;
         return this.#unrecorded("unknown", "outcome_unknown", `${UNREADABLE}: ${why}`, error);
       }
       const code = isToolError(error) ? error.code : "execution_failed";
@@ -177,8 +179,11 @@ export class Execution {
         if (this.#tool === undefined) return this.#deny(entry.version, unknownTool(this.#use.name), row);
         if (problem !== undefined) return this.#fail(entry.version, problem.code, problem.message, problem, row);
         return this.#approve(entry);
-      case "started":
+      case "started": {
+        const ended = this.#endedHere();
+        if (ended !== undefined) return ended;
         return row.lease!.until > Date.now() ? this.#waitForOther(entry) : this.#takeOver(entry);
+      }
       case "done":
       case "failed":
       case "denied":
@@ -363,7 +368,9 @@ export class Execution {
     if (row.status === "done" && request !== undefined) {
       await this.#deps.approvals?.succeeded(request.id).catch(() => {});
     }
-    return this.#ended(row, durationMs, cause, recorded);
+    const outcome = this.#ended(row, durationMs, cause, recorded);
+    if (!recorded) endedHere.set(this.#use, outcome);
+    return outcome;
   }
 
   // Others ------------------------------------------------------------------------------------------------------------
@@ -452,6 +459,12 @@ export class Execution {
     return { ...outcome, replayed: true };
   }
 
+  /** This use was run to its end, and the record does not say so: it is not run again, and what came of it is known. */
+  #endedHere(): Outcome | undefined {
+    const outcome = endedHere.get(this.#use);
+    return outcome?.actionId === this.#actionId ? { ...outcome, replayed: true } : undefined;
+  }
+
   #about(): AboutCall {
     return { use: this.#use, runId: this.#context.runId, approval: this.#approval, repeatOf: this.#repeatOf };
   }
@@ -497,6 +510,9 @@ export class Execution {
 
 /** What uses were told while the store did not answer. It stays true when it does again. */
 const unrecorded = new WeakMap<ToolUse, Outcome>();
+
+/** What came of uses whose end the store did not take. What another process has said of it since counts before this. */
+const endedHere = new WeakMap<ToolUse, Outcome>();
 
 /** By `forget()`, or by a store that lost it. Without this it would be a call that is not there yet. */
 const FORGOTTEN = "Its record was deleted while it was executed, so it is not known what came of it.";

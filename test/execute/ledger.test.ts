@@ -646,6 +646,23 @@ describe("forget()", () => {
   });
 });
 
+describe("a use whose end the store did not take", () => {
+  it.each(["read", "write"] as const)("has it when it is executed again, and is not run again: %s", async (effect) => {
+    let isDown = false;
+    const { tool, ran } = counted({ effect, execute: () => (isDown = true) });
+    const store = failing(memoryStore(), (_, key) => (isDown && key.startsWith("action/") ? down() : undefined));
+    const { executor } = setup([tool], { store, leaseMs: 20 });
+    const use = call(tool);
+    const own = { status: "completed", output: true, recorded: false };
+    expect(await executor.execute(use, RUN)).toMatchObject({ ...own, replayed: false });
+    expect(await executor.execute(use, RUN)).toMatchObject({ ...own, replayed: true });
+    isDown = false;
+    await sleep(30);
+    expect(await executor.execute(use, RUN)).toMatchObject({ ...own, replayed: true });
+    expect(ran).toHaveLength(1);
+  });
+});
+
 describe("forget() by another process, while a handler runs", () => {
   it.each([
     ["ends", () => 1],
