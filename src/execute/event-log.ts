@@ -1,5 +1,5 @@
 import { isToolError } from "../errors.ts";
-import { storeKey, type Store } from "../store/store.ts";
+import { storeKey, type Store, type StoreEntry } from "../store/store.ts";
 import { endOf, identityOf, type EventBase, type EventBody, type ToolEvent } from "./events.ts";
 
 /** An event before it has its number. */
@@ -11,6 +11,8 @@ export type IsOnRecord = () => Promise<boolean>;
 interface Tail {
   /** The last number that this process has seen; `undefined` before it has looked. */
   seq: number | undefined;
+  /** Of that event: another one may have its number once the run was deleted and begun anew. */
+  version: number | undefined;
   /** What is known to be told up to there: what others have, and all of it once somebody had to know. */
   readonly told: Set<string>;
   isWhole: boolean;
@@ -59,11 +61,14 @@ export class EventLog {
 
   /** The events behind a number, in order. */
   async read(runId: string, after = 0, limit?: number): Promise<ToolEvent[]> {
-    const entries = await this.#store.list<ToolEvent>(`${storeKey("event", runId)}/`, {
+    return (await this.#list(runId, after, limit)).map(({ value }) => value);
+  }
+
+  #list(runId: string, after: number, limit?: number): Promise<StoreEntry<ToolEvent>[]> {
+    return this.#store.list<ToolEvent>(`${storeKey("event", runId)}/`, {
       ...(after > 0 && { after: keyOf(runId, after) }),
       ...(limit !== undefined && { limit }),
     });
-    return entries.map(({ value }) => value);
   }
 
   /** The number of the last event, 0 before the first. */
@@ -89,25 +94,29 @@ export class EventLog {
     for (let seq = tail.seq! + 1; ; seq++) {
       const numbered = { ...event, seq } as ToolEvent;
       try {
-        await this.#store.put(keyOf(event.runId, seq), numbered, { expectedVersion: 0 });
+        const entry = await this.#store.put(keyOf(event.runId, seq), numbered, { expectedVersion: 0 });
+        passed(tail, entry);
         if (tail.isWhole) saw(tail, numbered);
-        else tail.seq = seq;
         return numbered;
       } catch (error) {
         if (!isToolError(error) || error.code !== "version_conflict") throw error;
       }
       // Another process was faster: perhaps with the same event.
-      const told = (await this.#store.get<ToolEvent>(keyOf(event.runId, seq)))?.value;
+      const told = await this.#store.get<ToolEvent>(keyOf(event.runId, seq));
       tail.seq = seq;
-      if (told !== undefined) saw(tail, told);
+      tail.version = told?.version;
+      if (told !== undefined) saw(tail, told.value);
       if (isTold()) return undefined;
     }
   }
 
   /** Another process may have deleted the run: with its first call after that its numbers begin anew. */
   async #dropForgotten(tail: Tail, runId: string): Promise<void> {
-    if (!tail.seq || (await this.#store.get(keyOf(runId, tail.seq))) !== undefined) return;
+    if (!tail.seq) return;
+    const last = await this.#store.get(keyOf(runId, tail.seq));
+    if (last !== undefined && last.version === tail.version) return;
     tail.seq = undefined;
+    tail.version = undefined;
     tail.told.clear();
     tail.isWhole = false;
   }
@@ -126,9 +135,12 @@ export class EventLog {
   }
 
   async #follow(tail: Tail, runId: string, after: number): Promise<void> {
-    const events = await this.read(runId, after);
+    const entries = await this.#list(runId, after);
     tail.seq ??= 0;
-    for (const event of events) saw(tail, event);
+    for (const entry of entries) {
+      passed(tail, entry);
+      saw(tail, entry.value);
+    }
   }
 
   /** There are no gaps, so the end is found by doubling and halving. */
@@ -151,7 +163,14 @@ export class EventLog {
       if (this.#tails.size >= MAX_TAILS) this.#dropIdle();
       this.#tails.set(
         runId,
-        (tail = { seq: undefined, told: new Set(), isWhole: false, last: Promise.resolve(), waiting: 0 }),
+        (tail = {
+          seq: undefined,
+          version: undefined,
+          told: new Set(),
+          isWhole: false,
+          last: Promise.resolve(),
+          waiting: 0,
+        }),
       );
     }
     return tail;
@@ -165,8 +184,12 @@ export class EventLog {
 const MAX_TAILS = 1_000;
 const RECENT = 100;
 
+function passed(tail: Tail, { value, version }: StoreEntry<ToolEvent>): void {
+  tail.seq = value.seq;
+  tail.version = version;
+}
+
 function saw(tail: Tail, event: ToolEvent): void {
-  tail.seq = event.seq;
   const identity = identityOf(event);
   if (identity !== undefined) tail.told.add(identity);
 }

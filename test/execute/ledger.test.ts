@@ -624,6 +624,22 @@ describe("forget()", () => {
     expect((await here.executor.events("run")).map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
+  it("by another process is seen here, also where the run has come as far again", async () => {
+    const { tool } = counted();
+    const store = memoryStore();
+    const [here, there] = [setup([tool], { store }), setup([tool], { store })];
+    for (let time = 0; time < 2; time++) await here.executor.execute(call(tool), RUN);
+    await there.executor.forget("run");
+    await there.executor.execute(useOf(tool, {}, { invocationId: "b" }), RUN);
+    await here.executor.execute(call(tool), RUN);
+    const told = (await here.executor.events("run")).map(({ seq, type, invocationId }) => [seq, type, invocationId]);
+    expect(told.slice(3)).toEqual([
+      [4, "tool.invoked", "a"],
+      [5, "tool.started", "a"],
+      [6, "tool.completed", "a"],
+    ]);
+  });
+
   it.each([
     ["that runs here", true],
     ["that another process runs", false],
