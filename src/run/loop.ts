@@ -48,6 +48,8 @@ export class Loop {
   #uses: ReadonlyMap<string, ToolUse> = new Map();
   /** In which they run. */
   #schedule: Schedule | undefined;
+  /** The calls that were begun while a turn went on, until they have ended. */
+  readonly #early = new Set<Promise<unknown>>();
   /** How often in a row a turn was asked for in vain. */
   #attempt = 0;
 
@@ -63,6 +65,16 @@ export class Loop {
 
   /** Goes on until it has to stop. */
   async run(): Promise<Stop> {
+    try {
+      return await this.#untilStop();
+    } finally {
+      // A limit, or a store that fails, ends a run that has calls at work: whoever goes on with it begins a schedule of
+      // its own, and knows nothing of this one.
+      await Promise.all(this.#early);
+    }
+  }
+
+  async #untilStop(): Promise<Stop> {
     for (;;) {
       const { rows } = this.#checkpoint;
       const last = rows.at(-1)!;
@@ -152,7 +164,7 @@ export class Loop {
       turnId,
       emit: this.#tell,
       // Its outcome is on the executor's record: whoever settles the calls of the turn finds it there.
-      onEarly: (use) => left-- > 0 && executor.execute(use, this.#executionContext(), schedule).catch(() => {}),
+      onEarly: (use) => left-- > 0 && this.#begin(use, schedule),
       onExternal: (use) => this.#inbox.note(conversationId, turnId, use),
     });
     const { row, error, hasBegun } = asked;
@@ -178,6 +190,14 @@ export class Loop {
     await this.#checkpoint.append(row, { ...change, pending: [] });
     this.#inbox.forget(conversationId);
     return undefined;
+  }
+
+  #begin(use: ToolUse, schedule: Schedule): void {
+    const begun: Promise<unknown> = this.#deps.executor
+      .execute(use, this.#executionContext(), schedule)
+      .catch(() => {})
+      .finally(() => this.#early.delete(begun));
+    this.#early.add(begun);
   }
 
   /** A provider that has failed, or a connection, gets time: longer with each turn in a row. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { isToolError } from "../../src/errors.ts";
+import { isToolError, ToolError } from "../../src/errors.ts";
 import type { ModelRequest } from "../../src/model.ts";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
 import { ask, ToolExecutor, type Authorize } from "../../src/execute/index.ts";
@@ -915,6 +915,53 @@ describe("limits", () => {
     expect(write.inputs).toEqual([]);
     expect(await orchestrator.resume(conversationId)).toMatchObject({ status: "completed" });
     expect(write.inputs).toHaveLength(5);
+  });
+
+  it("end a run when what was begun of its last turn has ended: what goes on with it runs as many at once as it may", async () => {
+    let running = 0;
+    let most = 0;
+    const inputs: unknown[] = [];
+    const execute = async (value: unknown) => {
+      inputs.push(value);
+      most = Math.max(most, ++running);
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      running--;
+      return "seen";
+    };
+    const look = counted("look", { effect: "read", execute });
+    const model = scripted({ calls: [1, 2, 3, 4].map((n) => ({ name: "look", args: { n } })) }, { text: "Done." });
+    const store = memoryStore();
+    const executor = new ToolExecutor({ tools: [look.tool], store, concurrency: 2 });
+    const options = { model, tools: [look.tool], store, executor, budgets: { maxCalls: 3 } };
+    const orchestrator = new Orchestrator(options);
+    expect(await orchestrator.run({ conversationId, input: "Go" })).toMatchObject({ status: "error" });
+    expect([running, inputs.length]).toEqual([0, 3]);
+    expect(await orchestrator.resume(conversationId)).toMatchObject({ status: "completed" });
+    expect(most).toBe(2);
+    expect(inputs).toEqual([1, 2, 3, 4].map((n) => ({ n })));
+  });
+
+  it("and so does a run whose store fails", async () => {
+    let running = 0;
+    let begun!: () => void;
+    const hasBegun = new Promise<void>((resolve) => (begun = resolve));
+    const execute = async () => {
+      running++;
+      begun();
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      running--;
+    };
+    const look = counted("look", { effect: "read", execute });
+    const model = scripted({ calls: [{ name: "look" }, { name: "look" }] }, { text: "Done." });
+    const store = memoryStore();
+    const put: Store["put"] = async (key, value, more) => {
+      if ((value as { kind?: string }).kind !== "turn") return store.put(key, value, more);
+      await hasBegun;
+      throw new ToolError("store_failed", "The disk is full.");
+    };
+    const orchestrator = new Orchestrator({ model, tools: [look.tool], store: { ...store, put } });
+    await expect(orchestrator.run({ conversationId, input: "Go" })).rejects.toMatchObject({ code: "store_failed" });
+    expect(running).toBe(0);
   });
 });
 
