@@ -1,5 +1,6 @@
 import type { ProviderToolCall } from "../../src/stream/events.ts";
 import { textOf } from "../../src/wire/field.ts";
+import type { Item } from "./item.ts";
 import type { WireItem } from "./wire.ts";
 
 /** Whether an item is a call that is none of ours: a hosted tool, an MCP server's, a program, or a built-in of the client's. */
@@ -38,8 +39,8 @@ export function isHostedResult({ type }: WireItem): boolean {
 }
 
 /** Such a call with its result. */
-export function answeredCall(call: WireItem, result: WireItem): ProviderToolCall {
-  return { ...providerCall(call, endOf(result)), output: result["output"] ?? result["result"] ?? result["tools"] };
+export function answeredCall({ wire, id }: Item, result: WireItem): ProviderToolCall {
+  return { ...providerCall(wire, endOf(result), id), output: result["output"] ?? result["result"] ?? result["tools"] };
 }
 
 /** How such a call stands when its item is done. One that waits for approval has not been run. */

@@ -7,6 +7,8 @@ export interface Item {
   /** In the order of appearance; the `callIndex` of a call. */
   readonly key: number;
   readonly outputIndex: number;
+  /** Under which it was announced; some servers end it under another one. */
+  readonly id: string | undefined;
   /** As it began, then as it ended. */
   wire: WireItem;
   done: boolean;

@@ -1,7 +1,7 @@
 import { isRecord } from "../../src/schema/json.ts";
 import { textOf } from "../../src/wire/field.ts";
 import { isHosted } from "./hosted.ts";
-import { isCall, isSame, type Item } from "./item.ts";
+import { differ, isCall, isSame, type Item } from "./item.ts";
 import type { WireEvent, WireItem } from "./wire.ts";
 
 /**
@@ -13,6 +13,7 @@ import type { WireEvent, WireItem } from "./wire.ts";
 export class Items {
   readonly all: Item[] = [];
   readonly #byIndex = new Map<number, Item>();
+  readonly #callByIndex = new Map<number, Item>();
   readonly #byId = new Map<string, Item>();
   /** Only where results come, or items without an index. */
   #byCallId: Map<string | undefined, Item> | undefined;
@@ -47,12 +48,25 @@ export class Items {
   }
 
   /** The hosted call that a result is of: the last of its kind and id, which a search of the tools has not. */
-  hostedCall({ type, call_id: callId }: WireItem): WireItem | undefined {
+  hostedCall({ type, call_id: callId }: WireItem): Item | undefined {
     const kind = type?.replace(/(_call)?_output$/, "");
     return this.all.findLast(
       ({ wire }) =>
         isHosted(wire) && wire.type?.replace(/_call$/, "") === kind && (wire.call_id ?? null) === (callId ?? null),
-    )?.wire;
+    );
+  }
+
+  /**
+   * The call that a piece of its input, or its end, is of. Text in the midst of a call may have the call's index, and
+   * is an item of its own: unless an id tells another one, the call goes on.
+   */
+  findCallOf(event: WireEvent, type: string | undefined, wire?: WireItem): Item | undefined {
+    const found = this.find(event, wire);
+    if (found === undefined || !this.#sharesIndex || isCall(found.wire)) return found;
+    const call = this.#callByIndex.get(found.outputIndex);
+    if (call === undefined || call.done || call.wire.type !== type) return found;
+    const isOther = wire === undefined ? differ(call.wire.id, event.item_id) : !isSame(call.wire, wire);
+    return isOther ? found : call;
   }
 
   /** One of that id and type that has not ended, whatever its index. */
@@ -68,6 +82,7 @@ export class Items {
     const item: Item = {
       key: this.all.length,
       outputIndex,
+      id: textOf(wire.id),
       wire,
       done: false,
       callId: undefined,
@@ -81,6 +96,7 @@ export class Items {
     this.all.push(item);
     this.#sharesIndex ||= this.#byIndex.has(outputIndex);
     this.#byIndex.set(outputIndex, item);
+    if (isCall(wire)) this.#callByIndex.set(outputIndex, item);
     if (wire.id) this.#byId.set(wire.id, item);
     return item;
   }

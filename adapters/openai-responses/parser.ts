@@ -126,7 +126,7 @@ export class ResponsesParser implements Parser<unknown> {
     switch (type) {
       case "response.function_call_arguments.delta":
       case "response.custom_tool_call_input.delta":
-        return this.#onInput(this.#items.find(event) ?? this.#open(event, { type: itemTypeOf(type) }), event.delta);
+        return this.#onInput(this.#callOf(event, itemTypeOf(type)), event.delta);
       case "response.output_text.delta":
         return this.#onText(this.#spoken(event, "message"), event.content_index, event.delta);
       case "response.reasoning_text.delta":
@@ -181,6 +181,10 @@ export class ResponsesParser implements Parser<unknown> {
     return found === undefined || isAnother(found, type, event.item_id) ? this.#open(event, { type }) : found;
   }
 
+  #callOf(event: WireEvent, type: string): Item {
+    return this.#items.findCallOf(event, type) ?? this.#open(event, { type });
+  }
+
   #open(event: WireEvent, wire: WireItem): Item {
     const item = this.#items.add(event, wire);
     if (isCall(wire)) {
@@ -199,7 +203,7 @@ export class ResponsesParser implements Parser<unknown> {
   #onDone(event: WireEvent): void {
     const { item: wire } = event;
     if (!isRecord(wire)) return;
-    let item = this.#items.find(event, wire);
+    let item = this.#items.findCallOf(event, textOf(wire.type), wire);
     if (item !== undefined && (item.done || item.wire.type !== wire.type)) {
       if (item.done && isSame(item.wire, wire)) return;
       item = undefined;
@@ -219,7 +223,7 @@ export class ResponsesParser implements Parser<unknown> {
       const call = this.#items.hostedCall(wire);
       if (call !== undefined) this.#sink.providerTool(answeredCall(call, wire));
     } else if (isHosted(wire)) {
-      const call = providerCall(wire, endOf(wire), began.id);
+      const call = providerCall(wire, endOf(wire), item.id);
       if (call.executedBy === "client") this.#calls++;
       this.#sink.providerTool(call);
     } else if (isSpoken(wire)) {
@@ -279,7 +283,7 @@ export class ResponsesParser implements Parser<unknown> {
 
   /** The whole input once more. It is news only where no piece came before (LM Studio). */
   #onInputDone(type: string, event: WireEvent, whole: unknown): void {
-    const item = this.#items.find(event) ?? this.#open(event, { type: itemTypeOf(type) });
+    const item = this.#callOf(event, itemTypeOf(type));
     if (!isCall(item.wire) || item.done) return;
     const name = keepName(item, event.name);
     const text = unsaid(item, whole);

@@ -529,6 +529,21 @@ describe("the parser", () => {
     expect(turn.providerToolCalls).toHaveLength(2);
   });
 
+  it("tells a hosted call under one id, though the server ends it under another one", async () => {
+    const run = { type: "shell_call", call_id: "c_1", environment: { type: "container_reference" } };
+    const { providerTools } = said([
+      added(0, { ...run, id: "h_1" }),
+      ended(0, { ...run, id: "h_2" }),
+      ended(1, { type: "shell_call_output", id: "o_1", call_id: "c_1", output: [{ stdout: "a" }] }),
+    ]);
+    expect(providerTools.map(({ id, status }) => [id, status])).toEqual([
+      ["h_1", "started"],
+      ["h_1", "completed"],
+      ["h_1", "completed"],
+    ]);
+    expect(providerTools.at(-1)?.output).toEqual([{ stdout: "a" }]);
+  });
+
   it("tells why an image was not made", async () => {
     const error = { code: "moderation_blocked", message: "No." };
     const turn = await turnOf([
@@ -879,6 +894,44 @@ describe("assistantMessage()", () => {
       expect(turn.text).toBe("Hello");
       expect(openaiResponses.assistantMessage(turn).map((item) => (item as { id?: string }).id)).toEqual(ids);
     }
+  });
+
+  const bare = { type: "function_call", call_id: "call_0", name: "get_weather" };
+  const bit = (type: string, fields: object): Event => ({ type: `response.${type}`, output_index: 0, ...fields });
+  const said0 = bit("output_text.delta", { content_index: 0, delta: "Hi" });
+  const told0 = bit("function_call_arguments.done", { arguments: '{"city":"Oslo"}' });
+  const whole0 = ended(0, { ...bare, arguments: '{"city":"Oslo"}' });
+  it.each<[string, Event[], Event[]]>([
+    ["as a piece", [said0], [told0, whole0]],
+    ["as pieces, before a call that nothing ends", [said0, said0], []],
+    ["as an item of its own", [added(0, message("")), said0, ended(0, message("Hi"))], [whole0]],
+  ])("reads on with a call after text that has its index, and no ids: %s", async (_name, between, end) => {
+    const input = (piece: string) => bit("function_call_arguments.delta", { delta: piece });
+    const turn = await turnOf([
+      added(0, { ...bare, arguments: "" }),
+      input('{"city"'),
+      ...between,
+      input(':"Oslo"}'),
+      ...end,
+      completed,
+    ]);
+    expect(turn.text).toMatch(/^(Hi)+$/);
+    expect(summarize(turn).toolCalls).toMatchObject([{ id: "call_0", input: { city: "Oslo" }, status: "complete" }]);
+  });
+
+  it("takes no other call, after such text, for the one before", async () => {
+    const other = call(7, '{"city":"Rome"}');
+    const turn = await turnOf([
+      added(0, { ...bare, arguments: "" }),
+      bit("function_call_arguments.delta", { delta: '{"city":"Oslo"}' }),
+      said0,
+      ended(0, other),
+      completed,
+    ]);
+    expect(turn.calls.map(({ id, argsText }) => [id, argsText])).toEqual([
+      ["call_0", '{"city":"Oslo"}'],
+      ["call_7", '{"city":"Rome"}'],
+    ]);
   });
 
   // https://github.com/vllm-project/vllm/issues/47916
