@@ -51,6 +51,9 @@ export class ChatParser implements Parser<WireEvent | string> {
   #spoke = false;
   #reasoned = false;
   #refused = false;
+  /** Whether the choice that is read was there, and whether others were. */
+  #isThere = false;
+  #others = false;
   /** The sound is complete, and nothing came after it. */
   #endsInSound = false;
 
@@ -122,6 +125,10 @@ export class ChatParser implements Parser<WireEvent | string> {
 
   #end(): void {
     this.#over = true;
+    if (this.#others && !this.#isThere) {
+      const message = `The response has no choice ${this.#choice}, only others: \`n\` of the request says how many there are.`;
+      this.#sink.fail(new ToolError("provider_error", message));
+    }
     this.#sink.terminal();
   }
 
@@ -131,16 +138,21 @@ export class ChatParser implements Parser<WireEvent | string> {
       this.#started = true;
       this.#sink.start(textOf(event.id), textOf(event.model));
     }
-    let whole = event.object === "chat.completion";
+    let whole = false;
     let error = event.error ?? event.x_groq?.error ?? (isBareError(event) ? (event as WireError) : undefined);
     if (Array.isArray(choices)) {
       for (let position = 0; position < choices.length; position++) {
         const choice = choices[position] as WireChoice | null;
         if (!isObject(choice)) continue;
         // Some gateways write "chat.completion" on chunks too: it is whole if the message is.
-        if (isObject(choice.delta)) whole = false;
-        if ((choice.index ?? position) !== this.#choice) continue;
-        if (isObject(choice.message) && !isObject(choice.delta)) whole = true;
+        const isWhole = isObject(choice.message) && !isObject(choice.delta);
+        if ((choice.index ?? position) !== this.#choice) {
+          this.#others = true;
+          whole ||= isWhole && event.object === "chat.completion";
+          continue;
+        }
+        this.#isThere = true;
+        whole ||= isWhole;
         this.#readChoice(choice);
         error ??= choice.error ?? undefined;
       }

@@ -330,6 +330,26 @@ describe("openaiChat.parser()", () => {
     expect(turn.calls).toHaveLength(1);
   });
 
+  it("says that the choice is not there which is asked for", async () => {
+    const message = { content: "Hi" };
+    const whole = { object: "chat.completion", choices: [{ index: 0, message, finish_reason: "stop" }] } as const;
+    const error = { code: "provider_error", message: expect.stringContaining("no choice 1") };
+    expect(openaiChat.parse(whole, { choice: 1 }).at(-1)).toMatchObject({ type: "error", error });
+    const chunk = { choices: [{ index: 0, delta: message, finish_reason: "stop" }] };
+    expect((await read([chunk, "[DONE]"], undefined, 1)).error).toMatchObject(error);
+  });
+
+  it("reads on behind a chunk without a message that is called a whole response", async () => {
+    const called = { object: "chat.completion" };
+    const turn = await read([
+      { ...called, choices: [] },
+      { ...called, choices: [{ index: 0, finish_reason: null }] },
+      { ...called, choices: [{ index: 0, delta: { content: "Hi" }, finish_reason: "stop" }] },
+      "[DONE]",
+    ]);
+    expect([turn.text, turn.finishReason]).toEqual(["Hi", "stop"]);
+  });
+
   it("reads the choice that is asked for", async () => {
     const choices = ["zero", "one"].map((content, index) => ({ index, delta: { content }, finish_reason: "stop" }));
     const events = [{ choices }];
