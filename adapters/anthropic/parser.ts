@@ -132,13 +132,15 @@ export class AnthropicParser implements Parser<ParserInput> {
 
   /**
    * The blocks that `message_start` brought: all, or those before the first one that comes by itself. Where nothing comes,
-   * the stream was cut, and they may be too.
+   * the stream was cut, and they may be too. What comes is one of them if that stands at its index; a gateway may count
+   * those that follow from 0 again, or not at all.
    */
-  #startContent(end?: number): void {
+  #startContent(index = 0, next?: WireBlock): void {
     const { content, stop_reason: reason } = this.#start ?? {};
     if (!Array.isArray(content) || this.#message!.blocks.length > 0) return;
     const last = CUT_REASONS.has(reason) ? content.length - 1 : -1;
-    content.slice(0, end).forEach((block: WireBlock, index) => this.#wholeBlock(block, index === last));
+    const end = next !== undefined && isSameBlock(content[index], next) ? index : undefined;
+    content.slice(0, end).forEach((block: WireBlock, at) => this.#wholeBlock(block, at === last));
   }
 
   #keepContainer(container: WireContainer | null | undefined): void {
@@ -167,7 +169,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     if (typeof block?.type !== "string") return;
     // Said twice, it is one block.
     if (block.id && this.#open.get(index ?? -1)?.record.block.id === block.id) return;
-    this.#startContent(index ?? 0);
+    this.#startContent(index ?? undefined, block);
     this.#open.set(index ?? -1, this.#openBlock(block));
     this.#say(block);
   }
@@ -428,6 +430,10 @@ function callMetadata({ caller, toolset_name: toolset }: WireBlock): Record<stri
 /** `server_tool_use`, `mcp_tool_use` and their kind to come: the provider runs these. */
 function isServerCall({ type }: { readonly type: string }): boolean {
   return type.endsWith("_tool_use");
+}
+
+function isSameBlock(a: WireBlock | null | undefined, b: WireBlock): boolean {
+  return a?.type === b.type && (a.id ?? null) === (b.id ?? null);
 }
 
 /** Word by word, so that it may be cut: a server's result is not, nor what is encrypted. */

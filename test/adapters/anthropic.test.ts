@@ -131,6 +131,17 @@ describe("reading", () => {
       "toolu_3",
     ]);
     expect(await ids(begin(one, two), { type: "ping" })).toEqual([]);
+    // Those that follow may be counted from 0 again, or not at all.
+    for (const index of [0, undefined]) {
+      const next = three.map((event) => ({ ...event, index }));
+      expect(await ids(begin(one, two), ...next, ...end("tool_use"))).toEqual(["toolu_1", "toolu_2", "toolu_3"]);
+      const words = [
+        { type: "content_block_start", index, content_block: { type: "text", text: "" } },
+        { type: "content_block_delta", index, delta: { type: "text_delta", text: "Hi" } },
+      ];
+      expect(await ids(begin(one, two), ...words, ...end("tool_use"))).toEqual(["toolu_1", "toolu_2"]);
+      expect(await ids(begin(called("toolu_3", 3)), ...next, ...end("tool_use"))).toEqual(["toolu_3"]);
+    }
   });
 
   it("takes a block that is begun twice for one", async () => {
