@@ -9,7 +9,7 @@ import manifest from "./package.json" with { type: "json" };
 const limits = {
   ".": "45.2 kB",
   "./openai-chat": "56.1 kB",
-  "./openai-responses": "57.2 kB",
+  "./openai-responses": "57.3 kB",
   "./anthropic": "55.5 kB",
   "./google": "56.5 kB",
   "./cohere": "53.2 kB",

@@ -76,7 +76,8 @@ export class Items {
   }
 
   add(event: WireEvent, said: WireItem): Item {
-    const wire = event.item === undefined && event.item_id ? { ...said, id: event.item_id } : said;
+    const itemId = textOf(event.item_id);
+    const wire = event.item === undefined && itemId ? { ...said, id: itemId } : said;
     const outputIndex = typeof event.output_index === "number" ? event.output_index : this.#nextIndex;
     this.#nextIndex = Math.max(this.#nextIndex, outputIndex + 1);
     const item: Item = {

@@ -244,12 +244,12 @@ export class ResponsesParser implements Parser<unknown> {
    * @param isWhole whether the response told all of its items, which pieces of none of them are no part of.
    */
   #endCalls(isWhole: boolean): void {
-    for (const { wire, done, unheaded, sent, isTold, key: callIndex, name } of this.#items.all) {
+    for (const { wire, done, unheaded, sent, isTold, key: callIndex, id, name } of this.#items.all) {
       if (done || !isCall(wire)) continue;
       if (unheaded !== undefined) {
         if (isWhole) continue;
         const error = "the provider sent neither its beginning nor the whole of it";
-        this.#sink.tool({ callIndex, id: wire.id, name, argsTextDelta: unheaded, error, errorType: "truncated" });
+        this.#sink.tool({ callIndex, id, name, argsTextDelta: unheaded, error, errorType: "truncated" });
       } else if (sent === 0 && !isTold) {
         const whole = inputOf(wire);
         const text = textOf(whole);

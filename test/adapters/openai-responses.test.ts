@@ -149,6 +149,12 @@ describe("the parser", () => {
     ]);
   });
 
+  it("takes no id that is no text", async () => {
+    const piece = { type: "response.function_call_arguments.delta", item_id: [1], delta: "{" } as unknown as Event;
+    const turn = await turnOf([piece]);
+    expect(turn.calls.map(({ id, name, argsText }) => [id, name, argsText])).toEqual([[null, null, "{"]]);
+  });
+
   it("opens another call where a server gives every item the same index", () => {
     const { chunks } = said([
       added(0, call(1, "")),
