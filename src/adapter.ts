@@ -95,9 +95,8 @@ export interface EndpointRequest {
 }
 
 /**
- * What the events may come from: an SDK's async iterable, bytes, or a fetch `Response`. The `Response` that the SDKs of
- * OpenAI and Anthropic hand out (`await client.messages.create({ … }).asResponse()`) is read several times as fast as
- * their events.
+ * What the events may come from: an SDK's async iterable, bytes, or a fetch `Response`. Where an SDK hands out the
+ * `Response` (`asResponse()`), that is read in a fraction of the time that its events take.
  */
 export type EventSource<Event> =
   | AsyncIterable<Event>

@@ -135,7 +135,7 @@ export class AnthropicParser implements Parser<ParserInput> {
    * the stream was cut, and they may be too. What comes is one of them if that stands at its index; a gateway may count
    * those that follow from 0 again, or not at all.
    */
-  #startContent(index = 0, next?: WireBlock): void {
+  #startContent(next?: WireBlock, index = 0): void {
     const { content, stop_reason: reason } = this.#start ?? {};
     if (!Array.isArray(content) || this.#message!.blocks.length > 0) return;
     const last = CUT_REASONS.has(reason) ? content.length - 1 : -1;
@@ -169,7 +169,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     if (typeof block?.type !== "string") return;
     // Said twice, it is one block.
     if (block.id && this.#open.get(index ?? -1)?.record.block.id === block.id) return;
-    this.#startContent(index ?? undefined, block);
+    this.#startContent(block, index ?? 0);
     this.#open.set(index ?? -1, this.#openBlock(block));
     this.#say(block);
   }
