@@ -75,7 +75,12 @@ export function approvalHandler(options: ApprovalHandlerOptions): (request: Requ
     if (address === `GET ${path}/events`) return events(who, url, request);
     if (address === `POST ${path}/decide`) return decide(who, request);
     if (address.startsWith(`GET ${path}/apr_`)) return details(who, url.pathname.slice(path.length + 1));
-    return json(wireError("not_found", `There are GET ${path}, GET ${path}/events and POST ${path}/decide.`));
+    return json(
+      wireError(
+        "not_found",
+        `There are GET ${path}, GET ${path}/<request_id>, GET ${path}/events and POST ${path}/decide.`,
+      ),
+    );
   }
 
   async function list({ principal, scope = "default" }: AuthenticatedClient, url: URL): Promise<Response> {

@@ -100,6 +100,12 @@ describe("deciding", () => {
     expect(await response.json()).toMatchObject({ type: "approval.error", code });
   });
 
+  it("says what there is, to who asks for something else", async () => {
+    const response = await get("/nothing");
+    expect(response.status).toBe(404);
+    expect(((await response.json()) as { message: string }).message).toContain("GET /approvals/<request_id>");
+  });
+
   it("shows the input and takes an edited one as they are, whatever was read before", async () => {
     const [input, edited] = [misread(), misread()];
     const { id } = await service.request(ask({ input }));
