@@ -1,3 +1,4 @@
+import { approvalRule } from "../tool/approval-rule.ts";
 import type { PolicyContext } from "../tool/policy.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { DenyReason } from "./events.ts";
@@ -87,8 +88,8 @@ export async function judge(
   }
   let isNeeded: unknown;
   try {
-    const { needsApproval = tool.irreversible ?? false } = tool;
-    isNeeded = typeof needsApproval === "function" ? await needsApproval(input, context) : needsApproval;
+    const rule = approvalRule(tool);
+    isNeeded = typeof rule === "function" ? await rule(input, context) : rule;
   } catch {
     return failed("the rule whether it needs approval failed");
   }

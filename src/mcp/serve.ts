@@ -1,6 +1,7 @@
 import { isToolError, ToolError } from "../errors.ts";
 import { jsonIn, parseJson } from "../json/parse.ts";
 import { outputText } from "../stream/history.ts";
+import { approvalRule } from "../tool/approval-rule.ts";
 import { safeToolName } from "../tool/names.ts";
 import { safeMessage } from "../tool/safe-message.ts";
 import { toolList, type ToolSource } from "../tool/tool-set.ts";
@@ -124,12 +125,13 @@ export function mcpHandlers(tools: ToolSource, options: ServeMcpOptions = {}): M
     }
   }
 
-  function checkServable({ qualifiedName, inputSchema, needsApproval, irreversible }: Tool): void {
+  function checkServable(tool: Tool): void {
+    const { qualifiedName, inputSchema } = tool;
     if (inputSchema.jsonSchema["type"] === "string") {
       throw new ToolError("invalid_tool", `Tool ${qualifiedName} takes a text; what MCP gives a tool is an object.`);
     }
     // Without an executor nobody would be asked.
-    if (options.execute !== undefined || !(needsApproval ?? irreversible ?? false)) return;
+    if (options.execute !== undefined || approvalRule(tool) === false) return;
     throw new ToolError(
       "invalid_tool",
       `Tool ${qualifiedName} needs approval, and nobody here can give it: serve it with an executor, in the option execute.`,

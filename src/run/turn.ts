@@ -3,6 +3,7 @@ import { ToolCallError, type ToolError } from "../errors.ts";
 import type { Model } from "../model.ts";
 import type { FinishReason, StreamEvent, Turn } from "../stream/events.ts";
 import { isClean } from "../stream/finish-reason.ts";
+import { approvalRule } from "../tool/approval-rule.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
 import type { TurnRow } from "./format.ts";
@@ -83,8 +84,7 @@ function early(tool: Tool): Tool {
 
 /** It only reads, and nobody has to be asked, perhaps about a call of a turn that will be none. */
 function mayBegin(use: ToolUse): boolean {
-  const { effect, irreversible = false, needsApproval = irreversible } = use.tool;
-  return effect === "read" && needsApproval === false && !isDependent(use);
+  return use.tool.effect === "read" && approvalRule(use.tool) === false && !isDependent(use);
 }
 
 /** Calls for the caller that are complete, and wait for the end of their turn: it may yet be cut. */
