@@ -22,7 +22,7 @@ const limits = {
   "./execute/telemetry": "1.1 kB",
   "./run": "60.4 kB",
   "./mcp": "25.9 kB",
-  "./replay": "6.1 kB",
+  "./replay": "6.3 kB",
   "./store": "5.7 kB",
   "./store/redis": "6.8 kB",
   "./store/sqlite": "6.4 kB",

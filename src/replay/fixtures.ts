@@ -2,7 +2,7 @@ import { readdir, readFile, realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { ToolError } from "../errors.ts";
 import { loadRecording } from "./files.ts";
-import { formatOf } from "./recording.ts";
+import { FORMATS, formatOf } from "./recording.ts";
 import type { Recording } from "./recording.ts";
 
 /** How the server answers for a case, where it does not simply send its body. */
@@ -21,12 +21,15 @@ export interface ReplayBehaviour {
   readonly times?: number | undefined;
 }
 
-/** What the server has for one case of one wire. */
+/**
+ * What the server has for one case of one wire. Of several bodies each request gets the next one, as the turns of a
+ * conversation do, and behind the last one the first; a request that `behaviour` made fail gets the same one again.
+ */
 export interface ReplayCase {
   /** The body of a streamed response. */
-  readonly stream?: Recording | undefined;
+  readonly stream?: Recording | readonly Recording[] | undefined;
   /** The body of a response that is not streamed. */
-  readonly whole?: Recording | undefined;
+  readonly whole?: Recording | readonly Recording[] | undefined;
   readonly behaviour?: ReplayBehaviour | undefined;
 }
 
@@ -39,9 +42,13 @@ export interface Fixtures {
 /** A wire or a case: no separators, no `..`, nothing hidden. */
 const NAME = /^[A-Za-z0-9_][\w.-]*$/;
 
+/** A body of a case: the first, or the one of a later turn. */
+const BODY = /^stream(?:-([1-9]\d*))?\.(sse|ndjson|json)$/;
+
 /**
- * Cases in a directory, `<wire>/<case>/stream.sse|.ndjson|.json` and a `meta.json` whose `serve` may hold a
- * {@link ReplayBehaviour}. Read when they are asked for, so that a changed file counts at once.
+ * Cases in a directory, `<wire>/<case>/stream.sse|.ndjson|.json`, those of later turns `stream-2.sse`, `stream-3.sse`,
+ * and a `meta.json` whose `serve` may hold a {@link ReplayBehaviour}. Read when they are asked for, so that a changed
+ * file counts at once.
  */
 export function fixturesIn(directory: string): Fixtures {
   return {
@@ -50,17 +57,22 @@ export function fixturesIn(directory: string): Fixtures {
       const path = join(directory, wire, name);
       if (!(await isInside(directory, path))) return undefined;
       const files = await readdir(path).catch((): string[] => []);
-      const recordings: Recording[] = [];
-      for (const file of ["stream.sse", "stream.ndjson", "stream.json"]) {
-        if (!files.includes(file) || !(await isInside(directory, join(path, file)))) continue;
-        recordings.push(await loadRecording(join(path, file)));
+      const whole = new Map<number, Recording>();
+      const stream = new Map<number, Recording>();
+      for (const format of Object.keys(FORMATS)) {
+        for (const file of files) {
+          const body = BODY.exec(file);
+          if (body?.[2] !== format || !(await isInside(directory, join(path, file)))) continue;
+          const recording = await loadRecording(join(path, file));
+          const bodies = isWhole(recording) ? whole : stream;
+          const turn = Number(body[1] ?? 1);
+          if (!bodies.has(turn)) bodies.set(turn, recording);
+        }
       }
-      if (recordings.length === 0) return undefined;
-      const whole = recordings.find(isWhole);
-      const stream = recordings.find((recording) => !isWhole(recording));
+      if (whole.size + stream.size === 0) return undefined;
       return {
-        whole,
-        stream,
+        whole: inOrder(whole),
+        stream: inOrder(stream),
         behaviour: files.includes("meta.json") ? await behaviourOf(join(path, "meta.json")) : undefined,
       };
     },
@@ -80,6 +92,10 @@ export function fixturesFrom(cases: ReadonlyMap<string, ReplayCase>): Fixtures {
     find: (wire, name) => Promise.resolve(cases.get(`${wire}/${name}`)),
     names: () => Promise.resolve([...cases.keys()]),
   };
+}
+
+function inOrder(turns: ReadonlyMap<number, Recording>): Recording[] {
+  return [...turns].toSorted(([one], [other]) => one - other).map(([, recording]) => recording);
 }
 
 /** One JSON document is a response that was not streamed; an array is a stream of its elements. */

@@ -14,7 +14,7 @@ export type Wire = Pick<Adapter, "name" | "endpoint">;
 /** What {@link serveReplay} takes. */
 export interface ServeOptions {
   readonly adapters: readonly Wire[];
-  /** A directory of `<wire>/<case>/stream.*`, or cases in memory under `"<wire>/<case>"`. */
+  /** A directory of `<wire>/<case>/stream.*` (and `stream-2.*`, ...), or cases in memory under `"<wire>/<case>"`. */
   readonly fixtures: string | ReadonlyMap<string, ReplayCase>;
   /** Default 0: a free one. */
   readonly port?: number | undefined;
@@ -76,6 +76,7 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
   }
   const requests: ReceivedRequest[] = [];
   const asked = new Map<string, number>();
+  const answered = new Map<string, number>();
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const target = request.url ?? "/";
@@ -102,8 +103,8 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
 
     const kind = wire.endpoint.match({ method, path, query: url.searchParams, body });
     if (kind === undefined) return sendError(response, wire, 404, `${method} ${path} is no request of ${wire.name}.`);
-    const recording = found[kind];
     const how = currentBehaviour(fixture, behaviour?.[fixture] ?? found.behaviour);
+    const recording = currentBody(`${fixture} ${kind}`, bodiesOf(found, kind), how);
     if (recording === undefined && how.status === undefined) {
       return sendError(response, wire, 404, missingKindMessage(fixture, kind, found));
     }
@@ -115,6 +116,12 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     const count = (asked.get(fixture) ?? 0) + 1;
     asked.set(fixture, count);
     return count > (how.times ?? Infinity) ? {} : how;
+  }
+
+  function currentBody(name: string, bodies: readonly Recording[], how: ReplayBehaviour): Recording | undefined {
+    const count = answered.get(name) ?? 0;
+    if ((how.status ?? 200) === 200 && how.cutAtByte === undefined) answered.set(name, count + 1);
+    return bodies[count % bodies.length];
   }
 
   async function answer(
@@ -186,10 +193,14 @@ function sendError(response: ServerResponse, wire: Wire | undefined, status: num
   sendJson(response, status, wire?.endpoint.errorBody(status, message) ?? { error: { message } });
 }
 
+function bodiesOf(found: ReplayCase, kind: "stream" | "whole"): readonly Recording[] {
+  return [found[kind] ?? []].flat();
+}
+
 function missingKindMessage(fixture: string, kind: "stream" | "whole", found: ReplayCase): string {
   const words = { stream: "a streamed", whole: "a whole" };
   const other = kind === "stream" ? "whole" : "stream";
-  if (found[other] === undefined)
+  if (bodiesOf(found, other).length === 0)
     return `${fixture} has no body: a case is { stream } or { whole } or both, and these are recordings.`;
   return `${fixture} has no body for ${words[kind]} response, only for ${words[other]} response.`;
 }

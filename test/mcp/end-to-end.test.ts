@@ -12,7 +12,7 @@ import { loadExecutable } from "../../src/executable/index.ts";
 import { defineTool, ToolRegistry } from "../../src/index.ts";
 import { mcpTools, serveMcp } from "../../src/mcp/index.ts";
 import type { Model } from "../../src/model.ts";
-import { serveReplay, type ReplayCase } from "../../src/replay/index.ts";
+import { serveReplay } from "../../src/replay/index.ts";
 import { Orchestrator } from "../../src/run/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import { program, shTool } from "../executable/support.ts";
@@ -73,13 +73,8 @@ it.each(Object.entries(models))("%s: a program and an MCP tool in one turn", asy
     onRun: ({ exitCode }) => order.push(`program ${exitCode}`),
   });
 
-  let asked = 0;
-  const fixtures = new (class extends Map<string, ReplayCase> {
-    override get(): ReplayCase {
-      const bytes = encoders[wire]!(turns[Math.min(asked++, turns.length - 1)]!);
-      return { stream: { bytes, chunks: [], complete: true, contentType: "text/event-stream" } };
-    }
-  })();
+  const stream = turns.map((turn) => ({ bytes: encoders[wire]!(turn), chunks: [], complete: true }));
+  const fixtures = new Map([[`${wire}/turns`, { stream }]]);
   const server = await serveReplay({ adapters: [openaiChat, anthropic], fixtures });
   onTestFinished(() => server.close());
 

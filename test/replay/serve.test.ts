@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { serveReplay } from "../../src/replay/index.ts";
-import type { ReplayServer, ServeOptions } from "../../src/replay/index.ts";
+import type { Recording, ReplayBehaviour, ReplayServer, ServeOptions } from "../../src/replay/index.ts";
 import { bodyCase, paper, post, streamBody, temporary, wholeBody } from "./wire.ts";
 
 async function serve(options: Partial<ServeOptions> = {}): Promise<ReplayServer> {
@@ -141,6 +141,33 @@ describe("the replay server", () => {
     ]);
     const second = await post(`${server.url}/paper/both/v1/write`, { stream: true });
     expect(await second.text()).toBe(streamBody);
+  });
+
+  it.each<[string, ReplayBehaviour]>([
+    ["a status", { status: 529, times: 1 }],
+    ["a cut", { cutAtByte: 0, times: 1 }],
+  ])("answers with the turns of a conversation, and again with the one that failed by %s", async (_, how) => {
+    const { stream: first } = bodyCase("data: 1\n\n");
+    const { stream: second } = bodyCase("data: 2\n\n");
+    const fixtures = new Map([["paper/both", { stream: [first, second] as Recording[] }]]);
+    const server = await serve({ fixtures, behaviour: { "paper/both": how } });
+    const ask = async () => (await post(`${server.url}/paper/both/v1/write`, { stream: true })).text();
+    await ask().catch(() => {});
+    expect([await ask(), await ask(), await ask()]).toEqual(["data: 1\n\n", "data: 2\n\n", "data: 1\n\n"]);
+  });
+
+  it("takes the turns of a conversation from a directory in their order, streamed and whole apart", async () => {
+    const fixtures = await temporary(onTestFinished);
+    const folder = join(fixtures, "paper", "chat");
+    await mkdir(folder, { recursive: true });
+    const turns = ["stream.sse", "stream-2.sse", "stream-10.sse", "stream-x.sse"];
+    for (const name of turns) await writeFile(join(folder, name), `data: "${name}"\n\n`);
+    await writeFile(join(folder, "stream-3.json"), wholeBody);
+    const server = await serve({ fixtures });
+    const ask = async (stream: boolean) => (await post(`${server.url}/paper/chat/v1/write`, { stream })).text();
+    const answers = [await ask(true), await ask(false), await ask(true), await ask(true), await ask(true)];
+    const [one, two, ten] = turns.map((name) => `data: "${name}"\n\n`);
+    expect(answers).toEqual([one, wholeBody, two, ten, one]);
   });
 
   it.each([0, 1, 30])("breaks the connection after %i bytes", async (cutAtByte) => {
