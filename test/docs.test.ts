@@ -49,6 +49,20 @@ describe("the examples", () => {
   });
 });
 
+it.each([
+  ["docs/run.md", "src/run/orchestrator.ts", "OrchestratorOptions"],
+  ["docs/run.md", "src/run/types.ts", "RunOptions<Message = any> extends RunContext"],
+  ["docs/run.md", "src/run/types.ts", "RunContext"],
+  ["docs/execute.md", "src/execute/executor.ts", "ToolExecutorOptions"],
+  ["docs/approvals.md", "src/execute/approvals/service.ts", "ApprovalServiceOptions"],
+])("%s tells of every option: %s, %s", (page, file, name) => {
+  const [, source = ""] = readFileSync(join(root, file), "utf8").split(`interface ${name}`);
+  const options = [...source.split("\n}", 1)[0]!.matchAll(/^  readonly (\w+)/gm)].map(([, option]) => option!);
+  expect(options.length).toBeGreaterThan(3);
+  const rows = readFileSync(join(root, page), "utf8").match(/^\|.*?\|/gm) ?? [];
+  expect(options.filter((option) => !rows.some((row) => row.includes(`\`${option}\``)))).toEqual([]);
+});
+
 it("blocks say what they are", () => {
   const languages = new Set(["ts", "json", "sh", "text"]);
   expect(blocks.filter(({ language }) => !languages.has(language)).map(({ page, line }) => `${page}:${line}`)).toEqual(
