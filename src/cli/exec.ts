@@ -7,9 +7,10 @@ import {
   loadExecutable,
   type RunOptions,
 } from "../executable/index.ts";
-import { isToolError, messageOf } from "../errors.ts";
+import { isToolError, messageOf, type ToolError } from "../errors.ts";
 import { parseJson } from "../json/index.ts";
 import { isTimerMs, MAX_TIMER_MS } from "../time.ts";
+import { cut } from "../tool/cut.ts";
 import type { Tool } from "../tool/tool.ts";
 import { ownersOf } from "./owners.ts";
 import { printable } from "./text.ts";
@@ -40,8 +41,9 @@ export async function execCommand(args: readonly string[]): Promise<number> {
   const [name, ...more] = positionals;
   if (name === undefined || more.length > 0) throw new UsageError(`exec takes one tool.\n\n${usage}`);
   const input = readInput(values.input === "-" ? await text(process.stdin) : (values.input ?? "{}"));
-  const tool = await find(name, { timeoutMs: timeoutOf(values.timeout), ...ownersOf(values.owner) });
+  const options = { timeoutMs: timeoutOf(values.timeout), ...ownersOf(values.owner) };
   try {
+    const tool = await find(name, options);
     const progress = async (value: unknown) => {
       if (values.progress === true) process.stderr.write(`${printable(JSON.stringify(value))}\n`);
     };
@@ -49,10 +51,18 @@ export async function execCommand(args: readonly string[]): Promise<number> {
     return 0;
   } catch (error) {
     if (!isToolError(error)) throw error;
-    const stderr = error.cause instanceof ExecutableError ? error.cause.run.stderr.trimEnd() : "";
-    process.stderr.write(`toolstream: ${printable(error.message)}\n${stderr === "" ? "" : `${printable(stderr)}\n`}`);
+    process.stderr.write(`${[`toolstream: ${error.message}`, ...printedOf(error)].map(printable).join("\n")}\n`);
     return 1;
   }
+}
+
+/** What the program said to people, and in place of an answer: the message, which is for a model, has neither. */
+function printedOf(error: ToolError): string[] {
+  const failure = error.cause instanceof ExecutableError ? error.cause : error;
+  if (!(failure instanceof ExecutableError)) return [];
+  const { stdout, stderr } = failure.run;
+  const printed = failure.code === "invalid_answer" && stdout.trim() !== "" ? `It printed: ${cut(stdout, 500)}` : "";
+  return [printed, stderr].map((one) => one.trimEnd()).filter((one) => one !== "");
 }
 
 async function find(name: string, options: RunOptions): Promise<Tool> {

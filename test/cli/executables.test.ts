@@ -33,6 +33,19 @@ describe("toolstream exec", () => {
   });
 
   it.each([
+    ["an answer", "", "loading\n", /no JSON; it has to print one JSON object.*\nIt printed: loading\n.*\ncareful\n$/s],
+    ["a schema", "loading\n", "", /--schema printed what is no JSON\.\nIt printed: loading\n/],
+  ])("shows what the program printed in place of %s", async (_, schema, answer, words) => {
+    const printing = greet
+      .replace('echo \'{"name"', `printf '${schema}'; $&`)
+      .replace("input=", `printf '${answer}'; $&`);
+    const folder = folderWith({ greet: printing });
+    chmodSync(join(folder, "greet"), 0o755);
+    const outcome = await run(["exec", join(folder, "greet"), "--input", '{"name":"Ada"}']);
+    expect(outcome).toMatchObject({ status: 1, stdout: "", stderr: expect.stringMatching(words) });
+  });
+
+  it.each([
     ["its error", '{"name":"Bob"}', [], "toolstream: Tool greet failed: I know no such person\ncareful\n"],
     ["what does not fit its schema", "{}", [], "toolstream: The input of greet does not fit its schema: "],
     ["that it took too long", '{"name":"slow"}', ["--timeout", "300"], "The program took longer than 300 ms"],
