@@ -324,8 +324,16 @@ describe.each<[NotationName, Tags]>([
     ["parameters of a call", call("f", unclosed("path", "x"))],
     ["the end of a call", `${call("f").slice(-12)} ends it`],
     ["the end of a call, and a call", `${call("f").slice(-30)}, ${call("f")}`],
-    ["a parameter that the tool has not", unclosed("city", "Oslo")],
-    ["the parameter that it is", unclosed("content", "x")],
+    ["a parameter that the tool has not", `as ${unclosed("city", "Oslo")}`],
+    ["the parameter that it is", `as ${unclosed("content", "x")}`],
+    ["a call with parameters", calls(call("f", value("city", "Oslo"), value("zip", "1")))],
+    ["calls with parameters", calls(call("f", value("city", "Oslo")), call("f", value("city", "Oslo")))],
+    ["a call of the same tool", calls(call("write_file", value("path", "a"), value("content", "b")))],
+    ["a call about a call", calls(call("write_file", value("content", call("f", value("city", "Oslo")))))],
+    ["a call without its section", `so: ${call("f", value("city", "Oslo"), value("path", "x"))}, and so on`],
+    ["a call with something else in it", `${call("f", value("city", "Oslo"), "...\n", value("zip", "1"))}`],
+    ["parameters without a call", value("city", "Oslo") + value("zip", "1")],
+    ["a parameter without a call, and words", `${value("city", "Oslo")}and so on`],
   ])("may hold %s", async (_, content) => {
     const text = calls(call("write_file", value("content", content), value("path", "a.txt")));
     for (const pieces of [[text], text.split("")]) {
@@ -333,6 +341,27 @@ describe.each<[NotationName, Tags]>([
       expect(turn.calls.map(({ outcome }) => (outcome as ToolUse).input as unknown)).toEqual([
         { content, path: "a.txt" },
       ]);
+    }
+  });
+
+  // Its own end could be that of what it is about: it has none for sure.
+  it.each<[string, string]>([
+    ["a call that ends early", call("f", unclosed("city", "Oslo")).split("</")[0]!],
+    ["a call that ends early, behind a whole one", `${file}\n${call("f", unclosed("city", "Oslo")).split("</")[0]!}`],
+    ["a parameter that ends early", unclosed("city", "Oslo")],
+  ])("is an error if it holds %s", async (_, content) => {
+    for (const parameters of [
+      [value("content", content)],
+      [value("content", content), value("path", "a.txt")],
+      [value("path", "a.txt"), value("content", content)],
+    ]) {
+      const text = calls(call("write_file", ...parameters));
+      for (const pieces of [[text], text.split("")]) {
+        const { turn } = await readText(textJson(name), pieces, sharedTools);
+        expect(turn.calls.map(({ outcome }) => (outcome as ToolCallError).code)).toEqual([
+          expect.stringMatching(/^(truncated|invalid_call)$/),
+        ]);
+      }
     }
   });
 });

@@ -5,6 +5,7 @@ import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter, CallWriter } from "../../../src/text/writer.ts";
 import { dsmlLeaks } from "../leaks.ts";
 import { anyName, toolLines } from "../prompt.ts";
+import { QuotedCalls, type TagMeaning } from "../quoted.ts";
 import { TypedArguments } from "../typed.ts";
 
 /** The mark as the model's tokens have it, and as servers and models spell it. */
@@ -99,8 +100,8 @@ class DsmlBlock implements BlockReader {
   #call: CallWriter | undefined;
   #args: TypedArguments | undefined;
   #expected: "tag" | "value" | "nothing";
-  /** Calls that have begun in the value; and whether one has ended there that had not, which may be its own. */
-  #inner = 0;
+  /** The calls that the value is about; and whether one has ended there that had not begun, which may be its own. */
+  #quoted = new QuotedCalls();
   #hasEnded = false;
 
   constructor(mark: string, isAlone: boolean, writer: BlockWriter, context: TextContext) {
@@ -167,7 +168,7 @@ class DsmlBlock implements BlockReader {
       const isString = attributeOf(attributes, "string");
       if (key === undefined) return this.#strange(at);
       this.#args!.begin(key, isString === "true" ? "string" : isString === "false" ? "json" : undefined);
-      this.#inner = 0;
+      this.#quoted = new QuotedCalls();
       this.#hasEnded = false;
       this.#expected = "value";
       return end;
@@ -223,10 +224,12 @@ class DsmlBlock implements BlockReader {
   #readValue(text: string, from: number): number {
     for (let at = from; ;) {
       const { at: begin, word } = find(text, at, [`<${this.#mark}`, `</${this.#mark}`]);
+      this.#quoted.pass(text.slice(at, begin));
       const tag = word === undefined ? "maybe" : this.#tagAt(text, begin);
-      const meaning = typeof tag === "object" ? this.#meaningOf(tag, text) : tag;
+      const meaning = typeof tag === "object" ? this.#meaningOf(tag, text) : (tag ?? "text");
       at = begin + 1;
-      if (meaning === undefined) continue;
+      if (meaning === "text") this.#quoted.pass("<");
+      if (meaning === "text" || meaning === "quoted") continue;
       this.#args!.piece(text.slice(from, begin));
       if (meaning === "unclosed") return this.#strange(begin, `a value has no </${this.#mark}parameter>`);
       if (meaning === "maybe" || typeof tag !== "object") return begin;
@@ -237,33 +240,42 @@ class DsmlBlock implements BlockReader {
   }
 
   /**
-   * What a tag in a value means. Where the value's own end is missing, it would go on into the next parameter, or the
-   * next call. A call that begins in the value is written about, with all its tags.
+   * What a tag in a value means. It is the value's end only where something of the call follows; where that end is
+   * missing, the value would go on into the next parameter, or the next call. A call that begins in the value is written
+   * about, with all its tags.
    */
-  #meaningOf({ name, isEnd, attributes, end }: Tag, text: string): "end" | "unclosed" | "maybe" | undefined {
+  #meaningOf({ name, isEnd, attributes, end }: Tag, text: string): TagMeaning {
+    const quoted = this.#quoted;
+    if (name === "parameter" && isEnd) {
+      const at = skipSpace(text, end);
+      const next = at - end > MAX_TAG ? undefined : this.#tagAt(text, at);
+      if (next === "maybe") return "maybe";
+      const isFollowed = next !== undefined && (next.name === "parameter" ? !next.isEnd : next.isEnd);
+      if (isFollowed && this.#hasEnded && quoted.isIn) return "unclosed";
+      if (quoted.endParameter(isFollowed)) return "quoted";
+      return isFollowed ? "end" : "text";
+    }
     if (name === "parameter") {
-      if (isEnd) return this.#hasEnded && this.#inner > 0 ? "unclosed" : "end";
-      return this.#inner === 0 && this.#args!.lacks(attributeOf(attributes, "name") ?? "") ? "unclosed" : undefined;
+      if (!quoted.isIn && this.#args!.lacks(attributeOf(attributes, "name") ?? "")) return "unclosed";
+      quoted.beginParameter();
+      return "quoted";
     }
-    if (name !== "invoke") return undefined;
-    if (!isEnd) this.#inner++;
-    else if (this.#inner > 0) this.#inner--;
-    else {
-      const next = this.#nextCall(text, end);
-      if (next !== undefined) return next;
-      this.#hasEnded = true;
-    }
-    return undefined;
+    if (name !== "invoke") return "text";
+    if (!isEnd) quoted.beginCall();
+    if (!isEnd || quoted.endCall()) return "quoted";
+    const next = this.#nextCall(text, end);
+    if (next === "text") this.#hasEnded = true;
+    return next;
   }
 
   /** Whether another call follows the end of one: in the same section, or in the next. */
-  #nextCall(text: string, behind: number): "unclosed" | "maybe" | undefined {
+  #nextCall(text: string, behind: number): TagMeaning {
     for (let at = behind; ;) {
       at = skipSpace(text, at);
       const tag = at - behind > MAX_TAG ? undefined : this.#tagAt(text, at);
-      if (typeof tag !== "object") return tag;
+      if (typeof tag !== "object") return tag ?? "text";
       if (tag.name === "invoke" && !tag.isEnd) return "unclosed";
-      if (!SECTIONS.includes(tag.name)) return undefined;
+      if (!SECTIONS.includes(tag.name)) return "text";
       at = tag.end;
     }
   }

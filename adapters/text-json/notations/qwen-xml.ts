@@ -4,6 +4,7 @@ import { find, indexWithin, look, lookFor, skipSpace } from "../../../src/text/l
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter, CallWriter } from "../../../src/text/writer.ts";
 import { anyName, endOfName, toolLines } from "../prompt.ts";
+import { QuotedCalls, type TagMeaning } from "../quoted.ts";
 import { TypedArguments } from "../typed.ts";
 
 const OPEN = "<tool_call>";
@@ -70,9 +71,6 @@ const MARKS = ["</tool_response>", "<tool_response>", OPEN, CLOSE, FUNCTION];
 /** What is looked at in a value. */
 const VALUE_MARKS = [PARAMETER_END, FUNCTION_END, FUNCTION, PARAMETER];
 
-/** Of a tag in a value: its end, or what shows that this is missing. */
-type Meaning = "end" | "unclosed" | "maybe" | undefined;
-
 /** The name of a parameter, and the white space behind a tag that is waited through, are no longer than this. */
 const MAX_SPACE = 128;
 
@@ -88,8 +86,8 @@ class QwenBlock implements BlockReader {
   #isFirst = false;
   /** A line break that is the last of a value is none of it either. */
   #lineBreak = "";
-  /** Functions that have begun in the value; and whether one has ended there that had not, which may be its own. */
-  #inner = 0;
+  /** The calls that the value is about; and whether one has ended there that had not begun, which may be its own. */
+  #quoted = new QuotedCalls();
   #hasEnded = false;
 
   constructor(isWrapped: boolean, writer: BlockWriter, context: TextContext) {
@@ -190,7 +188,7 @@ class QwenBlock implements BlockReader {
     this.#args!.begin(text.slice(begin, end).trim());
     this.#isFirst = true;
     this.#lineBreak = "";
-    this.#inner = 0;
+    this.#quoted = new QuotedCalls();
     this.#hasEnded = false;
     this.#expected = "value";
     return end + 1;
@@ -220,17 +218,20 @@ class QwenBlock implements BlockReader {
     }
     for (;;) {
       const tag = text.indexOf("<", at);
+      this.#quoted.pass(text.slice(at, tag < 0 ? undefined : tag));
       if (tag < 0) return this.#pass(text, from, text.length);
       const mark = lookFor(text, tag, VALUE_MARKS);
-      at = typeof mark === "object" ? tag + mark.word.length : tag + 1;
-      const meaning = typeof mark === "object" ? this.#meaningOf(mark.word, text, at) : mark;
-      if (meaning === undefined) continue;
+      at = tag + 1;
+      const behind = typeof mark === "object" ? tag + mark.word.length : at;
+      const meaning = typeof mark === "object" ? this.#meaningOf(mark.word, text, behind) : (mark ?? "text");
+      if (meaning === "text") this.#quoted.pass("<");
+      if (meaning === "text" || meaning === "quoted") continue;
       this.#pass(text, from, tag);
       if (meaning === "maybe") return tag;
       if (meaning === "unclosed") return this.#refuse(`a value has no ${PARAMETER_END}`, tag);
       this.#args!.end();
       this.#expected = "parameter";
-      return at;
+      return behind;
     }
   }
 
@@ -240,32 +241,34 @@ class QwenBlock implements BlockReader {
    * (https://github.com/vllm-project/vllm/blob/main/vllm/tool_parsers/qwen3coder_tool_parser.py); but what they meant to
    * write is not known, so the call is none. A function that begins in the value is written about, with all its tags.
    */
-  #meaningOf(mark: string, text: string, behind: number): Meaning {
+  #meaningOf(mark: string, text: string, behind: number): TagMeaning {
+    const quoted = this.#quoted;
     switch (mark) {
       case PARAMETER_END: {
         const at = skipSpace(text, behind);
         const next = at - behind > MAX_SPACE ? undefined : lookFor(text, at, [PARAMETER, FUNCTION_END]);
-        if (typeof next !== "object") return next;
-        return this.#hasEnded && this.#inner > 0 ? "unclosed" : "end";
+        if (next === "maybe") return "maybe";
+        if (next !== undefined && this.#hasEnded && quoted.isIn) return "unclosed";
+        if (quoted.endParameter(next !== undefined)) return "quoted";
+        return next === undefined ? "text" : "end";
       }
-      case FUNCTION:
-        this.#inner++;
-        return undefined;
       case FUNCTION_END: {
-        if (this.#inner > 0) this.#inner--;
-        else {
-          const next = nextFunction(text, behind);
-          if (next !== undefined) return next;
-          this.#hasEnded = true;
-        }
-        return undefined;
+        if (quoted.endCall()) return "quoted";
+        const next = nextFunction(text, behind);
+        if (next === "text") this.#hasEnded = true;
+        return next;
       }
       default: {
-        if (this.#inner > 0) return undefined;
         const end = indexWithin(text, ">", behind, MAX_SPACE);
-        if ((end < 0 ? text.length : end) - behind >= MAX_SPACE) return undefined;
+        if ((end < 0 ? text.length : end) - behind >= MAX_SPACE) return "text";
         if (end < 0) return "maybe";
-        return this.#args!.lacks(text.slice(behind, end).trim()) ? "unclosed" : undefined;
+        if (mark === FUNCTION) {
+          quoted.beginCall();
+          return "quoted";
+        }
+        if (!quoted.isIn && this.#args!.lacks(text.slice(behind, end).trim())) return "unclosed";
+        quoted.beginParameter();
+        return "quoted";
       }
     }
   }
@@ -294,12 +297,12 @@ class QwenBlock implements BlockReader {
 }
 
 /** Whether another function follows the end of one: in the same block, or in the next. */
-function nextFunction(text: string, behind: number): Meaning {
+function nextFunction(text: string, behind: number): TagMeaning {
   for (let at = behind; ;) {
     at = skipSpace(text, at);
-    if (at - behind > MAX_SPACE) return undefined;
+    if (at - behind > MAX_SPACE) return "text";
     const next = lookFor(text, at, [CLOSE, OPEN, FUNCTION]);
-    if (typeof next !== "object") return next;
+    if (typeof next !== "object") return next ?? "text";
     if (next.word === FUNCTION) return "unclosed";
     at += next.word.length;
   }

@@ -1,0 +1,75 @@
+/** Of a tag in a value: its end, what shows that this is missing, that of a call which is written about, or nothing. */
+export type TagMeaning = "end" | "unclosed" | "quoted" | "text" | "maybe";
+
+/**
+ * The calls that are written about in a value, so that their tags are told from the value's own. They are read as calls
+ * are: a parameter stands behind the head of its call or the parameter before it, or begins a line.
+ *
+ * ```
+ * <parameter=content>A call: <function=f> <parameter=a>1</parameter> </function></parameter>
+ *                            ^ begins     ^ begins      ^ ends       ^ ends     ^ the value's own
+ * ```
+ */
+export class QuotedCalls {
+  /** What has begun and not ended: a call, a parameter of one, a parameter without a call around it. */
+  readonly #open: ("call" | "parameter" | "lone parameter")[] = [];
+  #isInTag = false;
+  /** Since the last tag of a call that is written about nothing but white space has come. */
+  #isBehindTag = false;
+  /** Since the last line break nothing but white space has come. */
+  #isLineStart = true;
+
+  get isIn(): boolean {
+    return this.#open.length > 0;
+  }
+
+  /** Text of the value: tags that mean nothing, and the rest of those that have been told of. */
+  pass(text: string): void {
+    if (this.#isInTag) {
+      const end = text.indexOf(">");
+      if (end < 0) return;
+      this.#isInTag = false;
+      text = text.slice(end + 1);
+    }
+    const line = text.lastIndexOf("\n");
+    const isBlank = text.slice(line + 1).trim() === "";
+    this.#isLineStart = isBlank && (line >= 0 || this.#isLineStart);
+    if (this.#isBehindTag) this.#isBehindTag = text.trim() === "";
+  }
+
+  beginCall(): void {
+    this.#open.push("call");
+    this.#seeTag();
+  }
+
+  beginParameter(): void {
+    if (this.#open.at(-1) === "call" && this.#isBehindTag) this.#open.push("parameter");
+    else if (!this.isIn && this.#isLineStart) this.#open.push("lone parameter");
+    this.#seeTag();
+  }
+
+  /**
+   * @param isFollowed by what follows a parameter of a call: without it the tag is one in the parameter's own value
+   * @returns whether the tag is that of a parameter that is written about
+   */
+  endParameter(isFollowed: boolean): boolean {
+    const last = this.#open.at(-1);
+    if (last !== "lone parameter" && (last !== "parameter" || !isFollowed)) return false;
+    this.#open.pop();
+    this.#seeTag();
+    return true;
+  }
+
+  /** A parameter that has no end is over with its call. @returns whether the tag is that of such a call */
+  endCall(): boolean {
+    const last = this.#open.pop();
+    if (last === "parameter") this.#open.pop();
+    this.#isBehindTag = this.#isLineStart = false;
+    return last === "call" || last === "parameter";
+  }
+
+  #seeTag(): void {
+    this.#isInTag = this.#isBehindTag = true;
+    this.#isLineStart = false;
+  }
+}
