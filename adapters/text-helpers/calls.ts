@@ -1,10 +1,7 @@
-import { conjunction, GiveUp } from "../../src/schema/fits.ts";
-import { isRecord } from "../../src/schema/json.ts";
 import type { TextContext } from "../../src/text/notation.ts";
 import type { BlockWriter } from "../../src/text/writer.ts";
-import type { Tool } from "../../src/tool/tool.ts";
 import { nestingOf } from "./code-state.ts";
-import { parameterNames } from "./names.ts";
+import { parameterNames, propertiesOf } from "./names.ts";
 import { readPython, type CallExpression, type Expression, type Statement } from "./python.ts";
 import { Refusal } from "./refusal.ts";
 import { jsonOf, partOf, type Reference, type Value } from "./values.ts";
@@ -126,7 +123,7 @@ export function createCalls(writer: BlockWriter, context: TextContext) {
 
   function callOf({ name, args, source }: CallExpression, variable: string | undefined, made: Made[]): Value {
     const tool = context.tool(name);
-    const properties = tool === undefined ? undefined : propertiesOf(tool);
+    const properties = tool === undefined ? undefined : [...propertiesOf(tool.inputSchema.jsonSchema).keys()];
     const byWord = new Map(Array.from(parameterNames(properties ?? []), ([property, word]) => [word, property]));
     const values = new Map<string, Value>();
     args.forEach(({ key, value }, position) => {
@@ -174,15 +171,4 @@ function propertyAt(properties: readonly string[] | undefined, position: number,
   if (property !== undefined) return property;
   const count = properties.length;
   throw new Refusal(`${name} takes ${count} argument${count === 1 ? "" : "s"}, and this is number ${position + 1}`);
-}
-
-export function propertiesOf({ inputSchema }: Tool): string[] {
-  const root = inputSchema.jsonSchema;
-  try {
-    const parts = conjunction(root, { root, steps: 10_000 });
-    return [...new Set(parts.flatMap(({ properties }) => (isRecord(properties) ? Object.keys(properties) : [])))];
-  } catch (error) {
-    if (error instanceof GiveUp) return [];
-    throw error;
-  }
 }

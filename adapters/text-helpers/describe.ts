@@ -1,7 +1,8 @@
 import { isRecord } from "../../src/schema/json.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
 import type { ToolDescription } from "../../src/text/dialect.ts";
-import { parameterNames } from "./names.ts";
+import { parameterNames, propertiesOf, requiredOf } from "./names.ts";
+import { pythonOf } from "./write.ts";
 
 /** Tools as Python functions without a body: what a model that knows Python reads best. */
 export function signatures(tools: readonly ToolDescription[]): string {
@@ -9,18 +10,18 @@ export function signatures(tools: readonly ToolDescription[]): string {
 }
 
 function signature({ name, description, parameters }: ToolDescription): string {
-  const properties = isRecord(parameters["properties"]) ? parameters["properties"] : {};
-  const required = Array.isArray(parameters["required"]) ? parameters["required"] : [];
-  const names = Array.from(parameterNames(Object.keys(properties)));
+  const properties = propertiesOf(parameters);
+  const required = requiredOf(parameters);
+  const names = Array.from(parameterNames([...properties.keys()]));
   const list = names.map(([key, word]) => {
-    const schema = properties[key];
+    const schema = properties.get(key);
     const type = typeName(schema, parameters, 0);
-    if (required.includes(key)) return `${word}: ${type}`;
-    const fallback = isRecord(schema) && "default" in schema ? literal(schema["default"]) : "None";
+    if (required.has(key)) return `${word}: ${type}`;
+    const fallback = isRecord(schema) && "default" in schema ? pythonOf(schema["default"]) : "None";
     return `${word}: ${type} = ${fallback}`;
   });
   const lines = names.flatMap(([key, word]) => {
-    const schema = properties[key];
+    const schema = properties.get(key);
     const text = isRecord(schema) && typeof schema["description"] === "string" ? schema["description"] : undefined;
     return text === undefined ? [] : [`    ${word}: ${oneLine(text)}`];
   });
@@ -39,8 +40,8 @@ function typeName(schema: unknown, root: JsonSchema, depth: number): string {
   if (!isRecord(schema) || depth > 4) return "Any";
   const { type, enum: values, const: constant, items, anyOf, oneOf, properties, $ref } = schema;
   if (typeof $ref === "string") return typeName(definition($ref, root), root, depth + 1);
-  if (Array.isArray(values)) return `Literal[${values.map(literal).join(", ")}]`;
-  if (constant !== undefined) return `Literal[${literal(constant)}]`;
+  if (Array.isArray(values)) return `Literal[${values.map((one) => pythonOf(one)).join(", ")}]`;
+  if (constant !== undefined) return `Literal[${pythonOf(constant)}]`;
   const union = anyOf ?? oneOf ?? (Array.isArray(type) ? type.map((one) => ({ ...schema, type: one })) : undefined);
   if (Array.isArray(union)) return [...new Set(union.map((one) => typeName(one, root, depth + 1)))].join(" | ");
   switch (type) {
@@ -74,12 +75,6 @@ function definition(ref: string, root: JsonSchema): unknown {
   const name = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(ref);
   const group = name === null ? undefined : root[name[1]!];
   return isRecord(group) && Object.hasOwn(group, name![2]!) ? group[name![2]!] : undefined;
-}
-
-function literal(value: unknown): string {
-  if (value === null) return "None";
-  if (typeof value === "boolean") return value ? "True" : "False";
-  return JSON.stringify(value);
 }
 
 function oneLine(text: string): string {

@@ -1,3 +1,6 @@
+import { conjunction, GiveUp } from "../../src/schema/fits.ts";
+import { isRecord } from "../../src/schema/json.ts";
+import type { JsonSchema } from "../../src/schema/types.ts";
 import { safeToolName } from "../../src/tool/names.ts";
 
 const KEYWORDS = new Set(
@@ -6,11 +9,35 @@ const KEYWORDS = new Set(
   ),
 );
 
-const identifier = safeToolName({ allowed: /[A-Za-z0-9_.]/, allowedFirst: /[A-Za-z_]/, maxLength: 128 });
+const allowed = safeToolName({ allowed: /[A-Za-z0-9_.]/, maxLength: 120 });
 
-/** A name of Python, with dots. */
+/** A name of Python, with dots: `import_.from_` for `import.from`. */
 export function toolName(name: string): string {
-  return KEYWORDS.has(name) ? `${name}_` : identifier(name);
+  return allowed(name).split(".").map(argumentName).join(".");
+}
+
+/** The properties of a schema, those of what it refers to included, in the order of positional arguments. */
+export function propertiesOf(root: JsonSchema): ReadonlyMap<string, unknown> {
+  const found = new Map<string, unknown>();
+  for (const { properties } of partsOf(root)) {
+    if (!isRecord(properties)) continue;
+    for (const [name, schema] of Object.entries(properties)) if (!found.has(name)) found.set(name, schema);
+  }
+  return found;
+}
+
+/** The properties that a schema asks for. */
+export function requiredOf(root: JsonSchema): ReadonlySet<unknown> {
+  return new Set(partsOf(root).flatMap(({ required }) => (Array.isArray(required) ? (required as unknown[]) : [])));
+}
+
+function partsOf(root: JsonSchema): readonly JsonSchema[] {
+  try {
+    return conjunction(root, { root, steps: 10_000 });
+  } catch (error) {
+    if (error instanceof GiveUp) return [];
+    throw error;
+  }
 }
 
 /**

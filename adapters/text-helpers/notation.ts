@@ -3,8 +3,9 @@ import { withoutMarks, type TextDialect, type WrittenResult } from "../../src/te
 import { CodeBlock } from "./block.ts";
 import { createCalls } from "./calls.ts";
 import { signatures } from "./describe.ts";
-import { parameterNames, toolName } from "./names.ts";
+import { toolName } from "./names.ts";
 import { resolveUse } from "./run-block.ts";
+import { linesOf } from "./write.ts";
 
 /** How the blocks are called, and how long they may be. */
 export interface HelperTags {
@@ -60,14 +61,7 @@ other_function(name["part"])
 ${close}
 
 Arguments are literals, lists, dicts, and variables that an earlier line has assigned; in later answers, those that hold the result of a call. Nothing else is evaluated: no f-strings, operators, loops, conditions, imports or prints. The results come back in a <${resultTag}> block; do not write one yourself.`,
-    writeCalls(calls) {
-      const lines = calls.map(({ name, args, metadata }) => {
-        const { variable } = metadata;
-        const list = Array.from(parameterNames(Object.keys(args)), ([key, word]) => `${word}=${pythonOf(args[key])}`);
-        return `${typeof variable === "string" ? `${variable} = ` : ""}${name}(${list.join(", ")})`;
-      });
-      return `${open}\n${lines.join("\n")}\n${close}`;
-    },
+    writeCalls: (calls) => `${open}\n${linesOf(calls).join("\n")}\n${close}`,
     writeResults: (results) =>
       `<${resultTag}>\n${results.map((result) => lineOf(result, marks)).join("\n")}\n</${resultTag}>`,
     countResults: (message) => linesIn(message, resultTag).length,
@@ -115,16 +109,4 @@ function lineOf({ name, metadata, output, isError }: WrittenResult, marks: reado
   );
   if (isError) return `${call} -> error: ${text}`;
   return typeof variable === "string" ? `${variable} = ${text}` : `${call} -> ${text}`;
-}
-
-/** A value as Python writes it. */
-export function pythonOf(value: unknown): string {
-  if (value === null || value === undefined) return "None";
-  if (typeof value === "boolean") return value ? "True" : "False";
-  if (Array.isArray(value)) return `[${value.map(pythonOf).join(", ")}]`;
-  if (typeof value === "object") {
-    const entries = Object.entries(value).map(([key, item]) => `${JSON.stringify(key)}: ${pythonOf(item)}`);
-    return `{${entries.join(", ")}}`;
-  }
-  return JSON.stringify(value);
 }

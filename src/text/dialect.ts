@@ -1,5 +1,6 @@
 import type { Conversation } from "../model.ts";
 import type { JsonSchema } from "../schema/types.ts";
+import type { Tool } from "../tool/tool.ts";
 import type { Notation } from "./notation.ts";
 
 /** A tool as a prompt describes it. */
@@ -15,11 +16,13 @@ export interface WrittenCall {
   readonly id: string | null;
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
+  /** `undefined` where the turn knew none of this name. */
+  readonly tool: Tool | undefined;
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
 /** What came of a call, as text. */
-export interface WrittenResult extends Omit<WrittenCall, "args"> {
+export interface WrittenResult extends Omit<WrittenCall, "args" | "tool"> {
   readonly output: unknown;
   readonly isError: boolean;
 }

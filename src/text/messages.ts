@@ -34,6 +34,7 @@ export function textMessages(dialect: TextDialect) {
       id: call.id,
       name: dialect.toolName(call.name ?? "unnamed"),
       args: historyInput(call),
+      tool: call.tool,
       metadata: call.metadata,
     }));
     return [text, dialect.writeCalls(calls)].filter((part) => part !== "").join("\n");

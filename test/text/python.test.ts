@@ -132,8 +132,68 @@ describe("parameters whose names Python does not take", () => {
   });
 
   it("are written so in a history that came over another wire", () => {
-    const call = { id: null, name: "find", args: { from: "a", "2nd": 1 }, metadata: {} };
+    const call = { id: null, name: "find", args: { from: "a", "2nd": 1 }, tool: undefined, metadata: {} };
     expect(notation().writeCalls([call])).toBe('<helpers>\nfind(from_="a", _2nd=1)\n</helpers>');
+  });
+
+  it("are those of the description where a call gives only some of them", () => {
+    const call = { id: null, name: "find", args: { "user-id": 1, class: 2 }, tool: find, metadata: {} };
+    expect(notation().writeCalls([call])).toBe("<helpers>\nfind(user_id_2=1, class__2=2)\n</helpers>");
+  });
+
+  it("are described and read as one, wherever the schema has them", async () => {
+    const inputSchema = jsonSchema({
+      type: "object",
+      properties: { "user-id": any },
+      allOf: [{ $ref: "#/$defs/user" }],
+      $defs: { user: { properties: { user_id: any }, required: ["user_id"] } },
+    });
+    const tool = defineTool({ name: "f", inputSchema });
+    expect(helpers.describeTools([tool])).toContain("def f(user_id_2: Any = None, user_id: Any): ...");
+    const { turn } = await readText(helpers, ["<helpers>f(user_id=1)</helpers>"], [tool]);
+    expect(outcomes(turn)).toEqual([{ user_id: 1 }]);
+  });
+});
+
+describe("tools whose names Python does not take", () => {
+  it.each([
+    ["import.from", "import_.from_"],
+    ["class", "class_"],
+    ["a.1b", "a._1b"],
+    ["a..b", "a._.b"],
+    ["2nd", "_2nd"],
+    ["user-find", "user__find"],
+  ])("%s is called as %s", async (name, written) => {
+    const tool = defineTool({ name, inputSchema: jsonSchema({ type: "object", properties: { a: any } }) });
+    expect(textHelpers().describeTools([tool])).toContain(`def ${written}(a: Any = None): ...`);
+    const { turn } = await readText(textHelpers(), [`<helpers>${written}(1)</helpers>`], [tool]);
+    expect(outcomes(turn)).toEqual([{ a: 1 }]);
+    expect(turn.calls[0]!.name).toBe(name);
+  });
+});
+
+describe("calls that refer to others", () => {
+  it.each([
+    'x = f(1)\ng2 = f([x], b={"k": x["id"]})\nf(x.id, b=g2[-1])',
+    'f(f(1)["id"], b=[f(2)])',
+    "y = f(a=f(1))\nf(y)",
+  ])("are written as they are read: %j", async (code) => {
+    const first = await turnOf(code);
+    const [message] = textHelpers().assistantMessage({ ...first, calls: first.calls, text: "", native: undefined });
+    const { turn } = await readText(textHelpers(), [message!.content], tools);
+    const said = ({ calls }: Turn) =>
+      calls.map(({ outcome }) => {
+        const { input, metadata } = outcome as ToolUse;
+        const {
+          references = [],
+          step,
+          variable,
+        } = metadata as { references?: object[]; step: number; variable?: string };
+        const places = references.map((one) => ({ ...one, source: "" }));
+        return { step, variable, places, input: JSON.stringify(input).replaceAll(/"\$result":"([^"\\]|\\.)*"/g, "") };
+      });
+    expect(said(turn)).toEqual(said(first));
+    expect(said(first).at(-1)!.places).not.toEqual([]);
   });
 });
 
