@@ -2,8 +2,8 @@
 export type TagMeaning = "end" | "unclosed" | "quoted" | "text" | "maybe";
 
 /**
- * The calls that are written about in a value, so that their tags are told from the value's own. They are read as calls
- * are: a parameter stands behind the head of its call or the parameter before it, or begins a line.
+ * The calls that are written about in a value, so that their tags are told from the value's own. A parameter without a
+ * call around it counts where it begins a line, or stands behind another one; elsewhere it is but mentioned.
  *
  * ```
  * <parameter=content>A call: <function=f> <parameter=a>1</parameter> </function></parameter>
@@ -43,8 +43,8 @@ export class QuotedCalls {
   }
 
   beginParameter(): void {
-    if (this.#open.at(-1) === "call" && this.#isBehindTag) this.#open.push("parameter");
-    else if (!this.isIn && this.#isLineStart) this.#open.push("lone parameter");
+    if (this.#open.at(-1) === "call") this.#open.push("parameter");
+    else if (!this.isIn && (this.#isLineStart || this.#isBehindTag)) this.#open.push("lone parameter");
     this.#seeTag();
   }
 

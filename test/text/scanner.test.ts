@@ -80,6 +80,8 @@ describe("a marker that turns out to begin nothing", () => {
     ["<function=>{}</function>", "no name"],
     ["<function=f>text</function>", "no JSON"],
     ["[TOOL_CALLS] they are called", "a word"],
+    ["<|tool_calls_section_begin|> is the mark", "no call behind it"],
+    ["<|tool_calls_section_begin|>", "nothing behind it"],
     ["<|tool_call_begin|>two words<|tool_call_argument_begin|>{}", "a name with a space"],
     ["<|tool_call_begin|>f:0<|tool_call_end|><|tool_call_argument_begin|>{}", "a name with a mark in it"],
     ["<\u{ff5c}DSML\u{ff5c}function_calls> begins it", "no tag"],

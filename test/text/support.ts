@@ -1,5 +1,6 @@
 import type { StreamEvent, Tool, Turn } from "../../src/index.ts";
 import type { TextAdapter } from "../../src/text/adapter.ts";
+import type { TextEvent } from "../../src/text/events.ts";
 import type { Notation } from "../../src/text/notation.ts";
 import { resolveLimits } from "../../src/stream/limits.ts";
 import type { ToolChunk } from "../../src/stream/chunk.ts";
@@ -9,7 +10,7 @@ import { createDecoder } from "../../src/wire/index.ts";
 import { plainEvent, type Fixture } from "../fixtures.ts";
 
 /** Reads a text in these pieces. */
-export async function readText(adapter: TextAdapter, pieces: readonly string[], tools?: readonly Tool[]) {
+export async function readText(adapter: TextAdapter, pieces: readonly TextEvent[], tools?: readonly Tool[]) {
   const stream = adapter.read(inPieces(pieces), { tools, runId: "run" });
   const events: StreamEvent[] = [];
   for await (const event of stream) events.push(event);

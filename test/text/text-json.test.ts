@@ -332,6 +332,8 @@ describe.each<[NotationName, Tags]>([
     ["a call about a call", calls(call("write_file", value("content", call("f", value("city", "Oslo")))))],
     ["a call without its section", `so: ${call("f", value("city", "Oslo"), value("path", "x"))}, and so on`],
     ["a call with something else in it", `${call("f", value("city", "Oslo"), "...\n", value("zip", "1"))}`],
+    ["a call with words in it", `${call("f", "... ", value("city", "Oslo"))}`],
+    ["parameters without a call or a line between them", value("a", "1").trim() + value("b", "2").trim()],
     ["parameters without a call", value("city", "Oslo") + value("zip", "1")],
     ["a parameter without a call, and words", `${value("city", "Oslo")}and so on`],
   ])("may hold %s", async (_, content) => {

@@ -62,9 +62,9 @@ const MARKS = [...SECTIONS, ...SECTION_ENDS, CALL, CALL_END, ARGUMENTS, "## Retu
 /** With the white space around it. */
 const MAX_ID = 200;
 
-/** Calls, and nothing but white space between them. */
+/** Calls, and nothing but white space between them. Without one the mark is text. */
 class Section implements BlockReader {
-  state: BlockReader["state"] = "open";
+  state: BlockReader["state"] = "head";
   readonly #writer: BlockWriter;
   readonly #context: TextContext;
   #call: BlockReader | undefined;
@@ -76,8 +76,8 @@ class Section implements BlockReader {
     this.#context = context;
   }
 
-  read(text: string, at: number): number {
-    for (;;) {
+  read(text: string, from: number): number {
+    for (let at = from; ;) {
       if (this.#call !== undefined) {
         at = this.#call.read(text, at);
         const { state } = this.#call;
@@ -94,8 +94,13 @@ class Section implements BlockReader {
       }
       at = skipSpace(text, at);
       const next = lookFor(text, at, [CALL, ...SECTION_ENDS]);
-      if (next === "maybe") return at;
+      if (next === "maybe") return this.state === "head" ? from : at;
+      if (next === undefined && this.state === "head") {
+        this.state = "none";
+        return from;
+      }
       if (next?.word === CALL) {
+        this.state = "open";
         this.#call = callBlock(this.#writer, this.#context);
         at += CALL.length;
         continue;
