@@ -41,7 +41,7 @@ export interface BrokenReading {
   readonly end: number;
   /** What makes JSON of the root, as it was read; in order of `from`, apart from each other. */
   readonly edits: readonly Edit[];
-  /** An escape sequence with a letter or digit that JSON does not have (`\d`): the first such, as written. */
+  /** An escape sequence that JSON does not have (`\d`, `\.`): the first such, as written. */
   readonly unknownEscape: string | undefined;
 }
 
@@ -72,8 +72,11 @@ const BARE_WORD = /[\p{L}\p{N}_$.+-][\p{L}\p{N}\p{M}_$.+\-%@#!?=*~^ \t]*/uy;
 const VALUE_AND_MORE =
   /^(?:(?:-|-?(?:\d+(?:\.\d*)?|\.\d*)(?:e[+-]?\d*)?)[ \t]|(?:true|false|null|none)(?![\w$]))[ \t]*[^ \t]/i;
 
-/** A number as JSON has it, or with a part left out: `.5`, `1.`, `1e`. One that begins with a needless zero is a text. */
-const NUMBER = /^(-?)(?=[\d.]|$)(0|[1-9]\d*|)(\.\d*)?(e[+-]?\d*)?$/i;
+/** Of Python; or a number of something. */
+const COMMENT = /[ \t]#[ \t]/;
+
+/** A number as JSON has it, or without a digit on one side of its point. One that begins with a needless zero is a text. */
+const NUMBER = /^(-?)(?=\.?\d)(0|[1-9]\d*|)(\.\d*)?(e[+-]?\d+)?$/i;
 
 /** Those of JSON, and what Python and JavaScript say instead. */
 const LITERALS: ReadonlyMap<string, string> = new Map([
@@ -190,7 +193,7 @@ class BrokenReader {
   #bare(isKey: boolean): boolean {
     BARE_WORD.lastIndex = this.#at;
     const [word] = BARE_WORD.exec(this.#text) ?? [];
-    if (word === undefined || (!isKey && VALUE_AND_MORE.test(word))) return false;
+    if (word === undefined || (!isKey && (VALUE_AND_MORE.test(word) || COMMENT.test(word)))) return false;
     const said = word.trimEnd();
     const meant = isKey ? undefined : (LITERALS.get(said) ?? numberOf(said));
     this.#edit(this.#at, this.#at + said.length, meant ?? textOf(said));
@@ -211,7 +214,7 @@ class BrokenReader {
     for (let at = open + 1; at < text.length; at++) {
       const code = text.charCodeAt(at);
       if (code === BACKSLASH) {
-        this.#escape(at++);
+        this.#escape(at++, quote);
         continue;
       }
       if (code !== quote) {
@@ -229,7 +232,9 @@ class BrokenReader {
         return true;
       }
       // In an array two items without a comma between them look like this, too.
-      if (!inObject && /["']/.test(text[this.#skipSpace(at + 1)] ?? "")) return false;
+      if (!inObject && (at === open + 1 || /["']/.test(text[this.#skipSpace(at + 1)] ?? ""))) return false;
+      // Who quotes in a string leaves no space behind the quote that begins it.
+      if (looksOpening && /\s/.test(text[at + 1] ?? "")) return false;
       inner++;
       if (looksOpening !== (inner % 2 === 1)) return false;
       if (quote === QUOTE) this.#edit(at, at + 1, escaped('"'));
@@ -237,12 +242,17 @@ class BrokenReader {
     return false;
   }
 
-  /** A backslash in a string. Before what needs none it is left out; what it means before a letter nobody knows. */
-  #escape(at: number): void {
-    const char = this.#text[at + 1] ?? "";
+  /**
+   * A backslash in a string. JSON does not have `\'`, but others do, and mean an apostrophe; not where a shell's string is
+   * left for one (`'\''`). Before anything else it may be one of a regular expression, of a shell or of a path.
+   */
+  #escape(at: number, quote: number): void {
+    const text = this.#text;
+    const char = text[at + 1] ?? "";
     if (ESCAPED.includes(char)) return;
-    if (/[^\W_]/.test(char)) this.#unknownEscape ??= this.#text.slice(at, at + 2);
-    else this.#edit(at, at + 2, escaped(char));
+    const isShell = quote === QUOTE && text.slice(at - 1, at + 3) === "'\\''";
+    if (char === "'" && !isShell) this.#edit(at, at + 2, char);
+    else this.#unknownEscape ??= text.slice(at, at + 2);
   }
 
   #endsString(quoteAt: number, isKey: boolean, inObject: boolean): boolean {
@@ -282,7 +292,7 @@ class BrokenReader {
 function numberOf(word: string): string | undefined {
   const [whole, sign, integer, fraction = "", exponent = ""] = NUMBER.exec(word) ?? [];
   if (whole === undefined) return undefined;
-  return `${sign}${integer || 0}${fraction.replace(/\.$/, ".0")}${exponent.replace(/\D$/, "$&0")}`;
+  return `${sign}${integer || 0}${fraction.replace(/\.$/, ".0")}${exponent}`;
 }
 
 /** A sum, or an ellipsis for what was left out, stays as it is: JSON can not say it. */

@@ -64,9 +64,9 @@ export function jsonText({ uniqueKeys = false } = {}): fc.Arbitrary<string> {
   return fc.oneof(text, fc.json().filter(hasNoBackslash));
 }
 
-/** What is meant by the content of a string in which line breaks and tabs are not escaped. */
+/** What is meant by the content of a string in which line breaks and tabs are not escaped, and apostrophes are. */
 function meant(text: string): string {
-  return JSON.parse(`"${text.replaceAll("\n", "\\n").replaceAll("\t", "\\t")}"`) as string;
+  return JSON.parse(`"${text.replaceAll("\n", "\\n").replaceAll("\t", "\\t").replaceAll("\\'", "'")}"`) as string;
 }
 
 /** A broken text and what is meant by it. */
@@ -92,7 +92,7 @@ export function brokenText(): fc.Arbitrary<Broken> {
     { text: "-.5", value: -0.5 },
     { text: "00123", value: "00123" },
   );
-  const char = fc.constantFrom(..."ab}{][:, \n\t/*å", "\\n", '\\"', "\\\\", "\\u00e5", "//");
+  const char = fc.constantFrom(..."ab}{][:, \n\t/*å", "\\n", '\\"', "\\'", "\\\\", "\\u00e5", "//");
   const content = fc.array(char, { maxLength: 8 }).map((chars) => chars.join(""));
   const quoted: fc.Arbitrary<Broken> = fc.oneof(
     content.map((text) => ({ text: `"${text}"`, value: meant(text) })),
