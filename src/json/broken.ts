@@ -3,6 +3,7 @@ import { endOfString } from "./scan.ts";
 const QUOTE = 0x22;
 const APOSTROPHE = 0x27;
 const BACKSLASH = 0x5c;
+const NEWLINE = 0x0a;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const SLASH = 0x2f;
@@ -71,6 +72,8 @@ const BARE_WORD = /[\p{L}\p{N}_$.+-][\p{L}\p{N}\p{M}_$.+\-%@#!?=*~^ \t]*/uy;
 /** A number or literal with more behind it: two values without a comma, or one text without quotes. */
 const VALUE_AND_MORE =
   /^(?:(?:-|-?(?:\d+(?:\.\d*)?|\.\d*)(?:e[+-]?\d*)?)[ \t]|(?:true|false|null|none)(?![\w$]))[ \t]*[^ \t]/i;
+
+const BEHIND_TEXT = /["']|[ \t]*\/\/[^\n"]*"/y;
 
 /** Of Python; or a number of something. */
 const COMMENT = /[ \t]#[ \t]/;
@@ -196,6 +199,9 @@ class BrokenReader {
     if (word === undefined || (!isKey && (VALUE_AND_MORE.test(word) || COMMENT.test(word)))) return false;
     const said = word.trimEnd();
     const meant = isKey ? undefined : (LITERALS.get(said) ?? numberOf(said));
+    // Behind a text, or in what looks like a comment there, a quote is the end of a string that has no begin.
+    BEHIND_TEXT.lastIndex = this.#at + said.length;
+    if (meant === undefined && BEHIND_TEXT.test(this.#text)) return false;
     this.#edit(this.#at, this.#at + said.length, meant ?? textOf(said));
     this.#at += word.length;
     return true;
@@ -204,12 +210,14 @@ class BrokenReader {
   /**
    * A quoted string. A quote ends it when what has to follow it follows. Other quotes belong to it if they pair up as
    * a reader would pair them (`say "hi" to`); a lone one could be the end of a string whose rest never came, and two of
-   * them next to each other in an array that of one item and the begin of the next.
+   * them next to each other in an array that of one item and the begin of the next. Keys hold neither quotes nor line
+   * breaks: what does is a key and a value whose quotes are missing.
    */
   #quoted(quote: number, isKey: boolean, inObject: boolean): boolean {
     const text = this.#text;
     const open = this.#at;
     let inner = 0;
+    let innerOpen = open;
     if (quote === APOSTROPHE) this.#edit(open, open + 1, '"');
     for (let at = open + 1; at < text.length; at++) {
       const code = text.charCodeAt(at);
@@ -218,6 +226,7 @@ class BrokenReader {
         continue;
       }
       if (code !== quote) {
+        if (isKey && code === NEWLINE) return false;
         if (code === QUOTE || code < 0x20) this.#edit(at, at + 1, escaped(text[at]!));
         continue;
       }
@@ -236,7 +245,11 @@ class BrokenReader {
       // Who quotes in a string leaves no space behind the quote that begins it.
       if (looksOpening && /\s/.test(text[at + 1] ?? "")) return false;
       inner++;
-      if (looksOpening !== (inner % 2 === 1)) return false;
+      if (isKey || looksOpening !== (inner % 2 === 1)) return false;
+      // A key behind a value whose end is missing: nobody quotes one in a sentence.
+      const looksLikeKey = !looksOpening && inObject && text.charCodeAt(this.#skipSpace(at + 1)) === COLON;
+      if (looksLikeKey && /[\s,]/.test(text[innerOpen - 1]!)) return false;
+      if (looksOpening) innerOpen = at;
       if (quote === QUOTE) this.#edit(at, at + 1, escaped('"'));
     }
     return false;

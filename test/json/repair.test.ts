@@ -63,6 +63,44 @@ describe("repairJson", () => {
     );
   });
 
+  it("makes no other value of a text that lacks one quote, bracket, comma or colon", () => {
+    const words = [
+      "a",
+      "Oslo",
+      "New York",
+      "it's",
+      'say "hi"',
+      "x\ny",
+      "a, b",
+      "x: y",
+      "a // b",
+      "{",
+      "[1]",
+      "5",
+      "ls | x",
+    ];
+    const { value } = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { depthSize: "small" },
+        fc.constantFrom(...words, 0, -1.5, 120, true, null),
+        fc.array(tie("value"), { maxLength: 3 }),
+        fc.dictionary(fc.constantFrom("a", "b", "the key"), tie("value"), { minKeys: 1, maxKeys: 3 }),
+      ),
+    }));
+    const text = fc.record({ a: value, b: value }).map((root) => ({ root, text: JSON.stringify(root, null, 1) }));
+    fc.assert(
+      fc.property(text, fc.nat(), ({ root, text: whole }, pick) => {
+        // What stands in a string is no mark, and an escaped quote does not end one.
+        const masked = whole.replace(/"(?:[^"\\]|\\.)*"/g, (string) => `"${"x".repeat(string.length - 2)}"`);
+        const places = Array.from(masked.matchAll(/["{}[\],:]/g), ({ index }) => index);
+        const at = places[pick % places.length]!;
+        const outcome = repairJson(whole.slice(0, at) + whole.slice(at + 1));
+        if (outcome.ok) expect(outcome.value).toEqual(root);
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
   it("accepts what is JSON already", () => {
     fc.assert(
       fc.property(jsonText(), (text) => {

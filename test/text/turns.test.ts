@@ -141,9 +141,9 @@ function turns(dialect: TextDialect): fc.Arbitrary<{ parts: Part[]; tools: Tool[
       `\`\` a \` ${marker} \`\``,
     ),
   );
-  const said: fc.Arbitrary<Part> = text.map((body) => ({ raw: `\n${body}\n`, text: `\n${body}\n` }));
+  const saying: fc.Arbitrary<Part> = text.map((body) => ({ raw: `\n${body}\n`, text: `\n${body}\n` }));
   return fc
-    .tuple(calls, fc.array(said, { minLength: 4, maxLength: 4 }), fc.array(fc.boolean()))
+    .tuple(calls, fc.array(saying, { minLength: 4, maxLength: 4 }), fc.array(fc.boolean()))
     .map(([list, texts, between]) => {
       const parts = list.flatMap((call, at): Part[] => {
         const own: Part = { raw: dialect.writeCalls([written(dialect, call)]), text: "", call };
