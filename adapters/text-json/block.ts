@@ -5,6 +5,8 @@ import { UntilMarker } from "./until.ts";
 /** Who takes the JSON of a block. */
 export interface JsonConsumer {
   feed(piece: string): void;
+  /** Another object or list begins behind the one that was closed; taken as more of the same if nobody asks. */
+  second?(): void;
   /** The model has ended the block. */
   end(): void;
   /** The text ended before the block did. */
@@ -35,7 +37,12 @@ export class JsonBlock implements BlockReader {
   constructor(parts: JsonBlockParts) {
     const { ends, nexts = [], context } = parts;
     this.#parts = parts;
-    this.#until = new UntilMarker([...ends, ...nexts], (piece) => this.#consumer!.feed(piece), context);
+    this.#until = new UntilMarker(
+      [...ends, ...nexts],
+      (piece) => this.#consumer!.feed(piece),
+      context,
+      () => this.#consumer!.second?.(),
+    );
   }
 
   read(text: string, at: number): number {
@@ -72,5 +79,13 @@ export class JsonBlock implements BlockReader {
 
 /** Takes JSON that is the arguments of one call. */
 export function argumentsOf(call: CallWriter): JsonConsumer {
-  return { feed: (piece) => call.args(piece), end: () => call.done(), cut: () => call.cut() };
+  return {
+    feed: (piece) => call.args(piece),
+    second: () => call.unreadable(TWO_VALUES),
+    end: () => call.done(),
+    cut: () => call.cut(),
+  };
 }
+
+/** What servers send again stands in no text: which of the two is meant is not known. */
+export const TWO_VALUES = "it has two values for its arguments";

@@ -5,6 +5,9 @@ import { ValueEnd } from "./value.ts";
 /** More of what stands behind the end marker in a string is not kept. */
 const MAX_KEPT = 1_048_576;
 
+const OPEN = 123;
+const OPEN_LIST = 91;
+
 /**
  * Reads JSON up to a marker. A marker inside a string of the JSON is text of that string.
  *
@@ -18,15 +21,18 @@ export class UntilMarker {
   readonly #firsts: ReadonlySet<number>;
   readonly #take: (piece: string) => void;
   readonly #context: TextContext;
+  readonly #onSecond: (() => void) | undefined;
   #value = new ValueEnd();
   #kept: string[] | undefined;
   #keptLength = 0;
 
-  constructor(markers: readonly string[], take: (piece: string) => void, context: TextContext) {
+  /** @param onSecond is told of an object or a list behind a value that was closed */
+  constructor(markers: readonly string[], take: (piece: string) => void, context: TextContext, onSecond?: () => void) {
     this.#markers = markers;
     this.#firsts = new Set(markers.map((marker) => marker.charCodeAt(0)));
     this.#take = take;
     this.#context = context;
+    this.#onSecond = onSecond;
   }
 
   /** Whether the first value has been closed. */
@@ -58,7 +64,14 @@ export class UntilMarker {
         }
       }
       if (code <= 32 && !this.#value.isQuoted) continue;
-      if (this.#value.isClosed) this.#value = new ValueEnd();
+      if (this.#value.isClosed) {
+        if (this.#onSecond !== undefined && (code === OPEN || code === OPEN_LIST)) {
+          this.#pass(text.slice(from, at));
+          from = at;
+          this.#onSecond();
+        }
+        this.#value = new ValueEnd();
+      }
       this.#value.see(code);
       if (this.#value.isClosed) this.#forget();
     }

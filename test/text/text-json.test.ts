@@ -181,6 +181,22 @@ describe("arguments under another key than their own", () => {
   });
 });
 
+describe("two values for the arguments of one call", () => {
+  it.each<[NotationName, string]>([
+    ["function-tag", "<function=now>@</function>"],
+    ["kimi", "<|tool_call_begin|>functions.now:0<|tool_call_argument_begin|>@<|tool_call_end|>"],
+    ["harmony", "<|channel|>commentary to=functions.now<|message|>@<|call|>"],
+  ])("are none, in any pieces: %s", async (name, call) => {
+    for (const args of ['{}{"a":1}', '{"a":1}\n{"a":1}', "{'a':1}{}"]) {
+      const text = call.replace("@", args);
+      for (const pieces of [[text], text.split(""), text.split(/(?<=\})/)]) {
+        const { turn } = await readText(textJson(name), pieces);
+        expect(turn.calls.map(({ outcome }) => (outcome as ToolCallError).code)).toEqual(["invalid_call"]);
+      }
+    }
+  });
+});
+
 describe("the live input", () => {
   it("grows while the call is written", async () => {
     const seen: unknown[] = [];

@@ -5,7 +5,7 @@ import { helpers } from "../../adapters/text-helpers/notation.ts";
 import { textHelpers } from "../../adapters/text-helpers/index.ts";
 import { textJson, type NotationName } from "../../adapters/text-json/index.ts";
 import { notations } from "../../adapters/text-json/notations/index.ts";
-import type { Tool } from "../../src/index.ts";
+import { ToolUse, type Tool } from "../../src/index.ts";
 import type { TextDialect } from "../../src/text/dialect.ts";
 import { cutAt } from "../json/support.ts";
 import { sharedTools } from "../fixtures.ts";
@@ -93,10 +93,9 @@ describe.each(rows)("any text, read as $name", ({ adapter, dialect }) => {
     await fc.assert(
       fc.asyncProperty(soup, fc.array(fc.nat(), { maxLength: 12 }), async (list, places) => {
         const text = `.${list.join("")}`;
-        const whole = said(await readText(adapter, [text], sharedTools));
+        const whole = summaryOf(await readText(adapter, [text], sharedTools));
         for (const pieces of [cutAt(text, places), text.split("")]) {
-          const other = said(await readText(adapter, pieces, sharedTools));
-          if (other !== whole) expect({ pieces, other }).toEqual({ pieces, other: whole });
+          expect(summaryOf(await readText(adapter, pieces, sharedTools))).toEqual(whole);
         }
       }),
       { numRuns: runs },
@@ -161,6 +160,12 @@ function inputsOf({ events }: Awaited<ReturnType<typeof readText>>): string[] {
   return events.flatMap((event) =>
     event.type === "tool-use" ? [JSON.stringify([event.use.name, event.use.input])] : [],
   );
+}
+
+/** What a call that failed is told is not compared: pieces of what is no JSON may look like snapshots. */
+function summaryOf({ turn }: Awaited<ReturnType<typeof readText>>) {
+  const calls = turn.calls.map(({ name, outcome }) => [name, outcome instanceof ToolUse ? outcome.input : "failed"]);
+  return { text: turn.text, reasoning: turn.reasoning, calls };
 }
 
 function callsIn(parts: readonly Part[]): string[] {

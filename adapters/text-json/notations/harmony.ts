@@ -2,6 +2,7 @@ import { outputText } from "../../../src/stream/history.ts";
 import { countOf, withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter, CallWriter } from "../../../src/text/writer.ts";
+import { TWO_VALUES } from "../block.ts";
 import { anyName, toolLines } from "../prompt.ts";
 import { UntilMarker } from "../until.ts";
 
@@ -126,7 +127,7 @@ class HarmonyMessage implements BlockReader {
     };
     // In a text quotes are quotes, and hide nothing.
     const context = this.#call === undefined ? { ...this.#context, isBlind: true } : this.#context;
-    this.#until = new UntilMarker([...ENDS, START, CHANNEL], take, context);
+    this.#until = new UntilMarker([...ENDS, START, CHANNEL], take, context, () => this.#call?.unreadable(TWO_VALUES));
   }
 }
 

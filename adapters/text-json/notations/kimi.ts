@@ -112,6 +112,8 @@ class Section implements BlockReader {
   }
 
   end(rest: string): string | undefined {
+    // Nothing but the mark of a call has come of it.
+    if (this.#call?.state === "head" && rest.trim() === "") this.#writer.call().cut();
     return this.#call?.end(rest);
   }
 }
