@@ -164,8 +164,8 @@ function inputsOf({ events }: Awaited<ReturnType<typeof readText>>): string[] {
 
 /** What a call that failed is told is not compared: pieces of what is no JSON may look like snapshots. */
 function summaryOf({ turn }: Awaited<ReturnType<typeof readText>>) {
-  const calls = turn.calls.map(({ name, outcome }) => [name, outcome instanceof ToolUse ? outcome.input : "failed"]);
-  return { text: turn.text, reasoning: turn.reasoning, calls };
+  const inputs = turn.calls.map(({ name, outcome }) => [name, outcome instanceof ToolUse ? outcome.input : "failed"]);
+  return { text: turn.text, reasoning: turn.reasoning, inputs };
 }
 
 function callsIn(parts: readonly Part[]): string[] {
