@@ -33,14 +33,22 @@ export interface Answer {
 export class Answers {
   readonly #store: Store;
   readonly #prefix: string;
+  readonly #keep: (answer: Answer) => Answer;
+  /** As far as it was read: rows are never written again, so that only those behind them are read next. */
+  readonly #known = new Map<string, Answer>();
+  #rows = 0;
 
-  constructor(store: Store, conversationId: string, turnId: string) {
+  /** @param keep what of an answer is kept between two looks; default: all of it */
+  constructor(store: Store, conversationId: string, turnId: string, keep = (answer: Answer) => answer) {
     this.#store = store;
     this.#prefix = storeKey("run-answer", conversationId, turnId);
+    this.#keep = keep;
   }
 
-  async read(): Promise<Map<string, Answer>> {
-    return (await this.#read()).answers;
+  /** Those that are there now; looked at again, the same map has more of them. */
+  async read(): Promise<ReadonlyMap<string, Answer>> {
+    await this.#read();
+    return this.#known;
   }
 
   /**
@@ -51,14 +59,15 @@ export class Answers {
    */
   async add(answers: readonly Answer[], calls: readonly CallRecord[]): Promise<void> {
     for (;;) {
-      const known = await this.#read();
-      for (const { toolCallId } of answers) refuse(toolCallId, known.answers, calls);
-      if (await this.#put(known.rows, answers)) return;
+      const rows = await this.#read();
+      for (const { toolCallId } of answers) refuse(toolCallId, this.#known, calls);
+      if (await this.#put(rows, answers)) return;
     }
   }
 
   /** Refuses what {@link add} would refuse. */
   async check(answers: readonly Answer[], calls: readonly CallRecord[]): Promise<void> {
+    if (answers.length === 0) return;
     const known = await this.read();
     for (const { toolCallId } of answers) refuse(toolCallId, known, calls);
   }
@@ -77,9 +86,9 @@ export class Answers {
   async close(calls: readonly CallRecord[]): Promise<Map<string, Answer>> {
     if (calls.length === 0) return new Map();
     for (;;) {
-      const { rows, answers } = await this.#read();
-      const open = calls.filter(({ invocationId }) => !answers.has(invocationId));
-      if (open.length === 0) return new Map([...answers].filter(([, { expired }]) => expired !== true));
+      const rows = await this.#read();
+      const open = calls.filter(({ invocationId }) => !this.#known.has(invocationId));
+      if (open.length === 0) return new Map([...this.#known].filter(([, { expired }]) => expired !== true));
       const at = Date.now();
       await this.#put(
         rows,
@@ -93,16 +102,25 @@ export class Answers {
     return this.#store.subscribe(`${this.#prefix}/`, listener);
   }
 
-  async #read(): Promise<{ rows: number; answers: Map<string, Answer> }> {
-    const entries = await this.#store.list<Answer[]>(`${this.#prefix}/`);
-    const answers = new Map(entries.flatMap(({ value }) => value).map((answer) => [answer.toolCallId, answer]));
-    return { rows: entries.length, answers };
+  /** @returns how many rows there are */
+  async #read(): Promise<number> {
+    const known = this.#rows;
+    const behind = known === 0 ? {} : { after: this.#keyOf(known - 1) };
+    const entries = await this.#store.list<Answer[]>(`${this.#prefix}/`, behind);
+    for (const { value } of entries) for (const answer of value) this.#known.set(answer.toolCallId, this.#keep(answer));
+    const rows = known + entries.length;
+    this.#rows = Math.max(this.#rows, rows);
+    return rows;
+  }
+
+  #keyOf(row: number): string {
+    return `${this.#prefix}/${String(row).padStart(8, "0")}`;
   }
 
   /** @returns false when somebody else was faster: with other results, or with these */
   async #put(row: number, answers: readonly Answer[]): Promise<boolean> {
     try {
-      await this.#store.put(`${this.#prefix}/${String(row).padStart(8, "0")}`, answers, { expectedVersion: 0 });
+      await this.#store.put(this.#keyOf(row), answers, { expectedVersion: 0 });
       return true;
     } catch (error) {
       if (!isConflict(error)) throw error;

@@ -31,10 +31,43 @@ export async function readRun(store: Store, conversationId: string): Promise<Sto
       checkIds(rows, entry.value);
       return { entry, head: entry.value, rows };
     }
-    // Rows that the head counts are never written again: fewer of them means that all of it is gone.
-    const now = await store.get(headKey(conversationId));
-    if (now?.version === entry.version) throw damaged(conversationId, "rows are missing");
+    await checkGone(store, entry);
   }
+}
+
+/** The head of a run and its last row: as much as has to be known of a long one to take a result. */
+export interface RunEnd {
+  readonly head: Head;
+  readonly last: Row | undefined;
+}
+
+/**
+ * Reads the end of a run: costs the same however long it is.
+ *
+ * @throws ToolError as {@link readRun}
+ */
+export async function readEnd(store: Store, conversationId: string): Promise<RunEnd | undefined> {
+  for (;;) {
+    const entry = await readHeadEntry(store, conversationId);
+    if (entry === undefined) return undefined;
+    const { value: head } = entry;
+    const last = await readRowAt(store, conversationId, head.rows - 1);
+    if (last !== undefined || head.rows === 0) return { head, last };
+    await checkGone(store, entry);
+  }
+}
+
+/** One row; `undefined` when there is none. */
+export async function readRowAt(store: Store, conversationId: string, index: number): Promise<Row | undefined> {
+  if (index < 0) return undefined;
+  const entry = await store.get(rowKey(conversationId, index));
+  return entry && readRow(entry.value, conversationId, index);
+}
+
+/** Rows that the head counts are never written again: fewer of them means that all of it is gone. */
+async function checkGone(store: Store, { key, value, version }: StoreEntry<Head>): Promise<void> {
+  const now = await store.get(key);
+  if (now?.version === version) throw damaged(value.conversationId, "rows are missing");
 }
 
 export async function readHeadEntry(store: Store, conversationId: string): Promise<StoreEntry<Head> | undefined> {

@@ -13,6 +13,13 @@ export function openTurn(rows: readonly Row[]): TurnRow | undefined {
   return last?.kind === "turn" && last.calls.length > 0 ? last : undefined;
 }
 
+/** Which of the rows is the turn of a call, by the id that the call was given; `undefined` for no id of a call. */
+export function turnOfCall(invocationId: string): number | undefined {
+  // <run>-<row>-<epoch>-<attempt>-<turn index>-<position>
+  const row = /-(\d{1,8})(?:-\d+){4}$/.exec(invocationId)?.[1];
+  return row === undefined ? undefined : Number(row);
+}
+
 /** The external calls that the caller has to execute now, answered or not. */
 export function handedOut(turn: TurnRow | undefined, { pending }: Pick<Head, "pending">): CallRecord[] {
   const external = turn?.calls.filter(({ mode }) => mode === "external") ?? [];

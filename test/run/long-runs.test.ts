@@ -1,0 +1,116 @@
+/** What a long run costs, counted in what is read from the store: never in time. */
+import { expect, it } from "vitest";
+import { Orchestrator } from "../../src/run/index.ts";
+import { memoryStore } from "../../src/store/index.ts";
+import type { Store } from "../../src/store/store.ts";
+import { external, scripted, type ScriptedTurn } from "./script.ts";
+
+const conversationId = "long";
+const ask = external("ask");
+const calling = (calls: number): ScriptedTurn => ({
+  calls: Array.from({ length: calls }, (_, n) => ({ name: "ask", args: { n } })),
+});
+
+/** A store that counts what it is asked for, and what it gives. */
+function counting(inner: Store = memoryStore()) {
+  let entries = 0;
+  const store: Store = {
+    ...inner,
+    get(key) {
+      entries++;
+      return inner.get(key);
+    },
+    async list(...args) {
+      const found = await inner.list<any>(...args);
+      entries += 1 + found.length;
+      return found;
+    },
+  };
+  return { store, since: (before: number) => entries - before, read: () => entries };
+}
+
+/** How much is read for each result of a turn with so many calls, behind so many turns before it. */
+async function costs({ turns, calls, isElsewhere }: { turns: number; calls: number; isElsewhere: boolean }) {
+  const { store, read, since } = counting();
+  const model = scripted(...Array.from({ length: turns }, () => calling(1)), calling(calls));
+  const make = () => new Orchestrator({ model, tools: [ask], store, maxSteps: 1_000 });
+  const orchestrator = make();
+  let result = await orchestrator.run({ conversationId, input: "Go" });
+  while (result.pendingToolCalls.length < calls) {
+    const [call] = result.pendingToolCalls;
+    result = await orchestrator.resume(conversationId, { toolResults: [{ toolCallId: call!.id, result: 1 }] });
+  }
+  const taker = isElsewhere ? make() : orchestrator;
+  const each: number[] = [];
+  for (const { id: toolCallId } of result.pendingToolCalls) {
+    const before = read();
+    await taker.provideToolResult(conversationId, { toolCallId, result: 1 });
+    each.push(since(before));
+  }
+  return { each, orchestrator, taker, first: result.pendingToolCalls[0]!.id, read, since };
+}
+
+it.each([false, true])(
+  "takes a result at the same cost however long the run is (elsewhere: %s)",
+  async (isElsewhere) => {
+    const { each } = await costs({ turns: 0, calls: 2, isElsewhere });
+    const long = await costs({ turns: 60, calls: 2, isElsewhere });
+    expect(long.each).toEqual(each);
+  },
+);
+
+it.each([false, true])(
+  "takes the results of a turn, one after the other, at the same cost (elsewhere: %s)",
+  async (isElsewhere) => {
+    const { each } = await costs({ turns: 1, calls: 100, isElsewhere });
+    expect(Math.max(...each)).toBeLessThan(8);
+  },
+);
+
+it("refuses what comes a second time, of this turn or of an old one, at the same cost", async () => {
+  const { orchestrator, taker, first, read, since } = await costs({ turns: 60, calls: 50, isElsewhere: false });
+  const { messages } = (await orchestrator.get(conversationId))!;
+  expect(messages.length).toBe(1 + 60 * 2 + 1);
+  const again = async (toolCallId: string) => {
+    const before = read();
+    await expect(taker.provideToolResult(conversationId, { toolCallId, result: 1 })).rejects.toMatchObject({
+      code: "already_answered",
+    });
+    return since(before);
+  };
+  // Row 1 is the first turn of the run.
+  const old = (await orchestrator.get(conversationId))!.tree.runs[0]!.children[0]!.children[0]!.id;
+  expect(await again(old)).toBeLessThan(8);
+  expect(await again(first)).toBeLessThan(8);
+  const before = read();
+  await expect(taker.provideToolResult(conversationId, { toolCallId: "nobody-1-1-0-0-0", result: 1 })).rejects.toThrow(
+    expect.objectContaining({ code: "unknown_call" }),
+  );
+  expect(since(before)).toBeLessThan(8);
+});
+
+it("settles a turn with one look at each of its results", async () => {
+  const { orchestrator, read, since } = await costs({ turns: 0, calls: 100, isElsewhere: true });
+  const before = read();
+  expect(await orchestrator.resume(conversationId)).toMatchObject({ status: "awaiting_tool_results" });
+  expect(since(before)).toBeLessThan(150);
+});
+
+it("keeps of a hundred conversations what it has read, and takes the results of more", async () => {
+  const { store, read, since } = counting();
+  const orchestrator = new Orchestrator({ model: scripted(calling(2)), tools: [ask], store });
+  const runs = [];
+  for (let n = 0; n < 120; n++) runs.push(await orchestrator.run({ conversationId: `c${n}`, input: "Go" }));
+  for (const at of [0, 1]) {
+    const before = read();
+    for (const { conversationId: id, pendingToolCalls } of runs) {
+      await orchestrator.provideToolResult(id, { toolCallId: pendingToolCalls[at]!.id, result: 1 });
+    }
+    expect(since(before)).toBeLessThan(120 * 5);
+  }
+  for (const { conversationId: id, pendingToolCalls } of runs) {
+    await expect(
+      orchestrator.provideToolResult(id, { toolCallId: pendingToolCalls[0]!.id, result: 1 }),
+    ).rejects.toMatchObject({ code: "already_answered" });
+  }
+});
