@@ -73,12 +73,14 @@ export function checkRunOptions(options: RunOptions): void {
 
 /** In the form of another provider they would end every request of the conversation from then on. */
 export function checkMessages(messages: readonly unknown[], model: Model): void {
+  // Some of it is looked at only when the conversation has gone on.
+  const next: unknown = messages.length > 0 ? model.userMessage("Go on.") : undefined;
   for (const [index, message] of messages.entries()) {
     if (typeof message !== "object" || message === null) {
       throw new TypeError(`messages[${index}] is an object, got ${typeName(message)}.`);
     }
     try {
-      model.pair([message]);
+      model.pair([message, next]);
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause);
       throw new TypeError(`messages[${index}] is not in the form of ${model.adapter.name}: ${why}`, { cause });

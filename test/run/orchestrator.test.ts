@@ -257,6 +257,51 @@ describe("run()", () => {
     expect(await store.list("")).toEqual([]);
   });
 
+  it("is not begun with a message in the form of another provider that shows only when it is history", async () => {
+    const store = memoryStore();
+    const model = replayModel(anthropic, []);
+    const orchestrator = new Orchestrator({ model, tools: [], store });
+    // As Bedrock's Converse has it: blocks without a type.
+    const said = { role: "assistant", content: [{ toolUse: { toolUseId: "t1", name: "look", input: {} } }] };
+    const messages = [{ role: "user", content: "Hi" }, said] as never[];
+    for (const more of [{}, { input: "And now?" }]) {
+      await expect(orchestrator.run({ conversationId, messages, ...more })).rejects.toThrow(
+        /messages\[1\] is not in the form of anthropic: /,
+      );
+    }
+    expect(await store.list("")).toEqual([]);
+  });
+
+  it("takes a history in any disorder: it is paired when the model is asked", async () => {
+    const call = (id: string) => ({
+      role: "assistant" as const,
+      tool_calls: [{ id, type: "function" as const, function: { name: "look", arguments: "{}" } }],
+    });
+    const result = (id: string, content: string) => ({ role: "tool" as const, tool_call_id: id, content });
+    const user = { role: "user" as const, content: "Hi" };
+    // A result before its call, one behind something else, one twice, one of no call, a call without one.
+    const messages = [
+      result("a", "early"),
+      call("a"),
+      user,
+      result("a", "1"),
+      result("a", "2"),
+      result("x", "3"),
+      call("b"),
+    ];
+    const model = scripted({ text: "Done." });
+    const orchestrator = new Orchestrator({ model, tools: [], store: memoryStore() });
+    const { messages: all } = await orchestrator.run({ conversationId, messages });
+    expect(all.slice(0, -1)).toEqual(messages);
+    expect(short(model.requests[0]!.messages as never)).toEqual([
+      "call(look)",
+      "result(1)",
+      "user",
+      "call(look)",
+      expect.stringContaining("outcome of this call is unknown"),
+    ]);
+  });
+
   it("takes no list of results for the options of resume(), where they would be lost", async () => {
     const orchestrator = new Orchestrator({ model: scripted({ text: "Done." }), store: memoryStore() });
     await expect(orchestrator.resume(conversationId, [{ toolCallId: "c", result: 1 }] as never)).rejects.toThrow(
