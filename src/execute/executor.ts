@@ -157,7 +157,8 @@ export class ToolExecutor {
   }
 
   /**
-   * Executes the calls of a turn: side by side up to `concurrency`, a `sequential` tool alone. The outcomes are in call
+   * Executes the calls of a turn: begun in call order, side by side up to `concurrency`, a `sequential` tool alone. A
+   * policy that takes long holds up those behind it where no place is left beside it. The outcomes are in call
    * order, and none depends on another's. A call that waits for approval holds nobody up.
    *
    * @param schedule of {@link schedule}, when calls of the turn were given it before. Default: one of its own

@@ -18,8 +18,8 @@ interface Entry {
 }
 
 /**
- * Who of the calls of a turn may run: at most `concurrency` at once, in call order, and those that run alone when all
- * before them are through and nobody else runs.
+ * Who of the calls of a turn may run: at most `concurrency` at once, in call order (with `concurrency: 1` one after the
+ * other), and those that run alone when all before them are through and nobody else runs.
  *
  * ```
  * a b S c     a and b side by side; then S; then c
@@ -29,17 +29,19 @@ export function createSchedule(concurrency: number): Schedule {
   const entries: Entry[] = [];
 
   function next(): void {
-    let running = 0;
+    let taken = 0;
     for (const entry of entries) {
       if (entry.state !== "running") continue;
       if (entry.alone) return;
-      running++;
+      taken++;
     }
     for (const [at, entry] of entries.entries()) {
       const isOpen = entry.state === "outside" || entry.state === "waiting" || entry.state === "running";
-      if (entry.state === "waiting" && running < concurrency && (!entry.alone || (running === 0 && isFirst(at)))) {
+      // One that is not ready yet keeps its place before those behind it: which is ready first is chance.
+      if (entry.state === "outside") taken++;
+      if (entry.state === "waiting" && taken < concurrency && (!entry.alone || (taken === 0 && isFirst(at)))) {
         entry.state = "running";
-        running++;
+        taken++;
         entry.enter!();
       }
       // Nobody overtakes a call that runs alone.

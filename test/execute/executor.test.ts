@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { defineTool, ToolCallError, ToolError, ToolRegistry, ToolUse, type StreamEvent } from "../../src/index.ts";
-import { allow, ask, deny, ToolExecutor, type ToolEvent } from "../../src/execute/index.ts";
+import { allow, ask, deny, ToolExecutor, type Authorize, type ToolEvent } from "../../src/execute/index.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
 import { digestOf } from "../../src/execute/digest.ts";
-import { counted, errorOf, failing, RUN, setup, sleep, until, useOf } from "./support.ts";
+import { counted, errorOf, failing, RUN, setup, setupWithApprovals, sleep, until, useOf } from "./support.ts";
 
 describe("execute()", () => {
   it("runs the handler and tells of it", async () => {
@@ -370,6 +370,43 @@ describe("executeAll()", () => {
     expect(log).toEqual(["r0", "r1", "w2", "r3"].flatMap((call) => [`${call} begins`, `${call} ends`]));
     expect(outcomes.map(({ replayed }) => replayed)).toEqual([true, true, false, false]);
     expect(await Promise.all([first, second])).toMatchObject([{ replayed: false }, { replayed: false }]);
+  });
+
+  it.each([1, 2])("begins %s at a time in call order, whichever is ready first", async (concurrency) => {
+    const log: string[] = [];
+    const act = slow("a", log);
+    // What the policy says of the first ones takes longest.
+    const authorize: Authorize = async ({ input }) => {
+      await sleep((5 - (input as { n: number }).n) * 3);
+      return allow();
+    };
+    const { executor } = setup([act], { concurrency, authorize });
+    await executor.executeAll(
+      [0, 1, 2, 3, 4].map((n) => useOf(act, { n })),
+      RUN,
+    );
+    const begun = log.filter((line) => line.endsWith("begins")).map((line) => Number(line[1]));
+    if (concurrency === 1) expect(begun).toEqual([0, 1, 2, 3, 4]);
+    // Of those that run side by side the second may be ready first.
+    else for (const [at, n] of begun.entries()) expect(Math.abs(at - n)).toBeLessThan(concurrency);
+  });
+
+  it("waits for none that has been denied, has failed or is asked about", async () => {
+    const log: string[] = [];
+    const [act, denied, asked] = [slow("a", log), slow("d", log), slow("q", log, { needsApproval: true })];
+    const authorize: Authorize = async ({ tool }) => {
+      await sleep(2);
+      return tool.name === "d" ? deny("No.") : allow();
+    };
+    const { executor } = setupWithApprovals([act, denied, asked], {
+      concurrency: 1,
+      authorize,
+      waitForApproval: false,
+    });
+    const uses = [denied, asked, act].map((tool, n) => useOf(tool, { n }));
+    const outcomes = await executor.executeAll(uses, RUN);
+    expect(outcomes.map(({ status }) => status)).toEqual(["denied", "awaiting_approval", "completed"]);
+    expect(log).toEqual(["a2 begins", "a2 ends"]);
   });
 
   it("one failure harms no sibling", async () => {
