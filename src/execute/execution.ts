@@ -382,14 +382,17 @@ export class Execution {
     return this.#unrecorded("unknown", "outcome_unknown", message);
   }
 
-  /** Whoever began it has died. What may be run again is; a write may have had its effect, and nobody knows. */
+  /**
+   * Whoever began it has died. What may be run again is; a write may have had its effect, and nobody knows, but for a
+   * tool that can say it.
+   */
   async #takeOver({ value: row, version }: Entry): Step {
     const tool = this.#tool;
     const { approvalId } = row;
     const hadApproval = approvalId !== undefined;
     // What was approved runs, or nothing.
     const isReadable = this.#problem === undefined && (row.digest === this.#digest || !hadApproval);
-    const isRepeatable = isReadable && row.effect !== "write" && tool !== undefined && tool.effect !== "write";
+    const isRepeatable = isReadable && tool !== undefined && (isHarmless(row, tool) || this.#isRecalled(row, tool));
     const request = isRepeatable && hadApproval ? await standingApproval(this.#deps, tool, approvalId) : undefined;
     if (!isRepeatable || (hadApproval && request === undefined)) {
       const unknown = unknownRow(row);
@@ -408,6 +411,11 @@ export class Execution {
     }
     this.#catchUp(row);
     return this.#run(tool, entry, input, request);
+  }
+
+  #isRecalled(row: ActionRow, tool: Tool): boolean {
+    const isWrite = row.effect === "write" && tool.effect === "write";
+    return isWrite && tool.recalls === true && row.digest === this.#digest;
   }
 
   // Ends --------------------------------------------------------------------------------------------------------------
@@ -517,6 +525,11 @@ const endedHere = new WeakMap<ToolUse, Outcome>();
 /** By `forget()`, or by a store that lost it. Without this it would be a call that is not there yet. */
 const FORGOTTEN = "Its record was deleted while it was executed, so it is not known what came of it.";
 const UNREADABLE = "It is not known whether it was executed before. Do not call it again before you know";
+
+/** It may be run again. */
+function isHarmless(row: ActionRow, tool: Tool): boolean {
+  return row.effect !== "write" && tool.effect !== "write";
+}
 
 function aborted(name: string): string {
   return `${name} was aborted before it was executed.`;

@@ -94,6 +94,11 @@ export interface Tool<
   readonly repair: RepairPolicy;
   readonly metadata: Readonly<Record<string, unknown>>;
   /**
+   * Called with an `attempt` above 1, `execute` begins nothing, and gives what has come of the first one: so the outcome
+   * of a write is known although the process that began it has died. Default: it can not.
+   */
+  readonly recalls?: true;
+  /**
    * A ToolUse made by hand, validated like one from a stream.
    *
    * @throws ToolCallError `invalid_input` when the input does not fit the schema.

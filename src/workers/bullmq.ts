@@ -30,7 +30,8 @@ export interface BullmqToolsOptions extends BullmqPlace {
   readonly only?: (tool: Tool) => boolean;
   /** What handlers over there get in their context beside the ids and the principal's id. JSON; it lies in Redis. */
   readonly context?: (context: ToolContext) => Readonly<Record<string, unknown>>;
-  /** Of each job: its priority, what to wait between attempts, how long it is kept after its end (default: 1 hour). */
+  /** Of each job: its priority, what to wait between attempts, how long it is kept after its end (default: 1 hour): so
+   * long a process that goes on for one that has died finds what came of it. */
   readonly jobOptions?: Pick<JobsOptions, "backoff" | "lifo" | "priority" | "removeOnComplete" | "removeOnFail">;
   /** How often to look after a job of which nothing is heard, in milliseconds. Default 5 s. */
   readonly pollMs?: number;
@@ -78,6 +79,12 @@ export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): Bul
   events.on("progress", ({ jobId, data }) => waiting.progress(jobId, data));
 
   const owner = crypto.randomUUID();
+  const takeOver = async (jobId: string) => {
+    const job = await queue.getJob(jobId);
+    if (job === undefined) return waiting.end(jobId, { status: "gone" });
+    // It may be removed at this moment, having ended: that is heard.
+    await job.updateData({ ...job.data, owner }).catch(() => {});
+  };
   let listening: Promise<void> | undefined;
   const dispatch = {
     extra,
@@ -90,6 +97,8 @@ export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): Bul
           await (listening ??= untilHeard(events, producer, owner));
           // Given up meanwhile: it is not even begun.
           if (context.signal?.aborted === true) return;
+          // The queue may have forgotten a write that was done: it is looked for, and never put there again.
+          if (tool.effect === "write" && context.attempt > 1) return takeOver(jobId);
           await queue.add(tool.name, data, {
             backoff: { type: "exponential", delay: 200 },
             removeOnComplete: KEPT,

@@ -10,7 +10,7 @@ import { jobOf, type JobData, type JobResult } from "./job.ts";
 export interface Dispatch {
   /**
    * Hands a job to the workers and waits for its end. A job of the same key that is there already is waited for in its
-   * place.
+   * place. Of a write whose `attempt` is not the first that one is all that is looked for: none is made.
    *
    * @throws ToolError as the worker told it; `outcome_unknown` where a write may have been begun
    */
@@ -29,6 +29,7 @@ export function remoteTool(tool: Tool, dispatch: Dispatch): Tool {
   const remote: Tool = {
     ...rest,
     outputSchema: tool.outputSchema && unchecked(tool.outputSchema),
+    recalls: true,
     use: (input, init) => ToolUse.from(remote, input, init),
     async execute(input: unknown, context: ToolContext) {
       const job = await jobOf(tool, input, context, dispatch.extra(context));

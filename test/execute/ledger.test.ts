@@ -63,6 +63,33 @@ describe("a call whose process died in the handler", () => {
     },
   );
 
+  it("is asked for its outcome where its tool can say it, and never begun again", async () => {
+    const store = memoryStore();
+    await died(store, { effect: "write", needsApproval: true });
+    const { tool, ran } = counted({ needsApproval: true, execute: () => "what came of it" });
+    const { executor } = setupWithApprovals([{ ...tool, recalls: true }], { store });
+    const outcome = await executor.execute(call(tool), RUN);
+    expect(outcome).toMatchObject({ status: "completed", output: "what came of it", attempts: 2 });
+    expect(ran.map(({ context }) => context.attempt)).toEqual([2]);
+    expect(await executor.execute(call(tool), RUN)).toMatchObject({ status: "completed", replayed: true });
+    expect(ran).toHaveLength(1);
+  });
+
+  it.each<[string, Partial<ToolDefinition<any, any>>, Partial<ToolDefinition<any, any>>, number]>([
+    ["reads by now", { effect: "write" }, { effect: "read" }, 1],
+    ["wrote idempotently then", { effect: "idempotent" }, { effect: "write" }, 1],
+    ["is called with another input", { effect: "write" }, { effect: "write" }, 2],
+    ["had an approval for another definition", { needsApproval: true }, { needsApproval: true, description: "New" }, 1],
+  ])("is of unknown outcome though its tool could say it, where that %s", async (_, then, now, n) => {
+    const store = memoryStore();
+    await died(store, then);
+    const { tool, ran } = counted(now);
+    const { executor } = setupWithApprovals([{ ...tool, recalls: true }], { store });
+    const use = tool.use({ n }, { id: "call_1", invocationId: "a" });
+    expect(await executor.execute(use, { ...RUN, uniqueIds: true })).toMatchObject({ status: "unknown" });
+    expect(ran).toHaveLength(0);
+  });
+
   it("is not told as one that was never executed, where the caller has given up", async () => {
     const { tool, ran } = counted({ effect: "idempotent" });
     const store = memoryStore();

@@ -648,33 +648,69 @@ describe.skipIf(redisMissing !== undefined)(`on Redis${redisMissing === undefine
       expect(write).toMatchObject({ status: "unknown" });
     });
 
-    it("a process that goes on for one that is taken for dead finds its job, and the other can not cancel it", async () => {
-      const tool = toolsAt(file)[0]!;
-      const one = bullmqTools([tool], place());
-      const two = bullmqTools([tool], { ...place(), pollMs: 200 });
-      cleanUps.push(one.close, two.close);
-      work([tool]);
-      const gaveUp = new AbortController();
-      const context = (attempt: number, signal?: AbortSignal) => ({
-        runId: "run",
-        invocationId: "i",
-        idempotencyKey: "run/i",
-        attempt,
-        ...(signal && { signal }),
-      });
-      const use = ({ tools: [remote] }: typeof one) => remote!.use({ ms: 1_000 } as never, { invocationId: "i" });
-      const first = use(one).execute(context(1, gaveUp.signal));
-      await noted(file, ({ what }) => what === "begin");
+    it.each(["look", "book"])(
+      "a process that goes on for one that is taken for dead finds its job, and the other can not cancel it (%s)",
+      async (name) => {
+        const tool = toolsAt(file).find((one) => one.name === name)!;
+        const one = bullmqTools([tool], place());
+        const two = bullmqTools([tool], { ...place(), pollMs: 200 });
+        cleanUps.push(one.close, two.close);
+        work([tool]);
+        const gaveUp = new AbortController();
+        const context = (attempt: number, signal?: AbortSignal) => ({
+          runId: "run",
+          invocationId: "i",
+          idempotencyKey: "run/i",
+          attempt,
+          ...(signal && { signal }),
+        });
+        const use = ({ tools: [remote] }: typeof one) => remote!.use({ ms: 1_000 } as never, { invocationId: "i" });
+        const first = use(one).execute(context(1, gaveUp.signal));
+        await noted(file, ({ what }) => what === "begin");
+        const jobs = admin();
+        const before = (await jobs.getJob("run/i"))!.data.owner;
+        const second = use(two).execute(context(2));
+        await vi.waitFor(async () => expect((await jobs.getJob("run/i"))!.data.owner).not.toBe(before));
+        gaveUp.abort();
+        expect(await second).toEqual({ slept: 1_000, attempt: 1 });
+        expect(await first).toEqual({ slept: 1_000, attempt: 1 });
+        // And whoever comes when it is over gets what came of it.
+        expect(await use(one).execute(context(3))).toEqual({ slept: 1_000, attempt: 1 });
+        expect(notes(file).map(({ what }) => what)).toEqual(["begin", "end"]);
+      },
+    );
+
+    it("a write that was given up before a worker had it is not begun for who goes on with it", async () => {
+      const tool = toolsAt(file).find(({ name }) => name === "book")!;
+      const remote = bullmqTools([tool], { ...place(), pollMs: 100 });
+      cleanUps.push(remote.close);
       const jobs = admin();
-      const before = (await jobs.getJob("run/i"))!.data.owner;
-      const second = use(two).execute(context(2));
-      await vi.waitFor(async () => expect((await jobs.getJob("run/i"))!.data.owner).not.toBe(before));
-      gaveUp.abort();
-      expect(await second).toEqual({ slept: 1_000, attempt: 1 });
-      expect(await first).toEqual({ slept: 1_000, attempt: 1 });
-      // And whoever comes when it is over gets what came of it.
-      expect(await use(one).execute(context(3))).toEqual({ slept: 1_000, attempt: 1 });
-      expect(notes(file).map(({ what }) => what)).toEqual(["begin", "end"]);
+      const context = (attempt: number) => ({ runId: "run", invocationId: "i", idempotencyKey: "run/i", attempt });
+      const execute = (attempt: number) =>
+        remote.tools[0]!.use({ ms: 1 } as never, { invocationId: "i" }).execute(context(attempt));
+      const first = execute(1).catch(() => {});
+      await vi.waitFor(async () => expect(await jobs.getJob("run/i")).toBeDefined());
+      const job = (await jobs.getJob("run/i"))!;
+      // Its process died between saying so and taking it out.
+      await job.updateData({ ...job.data, isGivenUp: true });
+      const second = execute(2);
+      await vi.waitFor(async () => expect((await jobs.getJob("run/i"))!.data).toMatchObject({ isGivenUp: true }));
+      work([tool]);
+      await expect(second).rejects.toMatchObject({ cause: { code: "aborted" } });
+      await first;
+      expect(notes(file)).toEqual([]);
+    });
+
+    it("a write that never came into the queue is looked for, and not put there", async () => {
+      const tool = toolsAt(file).find(({ name }) => name === "book")!;
+      const { tools, close } = bullmqTools([tool], { ...place(), pollMs: 60_000 });
+      cleanUps.push(close);
+      work([tool]);
+      const context = { runId: "run", invocationId: "i", idempotencyKey: "run/i", attempt: 2 };
+      const use = tools[0]!.use({ ms: 1 } as never, { invocationId: "i" });
+      await expect(use.execute(context)).rejects.toMatchObject({ cause: { code: "outcome_unknown" } });
+      expect(await admin().getJobs()).toEqual([]);
+      expect(notes(file)).toEqual([]);
     });
 
     it("a Redis that was lost with all that it held: who waits is told", async () => {

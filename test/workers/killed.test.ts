@@ -139,13 +139,44 @@ describe.skipIf(redisMissing !== undefined)(
       expect(notes(file).map(({ what }) => what)).toEqual(["begin", "end"]);
     }, 30_000);
 
-    it("the caller dies: a write is told as of unknown outcome, and its job is let be", async () => {
+    it("the caller dies: who goes on with a write gets what came of it, and it is done once", async () => {
       const caller = await startCaller(server.port, queue, file, "book");
       await noted(file, ({ what }) => what === "begin");
       await caller.kill();
-      expect(await execute("book", { ms: 2_000 })).toMatchObject({ status: "unknown" });
-      await noted(file, ({ what }) => what === "end");
+      const outcome = await execute("book", { ms: 2_000 });
+      expect(outcome).toMatchObject({ status: "completed", output: { slept: 2_000, attempt: 1 }, attempts: 2 });
+      expect(await execute("book", { ms: 2_000 })).toMatchObject({ status: "completed", replayed: true });
       expect(notes(file).map(({ what }) => what)).toEqual(["begin", "end"]);
+      expect(await executor.undo(outcome.actionId)).toMatchObject({ status: "undone" });
     }, 30_000);
+
+    it("the caller dies and then the worker: nobody knows what came of the write", async () => {
+      const caller = await startCaller(server.port, queue, file, "book");
+      await noted(file, ({ what }) => what === "begin");
+      await caller.kill();
+      await killIn("book");
+      expect(await execute("book", { ms: 2_000 })).toMatchObject({ status: "unknown" });
+      expect(notes(file).map(({ what }) => what)).toEqual(["begin"]);
+    }, 30_000);
+
+    it.each([true, false])(
+      "the caller dies, and comes back when the write is done (kept: %s)",
+      async (isKept) => {
+        const caller = await startCaller(server.port, queue, file, "book");
+        await noted(file, ({ what }) => what === "begin");
+        await caller.kill();
+        const jobs = new Queue(queue, { connection: { host: "127.0.0.1", port: server.port } });
+        await vi.waitFor(async () => expect(await jobs.getCompleted()).toHaveLength(1), { timeout: 10_000 });
+        if (!isKept) await jobs.obliterate({ force: true });
+        const outcome = await execute("book", { ms: 2_000 });
+        if (isKept) expect(outcome).toMatchObject({ status: "completed", output: { slept: 2_000, attempt: 1 } });
+        else expect(outcome).toMatchObject({ status: "unknown", error: { code: "outcome_unknown" } });
+        // Looked for, and not put there again.
+        expect(await jobs.getJobs()).toHaveLength(isKept ? 1 : 0);
+        expect(notes(file).map(({ what }) => what)).toEqual(["begin", "end"]);
+        await jobs.close();
+      },
+      30_000,
+    );
   },
 );
