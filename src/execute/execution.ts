@@ -49,6 +49,8 @@ export class Execution {
   readonly #context: ExecutionContext;
   readonly #place: Place;
   readonly #actionId: string;
+  /** Who holds its lease: no other execution, here or elsewhere. */
+  readonly #owner = crypto.randomUUID();
   /** As this executor knew it when it last looked; `undefined` when it did not. */
   #tool: Tool | undefined;
   #handle: ToolUseHandle | undefined;
@@ -485,7 +487,7 @@ export class Execution {
   }
 
   #lease(): Lease {
-    return { owner: this.#deps.owner, until: Date.now() + this.#deps.leaseMs };
+    return { owner: this.#owner, until: Date.now() + this.#deps.leaseMs };
   }
 
   /** `undefined` when another process has written in between. */
@@ -494,8 +496,16 @@ export class Execution {
       return await this.#deps.ledger.put(row, version);
     } catch (error) {
       if (isConflict(error)) return undefined;
-      throw error;
+      const written = row.lease && (await this.#writtenAs(row));
+      if (written === undefined) throw error;
+      return written;
     }
+  }
+
+  /** A store that failed may have written: the lease tells that the row is of this execution. */
+  async #writtenAs(row: ActionRow): Promise<Entry | undefined> {
+    const stored = await this.#deps.ledger.get(this.#actionId).catch(() => undefined);
+    return JSON.stringify(stored?.value) === JSON.stringify(row) ? stored : undefined;
   }
 
   /** What of an error may be heard. */

@@ -1,3 +1,4 @@
+import { isToolError, type ToolError } from "../errors.ts";
 import type { ApprovalRequest } from "../execute/approvals/types.ts";
 import type { ExecutionContext } from "../execute/context.ts";
 import type { ToolExecutor } from "../execute/executor.ts";
@@ -127,12 +128,28 @@ async function executeCalls(
     else ready.push(recordedUse(call, known));
   }
   const outcomes = ready.length === 0 ? [] : await executor.executeAll(ready, context, schedule);
+  const unread = outcomes.map(storeFailure).find((error) => error !== undefined);
+  // Some end may be known here alone: then the model hears all there is to know now.
+  if (unread !== undefined && !outcomes.some(isHereAlone)) throw unread;
   const approvals: ApprovalRequest[] = [];
   for (const outcome of outcomes) {
     if (outcome.status === "awaiting_approval") approvals.push(outcome.approval);
     else settled.set(outcome.invocationId, await executed(outcome, ledger));
   }
   return approvals;
+}
+
+/**
+ * Why a call was not even looked up, or not begun: its record may know more, and whoever goes on with the run reads it.
+ * Of what was begun an attempt is counted.
+ */
+function storeFailure(outcome: Outcome): ToolError | undefined {
+  const cause = "error" in outcome && outcome.attempts === 0 ? outcome.error.cause : undefined;
+  return isToolError(cause) && cause.code === "store_failed" ? cause : undefined;
+}
+
+function isHereAlone(outcome: Outcome): boolean {
+  return outcome.status === "completed" && !outcome.recorded;
 }
 
 async function executed(outcome: Exclude<Outcome, { status: "awaiting_approval" }>, ledger: Ledger): Promise<Settled> {

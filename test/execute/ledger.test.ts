@@ -27,6 +27,51 @@ async function died(store: Store, definition: Partial<ToolDefinition<any, any>>,
 
 const call = (tool: any) => tool.use({ n: 1 }, { id: "call_1", invocationId: "a" });
 
+it.each([true, false])("a start that was written and not confirmed is one (can be read: %s)", async (canBeRead) => {
+  const { tool, ran } = counted();
+  const inner = memoryStore();
+  let isDown = false;
+  const store: Store = {
+    ...inner,
+    get: async (key) => {
+      if (isDown && !canBeRead) throw down();
+      return inner.get(key) as never;
+    },
+    put: async (key, value, options) => {
+      const entry = await inner.put(key, value, options);
+      if ((value as { status?: string }).status !== "started" || isDown) return entry;
+      isDown = true;
+      throw down();
+    },
+  };
+  const { executor } = setup([tool], { store, storeEvents: false });
+  const outcome = await executor.execute(call(tool), RUN);
+  expect(ran).toHaveLength(canBeRead ? 1 : 0);
+  if (canBeRead) expect(outcome).toMatchObject({ status: "completed", recorded: true });
+  else expect(outcome).toMatchObject({ status: "failed", error: { code: "store_failed" } });
+});
+
+it("a start that another execution of the process has written is not taken for one's own", async () => {
+  const { tool, ran } = counted({ execute: () => sleep(30) });
+  const inner = memoryStore();
+  let isFirst = true;
+  const fixed = Date.now();
+  const store: Store = {
+    ...inner,
+    put: async (key, value, options) => {
+      if ((value as { status?: string }).status !== "started" || !isFirst) return inner.put(key, value, options);
+      isFirst = false;
+      // Not written: another execution does, with the same times.
+      const row = value as any;
+      await inner.put(key, { ...row, lease: { ...row.lease, owner: "other" }, startedAt: fixed }, options);
+      throw down();
+    },
+  };
+  const { executor } = setup([tool], { store, storeEvents: false });
+  expect(await executor.execute(call(tool), RUN)).toMatchObject({ status: "failed", error: { code: "store_failed" } });
+  expect(ran).toHaveLength(0);
+});
+
 describe("a call whose process died in the handler", () => {
   it("is not run again if it is a write: the model hears that its outcome is unknown", async () => {
     const { tool, ran } = counted();

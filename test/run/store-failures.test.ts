@@ -1,49 +1,116 @@
-/** A store that fails at any write, with or without having written: nobody is told so. */
+/** A store that fails at any operation, or at some in a row, having written or not: nobody is told so. */
+import type { ChatCompletionMessageParam } from "openai/resources/chat/completions";
 import { describe, expect, it } from "vitest";
 import { isToolError, ToolError } from "../../src/errors.ts";
+import type { OrchestrationResult } from "../../src/run/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import type { Store } from "../../src/store/store.ts";
-import { createScenario, finish, problemsOf } from "./scenario.ts";
+import { createScenario, finish, problemsOf, type Scenario } from "./scenario.ts";
 
-describe.each([true, false])("a store that fails at one write, having written: %s", (hasWritten) => {
-  it("makes nothing happen twice, and leaves a run that goes on", async () => {
+interface Fault {
+  readonly processes: number;
+  readonly hasWritten: boolean;
+  /** So many operations fail, one after the other. */
+  readonly inARow: number;
+}
+
+const faults: Fault[] = [true, false].flatMap((hasWritten) => [
+  { processes: 1, inARow: 1, hasWritten },
+  { processes: 1, inARow: 3, hasWritten },
+  { processes: 2, inARow: 1, hasWritten },
+]);
+
+describe.each(faults)("$processes process(es), $inARow operation(s) fail, having written: $hasWritten", (fault) => {
+  it("nothing happens twice, the run goes on, and the model hears of each call what came of it", async () => {
     let failAt = 0;
     let isPast = false;
     const next = async (): Promise<void> => {
       while (!isPast) {
         const at = ++failAt;
+        const inner = memoryStore();
+        const faulty = failing(inner, at, fault);
         const seen: string[] = [];
-        const faulty = failing(memoryStore(), at, hasWritten);
-        const scenario = createScenario(faulty.store, (event) => seen.push(event));
-        let result;
-        while (result === undefined) {
-          result = await finish(scenario).catch((error: unknown) => {
-            if (isToolError(error) && error.code === "store_failed") return undefined;
-            throw new Error(`at write ${at}`, { cause: error });
-          });
-        }
-        isPast ||= faulty.writes() < at;
-        // A call that could not be recorded was not executed, and the model hears that.
-        const problems = (await problemsOf(scenario, result, seen)).filter(
-          (problem) => !problem.startsWith("the model heard"),
+        const scenarios = Array.from({ length: fault.processes }, () =>
+          createScenario(faulty.store, (event) => seen.push(event)),
         );
+        const [result] = await Promise.all(scenarios.map((scenario) => insist(scenario, at)));
+        isPast ||= faulty.operations() < at;
+        const calm = createScenario(inner, () => {});
+        const problems = [...(await problemsOf(calm, result!, seen)), ...(await untoldOf(calm, result!, seen))];
         expect([at, ...problems]).toEqual([at]);
       }
     };
     await Promise.all(Array.from({ length: 8 }, next));
-    expect(failAt).toBeGreaterThan(40);
+    expect(failAt).toBeGreaterThan(100);
   }, 60_000);
 });
 
-function failing(inner: Store, failAt: number, hasWritten: boolean): { store: Store; writes(): number } {
-  let writes = 0;
-  const store: Store = {
+/** What the store does, and what another process was faster with: all that may come of it. */
+const EXPECTED = new Set([
+  ...["store_failed", "lease_lost", "run_open", "not_waiting"],
+  ...["unknown_call", "already_answered", "already_decided", "approval_not_found"],
+]);
+
+async function insist(scenario: Scenario, at: number): Promise<OrchestrationResult> {
+  for (;;) {
+    try {
+      return await finish(scenario);
+    } catch (error) {
+      if (!isToolError(error) || !EXPECTED.has(error.code)) throw new Error(`at operation ${at}`, { cause: error });
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+  }
+}
+
+/** Where what the model heard of a call is not what the record, or the world, says of it. */
+async function untoldOf(
+  { executor, approvals }: Scenario,
+  { runId, messages, tree }: OrchestrationResult,
+  seen: readonly string[],
+): Promise<string[]> {
+  const heard = (messages as ChatCompletionMessageParam[]).flatMap((message) =>
+    message.role === "tool" ? [String(message.content)] : [],
+  );
+  const calls = tree.runs.flatMap((run) => run.children).flatMap((turn) => turn.children);
+  const actions = new Map((await executor.actions(runId)).map((action) => [action.invocationId, action]));
+  const problems = calls.flatMap(({ id, label }, index) => {
+    const hasRun = seen.some((line) => line.endsWith(`/${id}`));
+    const status = actions.get(id)?.status;
+    const answer = heard[index]!;
+    return [
+      ...(/was not executed/.test(answer) && hasRun ? [`${label} ran, and the model heard ${answer}`] : []),
+      ...(answer.includes("error") && status === "done" ? [`${label} is done, and the model heard ${answer}`] : []),
+      ...(status === "planned" || status === "started" ? [`${label} is left as ${status}`] : []),
+    ];
+  });
+  const open = await approvals.list({ status: "pending" });
+  return [...problems, ...open.map(({ id }) => `approval ${id} is left pending`)];
+}
+
+function failing(inner: Store, failAt: number, { hasWritten, inARow }: Fault) {
+  let operations = 0;
+  const down = (): boolean => ++operations >= failAt && operations < failAt + inARow;
+  const lost = () => new ToolError("store_failed", "The connection was lost.");
+  const reading =
+    <Args extends unknown[], Value>(read: (...args: Args) => Promise<Value>) =>
+    async (...args: Args) => {
+      if (down()) throw lost();
+      return read(...args);
+    };
+  const writing =
+    <Args extends unknown[], Value>(write: (...args: Args) => Promise<Value>) =>
+    async (...args: Args) => {
+      if (!down()) return write(...args);
+      if (hasWritten) await write(...args);
+      throw lost();
+    };
+  const store = {
     ...inner,
-    async put(...args) {
-      if (++writes !== failAt) return inner.put(...args);
-      if (hasWritten) await inner.put(...args);
-      throw new ToolError("store_failed", "The connection was lost.");
-    },
-  };
-  return { store, writes: () => writes };
+    get: reading(inner.get),
+    list: reading(inner.list),
+    subscribe: reading(inner.subscribe),
+    put: writing(inner.put),
+    delete: writing(inner.delete),
+  } as Store;
+  return { store, operations: () => operations };
 }
