@@ -46,10 +46,11 @@ describe.each(faults)("$processes process(es), $inARow operation(s) fail, having
 });
 
 /** What the store does, and what another process was faster with: all that may come of it. */
-const EXPECTED = new Set([
-  ...["store_failed", "lease_lost", "run_open", "not_waiting"],
-  ...["unknown_call", "already_answered", "already_decided", "approval_not_found"],
-]);
+const EXPECTED = new Set(
+  "store_failed lease_lost run_open not_waiting unknown_call already_answered already_decided approval_not_found".split(
+    " ",
+  ),
+);
 
 async function insist(scenario: Scenario, at: number): Promise<OrchestrationResult> {
   for (;;) {
