@@ -34,15 +34,50 @@ const values = fc.letrec<{ value: unknown }>((tie) => ({
   ),
 })).value;
 
+const pattern = fc.constantFrom("a", "b|c", "^a", "^[ab]$");
+
 const types = ["string", "number", "integer", "boolean", "null", "array", "object"] as const;
 
+type Kind = "schema" | "node" | "object" | "array" | "condition";
+
 /** Schemas of every keyword that the rewrites merge or move, with references to three definitions, some of them recursive. */
-const schemas = fc.letrec<{ schema: JsonSchema | boolean; node: JsonSchema }>((tie) => {
+const schemas = fc.letrec<Record<Exclude<Kind, "schema">, JsonSchema> & { schema: JsonSchema | boolean }>((tie) => {
   const branches = fc.array(tie("node"), { minLength: 1, maxLength: 3 });
+  /** Two that have keywords in common. */
+  const alike = fc.oneof(
+    ...(["object", "array", "condition"] as const).map((kind) => fc.array(tie(kind), { minLength: 2, maxLength: 2 })),
+  );
   const record = fc
     .uniqueArray(fc.tuple(name, tie("schema")), { maxLength: 3, selector: ([key]) => key })
     .map((entries) => Object.fromEntries(entries));
+  // oxlint-disable-next-line unicorn/no-thenable
+  const condition = { if: tie("schema"), then: tie("schema"), else: tie("schema") };
   return {
+    condition: fc.record(condition, { requiredKeys: [] }),
+    object: fc.record(
+      {
+        type: fc.constant("object"),
+        properties: record,
+        required: fc.uniqueArray(name, { maxLength: 2 }),
+        patternProperties: fc.dictionary(pattern, tie("schema"), { minKeys: 1, maxKeys: 2 }),
+        additionalProperties: tie("schema"),
+        anyOf: branches,
+      },
+      { requiredKeys: [] },
+    ),
+    array: fc.record(
+      {
+        type: fc.constant("array"),
+        items: tie("schema"),
+        prefixItems: branches,
+        minItems: fc.constant(1),
+        uniqueItems: fc.boolean(),
+        contains: tie("schema"),
+        minContains: fc.constant(0),
+        maxContains: fc.constant(1),
+      },
+      { requiredKeys: ["type"] },
+    ),
     schema: fc.oneof({ weight: 8, arbitrary: tie("node") }, { weight: 1, arbitrary: fc.boolean() }),
     node: fc.oneof(
       { depthSize: "small", withCrossShrink: true },
@@ -61,20 +96,12 @@ const schemas = fc.letrec<{ schema: JsonSchema | boolean; node: JsonSchema }>((t
         },
         { requiredKeys: [] },
       ),
+      fc.record({ type: fc.constant("string"), pattern }, { requiredKeys: ["pattern"] }),
       fc.record(
         { $ref: fc.constantFrom("#/$defs/X", "#/$defs/Y", "#/definitions/Z", "#"), description: fc.constant("d") },
         { requiredKeys: ["$ref"] },
       ),
-      fc.record(
-        {
-          type: fc.constant("object"),
-          properties: record,
-          required: fc.uniqueArray(name, { maxLength: 2 }),
-          additionalProperties: tie("schema"),
-          anyOf: branches,
-        },
-        { requiredKeys: [] },
-      ),
+      tie("object"),
       fc.record(
         {
           type: fc.constant("object"),
@@ -85,18 +112,12 @@ const schemas = fc.letrec<{ schema: JsonSchema | boolean; node: JsonSchema }>((t
         },
         { requiredKeys: ["propertyNames"] },
       ),
-      fc.record(
-        {
-          type: fc.constant("array"),
-          items: tie("schema"),
-          prefixItems: branches,
-          minItems: fc.constant(1),
-          uniqueItems: fc.boolean(),
-        },
-        { requiredKeys: ["type"] },
-      ),
+      tie("array"),
+      fc.record({ not: tie("schema"), type: fc.constantFrom(...types) }, { requiredKeys: ["not"] }),
+      tie("condition"),
       fc.record({ anyOf: branches }),
       fc.record({ oneOf: branches }),
+      fc.record({ allOf: alike }),
       fc.record({ allOf: branches, type: fc.constant("object"), properties: record }, { requiredKeys: ["allOf"] }),
       fc.record({ allOf: branches, oneOf: branches, anyOf: branches }, { requiredKeys: ["allOf"] }),
     ),
@@ -113,7 +134,9 @@ const roots = fc
     schemas,
     schemas,
   )
-  .map(([root, X, Y, Z]) => ({ ...root, $defs: { X, Y }, definitions: { Z } }) as JsonSchema);
+  .map(([root, X, Y, Z]) => ({ ...root, $defs: { X, Y }, definitions: { Z } }) as JsonSchema)
+  // A large one that refers to itself from many places takes the validator minutes.
+  .filter((root) => JSON.stringify(root).length < 1_000);
 
 /** Arguments are objects. */
 const inputs = fc.array(fc.dictionary(name, values, { maxKeys: 3 }), { minLength: 1, maxLength: 6 });
@@ -188,7 +211,7 @@ describe("what is loosened lets through all that was let through before", () => 
       fc.property(roots, inputs, (schema, list) => {
         const { schema: lowered } = lowerSchema(schema, looser[key]!);
         // Under these a looser part makes a stricter whole.
-        fc.pre(!/"(not|oneOf)"/.test(JSON.stringify(lowered)));
+        fc.pre(!/"(not|oneOf|if)"/.test(JSON.stringify(lowered)));
         for (const value of list) {
           if (accepts(schema, value) === true)
             expect({ value, lowered, fits: accepts(lowered, value) }).toEqual({ value, lowered, fits: true });

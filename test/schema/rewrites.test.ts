@@ -429,6 +429,50 @@ table("foldAllOf", [
     { $defs: { A: object({ a: str }) }, ...object({ a: { $ref: "#/$defs/A" } }) },
     ["/$defs/A foldAllOf"],
   ],
+  [
+    "does not give an else to the if of another part",
+    foldAllOf(),
+    // oxlint-disable-next-line unicorn/no-thenable
+    { allOf: [{ if: str, then: { minLength: 1 } }, { else: num }] },
+    // oxlint-disable-next-line unicorn/no-thenable
+    { if: str, then: { minLength: 1 } },
+  ],
+  [
+    "does not give a minContains to the contains of another part",
+    foldAllOf(),
+    { allOf: [{ minContains: 2 }, { contains: str }] },
+    { contains: str },
+  ],
+  [
+    "keeps the first of two conditions whole",
+    foldAllOf(),
+    // oxlint-disable-next-line unicorn/no-thenable
+    {
+      allOf: [
+        { if: str, then: { minLength: 1 } },
+        { if: num, else: str },
+      ],
+    },
+    // oxlint-disable-next-line unicorn/no-thenable
+    { if: str, then: { minLength: 1 } },
+    [" foldAllOf"],
+  ],
+  [
+    "reports patterns of names that would let through what another part closes",
+    foldAllOf(),
+    { allOf: [{ patternProperties: { "^x": str } }, { additionalProperties: false }] },
+    { patternProperties: { "^x": str }, additionalProperties: false },
+    [" foldAllOf"],
+  ],
+  [
+    "reports a property that is named beside a pattern that may be about it",
+    foldAllOf(),
+    {
+      allOf: [{ patternProperties: { "^x": str }, additionalProperties: num }, { properties: { x: { minLength: 1 } } }],
+    },
+    { patternProperties: { "^x": str }, additionalProperties: num, properties: { x: { minLength: 1, ...num } } },
+    [" foldAllOf"],
+  ],
   ["reports a part that nothing fits", foldAllOf(), { allOf: [false, str] }, str, [" foldAllOf"]],
 ]);
 

@@ -22,6 +22,7 @@ export function mergeSchemas(first: JsonSchema, second: JsonSchema, conflict: Co
   for (const keyword of Object.keys(first)) {
     if (!Object.hasOwn(second, keyword) || ANNOTATIONS.includes(keyword)) continue;
     if (keyword === "properties" || keyword === "additionalProperties") continue; // below: they depend on each other
+    if (DEPENDENT.has(keyword)) continue;
     const [one, other] = [first[keyword], second[keyword]];
     if (sameValue(one, other)) continue;
     const both = mergeKeyword(keyword, one, other, conflict);
@@ -33,7 +34,33 @@ export function mergeSchemas(first: JsonSchema, second: JsonSchema, conflict: Co
     const other = Object.hasOwn(first, "prefixItems") ? second : first;
     if (Object.hasOwn(other, "items")) conflict("prefixItems");
   }
+  for (const group of GROUPS) mergeGroup(group, merged, first, second, conflict);
   return mergeObjects(merged, first, second, conflict);
+}
+
+/** The first of each says something alone; the others only beside it. */
+const GROUPS = [
+  ["if", "then", "else"],
+  ["contains", "minContains", "maxContains"],
+] as const;
+
+const DEPENDENT: ReadonlySet<string> = new Set(GROUPS.flat());
+
+/** All of a group comes from one side: an `else` would be about the `if` of the other. */
+function mergeGroup(
+  group: (typeof GROUPS)[number],
+  merged: Record<string, unknown>,
+  first: JsonSchema,
+  second: JsonSchema,
+  conflict: Conflict,
+): void {
+  const [one, other] = [first, second].filter((side) => Object.hasOwn(side, group[0]));
+  if (one !== undefined && other !== undefined && !group.every((keyword) => sameValue(one[keyword], other[keyword])))
+    conflict(group[0]);
+  for (const keyword of group) {
+    if (one !== undefined && Object.hasOwn(one, keyword)) merged[keyword] = one[keyword];
+    else delete merged[keyword];
+  }
 }
 
 function mergeKeyword(keyword: string, one: unknown, other: unknown, conflict: Conflict): unknown {
@@ -98,10 +125,23 @@ function mergeObjects(
     });
     merged["properties"] = Object.fromEntries(entries);
   }
+  if (movesOthers(first, second) || movesOthers(second, first)) conflict("patternProperties");
   const [one, other] = [first["additionalProperties"], second["additionalProperties"]];
   if (one === false || other === false) merged["additionalProperties"] = false;
   else if (one !== undefined && other !== undefined) merged["additionalProperties"] = mergeEither(one, other, conflict);
   return merged;
+}
+
+/** Whether what is said of all other properties would bind others than before, with the patterns of one side beside it. */
+function movesOthers(one: JsonSchema, other: JsonSchema): boolean {
+  if (one["patternProperties"] === undefined || sameValue(one["patternProperties"], other["patternProperties"]))
+    return false;
+  const isNamedOnlyThere = (name: string) => !Object.hasOwn(propertiesOf(one), name);
+  return bindsOthers(other) || (bindsOthers(one) && Object.keys(propertiesOf(other)).some(isNamedOnlyThere));
+}
+
+function bindsOthers({ additionalProperties: other }: JsonSchema): boolean {
+  return other !== undefined && other !== true;
 }
 
 /** What a side says of a property that it does not name; `undefined`: that it must not be there. */
