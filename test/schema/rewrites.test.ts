@@ -512,6 +512,13 @@ table("flattenRootUnion", [
     [" flattenRootUnion"],
   ],
   [
+    "requires nothing where a branch is any object",
+    flattenRootUnion(),
+    { anyOf: [object({ a: str }, { required: ["a"] }), { description: "or none" }, str, { enum: [1, null] }] },
+    object({ a: str }),
+    [" flattenRootUnion"],
+  ],
+  [
     "looks into unions of unions and references",
     flattenRootUnion(),
     {

@@ -1,5 +1,5 @@
 import { literals } from "../fits.ts";
-import { typeOfValue } from "../json.ts";
+import { isRecord, typeOfValue } from "../json.ts";
 import type { Rewrite } from "../lower.ts";
 import { ANNOTATIONS } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
@@ -20,7 +20,8 @@ export function oneOfToAnyOf(): Rewrite {
       const exclusive = branches.every((one, index) =>
         branches.slice(index + 1).every((other) => disjoint(one, other, node, resolve)),
       );
-      if (!exclusive) lose("oneOf becomes anyOf: a value that fits several branches passes too.");
+      if (!exclusive)
+        lose("oneOf becomes anyOf: a value that fits several branches passes too.", { rule: "oneOfToAnyOf" });
       if (!Array.isArray(node["anyOf"])) return replaceKeyword(node, "oneOf", "anyOf", branches);
       return { ...without(node, ["oneOf"]), allOf: [...branchesOf(node, "allOf"), { anyOf: branches }] };
     },
@@ -105,7 +106,7 @@ export function flattenRootUnion(): Rewrite {
       const clash = lossOf(lose, "the union and in a branch");
       const { $defs, definitions, ...rest } = node;
       const branches = leavesOf(rest, resolve, clash);
-      const objects = branches.filter((branch) => isObjectNode(branch));
+      const objects = branches.filter(mayBeObject);
       if (branches.length !== 1) {
         lose(`A union at the root becomes one object with the properties of all ${branches.length} branches.`);
       }
@@ -119,6 +120,12 @@ export function flattenRootUnion(): Rewrite {
       };
     },
   };
+}
+
+/** An object fits a branch that names no type, too: nothing is required then, and any property may be there. */
+function mayBeObject(branch: JsonSchema): boolean {
+  if (typesOf(branch).length > 0) return typesOf(branch).includes("object");
+  return literals(branch)?.some(isRecord) ?? true;
 }
 
 /** The branches of a union, and of the unions in its branches, each whole: with what stands beside the union. */
