@@ -170,6 +170,17 @@ describe.each([
     ]);
   });
 
+  it("keeps what another part refers to, in a part that is left out for its pattern", () => {
+    const given = object(
+      { a: { ...text, not: { ...text, pattern: "^(?!x)" } }, b: { $ref: "#/properties/a/not" } },
+      { required: ["a", "b"] },
+    );
+    const { schema, losses } = lowerSchema(given, dialect());
+    expect(schema["properties"]).toHaveProperty("b", { $ref: "#/$defs/not" });
+    expect(schema["$defs"]).toEqual({ not: { ...text, description: '(pattern: "^(?!x)")' } });
+    expect(losses.map(({ rule }) => rule)).toEqual(["unsupported:not", "unsupported:pattern"]);
+  });
+
   it("leaves free text as it is, and reports what it can not say", () => {
     const schema = { type: "string", description: "A query.", pattern: "^SELECT" };
     const lowered = lowerSchema(schema, dialect());

@@ -6,8 +6,10 @@ import {
   constToEnum,
   dropKeywords,
   foldAllOf,
+  functionSchema,
   inlineRefs,
   keepLocalRefs,
+  keepPatterns,
   listedNamesToProperties,
   nullableToType,
   oneOfToAnyOf,
@@ -138,6 +140,26 @@ const roots = fc
   // A large one that refers to itself from many places takes the validator minutes.
   .filter((root) => JSON.stringify(root).length < 1_000);
 
+/** Small schemas under much that negates, where the rewrites of {@link looserAnywhere} leave something out. */
+const negated = fc.letrec<{ schema: JsonSchema | boolean }>((tie) => ({
+  schema: fc.oneof(
+    { maxDepth: 3, withCrossShrink: true },
+    fc.constantFrom<JsonSchema>({ type: "string" }, { const: 1 }, { required: ["b"] }, { $ref: "#/$defs/X" }),
+    fc.record({ pattern }),
+    fc.record({ properties: fc.record({ a: fc.boolean() }) }),
+    fc.record({ patternProperties: fc.dictionary(pattern, fc.boolean(), { minKeys: 1, maxKeys: 1 }) }),
+    fc.record({ not: tie("schema") }),
+    // oxlint-disable-next-line unicorn/no-thenable
+    fc.record({ if: tie("schema"), then: tie("schema"), else: tie("schema") }, { requiredKeys: ["if"] }),
+    fc.record({ oneOf: fc.array(tie("schema"), { minLength: 2, maxLength: 2 }) }),
+    fc.record({ contains: tie("schema"), maxContains: fc.constant(1) }),
+  ),
+})).schema;
+
+const negating = fc
+  .tuple(negated, negated)
+  .map(([a, X]) => ({ type: "object", properties: { a }, $defs: { X } }) as JsonSchema);
+
 /** Arguments are objects. */
 const inputs = fc.array(fc.dictionary(name, values, { maxKeys: 3 }), { minLength: 1, maxLength: 6 });
 
@@ -205,6 +227,13 @@ describe("where nothing is lost, the same values fit", () => {
   });
 });
 
+/** As {@link looser}, and under `not`, `if` and `oneOf` as well. */
+const looserAnywhere: Record<string, readonly Rewrite[]> = {
+  keepPatterns: [keepPatterns((one) => !one.startsWith("^"))],
+  withoutBooleanSchemas: [withoutBooleanSchemas()],
+  functionSchema: functionSchema(),
+};
+
 describe("what is loosened lets through all that was let through before", () => {
   it.each(Object.keys(looser))("%s", (key) => {
     fc.assert(
@@ -212,12 +241,25 @@ describe("what is loosened lets through all that was let through before", () => 
         const { schema: lowered } = lowerSchema(schema, looser[key]!);
         // Under these a looser part makes a stricter whole.
         fc.pre(!/"(not|oneOf|if)"/.test(JSON.stringify(lowered)));
-        for (const value of list) {
-          if (accepts(schema, value) === true)
-            expect({ value, lowered, fits: accepts(lowered, value) }).toEqual({ value, lowered, fits: true });
-        }
+        expectLooser(schema, lowered, list);
       }),
       { numRuns: 100, maxSkipsPerRun: 1000 },
     );
   });
+
+  it.each(Object.keys(looserAnywhere))("%s, under not, if and oneOf too", (key) => {
+    fc.assert(
+      fc.property(fc.oneof(roots, { weight: 3, arbitrary: negating }), inputs, (schema, list) => {
+        expectLooser(schema, lowerSchema(schema, looserAnywhere[key]!).schema, list);
+      }),
+      { numRuns: 300 },
+    );
+  });
 });
+
+function expectLooser(schema: JsonSchema, lowered: JsonSchema, list: readonly unknown[]): void {
+  for (const value of list) {
+    if (accepts(schema, value) === true)
+      expect({ value, lowered, fits: accepts(lowered, value) }).toEqual({ value, lowered, fits: true });
+  }
+}

@@ -632,6 +632,24 @@ table("values", [
     object({ a: true, b: false, c: { type: "array", items: true } }, { additionalProperties: false, required: ["a"] }),
     object({ a: {}, c: { type: "array", items: {} } }, { additionalProperties: false, required: ["a"] }),
   ],
+  [
+    "loosens what would let through less when properties that must not be there are left out",
+    withoutBooleanSchemas(),
+    object({
+      x: { oneOf: [object({ a: str, b: false }), object({ a: false, b: str })] },
+      y: { not: object({ a: false }) },
+    }),
+    object({
+      x: { anyOf: [object({ a: str }), object({ b: str })] },
+      y: { description: '(not: {"type":"object","properties":{"a":false}})' },
+    }),
+    [
+      "/properties/x oneOfToAnyOf",
+      "/properties/x/oneOf/0 withoutBooleanSchemas",
+      "/properties/x/oneOf/1 withoutBooleanSchemas",
+      "/properties/y unsupported:not",
+    ],
+  ],
 ]);
 
 table("dropKeywords", [
@@ -693,6 +711,69 @@ table("dropKeywords", [
         '(not: {"type":"object","properties":{"a":{"pattern":"?"}}}, if: {"not":{"pattern":"?"}}, then: {"not":{"pattern":"x"}})',
     },
     [" unsupported:not", " unsupported:if", " unsupported:then"],
+  ],
+  [
+    "drops what would bind more without the pattern of a definition, which may refer to itself",
+    keepPatterns((pattern) => pattern !== "?"),
+    {
+      ...object({
+        a: { not: { $ref: "#/$defs/A" } },
+        // oxlint-disable-next-line unicorn/no-thenable
+        b: { if: { items: { $ref: "#/$defs/A" } }, then: { minItems: 1 }, unevaluatedItems: false },
+        c: { contains: { $ref: "#/$defs/A" }, maxContains: 1 },
+        d: { not: { $ref: "#/$defs/B" } },
+      }),
+      $defs: { A: { anyOf: [{ $ref: "#/$defs/A" }, { pattern: "?" }] }, B: { anyOf: [{ $ref: "#/$defs/B" }, str] } },
+    },
+    {
+      ...object({
+        a: { description: '(not: {"$ref":"#/$defs/A"})' },
+        b: { description: '(if: {"items":{"$ref":"#/$defs/A"}}, then: {"minItems":1}, unevaluatedItems: false)' },
+        c: { contains: { $ref: "#/$defs/A" }, description: "(maxContains: 1)" },
+        d: { not: { $ref: "#/$defs/B" } },
+      }),
+      $defs: {
+        A: { anyOf: [{ $ref: "#/$defs/A" }, { description: '(pattern: "?")' }] },
+        B: { anyOf: [{ $ref: "#/$defs/B" }, str] },
+      },
+    },
+    [
+      "/properties/a unsupported:not",
+      "/properties/b unsupported:if",
+      "/properties/b unsupported:then",
+      "/properties/b unsupported:unevaluatedItems",
+      "/properties/c unsupported:maxContains",
+      "/$defs/A/anyOf/1 unsupported:pattern",
+    ],
+  ],
+  [
+    "makes anyOf of oneOf where a branch loses its pattern, since a value may fit two then",
+    keepPatterns((pattern) => pattern !== "?"),
+    object({
+      a: {
+        oneOf: [
+          { ...str, pattern: "?" },
+          { ...str, pattern: "x" },
+        ],
+      },
+      b: { oneOf: [{ ...str, pattern: "?" }, num] },
+      c: { oneOf: [{ ...str, pattern: "x" }, str] },
+    }),
+    object({
+      a: {
+        anyOf: [
+          { ...str, description: '(pattern: "?")' },
+          { ...str, pattern: "x" },
+        ],
+      },
+      b: { anyOf: [{ ...str, description: '(pattern: "?")' }, num] },
+      c: { oneOf: [{ ...str, pattern: "x" }, str] },
+    }),
+    [
+      "/properties/a oneOfToAnyOf",
+      "/properties/a/oneOf/0 unsupported:pattern",
+      "/properties/b/oneOf/0 unsupported:pattern",
+    ],
   ],
   [
     "opens an object whose patterns of names can not be read",

@@ -36,8 +36,9 @@ export function functionSchema(): readonly Rewrite[] {
   return [
     freeText(),
     ...[
-      functionPatterns(),
+      // First: what is left out for its pattern may be what another part refers to.
       keepLocalRefs(),
+      functionPatterns(),
       dropAnnotations(["$schema", "$id", "$comment"]),
       listedItemsToPrefixItems(),
       withoutBooleanSchemas(),
@@ -63,8 +64,8 @@ export function strictFunctionSchema(): readonly Rewrite[] {
   return [
     freeText(),
     ...[
-      functionPatterns(),
       keepLocalRefs(),
+      functionPatterns(),
       dropAnnotations([
         "$schema",
         "$id",

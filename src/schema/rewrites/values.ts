@@ -4,6 +4,7 @@ import type { Rewrite } from "../lower.ts";
 import { mapSubschemas } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { describe, without } from "./keywords.ts";
+import { loosenAround } from "./loosen.ts";
 import { sameValue } from "./merge.ts";
 import { propertiesOf, requiredOf, typeOfKeyword, typesOf } from "./types.ts";
 
@@ -121,20 +122,18 @@ function isNothing(schema: unknown): boolean {
 export function withoutBooleanSchemas(): Rewrite {
   return {
     name: "withoutBooleanSchemas",
-    apply(node, { lose }) {
-      const properties = propertiesOf(node);
-      const forbidden = Object.keys(properties).filter((name) => properties[name] === false);
-      let changed = node;
+    apply(node, context) {
+      let changed = loosenAround(node, context, losesForbidden);
+      const properties = propertiesOf(changed);
+      const forbidden = forbiddenIn(changed);
       if (forbidden.length > 0) {
-        // Required as well: nothing fits, which an object without it does not say.
-        const isRequired = requiredOf(node).some((name) => forbidden.includes(name));
-        if (node["additionalProperties"] !== false || isRequired)
-          lose(`Properties that must not be there are left out: ${forbidden.join(", ")}.`);
+        if (losesForbidden(changed))
+          context.lose(`Properties that must not be there are left out: ${forbidden.join(", ")}.`);
         changed = {
-          ...node,
+          ...changed,
           properties: without(properties as JsonSchema, forbidden),
-          ...(node["required"] !== undefined && {
-            required: requiredOf(node).filter((name) => !forbidden.includes(name)),
+          ...(changed["required"] !== undefined && {
+            required: requiredOf(changed).filter((name) => !forbidden.includes(name)),
           }),
         };
       }
@@ -144,6 +143,18 @@ export function withoutBooleanSchemas(): Rewrite {
       });
     },
   };
+}
+
+function forbiddenIn(node: JsonSchema): readonly string[] {
+  const properties = propertiesOf(node);
+  return Object.keys(properties).filter((name) => properties[name] === false);
+}
+
+/** Whether an object without them says less: one that is open, or that requires one, so that nothing fits it. */
+function losesForbidden(node: JsonSchema): boolean {
+  const forbidden = forbiddenIn(node);
+  if (forbidden.length === 0) return false;
+  return node["additionalProperties"] !== false || requiredOf(node).some((name) => forbidden.includes(name));
 }
 
 const MAY_BE_BOOLEAN = ["additionalProperties", "unevaluatedProperties", "unevaluatedItems", "additionalItems"];

@@ -1,0 +1,31 @@
+import { isRecord } from "../json.ts";
+import type { RewriteContext } from "../lower.ts";
+import { reaches } from "../refs.ts";
+import type { JsonSchema } from "../types.ts";
+import { dropKeywords } from "./keywords.ts";
+import { branchesOf } from "./types.ts";
+import { oneOfToAnyOf } from "./unions.ts";
+
+/**
+ * For a rewrite that leaves something out of a schema: changes what would then let through less, and not more. A `not`,
+ * an `if` or a `maxContains` about such a schema, or about a reference to one, goes into the description; a `oneOf` of
+ * such schemas becomes an `anyOf`.
+ *
+ * @param loses whether the rewrite leaves something out of a schema itself; what is inside it is asked about too
+ */
+export function loosenAround(
+  node: JsonSchema,
+  context: RewriteContext,
+  loses: (schema: JsonSchema) => boolean,
+): JsonSchema {
+  const isLoosened = (schema: unknown) =>
+    isRecord(schema) && reaches(context.root, schema as JsonSchema, (inner) => loses(inner));
+  const tighter = [
+    ...(isLoosened(node["not"]) ? ["not"] : []),
+    // The last two may count on what the condition says of a property or an item.
+    ...(isLoosened(node["if"]) ? ["if", "then", "else", "unevaluatedProperties", "unevaluatedItems"] : []),
+    ...(isLoosened(node["contains"]) ? ["maxContains"] : []),
+  ];
+  const loose = dropKeywords(tighter, { toDescription: true }).apply(node, context);
+  return branchesOf(node, "oneOf").some(isLoosened) ? oneOfToAnyOf().apply(loose, context) : loose;
+}
