@@ -12,6 +12,7 @@ import {
   ensureObjectRoot,
   flattenRootUnion,
   foldAllOf,
+  isPortable,
   keepFormats,
   keepLocalRefs,
   keepPatterns,
@@ -81,7 +82,7 @@ export const strict: readonly Rewrite[] = [
     toDescription,
   ),
   // "^", "$", "(?=" and "(?!" are not supported, so that most patterns can only be told.
-  keepPatterns((pattern) => !/[$^]|\?[=!]/.test(pattern)),
+  keepPatterns((pattern) => isPortable(pattern) && !/[$^]/.test(pattern)),
   keepFormats(["date-time", "uuid", "date", "time"]),
   dropAnnotations(["contentEncoding", "contentMediaType", "contentSchema"]),
   requireDeclared(),

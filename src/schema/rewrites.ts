@@ -25,4 +25,5 @@ export {
 } from "./rewrites/values.ts";
 export { dropAnnotations, dropKeywords, keepFormats, keepKeywords, limitMinItems } from "./rewrites/keywords.ts";
 export { keepPatterns } from "./rewrites/patterns.ts";
+export { isPortable } from "./rewrites/portable.ts";
 export { functionPatterns, functionSchema, isFreeText, strictFunctionSchema } from "./rewrites/functions.ts";

@@ -235,6 +235,12 @@ describe("tools", () => {
       ["/properties/s unsupported:pattern"],
     ],
     [
+      "tells a pattern that Python does not read",
+      { s: { type: "string", pattern: "\\p{L}" } },
+      { s: { type: "string", description: '(pattern: "\\\\p{L}")' } },
+      ["/properties/s unsupported:pattern"],
+    ],
+    [
       "says a choice of types as anyOf",
       { s: { type: ["string", "null"] } },
       { s: { anyOf: [{ type: "string" }, { type: "null" }] } },

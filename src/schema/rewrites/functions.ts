@@ -7,6 +7,7 @@ import { withinLimits, type SchemaLimits } from "./limits.ts";
 import { closeObjects, ensureObjectRoot, listedNamesToProperties, requireAll } from "./objects.ts";
 import { nullableToType } from "./nullability.ts";
 import { keepPatterns } from "./patterns.ts";
+import { isPortable } from "./portable.ts";
 import { keepLocalRefs, refsAlone } from "./refs.ts";
 import { flattenRootUnion, oneOfToAnyOf, spreadUnions } from "./unions.ts";
 import {
@@ -113,15 +114,8 @@ export function strictFunctionSchema(): readonly Rewrite[] {
  * is not supported", https://github.com/vercel/ai/pull/21037).
  */
 export function functionPatterns(): Rewrite {
-  return keepPatterns((pattern) => FUNCTION_PATTERN.test(pattern));
+  return keepPatterns(isPortable);
 }
-
-/**
- * Escapes, classes, groups and all other characters, but for `\p{…}`, `\u{…}`, `\c…`, `\k<…>`, a class that is empty or has
- * a range from or to a set (`[\w-.]`, `[+-\s]`), and `(?<…`, `(?=…`, `(?!…`.
- */
-const FUNCTION_PATTERN =
-  /^(?:\\(?![ckpP]|u\{)[^]|\[(?!\^?\])\^?-?(?:\\(?![ckpP]|u\{|[dDsSwW]-[^\]])[^]|-(?!\\[dDsSwW])|[^\]\\-])*\]|\((?!\?[<=!])|[^\\[(])*$/;
 
 /** "Limitations on nesting depth and size", on the page above. The whole request is refused for more. */
 const STRICT_LIMITS: SchemaLimits = {
