@@ -49,7 +49,10 @@ const ASYNCHRONOUS =
   "this schema answers with a promise (an asynchronous check, or one that threw), and a call is checked at once: " +
   "asynchronous checks belong in the handler";
 
-/** "Encountered Promise during synchronous parse. Use .parseAsync() instead.", and what zod 3 says. */
+/**
+ * "Encountered Promise during synchronous parse. Use .parseAsync() instead.", and what zod 3 says. The promise itself zod
+ * lets go: where it rejects, nobody but the process can hear of it, as after a `safeParse()` anywhere else.
+ */
 const ZOD_IS_ASYNCHRONOUS = /\bUse \.parseAsync\b/;
 
 /**

@@ -160,6 +160,24 @@ it.each<[string, SchemaSource]>([
   });
 });
 
+it("lets no rejection of an asynchronous check out", async () => {
+  const unheard: unknown[] = [];
+  const listen = (reason: unknown) => void unheard.push(reason);
+  process.on("unhandledRejection", listen);
+  const own: SchemaSource = {
+    "~standard": {
+      version: 1,
+      vendor: "own",
+      validate: () => Promise.reject(new Error("boom")),
+      jsonSchema: { input: () => ({ type: "object" }) },
+    },
+  };
+  expect(toSchema(own).validate({}).ok).toBe(false);
+  await new Promise((resolve) => setTimeout(resolve, 10));
+  process.off("unhandledRejection", listen);
+  expect(unheard).toEqual([]);
+});
+
 it("turns a throw of the library's own check into an issue", () => {
   const boom = (): never => {
     throw new Error("boom");
