@@ -446,9 +446,9 @@ table("foldAllOf", [
   [
     "keeps the first of two conditions whole",
     foldAllOf(),
-    // oxlint-disable-next-line unicorn/no-thenable
     {
       allOf: [
+        // oxlint-disable-next-line unicorn/no-thenable
         { if: str, then: { minLength: 1 } },
         { if: num, else: str },
       ],
