@@ -2,7 +2,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { callsIn, input, inPieces, makeTools, resultsIn } from "../promises/support.ts";
-import { diceOf, servers, throws, type Dice, type Server } from "./servers.ts";
+import { servers } from "./servers.ts";
+import { diceOf, throws, type Dice, type Server } from "./servers/support.ts";
 
 const numRuns = Number(process.env["SERVERS"] ?? 200);
 

@@ -1,0 +1,87 @@
+/** What the servers of all wires have in common. */
+import fc from "fast-check";
+import type { Adapter } from "../../../src/index.ts";
+
+export interface Call {
+  readonly name: string;
+  readonly input: Record<string, unknown>;
+}
+
+/** What a server decides while it sends: where it cuts, and whose turn it is. */
+export type Dice = (sides: number) => number;
+
+/** What the dice will show, again and again. */
+export const throws = fc.array(fc.nat(), { minLength: 1, maxLength: 64 });
+
+export function diceOf(numbers: readonly number[]): Dice {
+  let thrown = 0;
+  return (sides) => numbers[thrown++ % numbers.length]! % sides;
+}
+
+type Knobs<T> = { [K in keyof T]: fc.Arbitrary<T[K]> };
+export type Json = { [field: string]: unknown };
+
+export interface Server<T = any> {
+  readonly adapter: Adapter<any, any>;
+  readonly knobs: Knobs<T>;
+  /** Whether anything in what it sends could tell these calls from others. */
+  canTell(knobs: T, calls: readonly Call[]): boolean;
+  /** The frames of a whole turn. */
+  send(knobs: T, calls: readonly Call[], dice: Dice): string[];
+  /** The frames that end a turn whose tokens ran out, behind those that were sent. */
+  cutShort(knobs: T, sent: readonly string[]): string[];
+}
+
+export function server<T>(one: Server<T>): Server {
+  return one;
+}
+
+export const flag = fc.boolean();
+export const SAID = "Let me see.";
+
+export function isEmpty(input: object): boolean {
+  return Object.keys(input).length === 0;
+}
+
+/** The arguments as a model writes them. */
+export function written({ input }: Call, dice: Dice): string {
+  const text = JSON.stringify(input, null, [0, 0, 2, " "][dice(4)]);
+  return dice(4) === 0 ? text.replace(/[\u0080-\uffff]/g, escaped) : text;
+}
+
+function escaped(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
+export function cut(text: string, dice: Dice, most = Infinity): string[] {
+  const longest = Math.min([1, 3, 12, 200][dice(4)]!, most);
+  const pieces: string[] = [];
+  for (let at = 0; at < text.length; at += pieces.at(-1)!.length) pieces.push(text.slice(at, at + 1 + dice(longest)));
+  return pieces;
+}
+
+/** Each call's own events stay in their order, and the calls begin in theirs. */
+export function together<E>(lists: readonly E[][], areInterleaved: boolean, dice: Dice): E[] {
+  if (!areInterleaved) return lists.flat();
+  const begun: E[][] = [];
+  const waiting = lists.filter((list) => list.length > 0).map((list) => [...list]);
+  const sent: E[] = [];
+  for (;;) {
+    const open = begun.filter((list) => list.length > 0);
+    const list = open[dice(open.length + 1)] ?? waiting.shift() ?? open[0];
+    if (list === undefined) return sent;
+    if (!begun.includes(list)) begun.push(list);
+    sent.push(list.shift()!);
+  }
+}
+
+export function sse(events: readonly Json[], isNamed: boolean): string[] {
+  return events.map(
+    (event) => `${isNamed ? `event: ${String(event["type"])}\n` : ""}data: ${JSON.stringify(event)}\n\n`,
+  );
+}
+
+/** Whether calls that follow each other could be one call, said again. */
+export function differ(calls: readonly Call[]): boolean {
+  return calls.every(({ name, input }, i) => !isEmpty(input) && name !== calls[i - 1]?.name);
+}
