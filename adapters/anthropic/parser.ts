@@ -32,6 +32,8 @@ interface OpenBlock {
   json: string;
   /** An input that came whole with the start. */
   input: unknown;
+  /** Whether a piece of the input has come. */
+  hasPieces: boolean;
 }
 
 /**
@@ -122,7 +124,10 @@ export class AnthropicParser implements Parser<ParserInput> {
    */
   #messageStart(start: WireMessage): void {
     const message = this.#message;
-    if (message !== undefined && !this.#ended && message.stopReason === null) this.#abandon(message);
+    if (message !== undefined && !this.#ended) {
+      if (message.stopReason === null) this.#abandon(message);
+      else this.#endOpenBlocks();
+    }
     this.#beginMessage();
     this.#sink.start(textOf(start.id), textOf(start.model));
     this.#start = start;
@@ -211,7 +216,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     if (isServerCall(block)) this.#serverCallStarted(block);
     else if (typeof block.tool_use_id === "string" && block.type.endsWith("_tool_result"))
       this.#serverCallEnded(block, block.tool_use_id);
-    return { record, json: "", input: isEmpty(block.input) ? undefined : block.input };
+    return { record, json: "", input: isEmpty(block.input) ? undefined : block.input, hasPieces: false };
   }
 
   /**
@@ -261,6 +266,7 @@ export class AnthropicParser implements Parser<ParserInput> {
   #inputPiece(target: OpenBlock, piece: string): void {
     const { call } = target.record;
     target.input = undefined;
+    target.hasPieces = true;
     if (call === undefined) target.json += piece;
     else sayDelta(this.#sink, call.turnIndex, call.callIndex, piece);
   }
@@ -299,10 +305,23 @@ export class AnthropicParser implements Parser<ParserInput> {
     if (isServerCall(block)) this.#serverCallStarted(block, { input: block.input });
   }
 
-  /** A gateway may forget to say that a block ends; the end of the message says it too, unless that is a cut. */
+  /**
+   * A gateway may forget to say that a block ends; the end of the message says it too, unless that is a cut. The stop reason
+   * does not: more of a block may come behind it.
+   */
   #endOpenBlocks(): void {
+    if (CUT_REASONS.has(this.#message?.stopReason)) return;
     for (const block of this.#open.values()) this.#endBlock(block);
     this.#open.clear();
+  }
+
+  /** The stop reason came, and no end: a call whose input had not begun may have been cut before it. */
+  #endStopped(): void {
+    for (const { record, hasPieces, input } of this.#open.values()) {
+      if (record.call !== undefined && !hasPieces && input === undefined)
+        this.#cut(record.call, "the stream ended before they began");
+    }
+    this.#endOpenBlocks();
   }
 
   /**
@@ -371,6 +390,7 @@ export class AnthropicParser implements Parser<ParserInput> {
   #messageStop(): void {
     this.#startContent();
     if (this.#message?.stopReason === null) this.#finish(this.#start?.stop_reason, this.#start?.stop_details);
+    this.#endOpenBlocks();
     this.#tellUsage();
     this.#ended = true;
     this.#sink.terminal();
@@ -379,7 +399,6 @@ export class AnthropicParser implements Parser<ParserInput> {
   #finish(reason: string | null | undefined, details: WireStopDetails | null | undefined): void {
     if (typeof reason !== "string" || reason === "") return;
     (this.#message ?? this.#beginMessage()).stopReason = reason;
-    if (!CUT_REASONS.has(reason)) this.#endOpenBlocks();
     this.#sink.finish(finishReasonOf(reason), reason, textOf(details?.explanation));
   }
 
@@ -411,6 +430,7 @@ export class AnthropicParser implements Parser<ParserInput> {
   }
 
   end(): void {
+    if (!this.#ended && this.#message?.stopReason) this.#endStopped();
     this.#tellUsage();
   }
 

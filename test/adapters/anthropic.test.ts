@@ -896,6 +896,32 @@ function withoutTypesOfEnums(schema: unknown): unknown {
   });
 }
 
+describe("a stop reason before the end of a block", () => {
+  const stopped: WireEvent = { type: "message_delta", delta: { stop_reason: "tool_use" } };
+  const done: WireEvent = { type: "message_stop" };
+  const begun = call(0, "toolu_1", "set_volume");
+
+  it.each<[string, WireEvent[], unknown]>([
+    ["leaves it its input", [begun, stopped, json(0, '{"level": 3}'), close(0), done], { level: 3 }],
+    ["leaves it its input, though nothing ends it", [begun, stopped, json(0, '{"level": 3}'), done], { level: 3 }],
+    ["ends it with the message", [begun, stopped, done], {}],
+    ["ends it with the stream, if its input is whole", [begun, json(0, '{"level": 3}'), stopped], { level: 3 }],
+    ["ends it with the next message", [begun, stopped, start, ...text(0, "Done."), ...end("end_turn")], {}],
+  ])("%s", async (_, events, input) => {
+    const { told } = await readEvents([start, ...events]);
+    expect(told.flatMap((event) => (event.type === "tool-use" ? [event.use.input] : []))).toEqual([input]);
+  });
+
+  it.each<[string, WireEvent[]]>([
+    ["before its input", [begun, stopped]],
+    ["in its input", [begun, stopped, json(0, '{"level":')]],
+  ])("does not vouch for a call that was cut %s", async (_, events) => {
+    const { told, turn } = await readEvents([start, ...events]);
+    expect(told.some(({ type }) => type === "tool-use")).toBe(false);
+    expect(turn.calls).toMatchObject([{ outcome: { code: "truncated" } }]);
+  });
+});
+
 describe("a model that goes on where another declined", () => {
   const handover = [open(9, { type: "fallback", to: { model: "next" } }), close(9)];
   const thinking = (index: number, signature: string) => [
