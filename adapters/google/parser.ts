@@ -36,6 +36,8 @@ export class GoogleParser implements Parser<GoogleEvent> {
   #open: OpenCall | undefined;
   #started = false;
   #finishReason: FinishReason | undefined;
+  /** It was a clean end, and no piece of a call came behind it. */
+  #isFinished = false;
   #blocked = false;
   #sawDone = false;
   /** The counts are running totals, so only the last ones are passed on. */
@@ -89,6 +91,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
     if (Array.isArray(parts)) for (const item of parts) if (typeof item === "object" && item !== null) this.#part(item);
     if (typeof word === "string" && word !== "" && word !== "FINISH_REASON_UNSPECIFIED") {
       this.#finishReason = finishReasonOf(word);
+      this.#isFinished = this.#finishReason === "stop";
       this.#sink.finish(this.#finishReason, word, finishMessageOf(word, textOf(finishMessage)));
     }
   }
@@ -128,6 +131,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
   }
 
   #functionCall(item: WirePart, wire: WireFunctionCall): void {
+    this.#isFinished = false;
     const { willContinue = false, partialArgs } = wire;
     const pieces = Array.isArray(partialArgs) ? partialArgs : undefined;
     const open = this.#open;
@@ -313,7 +317,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
     this.#found("grounding", "groundingMetadata", this.#grounding);
     this.#found("url_context", "urlContextMetadata", this.#pages);
     // A call without its end marker is finished if the answer is: with any other finish, or none, it was cut.
-    this.#close(this.#finishReason === "stop" ? "finish" : "cut");
+    this.#close(this.#isFinished ? "finish" : "cut");
     const usage = this.#usage && usageOf(this.#usage);
     if (usage !== undefined) this.#sink.usage(usage);
     if (this.#finishReason !== undefined || this.#blocked || this.#sawDone) this.#sink.terminal();

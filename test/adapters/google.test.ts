@@ -276,6 +276,12 @@ describe("calls whose arguments are streamed", () => {
     expect(events.some((event) => event.type === "tool-error" && event.error.code === "truncated")).toBe(true);
   });
 
+  it("are cut when STOP came before the last piece", async () => {
+    const level = pieces({ jsonPath: "$.level", numberValue: 5 });
+    const { calls } = await readChunks([chunk([begin("set_volume")], "STOP"), chunk([level])]);
+    expect(calls).toMatchObject([{ status: "truncated", released: false }]);
+  });
+
   it.each(["MAX_TOKENS", "SAFETY", "OTHER", "MALFORMED_FUNCTION_CALL"])(
     "are cut between two arguments when %s comes",
     async (reason) => {
