@@ -58,6 +58,7 @@ export class Arguments {
   /** The compact JSON of a text whose root is closed: made once, however many copies are compared with it. */
   #json: string | undefined;
   #cumulative = false;
+  #beginsObject: boolean | undefined;
   readonly repairs: Repair[] = [];
 
   constructor(limits: Limits) {
@@ -67,6 +68,12 @@ export class Arguments {
   /** Nothing has come that is not white space. */
   get isEmpty(): boolean {
     return this.#lastChar === 0 && this.#values === undefined;
+  }
+
+  /** Whether the text begins an object. */
+  get beginsObject(): boolean {
+    if (this.isEmpty) return false;
+    return (this.#beginsObject ??= /^\s*\{/.test(this.text));
   }
 
   /** Whether only `{}` has come: the arguments of a call without any, or a placeholder for those to come. */

@@ -13,7 +13,8 @@ export type OpenCall = (turnIndex: number, chunk: ToolChunk) => CallState | unde
  * The rules are the answer to what real servers do:
  *
  * - an id wins over an index, since the index may drift inside one call
- * - a new id on a bound index opens a new call, since some servers send index 0 for every call
+ * - a new id on a bound index opens a new call, since some servers send index 0 for every call; but not with a piece of
+ *   the call that has the index
  * - a name for a call whose arguments are complete opens a new one, with the arguments that come with it or after it,
  *   since some servers send one id and one index for all
  * - without an id and with an index that is not bound, it is the call now open, unless that has ended or a name comes
@@ -65,10 +66,10 @@ export class ToolRouter {
 
   /** Neither id nor a bound index: the call now open, unless the chunk names another one. */
   #belongsToOpen({ open }: TurnRoutes, chunk: ToolChunk): CallState | undefined {
-    const { name, callIndex } = chunk;
+    const { name, callIndex, argsKvPatch } = chunk;
     if (open === undefined) return undefined;
-    // With an index of its own it is another call, if it has a name, or nothing can follow what is open.
-    if (callIndex !== undefined && (name || open.ended)) return undefined;
+    // With an index of its own it is another call, if it has a name or is whole, or nothing can follow what is open.
+    if (callIndex !== undefined && (name || argsKvPatch !== undefined || open.ended)) return undefined;
     if (!name) return open;
     if (open.name === null) return open;
     // The name said once more, or more of it, in the middle of the call.
@@ -194,10 +195,24 @@ function continuesName(tools: NamedTools | undefined, state: CallState, piece: s
   return joinedName(tools, state, piece) !== undefined;
 }
 
-/** A new id: of the call that still has none, if it has the chunk's index, or the chunk has neither index nor name. */
+/**
+ * A new id: of the call that has the chunk's index, or, where the chunk has neither index nor name, of the one now open:
+ * if that still has none, or is one whose ids change.
+ */
 function awaitsId({ open }: TurnRoutes, byIndex: CallState | undefined, chunk: ToolChunk): CallState | undefined {
-  const waiting = byIndex ?? (chunk.callIndex === undefined && !chunk.name ? open : undefined);
-  return waiting !== undefined && !waiting.id && waiting.outcome === undefined ? waiting : undefined;
+  const call = byIndex ?? (chunk.callIndex === undefined && !chunk.name ? open : undefined);
+  if (call === undefined || call.outcome !== undefined) return undefined;
+  return !call.id || goesOnUnderAnotherId(call, chunk) ? call : undefined;
+}
+
+/**
+ * Whether a chunk with an id that nobody has can only be more of a call: no other begins before its root is closed, and
+ * what has no name, or the same one, is no head. Servers that give each piece an id of its own:
+ * https://github.com/poolsideai/pool/issues/9, https://github.com/vllm-project/vllm/pull/23522
+ */
+function goesOnUnderAnotherId({ args, name, ended }: CallState, chunk: ToolChunk): boolean {
+  if (!chunk.argsTextDelta || name === null || ended || args.isValue || args.isClosed) return false;
+  return !chunk.name || (chunk.name === name && !args.custom && args.beginsObject);
 }
 
 /** Whether what came may stand for arguments to come. */

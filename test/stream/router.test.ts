@@ -92,6 +92,14 @@ describe("finds the call of a chunk", () => {
       ],
     ],
     [
+      "quirk 2: one index for all, none with arguments",
+      [head(0, "a", "f", "null"), head(0, "b", "f", "null")],
+      [
+        ["a", "f", {}],
+        ["b", "f", {}],
+      ],
+    ],
+    [
       "quirk 3: one index and one id, another name",
       [head(0, "a", "f", '{"x":1}'), head(0, "a", "g", '{"y":2}')],
       [
@@ -206,6 +214,34 @@ describe("finds the call of a chunk", () => {
       "quirk 7: the id on every delta",
       [head(0, "a", "f"), more(0, '{"x"', "a", null), more(0, ":1}", "a"), more(0, "", "a")],
       [["a", "f", { x: 1 }]],
+    ],
+    [
+      "an id of its own for each piece",
+      [head(0, "a", "f"), more(0, '{"x":', "b"), more(0, "1}", "c"), head(1, "e", "g")],
+      [
+        ["a", "f", { x: 1 }],
+        ["e", "g", {}],
+      ],
+    ],
+    [
+      "an id of its own for each piece, without index",
+      [head(undefined, "a", "f"), more(undefined, '{"x":', "b"), more(undefined, "1}", "b")],
+      [["a", "f", { x: 1 }]],
+    ],
+    [
+      "an id of its own for each piece, and the name; the next call has the same name and index",
+      [
+        head(0, "a", "f", '{"x":'),
+        more(0, " {}", "b", "f"),
+        more(0, " ", "b1", "f"),
+        more(0, "}", "c", "f"),
+        head(0, "d", "f", '{"x":'),
+        more(0, "2}", "e", "f"),
+      ],
+      [
+        ["a", "f", { x: {} }],
+        ["d", "f", { x: 2 }],
+      ],
     ],
     [
       "quirk 8: the id becomes empty",
@@ -407,6 +443,19 @@ describe("finds the call of a chunk", () => {
       [
         [null, "f", {}],
         [null, "f", { x: 1 }],
+      ],
+    ],
+    [
+      "objects without a name that have an index of their own",
+      [
+        { callIndex: 0, argsKvPatch: { x: 1 } },
+        { callIndex: 1, argsKvPatch: { y: 2 } },
+        head(0, undefined, "f"),
+        head(1, undefined, "g"),
+      ],
+      [
+        [null, "f", { x: 1 }],
+        [null, "g", { y: 2 }],
       ],
     ],
     [
