@@ -2,6 +2,7 @@ import { ToolCallError, type FailedCall } from "../../src/errors.ts";
 import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { isRecord } from "../../src/schema/json.ts";
+import { isNothing } from "../../src/wire/field.ts";
 import { checkCallError, checkTurn, checkUse, outputText, outputValue, repliesOf } from "../../src/stream/history.ts";
 import type { ToolUse } from "../../src/tool/use.ts";
 import type { GoogleNative } from "./wire.ts";
@@ -126,9 +127,15 @@ function callPart(call: ToolCall, part: WirePart): GoogleFunctionCallPart {
   const args = isTooLarge ? {} : isRecord(whole) ? whole : call.input;
   const signature = part.thoughtSignature ?? call.metadata["thoughtSignature"];
   return {
+    ...besideCall(part),
     functionCall: { ...(call.id && { id: call.id }), name: nameOf(call), args: isRecord(args) ? args : {} },
     ...(typeof signature === "string" && { thoughtSignature: signature }),
   };
+}
+
+/** What stands on the part of a call beside it goes back as it came (`partMetadata`), but for what is empty. */
+function besideCall({ functionCall: _, text: _text, ...fields }: WirePart): object {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isNothing(value) && value !== ""));
 }
 
 /** As the provider knows the tool; a name that the model made up is made one that the API takes back. */

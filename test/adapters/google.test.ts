@@ -552,6 +552,18 @@ describe("assistantMessage", () => {
     expect(google.assistantMessage((await readChunks([chunk([{}], "STOP")])).turn)).toEqual([]);
   });
 
+  it("sends back what stands beside a call, whole or in pieces, but for what is empty", async () => {
+    const beside = { partMetadata: { source: "a" }, thought: true, mediaResolution: { level: "MEDIA_RESOLUTION_LOW" } };
+    const { turn } = await readChunks([
+      chunk([{ ...call({ name: "set_volume", args: { level: 1 } }), ...beside, text: "", fileData: null } as WirePart]),
+      chunk([{ ...begin("set_volume"), ...beside } as WirePart, call({})], "STOP"),
+    ]);
+    expect(partsOf(turn)).toEqual([
+      { functionCall: { name: "set_volume", args: { level: 1 } }, ...beside },
+      { functionCall: { name: "set_volume", args: {} }, ...beside },
+    ]);
+  });
+
   it("keeps parallel calls in one content, in order, each with its own signature or none", async () => {
     const parts = partsOf(await turnOf("quirk-40-signature-on-first-only"));
     expect(parts).toEqual([
