@@ -15,7 +15,7 @@ import { openaiResponses } from "../../adapters/openai-responses/index.ts";
 import { jsonIn } from "../../src/json/index.ts";
 import { defineTool, jsonSchema, ToolUse, type Adapter, type Turn } from "../../src/index.ts";
 import { input, makeTools } from "../promises/support.ts";
-import { cut, diceOf, sse, throws, together, type Dice, type Json } from "./servers/support.ts";
+import { cut, diceOf, throws, together, type Dice, type Json } from "./servers/support.ts";
 
 const numRuns = Number(process.env["SDK_RUNS"] ?? 300);
 
@@ -789,3 +789,9 @@ describe("generateContent", () => {
       { numRuns },
     ));
 });
+
+function sse(events: readonly Json[], isNamed: boolean): string[] {
+  return events.map(
+    (event) => `${isNamed ? `event: ${String(event["type"])}\n` : ""}data: ${JSON.stringify(event)}\n\n`,
+  );
+}

@@ -1,17 +1,19 @@
-/** Whatever a server does wrong, alone or together: what runs is what the model called, and no call is lost. */
+/** Whatever a server does wrong, alone or together: what runs is what the model called, and nothing it said is lost. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { Turn } from "../../src/index.ts";
 import { callsIn, input, inPieces, makeTools, resultsIn } from "../promises/support.ts";
 import { servers } from "./servers.ts";
-import { diceOf, throws, type Dice, type Server } from "./servers/support.ts";
+import { diceOf, SAID, throws, type Dice, type Server } from "./servers/support.ts";
+import { framesOf, transport } from "./servers/transport.ts";
 
 const numRuns = Number(process.env["SERVERS"] ?? 200);
 
 const calls = fc.array(fc.record({ name: fc.constantFrom("read", "write"), input }), { minLength: 1, maxLength: 4 });
 
 /** Executes whatever is handed out, and looks at the partial input before; every call that goes back has one result. */
-async function ranOf({ adapter }: Server, frames: readonly string[], dice: Dice): Promise<string[]> {
-  const bytes = new TextEncoder().encode(frames.join(""));
+async function ranOf({ adapter }: Server, text: string, dice: Dice): Promise<{ ran: string[]; turn: Turn }> {
+  const bytes = new TextEncoder().encode(text);
   const longest = [1, 7, 100, 1e6][dice(4)]!;
   const chunks: Uint8Array[] = [];
   for (let at = 0; at < bytes.length; at += chunks.at(-1)!.length) chunks.push(bytes.slice(at, at + 1 + dice(longest)));
@@ -21,10 +23,11 @@ async function ranOf({ adapter }: Server, frames: readonly string[], dice: Dice)
     if (event.type === "tool-input-delta") void event.call.input;
     if (event.type === "tool-use") await event.use.execute();
   }
-  const asked = callsIn(adapter.assistantMessage(stream.turn));
-  expect(resultsIn(adapter.toolResults(stream.turn)).toSorted()).toEqual(asked.toSorted());
+  const { turn } = stream;
+  const asked = callsIn(adapter.assistantMessage(turn));
+  expect(resultsIn(adapter.toolResults(turn)).toSorted()).toEqual(asked.toSorted());
   expect(asked).not.toContain("");
-  return ran.map(one).toSorted();
+  return { ran: ran.map(one).toSorted(), turn };
 }
 
 function one({ name, input: args }: { readonly name: string; readonly input: unknown }): string {
@@ -33,33 +36,43 @@ function one({ name, input: args }: { readonly name: string; readonly input: unk
 
 describe.each(servers.map((server) => [server.adapter.name, server] as const))("a server of %s", (_, server) => {
   const turn = fc
-    .tuple(fc.record(server.knobs), calls, throws)
+    .tuple(fc.record(server.knobs), calls, transport, throws)
     .filter(([knobs, meant]) => server.canTell(knobs, meant));
 
-  it("has every call run once, as the model wrote it", () =>
+  it("has every call run once, as the model wrote it, and all be heard that it said", () =>
     fc.assert(
-      fc.asyncProperty(turn, async ([knobs, meant, numbers]) => {
+      fc.asyncProperty(turn, async ([knobs, meant, how, numbers]) => {
         const dice = diceOf(numbers);
-        const ran = await ranOf(server, server.send(knobs, meant, dice), dice);
+        const frames = framesOf(server.send(knobs, meant, dice), how, dice);
+        const { ran, turn: read } = await ranOf(server, frames.join(""), dice);
         expect(ran).toEqual(meant.map(one).toSorted());
+        const { text, reasoning } = server.says(knobs);
+        expect([read.text, read.reasoning]).toEqual([text ? SAID : "", reasoning ? SAID : ""]);
       }),
       { numRuns },
     ));
 
-  const end = fc.oneof(fc.constant("limit" as const), fc.nat());
-  it("that is cut, or reaches a limit, has none run but those", () =>
+  const truthful = turn.filter(([knobs]) => !server.mayLie(knobs));
+  const end = fc.oneof(fc.constantFrom("limit" as const, "failure" as const), fc.nat());
+  it("that is cut, reaches a limit or fails, has none run but those, and no write before its end", () =>
     fc.assert(
-      fc.asyncProperty(turn, fc.nat(), end, async ([knobs, meant, numbers], at, more) => {
+      fc.asyncProperty(truthful, fc.nat(), end, async ([knobs, meant, how, numbers], at, more) => {
         const dice = diceOf(numbers);
-        const frames = server.send(knobs, meant, dice);
-        const whole = frames.slice(0, at % frames.length);
-        const next = frames[whole.length]!;
-        const rest = more === "limit" ? server.cutShort(knobs, whole) : [next.slice(0, more % (next.length - 1))];
+        const events = server.send(knobs, meant, dice);
+        const whole = events.slice(0, at % events.length);
+        const rest =
+          more === "limit" ? server.cutShort : more === "failure" ? [server.failure] : events.slice(whole.length);
+        const frames = framesOf([...whole, ...rest], how, dice);
+        const cut = typeof more === "number" ? frames.splice(whole.length)[0]! : "";
+        const text = frames.join("") + cut.slice(0, Number(more) % (cut.length - 1));
+        const { ran, turn: read } = await ranOf(server, text, dice);
         const left = meant.map(one);
-        for (const ran of await ranOf(server, [...whole, ...rest], dice)) {
-          expect(left).toContain(ran);
-          left.splice(left.indexOf(ran), 1);
+        for (const each of ran) {
+          expect(left).toContain(each);
+          left.splice(left.indexOf(each), 1);
         }
+        if (read.error !== undefined || read.finishReason === "length") expect(ran.join()).not.toContain("write");
+        if (more === "failure") expect(read.error).toBeDefined();
       }),
       { numRuns },
     ));

@@ -1,31 +1,87 @@
 import fc from "fast-check";
 import { openaiChat } from "../../../adapters/openai-chat/index.ts";
-import { cut, differ, flag, isEmpty, SAID, server, sse, together, written, type Json } from "./support.ts";
+import {
+  cut,
+  differ,
+  flag,
+  isEmpty,
+  mixed,
+  place,
+  placed,
+  SAID,
+  server,
+  strewn,
+  together,
+  written,
+  type Json,
+} from "./support.ts";
+import { DONE } from "./transport.ts";
+
+/** Azure's, and what others send that says nothing. */
+const NOISE: readonly Json[] = [
+  { id: "chatcmpl-1", choices: [], prompt_filter_results: [{ prompt_index: 0 }] },
+  { id: "", model: "", choices: [{ index: 0, finish_reason: null, content_filter_offsets: {} }] },
+  { choices: [{ index: 0, delta: null, finish_reason: null }] },
+  { choices: [{ index: 0, delta: { role: "assistant", content: "", tool_calls: null }, finish_reason: null }] },
+  { choices: [{ index: 0, delta: { content: null, function_call: null, tool_calls: [] }, finish_reason: "" }] },
+  { choices: null, usage: { prompt_tokens: 1, completion_tokens: 1 } },
+  { choices: [{ index: 1, delta: { content: "Another choice.", tool_calls: [{ index: 0, id: "x" }] } }] },
+  { object: "ping" },
+];
 
 export const chat = server({
   adapter: openaiChat,
   knobs: {
-    index: fc.constantFrom("counts", "counts from one", "sparse", "once", "always 0", "none"),
-    id: fc.constantFrom("once", "always", "then empty", "always 0", "none"),
-    name: fc.constantFrom("once", "always", "late"),
+    index: fc.constantFrom("counts", "counts from one", "sparse", "as text", "once", "always 0", "null", "none"),
+    id: fc.constantFrom(
+      "once",
+      "always",
+      "as number",
+      "then empty",
+      "then another",
+      "changes",
+      "late",
+      "always 0",
+      "none",
+    ),
+    name: fc.constantFrom("once", "always", "late", "then empty"),
     args: fc.constantFrom("pieces", "pieces", "whole", "object", "snapshots", "twice", "encoded", "placeholder"),
     isFolded: flag,
     isInterleaved: flag,
-    finish: fc.constantFrom("tool_calls", "stop", "twice", "beside"),
+    /** Several entries in one chunk. */
+    isPacked: flag,
+    finish: fc.constantFrom("tool_calls", "stop", "twice", "beside", "early", "none"),
     areLists: flag,
-    hasText: flag,
+    text: place,
+    reasoning: fc.constantFrom("none", "reasoning", "reasoning_content", "both"),
+    label: fc.constantFrom("chat.completion.chunk", "chat.completion", "", undefined),
+    hasNoise: flag,
     hasUsage: flag,
+    /** All of it once more as a message, at the end. */
+    isToldAgain: flag,
   },
   canTell(knobs, calls) {
-    const hasIds = ["once", "always", "then empty"].includes(knobs.id);
-    const hasIndexes = knobs.index.startsWith("counts") || knobs.index === "sparse";
-    if (knobs.isInterleaved && !hasIndexes && knobs.id !== "always") return false;
+    const hasIds = ["once", "always", "as number", "then empty"].includes(knobs.id);
+    const hasIndexes = knobs.index.startsWith("counts") || knobs.index === "sparse" || knobs.index === "as text";
+    const hasNoIndex = knobs.index === "null" || knobs.index === "none";
+    if (knobs.isInterleaved && !hasIndexes && !(hasNoIndex && knobs.id === "always")) return false;
+    // A copy with an id that nobody has is another call.
+    const hasCopies = ["snapshots", "twice", "encoded", "placeholder"].includes(knobs.args);
+    const isOther = knobs.id === "then another" || knobs.id === "changes";
+    if ((isOther || knobs.id === "late") && hasCopies) return false;
+    // So is the name with such an id, unless it goes on where the first left off.
+    if (isOther && knobs.name === "always")
+      return knobs.isFolded && hasIndexes && !calls.some(({ input }) => isEmpty(input));
+    if (isOther) return true;
+    if (knobs.id === "late" && knobs.name === "always" && !hasIndexes && knobs.index !== "always 0") return false;
     if (hasIds || (hasIndexes && knobs.id !== "always 0")) return true;
     // Whole calls without id and index: the same one twice is two.
-    const areBare = knobs.id === "none" && knobs.index === "none" && knobs.isFolded;
+    const areBare = knobs.id === "none" && hasNoIndex && knobs.isFolded;
     return differ(calls) && !(areBare && ["twice", "placeholder"].includes(knobs.args));
   },
-  send({ index, id, name, args, isFolded, isInterleaved, finish, areLists, hasText, hasUsage }, calls, dice) {
+  mayLie: ({ finish }) => finish === "early",
+  says: ({ text, reasoning }) => ({ text: text !== "nowhere", reasoning: reasoning !== "none" }),
+  send({ index, id, name, args, isFolded, isInterleaved, isPacked, finish, areLists, ...more }, calls, dice) {
     const entries = calls.map((call, i) => {
       const none = args === "encoded" || args === "placeholder" ? "{}" : ["", "{}", "null"][dice(3)]!;
       const text = isEmpty(call.input) && dice(2) === 0 ? none : written(call, dice);
@@ -40,16 +96,35 @@ export const chat = server({
         encoded: [...cuts, JSON.stringify(text)],
         placeholder: ["{}", ...cuts],
       }[args as "pieces"];
-      const place = { counts: i, "counts from one": i + 1, sparse: 3 * i + 2, once: i, "always 0": 0, none: undefined }[
-        index
-      ];
+      const label = {
+        counts: i,
+        "counts from one": i + 1,
+        sparse: 3 * i + 2,
+        "as text": String(i),
+        once: i,
+        "always 0": 0,
+        null: null,
+        none: undefined,
+      }[index];
+      let sent = 0;
+      const idOf = (isHead: boolean) =>
+        ({
+          once: isHead ? `call_${i}` : undefined,
+          always: `call_${i}`,
+          "as number": isHead ? 1000 + i : null,
+          "then empty": isHead ? `call_${i}` : "",
+          "then another": isHead ? `call_${i}` : `other_${i}`,
+          changes: `call_${i}_${sent++}`,
+          late: sent++ === 1 ? `call_${i}` : undefined,
+          "always 0": "0",
+          none: undefined,
+        })[id];
+      const nameOf = (isNamed: boolean) => (isNamed ? call.name : name === "then empty" ? "" : undefined);
       const entry = (isHead: boolean, isNamed: boolean, piece?: unknown): Json => ({
-        ...(place !== undefined && (isHead || index !== "once") && { index: place }),
-        ...(id === "always 0" && { id: "0" }),
-        ...(id !== "none" && id !== "always 0" && (isHead || id === "always") && { id: `call_${i}` }),
-        ...(id === "then empty" && !isHead && { id: "" }),
+        ...(label !== undefined && (isHead || index !== "once") && { index: label }),
+        id: idOf(isHead),
         ...(isHead && { type: "function" }),
-        function: { ...(isNamed && { name: call.name }), ...(piece !== undefined && { arguments: piece }) },
+        function: { name: nameOf(isNamed), ...(piece !== undefined && { arguments: piece }) },
       });
       const isWhole = isFolded || args === "whole" || args === "object";
       const head = isWhole
@@ -60,19 +135,48 @@ export const chat = server({
           ];
       return [...head, ...pieces.map((piece) => entry(false, name === "always", piece))];
     });
-    const events: Json[] = [];
-    const choice = (delta: Json, reason: string | null = null) =>
-      events.push({ id: "chatcmpl-1", model: "m", choices: [{ index: 0, delta, finish_reason: reason }] });
-    if (hasText) for (const piece of cut(SAID, dice)) choice({ content: piece });
-    const all = together(entries, isInterleaved, dice);
-    all.forEach((entry, i) => {
-      const isLast = finish === "beside" && i === all.length - 1;
-      choice({ tool_calls: areLists ? [entry] : entry }, isLast ? "tool_calls" : null);
+    const choice = (delta: Json, reason: string | null = null): Json => ({
+      id: "chatcmpl-1",
+      object: more.label,
+      model: "m",
+      choices: [{ index: 0, delta, finish_reason: reason }],
     });
-    if (finish !== "beside") choice({}, finish === "stop" ? "stop" : "tool_calls");
-    if (finish === "twice") choice({ role: "assistant", content: "" }, "tool_calls");
-    if (hasUsage) events.push({ id: "chatcmpl-1", choices: [], usage: { prompt_tokens: 1, completion_tokens: 2 } });
-    return [...sse(events, false), "data: [DONE]\n\n"];
+    const said = cut(SAID, dice).map((content) => choice({ role: "assistant", content }));
+    const thought = cut(SAID, dice).map((piece) =>
+      choice({
+        ...(more.reasoning !== "reasoning" && { reasoning_content: piece }),
+        ...(more.reasoning !== "reasoning_content" && { reasoning: piece }),
+      }),
+    );
+    const all = together(entries, isInterleaved, dice);
+    const calling: Json[] = [];
+    while (all.length > 0) {
+      const some = all.splice(0, isPacked && areLists ? 1 + dice(3) : 1);
+      const isLast = finish === "beside" && all.length === 0;
+      calling.push(choice({ tool_calls: areLists ? some : some[0] }, isLast ? "tool_calls" : null));
+    }
+    let events = placed(calling, said, more.text, dice);
+    if (more.reasoning !== "none") events = [...thought, ...events];
+    const end = choice({}, finish === "stop" ? "stop" : "tool_calls");
+    if (finish === "early") events = mixed(events, [end], dice);
+    else if (finish !== "beside" && finish !== "none") events.push(end);
+    if (finish === "twice") events.push(choice({ role: "assistant", content: "" }, "tool_calls"));
+    if (more.hasUsage)
+      events.push({ id: "chatcmpl-1", choices: [], usage: { prompt_tokens: 1, completion_tokens: 2 } });
+    if (more.isToldAgain) events.push(toldAgain(calls, more.text !== "nowhere"));
+    if (more.hasNoise) events = strewn(events, NOISE, dice);
+    return finish === "none" && !more.isToldAgain ? [...events, DONE] : events;
   },
-  cutShort: () => sse([{ choices: [{ index: 0, delta: {}, finish_reason: "length" }] }], false),
+  cutShort: [{ choices: [{ index: 0, delta: {}, finish_reason: "length" }] }],
+  failure: { error: { message: "overloaded", code: 529 } },
 });
+
+function toldAgain(calls: readonly { name: string; input: unknown }[], hasText: boolean): Json {
+  const tool_calls = calls.map(({ name, input }, i) => ({
+    id: `call_${i}`,
+    type: "function",
+    function: { name, arguments: JSON.stringify(input) },
+  }));
+  const message = { role: "assistant", content: hasText ? SAID : null, tool_calls };
+  return { id: "chatcmpl-1", choices: [{ index: 0, message, finish_reason: "tool_calls" }] };
+}

@@ -1,6 +1,20 @@
 import fc from "fast-check";
 import { google } from "../../../adapters/google/index.ts";
-import { cut, flag, isEmpty, SAID, server, sse, type Dice, type Json } from "./support.ts";
+import {
+  cut,
+  flag,
+  isEmpty,
+  mixed,
+  place,
+  placed,
+  SAID,
+  server,
+  strewn,
+  written,
+  type Dice,
+  type Json,
+} from "./support.ts";
+import { DONE } from "./transport.ts";
 
 type Path = readonly (string | number)[];
 
@@ -23,33 +37,54 @@ function jsonPath(path: Path, dice: Dice): string {
   return `$${path.map(step).join("")}`;
 }
 
+const NOISE: readonly Json[] = [
+  { candidates: [{ index: 0, content: { role: "model", parts: [] } }] },
+  { candidates: [{ index: 0, content: { role: "model" } }], usageMetadata: { promptTokenCount: 1 } },
+  { candidates: [{ index: 0, content: { parts: [{}, { text: "" }] }, finishReason: "FINISH_REASON_UNSPECIFIED" }] },
+  { candidates: [{ index: 1, content: { parts: [{ text: "Another." }, { functionCall: { name: "write" } }] } }] },
+  { candidates: [], promptFeedback: {} },
+  { candidates: [{ content: null, safetyRatings: [] }] },
+  { candidates: [{ index: 0, content: { parts: [{ text: "", functionCall: null }] } }] },
+];
+
 export const gemini = server({
   adapter: google,
   knobs: {
-    isWhole: flag,
-    id: fc.constantFrom("none", "own", "same"),
+    args: fc.constantFrom("whole", "whole", "text", "pieces", "pieces"),
+    id: fc.constantFrom("none", "own", "same", "empty"),
     ends: fc.constantFrom("apart", "with the last piece", "untold"),
     isNamedAgain: flag,
     isStringEnded: flag,
-    finish: fc.constantFrom("apart", "with the last part", "with empty text"),
-    isArray: flag,
-    hasText: flag,
+    signature: fc.constantFrom("nowhere", "first", "each", "late"),
+    finish: fc.constantFrom("apart", "with the last part", "with empty text", "always", "early", "none"),
+    text: place,
+    thoughts: place,
+    hasNoise: flag,
   },
-  canTell({ isWhole, id, ends, isNamedAgain }, calls) {
-    if (isWhole) return true;
+  canTell({ args, id, ends, isNamedAgain, finish }, calls) {
+    if (args !== "pieces") return true;
+    // Nothing would say that the last call is over.
+    if (ends === "untold" && (finish === "early" || finish === "none")) return false;
     // There is no piece for an empty object or list.
     if (calls.some(({ input }) => !isEmpty(input) && hasHoles(input))) return false;
     return (ends !== "untold" || id !== "same") && (!isNamedAgain || id === "own");
   },
-  send({ isWhole, id, ends, isNamedAgain, isStringEnded, finish, isArray, hasText }, calls, dice) {
-    const parts: Json[] = hasText ? cut(SAID, dice).map((text) => ({ text })) : [];
-    calls.forEach(({ name, input }, i) => {
-      const head = { name, id: { none: undefined, own: `id_${i}`, same: "id" }[id] };
-      if (isWhole || isEmpty(input)) {
-        parts.push({ functionCall: { ...head, ...(!(isEmpty(input) && dice(2) === 0) && { args: input }) } });
+  mayLie: ({ args, finish }) => args === "pieces" && (finish === "early" || finish === "always"),
+  says: ({ text, thoughts }) => ({ text: text !== "nowhere", reasoning: thoughts !== "nowhere" }),
+  send({ args, id, ends, isNamedAgain, isStringEnded, signature, finish, ...more }, calls, dice) {
+    const calling: Json[] = [];
+    calls.forEach((call, i) => {
+      const { name, input } = call;
+      const head = { name, id: { none: undefined, own: `id_${i}`, same: "id", empty: "" }[id] };
+      const isSigned = signature === "each" || (signature === "first" && i === 0);
+      const signed = isSigned ? { thoughtSignature: "c2ln" } : {};
+      if (args !== "pieces" || isEmpty(input)) {
+        const whole = args === "text" ? written(call, dice) : input;
+        const none = [{}, { args: null }, { args: {} }][dice(3)];
+        calling.push({ functionCall: { ...head, ...(isEmpty(input) ? none : { args: whole }) }, ...signed });
         return;
       }
-      parts.push({ functionCall: { ...head, willContinue: true }, thoughtSignature: "c2ln" });
+      calling.push({ functionCall: { ...head, willContinue: true }, ...signed });
       const pieces = leaves(input).flatMap(({ path, value }): Json[] => {
         const at = { jsonPath: jsonPath(path, dice) };
         if (value === null) return [{ ...at, nullValue: "NULL_VALUE" }];
@@ -64,26 +99,30 @@ export const gemini = server({
         const partialArgs = pieces.splice(0, 1 + dice(4));
         const isEnd = pieces.length === 0 && ends === "with the last piece";
         const again = isNamedAgain ? head : {};
-        parts.push({ functionCall: { ...again, partialArgs, ...(!isEnd && { willContinue: true }) } });
+        const late = signature === "late" ? { thoughtSignature: "c2ln" } : {};
+        calling.push({ functionCall: { ...again, partialArgs, ...(!isEnd && { willContinue: true }) }, ...late });
       }
-      if (ends === "apart") parts.push({ functionCall: {} });
+      if (ends === "apart") calling.push({ functionCall: {} });
     });
-    const events: Json[] = [];
+    const said = cut(SAID, dice).map((text): Json => ({ text }));
+    const thought = cut(SAID, dice).map((text): Json => ({ text, thought: true }));
+    const parts = placed(placed(calling, thought, more.thoughts, dice), said, more.text, dice);
+    let events: Json[] = [];
     while (parts.length > 0) {
       const some = parts.splice(0, 1 + dice(3));
       const isLast = parts.length === 0 && finish === "with the last part";
+      const isOver = isLast || finish === "always";
       const content = { role: "model", parts: some };
-      events.push({ candidates: [{ index: 0, content, ...(isLast && { finishReason: "STOP" }) }] });
+      events.push({ candidates: [{ index: 0, content, ...(isOver && { finishReason: "STOP" }) }] });
     }
     const content = { role: "model", parts: [{ text: "" }] };
-    if (finish === "apart") events.push({ candidates: [{ index: 0, finishReason: "STOP" }] });
+    const end = { candidates: [{ index: 0, finishReason: "STOP" }] };
+    if (finish === "apart") events.push(end);
+    if (finish === "early") events = mixed(events, [end], dice);
     if (finish === "with empty text") events.push({ candidates: [{ index: 0, content, finishReason: "STOP" }] });
-    if (!isArray) return sse(events, false);
-    const end = (i: number) => (i === events.length - 1 ? "]" : "");
-    return events.map((event, i) => (i === 0 ? "[" : ",\r\n") + JSON.stringify(event, null, 2) + end(i));
+    if (more.hasNoise) events = strewn(events, NOISE, dice);
+    return finish === "none" ? [...events, DONE] : events;
   },
-  cutShort({ isArray }, sent) {
-    const end = { candidates: [{ index: 0, finishReason: "MAX_TOKENS" }] };
-    return isArray ? [`${sent.length === 0 ? "[" : ","}${JSON.stringify(end)}]`] : sse([end], false);
-  },
+  cutShort: [{ candidates: [{ index: 0, finishReason: "MAX_TOKENS" }] }],
+  failure: { error: { code: 503, message: "overloaded", status: "UNAVAILABLE" } },
 });

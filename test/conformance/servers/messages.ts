@@ -1,58 +1,85 @@
 import fc from "fast-check";
 import { anthropic } from "../../../adapters/anthropic/index.ts";
-import { cut, flag, isEmpty, SAID, server, sse, together, written, type Json } from "./support.ts";
+import { cut, flag, isEmpty, mixed, place, SAID, server, strewn, together, written, type Json } from "./support.ts";
+
+const NOISE: readonly Json[] = [
+  { type: "ping" },
+  { type: "vertex_event" },
+  { type: "content_block_delta", index: 77, delta: { type: "input_json_delta", partial_json: "{" } },
+  { type: "content_block_stop", index: 78 },
+  { type: "message_delta", delta: {}, usage: { output_tokens: 1 } },
+  { type: "message_delta", delta: { stop_reason: null } },
+];
 
 export const messages = server({
   adapter: anthropic,
   knobs: {
-    index: fc.constantFrom("counts", "counts", "sparse", "always 0", "none"),
+    index: fc.constantFrom("counts", "counts", "sparse", "as text", "anew", "always 0", "none"),
     id: fc.constantFrom("own", "own", "same", "none"),
-    input: fc.constantFrom("empty", "empty", "whole", "null", "none", "twice"),
+    input: fc.constantFrom("empty", "empty", "whole", "text", "null", "none", "twice"),
+    starts: fc.constantFrom("once", "once", "twice", "untold", "bare"),
     begins: fc.constantFrom("once", "twice"),
     ends: fc.constantFrom("once", "once", "twice", "untold"),
+    hasEmptyPieces: flag,
     isInterleaved: flag,
-    stop: fc.constantFrom("tool_use", "end_turn"),
-    isStoppedTwice: flag,
+    stop: fc.constantFrom("tool_use", "end_turn", "none"),
+    stops: fc.constantFrom("once", "twice", "early"),
+    isStopped: flag,
     hasServerTool: flag,
-    hasText: flag,
-    isNamed: flag,
+    text: place,
+    hasThinking: flag,
+    hasNoise: flag,
   },
-  canTell({ index, id, begins, ends, isInterleaved, hasServerTool, hasText }) {
+  canTell({ index, id, begins, ends, isInterleaved, hasServerTool, text, stop, stops, isStopped }, calls) {
     if (begins === "twice" && id !== "own") return false;
-    if (index === "counts" || index === "sparse") return true;
-    return !isInterleaved && ends === "once" && !hasServerTool && !hasText;
+    // Nothing would say that it is over.
+    if (stop === "none" && !isStopped) return false;
+    // A call without arguments may have been cut before them.
+    if (ends === "untold" && !isStopped && calls.some(({ input }) => isEmpty(input))) return false;
+    if (index === "counts" || index === "sparse" || index === "as text") return true;
+    return !isInterleaved && ends === "once" && !hasServerTool && (index !== "none" || text === "nowhere");
   },
-  send(
-    { index, id, input, begins, ends, isInterleaved, stop, isStoppedTwice, hasServerTool, hasText, isNamed },
-    calls,
-    dice,
-  ) {
+  mayLie: () => false,
+  says: ({ text, hasThinking }) => ({ text: text !== "nowhere", reasoning: hasThinking }),
+  send({ index, id, input, starts, begins, ends, isInterleaved, stop, stops, ...more }, calls, dice) {
     const at = (i: number, type: string, fields: Json = {}): Json => ({
       type: `content_block_${type}`,
-      index: { counts: i, sparse: 2 * i + 3, "always 0": 0, none: undefined }[index],
+      index: { counts: i, sparse: 2 * i + 3, "as text": String(i), anew: i, "always 0": 0, none: undefined }[index],
       ...fields,
     });
     const begin = (i: number, block: Json) => at(i, "start", { content_block: block });
-    const pieces = (i: number, text: string) =>
-      cut(text, dice).map((piece) => at(i, "delta", { delta: { type: "input_json_delta", partial_json: piece } }));
-    const first = Number(hasText);
+    const delta = (i: number, type: string, fields: Json) =>
+      at(i, "delta", { delta: { type: `${type}_delta`, ...fields } });
+    const pieces = (i: number, text: string) => {
+      const cuts = more.hasEmptyPieces ? ["", ...cut(text, dice).flatMap((piece) => [piece, ""])] : cut(text, dice);
+      return cuts.map((piece) => delta(i, "input_json", { partial_json: piece }));
+    };
+    const hasText = more.text !== "nowhere";
+    const first = index === "anew" ? 0 : Number(more.hasThinking) + Number(hasText && more.text !== "after");
     const lists = calls.map((call, n) => {
       const i = n + first;
       const start = begin(i, {
         type: "tool_use",
         id: { own: `toolu_${n}`, same: "toolu_0", none: undefined }[id],
         name: call.name,
-        input: { empty: {}, whole: call.input, null: null, none: undefined, twice: call.input }[input],
+        input: {
+          empty: {},
+          whole: call.input,
+          text: written(call, dice),
+          null: null,
+          none: undefined,
+          twice: call.input,
+        }[input],
       });
-      const isSaid = input !== "whole" && !(isEmpty(call.input) && dice(2) === 0);
+      const isSaid = input !== "whole" && input !== "text" && !(isEmpty(call.input) && dice(2) === 0);
       return [
         ...{ once: [start], twice: [start, start] }[begins],
         ...(isSaid ? pieces(i, written(call, dice)) : []),
         ...{ once: [at(i, "stop")], twice: [at(i, "stop"), at(i, "stop")], untold: [] }[ends],
       ];
     });
-    if (hasServerTool) {
-      const i = first + calls.length;
+    if (more.hasServerTool) {
+      const i = 2 + calls.length;
       lists.push([
         begin(i, { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: {} }),
         ...pieces(i, '{"query":"x"}'),
@@ -61,24 +88,37 @@ export const messages = server({
         at(i + 1, "stop"),
       ]);
     }
+    const calling = together(lists, isInterleaved, dice);
+    const place = more.text === "after" ? 4 + calls.length : Number(more.hasThinking);
     const said = [
-      begin(0, { type: "text", text: "" }),
-      ...cut(SAID, dice).map((text) => at(0, "delta", { delta: { type: "text_delta", text } })),
+      begin(place, { type: "text", text: "" }),
+      ...cut(SAID, dice).map((text) => delta(place, "text", { text })),
+      at(place, "stop"),
+    ];
+    const thought = [
+      begin(0, { type: "thinking", thinking: "", signature: "" }),
+      ...cut(SAID, dice).map((thinking) => delta(0, "thinking", { thinking })),
+      delta(0, "signature", { signature: "c2ln" }),
       at(0, "stop"),
     ];
+    const isApart = ["anew", "always 0", "none"].includes(index);
+    const isAmid = more.text === "amid" && !isApart;
+    const spoken = isAmid
+      ? mixed(calling, said, dice)
+      : more.text === "after"
+        ? [...calling, ...said]
+        : [...said, ...calling];
+    let events = [...(more.hasThinking ? thought : []), ...(hasText ? spoken : calling)];
     const stopped = { type: "message_delta", delta: { stop_reason: stop }, usage: { output_tokens: 3 } };
-    return sse(
-      [
-        { type: "message_start", message: { id: "msg_1", model: "m", content: [] } },
-        ...(hasText ? said : []),
-        ...together(lists, isInterleaved, dice),
-        stopped,
-        ...(isStoppedTwice ? [stopped] : []),
-        { type: "message_stop" },
-      ],
-      isNamed,
-    );
+    if (stop !== "none") {
+      if (stops === "early") events = mixed(events, [stopped], dice);
+      else events.push(stopped, ...(stops === "twice" ? [stopped] : []));
+    }
+    if (more.hasNoise) events = strewn(events, NOISE, dice);
+    const start = { type: "message_start", message: { id: "msg_1", model: "m", content: [], stop_reason: null } };
+    const starting = { once: [start], twice: [start, start], untold: [], bare: [{ type: "message_start" }] }[starts];
+    return [...starting, ...events, ...(more.isStopped ? [{ type: "message_stop" }] : [])];
   },
-  cutShort: () =>
-    sse([{ type: "message_delta", delta: { stop_reason: "max_tokens" } }, { type: "message_stop" }], false),
+  cutShort: [{ type: "message_delta", delta: { stop_reason: "max_tokens" } }, { type: "message_stop" }],
+  failure: { type: "error", error: { type: "overloaded_error", message: "Overloaded" } },
 });

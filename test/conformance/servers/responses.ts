@@ -1,25 +1,65 @@
 import fc from "fast-check";
 import { openaiResponses } from "../../../adapters/openai-responses/index.ts";
-import { cut, flag, isEmpty, SAID, server, sse, together, written, type Json } from "./support.ts";
+import {
+  cut,
+  flag,
+  isEmpty,
+  mixed,
+  SAID,
+  server,
+  strewn,
+  together,
+  written,
+  type Call,
+  type Dice,
+  type Json,
+} from "./support.ts";
+
+const NOISE: readonly Json[] = [
+  { type: "response.in_progress", response: { id: "resp_1", status: "in_progress", output: [] } },
+  { type: "keepalive" },
+  { type: "response.rate_limits.updated", rate_limits: [] },
+  { type: "response.content_part.added", output_index: 9, item_id: "msg_9", part: { type: "output_text", text: "" } },
+  { type: "response.output_text.annotation.added", output_index: 9, item_id: "msg_9", annotation: {} },
+  { type: "response.metadata" },
+];
+
+const MESSAGE = { type: "message", id: "msg_1", content: [{ type: "output_text", text: SAID }], status: "completed" };
+const REASONING = { type: "reasoning", id: "rs_1", summary: [{ type: "summary_text", text: SAID }] };
+const SEARCH = { type: "web_search_call", id: "ws_1", action: { type: "search", query: "x" } };
+
+/** Where it puts an item: under the place in the output, all under one, or nowhere. */
+type Index = "counts" | "always 0" | "none";
+type ItemId = "same" | "rotates" | "none";
 
 export const responses = server({
   adapter: openaiResponses,
   knobs: {
-    itemId: fc.constantFrom("same", "same", "rotates", "none"),
-    index: fc.constantFrom("counts", "counts", "always 0", "none"),
-    begins: fc.constantFrom("empty", "empty", "whole", "without arguments", "untold"),
+    itemId: fc.constantFrom<ItemId>("same", "same", "rotates", "none"),
+    index: fc.constantFrom<Index>("counts", "counts", "always 0", "none"),
+    begins: fc.constantFrom("empty", "empty", "whole", "without arguments", "twice", "untold"),
     hasPieces: flag,
     isTold: flag,
-    ends: fc.constantFrom("once", "once", "twice", "untold"),
-    output: fc.constantFrom("whole", "whole", "empty", "none"),
+    ends: fc.constantFrom("once", "once", "twice", "early", "untold"),
+    output: fc.constantFrom("whole", "whole", "other ids", "empty", "none"),
     isInterleaved: flag,
-    isNamed: flag,
-    message: fc.constantFrom("none", "before", "after"),
+    /** Nothing but the whole at the end; or not even an event for that. */
+    isStreamed: fc.constantFrom("yes", "yes", "yes", "yes", "no", "not at all"),
+    end: fc.constantFrom("response.completed", "response.done"),
+    counts: fc.constantFrom("each", "none", "one"),
+    message: fc.constantFrom("none", "before", "amid", "after"),
+    hasSearch: flag,
     hasReasoning: flag,
+    hasNoise: flag,
   },
-  canTell({ itemId, index, begins, hasPieces, isTold, ends, output, isInterleaved }, calls) {
+  canTell(
+    { itemId, index, begins, hasPieces, isTold, ends, output, isInterleaved, isStreamed, message, hasSearch },
+    calls,
+  ) {
+    if (isStreamed !== "yes") return output === "whole" || output === "other ids";
     if (index !== "counts" && itemId !== "same" && isInterleaved) return false;
     if (index === "none" && itemId === "rotates") return false;
+    if (index !== "counts" && itemId !== "same" && (message === "amid" || hasSearch)) return false;
     // Who gives all of them one index, and tells no beginning.
     if (index === "always 0" && begins === "untold" && isInterleaved) return false;
     // A call without arguments has no piece.
@@ -29,78 +69,126 @@ export const responses = server({
     const hasPlaces = index === "counts" || itemId === "same" || (isHeaded && itemId === "none");
     return output === "whole" || ends !== "untold" || (saysAll && hasPlaces);
   },
-  send({ itemId, index, begins, hasPieces, isTold, ends, output, isInterleaved, isNamed, ...more }, calls, dice) {
-    const before = Number(more.hasReasoning) + Number(more.message === "before");
-    let rotated = 0;
-    const idOf = (i: number) => ({ same: `fc_${i}`, rotates: `fc_r${rotated++}`, none: undefined })[itemId];
-    const placeOf = (i: number) => ({ counts: i + before, "always 0": 0, none: undefined })[index];
-    const itemOf = (i: number, text: string | undefined, status: string): Json => ({
-      type: "function_call",
-      id: idOf(i),
-      call_id: `call_${i}`,
-      name: calls[i]!.name,
-      arguments: text,
-      status,
-    });
+  mayLie: () => false,
+  says: ({ message, hasReasoning }) => ({ text: message !== "none", reasoning: hasReasoning }),
+  send(knobs, calls, dice) {
+    const { index, hasReasoning, message, isStreamed, output, end } = knobs;
+    const before = Number(hasReasoning) + Number(message === "before");
     const texts = calls.map((call) => (isEmpty(call.input) && dice(2) === 0 ? "" : written(call, dice)));
-    const lists = texts.map((text, i) => {
-      const at = (type: string, fields: Json): Json => ({
-        type: `response.${type}`,
-        output_index: placeOf(i),
-        ...fields,
-      });
-      const first = { empty: "", whole: text, "without arguments": undefined, untold: undefined }[begins];
-      const piece = (delta: string) => at("function_call_arguments.delta", { item_id: idOf(i), delta });
-      const end = at("output_item.done", { item: itemOf(i, text, "completed") });
-      return [
-        ...(begins === "untold" ? [] : [at("output_item.added", { item: itemOf(i, first, "in_progress") })]),
-        ...(hasPieces ? cut(text, dice).map(piece) : []),
-        ...(isTold ? [at("function_call_arguments.done", { item_id: idOf(i), arguments: text })] : []),
-        ...{ once: [end], twice: [end, end], untold: [] }[ends],
-      ];
-    });
-    const items = texts.map((text, i) => itemOf(i, text, "completed"));
-    const message = {
-      type: "message",
-      id: "msg_1",
-      content: [{ type: "output_text", text: SAID }],
-      status: "completed",
-    };
-    const saying = (place: number): Json[] => [
-      { type: "response.output_item.added", output_index: place, item: { ...message, content: [] } },
-      ...cut(SAID, dice).map((delta) => ({
-        type: "response.output_text.delta",
-        item_id: "msg_1",
-        output_index: place,
-        content_index: 0,
-        delta,
-      })),
-      { type: "response.output_item.done", output_index: place, item: message },
-    ];
-    const reasoning = { type: "reasoning", id: "rs_1", summary: [] };
-    const whole = [
-      ...(more.hasReasoning ? [reasoning] : []),
-      ...(more.message === "before" ? [message] : []),
-      ...items,
-      ...(more.message === "after" ? [message] : []),
-    ];
-    return sse(
-      [
-        { type: "response.created", response: { id: "resp_1", status: "in_progress", output: [] } },
-        ...(more.hasReasoning ? [{ type: "response.output_item.done", output_index: 0, item: reasoning }] : []),
-        ...(more.message === "before" ? saying(before - 1) : []),
-        ...together(lists, isInterleaved, dice),
-        ...(more.message === "after" ? saying(before + calls.length) : []),
-        {
-          type: "response.completed",
-          response: { id: "resp_1", status: "completed", output: { whole, empty: [], none: undefined }[output] },
-        },
-      ],
-      isNamed,
+    const placeOf = (i: number) => ({ counts: i, "always 0": 0, none: undefined })[index];
+    const idOf = idsOf(knobs.itemId);
+    const lists = texts.map((text, i) => callEvents(knobs, calls[i]!, text, i, placeOf(i + before), idOf, dice));
+    if (knobs.hasSearch) lists.push(searchEvents(placeOf(before + calls.length)));
+    const said = messageEvents(placeOf(message === "before" ? before - 1 : before + calls.length + 1), dice);
+    const thought = reasoningEvents(placeOf(0), dice);
+    const calling = together(lists, knobs.isInterleaved, dice);
+    const spoken = {
+      none: calling,
+      before: [...said, ...calling],
+      amid: mixed(calling, said, dice),
+      after: [...calling, ...said],
+    }[message];
+    const items = calls.map((call, i) =>
+      callItem(call, texts[i]!, i, output === "other ids" ? `fc_x${i}` : idOf(i), "completed"),
     );
+    const whole = [
+      ...(hasReasoning ? [REASONING] : []),
+      ...(message === "before" ? [MESSAGE] : []),
+      ...items,
+      ...(knobs.hasSearch ? [SEARCH] : []),
+      ...(message === "amid" || message === "after" ? [MESSAGE] : []),
+    ];
+    const told = { whole, "other ids": whole, empty: [], none: undefined }[output];
+    const response = { id: "resp_1", object: "response", status: "completed", output: told };
+    if (isStreamed === "not at all") return [response];
+    const starting = { type: "response.created", response: { id: "resp_1", status: "in_progress", output: [] } };
+    const streamed = [...(hasReasoning ? thought : []), ...spoken];
+    const events = [starting, ...(isStreamed === "yes" ? streamed : []), { type: end, response }];
+    const noisy = knobs.hasNoise ? strewn(events, NOISE, dice) : events;
+    return noisy.map((event, i) => ({ ...event, sequence_number: { each: i, none: undefined, one: 0 }[knobs.counts] }));
   },
-  cutShort() {
-    const response = { status: "incomplete", incomplete_details: { reason: "max_output_tokens" }, output: [] };
-    return sse([{ type: "response.incomplete", response }], false);
-  },
+  cutShort: [
+    {
+      type: "response.incomplete",
+      response: { status: "incomplete", incomplete_details: { reason: "max_output_tokens" }, output: [] },
+    },
+  ],
+  failure: { type: "response.failed", response: { status: "failed", error: { code: "server_error", message: "x" } } },
 });
+
+function idsOf(itemId: ItemId): (i: number) => string | undefined {
+  let rotated = 0;
+  return (i) => ({ same: `fc_${i}`, rotates: `fc_r${rotated++}`, none: undefined })[itemId];
+}
+
+function callItem({ name }: Call, text: string | undefined, i: number, id: string | undefined, status: string): Json {
+  return { type: "function_call", id, call_id: `call_${i}`, name, arguments: text, status };
+}
+
+function callEvents(
+  { begins, hasPieces, isTold, ends }: { begins: string; hasPieces: boolean; isTold: boolean; ends: string },
+  call: Call,
+  text: string,
+  i: number,
+  index: number | undefined,
+  idOf: (i: number) => string | undefined,
+  dice: Dice,
+): Json[] {
+  const at = (type: string, fields: Json): Json => ({ type: `response.${type}`, output_index: index, ...fields });
+  const first = begins === "whole" ? text : begins === "without arguments" ? undefined : "";
+  const added = () => at("output_item.added", { item: callItem(call, first, i, idOf(i), "in_progress") });
+  const piece = (delta: string) => at("function_call_arguments.delta", { item_id: idOf(i), delta });
+  const pieces = [
+    ...(hasPieces ? cut(text, dice).map(piece) : []),
+    ...(isTold ? [at("function_call_arguments.done", { item_id: idOf(i), arguments: text })] : []),
+  ];
+  const done = () => at("output_item.done", { item: callItem(call, text, i, idOf(i), "completed") });
+  return [
+    ...(begins === "untold" ? [] : begins === "twice" ? [added(), added()] : [added()]),
+    ...(ends === "early" ? [done(), ...pieces] : pieces),
+    ...(ends === "once" ? [done()] : ends === "twice" ? [done(), done()] : []),
+  ];
+}
+
+function searchEvents(index: number | undefined): Json[] {
+  return [
+    { type: "response.output_item.added", output_index: index, item: { ...SEARCH, status: "in_progress" } },
+    { type: "response.web_search_call.searching", output_index: index, item_id: SEARCH.id },
+    { type: "response.output_item.done", output_index: index, item: { ...SEARCH, status: "completed" } },
+  ];
+}
+
+function messageEvents(index: number | undefined, dice: Dice): Json[] {
+  const at = (type: string, fields: Json): Json => ({
+    type: `response.${type}`,
+    output_index: index,
+    item_id: MESSAGE.id,
+    content_index: 0,
+    ...fields,
+  });
+  return [
+    { type: "response.output_item.added", output_index: index, item: { ...MESSAGE, content: [] } },
+    at("content_part.added", { part: { type: "output_text", text: "" } }),
+    ...cut(SAID, dice).map((delta) => at("output_text.delta", { delta })),
+    at("output_text.done", { text: SAID }),
+    at("content_part.done", { part: MESSAGE.content[0] }),
+    { type: "response.output_item.done", output_index: index, item: MESSAGE },
+  ];
+}
+
+function reasoningEvents(index: number | undefined, dice: Dice): Json[] {
+  const at = (type: string, fields: Json): Json => ({
+    type: `response.reasoning_summary_${type}`,
+    output_index: index,
+    item_id: REASONING.id,
+    summary_index: 0,
+    ...fields,
+  });
+  return [
+    { type: "response.output_item.added", output_index: index, item: { ...REASONING, summary: [] } },
+    at("part.added", { part: { type: "summary_text", text: "" } }),
+    ...cut(SAID, dice).map((delta) => at("text.delta", { delta })),
+    at("text.done", { text: SAID }),
+    { type: "response.output_item.done", output_index: index, item: REASONING },
+  ];
+}

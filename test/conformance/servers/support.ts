@@ -26,10 +26,16 @@ export interface Server<T = any> {
   readonly knobs: Knobs<T>;
   /** Whether anything in what it sends could tell these calls from others. */
   canTell(knobs: T, calls: readonly Call[]): boolean;
-  /** The frames of a whole turn. */
-  send(knobs: T, calls: readonly Call[], dice: Dice): string[];
-  /** The frames that end a turn whose tokens ran out, behind those that were sent. */
-  cutShort(knobs: T, sent: readonly string[]): string[];
+  /** Whether it may say that the turn is over before it is: then nothing tells that it was cut. */
+  mayLie(knobs: T): boolean;
+  /** The events of a whole turn. */
+  send(knobs: T, calls: readonly Call[], dice: Dice): (Json | string)[];
+  /** What it says beside the calls. */
+  says(knobs: T): { readonly text: boolean; readonly reasoning: boolean };
+  /** The events that end a turn whose tokens ran out. */
+  readonly cutShort: readonly Json[];
+  /** The event of a failure. */
+  readonly failure: Json;
 }
 
 export function server<T>(one: Server<T>): Server {
@@ -75,10 +81,30 @@ export function together<E>(lists: readonly E[][], areInterleaved: boolean, dice
   }
 }
 
-export function sse(events: readonly Json[], isNamed: boolean): string[] {
-  return events.map(
-    (event) => `${isNamed ? `event: ${String(event["type"])}\n` : ""}data: ${JSON.stringify(event)}\n\n`,
-  );
+/** Where a server says something beside its calls. */
+export const place = fc.constantFrom("nowhere", "nowhere", "before", "amid", "after");
+type Place = typeof place extends fc.Arbitrary<infer T> ? T : never;
+
+export function placed<E>(events: readonly E[], more: readonly E[], where: Place, dice: Dice): E[] {
+  if (where === "nowhere") return [...events];
+  if (where === "before") return [...more, ...events];
+  return where === "after" ? [...events, ...more] : mixed(events, more, dice);
+}
+
+/** The order of both is kept. */
+export function mixed<E>(events: readonly E[], more: readonly E[], dice: Dice): E[] {
+  const all = [...events];
+  let at = 0;
+  for (const one of more) {
+    at += dice(all.length - at + 1);
+    all.splice(at++, 0, one);
+  }
+  return all;
+}
+
+/** What is none of the turn, wherever it comes. */
+export function strewn<E>(events: readonly E[], noise: readonly E[], dice: Dice): E[] {
+  return events.flatMap((event) => (dice(4) === 0 ? [noise[dice(noise.length)]!, event] : [event]));
 }
 
 /** Whether calls that follow each other could be one call, said again. */

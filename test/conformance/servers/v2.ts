@@ -1,54 +1,102 @@
 import fc from "fast-check";
 import { cohere } from "../../../adapters/cohere/index.ts";
-import { cut, differ, flag, isEmpty, SAID, server, sse, together, written, type Json } from "./support.ts";
+import {
+  cut,
+  differ,
+  flag,
+  isEmpty,
+  place,
+  placed,
+  SAID,
+  server,
+  strewn,
+  together,
+  written,
+  type Json,
+} from "./support.ts";
+
+const NOISE: readonly Json[] = [
+  { type: "debug", prompt: "..." },
+  { type: "content-end", index: 0 },
+  { type: "citation-start", index: 0, delta: { message: { citations: { start: 0, end: 3, text: "Let" } } } },
+  { type: "citation-end", index: 0 },
+  { type: "tool-plan-delta", delta: { message: { tool_plan: "" } } },
+  { type: "content-delta", index: 0, delta: { message: { content: { text: "" } } } },
+];
 
 export const v2 = server({
   adapter: cohere,
   knobs: {
-    index: fc.constantFrom("counts", "counts", "sparse", "always 0", "none"),
-    id: fc.constantFrom("own", "own", "same", "none"),
-    args: fc.constantFrom("pieces", "pieces", "whole", "object"),
-    isEnded: flag,
+    index: fc.constantFrom("counts", "counts", "sparse", "always 0", "none", "null"),
+    id: fc.constantFrom("own", "own", "always", "same", "none"),
+    name: fc.constantFrom("once", "always", "late"),
+    args: fc.constantFrom("pieces", "pieces", "whole", "object", "twice"),
+    first: fc.constantFrom("", null, undefined),
+    ends: fc.constantFrom("once", "twice", "untold"),
     isInterleaved: flag,
-    hasPlan: flag,
-    isNamed: flag,
-    finish: fc.constantFrom("TOOL_CALL", "COMPLETE"),
-    hasDone: flag,
+    areLists: flag,
+    plan: place,
+    text: place,
+    hasStart: flag,
+    finish: fc.constantFrom("TOOL_CALL", "COMPLETE", undefined),
+    hasNoise: flag,
   },
-  canTell({ index, id, isInterleaved }, calls) {
+  canTell({ index, id, name, args, isInterleaved }, calls) {
+    // Arguments that are whole have a name.
+    if (name === "late" && (args === "whole" || args === "object")) return false;
     if (index === "counts" || index === "sparse") return id !== "same";
-    return !isInterleaved && (id === "own" || differ(calls));
+    return !isInterleaved && (id === "own" || id === "always" || differ(calls));
   },
-  send({ index, id, args, isEnded, isInterleaved, hasPlan, isNamed, finish, hasDone }, calls, dice) {
+  mayLie: () => false,
+  says: ({ plan, text }) => ({ text: text !== "nowhere", reasoning: plan !== "nowhere" }),
+  send({ index, id, name, args, first, ends, isInterleaved, areLists, ...more }, calls, dice) {
     const lists = calls.map((call, i) => {
       const text = isEmpty(call.input) && dice(2) === 0 ? "" : written(call, dice);
-      const at = (type: string, toolCalls?: Json): Json => ({
+      const at = (type: string, toolCall?: Json): Json => ({
         type: `tool-call-${type}`,
-        index: { counts: i, sparse: 2 * i + 1, "always 0": 0, none: undefined }[index],
-        ...(toolCalls && { delta: { message: { tool_calls: toolCalls } } }),
+        index: { counts: i, sparse: 2 * i + 1, "always 0": 0, none: undefined, null: null }[index],
+        ...(toolCall && { delta: { message: { tool_calls: areLists ? [toolCall] : toolCall } } }),
       });
-      const first = { pieces: "", whole: text, object: call.input }[args];
+      const own = `${call.name}_${i}`;
+      const again = { ...(id === "always" && { id: own }) };
+      const piece = (part: string) =>
+        at("delta", { ...again, function: { ...(name === "always" && { name: call.name }), arguments: part } });
       return [
         at("start", {
-          id: { own: `${call.name}_${i}`, same: "id", none: undefined }[id],
+          id: { own, always: own, same: "id", none: undefined }[id],
           type: "function",
-          function: { name: call.name, arguments: first },
+          function: {
+            ...(name !== "late" && { name: call.name }),
+            arguments: { pieces: first, twice: first, whole: text, object: call.input }[args],
+          },
         }),
-        ...(args === "pieces" ? cut(text, dice).map((piece) => at("delta", { function: { arguments: piece } })) : []),
-        ...(isEnded ? [at("end")] : []),
+        ...(name === "late" ? [at("delta", { function: { name: call.name } })] : []),
+        ...(args === "pieces" || args === "twice" ? cut(text, dice).map(piece) : []),
+        ...(args === "twice" ? [piece(text)] : []),
+        ...{ once: [at("end")], twice: [at("end"), at("end")], untold: [] }[ends],
       ];
     });
     const plan = cut(SAID, dice).map((piece) => ({
       type: "tool-plan-delta",
       delta: { message: { tool_plan: piece } },
     }));
-    const events = [
-      { type: "message-start", id: "msg_1", delta: { message: { role: "assistant" } } },
-      ...(hasPlan ? plan : []),
-      ...together(lists, isInterleaved, dice),
-      { type: "message-end", delta: { finish_reason: finish, usage: { tokens: { input_tokens: 1 } } } },
+    const said = [
+      { type: "content-start", index: 0, delta: { message: { content: { type: "text", text: "" } } } },
+      ...cut(SAID, dice).map((text) => ({
+        type: "content-delta",
+        index: 0,
+        delta: { message: { content: { text } } },
+      })),
+      { type: "content-end", index: 0 },
     ];
-    return [...sse(events, isNamed), ...(hasDone ? ["data: [DONE]\n\n"] : [])];
+    const calling: Json[] = together(lists, isInterleaved, dice);
+    const events = placed(placed(calling, plan, more.plan, dice), said, more.text, dice);
+    return [
+      ...(more.hasStart ? [{ type: "message-start", id: "msg_1", delta: { message: { role: "assistant" } } }] : []),
+      ...(more.hasNoise ? strewn(events, NOISE, dice) : events),
+      { type: "message-end", delta: { finish_reason: more.finish, usage: { tokens: { input_tokens: 1 } } } },
+    ];
   },
-  cutShort: () => sse([{ type: "message-end", delta: { finish_reason: "MAX_TOKENS" } }], false),
+  cutShort: [{ type: "message-end", delta: { finish_reason: "MAX_TOKENS" } }],
+  failure: { type: "message-end", delta: { finish_reason: "ERROR", error: "overloaded" } },
 });

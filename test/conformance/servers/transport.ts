@@ -1,0 +1,52 @@
+/** How events are written on the line: what standards allow, and what servers write all the same. */
+import fc from "fast-check";
+import { flag, type Dice, type Json } from "./support.ts";
+
+/** The end that servers of several wires write in the place of an event. */
+export const DONE = "[DONE]";
+
+export const transport = fc.record({
+  format: fc.constantFrom("events", "events", "events", "lines", "array"),
+  lineEnd: fc.constantFrom("\n", "\n", "\r\n", "\r"),
+  name: fc.constantFrom("none", "own", "wrong"),
+  hasMark: flag,
+  hasComments: flag,
+  hasIds: flag,
+  isSpaced: flag,
+  /** The JSON of an event over several lines; or, of all events, no blank line between them. */
+  lines: fc.constantFrom("one", "one", "several", "tight"),
+  isOpenEnded: flag,
+  done: fc.constantFrom("none", "none", "once", "twice"),
+});
+
+export type Transport = typeof transport extends fc.Arbitrary<infer T> ? T : never;
+
+/** What is sent for each event, and behind the last one. */
+export function framesOf(events: readonly (Json | string)[], how: Transport, dice: Dice): string[] {
+  const ends = { none: [], once: [DONE], twice: [DONE, DONE] }[how.done];
+  const all = how.format === "events" ? [...events, ...ends] : events;
+  const frames = all.map((event, i) => frameOf(event, how, dice, i === 0, i === all.length - 1));
+  if (how.hasMark) frames[0] = `\ufeff${frames[0]}`;
+  return frames;
+}
+
+function frameOf(event: Json | string, how: Transport, dice: Dice, isFirst: boolean, isLast: boolean): string {
+  const { format, lineEnd, lines, isOpenEnded } = how;
+  if (format === "lines") return JSON.stringify(event) + (isLast && isOpenEnded ? "" : lineEnd);
+  if (format === "array") {
+    const text = JSON.stringify(event, null, 2).replaceAll("\n", lineEnd);
+    return `${isFirst ? "[" : `,${lineEnd}`}${text}${isLast ? "]" : ""}`;
+  }
+  const isDone = typeof event === "string";
+  const space = how.isSpaced ? " " : "";
+  const data = isDone ? event : JSON.stringify(event, null, lines === "several" ? 1 : 0);
+  const name = { none: undefined, own: isDone ? undefined : event["type"], wrong: "message" }[how.name];
+  const written = [
+    ...(how.hasComments && dice(2) === 0 ? [": keep-alive", ...(lines === "tight" ? [] : [""])] : []),
+    ...(name === undefined ? [] : [`event:${space}${String(name)}`]),
+    ...(how.hasIds ? [`id:${space}${dice(9)}`, "retry: 3000"] : []),
+    ...data.split("\n").map((line) => `data:${space}${line}`),
+    ...(lines === "tight" ? [] : [""]),
+  ];
+  return written.join(lineEnd) + (isLast && isOpenEnded ? "" : lineEnd);
+}
