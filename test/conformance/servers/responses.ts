@@ -77,10 +77,11 @@ export const responses = server({
     const texts = calls.map((call) => (isEmpty(call.input) && dice(2) === 0 ? "" : written(call, dice)));
     const placeOf = (i: number) => ({ counts: i, "always 0": 0, none: undefined })[index];
     const idOf = idsOf(knobs.itemId);
+    const other = (id: string) => (knobs.itemId === "rotates" ? idOf(0) : id);
     const lists = texts.map((text, i) => callEvents(knobs, calls[i]!, text, i, placeOf(i + before), idOf, dice));
-    if (knobs.hasSearch) lists.push(searchEvents(placeOf(before + calls.length)));
-    const said = messageEvents(placeOf(message === "before" ? before - 1 : before + calls.length + 1), dice);
-    const thought = reasoningEvents(placeOf(0), dice);
+    if (knobs.hasSearch) lists.push(searchEvents(placeOf(before + calls.length), other));
+    const said = messageEvents(placeOf(message === "before" ? before - 1 : before + calls.length + 1), other, dice);
+    const thought = reasoningEvents(placeOf(0), other, dice);
     const calling = together(lists, knobs.isInterleaved, dice);
     const spoken = {
       none: calling,
@@ -150,45 +151,39 @@ function callEvents(
   ];
 }
 
-function searchEvents(index: number | undefined): Json[] {
+type Other = (id: string) => string | undefined;
+
+function searchEvents(index: number | undefined, other: Other): Json[] {
+  const item = (status: string) => ({ ...SEARCH, id: other(SEARCH.id), status });
   return [
-    { type: "response.output_item.added", output_index: index, item: { ...SEARCH, status: "in_progress" } },
-    { type: "response.web_search_call.searching", output_index: index, item_id: SEARCH.id },
-    { type: "response.output_item.done", output_index: index, item: { ...SEARCH, status: "completed" } },
+    { type: "response.output_item.added", output_index: index, item: item("in_progress") },
+    { type: "response.web_search_call.searching", output_index: index, item_id: other(SEARCH.id) },
+    { type: "response.output_item.done", output_index: index, item: item("completed") },
   ];
 }
 
-function messageEvents(index: number | undefined, dice: Dice): Json[] {
-  const at = (type: string, fields: Json): Json => ({
-    type: `response.${type}`,
-    output_index: index,
-    item_id: MESSAGE.id,
-    content_index: 0,
-    ...fields,
-  });
+function messageEvents(index: number | undefined, other: Other, dice: Dice): Json[] {
+  const at = (type: string, fields: Json): Json => ({ type: `response.${type}`, output_index: index, ...fields });
+  const of = (type: string, fields: Json) => at(type, { item_id: other(MESSAGE.id), content_index: 0, ...fields });
   return [
-    { type: "response.output_item.added", output_index: index, item: { ...MESSAGE, content: [] } },
-    at("content_part.added", { part: { type: "output_text", text: "" } }),
-    ...cut(SAID, dice).map((delta) => at("output_text.delta", { delta })),
-    at("output_text.done", { text: SAID }),
-    at("content_part.done", { part: MESSAGE.content[0] }),
-    { type: "response.output_item.done", output_index: index, item: MESSAGE },
+    at("output_item.added", { item: { ...MESSAGE, id: other(MESSAGE.id), content: [] } }),
+    of("content_part.added", { part: { type: "output_text", text: "" } }),
+    ...cut(SAID, dice).map((delta) => of("output_text.delta", { delta })),
+    of("output_text.done", { text: SAID }),
+    of("content_part.done", { part: MESSAGE.content[0] }),
+    at("output_item.done", { item: { ...MESSAGE, id: other(MESSAGE.id) } }),
   ];
 }
 
-function reasoningEvents(index: number | undefined, dice: Dice): Json[] {
-  const at = (type: string, fields: Json): Json => ({
-    type: `response.reasoning_summary_${type}`,
-    output_index: index,
-    item_id: REASONING.id,
-    summary_index: 0,
-    ...fields,
-  });
+function reasoningEvents(index: number | undefined, other: Other, dice: Dice): Json[] {
+  const at = (type: string, fields: Json): Json => ({ type: `response.${type}`, output_index: index, ...fields });
+  const of = (type: string, fields: Json) =>
+    at(`reasoning_summary_${type}`, { item_id: other(REASONING.id), summary_index: 0, ...fields });
   return [
-    { type: "response.output_item.added", output_index: index, item: { ...REASONING, summary: [] } },
-    at("part.added", { part: { type: "summary_text", text: "" } }),
-    ...cut(SAID, dice).map((delta) => at("text.delta", { delta })),
-    at("text.done", { text: SAID }),
-    { type: "response.output_item.done", output_index: index, item: REASONING },
+    at("output_item.added", { item: { ...REASONING, id: other(REASONING.id), summary: [] } }),
+    of("part.added", { part: { type: "summary_text", text: "" } }),
+    ...cut(SAID, dice).map((delta) => of("text.delta", { delta })),
+    of("text.done", { text: SAID }),
+    at("output_item.done", { item: { ...REASONING, id: other(REASONING.id) } }),
   ];
 }
