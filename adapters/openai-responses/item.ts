@@ -1,5 +1,6 @@
 import { isRecord } from "../../src/schema/json.ts";
 import { textOf } from "../../src/wire/field.ts";
+import { isHosted } from "./hosted.ts";
 import type { NativeItem, WireItem, WirePart } from "./wire.ts";
 
 /** An element of the output, from `response.output_item.added` to `response.output_item.done`. */
@@ -53,7 +54,7 @@ export function isSpoken({ type }: WireItem): boolean {
 /** Whether text of this kind, and of that id, can not be of an item. */
 export function isAnother({ wire, done }: Item, type: string, id: string | null | undefined): boolean {
   if (done && differ(wire.id, id)) return true;
-  return (isSpoken(wire) || isCall(wire)) && Boolean(wire.type) && wire.type !== type;
+  return (isSpoken(wire) || isCall(wire) || isHosted(wire)) && Boolean(wire.type) && wire.type !== type;
 }
 
 /** Whether two announcements are of one item: by either id or, where they have none in common, by the name. */

@@ -19,6 +19,8 @@ export class Items {
   #byCallId: Map<string | undefined, Item> | undefined;
   /** Whether the server gave one index to several items. */
   #sharesIndex = false;
+  /** Whether an event had an id that is not known, at the index of an item that has one. */
+  #idsChange = false;
   #nextIndex = 0;
 
   /** The item of an index, where that says enough. */
@@ -32,7 +34,10 @@ export class Items {
     const { output_index: index } = event;
     if (typeof index === "number") {
       const known = this.#sharesIndex && id ? this.#byId.get(id) : undefined;
-      return known?.outputIndex === index ? known : this.#byIndex.get(index);
+      if (known?.outputIndex === index) return known;
+      const placed = this.#byIndex.get(index);
+      this.#idsChange ||= wire === undefined && differ(placed?.id, id) && !this.#byId.has(id!);
+      return placed;
     }
     const named = (id && this.#byId.get(id)) || this.findCall(wire?.call_id);
     if (named !== undefined || id) return named;
@@ -64,15 +69,27 @@ export class Items {
     const found = this.find(event, wire);
     if (found === undefined || !this.#sharesIndex || isCall(found.wire)) return found;
     const call = this.#callByIndex.get(found.outputIndex);
-    if (call === undefined || call.done || call.wire.type !== type) return found;
+    if (call === undefined || call.wire.type !== type) return found;
+    // Its end said again.
+    if (call.done) return wire?.call_id && wire.call_id === call.wire.call_id ? call : found;
     const isOther = wire === undefined ? differ(call.wire.id, event.item_id) : !isSame(call.wire, wire);
     return isOther ? found : call;
   }
 
-  /** One of that id and type that has not ended, whatever its index. */
-  unfinished({ id, type }: WireItem): Item | undefined {
+  /**
+   * One of that id and type that has not ended, whatever its index. Of what is no call of ours it may have another id by now:
+   * where ids are known to change, and of a hosted call without an index, it is the only one of its type that is open.
+   */
+  unfinished(wire: WireItem, { output_index: index }: WireEvent): Item | undefined {
+    const { id, type } = wire;
     const known = id ? this.#byId.get(id) : undefined;
-    return known !== undefined && !known.done && known.wire.type === type ? known : undefined;
+    if (known !== undefined) return !known.done && known.wire.type === type ? known : undefined;
+    const isPlaced = typeof index === "number";
+    if (isCall(wire) || !(this.#idsChange || (!isPlaced && isHosted(wire)))) return undefined;
+    const open = this.all.filter(
+      (item) => !item.done && item.wire.type === type && (!isPlaced || item.outputIndex === index),
+    );
+    return open.length === 1 ? open[0] : undefined;
   }
 
   add(event: WireEvent, said: WireItem): Item {

@@ -166,7 +166,7 @@ export class ResponsesParser implements Parser<unknown> {
   #onAdded(event: WireEvent): void {
     const { item } = event;
     if (!isRecord(item)) return;
-    const known = this.#items.find(event, item);
+    const known = this.#items.findCallOf(event, textOf(item.type), item);
     // The same item told twice; a server that gives every item the same index opens a new one.
     const isKnown = known !== undefined && !known.done && isSame(known.wire, item);
     if (!isKnown || differ(known.wire.call_id, item.call_id)) this.#open(event, item);
@@ -178,7 +178,8 @@ export class ResponsesParser implements Parser<unknown> {
    */
   #spoken(event: WireEvent, type: "message" | "reasoning"): Item {
     const found = this.#items.find(event);
-    return found === undefined || isAnother(found, type, event.item_id) ? this.#open(event, { type }) : found;
+    if (found !== undefined && !isAnother(found, type, event.item_id)) return found;
+    return this.#items.unfinished({ type, id: event.item_id ?? null }, event) ?? this.#open(event, { type });
   }
 
   #callOf(event: WireEvent, type: string): Item {
@@ -208,7 +209,7 @@ export class ResponsesParser implements Parser<unknown> {
       if (item.done && isSame(item.wire, wire)) return;
       item = undefined;
     }
-    this.#finishItem(item ?? this.#items.unfinished(wire) ?? this.#open(event, wire), wire);
+    this.#finishItem(item ?? this.#items.unfinished(wire, event) ?? this.#open(event, wire), wire);
   }
 
   #finishItem(item: Item, wire: WireItem): void {

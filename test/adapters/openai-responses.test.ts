@@ -925,6 +925,39 @@ describe("assistantMessage()", () => {
     expect(summarize(turn).toolCalls).toMatchObject([{ id: "call_0", input: { city: "Oslo" }, status: "complete" }]);
   });
 
+  it.each<[string, Event[]]>([
+    ["beginning", [added(0, bare), added(0, message("")), added(0, bare), whole0]],
+    ["end", [added(0, bare), added(0, message("")), whole0, said0, whole0]],
+  ])("takes the %s of a call, said once more after such text, for what it is", async (_name, events) => {
+    const turn = await turnOf([...events, completed]);
+    expect(summarize(turn).toolCalls).toMatchObject([{ id: "call_0", input: { city: "Oslo" }, status: "complete" }]);
+  });
+
+  it("says a message once whose id changes from event to event, with the index of a hosted call", async () => {
+    const turn = await turnOf([
+      added(0, { ...message(""), id: "a" }),
+      added(0, { type: "web_search_call", id: "ws_1", status: "in_progress" }),
+      text("b", "Hel"),
+      text("c", "lo"),
+      ended(0, { ...message("Hello"), id: "d" }),
+      completed,
+    ]);
+    expect(turn.text).toBe("Hello");
+  });
+
+  it("takes a hosted call without an index, whose id changes, for one", () => {
+    const search = (id: string, status: string) => ({ item: { type: "web_search_call", id, status } });
+    const { providerTools } = said([
+      { type: "response.output_item.added", ...search("a", "in_progress") },
+      { type: "response.output_item.done", ...search("b", "completed") },
+      completed,
+    ]);
+    expect(providerTools.map(({ id, status }) => [id, status])).toEqual([
+      ["a", "started"],
+      ["a", "completed"],
+    ]);
+  });
+
   it("takes no other call, after such text, for the one before", async () => {
     const other = call(7, '{"city":"Rome"}');
     const turn = await turnOf([
