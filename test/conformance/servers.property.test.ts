@@ -7,7 +7,7 @@ import { servers } from "./servers.ts";
 import { diceOf, SAID, throws, type Dice, type Server } from "./servers/support.ts";
 import { framesOf, transport } from "./servers/transport.ts";
 
-const numRuns = Number(process.env["SERVERS"] ?? 200);
+const numRuns = Number(process.env["SERVERS"] ?? 150);
 
 const calls = fc.array(fc.record({ name: fc.constantFrom("read", "write"), input }), { minLength: 1, maxLength: 4 });
 
@@ -46,6 +46,7 @@ describe.each(servers.map((server) => [server.adapter.name, server] as const))("
         const frames = framesOf(server.send(knobs, meant, dice), how, dice);
         const { ran, turn: read } = await ranOf(server, frames.join(""), dice);
         expect(ran).toEqual(meant.map(one).toSorted());
+        expect(read.providerToolCalls.filter(({ status }) => status === "started")).toEqual([]);
         const { text, reasoning } = server.says(knobs);
         expect([read.text, read.reasoning]).toEqual([text ? SAID : "", reasoning ? SAID : ""]);
       }),
