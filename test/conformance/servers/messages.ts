@@ -30,7 +30,7 @@ export const messages = server({
     hasThinking: flag,
     hasNoise: flag,
   },
-  canTell({ index, id, begins, ends, isInterleaved, hasServerTool, text, stop, stops, isStopped }, calls) {
+  canTell({ index, id, begins, ends, isInterleaved, hasServerTool, text, stop, isStopped }, calls) {
     if (begins === "twice" && id !== "own") return false;
     // Nothing would say that it is over.
     if (stop === "none" && !isStopped) return false;
@@ -89,11 +89,11 @@ export const messages = server({
       ]);
     }
     const calling = together(lists, isInterleaved, dice);
-    const place = more.text === "after" ? 4 + calls.length : Number(more.hasThinking);
+    const textAt = more.text === "after" ? 4 + calls.length : Number(more.hasThinking);
     const said = [
-      begin(place, { type: "text", text: "" }),
-      ...cut(SAID, dice).map((text) => delta(place, "text", { text })),
-      at(place, "stop"),
+      begin(textAt, { type: "text", text: "" }),
+      ...cut(SAID, dice).map((text) => delta(textAt, "text", { text })),
+      at(textAt, "stop"),
     ];
     const thought = [
       begin(0, { type: "thinking", thinking: "", signature: "" }),
