@@ -53,15 +53,28 @@ export const responses = server({
     hasNoise: flag,
   },
   canTell(
-    { itemId, index, begins, hasPieces, isTold, ends, output, isInterleaved, isStreamed, message, hasReasoning },
+    {
+      itemId,
+      index,
+      begins,
+      hasPieces,
+      isTold,
+      ends,
+      output,
+      isInterleaved,
+      isStreamed,
+      message,
+      hasReasoning,
+      hasSearch,
+    },
     calls,
   ) {
     if (isStreamed !== "yes") return output === "whole" || output === "other ids";
     if (index !== "counts" && itemId !== "same" && isInterleaved) return false;
     if (index === "none" && itemId === "rotates")
       return ends === "once" && !hasPieces && message === "none" && !hasReasoning && begins !== "untold";
-    // A piece could be of the text.
-    if (index === "always 0" && itemId === "rotates" && message === "amid" && hasPieces) return false;
+    // A piece could be of the text, and the end of a search of another one.
+    if (index === "always 0" && itemId === "rotates" && message === "amid" && (hasPieces || hasSearch)) return false;
     if (index === "none" && itemId === "none" && message === "amid") return false;
     // Who gives all of them one index, and tells no beginning.
     if (index === "always 0" && begins === "untold" && isInterleaved) return false;
