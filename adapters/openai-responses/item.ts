@@ -20,6 +20,8 @@ export interface Item {
   sent: number;
   /** Pieces of a call whose beginning nobody saw: a stream may be taken up in its middle. */
   unheaded: string | undefined;
+  /** Whether an index or an id told that those pieces are of one call. */
+  readonly isPlaced: boolean;
   /** Which parts of a message or of reasoning came as deltas, by `content_index`; a summary's by `-2 - summary_index`. */
   streamed: Set<number> | undefined;
   /** Of a call: all of its input was said, be it nothing. */

@@ -43,7 +43,10 @@ export class Items {
     if (named !== undefined || id) return named;
     // No index and no id: the item now open, if it is one of that kind.
     const last = this.all.at(-1);
-    return last !== undefined && !last.done && (wire === undefined || isSame(last.wire, wire)) ? last : undefined;
+    if (last === undefined || last.done) return undefined;
+    // Behind all the input of a call whose beginning nobody saw comes that of another one.
+    const isOpen = wire === undefined ? !last.isTold || last.unheaded === undefined : isSame(last.wire, wire);
+    return isOpen ? last : undefined;
   }
 
   findCall(callId: string | null | undefined): Item | undefined {
@@ -107,6 +110,7 @@ export class Items {
       name: undefined,
       sent: 0,
       unheaded: event.item === undefined && isCall(wire) ? "" : undefined,
+      isPlaced: typeof event.output_index === "number" || itemId !== undefined,
       streamed: undefined,
       isTold: false,
       isAnswered: false,

@@ -306,13 +306,15 @@ export class ResponsesParser implements Parser<unknown> {
     }
     const name = keepName(item, wire.name);
     const whole = inputOf(wire) || inputOf(began);
-    const text = unsaid(item, whole);
+    // Pieces that nothing gives to this call may be those of another, which has arguments.
+    const isDoubtful = inputOf(wire) === "" && !item.isPlaced && Boolean(item.unheaded);
+    const text = isDoubtful ? undefined : unsaid(item, whole);
     const record = item.sent === 0 && isRecord(whole) ? whole : undefined;
     // Results are matched against the id that came last: early servers announced a call under another one.
     const callId = textOf(wire.call_id) ?? item.callId;
     const metadata = callId === item.callId ? undefined : { id: callId };
     this.#items.setCallId(item, callId);
-    if (wire.status === "incomplete") {
+    if (wire.status === "incomplete" || isDoubtful) {
       this.#sink.tool(
         toolChunk(0, item.key, undefined, name, text, false, metadata, record, undefined, undefined, "truncated"),
       );

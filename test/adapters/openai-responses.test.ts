@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { openaiResponses, resultContent, type NativeTurn } from "../../adapters/openai-responses/index.ts";
+import { jsonSchema } from "../../src/index.ts";
 import type { ToolChunk } from "../../src/stream/chunk.ts";
 import type { ProviderToolCall } from "../../src/stream/events.ts";
 import { summarize } from "../../src/testing/index.ts";
 import { defineTool, type Tool } from "../../src/tool/tool.ts";
-import type { ToolUse } from "../../src/tool/use.ts";
+import { ToolUse } from "../../src/tool/use.ts";
 
 type Event = { readonly type: string; readonly [field: string]: unknown };
 
@@ -943,6 +944,28 @@ describe("assistantMessage()", () => {
       completed,
     ]);
     expect(turn.text).toBe("Hello");
+  });
+
+  describe("calls that nothing begins, and no index or id tells apart", () => {
+    const inputs = (...bits: string[]): Event[] =>
+      bits.map((piece) => ({ type: "response.function_call_arguments.delta", delta: piece }));
+    const tell = (args: string): Event => ({ type: "response.function_call_arguments.done", arguments: args });
+    const bared = (n: number, args: string) => ({ ...call(n, args), id: undefined });
+    const now = defineTool({ name: "get_weather", inputSchema: jsonSchema({ type: "object" }), effect: "read" });
+    const outcomes = async (events: Event[]) => {
+      const turn = await openaiResponses.read(stream(events), { tools: [now] }).done();
+      return turn.calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code));
+    };
+
+    it("have each the input that was told of it", async () => {
+      const whole = completedWith(bared(0, ""), bared(1, '{"city":"Rome"}'));
+      expect(await outcomes([tell(""), tell('{"city":"Rome"}'), whole])).toEqual([{}, { city: "Rome" }]);
+    });
+
+    it("take none of another's pieces", async () => {
+      const whole = completedWith(bared(0, ""), bared(1, '{"city":"Rome"}'));
+      expect(await outcomes([...inputs('{"city":', '"Rome"}'), whole])).toEqual([{ city: "Rome" }, "truncated"]);
+    });
   });
 
   it("takes a hosted call without an index, whose id changes, for one", () => {
