@@ -78,6 +78,9 @@ export const responses = server({
     if (index === "none" && itemId === "none" && message === "amid") return false;
     // Who gives all of them one index, and tells no beginning.
     if (index === "always 0" && begins === "untold" && isInterleaved) return false;
+    // Pieces of one call could be of the one before, that has none.
+    const isBare = index === "none" && itemId === "none" && begins === "untold";
+    if (isBare && hasPieces && !isTold && calls.some(({ input }) => isEmpty(input))) return false;
     // A call without arguments has no piece.
     const areSaid = (begins === "whole" || hasPieces) && !calls.some(({ input }) => isEmpty(input));
     const isHeaded = begins !== "untold";
