@@ -27,6 +27,13 @@ export function checkClient(method: unknown, model: string, client: string): voi
   if (typeof method !== "function") throw new TypeError(`${model} takes a client of ${client}, made by you.`);
 }
 
+/** Parameters that are none, or the name of the model alone: the request would go without them, or fail when it is sent. */
+export function checkParams(params: unknown, model: string): void {
+  if (typeof params === "object" && params !== null) return;
+  const got = params === null ? "null" : typeof params;
+  throw new TypeError(`${model} takes the parameters of each request, { model, ... }, behind the client, got ${got}.`);
+}
+
 /** The stream, and what is told of the answer. */
 export async function opened<Event>(requested: Requested<Event>): Promise<Opened<Event>> {
   if (!("withResponse" in requested)) return { events: await requested };

@@ -23,7 +23,7 @@ import type {
 import type { Adapter } from "../../src/adapter.ts";
 import type { ToolChoice } from "../../src/tool/choice.ts";
 import { asksForCall, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
-import { checkClient, opened, openTurn, type Requested } from "../../src/open-turn.ts";
+import { checkClient, checkParams, opened, openTurn, type Requested } from "../../src/open-turn.ts";
 import { pairMessages, type PairingRules } from "../../src/pairing.ts";
 import { outputText } from "../../src/stream/history.ts";
 import type { Turn } from "../../src/stream/events.ts";
@@ -67,6 +67,7 @@ export function messagesModel(
   options: ModelOptions = {},
 ): Model<MessageParam> {
   checkClient(client?.messages?.create, "anthropic.model()", "@anthropic-ai/sdk");
+  checkParams(params, "anthropic.model()");
   const { parallel, limits, repair } = options;
   const { tools: hosted = [], ...fields } = params;
   return {

@@ -5,7 +5,7 @@ import type { Content } from "@google/genai";
 import type { Content as LegacyContent } from "@google/generative-ai";
 import { defineAdapter, type EventSource, type Parser, type ParserSink } from "../../src/adapter.ts";
 import type { Model } from "../../src/model.ts";
-import { checkClient } from "../../src/open-turn.ts";
+import { checkClient, checkParams } from "../../src/open-turn.ts";
 import { parseResponse, readTurn, type ReadOptions } from "../../src/read/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import type { Tool } from "../../src/tool/tool.ts";
@@ -110,7 +110,7 @@ function model(
 function model(
   this: GoogleAdapter | void,
   client: GenaiClient | LegacyModelClient,
-  params: GenaiModelParams | LegacyModelParams = {},
+  params?: GenaiModelParams | LegacyModelParams,
   options?: GoogleModelOptions,
 ): Model<any> {
   // As `this`, so that an adapter that wraps this one reads with what it adds.
@@ -121,9 +121,12 @@ function model(
     "google.model()",
     "@google/genai, or a model of @google/generative-ai",
   );
+  // A model of the older package has its own.
+  const given = isGenai ? params : (params ?? {});
+  checkParams(given, "google.model()");
   return isGenai
-    ? genaiModel(adapter, client, params as GenaiModelParams, options)
-    : legacyModel(adapter, client, params as LegacyModelParams, options);
+    ? genaiModel(adapter, client, given as GenaiModelParams, options)
+    : legacyModel(adapter, client, given as LegacyModelParams, options);
 }
 
 /** A response has candidates, or says why it has none; an error has a number and a word of Google's. */

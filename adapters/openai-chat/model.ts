@@ -8,7 +8,7 @@ import type {
 import type { Adapter } from "../../src/adapter.ts";
 import type { ToolChoice } from "../../src/tool/choice.ts";
 import { asksForCall, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
-import { checkClient, opened, openTurn, type Requested } from "../../src/open-turn.ts";
+import { checkClient, checkParams, opened, openTurn, type Requested } from "../../src/open-turn.ts";
 import { pairMessages, type PairingRules } from "../../src/pairing.ts";
 import type { ToolChoiceOptions } from "./schema.ts";
 
@@ -45,6 +45,7 @@ export function chatModel(
   options: ChatModelOptions = {},
 ): Model<ChatCompletionMessageParam> {
   checkClient(client?.chat?.completions?.create, "openaiChat.model()", "openai");
+  checkParams(params, "openaiChat.model()");
   const { instructionsRole = "system", parallel, limits, repair } = options;
   // "'parallel_tool_calls' is only allowed when 'tools' are specified": https://github.com/openai/swarm/issues/30
   const { parallel_tool_calls: _parallel, tool_choice: _choice, ...withoutTools } = params;

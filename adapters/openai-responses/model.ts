@@ -14,7 +14,7 @@ import type {
 import type { Adapter } from "../../src/adapter.ts";
 import type { ToolChoice } from "../../src/tool/choice.ts";
 import { asksForCall, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
-import { checkClient, opened, openTurn, type Requested } from "../../src/open-turn.ts";
+import { checkClient, checkParams, opened, openTurn, type Requested } from "../../src/open-turn.ts";
 import { pairMessages, type HistoryCall, type PairingRules } from "../../src/pairing.ts";
 import { outputText } from "../../src/stream/history.ts";
 import { isCall } from "./item.ts";
@@ -47,6 +47,7 @@ export function responsesModel(
   options: ModelOptions = {},
 ): Model<ResponseInputItem> {
   checkClient(client?.responses?.create, "openaiResponses.model()", "openai 5 or later");
+  checkParams(params, "openaiResponses.model()");
   const { parallel, limits, repair } = options;
   const { tools: hosted = [], ...fields } = params;
   // Then the history is at the provider, and with it the calls of the first results.

@@ -72,9 +72,12 @@ function exceeded(what: string): ToolError {
   return new ToolError("budget_exceeded", `The run would have ${what}. resume() gives it as much again.`);
 }
 
-/** @throws TypeError */
+const NAMES: ReadonlySet<string> = new Set<keyof Limits>(["maxSteps", "maxCalls", "maxTokens", "maxMs"]);
+
+/** @throws TypeError also for a name that is none: a limit with a slip in its name would limit nothing. */
 export function checkLimits(limits: Limits): void {
   for (const [name, value] of Object.entries(limits)) {
+    if (!NAMES.has(name)) throw new TypeError(`budgets have no ${name}: there are maxCalls, maxTokens and maxMs.`);
     if (value === undefined) continue;
     if (typeof value !== "number" || !(value > 0)) throw new TypeError(`${name} is a number above 0, got ${value}.`);
   }

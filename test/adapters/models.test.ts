@@ -209,6 +209,22 @@ describe("model() of a client that is none, or another SDK's, is refused at once
   });
 });
 
+describe("model() without the parameters of its requests is refused at once", () => {
+  const cases = adapters.flatMap((adapter) => [undefined, null, "any"].map((params) => ({ adapter, params })));
+  it.each(cases)("$adapter.name: $params", ({ adapter, params }) => {
+    const method = async () => {};
+    const client = {
+      chat: { completions: { create: method } },
+      responses: { create: method },
+      messages: { create: method },
+      models: { generateContentStream: method },
+      chatStream: method,
+    };
+    const model = adapter.model as (client: unknown, params: unknown) => Model;
+    expect(() => model(client, params)).toThrow(/\.model\(\) takes the parameters of each request, .*, got \w+\.$/);
+  });
+});
+
 /** As libraries for tracing do: a plain promise in place of the SDK's own, and a generator in place of its stream. */
 function traced<Args extends unknown[], Event>(create: (...args: Args) => PromiseLike<AsyncIterable<Event>>) {
   return async (...args: Args) => passedOn(await create(...args));

@@ -5,7 +5,13 @@ import type { ModelRequest } from "../../src/model.ts";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
 import { ask, ToolExecutor, type Authorize } from "../../src/execute/index.ts";
 import { Checkpoint } from "../../src/run/checkpoint.ts";
-import { Orchestrator, type PendingToolCall, type RunEvent, type ToolResultInput } from "../../src/run/index.ts";
+import {
+  Orchestrator,
+  type Budgets,
+  type PendingToolCall,
+  type RunEvent,
+  type ToolResultInput,
+} from "../../src/run/index.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
 import { replayModel } from "../../src/testing/index.ts";
 import { loadRecording } from "../../src/replay/index.ts";
@@ -930,6 +936,13 @@ describe("limits", () => {
     const budgets = { maxCalls: undefined, maxTokens: undefined, maxMs: undefined };
     const orchestrator = new Orchestrator({ model: scripted({ text: "Done." }), store: memoryStore(), budgets });
     expect((await orchestrator.run({ conversationId, input: "Go" })).status).toBe("completed");
+  });
+
+  it("with a slip in its name is refused, since it would limit nothing", () => {
+    const options = { model: scripted(), store: memoryStore(), budgets: { maxCall: 5 } as Budgets };
+    expect(() => new Orchestrator(options)).toThrow(
+      "budgets have no maxCall: there are maxCalls, maxTokens and maxMs.",
+    );
   });
 
   it.each([
