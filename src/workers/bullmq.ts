@@ -30,8 +30,10 @@ export interface BullmqToolsOptions extends BullmqPlace {
   readonly only?: (tool: Tool) => boolean;
   /** What handlers over there get in their context beside the ids and the principal's id. JSON; it lies in Redis. */
   readonly context?: (context: ToolContext) => Readonly<Record<string, unknown>>;
-  /** Of each job: its priority, what to wait between attempts, how long it is kept after its end (default: 1 hour): so
-   * long a process that goes on for one that has died finds what came of it. */
+  /**
+   * Of each job: its priority, what to wait between attempts, how long it is kept after its end (default: 1 hour): so long
+   * a process that goes on for one that has died finds what came of it.
+   */
   readonly jobOptions?: Pick<JobsOptions, "backoff" | "lifo" | "priority" | "removeOnComplete" | "removeOnFail">;
   /** How often to look after a job of which nothing is heard, in milliseconds. Default 5 s. */
   readonly pollMs?: number;
