@@ -128,7 +128,7 @@ export function approvalHandler(options: ApprovalHandlerOptions): (request: Requ
     // Reading may have taken long.
     if (isOver(who)) return json(wireError("unauthenticated", "Sign in again."));
     const message = parseMessage(text);
-    if (message.type === "approval.error") return json(message);
+    if (message.type === "approval.error" && message.code !== "unknown_type") return json(message);
     if (message.type !== "approval.decide") return json(wireError("unknown_type", "type is approval.decide."));
     const { request_id: requestId } = message;
     if (message.always !== undefined && !allowAlways) {

@@ -100,6 +100,10 @@ describe("deciding", () => {
     expect(await response.json()).toMatchObject({ type: "approval.error", code });
   });
 
+  it.each([{}, { type: "approval.get", request_id: "x" }])("names the one type that it takes: %o", async (body) => {
+    expect(await (await post(body)).json()).toHaveProperty("message", "type is approval.decide.");
+  });
+
   it("says what there is, to who asks for something else", async () => {
     const response = await get("/nothing");
     expect(response.status).toBe(404);
