@@ -12,5 +12,6 @@ export function isPortable(pattern: string): boolean {
 
 const ESCAPE = String.raw`\\(?:[bdDsSwWfnrtv]|0(?!\d)|x[\da-fA-F]{2}|u(?![dD][89a-fA-F])[\da-fA-F]{4}|[^\da-zA-Z])`;
 const SET = String.raw`\\[dDsSwW]`;
-const CLASS = String.raw`\[(?!\^?\])\^?-?(?:(?!${SET}-[^\]])${ESCAPE}|-(?!${SET})|[^\]\\-])*\]`;
+// One way to read each class: of two there would be 2 ** n for n classes.
+const CLASS = String.raw`\[(?!\^?\])(?:\^?-(?=${SET}))?(?:(?!${SET}-[^\]])${ESCAPE}|-(?!${SET})|[^\]\\-])*\]`;
 const PORTABLE = new RegExp(String.raw`^(?:${ESCAPE}|${CLASS}|\((?!\?(?!:))|\{(?!,\d*\})|[^\\[({])*$`);
