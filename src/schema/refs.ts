@@ -1,6 +1,6 @@
 import { isRecord } from "./json.ts";
 import { followPointer } from "./pointer.ts";
-import { walkSchema } from "./subschemas.ts";
+import { mapSubschemas, walkSchema } from "./subschemas.ts";
 import type { JsonSchema } from "./types.ts";
 
 /**
@@ -34,6 +34,32 @@ export function reaches(root: JsonSchema, from: JsonSchema, matches: (node: Json
     return found;
   };
   return search(from);
+}
+
+/**
+ * All schemas in a schema that hold one that `matches`, in themselves or in what they refer to: from those backwards, so
+ * that it takes as long as there are schemas and references.
+ */
+export function reaching(root: JsonSchema, matches: (node: JsonSchema) => boolean): ReadonlySet<JsonSchema> {
+  const holders = new Map<JsonSchema, JsonSchema[]>([[root, []]]);
+  const found = new Set<JsonSchema>();
+  for (const node of holders.keys()) {
+    if (matches(node)) found.add(node);
+    const link = (next: unknown) => {
+      if (!isRecord(next)) return;
+      const known = holders.get(next as JsonSchema);
+      if (known === undefined) holders.set(next as JsonSchema, [node]);
+      else known.push(node);
+    };
+    mapSubschemas(node, (child) => {
+      link(child);
+      return child;
+    });
+    const { $ref } = node;
+    if (typeof $ref === "string") link(resolveRef(root, $ref));
+  }
+  for (const node of found) for (const holder of holders.get(node)!) found.add(holder);
+  return found;
 }
 
 const known = new WeakMap<JsonSchema, ReadonlyMap<string, JsonSchema>>();

@@ -920,3 +920,16 @@ table("keepKeywords", [
     object({ "x-order": str }),
   ],
 ]);
+
+it("keepPatterns() looks at each schema so many times, however they refer to one another", () => {
+  const looksOf = (count: number): number => {
+    const names = Array.from({ length: count }, (_, index) => `d${index}`);
+    const oneOf = names.map((name) => [{ $ref: `#/$defs/${name}` }, { type: "string", pattern: "a" }]);
+    const $defs = Object.fromEntries(names.map((name, index) => [name, { oneOf: oneOf[(index + 1) % count]! }]));
+    let looks = 0;
+    const canRead = () => (looks += 1) > 0;
+    lowerSchema({ $ref: "#/$defs/d0", $defs }, [keepPatterns(canRead)]);
+    return looks;
+  };
+  expect(looksOf(200)).toBeLessThan(4 * 200);
+});

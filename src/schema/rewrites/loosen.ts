@@ -1,6 +1,6 @@
 import { isRecord } from "../json.ts";
 import type { RewriteContext } from "../lower.ts";
-import { reaches } from "../refs.ts";
+import { reaching } from "../refs.ts";
 import type { JsonSchema } from "../types.ts";
 import { dropKeywords } from "./keywords.ts";
 import { branchesOf } from "./types.ts";
@@ -13,13 +13,9 @@ import { oneOfToAnyOf } from "./unions.ts";
  *
  * @param loses whether the rewrite leaves something out of a schema itself; what is inside it is asked about too
  */
-export function loosenAround(
-  node: JsonSchema,
-  context: RewriteContext,
-  loses: (schema: JsonSchema) => boolean,
-): JsonSchema {
-  const isLoosened = (schema: unknown) =>
-    isRecord(schema) && reaches(context.root, schema as JsonSchema, (inner) => loses(inner));
+export function loosenAround(node: JsonSchema, context: RewriteContext, loses: Loses): JsonSchema {
+  const loosened = loosenedIn(context.root, loses);
+  const isLoosened = (schema: unknown) => isRecord(schema) && loosened.has(schema as JsonSchema);
   const tighter = [
     ...(isLoosened(node["not"]) ? ["not"] : []),
     // The last two may count on what the condition says of a property or an item.
@@ -28,4 +24,17 @@ export function loosenAround(
   ];
   const loose = dropKeywords(tighter, { toDescription: true }).apply(node, context);
   return branchesOf(node, "oneOf").some(isLoosened) ? oneOfToAnyOf().apply(loose, context) : loose;
+}
+
+type Loses = (schema: JsonSchema) => boolean;
+
+/** Each rewrite asks about one root again and again. */
+const known = new WeakMap<JsonSchema, Map<Loses, ReadonlySet<JsonSchema>>>();
+
+function loosenedIn(root: JsonSchema, loses: Loses): ReadonlySet<JsonSchema> {
+  let sets = known.get(root);
+  if (sets === undefined) known.set(root, (sets = new Map()));
+  let loosened = sets.get(loses);
+  if (loosened === undefined) sets.set(loses, (loosened = reaching(root, loses)));
+  return loosened;
 }
