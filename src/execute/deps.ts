@@ -25,6 +25,6 @@ export interface Deps {
   readonly leaseMs: number;
   readonly retryDelayMs: number;
   readonly maxOutputBytes: number;
-  /** Who holds the leases of this executor. */
+  /** Who holds the leases of what is undone here; each execution has an owner of its own. */
   readonly owner: string;
 }

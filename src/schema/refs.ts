@@ -18,24 +18,6 @@ export function resolveRef(root: JsonSchema, ref: string): JsonSchema | undefine
   return isRecord(value) ? value : undefined;
 }
 
-/** Whether a schema holds one that `matches`, in itself or in what it refers to, through any number of references. */
-export function reaches(root: JsonSchema, from: JsonSchema, matches: (node: JsonSchema) => boolean): boolean {
-  const seen = new Set<JsonSchema>();
-  const search = (schema: JsonSchema): boolean => {
-    if (seen.has(schema)) return false;
-    seen.add(schema);
-    let found = false;
-    walkSchema(schema, (node) => {
-      if (found) return;
-      const { $ref } = node;
-      const next = typeof $ref === "string" ? resolveRef(root, $ref) : undefined;
-      found = matches(node) || (next !== undefined && search(next));
-    });
-    return found;
-  };
-  return search(from);
-}
-
 /**
  * All schemas in a schema that hold one that `matches`, in themselves or in what they refer to: from those backwards, so
  * that it takes as long as there are schemas and references.

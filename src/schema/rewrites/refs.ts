@@ -1,6 +1,6 @@
 import { isRecord } from "../json.ts";
 import { MAX_SUBSCHEMAS, type Rewrite, type RewriteContext } from "../lower.ts";
-import { reaches, resolveRef } from "../refs.ts";
+import { resolveRef } from "../refs.ts";
 import { ANNOTATIONS, mapSubschemas, walkSchema } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { without } from "./keywords.ts";
@@ -148,7 +148,17 @@ function rootTarget(node: JsonSchema, root: JsonSchema, lose: RewriteContext["lo
 
 /** Whether a schema, through any number of references, holds a reference to `target`. */
 function refersTo(from: JsonSchema, target: JsonSchema, root: JsonSchema): boolean {
-  return reaches(root, from, ({ $ref }) => typeof $ref === "string" && resolveRef(root, $ref) === target);
+  const seen = new Set<JsonSchema>();
+  const search = (schema: JsonSchema): boolean => {
+    if (seen.has(schema)) return false;
+    seen.add(schema);
+    return holds(schema, (node) => {
+      const ref = node["$ref"];
+      const next = typeof ref === "string" ? resolveRef(root, ref) : undefined;
+      return next !== undefined && (next === target || search(next));
+    });
+  };
+  return search(from);
 }
 
 function holds(schema: JsonSchema, matches: (node: JsonSchema) => boolean): boolean {
