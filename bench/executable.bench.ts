@@ -53,7 +53,7 @@ try {
     { name: `bare spawn, ${AT_ONCE} at once`, run: () => timed(bare, AT_ONCE) },
     { name: `tool, ${AT_ONCE} at once`, run: () => timed(call, AT_ONCE) },
   ];
-  const times = await alternate(rows, { runs: 7, warmUp: 1 });
+  const times = await alternate(rows, { runs: 7, warmUpMs: 0 });
   for (const [row, { name }] of rows.entries()) {
     const { median, min, max } = spread(times[row]!.map((ms) => ms / calls));
     console.log(`${name.padEnd(24)} ${median.toFixed(2)} ms  (${min.toFixed(2)} to ${max.toFixed(2)})`);

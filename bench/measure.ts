@@ -8,7 +8,8 @@ export interface Timed {
 
 export interface Rounds {
   readonly runs: number;
-  readonly warmUp: number;
+  /** Before the first round each row runs untimed until that took so long, once at the least. */
+  readonly warmUpMs: number;
 }
 
 /** After rows that take long, a shorter one would begin cold: below this it runs once untimed right before it is timed. */
@@ -35,20 +36,28 @@ export const collect = runInNewContext("gc") as (options?: { type: "minor" }) =>
  *
  * @returns milliseconds, a list a row, an item a round
  */
-export async function alternate(rows: readonly Timed[], { runs, warmUp }: Rounds): Promise<number[][]> {
+export async function alternate(rows: readonly Timed[], { runs, warmUpMs }: Rounds): Promise<number[][]> {
+  const last: number[] = [];
+  for (const row of rows) last.push(await warmUp(row, warmUpMs));
   const times: number[][] = rows.map(() => []);
-  const last = rows.map(() => Infinity);
-  for (let round = 0; round < warmUp + runs; round++) {
+  for (let round = 0; round < runs; round++) {
     for (let turn = 0; turn < rows.length; turn++) {
       const row = (round + turn) % rows.length;
-      if (round > 0 && last[row]! > LONG_MS && (round < warmUp || times[row]!.length >= LONG_RUNS)) continue;
+      if (last[row]! > LONG_MS && round >= LONG_RUNS) continue;
       if (last[row]! < SHORT_MS) await rows[row]!.run();
       collect({ type: "minor" });
       last[row] = await rows[row]!.run();
-      if (round >= warmUp) times[row]!.push(last[row]!);
+      times[row]!.push(last[row]!);
     }
   }
   return times;
+}
+
+/** @returns what its last run took */
+async function warmUp(row: Timed, atLeastMs: number): Promise<number> {
+  let last = await row.run();
+  for (let all = last; all < atLeastMs; all += last) last = await row.run();
+  return last;
 }
 
 export function spread(values: readonly number[]): Spread {

@@ -143,7 +143,7 @@ describe("the rows of the benchmark", () => {
   });
 
   it("refuse to be measured when they come to something else", async () => {
-    const job = { workload: "W1", wire: "cohere", packing: "event", rounds: { runs: 1, warmUp: 0 } } as const;
+    const job = { workload: "W1", wire: "cohere", packing: "event", rounds: { runs: 1, warmUpMs: 0 } } as const;
     const floorRow = rows[0]!;
     const { run } = floorRow;
     const broken = floorRow as { run: typeof run };
@@ -258,13 +258,21 @@ describe("the sums of the benchmark", () => {
   });
 
   it("times every row in every round, and one that takes long in the first ones only", async () => {
-    const times = await alternate([{ run: async () => 100 }, { run: async () => 9000 }], { runs: 9, warmUp: 2 });
+    const times = await alternate([{ run: async () => 100 }, { run: async () => 9000 }], { runs: 9, warmUpMs: 0 });
     expect(times).toEqual([Array(9).fill(100), Array(3).fill(9000)]);
+  });
+
+  it("runs a row untimed until it is warm", async () => {
+    const ran: string[] = [];
+    const row = (name: string, ms: number) => ({ run: async () => (ran.push(name), ms) });
+    const times = await alternate([row("long", 300), row("short", 60)], { runs: 1, warmUpMs: 200 });
+    expect(ran).toEqual(["long", "short", "short", "short", "short", "long", "short"]);
+    expect(times).toEqual([[300], [60]]);
   });
 
   it("gives the time of a workload's unit, and the growth to half the size", async () => {
     const sizesOf = [1024, 2048].map((size) => ({ size, streams: 2048 / size, growthOnly: true }));
-    const job = { workload: "W2", wire: "openai-chat", packing: "16k", rounds: { runs: 3, warmUp: 0 } } as const;
+    const job = { workload: "W2", wire: "openai-chat", packing: "16k", rounds: { runs: 3, warmUpMs: 0 } } as const;
     const { results, notes } = await runJob({ ...job, sizes: sizesOf });
     expect(notes).toEqual([]);
     expect(results.map(({ row, size }) => `${row}, ${size}`)).toHaveLength(8);
