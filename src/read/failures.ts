@@ -26,13 +26,11 @@ export function meaningless(wire: string, came: Came): ToolError {
   );
 }
 
-/** An answer with an error status that holds no error of the provider's own. */
-export function refused(status: number, body: string): ToolError {
-  const text = body.trim().slice(0, 200);
-  return new ToolError(
-    "provider_error",
-    `The provider answered with HTTP status ${status}${text === "" ? "." : `: ${text}`}`,
-  );
+/** An answer with an error status: what the provider says of it, or how its body begins. */
+export function refused(status: number, body: string, said?: ToolError): ToolError {
+  const text = said?.message ?? body.trim().slice(0, 200);
+  const message = `The provider answered with HTTP status ${status}${text === "" ? "." : `: ${text}`}`;
+  return new ToolError("provider_error", message, { cause: said?.cause });
 }
 
 /**

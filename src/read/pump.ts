@@ -126,8 +126,18 @@ export class Pump implements DecoderOptions {
       if (reader.isTerminated && reader.turn.error === undefined) void this.#letEnd();
       else this.#cancel();
     }
-    if (this.#status !== undefined && reader.turn.error === undefined) reader.cut(refused(this.#status, this.#refusal));
+    if (this.#status !== undefined) this.#refuse(this.#status);
     finish(reader, this.#parser, this.#gives ?? (this.#hasEvents ? "stream" : undefined));
+  }
+
+  /** An error answer is told by its status and the provider's own words, which seldom name it. */
+  #refuse(status: number): void {
+    const { turn } = this.reader;
+    const said = turn.error;
+    if (said !== undefined && said.code !== "provider_error") return;
+    const error = refused(status, this.#refusal, said);
+    this.reader.cut(error);
+    turn.error = error;
   }
 
   #stepUnlessAborted(signal: AbortSignal): Promise<IteratorResult<unknown>> {

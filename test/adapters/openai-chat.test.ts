@@ -985,6 +985,9 @@ describe("through the openai client, over HTTP", () => {
       body: '{"stream":true}',
     });
     const turn = await openaiChat.read(response).done();
-    expect(turn.error).toMatchObject({ code: "provider_error", message: "Slow down." });
+    expect(turn.error).toMatchObject({
+      code: "provider_error",
+      message: "The provider answered with HTTP status 429: Slow down.",
+    });
   });
 });

@@ -162,13 +162,13 @@ describe("an answer with an error status", () => {
       "the provider's own error",
       '{"error":{"message":"Incorrect API key","type":"invalid_request_error"}}',
       401,
-      /^Incorrect API key/,
+      /^The provider answered with HTTP status 401: Incorrect API key$/,
     ],
     [
       "the provider's own error as an event",
       'data: {"error":{"message":"Too many requests"}}\n\n',
       429,
-      /^Too many requests/,
+      /^The provider answered with HTTP status 429: Too many requests$/,
     ],
     ["HTML", "<html><title>Bad gateway</title></html>", 502, /^The provider answered with HTTP status 502: <html>/],
     ["other JSON", '{"detail":"Not Found"}', 404, /HTTP status 404: \{"detail"/],
@@ -189,7 +189,7 @@ describe("an answer with an error status", () => {
   it("in a list, as Gemini has it", async () => {
     const body = '[{"error":{"code":429,"message":"Quota exceeded","status":"RESOURCE_EXHAUSTED"}}]';
     expect(await last(google.read(new Response(body, { status: 429 })))).toMatchObject({
-      error: { message: expect.stringMatching(/^Quota exceeded/) },
+      error: { message: expect.stringMatching(/HTTP status 429: Quota exceeded/) },
     });
   });
 
