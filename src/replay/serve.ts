@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { resolve } from "node:path";
 import type { Adapter } from "../adapter.ts";
 import { pause } from "../time.ts";
 import { fixturesFrom, fixturesIn } from "./fixtures.ts";
@@ -164,7 +165,7 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     }
     if (allowed <= 0 && how.cut !== "end") {
       // an empty write calls back when all before it is with the system: the client gets these bytes, then no end
-      await new Promise((resolve) => response.write("", resolve));
+      await new Promise((done) => response.write("", done));
       response.socket?.destroy();
     } else {
       response.end();
@@ -179,7 +180,9 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     const names = (await fixtures.names())
       .filter((name) => name.startsWith(prefix))
       .map((name) => name.slice(prefix.length));
-    return `There is no case "${bounded(caseName)}" of ${wireName}. There are ${list(names)}.`;
+    // The folder may be another one than was meant: relative, or one too deep.
+    const where = typeof options.fixtures === "string" ? ` in ${resolve(options.fixtures)}` : "";
+    return `There is no case "${bounded(caseName)}" of ${wireName}${where}. There are ${list(names)}.`;
   }
 
   const { url, port: actualPort, close } = await listen(handle, { host, port, signal });

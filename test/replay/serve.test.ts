@@ -251,6 +251,15 @@ describe("fixtures in a directory", () => {
     expect([broken.status, await broken.text()]).toEqual([500, expect.stringMatching(/meta\.json is not JSON/)]);
   });
 
+  it("that are not there are told with the folder that was searched", async () => {
+    const server = await serve({ fixtures: "no/such/folder" });
+    const response = await post(`${server.url}/paper/both/v1/write`, { stream: true });
+    expect([response.status, await response.text()]).toEqual([
+      404,
+      expect.stringContaining(`of paper in ${join(process.cwd(), "no/such/folder")}. There are none.`),
+    ]);
+  });
+
   it("can not be left", async () => {
     const server = await serve({ fixtures: await directory() });
     const paths = [
