@@ -52,41 +52,41 @@ export interface ApprovalInput extends Decision {
 
 /** What holds for a run, and for each `resume()` of it. Nothing of it is stored but `behavior` and `instructions`. */
 export interface RunContext {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** On whose behalf the calls are made. */
-  readonly principal?: Principal;
+  readonly principal?: Principal | undefined;
   /** The application's own id of the request that it serves. */
-  readonly requestId?: string;
+  readonly requestId?: string | undefined;
   /** Handed to the handlers and to the rules, beside the call's own ids. */
-  readonly context?: Readonly<Record<string, unknown>>;
+  readonly context?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** What `run()` and `stream()` take. */
 export interface RunOptions<Message = any> extends RunContext {
   /** Default: a random one. A known one goes on with what was said. */
-  readonly conversationId?: string;
+  readonly conversationId?: string | undefined;
   /** What the user says. */
-  readonly input?: string;
+  readonly input?: string | undefined;
   /** In place of `input` or before it: messages in the provider's own form. Their calls are history, never executed. */
-  readonly messages?: readonly Message[];
+  readonly messages?: readonly Message[] | undefined;
   /** What the system says; default: what it said in the conversation before, else what the model's parameters say. */
-  readonly instructions?: string;
+  readonly instructions?: string | undefined;
   /** The mode in which the model works: tools with `behaviors` are offered and run in these alone. */
-  readonly behavior?: string;
+  readonly behavior?: string | undefined;
   /** For the first turn of the run; the others are free to answer. */
-  readonly toolChoice?: ToolChoice;
+  readonly toolChoice?: ToolChoice | undefined;
   /**
    * When the conversation waits for results or approvals: `"refuse"` (default), or `"cancel"`: what is open is not
    * executed any more, and the model hears so.
    */
-  readonly whenOpen?: "refuse" | "cancel";
+  readonly whenOpen?: "refuse" | "cancel" | undefined;
 }
 
 /** What `resume()` and `resumeStream()` take. */
 export interface ResumeOptions extends RunContext {
   /** In any order, of any of the open calls, each once. One that can not be taken leaves everything as it was. */
-  readonly toolResults?: readonly ToolResultInput[];
-  readonly approvals?: readonly ApprovalInput[];
+  readonly toolResults?: readonly ToolResultInput[] | undefined;
+  readonly approvals?: readonly ApprovalInput[] | undefined;
 }
 
 /** What came of a run, so far. Plain data but for `tree`'s two methods and `error`. */

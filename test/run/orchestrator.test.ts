@@ -61,6 +61,27 @@ describe("run()", () => {
     expect(await orchestrator.get(conversationId)).toEqual({ ...result, tree: expect.anything() });
   });
 
+  it("takes an option that is undefined for one that is not given", async () => {
+    const none = { signal: undefined, principal: undefined, requestId: undefined, context: undefined };
+    const model = scripted({ calls: [{ name: "ask" }] }, { text: "Done." });
+    const orchestrator = new Orchestrator({ model, tools: [external("ask")], store: memoryStore() });
+    const paused = await orchestrator.run({
+      ...none,
+      conversationId: undefined,
+      input: "Go",
+      messages: undefined,
+      instructions: undefined,
+      behavior: undefined,
+      toolChoice: undefined,
+      whenOpen: undefined,
+    });
+    const nothing = { ...none, toolResults: undefined, approvals: undefined };
+    expect((await orchestrator.resume(paused.conversationId, nothing)).status).toBe("awaiting_tool_results");
+    const toolResults = [{ toolCallId: paused.pendingToolCalls[0]!.id, result: "x" }];
+    const stream = orchestrator.resumeStream(paused.conversationId, { ...nothing, toolResults });
+    expect((await stream.result).status).toBe("completed");
+  });
+
   it("pauses with the external calls though internal ones of the turn run, and takes results in any order", async () => {
     const write = counted("write");
     const model = scripted(
