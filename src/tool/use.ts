@@ -31,6 +31,11 @@ export interface ToolUseInit {
   metadata?: Readonly<Record<string, unknown>>;
 }
 
+/** What {@link ToolUse.execute} is told of a call, for its handler. What `progress` answers is awaited. */
+export type GivenContext = {
+  readonly [K in keyof ToolContext]?: K extends "progress" ? (value: unknown) => unknown : ToolContext[K];
+};
+
 /** All that a ToolUse is made of; `input` has been validated. */
 export interface ToolUseParts<Input = any, Output = any, Name extends string = string> extends Omit<
   FailedCall,
@@ -177,7 +182,7 @@ export class ToolUse<Input = any, Output = any, Name extends string = string> im
    *   result of another call)
    * @throws ToolCallError `execution_failed` when the handler throws; its error is the `cause`.
    */
-  execute(context?: Partial<ToolContext>): Promise<HandlerResult<Output>> {
+  execute(context?: GivenContext): Promise<HandlerResult<Output>> {
     const execution = this.#run(context);
     execution.catch(() => {});
     return execution;
@@ -190,7 +195,7 @@ export class ToolUse<Input = any, Output = any, Name extends string = string> im
    *   a generator, `external_tool`, `already_executed`
    * @throws ToolCallError `execution_failed`
    */
-  executeSync(context?: Partial<ToolContext>): Output {
+  executeSync(context?: GivenContext): Output {
     if (isAsyncFunction(this.tool.execute)) throw this.#isAsync();
     const handler = this.#start();
     let output: Output;
@@ -249,7 +254,7 @@ export class ToolUse<Input = any, Output = any, Name extends string = string> im
     };
   }
 
-  async #run(context: Partial<ToolContext> | undefined): Promise<HandlerResult<Output>> {
+  async #run(context: GivenContext | undefined): Promise<HandlerResult<Output>> {
     const handler = this.#start();
     const full = this.#context(context);
     try {
@@ -293,21 +298,15 @@ export class ToolUse<Input = any, Output = any, Name extends string = string> im
     }
   }
 
-  #context(context: Partial<ToolContext> = {}): ToolContext {
+  #context(context: GivenContext = {}): ToolContext {
     // What is given as undefined is not given.
-    const {
-      signal,
-      idempotencyKey = this.invocationId,
-      attempt = 1,
-      progress = async () => {},
-      undoData = () => {},
-    } = context;
+    const { signal, idempotencyKey = this.invocationId, attempt = 1, progress, undoData = () => {} } = context;
     return {
       ...context,
       signal,
       idempotencyKey,
       attempt,
-      progress,
+      progress: async (value) => void (await progress?.(value)),
       undoData,
       invocationId: this.invocationId,
       toolCallId: this.id,

@@ -204,7 +204,7 @@ describe("a ToolUse made by hand", () => {
       },
     });
     const seen: unknown[] = [];
-    const told = { progress: async (value: unknown) => void seen.push(value) };
+    const told = { progress: (value: unknown) => seen.push(value) };
     await expect(count.use({}).execute(told)).resolves.toEqual({ counted: 2 });
     expect(seen).toEqual([1, 2]);
     const refused = { progress: () => Promise.reject(new Error("nobody is there")) };
