@@ -190,10 +190,10 @@ class BrokenReader {
   }
 
   #scalar(code: number, isKey: boolean, inObject: boolean): boolean {
-    return code === QUOTE || code === APOSTROPHE ? this.#quoted(code, isKey, inObject) : this.#bare(isKey);
+    return code === QUOTE || code === APOSTROPHE ? this.#quoted(code, isKey, inObject) : this.#bare(isKey, inObject);
   }
 
-  #bare(isKey: boolean): boolean {
+  #bare(isKey: boolean, inObject: boolean): boolean {
     BARE_WORD.lastIndex = this.#at;
     const [word] = BARE_WORD.exec(this.#text) ?? [];
     if (word === undefined || (!isKey && (VALUE_AND_MORE.test(word) || COMMENT.test(word)))) return false;
@@ -202,6 +202,8 @@ class BrokenReader {
     // Behind a text, or in what looks like a comment there, a quote is the end of a string that has no begin.
     BEHIND_TEXT.lastIndex = this.#at + said.length;
     if (meant === undefined && BEHIND_TEXT.test(this.#text)) return false;
+    // In a list, where none can begin a key, it is that behind anything, or more of a text: `ls "My Files"`.
+    if (!inObject && /["']/.test(this.#text[this.#at + word.length] ?? "")) return false;
     this.#edit(this.#at, this.#at + said.length, meant ?? textOf(said));
     this.#at += word.length;
     return true;
@@ -218,37 +220,48 @@ class BrokenReader {
     const open = this.#at;
     let inner = 0;
     let innerOpen = open;
+    let isObject = false;
+    let apostrophes = quote === APOSTROPHE ? -1 : 0; // but the one that ends it
+    let hasEscaped = false;
     if (quote === APOSTROPHE) this.#edit(open, open + 1, '"');
     for (let at = open + 1; at < text.length; at++) {
       const code = text.charCodeAt(at);
       if (code === BACKSLASH) {
-        this.#escape(at++, quote);
+        // Between quotes that are not escaped, of code say, it may be none of JSON's: `print("a\n")`.
+        if (inner % 2 === 1) return false;
+        hasEscaped ||= text[at + 1] === "'";
+        this.#escape(at++, isKey);
         continue;
+      }
+      if (code === APOSTROPHE) {
+        if (isLetter(text[at - 1]!) && isLetter(text[at + 1] ?? "")) continue; // it's
+        apostrophes++;
       }
       if (code !== quote) {
         if (isKey && code === NEWLINE) return false;
         if (code === QUOTE || code < 0x20) this.#edit(at, at + 1, escaped(text[at]!));
         continue;
       }
-      const before = text[at - 1]!;
-      if (quote === APOSTROPHE && isLetter(before) && isLetter(text[at + 1] ?? "")) continue; // it's
-
-      const looksOpening = at === open + 1 || /[\s([{=:]/.test(before);
+      const looksOpening = at === open + 1 || /[\s([{=:]/.test(text[at - 1]!);
       if (this.#endsString(at, isKey, inObject)) {
         if (inner % 2 === 1 || (inner > 0 && looksOpening)) return false;
+        // Who escapes one and leaves another means the backslash: `'it'\''s'` for a shell.
+        if (hasEscaped && apostrophes > 0) this.#unknownEscape ??= "\\'";
         if (quote === APOSTROPHE) this.#edit(at, at + 1, '"');
         this.#at = at + 1;
         return true;
       }
       // In an array two items without a comma between them look like this, too.
       if (!inObject && (at === open + 1 || /["']/.test(text[this.#skipSpace(at + 1)] ?? ""))) return false;
-      // Who quotes in a string leaves no space behind the quote that begins it.
+      // Who quotes in a string leaves no space behind the quote that begins it. Three are those of Python.
       if (looksOpening && /\s/.test(text[at + 1] ?? "")) return false;
+      if (at === open + 1 && text[at + 1] === text[open]) return false;
       inner++;
       if (isKey || looksOpening !== (inner % 2 === 1)) return false;
-      // A key behind a value whose end is missing: nobody quotes one in a sentence.
+      // A key behind a value whose end is missing: nobody quotes one in a sentence, but there are objects in code.
       const looksLikeKey = !looksOpening && inObject && text.charCodeAt(this.#skipSpace(at + 1)) === COLON;
-      if (looksLikeKey && /[\s,]/.test(text[innerOpen - 1]!)) return false;
+      if (looksLikeKey && text[innerOpen - 1] === "{") isObject = true;
+      if (looksLikeKey && !isObject && /[\s,]/.test(text[innerOpen - 1]!)) return false;
       if (looksOpening) innerOpen = at;
       if (quote === QUOTE) this.#edit(at, at + 1, escaped('"'));
     }
@@ -256,16 +269,15 @@ class BrokenReader {
   }
 
   /**
-   * A backslash in a string. JSON does not have `\'`, but others do, and mean an apostrophe; not where a shell's string is
-   * left for one (`'\''`). Before anything else it may be one of a regular expression, of a shell or of a path.
+   * A backslash in a string. JSON does not have `\'`, but others do, and mean an apostrophe. Some models escape the
+   * underscores of names as Markdown does (https://github.com/Pythagora-io/gpt-pilot/issues/756), which a key is. Before
+   * anything else, and in values, it may be one of a regular expression, of Markdown, of a shell or of a path.
    */
-  #escape(at: number, quote: number): void {
-    const text = this.#text;
-    const char = text[at + 1] ?? "";
+  #escape(at: number, isKey: boolean): void {
+    const char = this.#text[at + 1] ?? "";
     if (ESCAPED.includes(char)) return;
-    const isShell = quote === QUOTE && text.slice(at - 1, at + 3) === "'\\''";
-    if (char === "'" && !isShell) this.#edit(at, at + 2, char);
-    else this.#unknownEscape ??= text.slice(at, at + 2);
+    if (char === "'" || (isKey && char === "_")) this.#edit(at, at + 2, char);
+    else this.#unknownEscape ??= this.#text.slice(at, at + 2);
   }
 
   #endsString(quoteAt: number, isKey: boolean, inObject: boolean): boolean {
