@@ -97,6 +97,9 @@ function encodedTwice(inner: string, policy: RepairPolicy, limits: Limits, repai
 function repaired(text: string, policy: RepairPolicy, limits: Limits, repairs: Repair[]): ArgumentsOutcome {
   const mended = repairJson(text, { maxDepth: limits.maxDepth });
   if (!mended.ok) {
+    // A quote that is not escaped leaves open where its string ends, and with it whether all is there.
+    if (mended.reason === "truncated" && /[}\]]/.test(text.trimEnd().slice(-1)))
+      return { ...TRUNCATED, message: `${TRUNCATED.message}, or a quote in them is not escaped` };
     if (mended.reason === "truncated") return TRUNCATED;
     if (mended.reason === "too_deep") return tooDeep(limits);
     return { ok: false, code: "invalid_json", message: `are not valid JSON. ${mended.message}` };

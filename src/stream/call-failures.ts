@@ -22,8 +22,7 @@ export function failure(state: CallState, code: ToolErrorCode, message: string):
   return new ToolCallError(code, message, failedCall(state, state.args.partial));
 }
 
-export function truncated(state: CallState, why?: string): ToolCallError {
-  const reason = why === undefined ? TRUNCATED.message : `were cut: ${why}`;
+export function truncated(state: CallState, reason = TRUNCATED.message): ToolCallError {
   return failure(
     state,
     "truncated",
@@ -39,7 +38,7 @@ export function badArguments(name: string, message: string): string {
 /** The call that the provider has given up, as it says why. */
 export function givenUp(state: CallState, { error, errorType }: ToolChunk): ToolCallError {
   const name = state.call.name ?? "a tool";
-  if (errorType === "truncated") return truncated(state, error);
+  if (errorType === "truncated") return truncated(state, error ? `were cut: ${error}` : undefined);
   if (errorType === "unreadable") return failure(state, "invalid_call", unreadable(name, error));
   const reason = error ?? errorType ?? "it gave no reason";
   const did = errorType === "withdrawn" ? "took back" : "refused";

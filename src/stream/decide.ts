@@ -23,7 +23,7 @@ export function decide(
   const policy = repair ?? tool?.repair ?? "off";
   const read = args.finish(policy);
   // A call that was cut is that first, whatever its name: the name may be cut too.
-  if (!read.ok && read.code === "truncated") return truncated(state);
+  if (!read.ok && read.code === "truncated") return truncated(state, read.message);
   if (tool === undefined) return failure(state, "unknown_tool", unknownTool(name, tools!));
   if (!read.ok) return failure(state, read.code, badArguments(tool.name, read.message));
   const { value } = read;

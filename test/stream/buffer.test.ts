@@ -219,6 +219,12 @@ describe("what is wrong with a call", () => {
       /^The call of anything was not executed: its arguments were cut before the model closed them\. Send it again, whole/,
     ],
     [
+      "a quote that may be the end",
+      call("anything", '{"x":"a 65" TV"}'),
+      "truncated",
+      /: its arguments were cut before the model closed them, or a quote in them is not escaped\. Send it again, whole/,
+    ],
+    [
       "too long",
       call("anything", `{"x":"${"y".repeat(200)}"}`),
       "too_large",
