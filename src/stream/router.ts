@@ -14,7 +14,7 @@ export type OpenCall = (turnIndex: number, chunk: ToolChunk) => CallState | unde
  *
  * - an id wins over an index, since the index may drift inside one call
  * - a new id on a bound index opens a new call, since some servers send index 0 for every call; but not with a piece of
- *   the call that has the index
+ *   the call that has the index, nor with its head once more
  * - a name for a call whose arguments are complete opens a new one, with the arguments that come with it or after it,
  *   since some servers send one id and one index for all
  * - without an id and with an index that is not bound, it is the call now open, unless that has ended or a name comes
@@ -51,7 +51,8 @@ export class ToolRouter {
     const open = id === undefined ? this.#belongsToOpen(routes, chunk) : awaitsId(routes, byIndex, chunk);
     if (open === undefined) return this.#open(routes, chunk);
     if (this.#begins(open, chunk)) return this.#openAfter(open, routes, chunk);
-    if (id !== undefined) routes.byId.set(id, open);
+    // An id that comes alone may be that of the next call, whose name is late.
+    if (id !== undefined && (chunk.argsTextDelta || !open.id)) routes.byId.set(id, open);
     return (routes.open = open);
   }
 
@@ -207,12 +208,16 @@ function awaitsId({ open }: TurnRoutes, byIndex: CallState | undefined, chunk: T
 
 /**
  * Whether a chunk with an id that nobody has can only be more of a call: no other begins before its root is closed, and
- * what has no name, or the same one, is no head. Servers that give each piece an id of its own:
- * https://github.com/poolsideai/pool/issues/9, https://github.com/vllm-project/vllm/pull/23522
+ * what has no name, or the same one, is no head. Servers that give each piece an id of its own, or tell a head twice:
+ * https://github.com/poolsideai/pool/issues/9, https://github.com/vllm-project/vllm/pull/23522,
+ * https://github.com/Avarok-Cybersecurity/atlas/issues/33
  */
 function goesOnUnderAnotherId({ args, name, ended }: CallState, chunk: ToolChunk): boolean {
-  if (!chunk.argsTextDelta || name === null || ended || args.isValue || args.isClosed) return false;
-  return !chunk.name || (chunk.name === name && !args.custom && args.beginsObject);
+  if (chunk.argsKvPatch !== undefined || name === null || ended || args.isValue || args.isClosed) return false;
+  const hasText = !!chunk.argsTextDelta;
+  // Without an index nothing but arguments says whose they are: the name may be late.
+  if (!chunk.name) return hasText || chunk.callIndex !== undefined;
+  return chunk.name === name && !args.custom && (args.isEmpty || (hasText && args.beginsObject));
 }
 
 /** Whether what came may stand for arguments to come. */

@@ -65,13 +65,15 @@ export const chat = server({
     const hasIndexes = knobs.index.startsWith("counts") || knobs.index === "sparse" || knobs.index === "as text";
     const hasNoIndex = knobs.index === "null" || knobs.index === "none";
     if (knobs.isInterleaved && !hasIndexes && !(hasNoIndex && knobs.id === "always")) return false;
+    // Where all have one index, the head of a call without arguments could be that of the next one, said twice.
+    const isNamedNext = calls.some(({ name, input }, i) => isEmpty(input) && name === calls[i + 1]?.name);
+    if (knobs.index === "always 0" && isNamedNext) return false;
     // A copy with an id that nobody has is another call.
     const hasCopies = ["snapshots", "twice", "encoded", "placeholder"].includes(knobs.args);
     const isOther = knobs.id === "then another" || knobs.id === "changes";
     if ((isOther || knobs.id === "late") && hasCopies) return false;
     // So is the name with such an id, unless it goes on where the first left off.
-    if (isOther && knobs.name === "always")
-      return knobs.isFolded && hasIndexes && !calls.some(({ input }) => isEmpty(input));
+    if (isOther && knobs.name === "always") return hasIndexes && !calls.some(({ input }) => isEmpty(input));
     if (isOther) return true;
     if (knobs.id === "late" && knobs.name === "always" && !hasIndexes && knobs.index !== "always 0") return false;
     if (hasIds || (hasIndexes && knobs.id !== "always 0")) return true;
