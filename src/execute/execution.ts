@@ -1,6 +1,7 @@
 import { isToolError, type ToolError, type ToolErrorCode } from "../errors.ts";
 import { isConflict } from "../store/errors.ts";
 import type { StoreEntry } from "../store/store.ts";
+import { orderedText } from "../store/value.ts";
 import type { Tool } from "../tool/tool.ts";
 import { invalidInput, type ToolUse, type ToolUseHandle } from "../tool/use.ts";
 import type { ApprovalRequest } from "./approvals/types.ts";
@@ -505,7 +506,7 @@ export class Execution {
   /** A store that failed may have written: the lease tells that the row is of this execution. */
   async #writtenAs(row: ActionRow): Promise<Entry | undefined> {
     const stored = await this.#deps.ledger.get(this.#actionId).catch(() => undefined);
-    return JSON.stringify(stored?.value) === JSON.stringify(row) ? stored : undefined;
+    return orderedText(stored?.value) === orderedText(row) ? stored : undefined;
   }
 
   /** What of an error may be heard. */

@@ -2,6 +2,7 @@ import { isToolError } from "../errors.ts";
 import { isConflict } from "../store/errors.ts";
 import { pause } from "../time.ts";
 import type { StoreEntry } from "../store/store.ts";
+import { orderedText } from "../store/value.ts";
 import { actionIdOf, type ActionRow, type Ledger, type Lease } from "./ledger.ts";
 
 /**
@@ -99,9 +100,9 @@ export class HeldAction {
     } catch (error) {
       if (!isConflict(error) || this.#unconfirmed.length === 0) throw error;
       const stored = await this.#ledger.get(actionIdOf(row.runId, row.invocationId));
-      const text = JSON.stringify(stored?.value);
+      const text = orderedText(stored?.value);
       if (stored === undefined || !this.#unconfirmed.includes(text)) throw error;
-      if (text === JSON.stringify(row)) return stored;
+      if (text === orderedText(row)) return stored;
       this.#version = stored.version;
       return this.#put(row);
     }
@@ -111,7 +112,7 @@ export class HeldAction {
     try {
       return await this.#ledger.put(row, this.#version);
     } catch (error) {
-      if (!isConflict(error)) this.#unconfirmed.push(JSON.stringify(row));
+      if (!isConflict(error)) this.#unconfirmed.push(orderedText(row));
       throw error;
     }
   }

@@ -2,6 +2,7 @@ import { ToolCallError, type FailedCall, type ToolErrorCode } from "../errors.ts
 import type { KnownTools } from "../execute/known-tools.ts";
 import type { Model } from "../model.ts";
 import { jsonSchema } from "../schema/index.ts";
+import { orderedText } from "../store/value.ts";
 import { ToolBuffer } from "../stream/buffer.ts";
 import type { Turn } from "../stream/events.ts";
 import { defineTool, type Tool } from "../tool/tool.ts";
@@ -145,7 +146,7 @@ function placeholder(name: string): Tool {
 
 function isSameJson(value: unknown, json: unknown): boolean {
   try {
-    return JSON.stringify(value) === JSON.stringify(json);
+    return orderedText(value) === orderedText(json);
   } catch {
     return false;
   }

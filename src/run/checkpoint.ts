@@ -1,6 +1,7 @@
 import { ToolError } from "../errors.ts";
 import { isConflict } from "../store/errors.ts";
 import { storeKey, type Store, type StoreEntry } from "../store/store.ts";
+import { orderedText } from "../store/value.ts";
 import { NOTHING_USED } from "./budgets.ts";
 import { busy } from "./errors.ts";
 import { damaged, readHead, readRow, VERSION, type Head, type Row, type RunLease } from "./format.ts";
@@ -302,7 +303,7 @@ export class Checkpoint {
   /** A store that failed may have written. Reading tells; if it can not be read either, nobody knows. */
   async #wasWritten(next: Head, error: unknown): Promise<void> {
     const stored = await this.#store.get<Head>(headKey(next.conversationId));
-    if (stored === undefined || JSON.stringify(stored.value) !== JSON.stringify(next)) throw error;
+    if (stored === undefined || orderedText(stored.value) !== orderedText(next)) throw error;
     this.#head = next;
     this.#version = stored.version;
   }

@@ -23,6 +23,17 @@ export function textOf(value: unknown): string {
   }
 }
 
+/**
+ * The JSON of a value with the keys of its objects in order, for comparing what a store gives back with what it was given:
+ * a database with a JSON type of its own (`jsonb`) keeps no order of keys.
+ */
+export function orderedText(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) => {
+    if (typeof part !== "object" || part === null || Array.isArray(part)) return part;
+    return Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}
+
 function check(value: unknown, path: (string | number)[]): void {
   if (value === null || typeof value === "string" || typeof value === "boolean") return;
   if (typeof value === "number" && Number.isFinite(value)) return;

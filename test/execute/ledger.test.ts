@@ -7,6 +7,7 @@ import { HeldAction } from "../../src/execute/held.ts";
 import { Ledger } from "../../src/execute/ledger.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
 import type { ToolDefinition } from "../../src/tool/tool.ts";
+import { unorderedStore } from "../store/unordered.ts";
 import { counted, failing, RUN, setup, setupWithApprovals, sleep, until, useOf } from "./support.ts";
 
 const down = () => new ToolError("store_failed", "The store is down.");
@@ -29,7 +30,7 @@ const call = (tool: any) => tool.use({ n: 1 }, { id: "call_1", invocationId: "a"
 
 it.each([true, false])("a start that was written and not confirmed is one (can be read: %s)", async (canBeRead) => {
   const { tool, ran } = counted();
-  const inner = memoryStore();
+  const inner = unorderedStore();
   let isDown = false;
   const store: Store = {
     ...inner,
@@ -414,7 +415,7 @@ describe("a store that fails", () => {
   });
 
   it("while the handler runs, having written: no other process has taken over, and the result is recorded", async () => {
-    const inner = memoryStore();
+    const inner = unorderedStore();
     let isSilent = false;
     const answer = <T>(done: T): T => {
       if (isSilent) throw down();
@@ -474,7 +475,7 @@ describe("a store that fails", () => {
 
   it("for a write that it has done: the next one goes on top of that, and is not taken for it", async () => {
     const { tool } = counted();
-    const inner = memoryStore();
+    const inner = unorderedStore();
     await setup([tool], { store: inner, storeEvents: false }).executor.execute(call(tool), RUN);
     let isSilent = true;
     const store: Store = {
@@ -491,7 +492,9 @@ describe("a store that fails", () => {
     };
     const ledger = new Ledger(store);
     const held = new HeldAction(ledger, (await inner.get<any>("action/run/a"))!);
-    await expect(held.write((row) => ({ ...row, attempts: 2 }))).rejects.toMatchObject({ code: "store_failed" });
+    await expect(held.write((row) => ({ ...row, attempts: 2, marks: [] }))).rejects.toMatchObject({
+      code: "store_failed",
+    });
     isSilent = false;
     await held.write((row) => ({ ...row, attempts: 3 }));
     expect((await ledger.get("run/a"))!.value.attempts).toBe(3);

@@ -6,6 +6,7 @@ import { Orchestrator } from "../../src/run/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import type { Store } from "../../src/store/store.ts";
 import { defineTool, type Tool, type ToolDefinition } from "../../src/tool/tool.ts";
+import { unorderedStore } from "../store/unordered.ts";
 import { external, scripted, short } from "./script.ts";
 
 const conversationId = "c1";
@@ -112,8 +113,7 @@ describe("a call whose process died while it ran", () => {
 });
 
 describe("a call that waits for approval", () => {
-  async function paused(inputSchema: ToolDefinition["inputSchema"]) {
-    const store = memoryStore();
+  async function paused(inputSchema: ToolDefinition["inputSchema"], store = memoryStore()) {
     const refund = { inputSchema, needsApproval: true };
     const { orchestrator } = process(store, refund, [{ calls: [{ name: "refund", args }] }]);
     const { pendingApprovals } = await orchestrator.run({ conversationId, input: "Go" });
@@ -121,9 +121,12 @@ describe("a call that waits for approval", () => {
     return { store, input, decision: { approvals: [{ id, decision: "approve" as const }] } };
   }
 
-  it("is executed as it was shown where a default is another one each time", async () => {
+  it.each([
+    ["memory", memoryStore()],
+    ["one that keeps no order of keys", unorderedStore()],
+  ])("is executed as it was shown where a default is another one each time (store: %s)", async (_, kept) => {
     const inputSchema = asItWas.extend({ key: z.string().default(() => crypto.randomUUID()) });
-    const { store, input, decision } = await paused(inputSchema);
+    const { store, input, decision } = await paused(inputSchema, kept);
     const second = process(store, { inputSchema, needsApproval: true }, [{ text: "Done." }]);
     expect(await second.orchestrator.resume(conversationId, decision)).toMatchObject({ status: "completed" });
     expect(second.ran).toEqual([input]);

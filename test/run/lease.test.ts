@@ -8,6 +8,7 @@ import { Orchestrator } from "../../src/run/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import type { Store } from "../../src/store/store.ts";
 import { replayModel } from "../../src/testing/index.ts";
+import { unorderedStore } from "../store/unordered.ts";
 import { external, heldTurn } from "./script.ts";
 
 const conversationId = "c1";
@@ -58,6 +59,26 @@ describe("a lease", () => {
     expect(first.lost.aborted).toBe(false);
     expect((await readRun(store, conversationId))!.rows).toMatchObject([{ kind: "input" }, { text: "Hello." }]);
     await first.release({ status: "completed" });
+  });
+
+  it("is as long as it was written, though the store did not confirm it: what stands there tells", async () => {
+    const inner = unorderedStore();
+    let isSilent = false;
+    const store: Store = {
+      ...inner,
+      put: async (...args) => {
+        const entry = await inner.put(...args);
+        if (isSilent) throw new ToolError("store_failed", "No answer.");
+        return entry;
+      },
+    };
+    const first = await Checkpoint.create(store, 60_000, { conversationId, runId: "run_1", wire: "openai-chat" });
+    isSilent = true;
+    await first.commit({ requestId: "req_1" });
+    expect(first.head.requestId).toBe("req_1");
+    isSilent = false;
+    await first.release({ status: "completed" });
+    expect((await readRun(inner, conversationId))!.head).toMatchObject({ status: "completed", requestId: "req_1" });
   });
 
   it.each(["run/", "run-row/"])(

@@ -44,7 +44,7 @@ export function createScenario(store: Store, world: World) {
       ...more,
       execute: ({ n }, { idempotencyKey, invocationId }) => {
         world(`${name} ${n} ${String(idempotencyKey ?? invocationId)}`);
-        return { name, n };
+        return { n, name };
       },
       undo: ({ input: given }) => world(`undo ${name} ${(given as { n: number }).n}`),
     });
@@ -150,10 +150,10 @@ export async function problemsOf(
   const expected = [
     /^1$/,
     /^answer \{"n":2\}$/,
-    /^\{"name":"charge","n":3\}$|it is not known what came of it/,
-    /^\{"name":"wipe","n":4\}$|it is not known what came of it/,
+    /^\{"n":3,"name":"charge"\}$|it is not known what came of it/,
+    /^\{"n":4,"name":"wipe"\}$|it is not known what came of it/,
     /^answer \{"n":5\}$/,
-    /^\{"name":"charge","n":3\}$|it is not known what came of it/,
+    /^\{"n":3,"name":"charge"\}$|it is not known what came of it/,
   ];
   if (answers.length !== expected.length || !expected.every((pattern, at) => pattern.test(answers[at]!))) {
     problems.push(`the model heard ${JSON.stringify(answers)}`);
