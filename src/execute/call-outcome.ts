@@ -27,12 +27,12 @@ export interface AboutEnd {
 /** The outcome that a row of an action that has ended stands for. */
 export function outcomeOf(call: AboutCall, row: ActionRow, about: AboutEnd = {}): Outcome {
   const { replayed = false, cause, recorded = true } = about;
-  const base = baseOf(call, row.attempts, replayed);
+  const base = baseOf(call, row.attempts, { replayed, recorded });
   if (row.status === "done") {
     const { undo } = row;
     const output = replayed ? withMarks(row.output, row.marks ?? []) : row.output;
     const undoableUntil = undo?.state === "available" ? undo.expiresAt : null;
-    return { ...base, status: "completed", output, undoableUntil, undone: undo?.state === "undone", recorded };
+    return { ...base, status: "completed", output, undoableUntil, undone: undo?.state === "undone" };
   }
   const { code, message } = row.error!;
   const error = errorOf(call.use, code as ToolErrorCode, message, cause);
@@ -42,7 +42,8 @@ export function outcomeOf(call: AboutCall, row: ActionRow, about: AboutEnd = {})
 
 /** The outcome of a call that is not over: somebody has to decide. */
 export function awaitingOf(call: AboutCall, row: ActionRow, approval: ApprovalRequest): Outcome {
-  return { ...baseOf({ ...call, approval }, row.attempts, false), status: "awaiting_approval", approval };
+  const base = baseOf({ ...call, approval }, row.attempts, { replayed: false, recorded: true });
+  return { ...base, status: "awaiting_approval", approval };
 }
 
 /** An outcome that no row stands for: the store did not answer, or was not to be understood. */
@@ -53,7 +54,8 @@ export function unrecordedOf(
   message: string,
   cause?: unknown,
 ): Outcome {
-  return { ...baseOf(call, 0, false), status, error: errorOf(call.use, code, message, cause) };
+  const base = baseOf(call, 0, { replayed: false, recorded: false });
+  return { ...base, status, error: errorOf(call.use, code, message, cause) };
 }
 
 /** The use hears of it. What waits for approval can be executed again. */
@@ -65,13 +67,17 @@ export function settle(handle: ToolUseHandle, outcome: Outcome): void {
   } else handle.finish(outcome.output);
 }
 
-function baseOf({ use, runId, approval, repeatOf }: AboutCall, attempts: number, replayed: boolean) {
+function baseOf(
+  { use, runId, approval, repeatOf }: AboutCall,
+  attempts: number,
+  about: { readonly replayed: boolean; readonly recorded: boolean },
+) {
   return {
     actionId: actionIdOf(runId, use.invocationId),
     invocationId: use.invocationId,
     toolName: use.name,
     use,
-    replayed,
+    ...about,
     attempts,
     ...(approval !== undefined && { approval }),
     ...(repeatOf !== undefined && { repeatOf }),

@@ -1,6 +1,7 @@
 import type { Tool } from "../tool/tool.ts";
 import type { Approvals } from "./approvals/types.ts";
 import type { Emitter } from "./emitter.ts";
+import type { EndedHere } from "./ended-here.ts";
 import type { Authorize } from "./gate.ts";
 import type { RunHistory } from "./history.ts";
 import type { KnownTools } from "./known-tools.ts";
@@ -14,6 +15,7 @@ export interface Deps {
   readonly ledger: Ledger;
   readonly history: RunHistory;
   readonly emitter: Emitter;
+  readonly ended: EndedHere;
   readonly approvals: Approvals | undefined;
   readonly authorize: Authorize | undefined;
   readonly redact: Redact | undefined;

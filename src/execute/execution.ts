@@ -13,6 +13,7 @@ import { deniedRow, failedRow, newRow, startedRow, unknownRow } from "./call-row
 import { CallSpan } from "./call-span.ts";
 import type { ExecutionContext } from "./context.ts";
 import type { Deps } from "./deps.ts";
+import type { EndedCall } from "./ended-here.ts";
 import { callDigest } from "./digest.ts";
 import { judge, type Denial, type GateAnswer } from "./gate.ts";
 import { safeMessage } from "../tool/safe-message.ts";
@@ -122,8 +123,8 @@ export class Execution {
       if (error instanceof CallerMistake) throw error;
       const why = this.#messageOf(error);
       if (!this.#isUnrun) {
-        const ended = this.#endedHere();
-        if (ended !== undefined) return ended;
+        const ended = this.#deps.ended.get(this.#actionId);
+        if (ended?.use === this.#use) return this.#outcomeOf(ended);
         return this.#unrecorded("unknown", "outcome_unknown", `${UNREADABLE}: ${why}`, error);
       }
       const code = isToolError(error) ? error.code : "execution_failed";
@@ -183,8 +184,8 @@ export class Execution {
         if (problem !== undefined) return this.#fail(entry.version, problem.code, problem.message, problem, row);
         return this.#approve(entry);
       case "started": {
-        const ended = this.#endedHere();
-        if (ended !== undefined) return ended;
+        const ended = this.#deps.ended.get(this.#actionId);
+        if (ended?.owner === row.lease!.owner) return this.#recordNow(ended, entry);
         return row.lease!.until > Date.now() ? this.#waitForOther(entry) : this.#takeOver(entry);
       }
       case "done":
@@ -371,9 +372,9 @@ export class Execution {
     if (row.status === "done" && request !== undefined) {
       await this.#deps.approvals?.succeeded(request.id).catch(() => {});
     }
-    const outcome = this.#ended(row, durationMs, cause, recorded);
-    if (!recorded) endedHere.set(this.#use, outcome);
-    return outcome;
+    if (!recorded)
+      this.#deps.ended.add(this.#actionId, { use: this.#use, owner: entry.value.lease!.owner, row, cause });
+    return this.#ended(row, durationMs, cause, recorded);
   }
 
   // Others ------------------------------------------------------------------------------------------------------------
@@ -442,10 +443,10 @@ export class Execution {
   }
 
   /** On record already. Whoever wrote it may have died before it was told. */
-  #replay(row: ActionRow): Outcome {
+  #replay(row: ActionRow, cause?: unknown): Outcome {
     this.#catchUp(row);
     this.#events.ended(row, undefined, true);
-    return outcomeOf(this.#about(), row, { replayed: true });
+    return outcomeOf(this.#about(), row, { replayed: true, cause });
   }
 
   #ended(row: ActionRow, durationMs?: number, cause?: unknown, recorded = true): Outcome {
@@ -470,10 +471,20 @@ export class Execution {
     return { ...outcome, replayed: true };
   }
 
-  /** This use was run to its end, and the record does not say so: it is not run again, and what came of it is known. */
-  #endedHere(): Outcome | undefined {
-    const outcome = endedHere.get(this.#use);
-    return outcome?.actionId === this.#actionId ? { ...outcome, replayed: true } : undefined;
+  /** This process has run it to its end, and the record does not say so: it is not run again, and says so from now on. */
+  async #recordNow(ended: EndedCall, { value, version }: Entry): Step {
+    if (ended.row.status === "done") await this.#deps.history.succeeding(value);
+    try {
+      if ((await this.#put(ended.row, version)) === undefined) return undefined;
+    } catch {
+      return this.#outcomeOf(ended);
+    }
+    this.#deps.ended.delete(this.#actionId);
+    return this.#replay(ended.row, ended.cause);
+  }
+
+  #outcomeOf({ row, cause }: EndedCall): Outcome {
+    return outcomeOf(this.#about(), row, { replayed: true, cause, recorded: false });
   }
 
   #about(): AboutCall {
@@ -529,9 +540,6 @@ export class Execution {
 
 /** What uses were told while the store did not answer. It stays true when it does again. */
 const unrecorded = new WeakMap<ToolUse, Outcome>();
-
-/** What came of uses whose end the store did not take. What another process has said of it since counts before this. */
-const endedHere = new WeakMap<ToolUse, Outcome>();
 
 /** By `forget()`, or by a store that lost it. Without this it would be a call that is not there yet. */
 const FORGOTTEN = "Its record was deleted while it was executed, so it is not known what came of it.";

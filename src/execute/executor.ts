@@ -8,6 +8,7 @@ import { settle } from "./call-outcome.ts";
 import { checkContext, typeName, type ExecutionContext } from "./context.ts";
 import type { Deps } from "./deps.ts";
 import { Emitter, type EventListener } from "./emitter.ts";
+import { EndedHere } from "./ended-here.ts";
 import { EventLog } from "./event-log.ts";
 import type { ToolEvent } from "./events.ts";
 import { Execution } from "./execution.ts";
@@ -100,6 +101,7 @@ export class ToolExecutor {
       ledger,
       history: new RunHistory(store, ledger),
       emitter: new Emitter(storeEvents ? this.#log : undefined, options.onEvent),
+      ended: new EndedHere(),
       approvals: options.approvals,
       authorize: options.authorize,
       redact: options.redact,
@@ -254,6 +256,7 @@ export class ToolExecutor {
       for (const { key } of await this.#store.list(`${storeKey(kind, runId)}/`)) await this.#store.delete(key);
     }
     this.#log.forget(runId);
+    this.#deps.ended.forget(runId);
   }
 
   #isSequential({ name }: ToolUse): boolean {

@@ -15,6 +15,11 @@ interface OutcomeBase {
   readonly approval?: ApprovalRequest;
   /** True when the outcome was on record already: nothing was run now. */
   readonly replayed: boolean;
+  /**
+   * False when the store failed. With `attempts` the handler has ended, and this process alone knows how: it is recorded
+   * when the call is executed again here; after a crash the outcome of a write will be `unknown`.
+   */
+  readonly recorded: boolean;
   /** How often the handler was begun, in all processes. */
   readonly attempts: number;
   /** The action of this run with the same provider's id, tool and input, if there was one before. */
@@ -42,8 +47,6 @@ export type Outcome<Output = any> = OutcomeBase &
         readonly undoableUntil: number | null;
         /** It was undone since: the use says so to the model. */
         readonly undone: boolean;
-        /** False when the store failed after the handler had returned: after a crash the outcome will be `unknown`. */
-        readonly recorded: boolean;
       }
     | { readonly status: "failed"; readonly error: ToolCallError }
     | { readonly status: "denied"; readonly error: ToolCallError; readonly reason: DenyReason }

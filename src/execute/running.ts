@@ -84,9 +84,11 @@ export async function runRecorded(run: RecordedRun): Promise<RecordedEnd | undef
   const durationMs = Math.round((performance.now() - startedAt) * 1000) / 1000;
   const { change, cause } = rowOfEnd({ tool, end, input, undoData, timeoutMs, maxOutputBytes, messageOf });
   if (change.status === "done") await deps.history.succeeding(held.row);
+  const endedAt = Date.now();
+  const endOf = (row: ActionRow): ActionRow => ({ ...withoutLease(row), ...change, endedAt });
   let recorded = true;
   try {
-    await held.write((row) => ({ ...withoutLease(row), ...change, endedAt: Date.now() }));
+    await held.write(endOf);
   } catch (error) {
     if (isConflict(error)) {
       if (end.ok || end.code === "execution_failed") events.late(end, isOnRecord);
@@ -94,5 +96,5 @@ export async function runRecorded(run: RecordedRun): Promise<RecordedEnd | undef
     }
     recorded = false;
   }
-  return { row: { ...withoutLease(held.row), ...change }, durationMs, cause, recorded };
+  return { row: recorded ? held.row : endOf(held.row), durationMs, cause, recorded };
 }

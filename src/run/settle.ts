@@ -114,10 +114,11 @@ function handOut(
 
 /** Executes what can be; gives the approvals that are waited for. */
 async function executeCalls(
-  { executor, context, tools, uses, schedule, model, ledger }: SettleRequest,
+  request: SettleRequest,
   calls: readonly CallRecord[],
   settled: Map<string, Settled>,
 ): Promise<ApprovalRequest[]> {
+  const { tools, uses, model, ledger } = request;
   const ready: ToolUse[] = [];
   for (const call of calls) {
     const { invocationId } = call;
@@ -127,7 +128,7 @@ async function executeCalls(
     else if ("record" in known) settled.set(invocationId, known);
     else ready.push(recordedUse(call, known));
   }
-  const outcomes = ready.length === 0 ? [] : await executor.executeAll(ready, context, schedule);
+  const outcomes = await execute(request, ready);
   const unread = outcomes.map(storeFailure).find((error) => error !== undefined);
   // Some end may be known here alone: then the model hears all there is to know now.
   if (unread !== undefined && !outcomes.some(isHereAlone)) throw unread;
@@ -139,6 +140,19 @@ async function executeCalls(
   return approvals;
 }
 
+/** A store may fail for a moment, or have failed while the turn went on: what it did not take, or tell, is tried again. */
+async function execute({ executor, context, schedule }: SettleRequest, uses: readonly ToolUse[]): Promise<Outcome[]> {
+  if (uses.length === 0) return [];
+  const outcomes = await executor.executeAll(uses, context, schedule);
+  const isLeft = (outcome: Outcome) => isHereAlone(outcome) || storeFailure(outcome) !== undefined;
+  const left = outcomes.filter(isLeft);
+  if (left.length === 0) return outcomes;
+  // A use that was told that it was not executed stays so.
+  const again = left.map((outcome) => (isHereAlone(outcome) ? outcome.use : new ToolUse(outcome.use)));
+  const later = await executor.executeAll(again, context, schedule);
+  return outcomes.map((outcome) => (isLeft(outcome) ? later.shift()! : outcome));
+}
+
 /**
  * Why a call was not even looked up, or not begun: its record may know more, and whoever goes on with the run reads it.
  * Of what was begun an attempt is counted.
@@ -148,8 +162,8 @@ function storeFailure(outcome: Outcome): ToolError | undefined {
   return isToolError(cause) && cause.code === "store_failed" ? cause : undefined;
 }
 
-function isHereAlone(outcome: Outcome): boolean {
-  return outcome.status === "completed" && !outcome.recorded;
+function isHereAlone({ recorded, attempts }: Outcome): boolean {
+  return !recorded && attempts > 0;
 }
 
 async function executed(outcome: Exclude<Outcome, { status: "awaiting_approval" }>, ledger: Ledger): Promise<Settled> {

@@ -749,8 +749,54 @@ describe("a use whose end the store did not take", () => {
     expect(await executor.execute(use, RUN)).toMatchObject({ ...own, replayed: true });
     isDown = false;
     await sleep(30);
-    expect(await executor.execute(use, RUN)).toMatchObject({ ...own, replayed: true });
+    expect(await executor.execute(use, RUN)).toMatchObject({ ...own, replayed: true, recorded: true });
     expect(ran).toHaveLength(1);
+  });
+
+  it.each<[string, () => unknown, object, object]>([
+    ["returned", () => 7, { status: "completed", output: 7 }, { status: "done", output: 7 }],
+    ["threw", () => Promise.reject(new Error("no")), { status: "failed" }, { status: "failed" }],
+  ])(
+    "is known to the executor when its handler %s: the call, made anew, puts it on record",
+    async (_, end, told, row) => {
+      let isDown = false;
+      const execute = () => {
+        isDown = true;
+        return end();
+      };
+      const { tool, ran } = counted({ execute, undo: () => {} });
+      const inner = memoryStore();
+      const store = failing(inner, () => (isDown ? down() : undefined));
+      const { executor } = setup([tool], { store, leaseMs: 20 });
+      expect(await executor.execute(call(tool), RUN)).toMatchObject({ ...told, recorded: false, attempts: 1 });
+      isDown = false;
+      await sleep(30);
+      expect(await executor.execute(call(tool), RUN)).toMatchObject({ ...told, recorded: true, replayed: true });
+      expect(await setup([tool], { store }).executor.execute(call(tool), RUN)).toMatchObject({
+        ...told,
+        recorded: true,
+      });
+      expect((await inner.get<any>("action/run/a"))!.value).toMatchObject(row);
+      expect((await executor.events("run")).map(({ type }) => type)).toEqual([
+        "tool.invoked",
+        "tool.started",
+        expect.stringMatching(/^tool\.(completed|failed)$/),
+      ]);
+      expect(ran).toHaveLength(1);
+    },
+  );
+
+  it("is not what came of a call that was begun anew since", async () => {
+    let isDown = false;
+    const { tool } = counted({ execute: () => (isDown = !isDown) });
+    const inner = memoryStore();
+    const { executor } = setup([tool], { store: failing(inner, () => (isDown ? down() : undefined)), leaseMs: 20 });
+    expect(await executor.execute(call(tool), RUN)).toMatchObject({ output: true, recorded: false });
+    isDown = false;
+    const other = setup([tool], { store: inner }).executor;
+    await other.forget("run");
+    await died(inner, {});
+    expect(await executor.execute(call(tool), RUN)).toMatchObject({ status: "unknown", recorded: true });
   });
 });
 

@@ -1,11 +1,18 @@
 /** A store that fails at any operation, or at some in a row, having written or not: nobody is told so. */
 import type { ChatCompletionMessageParam } from "openai/resources/chat/completions";
 import { describe, expect, it } from "vitest";
+import { anthropic } from "../../adapters/anthropic/index.ts";
 import { isToolError, ToolError } from "../../src/errors.ts";
-import type { OrchestrationResult } from "../../src/run/index.ts";
+import { ToolExecutor } from "../../src/execute/index.ts";
+import type { Model } from "../../src/model.ts";
+import { Orchestrator, type OrchestrationResult } from "../../src/run/index.ts";
+import { memoryStore } from "../../src/store/index.ts";
 import type { Store } from "../../src/store/store.ts";
+import { replayModel } from "../../src/testing/index.ts";
+import type { Tool } from "../../src/tool/tool.ts";
 import { unorderedStore } from "../store/unordered.ts";
-import { createScenario, finish, problemsOf, type Scenario } from "./scenario.ts";
+import { conversationId, createScenario, finish, problemsOf, type Scenario } from "./scenario.ts";
+import { counted, external, heldTurn, scripted, short } from "./script.ts";
 
 interface Fault {
   readonly processes: number;
@@ -45,6 +52,77 @@ describe.each(faults)("$processes process(es), $inARow operation(s) fail, having
     expect(failAt).toBeGreaterThan(100);
   }, 60_000);
 });
+
+describe("a store that fails for a while", () => {
+  /** What the model calls, over a store that can be taken down. */
+  function world(tools: readonly Tool[], model: Model) {
+    const inner = memoryStore();
+    const down = { keys: undefined as RegExp | undefined };
+    const answer = (key: string) => {
+      if (down.keys?.test(key)) throw new ToolError("store_failed", "The connection was lost.");
+    };
+    const store = {
+      ...inner,
+      get: async (key) => (answer(key), inner.get(key)),
+      list: async (...args) => (answer(args[0]), inner.list(...args)),
+      put: async (...args) => (answer(args[0]), inner.put(...args)),
+    } as Store;
+    const internal = tools.filter(({ mode }) => mode === "internal");
+    const executor = new ToolExecutor({ tools: internal, store, leaseMs: 50 });
+    return { down, orchestrator: new Orchestrator({ model, tools, store, executor, leaseMs: 50 }) };
+  }
+
+  it("while a turn goes on: what was to be read meanwhile is read when it has ended", async () => {
+    const { tool, inputs } = counted("look", { effect: "read" });
+    const turn = Promise.withResolvers<void>();
+    const model = replayModel(anthropic, [heldTurn("look", turn.promise), heldTurn("ask", Promise.resolve())]);
+    const { down, orchestrator } = world([tool, external("ask")], model);
+    const stream = orchestrator.stream({ conversationId, input: "Go" });
+    for await (const event of stream) {
+      if (event.type === "tool-use") down.keys = /^action/;
+      if (event.type === "tool-use" && event.use.name === "look") setTimeout(turn.resolve, 20);
+      if (event.type === "finish") down.keys = undefined;
+    }
+    const { status, messages } = await stream.result;
+    expect([status, inputs]).toEqual(["awaiting_tool_results", [{}]]);
+    expect(JSON.stringify(messages[2])).toContain("ran");
+  });
+
+  it.each([
+    ["returned", () => "paid", "result(paid)"],
+    ["threw", () => Promise.reject(new Error("no card")), 'result({"error":"Tool pay failed: no card"})'],
+  ])("after a write has %s: the run that goes on in this process says so", async (_, end, heard) => {
+    let runs = 0;
+    const pay = () => {
+      down.keys = /./;
+      runs++;
+      return end();
+    };
+    const { down, orchestrator } = world([counted("pay", { execute: pay }).tool], calling("pay"));
+    await expect(orchestrator.run({ conversationId, input: "Go" })).rejects.toMatchObject({ code: "store_failed" });
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    down.keys = undefined;
+    expect(short((await orchestrator.resume(conversationId)).messages as never)[2]).toBe(heard);
+    expect(runs).toBe(1);
+  });
+
+  it("after a write has failed, and for those beside it: the model hears why it failed", async () => {
+    const fail = () => {
+      down.keys = /^action/;
+      throw new Error("no card");
+    };
+    const { tool, inputs } = counted("look", { sequential: true });
+    const { down, orchestrator } = world([counted("pay", { execute: fail }).tool, tool], calling("pay", "look"));
+    const { status, messages } = await orchestrator.run({ conversationId, input: "Go" });
+    expect(status).toBe("completed");
+    expect(short(messages as never)[2]).toBe('result({"error":"Tool pay failed: no card"})');
+    expect(inputs).toEqual([]);
+  });
+});
+
+function calling(...names: string[]): Model {
+  return scripted({ calls: names.map((name) => ({ name })) }, { text: "Done." });
+}
 
 /** What the store does, and what another process was faster with: all that may come of it. */
 const EXPECTED = new Set(
