@@ -53,6 +53,8 @@ export class AnthropicParser implements Parser<ParserInput> {
   #start: WireMessage | undefined;
   #ended = false;
   readonly #open = new Map<number, OpenBlock>();
+  /** Those that were stopped: the last of each index. */
+  readonly #stopped = new Map<number, OpenBlock>();
   #usage: WireUsage | undefined;
   #usageTold = true;
 
@@ -158,6 +160,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     this.#messages.push(message);
     this.#ended = false;
     this.#open.clear();
+    this.#stopped.clear();
     this.#usage = undefined;
     return message;
   }
@@ -233,7 +236,7 @@ export class AnthropicParser implements Parser<ParserInput> {
 
   #blockDelta({ index, delta }: WireEvent): void {
     if (!delta) return;
-    const target = this.#open.get(index ?? -1) ?? this.#implicitBlock(index, delta);
+    const target = this.#open.get(index ?? -1) ?? this.#missingBlock(index, delta);
     if (target === undefined) return;
     const { record } = target;
     const block: { [field: string]: unknown } = record.block;
@@ -277,17 +280,34 @@ export class AnthropicParser implements Parser<ParserInput> {
   }
 
   /** A gateway may forget to say that text or thinking begins. */
-  #implicitBlock(index: number | null | undefined, delta: WireDelta): OpenBlock | undefined {
+  #missingBlock(index: number | null | undefined, delta: WireDelta): OpenBlock | undefined {
     if (delta.type === "text_delta") this.#blockStart({ index, content_block: { type: "text", text: "" } });
     else if (delta.type === "thinking_delta")
       this.#blockStart({ index, content_block: { type: "thinking", thinking: "" } });
+    else if (delta.type === "input_json_delta" && delta.partial_json) this.#callOfStray(index ?? -1);
     return this.#open.get(index ?? -1);
+  }
+
+  /**
+   * A gateway may stop a call before its input comes, which opens it again
+   * (https://github.com/agentgateway/agentgateway/issues/2147), or give the input an index that no block has
+   * (https://github.com/Wei-Shaw/sub2api/pull/4294): any call without input may be the one that it is of.
+   */
+  #callOfStray(index: number): void {
+    const stopped = this.#stopped.get(index);
+    if (stopped !== undefined) {
+      if (isBareCall(stopped)) this.#open.set(index, stopped);
+      return;
+    }
+    for (const block of [...this.#stopped.values(), ...this.#open.values()])
+      if (isBareCall(block)) this.#cut(block.record.call!, "the provider sent some that it did not say of which call");
   }
 
   #blockStop({ index }: WireEvent): void {
     const stopped = this.#open.get(index ?? -1);
     if (stopped === undefined) return;
     this.#open.delete(index ?? -1);
+    this.#stopped.set(index ?? -1, stopped);
     this.#endBlock(stopped);
   }
 
@@ -317,10 +337,8 @@ export class AnthropicParser implements Parser<ParserInput> {
 
   /** The stop reason came, and no end: a call whose input had not begun may have been cut before it. */
   #endStopped(): void {
-    for (const { record, hasPieces, input } of this.#open.values()) {
-      if (record.call !== undefined && !hasPieces && input === undefined)
-        this.#cut(record.call, "the stream ended before they began");
-    }
+    for (const block of this.#open.values())
+      if (isBareCall(block)) this.#cut(block.record.call!, "the stream ended before they began");
     this.#endOpenBlocks();
   }
 
@@ -445,6 +463,11 @@ export class AnthropicParser implements Parser<ParserInput> {
 function callMetadata({ caller, toolset_name: toolset }: WireBlock): Record<string, unknown> | undefined {
   if (isNothing(caller) && isNothing(toolset)) return undefined;
   return { ...(!isNothing(caller) && { caller }), ...(!isNothing(toolset) && { toolset_name: toolset }) };
+}
+
+/** A call that has no input, so far. */
+function isBareCall({ record, hasPieces, input }: OpenBlock): boolean {
+  return record.call !== undefined && !hasPieces && input === undefined;
 }
 
 /** `server_tool_use`, `mcp_tool_use` and their kind to come: the provider runs these. */

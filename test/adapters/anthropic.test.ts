@@ -922,6 +922,41 @@ describe("a stop reason before the end of a block", () => {
   });
 });
 
+describe("input that comes when no block is open for it", () => {
+  const early = [call(0, "toolu_1", "set_volume"), close(0)];
+  const level = [json(0, '{"lev'), json(0, 'el": 3}')];
+
+  it.each<[string, WireEvent[]]>([
+    ["that it was stopped before", [...early, ...level]],
+    ["that it was stopped before, and again behind it", [...early, ...level, close(0)]],
+    ["that it was stopped before, with text between", [...early, ...text(1, ""), ...level]],
+  ])("is of the call %s", async (_, events) => {
+    const { told } = await readEvents([start, ...events, ...end("tool_use")]);
+    expect(told.flatMap((event) => (event.type === "tool-use" ? [event.use.input] : []))).toEqual([{ level: 3 }]);
+  });
+
+  it.each<[string, WireEvent[]]>([
+    ["goes on in the midst of it", [...early, json(0, '{"lev'), ...end("max_tokens")]],
+    ["ends in the midst of it", [...early, json(0, '{"lev'), ...end("tool_use")]],
+    ["gives it an index that no block has", [...early, json(2, '{"level": 3}'), close(2), ...end("tool_use")]],
+    [
+      "gives it such an index while the call is open",
+      [early[0]!, json(2, '{"level": 3}'), early[1]!, ...end("tool_use")],
+    ],
+  ])("leaves no call without input where the server %s", async (_, events) => {
+    const { told, turn } = await readEvents([start, ...events]);
+    expect(told.some(({ type }) => type === "tool-use")).toBe(false);
+    expect(turn.calls).toMatchObject([{ outcome: { code: "truncated" } }]);
+  });
+
+  it("changes no call that has input, and none without where its block is known", async () => {
+    const other = [call(0, "toolu_1", "set_volume"), ...level, close(0)];
+    const events = [...other, ...level, call(1, "toolu_2", "set_volume"), close(1), ...level];
+    const { turn } = await readEvents([start, ...events, ...end("tool_use")]);
+    expect(turn.calls.map(({ outcome }) => (outcome as ToolUse).input)).toEqual([{ level: 3 }, {}]);
+  });
+});
+
 describe("a model that goes on where another declined", () => {
   const handover = [open(9, { type: "fallback", to: { model: "next" } }), close(9)];
   const thinking = (index: number, signature: string) => [

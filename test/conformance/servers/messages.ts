@@ -5,7 +5,7 @@ import { cut, flag, isEmpty, mixed, place, SAID, server, strewn, together, writt
 const NOISE: readonly Json[] = [
   { type: "ping" },
   { type: "vertex_event" },
-  { type: "content_block_delta", index: 77, delta: { type: "input_json_delta", partial_json: "{" } },
+  { type: "content_block_delta", index: 77, delta: { type: "input_json_delta", partial_json: "" } },
   { type: "content_block_stop", index: 78 },
   { type: "message_delta", delta: {}, usage: { output_tokens: 1 } },
   { type: "message_delta", delta: { stop_reason: null } },
@@ -19,7 +19,7 @@ export const messages = server({
     input: fc.constantFrom("empty", "empty", "whole", "text", "null", "none", "twice"),
     starts: fc.constantFrom("once", "once", "twice", "untold", "bare"),
     begins: fc.constantFrom("once", "twice"),
-    ends: fc.constantFrom("once", "once", "twice", "untold"),
+    ends: fc.constantFrom("once", "once", "twice", "untold", "before its input"),
     hasEmptyPieces: flag,
     isInterleaved: flag,
     stop: fc.constantFrom("tool_use", "end_turn", "none"),
@@ -36,6 +36,8 @@ export const messages = server({
     if (stop === "none" && !isStopped) return false;
     // A call without arguments may have been cut before them.
     if (ends === "untold" && !isStopped && calls.some(({ input }) => isEmpty(input))) return false;
+    // Behind another call nothing would say that it has not ended.
+    if (ends === "before its input" && isInterleaved) return false;
     if (index === "counts" || index === "sparse" || index === "as text") return true;
     return !isInterleaved && ends === "once" && !hasServerTool && (index !== "none" || text === "nowhere");
   },
@@ -72,10 +74,12 @@ export const messages = server({
         }[input],
       });
       const isSaid = input !== "whole" && input !== "text" && !(isEmpty(call.input) && dice(2) === 0);
+      const over = at(i, "stop");
       return [
         ...{ once: [start], twice: [start, start] }[begins],
+        ...(ends === "before its input" ? [over] : []),
         ...(isSaid ? pieces(i, written(call, dice)) : []),
-        ...{ once: [at(i, "stop")], twice: [at(i, "stop"), at(i, "stop")], untold: [] }[ends],
+        ...{ once: [over], twice: [over, over], untold: [], "before its input": [] }[ends],
       ];
     });
     if (more.hasServerTool) {
