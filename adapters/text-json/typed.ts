@@ -29,6 +29,11 @@ export class TypedArguments {
     this.#maxKept = limits.maxArgumentsLength;
   }
 
+  /** No value has come. */
+  get isEmpty(): boolean {
+    return this.#names.size === 0;
+  }
+
   /** A name that comes twice may be that of another call, whose beginning stands in the value before it. */
   begin(name: string, type?: ValueType): void {
     if (this.#names.has(name)) this.#call.unreadable(`it gives the parameter ${JSON.stringify(name)} twice`);

@@ -186,6 +186,7 @@ describe("two values for the arguments of one call", () => {
     ["function-tag", "<function=now>@</function>"],
     ["kimi", "<|tool_call_begin|>functions.now:0<|tool_call_argument_begin|>@<|tool_call_end|>"],
     ["harmony", "<|channel|>commentary to=functions.now<|message|>@<|call|>"],
+    ["dsml", '<|DSML|invoke name="now">@</|DSML|invoke>'],
   ])("are none, in any pieces: %s", async (name, call) => {
     for (const args of ['{}{"a":1}', '{"a":1}\n{"a":1}', "{'a':1}{}"]) {
       const text = call.replace("@", args);
@@ -193,6 +194,37 @@ describe("two values for the arguments of one call", () => {
         const { turn } = await readText(textJson(name), pieces);
         expect(turn.calls.map(({ outcome }) => (outcome as ToolCallError).code)).toEqual(["invalid_call"]);
       }
+    }
+  });
+});
+
+describe("a call of dsml", () => {
+  const now = '<|DSML|invoke name="now"/>';
+  const file = '<|DSML|invoke name="write_file">@</|DSML|invoke>';
+  const json = '\n{"path": "a.txt", "content": "</|DSML|invoke>"}\n';
+  const content = { path: "a.txt", content: "</|DSML|invoke>" };
+  const parameter = (name: string, value: string) =>
+    `<|DSML|parameter name="${name}" string="true">${value}</|DSML|parameter>`;
+  const tagged = (value: string) => file.replace("@", parameter("path", "b") + parameter("content", value));
+  it.each<[string, string, unknown[]]>([
+    ["may be one tag", now, [{}]],
+    ["may be one tag, among others", `<|DSML|tool_calls>\n${now}\n${tagged("x")}`, [{}, { path: "b", content: "x" }]],
+    ["may be one JSON object", file.replace("@", json), [content]],
+    [
+      "may be one JSON object, among others",
+      `<|DSML|tool_calls>\n${file.replace("@", json.trim())}\n${now}${tagged("x")}</|DSML|tool_calls>`,
+      [content, {}, { path: "b", content: "x" }],
+    ],
+    ["may not be both", file.replace("@", parameter("path", "b") + json), ["truncated"]],
+    ["may be about one tag", tagged(now), [{ path: "b", content: now }]],
+    ["is cut in its JSON", file.replace("@", json).slice(0, 60), ["truncated"]],
+  ])("%s", async (_, text, outcomes) => {
+    for (const pieces of [[text], text.split("")]) {
+      const { turn } = await readText(textJson("dsml"), pieces, sharedTools);
+      expect(turn.text).toBe("");
+      expect(turn.calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code))).toEqual(
+        outcomes,
+      );
     }
   });
 });

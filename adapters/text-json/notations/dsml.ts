@@ -3,6 +3,7 @@ import { countOf, withoutMarks, type TextDialect } from "../../../src/text/diale
 import { find, indexWithin, skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter, CallWriter } from "../../../src/text/writer.ts";
+import { argumentsOf, JsonBlock } from "../block.ts";
 import { dsmlLeaks } from "../leaks.ts";
 import { anyName, toolLines } from "../prompt.ts";
 import { QuotedCalls, type TagMeaning } from "../quoted.ts";
@@ -99,6 +100,8 @@ class DsmlBlock implements BlockReader {
   readonly #isAlone: boolean;
   #call: CallWriter | undefined;
   #args: TypedArguments | undefined;
+  /** Arguments that are one JSON object, in place of parameters. */
+  #json: JsonBlock | undefined;
   #expected: "tag" | "value" | "nothing";
   /** The calls that the value is about; and whether one has ended there that had not begun, which may be its own. */
   #quoted = new QuotedCalls();
@@ -123,7 +126,8 @@ class DsmlBlock implements BlockReader {
     for (;;) {
       const before = at;
       const expected = this.#expected;
-      if (expected === "value") at = this.#readValue(text, at);
+      if (this.#json !== undefined) at = this.#readJson(this.#json, text, at);
+      else if (expected === "value") at = this.#readValue(text, at);
       else if (expected === "tag") at = this.#readTag(text, at);
       else at = this.#skip(text, at);
       if (this.state !== "open" || (at === before && expected === this.#expected)) return at;
@@ -132,6 +136,7 @@ class DsmlBlock implements BlockReader {
 
   end(rest: string): string | undefined {
     if (this.state === "head" && rest.trim() === "") return undefined;
+    if (this.#json !== undefined) return this.#json.end(rest);
     if (this.#call !== undefined) this.#call.cut();
     else if (this.state === "head" || rest.trim() !== "") this.#writer.call().cut();
     this.state = "closed";
@@ -155,12 +160,15 @@ class DsmlBlock implements BlockReader {
     const at = skipSpace(text, from);
     const tag = this.#tagAt(text, at);
     if (tag === "maybe") return at;
-    if (tag === undefined) return this.#strange(at);
+    if (tag === undefined) {
+      if (text[at] !== "{" || this.#args?.isEmpty !== true) return this.#strange(at);
+      this.#json = this.#jsonOf(this.#call!);
+      return this.#readJson(this.#json, text, at);
+    }
     const { name, isEnd, attributes, end } = tag;
     if (name === "invoke" && !isEnd && this.#call === undefined) return this.#beginCall(attributes, end);
     if (name === "invoke" && isEnd && this.#call !== undefined) {
       this.#endCall();
-      if (this.#isAlone) this.state = "closed";
       return end;
     }
     if (name === "parameter" && !isEnd && this.#call !== undefined) {
@@ -193,13 +201,39 @@ class DsmlBlock implements BlockReader {
     this.#call = this.#writer.call();
     this.#call.name(name);
     this.#args = new TypedArguments(this.#call, this.#context.tool(name), this.#context);
+    if (isEmptyTag(attributes)) this.#endCall();
     return end;
   }
 
   #endCall(): void {
     this.#args!.close();
     this.#call!.done();
-    this.#call = undefined;
+    this.#leaveCall();
+  }
+
+  #leaveCall(): void {
+    this.#call = this.#args = undefined;
+    if (this.#isAlone) this.state = "closed";
+  }
+
+  /** As models write them now and then: https://github.com/sgl-project/sglang/issues/38924 */
+  #jsonOf(call: CallWriter): JsonBlock {
+    return new JsonBlock({
+      head: (_, at) => at,
+      begin: () => argumentsOf(call),
+      ends: [`</${this.#mark}invoke>`],
+      context: this.#context,
+      cutHead: () => call.cut(),
+    });
+  }
+
+  #readJson(json: JsonBlock, text: string, from: number): number {
+    const at = json.read(text, from);
+    if (json.state === "closed") {
+      this.#json = undefined;
+      this.#leaveCall();
+    }
+    return at;
   }
 
   /** Something that has no place here: the block ends, or what is left of the call that is open means nothing. */
@@ -215,9 +249,8 @@ class DsmlBlock implements BlockReader {
   #skip(text: string, from: number): number {
     const { at, word } = find(text, from, [`</${this.#mark}invoke>`]);
     if (word === undefined) return at;
-    this.#call = undefined;
     this.#expected = "tag";
-    if (this.#isAlone) this.state = "closed";
+    this.#leaveCall();
     return at + word.length;
   }
 
@@ -260,7 +293,7 @@ class DsmlBlock implements BlockReader {
       quoted.beginParameter();
       return "quoted";
     }
-    if (name !== "invoke") return "text";
+    if (name !== "invoke" || isEmptyTag(attributes)) return "text";
     if (!isEnd) quoted.beginCall();
     if (!isEnd || quoted.endCall()) return "quoted";
     const next = this.#nextCall(text, end);
@@ -292,6 +325,11 @@ class DsmlBlock implements BlockReader {
     if (isEnd && attributes.trim() !== "") return undefined;
     return { name, isEnd, attributes, end: close + 1 };
   }
+}
+
+/** How V4 writes calls without parameters now and then: https://github.com/sgl-project/sglang/pull/23915 */
+function isEmptyTag(attributes: string): boolean {
+  return attributes.endsWith("/");
 }
 
 function attributeOf(attributes: string, name: string): string | undefined {
