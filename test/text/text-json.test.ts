@@ -384,6 +384,8 @@ describe.each<[NotationName, Tags]>([
     ["parameters without a call or a line between them", value("a", "1").trim() + value("b", "2").trim()],
     ["parameters without a call", value("city", "Oslo") + value("zip", "1")],
     ["a parameter without a call, and words", `${value("city", "Oslo")}and so on`],
+    ["what begins like a parameter", value("city", "").slice(0, 12)],
+    ["what begins like a parameter, in code", `["${call("f").split("f")[0]!}", "${value("city", "").slice(0, 12)}"]`],
   ])("may hold %s", async (_, content) => {
     const text = calls(call("write_file", value("content", content), value("path", "a.txt")));
     for (const pieces of [[text], text.split("")]) {

@@ -320,6 +320,8 @@ class DsmlBlock implements BlockReader {
     if (left !== begin) return begin.startsWith(left) ? "maybe" : undefined;
     const close = indexWithin(text, ">", at, MAX_TAG + 1);
     if ((close < 0 ? text.length : close) - at > MAX_TAG) return undefined;
+    // One that goes on into another tag is none: code that looks for such tags.
+    if (text.slice(at + 1, close < 0 ? undefined : close).includes("<")) return undefined;
     if (close < 0) return "maybe";
     const [, name = "", attributes = ""] = /^([a-z_]*)(.*)$/s.exec(text.slice(at + begin.length, close)) ?? [];
     if (isEnd && attributes.trim() !== "") return undefined;

@@ -260,13 +260,16 @@ class QwenBlock implements BlockReader {
       }
       default: {
         const end = indexWithin(text, ">", behind, MAX_SPACE);
-        if ((end < 0 ? text.length : end) - behind >= MAX_SPACE) return "text";
+        const name = text.slice(behind, end < 0 ? undefined : end);
+        if (name.length >= MAX_SPACE) return "text";
         if (end < 0) return "maybe";
         if (mark === FUNCTION) {
           quoted.beginCall();
           return "quoted";
         }
-        if (!quoted.isIn && this.#args!.lacks(text.slice(behind, end).trim())) return "unclosed";
+        // What goes on into another tag, or line, is none: code that looks for such tags.
+        if (/[<\n]/.test(name)) return "text";
+        if (!quoted.isIn && this.#args!.lacks(name.trim())) return "unclosed";
         quoted.beginParameter();
         return "quoted";
       }
