@@ -1,6 +1,9 @@
 /** Of a tag in a value: its end, what shows that this is missing, that of a call which is written about, or nothing. */
 export type TagMeaning = "end" | "unclosed" | "quoted" | "text" | "maybe";
 
+/** Why a call that the model may well have ended is taken for one that was cut. */
+export const NO_END = "a value has no end, or quotes a call or a parameter that has none";
+
 /**
  * The calls that are written about in a value, so that their tags are told from the value's own. A parameter without a
  * call around it counts where it begins a line, or stands behind another one; elsewhere it is but mentioned.
@@ -13,6 +16,8 @@ export type TagMeaning = "end" | "unclosed" | "quoted" | "text" | "maybe";
 export class QuotedCalls {
   /** What has begun and not ended: a call, a parameter of one, a parameter without a call around it. */
   readonly #open: ("call" | "parameter" | "lone parameter")[] = [];
+  /** Whether any has begun in the value. */
+  hasBegun = false;
   #isInTag = false;
   /** Since the last tag of a call that is written about nothing but white space has come. */
   #isBehindTag = false;
@@ -69,6 +74,7 @@ export class QuotedCalls {
   }
 
   #seeTag(): void {
+    this.hasBegun = true;
     this.#isInTag = this.#isBehindTag = true;
     this.#isLineStart = false;
   }

@@ -6,7 +6,7 @@ import type { BlockWriter, CallWriter } from "../../../src/text/writer.ts";
 import { argumentsOf, JsonBlock } from "../block.ts";
 import { dsmlLeaks } from "../leaks.ts";
 import { anyName, toolLines } from "../prompt.ts";
-import { QuotedCalls, type TagMeaning } from "../quoted.ts";
+import { NO_END, QuotedCalls, type TagMeaning } from "../quoted.ts";
 import { TypedArguments } from "../typed.ts";
 
 /** The mark as the model's tokens have it, and as servers and models spell it. */
@@ -137,7 +137,8 @@ class DsmlBlock implements BlockReader {
   end(rest: string): string | undefined {
     if (this.state === "head" && rest.trim() === "") return undefined;
     if (this.#json !== undefined) return this.#json.end(rest);
-    if (this.#call !== undefined) this.#call.cut();
+    const isUnsure = this.#context.isWhole && this.#expected === "value" && this.#quoted.hasBegun;
+    if (this.#call !== undefined) this.#call.cut(isUnsure ? NO_END : undefined);
     else if (this.state === "head" || rest.trim() !== "") this.#writer.call().cut();
     this.state = "closed";
     return undefined;

@@ -4,7 +4,7 @@ import { find, indexWithin, look, lookFor, skipSpace } from "../../../src/text/l
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter, CallWriter } from "../../../src/text/writer.ts";
 import { anyName, endOfName, toolLines } from "../prompt.ts";
-import { QuotedCalls, type TagMeaning } from "../quoted.ts";
+import { NO_END, QuotedCalls, type TagMeaning } from "../quoted.ts";
 import { TypedArguments } from "../typed.ts";
 
 const OPEN = "<tool_call>";
@@ -108,7 +108,8 @@ class QwenBlock implements BlockReader {
 
   end(rest: string): string | undefined {
     if (this.state === "head" && rest.trim() === "") return undefined;
-    if (this.#expected !== "close") (this.#call ?? this.#writer.call()).cut();
+    const isUnsure = this.#context.isWhole && this.#expected === "value" && this.#quoted.hasBegun;
+    if (this.#expected !== "close") (this.#call ?? this.#writer.call()).cut(isUnsure ? NO_END : undefined);
     // All of the call is there but the end of its block.
     else this.#call?.cut();
     this.state = "closed";
