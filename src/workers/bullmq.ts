@@ -81,11 +81,10 @@ export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): Bul
   events.on("progress", ({ jobId, data }) => waiting.progress(jobId, data));
 
   const owner = crypto.randomUUID();
-  const takeOver = async (jobId: string) => {
+  const takeOver = async (jobId: string, data: Partial<JobData>) => {
     const job = await queue.getJob(jobId);
-    if (job === undefined) return waiting.end(jobId, { status: "gone" });
-    // It may be removed at this moment, having ended: that is heard.
-    await job.updateData({ ...job.data, owner }).catch(() => {});
+    // It may have ended, and been removed, before or at this moment: that is heard.
+    await job?.updateData({ ...job.data, ...data }).catch(() => {});
   };
   let listening: Promise<void> | undefined;
   const dispatch = {
@@ -100,7 +99,7 @@ export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): Bul
           // Given up meanwhile: it is not even begun.
           if (context.signal?.aborted === true) return;
           // The queue may have forgotten a write that was done: it is looked for, and never put there again.
-          if (tool.effect === "write" && context.attempt > 1) return takeOver(jobId);
+          if (tool.effect === "write" && context.attempt > 1) return takeOver(jobId, { owner });
           await queue.add(tool.name, data, {
             backoff: { type: "exponential", delay: 200 },
             removeOnComplete: KEPT,
@@ -112,7 +111,7 @@ export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): Bul
             stackTraceLimit: 0,
           });
           // Goes on for a process that is taken for dead: the job is there, and is this one's now.
-          if (context.attempt > 1) await (await queue.getJob(jobId))?.updateData(data);
+          if (context.attempt > 1) await takeOver(jobId, { ...data, isGivenUp: false });
         },
         async cancel() {
           const job = await queue.getJob(jobId);

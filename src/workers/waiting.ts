@@ -77,15 +77,18 @@ export class Waiting {
     const onAbort = () => this.#cancel(job);
     const waiters = this.#waiters.get(jobId) ?? new Set();
     this.#waiters.set(jobId, waiters.add(waiter));
-    let goneSince = Infinity;
-    const take = (end: JobEnd | undefined) => {
-      const isGone = end?.status === "gone";
-      const now = performance.now();
-      goneSince = isGone ? Math.min(goneSince, now) : Infinity;
-      const mayBeTold = isGone && now - goneSince < EVENT_MS && signal?.aborted !== true;
-      if (end !== undefined && !mayBeTold) settle(end);
-    };
     const look = () => void this.#look(jobId).then(take, () => {});
+    let grace: ReturnType<typeof setTimeout> | undefined;
+    /** The time in which the event of a job that is not there any more may yet come. */
+    let isOver = false;
+    const take = (end: JobEnd | undefined) => {
+      if (end?.status === "gone" && !isOver && signal?.aborted !== true) {
+        grace ??= setTimeout(() => {
+          isOver = true;
+          look();
+        }, EVENT_MS);
+      } else if (end !== undefined) settle(end);
+    };
     let timer: ReturnType<typeof setInterval> | undefined;
     try {
       signal?.throwIfAborted();
@@ -102,6 +105,8 @@ export class Waiting {
       return resultOf(await ended, tool, signal);
     } finally {
       clearInterval(timer);
+      clearTimeout(grace);
+      isOver = true;
       signal?.removeEventListener("abort", onAbort);
       waiters.delete(waiter);
       if (waiters.size === 0) this.#waiters.delete(jobId);

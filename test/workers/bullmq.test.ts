@@ -713,6 +713,25 @@ describe.skipIf(redisMissing !== undefined)(`on Redis${redisMissing === undefine
       expect(notes(file)).toEqual([]);
     });
 
+    it("a write that has ended and was removed is heard of by who goes on with it, though the event comes later", async () => {
+      const tool = toolsAt(file).find(({ name }) => name === "book")!;
+      const { tools, close } = bullmqTools([tool], { ...place(), pollMs: 60_000 });
+      cleanUps.push(close);
+      const jobs = admin();
+      await jobs.waitUntilReady();
+      const context = { runId: "run", invocationId: "i", idempotencyKey: "run/i", attempt: 2 };
+      const outcome = tools[0]!.use({ ms: 1 } as never, { invocationId: "i" }).execute(context);
+      outcome.catch(() => {});
+      const redis = new Redis({ host: "127.0.0.1", port: server.port });
+      await vi.waitFor(async () => expect(await redis.xlen(`bull:${queue}:events`)).toBeGreaterThan(0));
+      // Time to look.
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      const event = { event: "completed", jobId: "run/i", returnvalue: JSON.stringify({ output: '"booked"' }) };
+      await redis.xadd(`bull:${queue}:events`, "*", ...Object.entries(event).flat());
+      redis.disconnect();
+      expect(await outcome).toBe("booked");
+    });
+
     it("a Redis that was lost with all that it held: who waits is told", async () => {
       const own = await startRedis();
       const errors: Error[] = [];
