@@ -46,30 +46,72 @@ interface Entry<Message> extends MessageParts<Message> {
   readonly message: Message;
 }
 
+/** A turn of the model, and what came until the next one. Before the first turn there is none. */
+interface Group<Message> {
+  readonly turn: readonly Entry<Message>[];
+  readonly answers: readonly Entry<Message>[];
+  readonly calls: readonly HistoryCall[];
+  /** Those of its answers, until they are moved. */
+  readonly results: HistoryResult<Message>[];
+  isMoved: boolean;
+}
+
 /**
  * The messages, with exactly one result behind every call, in call order and adjacent: providers refuse a whole
  * conversation, for ever, for one call without a result or one result without a call.
  */
 export function pairMessages<Message>(messages: readonly Message[], rules: PairingRules<Message>): Message[] {
-  const entries = messages.map((message): Entry<Message> => ({ ...rules.parts(message), message }));
+  const groups = groupsOf(messages, rules);
+  bringBack(groups);
   const paired: Message[] = [];
+  for (const { turn, answers, calls, results, isMoved } of groups) {
+    for (const { message } of turn) paired.push(message);
+    const isFirst = turn.length === 0;
+    const keepsOrphans = isFirst ? rules.keepsOrphans === true : turn.some(({ mayHoldCalls }) => mayHoldCalls);
+    if (!isMoved && (isInOrder(calls, answers, rules) || (keepsOrphans && calls.length === 0))) {
+      for (const { message } of answers) paired.push(message);
+    } else {
+      paired.push(...resultsOf(calls, results, rules, keepsOrphans));
+      for (const { rest } of answers) if (rest !== undefined) paired.push(rest);
+    }
+  }
+  return paired;
+}
+
+function groupsOf<Message>(messages: readonly Message[], rules: PairingRules<Message>): Group<Message>[] {
+  const entries = messages.map((message): Entry<Message> => ({ ...rules.parts(message), message }));
+  const groups: Group<Message>[] = [];
   for (let at = 0; at < entries.length;) {
     const turn: Entry<Message>[] = [];
     while (entries[at]?.isModels === true && (turn.length === 0 || rules.joinsTurns)) turn.push(entries[at++]!);
     const answers: Entry<Message>[] = [];
     while (entries[at]?.isModels === false) answers.push(entries[at++]!);
-    for (const { message } of turn) paired.push(message);
     const calls = turn.flatMap((entry) => entry.calls);
-    const isFirst = turn.length === 0;
-    const keepsOrphans = isFirst ? rules.keepsOrphans === true : turn.some(({ mayHoldCalls }) => mayHoldCalls);
-    if (isInOrder(calls, answers, rules) || (keepsOrphans && calls.length === 0)) {
-      for (const { message } of answers) paired.push(message);
-    } else {
-      paired.push(...resultsOf(calls, answers, rules, keepsOrphans));
-      for (const { rest } of answers) if (rest !== undefined) paired.push(rest);
+    groups.push({ turn, answers, calls, results: answers.flatMap((entry) => entry.results), isMoved: false });
+  }
+  return groups;
+}
+
+/** A result that came when the model had gone on goes to its call: the last one of its id that has none. */
+function bringBack<Message>(groups: readonly Group<Message>[]): void {
+  const open: { readonly call: HistoryCall; readonly group: Group<Message> }[] = [];
+  for (const group of groups) {
+    const late = group.results.filter(({ id }) => id !== "" && !group.calls.some((call) => call.id === id));
+    for (const result of late) {
+      const at = open.findLastIndex(({ call }) => call.id === result.id);
+      if (at === -1) continue;
+      const [{ group: earlier }] = open.splice(at, 1) as [(typeof open)[0]];
+      earlier.results.push(result);
+      group.results.splice(group.results.indexOf(result), 1);
+      earlier.isMoved = group.isMoved = true;
+    }
+    const left = [...group.results];
+    for (const call of group.calls) {
+      const at = left.findIndex((result) => isResultOf(result, call));
+      if (at === -1) open.push({ call, group });
+      else left.splice(at, 1);
     }
   }
-  return paired;
 }
 
 /** Whether nothing is amiss, so that the messages can go out as they are. */
@@ -91,11 +133,11 @@ function isInOrder<Message>(
 
 function resultsOf<Message>(
   calls: readonly HistoryCall[],
-  answers: readonly Entry<Message>[],
+  given: readonly HistoryResult<Message>[],
   rules: PairingRules<Message>,
   keepsOrphans: boolean,
 ): Message[] {
-  const left = answers.flatMap((entry) => entry.results);
+  const left = [...given];
   const results = calls.map((call) => {
     const at = left.findIndex((result) => isResultOf(result, call));
     return at === -1 ? rules.missing(call, OUTCOME_UNKNOWN) : left.splice(at, 1)[0]!.message;

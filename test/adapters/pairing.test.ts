@@ -150,6 +150,63 @@ describe.each(rows)("pair() of $name", ({ conversation, calls, result, text, rea
     expect(pair(...calls("a", "a"), result("a"))).toEqual(["call a", "call a", "result a", "unknown a"]);
   });
 
+  it("brings a result back to its call that came when the model had gone on", () => {
+    const late = [...calls("a"), text("Wait"), ...calls("b"), result("b"), result("a"), text("And?")];
+    expect(pair(...late)).toEqual(["call a", "result a", "text", "call b", "result b", "text"]);
+    expect(
+      pair(...calls("a"), ...calls("b"), result("a"), result("b")).filter((entry) => /^unknown/.test(entry)),
+    ).toEqual([]);
+    // Of two calls of one id the last one that has none; what is there twice is no late one.
+    expect(pair(...calls("a"), text("1"), ...calls("a"), text("2"), ...calls("b"), result("b"), result("a"))).toEqual([
+      "call a",
+      "unknown a",
+      "text",
+      "call a",
+      "result a",
+      "text",
+      "call b",
+      "result b",
+    ]);
+    expect(pair(...calls("a"), text("Wait"), ...calls("a"), result("a"), result("a"))).toEqual([
+      "call a",
+      "unknown a",
+      "text",
+      "call a",
+      "result a",
+    ]);
+  });
+
+  it("loses nothing: whatever comes behind a call is said once", () => {
+    const said = fc.shuffledSubarray(["a", "b", "c", "d", "e", "f"]).chain((ids) =>
+      fc.record({
+        turns: fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 6, maxLength: 6 }),
+        ids: fc.constant(ids),
+        delays: fc.array(fc.integer({ min: 0, max: 6 }), { minLength: 6, maxLength: 6 }),
+        texts: fc.array(fc.boolean(), { minLength: 12, maxLength: 12 }),
+      }),
+    );
+    fc.assert(
+      fc.property(said, ({ turns, ids, delays, texts }) => {
+        const messages: unknown[] = [];
+        const waiting: { id: string; left: number }[] = [];
+        for (let at = 0, turn = 0; at < ids.length || waiting.length > 0; turn++) {
+          if (texts[turn % texts.length]) messages.push(text("Hi"));
+          const now = ids.slice(at, (at += turns[turn % turns.length]!));
+          if (now.length > 0) messages.push(...calls(...now));
+          for (const id of now) waiting.push({ id, left: delays[ids.indexOf(id)]! });
+          for (const one of [...waiting]) {
+            if (one.left-- > 0) continue;
+            messages.push(result(one.id));
+            waiting.splice(waiting.indexOf(one), 1);
+          }
+        }
+        const sorted = (entries: readonly string[]) => entries.toSorted();
+        expect(sorted(read(conversation.pair(messages)))).toEqual(sorted(read(messages)));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
   it("makes every history one that is right, and changes nothing a second time", () => {
     const piece = fc.oneof(
       fc.array(fc.constantFrom("a", "b", "c"), { minLength: 1, maxLength: 3 }).map((ids) => calls(...ids)),
