@@ -88,6 +88,11 @@ it.each(pages())("the links of %s lead somewhere", (page) => {
   expect(targets.filter((target) => !existsSync(join(root, dirname(page), target)))).toEqual([]);
 });
 
+it.each(pages())("%s leads to no source: the package has the types, and their comments, in its place", (page) => {
+  const text = readFileSync(join(root, page), "utf8");
+  expect(text.match(/\]\((?:\.\.\/)?(?:src|adapters)\/[^)]*\)/g) ?? []).toEqual([]);
+});
+
 it("the pages that the README speaks of are in the package", () => {
   const { files } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { files: string[] };
   const text = readFileSync(join(root, "README.md"), "utf8");
