@@ -18,6 +18,11 @@ describe("what is called with nothing says what it needs", () => {
     ["sqliteStore()", (nothing) => sqliteStore(nothing), /needs the path of its file/],
     ["serveReplay()", (nothing) => serveReplay(nothing), /takes adapters/],
     ["recordingProxy()", (nothing) => recordingProxy(nothing), /url has to be an http or https URL/],
+    [
+      "recordingProxy() with a wire's name",
+      (nothing) => recordingProxy({ ...(nothing as object), url: "http://localhost", wire: "anthropic" as never }),
+      /wire is an adapter, .*, got "anthropic"/,
+    ],
     ["replayModel()", (nothing) => replayModel(nothing, nothing), /takes an adapter and a list of answers/],
   ])("%s", async (_, call, message) => {
     const calling = async () => call(undefined as never);
@@ -25,6 +30,15 @@ describe("what is called with nothing says what it needs", () => {
     await expect(calling()).rejects.toThrow(message);
   });
 });
+
+it.each(readers.map(({ adapter }) => [adapter.name, adapter] as const))(
+  "%s is given tools among its options: else nothing would be validated",
+  (_, adapter) => {
+    const tools = [] as never;
+    expect(() => adapter.read(new Response(""), tools)).toThrow(/tools among its options/);
+    expect(() => adapter.parse({}, tools)).toThrow(/tools among its options/);
+  },
+);
 
 describe.each(readers.map(({ adapter }) => adapter))("the results of $name", (adapter) => {
   it.each([[undefined], ["call_1"], [{ id: "call_1" }]])("are of a use, and not of %j", (given) => {

@@ -74,6 +74,9 @@ export function parseResponse<Event, T extends Tool = Tool>(
 }
 
 function readerOf(adapter: Reading<any>, options: ReadOptions): TurnReader {
+  if (Array.isArray(options)) {
+    throw new TypeError(`${adapter.name} takes tools among its options, { tools }, got a list.`);
+  }
   const { tools, limits, repair, runId, signal } = options;
   if (signal !== undefined && typeof signal?.addEventListener !== "function") {
     throw new TypeError(

@@ -63,11 +63,14 @@ export interface RecordingProxy {
  * Stands in front of a real endpoint, passes requests and responses on, and records the bodies of the responses.
  * Request headers, keys and cookies go to the endpoint and nowhere else; of the response headers the content type is kept.
  *
- * @throws TypeError if `url` is no http(s) URL
+ * @throws TypeError if `url` is no http(s) URL, or `wire` no adapter
  */
 export async function recordingProxy(options: ProxyOptions): Promise<RecordingProxy> {
   const base = endpointUrl(options?.url);
   const { wire, out, onRecording, onSkipped, host = "127.0.0.1", port = 0, signal } = options;
+  if (wire !== undefined && typeof wire?.endpoint?.match !== "function") {
+    throw new TypeError(`wire is an adapter, such as that of "toolstream/anthropic", got ${JSON.stringify(wire)}`);
+  }
   const open = new Set<Promise<void>>();
   const errors: unknown[] = [];
   const onError = options.onError ?? ((error) => errors.push(error));
