@@ -29,6 +29,8 @@ import {
   typeArrayToAnyOf,
   withoutBooleanSchemas,
 } from "../../src/schema/rewrites.ts";
+import { describe, without } from "../../src/schema/rewrites/keywords.ts";
+import { loosenAround } from "../../src/schema/rewrites/loosen.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
 import { lowerTools, refuseText, type Dialect } from "../../src/tool/lower-tools.ts";
 import { safeToolName } from "../../src/tool/names.ts";
@@ -80,6 +82,7 @@ export const strict: readonly Rewrite[] = [
   flattenRootUnion(),
   ensureObjectRoot(),
   requireDeclared(),
+  keepLegalKeys(),
   closeObjects(),
   limitMinItems(1),
   describeObjectValues(),
@@ -130,7 +133,6 @@ export const strict: readonly Rewrite[] = [
     "minItems",
     "format",
   ]),
-  keepLegalKeys(),
 ];
 
 /**
@@ -213,28 +215,41 @@ function spend(budget: typeof STRICT_LIMITS, schema: JsonSchema): boolean {
 
 /**
  * Leaves out properties whose names the API refuses
- * (`input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'`).
+ * (`input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'`). The description tells of them,
+ * and the object is open for them: a name as `$filter` may be required. Run it before {@link closeObjects}.
  */
 function keepLegalKeys(): Rewrite {
   return {
     name: "keepLegalKeys",
-    apply(node, { lose }) {
+    apply(given, context) {
+      const node = loosenAround(given, context, hasIllegalKeys);
+      if (!hasIllegalKeys(node)) return node;
       const { properties, required } = node;
-      if (!isObject(properties)) return node;
-      const entries = Object.entries(properties);
-      const legal = entries.filter(([name]) => LEGAL_KEY.test(name));
-      if (legal.length === entries.length) return node;
-      const illegal = entries.map(([name]) => name).filter((name) => !LEGAL_KEY.test(name));
-      lose(
-        `Properties whose names the API refuses (it takes ${LEGAL_KEY.source}) are left out: ${illegal.join(", ")}.`,
+      const entries = Object.entries(properties as JsonSchema);
+      const illegal = entries.filter(isIllegal);
+      const names = illegal.map(([name]) => name);
+      context.lose(
+        `Properties whose names the API refuses (it takes ${LEGAL_KEY.source}) are left out: ${names.join(", ")}.`,
       );
-      return {
-        ...node,
-        properties: Object.fromEntries(legal),
-        ...(Array.isArray(required) && { required: required.filter((name) => !illegal.includes(name)) }),
+      const open = {
+        ...without(node, ["additionalProperties", "unevaluatedProperties"]),
+        properties: Object.fromEntries(entries.filter((entry) => !isIllegal(entry))),
+        ...(Array.isArray(required) && { required: required.filter((name) => !names.includes(name)) }),
       };
+      return describe(
+        open,
+        illegal.map(([name, property]) => [`property ${JSON.stringify(name)}`, property]),
+      );
     },
   };
+}
+
+function hasIllegalKeys({ properties }: JsonSchema): boolean {
+  return isObject(properties) && Object.entries(properties).some(isIllegal);
+}
+
+function isIllegal([name]: readonly [string, unknown]): boolean {
+  return !LEGAL_KEY.test(name);
 }
 
 const LEGAL_KEY = /^[a-zA-Z0-9_.-]{1,64}$/;

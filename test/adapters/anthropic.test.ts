@@ -800,8 +800,42 @@ describe("tools", () => {
       { type: "object", properties: { "the city": {}, ok: {} }, required: ["the city", "ok"] },
       plain,
     );
-    expect(names.schema).toEqual({ type: "object", properties: { ok: {} }, required: ["ok"] });
+    expect(names.schema).toEqual({
+      type: "object",
+      properties: { ok: {} },
+      required: ["ok"],
+      description: '(property "the city": {})',
+    });
     expect(names.losses).toMatchObject([{ rule: "keepLegalKeys", path: "" }]);
+  });
+
+  it("leaves objects open for a property whose name the API refuses, and forbids no more without it", () => {
+    const $filter = { type: "string" };
+    const closed = { type: "object", properties: { $filter }, required: ["$filter"], additionalProperties: false };
+    const opened = {
+      type: "object",
+      properties: {},
+      required: [],
+      description: '(property "$filter": {"type":"string"})',
+    };
+    expect(lowerSchema(closed, plain).schema).toEqual(opened);
+    // A grammar holds closed objects only.
+    expect(lowerSchema(closed, strict).schema).toEqual({ ...opened, additionalProperties: false });
+
+    const item = { properties: { $filter } };
+    const lowered = lowerSchema(
+      { type: "object", properties: { a: { not: item }, b: { oneOf: [item, true] } } },
+      plain,
+    );
+    expect(lowered.schema["properties"]).toEqual({
+      a: { description: '(not: {"properties":{"$filter":{"type":"string"}}})' },
+      b: { anyOf: [{ properties: {}, description: '(property "$filter": {"type":"string"})' }, true] },
+    });
+    expect(lowered.losses.map(({ path, rule }) => `${path} ${rule}`)).toEqual([
+      "/properties/a unsupported:not",
+      "/properties/b oneOfToAnyOf",
+      "/properties/b/oneOf/0 keepLegalKeys",
+    ]);
   });
 
   it("closes objects and moves what a grammar can not hold into the description in strict mode", () => {
