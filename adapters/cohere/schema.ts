@@ -65,24 +65,20 @@ export const strict: readonly Rewrite[] = [
   ensureObjectRoot(),
   // First, so that they are told as they were given.
   dropKeywords(["not", "if", "then", "else", "dependencies", "dependentRequired", "dependentSchemas"], toDescription),
+  // "^", "$", "(?=" and "(?!" are not supported, so that most patterns can only be told, and those of names not at all.
+  keepPatterns(
+    (pattern) => isPortable(pattern) && !/[$^]/.test(pattern),
+    () => false,
+  ),
   dropKeywords(["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"], toDescription),
   dropKeywords(
     ["minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "contains", "minContains", "maxContains"],
     toDescription,
   ),
   dropKeywords(
-    [
-      "patternProperties",
-      "propertyNames",
-      "minProperties",
-      "maxProperties",
-      "unevaluatedProperties",
-      "unevaluatedItems",
-    ],
+    ["propertyNames", "minProperties", "maxProperties", "unevaluatedProperties", "unevaluatedItems"],
     toDescription,
   ),
-  // "^", "$", "(?=" and "(?!" are not supported, so that most patterns can only be told.
-  keepPatterns((pattern) => isPortable(pattern) && !/[$^]/.test(pattern)),
   keepFormats(["date-time", "uuid", "date", "time"]),
   dropAnnotations(["contentEncoding", "contentMediaType", "contentSchema"]),
   requireDeclared(),

@@ -655,14 +655,17 @@ const rows: Readonly<Record<string, Row>> = {
     { type: "object", patternProperties: { "^(?=x)": text }, additionalProperties: false },
     {
       // Open: with the patterns gone, no name at all would be left.
-      "openai plain": lossy(
-        {
-          type: "object",
-          additionalProperties: true,
-          description: '(patternProperties: {"^(?=x)":{"type":"string"}}, additionalProperties: false)',
-        },
-        "unsupported:patternProperties",
-        "unsupported:additionalProperties",
+      ...each(
+        ["openai plain", "google json-schema", "cohere strict"],
+        lossy(
+          {
+            type: "object",
+            additionalProperties: true,
+            description: '(patternProperties: {"^(?=x)":{"type":"string"}}, additionalProperties: false)',
+          },
+          "unsupported:patternProperties",
+          "unsupported:additionalProperties",
+        ),
       ),
       "openai strict": lossy(
         {
@@ -674,16 +677,13 @@ const rows: Readonly<Record<string, Row>> = {
         "unsupported:additionalProperties",
         "closeObjects",
       ),
-      ...each(
-        ["anthropic strict", "google json-schema", "cohere strict"],
-        lossy(
-          {
-            type: "object",
-            additionalProperties: false,
-            description: '(patternProperties: {"^(?=x)":{"type":"string"}})',
-          },
-          "unsupported:patternProperties",
-        ),
+      "anthropic strict": lossy(
+        {
+          type: "object",
+          additionalProperties: false,
+          description: '(patternProperties: {"^(?=x)":{"type":"string"}})',
+        },
+        "unsupported:patternProperties",
       ),
       "google schema": lossy(
         { type: "object", description: '(patternProperties: {"^(?=x)":{"type":"string"}})' },

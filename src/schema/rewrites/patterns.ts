@@ -8,11 +8,13 @@ import { loosenAround } from "./loosen.ts";
  * Keeps only the patterns that the dialect can read; another one is reported as `unsupported:pattern` and told in the
  * description, and with it what would bind more values without it ({@link loosenAround}). So are patterns of names, which
  * leave the object open.
+ *
+ * @param canReadName the same of the patterns of names, for dialects that have none
  */
-export function keepPatterns(canRead: (pattern: string) => boolean): Rewrite {
+export function keepPatterns(canRead: (pattern: string) => boolean, canReadName = canRead): Rewrite {
   const isRefused = (pattern: unknown) => typeof pattern === "string" && !canRead(pattern);
   const refusesNames = ({ patternProperties: keyed }: JsonSchema) =>
-    isRecord(keyed) && Object.keys(keyed).some(isRefused);
+    isRecord(keyed) && Object.keys(keyed).some((pattern) => !canReadName(pattern));
   const loses = (node: JsonSchema) => isRefused(node["pattern"]) || refusesNames(node);
   return {
     name: "keepPatterns",
