@@ -123,6 +123,13 @@ describe("functionSchema()", () => {
       properties: { ...(schema["properties"] as object), l: { type: "array", items: {} } },
     });
   });
+
+  it("reports what is said of unevaluated items, of which there are none beside items", () => {
+    const { schema, losses } = lowerSchema(object({ l: { type: "array", unevaluatedItems: text } }), functionSchema());
+    const l = { type: "array", description: '(unevaluatedItems: {"type":"string"})', items: {} };
+    expect(schema).toEqual(object({ l }));
+    expect(losses).toMatchObject([{ rule: "unsupported:unevaluatedItems", path: "/properties/l" }]);
+  });
 });
 
 describe.each([

@@ -1,6 +1,7 @@
 import { Validator } from "@cfworker/json-schema";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import * as anthropic from "../../adapters/anthropic/schema.ts";
 import { lowerSchema, type Rewrite } from "../../src/schema/lower.ts";
 import {
   constToEnum,
@@ -20,9 +21,11 @@ import {
 } from "../../src/schema/rewrites.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
 
-const name = fc.constantFrom("a", "b", "c", "__proto__");
+const name = fc.constantFrom("a", "b", "c", "$x", "__proto__");
 
 const literal = fc.constantFrom<unknown>("a", "b", 0, 1, 2.5, true, null);
+
+const constant = fc.oneof(literal, fc.constantFrom<unknown>({ a: 1 }, [1], {}));
 
 /** Values that have a good chance to fit a schema of {@link schemas}, and a good chance not to. */
 const values = fc.letrec<{ value: unknown }>((tie) => ({
@@ -40,9 +43,11 @@ const pattern = fc.constantFrom("a", "b|c", "^a", "^[ab]$");
 
 const types = ["string", "number", "integer", "boolean", "null", "array", "object"] as const;
 
+const reference = fc.constantFrom("#/$defs/X", "#/$defs/Y", "#/definitions/Z", "#/definitions/a~1b%25", "#named", "#");
+
 type Kind = "schema" | "node" | "object" | "array" | "condition";
 
-/** Schemas of every keyword that the rewrites merge or move, with references to three definitions, some of them recursive. */
+/** Schemas of every keyword that the rewrites merge or move, with references to definitions, some of them recursive. */
 const schemas = fc.letrec<Record<Exclude<Kind, "schema">, JsonSchema> & { schema: JsonSchema | boolean }>((tie) => {
   const branches = fc.array(tie("node"), { minLength: 1, maxLength: 3 });
   /** Two that have keywords in common. */
@@ -63,7 +68,13 @@ const schemas = fc.letrec<Record<Exclude<Kind, "schema">, JsonSchema> & { schema
         required: fc.uniqueArray(name, { maxLength: 2 }),
         patternProperties: fc.dictionary(pattern, tie("schema"), { minKeys: 1, maxKeys: 2 }),
         additionalProperties: tie("schema"),
+        unevaluatedProperties: tie("schema"),
+        propertyNames: tie("schema"),
+        dependentRequired: fc.dictionary(name, fc.array(name, { maxLength: 1 }), { maxKeys: 1 }),
+        dependentSchemas: record,
+        maxProperties: fc.constant(2),
         anyOf: branches,
+        $ref: reference,
       },
       { requiredKeys: [] },
     ),
@@ -77,6 +88,7 @@ const schemas = fc.letrec<Record<Exclude<Kind, "schema">, JsonSchema> & { schema
         contains: tie("schema"),
         minContains: fc.constant(0),
         maxContains: fc.constant(1),
+        unevaluatedItems: tie("schema"),
       },
       { requiredKeys: ["type"] },
     ),
@@ -88,8 +100,8 @@ const schemas = fc.letrec<Record<Exclude<Kind, "schema">, JsonSchema> & { schema
         { type: fc.uniqueArray(fc.constantFrom(...types), { minLength: 1, maxLength: 3 }), minLength: fc.constant(1) },
         { requiredKeys: ["type"] },
       ),
-      fc.record({ const: literal }),
-      fc.record({ enum: fc.uniqueArray(literal, { minLength: 1, maxLength: 3 }) }),
+      fc.record({ const: constant }),
+      fc.record({ enum: fc.uniqueArray(constant, { minLength: 1, maxLength: 3 }) }),
       fc.record(
         {
           type: fc.constant("number"),
@@ -99,10 +111,7 @@ const schemas = fc.letrec<Record<Exclude<Kind, "schema">, JsonSchema> & { schema
         { requiredKeys: [] },
       ),
       fc.record({ type: fc.constant("string"), pattern }, { requiredKeys: ["pattern"] }),
-      fc.record(
-        { $ref: fc.constantFrom("#/$defs/X", "#/$defs/Y", "#/definitions/Z", "#"), description: fc.constant("d") },
-        { requiredKeys: ["$ref"] },
-      ),
+      fc.record({ $ref: reference, description: fc.constant("d") }, { requiredKeys: ["$ref"] }),
       tie("object"),
       fc.record(
         {
@@ -136,7 +145,14 @@ const roots = fc
     schemas,
     schemas,
   )
-  .map(([root, X, Y, Z]) => ({ ...root, $defs: { X, Y }, definitions: { Z } }) as JsonSchema)
+  .map(
+    ([root, X, Y, Z]) =>
+      ({
+        ...root,
+        $defs: { X, Y, N: { $anchor: "named", type: "number" } },
+        definitions: { Z, "a/b%": Z },
+      }) as JsonSchema,
+  )
   // A large one that refers to itself from many places takes the validator minutes.
   .filter((root) => JSON.stringify(root).length < 1_000);
 
@@ -147,6 +163,7 @@ const negated = fc.letrec<{ schema: JsonSchema | boolean }>((tie) => ({
     fc.constantFrom<JsonSchema>({ type: "string" }, { const: 1 }, { required: ["b"] }, { $ref: "#/$defs/X" }),
     fc.record({ pattern }),
     fc.record({ properties: fc.record({ a: fc.boolean() }) }),
+    fc.record({ properties: fc.record({ $x: tie("schema") }), additionalProperties: fc.boolean() }),
     fc.record({ patternProperties: fc.dictionary(pattern, fc.boolean(), { minKeys: 1, maxKeys: 1 }) }),
     fc.record({ not: tie("schema") }),
     // oxlint-disable-next-line unicorn/no-thenable
@@ -200,7 +217,11 @@ const exact: Record<string, readonly Rewrite[]> = {
 };
 
 const looser: Record<string, readonly Rewrite[]> = {
-  dropKeywords: [dropKeywords(["minimum", "items", "additionalProperties", "uniqueItems"], { toDescription: true })],
+  dropKeywords: [
+    dropKeywords(["minimum", "items", "unevaluatedItems", "additionalProperties", "unevaluatedProperties"], {
+      toDescription: true,
+    }),
+  ],
   oneOfToAnyOf: [oneOfToAnyOf()],
 };
 
@@ -232,6 +253,7 @@ const looserAnywhere: Record<string, readonly Rewrite[]> = {
   keepPatterns: [keepPatterns((one) => !one.startsWith("^"))],
   withoutBooleanSchemas: [withoutBooleanSchemas()],
   functionSchema: functionSchema(),
+  "the plain dialect of Anthropic": anthropic.plain,
 };
 
 describe("what is loosened lets through all that was let through before", () => {
@@ -250,9 +272,12 @@ describe("what is loosened lets through all that was let through before", () => 
   it.each(Object.keys(looserAnywhere))("%s, under not, if and oneOf too", (key) => {
     fc.assert(
       fc.property(fc.oneof(roots, { weight: 3, arbitrary: negating }), inputs, (schema, list) => {
-        expectLooser(schema, lowerSchema(schema, looserAnywhere[key]!).schema, list);
+        const { schema: lowered, losses } = lowerSchema(schema, looserAnywhere[key]!);
+        // Of a property that only some of the branches name, the others may let through more.
+        fc.pre(!losses.some(({ rule }) => rule === "flattenRootUnion"));
+        expectLooser(schema, lowered, list);
       }),
-      { numRuns: 300 },
+      { numRuns: 300, maxSkipsPerRun: 1000 },
     );
   });
 });

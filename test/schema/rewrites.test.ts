@@ -473,6 +473,22 @@ table("foldAllOf", [
     { patternProperties: { "^x": str }, additionalProperties: num, properties: { x: { minLength: 1, ...num } } },
     [" foldAllOf"],
   ],
+  [
+    "reports what a part says of its own unevaluated properties, which would be about those of the others",
+    foldAllOf(),
+    {
+      properties: { a: str },
+      allOf: [{ properties: { b: str }, dependentSchemas: { b: {} }, unevaluatedProperties: false }],
+    },
+    { properties: { a: str, b: str }, dependentSchemas: { b: {} }, unevaluatedProperties: false },
+    [" foldAllOf"],
+  ],
+  [
+    "keeps what is said of the unevaluated properties of all parts",
+    foldAllOf(),
+    { allOf: [object({ a: str }), object({ b: str })], dependentSchemas: { b: {} }, unevaluatedProperties: false },
+    { ...object({ a: str, b: str }), dependentSchemas: { b: {} }, unevaluatedProperties: false },
+  ],
   ["reports a part that nothing fits", foldAllOf(), { allOf: [false, str] }, str, [" foldAllOf"]],
 ]);
 

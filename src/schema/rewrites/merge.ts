@@ -35,7 +35,16 @@ export function mergeSchemas(first: JsonSchema, second: JsonSchema, conflict: Co
     if (Object.hasOwn(other, "items")) conflict("prefixItems");
   }
   for (const group of GROUPS) mergeGroup(group, merged, first, second, conflict);
+  for (const keyword of UNEVALUATED) if (Object.hasOwn(second, keyword) && says(first)) conflict(keyword);
   return mergeObjects(merged, first, second, conflict);
+}
+
+/** What the second says of them is about what it says itself; the first one sees what the second says, too. */
+const UNEVALUATED = ["unevaluatedProperties", "unevaluatedItems"];
+
+/** Whether a schema binds anything, but by naming a type. */
+function says(node: JsonSchema): boolean {
+  return Object.keys(node).some((keyword) => keyword !== "type" && !ANNOTATIONS.includes(keyword));
 }
 
 /** The first of each says something alone; the others only beside it. */

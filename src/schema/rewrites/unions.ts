@@ -144,7 +144,7 @@ function leavesOf(
     const { $ref, ...more } = branch;
     const found = typeof $ref === "string" ? target(branch, resolve) : undefined;
     const part = found === undefined ? branch : mergeSchemas(more, found, clash);
-    return leavesOf(mergeSchemas(without(part, ANNOTATIONS), beside, clash), resolve, clash, depth + 1);
+    return leavesOf(mergeSchemas(beside, without(part, ANNOTATIONS), clash), resolve, clash, depth + 1);
   });
 }
 

@@ -3,7 +3,7 @@ import { isRecord, typeOfValue } from "../json.ts";
 import type { Rewrite } from "../lower.ts";
 import { mapSubschemas } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
-import { describe, without } from "./keywords.ts";
+import { describe, dropKeywords, without } from "./keywords.ts";
 import { loosenAround } from "./loosen.ts";
 import { sameValue } from "./merge.ts";
 import { propertiesOf, requiredOf, typeOfKeyword, typesOf } from "./types.ts";
@@ -80,7 +80,11 @@ export function listedItemsToPrefixItems(): Rewrite {
 export function ensureItems(): Rewrite {
   return {
     name: "ensureItems",
-    apply: (node) => (typesOf(node).includes("array") && !Object.hasOwn(node, "items") ? { ...node, items: {} } : node),
+    apply(node, context) {
+      if (!typesOf(node).includes("array") || Object.hasOwn(node, "items")) return node;
+      // It would be about no item any more.
+      return { ...dropKeywords(["unevaluatedItems"], { toDescription: true }).apply(node, context), items: {} };
+    },
   };
 }
 
