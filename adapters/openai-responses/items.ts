@@ -113,6 +113,7 @@ export class Items {
       isPlaced: typeof event.output_index === "number" || itemId !== undefined,
       streamed: undefined,
       isTold: false,
+      isBare: false,
       isAnswered: false,
     };
     this.all.push(item);

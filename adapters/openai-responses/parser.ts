@@ -209,7 +209,11 @@ export class ResponsesParser implements Parser<unknown> {
       if (item.done && isSame(item.wire, wire)) return;
       item = undefined;
     }
-    this.#finishItem(item ?? this.#items.unfinished(wire, event) ?? this.#open(event, wire), wire);
+    const ended = item ?? this.#items.unfinished(wire, event) ?? this.#open(event, wire);
+    // OpenRouter: https://github.com/OpenRouterTeam/ai-sdk-provider/pull/336
+    ended.isBare =
+      wire.type === "function_call" && ended.sent === 0 && !ended.unheaded && !inputOf(wire) && !inputOf(ended.wire);
+    this.#finishItem(ended, wire);
   }
 
   #finishItem(item: Item, wire: WireItem): void {
@@ -319,7 +323,7 @@ export class ResponsesParser implements Parser<unknown> {
         toolChunk(0, item.key, undefined, name, text, false, metadata, record, undefined, undefined, "truncated"),
       );
     } else {
-      this.#sink.tool(toolChunk(0, item.key, undefined, name, text, true, metadata, record));
+      this.#sink.tool(toolChunk(0, item.key, undefined, name, text, !item.isBare, metadata, record));
     }
   }
 
@@ -407,7 +411,10 @@ export class ResponsesParser implements Parser<unknown> {
     this.#finishMissed(this.#items.missing(output, wholes));
     for (const item of this.#items.all) {
       const wire = wholes.get(item);
-      if (item.done || wire === undefined || wire.type !== item.wire.type) continue;
+      if (wire === undefined || wire.type !== item.wire.type) continue;
+      const isNews = item.isBare && Boolean(inputOf(wire)) && item.callId !== undefined && item.callId === wire.call_id;
+      if (item.done && !isNews) continue;
+      item.isBare = false;
       if (status === "completed" || wire.status === "completed") this.#finishItem(item, wire);
     }
   }

@@ -322,6 +322,19 @@ describe("the parser", () => {
         ],
       ],
       [
+        "ends without arguments, which only the response tells",
+        [...begun.flatMap((wire, i) => [added(i, wire), told("", { output_index: i }), ended(i, wire)]), end(...both)],
+        [
+          ["get_weather", oslo],
+          ["set_home", rome],
+        ],
+      ],
+      [
+        "an end without arguments, and those of another call in the response",
+        [added(0, begun[1]!), ended(0, begun[1]!), end(call(7, rome, { id: undefined, name: "set_home" }))],
+        [["set_home", ""]],
+      ],
+      [
         "one index for all, no item ids, and a call without an end before another",
         [
           added(0, { ...begun[1]!, id: undefined }),
