@@ -489,7 +489,7 @@ class StreamingParser implements TwinParser {
       const next = nextNumberPart(this.#numberPart, text.charCodeAt(at));
       if (next < 0) {
         if (from < at) this.#append(text.slice(from, at));
-        return this.#endNumber() ? at : this.#fail();
+        return endsNumber(text.charCodeAt(at)) && this.#endNumber() ? at : this.#fail();
       }
       this.#numberPart = next;
     }
@@ -628,4 +628,9 @@ function endOfPlainUnits(at: number, length: number): number {
 /** Neither a quote nor a backslash nor a control. */
 function isPlain(unit: number): boolean {
   return unit >= 0x20 && unit !== 0x22 && unit !== 0x5c;
+}
+
+/** Whether a number is over, and not the begin of a text without quotes, such as `2024-01-15`. */
+function endsNumber(code: number): boolean {
+  return code <= 0x20 || code === 0x2c /* , */ || code === 0x5d /* ] */ || code === 0x7d; /* } */
 }

@@ -121,6 +121,12 @@ describe("the live value", () => {
     expect(read('{"a":[1,"x\\q').value).toEqual({ a: [1, "x"] });
     expect(read('{"a":1}x').value).toEqual({ a: 1 });
   });
+
+  it.each(["2024-01-15", "1.2.3", "50%", "00123"])("does not hold a number that only begins %s", (word) => {
+    const text = `{"a":1,"b":${word}}`;
+    expect(read(text).value).toEqual({ a: 1 });
+    expect(readPieces(text.split("")).value).toEqual({ a: 1 });
+  });
 });
 
 describe("the state", () => {
