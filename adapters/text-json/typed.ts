@@ -1,3 +1,4 @@
+import { isClosedRoot } from "../../src/json/index.ts";
 import { conjunction, fitsKind, GiveUp, propertySchemas, unionsOf, type Walk } from "../../src/schema/fits.ts";
 import type { TextContext } from "../../src/text/notation.ts";
 import type { CallWriter } from "../../src/text/writer.ts";
@@ -92,7 +93,8 @@ export class TypedArguments {
       JSON.parse(json);
       return json;
     } catch {
-      return JSON.stringify(text);
+      // A list or an object as Python writes it, say: mended with all the arguments, where the tool has it so.
+      return isClosedRoot(json) ? json : JSON.stringify(text);
     }
   }
 

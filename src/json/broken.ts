@@ -28,6 +28,12 @@ export function closedByItself(text: string): boolean {
   return readerOf(text, false)?.read() !== undefined;
 }
 
+/** Is this {@link closedByItself}, with nothing before or behind the root? It can stand as a value in another text. */
+export function isClosedRoot(text: string): boolean {
+  const reading = readerOf(text, false)?.read();
+  return reading?.start === 0 && reading.end === text.length;
+}
+
 /** `text.slice(from, to)` is to become `by`. */
 export interface Edit {
   readonly from: number;

@@ -262,6 +262,7 @@ describe("values that are written as plain text", () => {
         count: { type: "integer" },
         on: { type: "boolean" },
         list: { type: "array", items: { type: "integer" } },
+        map: { type: "object" },
         either: { anyOf: [{ type: "integer" }, { type: "null" }] },
         level: { enum: [1, 2] },
         word: { enum: ["1", "2"] },
@@ -283,6 +284,8 @@ describe("values that are written as plain text", () => {
     ["on", "True", true],
     ["on", "false", false],
     ["list", "[1, 2]", [1, 2]],
+    ["list", "[1, 2,]", [1, 2]],
+    ["map", "{'a': [True, \"it's\"]}", { a: [true, "it's"] }],
     ["either", "None", null],
     ["either", "7", 7],
     ["level", "2", 2],
@@ -298,14 +301,17 @@ describe("values that are written as plain text", () => {
     expect((turn.calls[0]!.outcome as ToolUse).input).toEqual({ [key]: value });
   });
 
-  it("can not bring in a property of their own", async () => {
-    const { turn } = await readText(
-      textJson("qwen-xml"),
-      ['<function=f>\n<parameter=list>\n[1], "text": "x"\n</parameter>\n</function>'],
-      [tool],
-    );
-    expect(turn.calls[0]!.outcome).toMatchObject({ code: "invalid_input" });
-  });
+  it.each(['[1], "text": "x"', "[1,], 'text': 'x'", "[1]}", "[1", "{'a': 1"])(
+    "can not bring in a property of their own, nor an end: %s",
+    async (value) => {
+      const { turn } = await readText(
+        textJson("qwen-xml"),
+        [`<function=f>\n<parameter=list>\n${value}\n</parameter>\n</function>`],
+        [tool],
+      );
+      expect(turn.calls[0]!.outcome).toMatchObject({ code: "invalid_input" });
+    },
+  );
 });
 
 describe.each<[NotationName, Tags]>([
