@@ -1,5 +1,5 @@
 import type { ToolChoice } from "../tool/choice.ts";
-import { ToolError } from "../errors.ts";
+import { isToolError, ToolError } from "../errors.ts";
 import type { ApprovalRequest } from "../execute/approvals/types.ts";
 import type { ExecutionContext } from "../execute/context.ts";
 import { isOffered } from "../execute/gate.ts";
@@ -95,12 +95,16 @@ export class Loop {
     const open = openTurn(this.#checkpoint.rows);
     if (open === undefined) return;
     const { runId } = this.#head;
-    await this.#putResults(await cancelCalls(this.#settleRequest(open)), {});
-    // Nobody shall be asked any more. Where a policy keeps us from deciding, they are left: nothing comes of them.
+    const settled = await cancelCalls(this.#settleRequest(open));
+    // Nobody shall be asked any more, and where the store fails for that the calls are still open. Where a policy keeps
+    // us from deciding, they are left: nothing comes of them.
     const { approvals } = this.#deps;
     for (const { id } of (await approvals?.list({ runId, status: "pending" })) ?? []) {
-      await approvals!.decide(id, { decision: "deny", reason: "The conversation went on." }).catch(() => {});
+      await approvals!.decide(id, { decision: "deny", reason: "The conversation went on." }).catch((error: unknown) => {
+        if (isToolError(error) && error.code === "store_failed") throw error;
+      });
     }
+    await this.#putResults(settled, {});
   }
 
   /** Executes what can be executed, and waits for nothing. */

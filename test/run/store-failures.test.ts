@@ -120,6 +120,22 @@ describe("a store that fails for a while", () => {
   });
 });
 
+it("a conversation is given up or it is not, wherever the store fails for that: nobody is asked about what is gone", async () => {
+  let isPast = false;
+  for (let at = 1; !isPast; at++) {
+    const inner = unorderedStore();
+    const begun = createScenario(inner, () => {});
+    await begun.orchestrator.run({ conversationId, input: "Go" });
+    const faulty = failing(inner, at, { processes: 1, inARow: 1, hasWritten: false });
+    const { orchestrator } = createScenario(faulty.store, () => {});
+    await orchestrator.run({ conversationId, input: "Never mind.", whenOpen: "cancel" }).catch(() => {});
+    isPast = faulty.operations() < at;
+    const { pendingApprovals } = (await begun.orchestrator.get(conversationId))!;
+    const asked = await begun.approvals.list({ status: "pending" });
+    expect([at, ...asked.map(({ id }) => id)]).toEqual([at, ...pendingApprovals.map(({ id }) => id)]);
+  }
+});
+
 function calling(...names: string[]): Model {
   return scripted({ calls: names.map((name) => ({ name })) }, { text: "Done." });
 }
