@@ -71,10 +71,11 @@ export const strict: readonly Rewrite[] = [
   // Before `items: false`, which closes a tuple, becomes something else.
   tuplesToArrays(),
   withoutBooleanSchemas(),
+  // First, since beside an anyOf it becomes a part of an allOf.
+  oneOfToAnyOf(),
   foldAllOf(),
   // Told as they were given: closing the objects in a condition would say something else.
   dropKeywords(["not", "if", "then", "else", "dependentSchemas"], { toDescription: true }),
-  oneOfToAnyOf(),
   typeArrayToAnyOf(),
   // Before the keywords are dropped that may tell the type, and after, for what lost all of its keywords.
   ensureType(),

@@ -53,16 +53,18 @@ export const strict: readonly Rewrite[] = [
   keepLocalRefs(),
   nullableToType(),
   listedNamesToProperties(),
-  refsAlone(),
   foldAllOf(),
+  refsAlone(),
   oneOfToAnyOf(),
   spreadUnions(),
   foldAllOf(),
   flattenRootUnion(),
+  // Of two properties that were merged one may have been a reference.
+  refsAlone(),
   withoutBooleanSchemas(),
   tuplesToArrays(),
-  typeArrayToAnyOf(),
   ensureObjectRoot(),
+  typeArrayToAnyOf(),
   // First, so that they are told as they were given.
   dropKeywords(["not", "if", "then", "else", "dependencies", "dependentRequired", "dependentSchemas"], toDescription),
   // "^", "$", "(?=" and "(?!" are not supported, so that most patterns can only be told, and those of names not at all.

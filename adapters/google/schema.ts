@@ -114,6 +114,8 @@ const jsonSchemaDialect: readonly Rewrite[] = [
   foldAllOf(),
   refsAlone(),
   flattenRootUnion(),
+  // Of two properties that were merged one may have been a reference.
+  refsAlone(),
   oneOfToAnyOf(),
   constToEnum(),
   listedValues(),

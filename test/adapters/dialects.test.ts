@@ -797,6 +797,28 @@ const rows: Readonly<Record<string, Row>> = {
     },
   ),
 
+  // As OpenAPI 3.0 and pydantic write it, where a reference has no neighbours.
+  "a reference that is described through allOf": whole(
+    {
+      ...object({ a: { description: "A size.", allOf: [{ $ref: "#/$defs/S" }] } }),
+      $defs: { S: { enum: ["s", "l"] } },
+    },
+    {
+      "openai strict": {
+        ...closed({ a: { description: "A size.", anyOf: [{ $ref: "#/$defs/S" }] } }),
+        $defs: { S: { type: "string", enum: ["s", "l"] } },
+      },
+      "anthropic strict": closed({ a: { description: "A size.", type: "string", enum: ["s", "l"] } }),
+      ...each(["google json-schema", "cohere strict"], {
+        ...object({ a: { description: "A size.", anyOf: [{ $ref: "#/$defs/S" }] } }),
+        $defs: { S: { enum: ["s", "l"] } },
+      }),
+      "google schema": object({
+        a: { description: "A size.", type: "string", enum: ["s", "l"], format: "enum" },
+      }),
+    },
+  ),
+
   "references to an $id and an $anchor": whole(
     {
       ...object({ size: { $ref: "Size" }, name: { $ref: "#name" } }),

@@ -2,6 +2,7 @@ import { Validator } from "@cfworker/json-schema";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import * as anthropic from "../../adapters/anthropic/schema.ts";
+import * as cohere from "../../adapters/cohere/schema.ts";
 import { lowerSchema, type Rewrite } from "../../src/schema/lower.ts";
 import {
   constToEnum,
@@ -16,9 +17,11 @@ import {
   oneOfToAnyOf,
   refsAlone,
   spreadUnions,
+  strictFunctionSchema,
   typeArrayToAnyOf,
   withoutBooleanSchemas,
 } from "../../src/schema/rewrites.ts";
+import { walkSchema } from "../../src/schema/subschemas.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
 
 const name = fc.constantFrom("a", "b", "c", "$x", "__proto__");
@@ -280,6 +283,25 @@ describe("what is loosened lets through all that was let through before", () => 
       { numRuns: 300, maxSkipsPerRun: 1000 },
     );
   });
+});
+
+/** Where a reference has no neighbours, and nothing is an `allOf`: the APIs refuse the whole request for one. */
+const alone: Record<string, readonly Rewrite[]> = {
+  strictFunctionSchema: strictFunctionSchema(),
+  "the strict dialect of Cohere": cohere.strict,
+  "the strict dialect of Anthropic": anthropic.strict,
+};
+
+it.each(Object.entries(alone))("%s leaves references alone and folds each allOf", (_, rewrites) => {
+  fc.assert(
+    fc.property(roots, (schema) => {
+      walkSchema(lowerSchema({ ...schema, type: "object" }, rewrites).schema, ({ $ref, ...beside }, path) => {
+        expect(beside, path).not.toHaveProperty("allOf");
+        if ($ref !== undefined) expect(beside, path).toEqual({});
+      });
+    }),
+    { numRuns: 300 },
+  );
 });
 
 function expectLooser(schema: JsonSchema, lowered: JsonSchema, list: readonly unknown[]): void {

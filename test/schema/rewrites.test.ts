@@ -192,6 +192,19 @@ table("refsAlone", [
     object({ a: { ...str, minLength: 2, maxLength: 4 } }, { $defs: { A: { ...str, maxLength: 4 } } }),
   ],
   [
+    "merges what binds through a chain of references",
+    refsAlone(),
+    object({ a: { $ref: "#/$defs/A", minLength: 2 } }, { $defs: { A: { $ref: "#/$defs/B" }, B: str } }),
+    object({ a: { ...str, minLength: 2 } }, { $defs: { A: { $ref: "#/$defs/B" }, B: str } }),
+  ],
+  [
+    "tells what binds beside a recursive one, but for what its target says, too",
+    refsAlone(),
+    object({ a: { $ref: "#", type: "object" }, b: { $ref: "#", minProperties: 1, description: "d" } }),
+    object({ a: { $ref: "#" }, b: { description: "d (minProperties: 1)", anyOf: [{ $ref: "#" }] } }),
+    ["/properties/b unsupported:minProperties"],
+  ],
+  [
     "makes the root what it refers to",
     refsAlone(),
     { $ref: "#/$defs/A", $defs: { A: object({ x: str }) } },
@@ -428,6 +441,31 @@ table("foldAllOf", [
     { $defs: { A: { allOf: [{ $ref: "#/$defs/A" }, object({ a: str })] } }, ...object({ a: { $ref: "#/$defs/A" } }) },
     { $defs: { A: object({ a: str }) }, ...object({ a: { $ref: "#/$defs/A" } }) },
     ["/$defs/A foldAllOf"],
+  ],
+  [
+    "folds what is in the target of a reference, too",
+    foldAllOf(),
+    object(
+      { a: { allOf: [{ $ref: "#/$defs/A" }, { minProperties: 1 }] } },
+      { $defs: { A: object({ b: { allOf: [{ minLength: 1 }, str] } }) } },
+    ),
+    object(
+      { a: { ...object({ b: { ...str, minLength: 1 } }), minProperties: 1 } },
+      { $defs: { A: object({ b: { ...str, minLength: 1 } }) } },
+    ),
+  ],
+  [
+    "ends where a part holds itself, with a loss",
+    foldAllOf(),
+    object({ a: { allOf: [{ $ref: "#" }, { minProperties: 1 }] } }),
+    object({ a: { ...object({ a: { $ref: "#" } }), minProperties: 1 } }),
+    ["/properties/a foldAllOf"],
+  ],
+  [
+    "makes the root what its only part points to",
+    foldAllOf(),
+    { description: "d", allOf: [{ $ref: "#/$defs/A" }], $defs: { A: object({ a: str }) } },
+    { description: "d", ...object({ a: str }), $defs: { A: object({ a: str }) } },
   ],
   [
     "does not give an else to the if of another part",

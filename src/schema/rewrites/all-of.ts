@@ -1,5 +1,5 @@
-import type { Rewrite } from "../lower.ts";
-import { ANNOTATIONS } from "../subschemas.ts";
+import { MAX_SUBSCHEMAS, type Rewrite } from "../lower.ts";
+import { ANNOTATIONS, mapSubschemas } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { without } from "./keywords.ts";
 import { mergeSchemas } from "./merge.ts";
@@ -7,38 +7,54 @@ import { branchesOf } from "./types.ts";
 
 /**
  * Merges `allOf` into its node, for dialects without it. What has no common form (two patterns, two unions) is a loss:
- * the first stays. A reference in an `allOf` is merged as what it points to, unless it is recursive.
+ * the first stays. A reference in an `allOf` is merged as what it points to; where that holds the same `allOf` again, the
+ * reference alone is left. Run {@link refsAlone} after it: a reference that is the only part stays one, beside what describes.
  */
 export function foldAllOf(): Rewrite {
   return {
     name: "foldAllOf",
     order: "up",
-    apply(node, { lose, resolve }) {
+    apply(node, { lose, resolve, isRoot }) {
       if (!Array.isArray(node["allOf"])) return closeEvaluated(node);
-      const open = new Set<string>();
+      /** The references that are being merged, with how deep in the value they were met. */
+      const open = new Map<string, number>();
+      let depth = 0;
+      let count = 0;
       const lost = new Set<string>();
       const merge = (one: JsonSchema, other: JsonSchema) => mergeSchemas(one, other, (keyword) => lost.add(keyword));
       const fold = (given: JsonSchema): JsonSchema => {
+        if (!Array.isArray(given["allOf"])) return given;
         let merged = without(given, ["allOf"]);
         for (const branch of branchesOf(given, "allOf")) {
+          if (branch === true) continue;
+          const { $ref: ref, ...beside } = branch === false ? {} : branch;
           if (branch === false) lose("A part that nothing fits is left out.");
-          else if (branch !== true) merged = merge(merged, partOf(branch));
+          else if (typeof ref !== "string" || (isOnly(branch, given) && !(isRoot && given === node)))
+            merged = merge(merged, fold(branch));
+          else if ((open.get(ref) ?? depth) !== depth || ++count > MAX_SUBSCHEMAS) {
+            lose(`${ref} is recursive: what stands beside it is left out.`);
+            return { $ref: ref };
+          } else merged = merge(merged, merge(beside, targetOf(ref)));
         }
         return merged;
       };
-      const partOf = (branch: JsonSchema): JsonSchema => {
-        const { $ref: ref, ...beside } = branch;
-        if (typeof ref !== "string" || isOnly(branch, node))
-          return Array.isArray(branch["allOf"]) ? fold(branch) : branch;
+      const targetOf = (ref: string): JsonSchema => {
         const found = resolve(ref);
         if (found === undefined || open.has(ref)) {
-          lose(`${ref} can not be merged: it is recursive or points to nothing.`);
-          return beside;
+          lose(`${ref} can not be merged: it points to nothing but itself.`);
+          return {};
         }
-        open.add(ref);
-        const part = merge(beside, fold(without(found, ["$defs", "definitions"])));
+        open.set(ref, depth);
+        const target = foldAll(without(found, ["$defs", "definitions"]));
         open.delete(ref);
-        return part;
+        return target;
+      };
+      const foldAll = (given: JsonSchema): JsonSchema => {
+        const merged = fold(given);
+        depth++;
+        const outcome = mapSubschemas(merged, (child) => (typeof child === "boolean" ? child : foldAll(child)));
+        depth--;
+        return outcome;
       };
       const merged = fold(node);
       if (lost.size > 0) lose(`The parts of allOf have no common form in: ${[...lost].join(", ")}.`);

@@ -46,7 +46,8 @@ export function functionSchema(): readonly Rewrite[] {
       atRoot(refsAlone()),
       atRoot(foldAllOf()),
       flattenRootUnion(),
-      atRoot(dropKeywords(["not", "enum", "const", "if", "then", "else"])),
+      // What an `if` says of properties may be what leaves them evaluated.
+      atRoot(dropKeywords(["not", "enum", "const", "if", "then", "else", "unevaluatedProperties"])),
       ensureItems(),
       ensureObjectRoot(),
       // What was merged into the root may have been the last to refer to a definition.
@@ -80,14 +81,16 @@ export function strictFunctionSchema(): readonly Rewrite[] {
       nullableToType(),
       listedNamesToProperties(),
       withoutBooleanSchemas(),
-      refsAlone(),
       tuplesToArrays(),
       foldAllOf(),
+      refsAlone(),
       oneOfToAnyOf(),
       spreadUnions(),
       // What spreadUnions() has put beside a reference.
       foldAllOf(),
       flattenRootUnion(),
+      // Of two properties that were merged one may have been a reference.
+      refsAlone(),
       constToEnum(),
       defaultToDescription(),
       drop("not", "if", "then", "else", "dependentRequired", "dependentSchemas", "dependencies"),

@@ -3,8 +3,8 @@ import { MAX_SUBSCHEMAS, type Rewrite, type RewriteContext } from "../lower.ts";
 import { resolveRef } from "../refs.ts";
 import { ANNOTATIONS, mapSubschemas, walkSchema } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
-import { without } from "./keywords.ts";
-import { lossOf, mergeSchemas } from "./merge.ts";
+import { dropKeywords, without } from "./keywords.ts";
+import { lossOf, mergeSchemas, sameValue } from "./merge.ts";
 
 /**
  * Puts what a `$ref` points to in its place, and leaves `$defs` out: for dialects without references.
@@ -109,45 +109,51 @@ function freeName(ref: string, taken: ReadonlyMap<string, unknown>): string {
 }
 
 /**
- * Leaves a `$ref` no neighbours, for dialects that read it as draft 7 did or refuse them:
- * a description goes around it (`{ description, anyOf: [{ $ref }] }`), what binds is merged with the target, or both into an `allOf` where the target is recursive.
+ * Leaves a `$ref` no neighbours, for dialects that read it as draft 7 did or refuse them: a description goes around it
+ * (`{ description, anyOf: [{ $ref }] }`), what binds is merged with the target. Where the target is recursive, what binds and
+ * is not in it is a loss.
  */
 export function refsAlone(): Rewrite {
   return {
     name: "refsAlone",
-    apply(node, { root, isRoot, resolve, lose }) {
-      const { $ref, ...beside } = node;
-      if (typeof $ref !== "string") return node;
-      if (isRoot) return rootTarget(node, root, lose);
-      const keywords = Object.keys(beside);
-      if (keywords.length === 0) return node;
-      if (keywords.every((keyword) => ANNOTATIONS.includes(keyword))) return { ...beside, anyOf: [{ $ref }] };
-      const target = resolve($ref);
-      if (target === undefined || refersTo(target, target, root)) return { allOf: [{ $ref }, beside] };
-      return mergeSchemas(beside, target, lossOf(lose, `${$ref} and in what it points to`));
+    apply(node, context) {
+      const { root, isRoot, lose } = context;
+      const seen = new Set<JsonSchema>();
+      let current = node;
+      // A root that is nothing but a reference (`{ $ref: "#/$defs/Input", $defs }`) becomes what it points to.
+      while (isRoot ? typeof current["$ref"] === "string" : binds(current)) {
+        const { $ref, ...beside } = current as { $ref: string };
+        const target = resolveRef(root, $ref);
+        if (target === undefined || seen.has(target) || (isRoot ? target === root : isRecursive(target, root))) {
+          if (!isRoot) return besideRef($ref, beside, target ?? {}, context);
+          lose(`${$ref} at the root points to nothing but itself.`);
+          return beside;
+        }
+        seen.add(target);
+        current = mergeSchemas(beside, target, lossOf(lose, `${$ref} and in what it points to`));
+      }
+      const { $ref, ...beside } = current;
+      return typeof $ref === "string" ? besideRef($ref, beside, {}, context) : current;
     },
   };
 }
 
-/** A root that is nothing but a reference (`{ $ref: "#/$defs/Input", $defs }`) becomes what it points to. */
-function rootTarget(node: JsonSchema, root: JsonSchema, lose: RewriteContext["lose"]): JsonSchema {
-  let current = node;
-  const seen = new Set<JsonSchema>();
-  while (typeof current["$ref"] === "string") {
-    const { $ref, ...beside } = current as { $ref: string };
-    const target = resolveRef(root, $ref);
-    if (target === undefined || target === root || seen.has(target)) {
-      lose(`${$ref} at the root points to nothing but itself.`);
-      return beside;
-    }
-    seen.add(target);
-    current = mergeSchemas(beside, target, lossOf(lose, `${$ref} and in what it points to`));
-  }
-  return current;
+/** A reference with what describes around it, where what binds and is not in the target can only be told. */
+function besideRef($ref: string, beside: JsonSchema, target: JsonSchema, context: RewriteContext): JsonSchema {
+  const isSaid = (keyword: string) => sameValue(beside[keyword], target[keyword]);
+  const binding = Object.keys(beside).filter((keyword) => !ANNOTATIONS.includes(keyword));
+  const telling = dropKeywords(binding, { toDescription: true });
+  const described = telling.apply(without(beside, binding.filter(isSaid)), context);
+  return Object.keys(described).length === 0 ? { $ref } : { ...described, anyOf: [{ $ref }] };
 }
 
-/** Whether a schema, through any number of references, holds a reference to `target`. */
-function refersTo(from: JsonSchema, target: JsonSchema, root: JsonSchema): boolean {
+/** Whether there is more beside a reference than what describes. */
+function binds({ $ref, ...beside }: JsonSchema): boolean {
+  return typeof $ref === "string" && Object.keys(beside).some((keyword) => !ANNOTATIONS.includes(keyword));
+}
+
+/** Whether a schema, through any number of references, holds a reference to itself. */
+function isRecursive(target: JsonSchema, root: JsonSchema): boolean {
   const seen = new Set<JsonSchema>();
   const search = (schema: JsonSchema): boolean => {
     if (seen.has(schema)) return false;
@@ -158,7 +164,7 @@ function refersTo(from: JsonSchema, target: JsonSchema, root: JsonSchema): boole
       return next !== undefined && (next === target || search(next));
     });
   };
-  return search(from);
+  return search(target);
 }
 
 function holds(schema: JsonSchema, matches: (node: JsonSchema) => boolean): boolean {

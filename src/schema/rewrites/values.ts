@@ -80,12 +80,21 @@ export function listedItemsToPrefixItems(): Rewrite {
 export function ensureItems(): Rewrite {
   return {
     name: "ensureItems",
-    apply(node, context) {
-      if (!typesOf(node).includes("array") || Object.hasOwn(node, "items")) return node;
-      // It would be about no item any more.
+    apply(given, context) {
+      const node = loosenAround(given, context, losesUnevaluated);
+      if (!lacksItems(node)) return node;
       return { ...dropKeywords(["unevaluatedItems"], { toDescription: true }).apply(node, context), items: {} };
     },
   };
+}
+
+function lacksItems(node: JsonSchema): boolean {
+  return typesOf(node).includes("array") && !Object.hasOwn(node, "items");
+}
+
+/** Beside `items` there are none. */
+function losesUnevaluated(node: JsonSchema): boolean {
+  return lacksItems(node) && Object.hasOwn(node, "unevaluatedItems");
 }
 
 /** Makes a list of one kind of item of a tuple. A loss: which item stands where is only told. */
