@@ -21,7 +21,7 @@ describe("what is called with nothing says what it needs", () => {
     [
       "recordingProxy() with a wire's name",
       (nothing) => recordingProxy({ ...(nothing as object), url: "http://localhost", wire: "anthropic" as never }),
-      /wire is an adapter, .*, got "anthropic"/,
+      /wire is an adapter itself, .*got "anthropic"/,
     ],
     ["replayModel()", (nothing) => replayModel(nothing, nothing), /takes an adapter and a list of answers/],
   ])("%s", async (_, call, message) => {

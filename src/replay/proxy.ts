@@ -69,7 +69,7 @@ export async function recordingProxy(options: ProxyOptions): Promise<RecordingPr
   const base = endpointUrl(options?.url);
   const { wire, out, onRecording, onSkipped, host = "127.0.0.1", port = 0, signal } = options;
   if (wire !== undefined && typeof wire?.endpoint?.match !== "function") {
-    throw new TypeError(`wire is an adapter, such as that of "toolstream/anthropic", got ${JSON.stringify(wire)}`);
+    throw new TypeError(`wire is an adapter itself, not its name; got ${JSON.stringify(wire)}`);
   }
   const open = new Set<Promise<void>>();
   const errors: unknown[] = [];
