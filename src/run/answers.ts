@@ -1,6 +1,6 @@
 import { ToolError } from "../errors.ts";
-import { MAX_OUTPUT_DEPTH } from "../execute/output.ts";
-import { exceedsDepth } from "../json/index.ts";
+import { hush } from "../execute/hush.ts";
+import { jsonOf } from "../execute/output.ts";
 import { parseJson } from "../json/parse.ts";
 import type { ResultImage } from "../model.ts";
 import { isConflict } from "../store/errors.ts";
@@ -178,23 +178,23 @@ export function answersOf(inputs: readonly ToolResultInput[], check: (input: Too
     return {
       toolCallId,
       at: Date.now(),
-      ...(error === undefined ? { result: jsonOf(result, toolCallId) } : { error }),
+      ...(error === undefined ? { result: plain(result, toolCallId) } : { error }),
       ...(images !== undefined && { images }),
     };
   });
 }
 
-function jsonOf(value: unknown, id: string): unknown {
-  let text: string | undefined;
+/** As outputs of internal tools are: what JSON would lose without a word (a promise that was not awaited) is refused. */
+function plain(value: unknown, id: string): unknown {
   try {
-    text = JSON.stringify(value) as string | undefined;
-  } catch {
-    // A cycle, a bigint: told below.
+    return parseJson(jsonOf(value, Infinity));
+  } catch (cause) {
+    hush(value);
+    const why = (cause as ToolError).message;
+    throw new ToolError("invalid_result", `The result of ${id} can not be taken: ${why}. Nothing was changed.`, {
+      cause,
+    });
   }
-  const isTooDeep = text !== undefined && exceedsDepth(text, MAX_OUTPUT_DEPTH);
-  if (text !== undefined && !isTooDeep) return parseJson(text);
-  const what = isTooDeep ? `nests deeper than ${MAX_OUTPUT_DEPTH} levels` : "is nothing that JSON can say";
-  throw new ToolError("invalid_result", `The result of ${id} ${what}. Nothing was changed.`);
 }
 
 function invalid(what: string, expected: string, got: unknown): ToolError {

@@ -154,6 +154,9 @@ describe("run()", () => {
     expect(await hand({ toolCallId: a })).toBe("invalid_result");
     expect(await hand({ toolCallId: a, result: ok, error: "both" })).toBe("invalid_result");
     expect(await hand({ toolCallId: a, result: 1n })).toBe("invalid_result");
+    // Of these JSON keeps nothing, or not what it is: the model would read {} or null.
+    for (const lost of [Promise.reject(new Error("late")), new Map([["a", 1]]), new Error("no"), Number.NaN, () => ok])
+      expect(await hand({ toolCallId: a, result: { ok: true, lost } })).toBe("invalid_result");
     const abyss = JSON.parse('{"ok":true,"more":'.repeat(256) + "0" + "}".repeat(256));
     expect(await hand({ toolCallId: a, result: { ok: true, more: abyss } })).toBe("invalid_result");
     expect(await hand({ toolCallId: 7, result: ok })).toBe("invalid_result");
