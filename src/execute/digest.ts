@@ -1,9 +1,9 @@
 import canonicalize from "canonicalize";
 import { messageOf, ToolError } from "../errors.ts";
-import { jsonIn } from "../json/parse.ts";
+import { isPlainObject, jsonIn } from "../json/index.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
-import { bytesOf, isPlainObject } from "./forms.ts";
+import { bytesOf } from "./forms.ts";
 
 /** Bounds on what is digested: what passes them is refused, since it could not be shown to anybody either. */
 const MAX_DEPTH = 256;

@@ -12,9 +12,3 @@ export function bytesOf(value: unknown): number[] | undefined {
   if (!ArrayBuffer.isView(value)) return undefined;
   return [...new Uint8Array(value.buffer, value.byteOffset, value.byteLength)];
 }
-
-/** Neither a list nor an instance of a class. Of another realm, too: the prototype of its plain objects has none itself. */
-export function isPlainObject(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
-}

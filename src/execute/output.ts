@@ -1,8 +1,8 @@
 import { ToolError } from "../errors.ts";
-import { exceedsDepth } from "../json/index.ts";
+import { emptiedMessage, exceedsDepth, isEmptied } from "../json/index.ts";
 import { parseJson } from "../json/parse.ts";
 import type { Tool } from "../tool/tool.ts";
-import { isPlainObject, jsonForm } from "./forms.ts";
+import { jsonForm } from "./forms.ts";
 import { hush } from "./hush.ts";
 
 /** Containers that may be nested in an output: far fewer than stores take, since the message around it is deeper. */
@@ -128,11 +128,7 @@ function refuseLosses(what: "input" | "output", value: unknown): unknown {
   }
   // Of an input that is kept for undoing the rest may do. What a person would not see is not asked about at all.
   if (what === "output" && isEmptied(value)) {
-    const name = value.constructor?.name || "a class";
-    throw new ToolError(
-      "not_serializable",
-      `its output holds an instance of ${name}, of which JSON would keep nothing`,
-    );
+    throw new ToolError("not_serializable", `its output holds ${emptiedMessage(value)}`);
   }
   return value;
 }
@@ -149,13 +145,6 @@ function hasError(what: string, { name }: Error): ToolError {
 function isError(value: unknown): value is Error {
   const { isError: isAny } = Error as { isError?: (value: unknown) => boolean };
   return isAny?.(value) ?? value instanceof Error;
-}
-
-/** An instance of a class that keeps what it holds elsewhere: a promise that was not awaited, a Response, a Map. */
-function isEmptied(value: unknown): value is object {
-  if (typeof value !== "object" || value === null || Array.isArray(value) || isPlainObject(value)) return false;
-  // JSON knows `new Number(5)`.
-  return Object.keys(value).length === 0 && typeof value.valueOf() === "object";
 }
 
 /** In UTF-8; counts only as far as it matters. */

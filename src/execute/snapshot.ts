@@ -1,5 +1,5 @@
 import { setOwn } from "../schema/json.ts";
-import { isPlainObject } from "./forms.ts";
+import { isPlainObject } from "../json/index.ts";
 
 /**
  * A copy that nobody else can change: what was judged and shown is what runs. Plain objects, lists, dates, maps and sets

@@ -3,6 +3,7 @@ export { changedLiteral, hasHugeNumber, isHuge, lostNumber } from "./numbers.ts"
 export { createJsonParser, createTwinParser, type JsonChange, type JsonParser, type TwinParser } from "./parser.ts";
 export { repairJson } from "./repair.ts";
 export { closedByItself, isClosedRoot } from "./broken.ts";
+export { emptiedMessage, isEmptied, isPlainObject } from "./emptied.ts";
 export { exceedsDepth, RootScan } from "./scan.ts";
 export { GrowingText } from "./growing-text.ts";
 export { lastMade } from "./last-made.ts";

@@ -1,5 +1,5 @@
 import type { FailedCall, ToolCallError } from "../errors.ts";
-import { exceedsDepth, parseJson, wellFormedJson } from "../json/index.ts";
+import { emptiedMessage, exceedsDepth, isEmptied, parseJson, wellFormedJson } from "../json/index.ts";
 import { isRecord } from "../schema/json.ts";
 import { textOfThrown } from "../tool/thrown.ts";
 import { ToolUse } from "../tool/use.ts";
@@ -66,12 +66,19 @@ export function repliesOf<Reply>(turn: Turn, replies: Replies<Reply>): Reply[] {
   });
 }
 
-/** An output that JSON has no word for (a BigInt, a cycle) takes no other one with it; the model hears that the tool ran. */
+/**
+ * An output that JSON has no word for (a BigInt, a cycle), or of which it keeps nothing (a Response, a Map), takes no other
+ * one with it; the model hears that the tool ran.
+ */
 function resultOf<Reply>(use: ToolUse, replies: Replies<Reply>): Reply {
+  const unsent = (why: string) =>
+    replies.error(use, `Tool ${use.name} has run, but its output can not be sent: ${why}`);
+  const { result } = use;
   try {
-    return replies.result(use, use.result);
+    if (isEmptied(result) && !("toJSON" in result)) return unsent(`it is ${emptiedMessage(result)}`);
+    return replies.result(use, result);
   } catch (cause) {
-    return replies.error(use, `Tool ${use.name} has run, but its output can not be sent: ${textOfThrown(cause)}`);
+    return unsent(textOfThrown(cause));
   }
 }
 

@@ -419,12 +419,28 @@ describe.each(scripts)("the history of $adapter.name", (script) => {
     expect(sent).not.toContain("\\ud");
   });
 
-  it("tells of an output that JSON can not say, and has the results of the other calls", async () => {
-    const askUser: Tool = { ...tools[1]!, mode: "internal", execute: () => ({ rows: 10n }) };
+  it.each<[unknown, string]>([
+    [{ rows: 10n }, "Do not know how to serialize a BigInt"],
+    [new Response("{}"), "it is an instance of Response, of which JSON would keep nothing"],
+    [new Map([["a", 1]]), "it is an instance of Map, of which JSON would keep nothing"],
+  ])("tells of an output that JSON can not say, and has the results of the other calls: %o", async (output, why) => {
+    const askUser: Tool = { ...tools[1]!, mode: "internal", execute: () => output };
     const turn = await play(script, [tools[0]!, askUser, tools[2]!]);
-    const said = "Tool ask_user has run, but its output can not be sent: Do not know how to serialize a BigInt";
+    const said = `Tool ask_user has run, but its output can not be sent: ${why}`;
     const expected = JSON.parse(JSON.stringify(results).replace(told.notExecuted, said)) as unknown;
     expect(adapter.toolResults(turn)).toEqual(expected);
+  });
+
+  it("sends what an instance of a class says of itself", async () => {
+    class Celsius {
+      readonly #degrees = 21;
+      toJSON() {
+        return { degrees: this.#degrees };
+      }
+    }
+    const askUser: Tool = { ...tools[1]!, mode: "internal", execute: () => new Celsius() };
+    const turn = await play(script, [tools[0]!, askUser, tools[2]!]);
+    expect(JSON.stringify(adapter.toolResults(turn)).replaceAll("\\", "")).toContain('{"degrees":21}');
   });
 
   it("waits for what still runs", async () => {
