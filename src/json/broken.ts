@@ -250,7 +250,8 @@ class BrokenReader {
       }
       const looksOpening = at === open + 1 || /[\s([{=:]/.test(text[at - 1]!);
       if (this.#endsString(at, isKey, inObject)) {
-        if (inner % 2 === 1 || (inner > 0 && looksOpening)) return false;
+        // At the begin of a line it is the end all the same: files end with a line break.
+        if (inner % 2 === 1 || (inner > 0 && looksOpening && text[at - 1] !== "\n")) return false;
         // Who escapes one and leaves another means the backslash: `'it'\''s'` for a shell.
         if (hasEscaped && apostrophes > 0) this.#unknownEscape ??= "\\'";
         if (quote === APOSTROPHE) this.#edit(at, at + 1, '"');

@@ -22,6 +22,11 @@ export const BROKEN: readonly (readonly [name: string, text: string, value: unkn
   ["a missing comma between lines", '{"a": "x"\n  "b": ["y"\n "z"]}', { a: "x", b: ["y", "z"] }],
   ["a missing comma between objects", '[{"a": 1} {"b": 2}]', [{ a: 1 }, { b: 2 }]],
   ["quotes in a string", '{"text": "He said "hi" to me", "n": 1}', { text: 'He said "hi" to me', n: 1 }],
+  [
+    "quotes in the lines of a string",
+    '{"a": "x: "1"\ny: "2"\n", "b": ["z "3" z\n"]}',
+    { a: 'x: "1"\ny: "2"\n', b: ['z "3" z\n'] },
+  ],
   ["quotes twice in a string", '{"t": ["a "b" c "d" e"]}', { t: ['a "b" c "d" e'] }],
   [
     "line breaks in a string",
