@@ -104,6 +104,9 @@ const ESCAPED = '"\\/bfnrtu';
 /** What comes next. */
 type Expected = "key" | "colon" | "value" | "next";
 
+/** What stands before a quote in a string is looked at no further back. */
+const MAX_INDENT = 64;
+
 /** Deeper than any text that is repaired can nest. */
 const MAX_OWED = 1_048_576;
 
@@ -265,10 +268,13 @@ class BrokenReader {
       if (at === open + 1 && text[at + 1] === text[open]) return false;
       inner++;
       if (isKey || looksOpening !== (inner % 2 === 1)) return false;
-      // A key behind a value whose end is missing: nobody quotes one in a sentence, but there are objects in code.
-      const looksLikeKey = !looksOpening && inObject && text.charCodeAt(this.#skipSpace(at + 1)) === COLON;
-      if (looksLikeKey && text[innerOpen - 1] === "{") isObject = true;
-      if (looksLikeKey && !isObject && /[\s,]/.test(text[innerOpen - 1]!)) return false;
+      if (!looksOpening && inObject && text.charCodeAt(this.#skipSpace(at + 1)) === COLON) {
+        // A key behind a value whose end is missing; but there are objects in code, and `if x == "a": ...`.
+        const from = Math.max(open + 1, innerOpen - MAX_INDENT);
+        const before = text.slice(from, innerOpen).replaceAll(/\\[nrt]/g, " ");
+        isObject ||= /\{\s*$/.test(before);
+        if (!isObject && /(?:^|[^=?:([+\-*/<>&|!\s])(?:\s+|,)$/.test(before)) return false;
+      }
       if (looksOpening) innerOpen = at;
       if (quote === QUOTE) this.#edit(at, at + 1, escaped('"'));
     }

@@ -45,6 +45,12 @@ export const BROKEN: readonly (readonly [name: string, text: string, value: unkn
   ["escaped apostrophes, and one in a word", `{"a": "it's \\'hi\\'"}`, { a: "it's 'hi'" }],
   ["an underscore escaped in a key", `{"video\\_id": 1, 'user\\_id': 2}`, { video_id: 1, user_id: 2 }],
   ["an object in a string", '{"code": "f({"a": 1, "b": [2]})"}', { code: 'f({"a": 1, "b": [2]})' }],
+  ["lines of an object in a string", '{"body": "{\\n  "a": 1,\\n  "b": 2\\n}"}', { body: '{\n  "a": 1,\n  "b": 2\n}' }],
+  [
+    "quotes before a colon in code",
+    '{"code": "if x == "a": y = z ? "b" : 0"}',
+    { code: 'if x == "a": y = z ? "b" : 0' },
+  ],
   ["a number without its zero", '{"a": .5, "b": 2.}', { a: 0.5, b: 2 }],
   ["a number without its zero, and more", '{"a": -.5, "b": [1.e5, .5e-1]}', { a: -0.5, b: [1e5, 0.05] }],
   ["words that only begin like numbers", '{"a": -, "b": [1e, ., .e5]}', { a: "-", b: ["1e", ".", ".e5"] }],
