@@ -297,7 +297,8 @@ export class ToolExecutor {
     try {
       const outcome = await running.ended;
       if (isTaken && use.state === "new") settle(use.take(), outcome);
-      return { ...outcome, use };
+      // While the first one is at it still, the copy alone has what is on record.
+      return { ...outcome, use: use.state === "running" ? own : use };
     } finally {
       others.delete(running);
       if (others.size === 0 && this.#running.get(actionId) === others) this.#running.delete(actionId);

@@ -9,7 +9,10 @@ interface OutcomeBase {
   readonly actionId: string;
   readonly invocationId: string;
   readonly toolName: string;
-  /** The use that was given. It has its result or error now, so that `toolResults(turn)` finds it. */
+  /**
+   * The use that was given. It has its result or error now, so that `toolResults(turn)` finds it. A copy of it that has
+   * them, where another `execute()` is still at work on it.
+   */
   readonly use: ToolUse;
   /** The request for approval, where one was needed. */
   readonly approval?: ApprovalRequest;

@@ -463,6 +463,32 @@ describe("a store that fails", () => {
     expect(puts).toBe(before);
   });
 
+  it("for an end that it has done: who asks meanwhile, and does not wait, has a use with the result", async () => {
+    const inner = memoryStore();
+    const written = Promise.withResolvers<void>();
+    let isFirst = true;
+    const store: Store = {
+      ...inner,
+      put: async (...args) => {
+        const entry = await inner.put(...args);
+        if ((args[1] as { status?: string }).status !== "done" || !isFirst) return entry;
+        isFirst = false;
+        written.resolve();
+        throw down();
+      },
+    };
+    const { tool, ran } = counted();
+    const { executor } = setup([tool], { store, storeEvents: false });
+    const use = call(tool);
+    const first = executor.execute(use, RUN);
+    await written.promise;
+    const second = await executor.execute(use, { ...RUN, signal: AbortSignal.abort() });
+    expect([second.status, second.use.state, use.state]).toEqual(["completed", "done", "running"]);
+    expect(second.use.result).toEqual({ ok: true, input: { n: 1 } });
+    expect(await first).toMatchObject({ status: "completed", use });
+    expect(ran).toHaveLength(1);
+  });
+
   it("is not what two writes at once do to each other: they are one after the other", async () => {
     const { tool } = counted();
     const { executor, store } = setup([tool], { storeEvents: false });
