@@ -70,7 +70,7 @@ const MAX_DEPTH = 3;
 
 /**
  * The recordings that are meant by a path: itself, or for a folder that is no fixture itself every fixture
- * (a folder with a `stream.*`) and every `.sse` and `.ndjson` below it, in the order of their names.
+ * (a folder with a `stream.*`, and what it has of later turns) and every `.sse` and `.ndjson` below it, in the order of their names.
  */
 export async function recordingsAt(path: string): Promise<readonly string[]> {
   const isFolder = await stat(path).then(
@@ -85,7 +85,8 @@ export async function recordingsAt(path: string): Promise<readonly string[]> {
 
 async function recordingsBelow(folder: string, depth: number): Promise<readonly string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
-  if (entries.some((entry) => /^stream\.(?:sse|ndjson|json)$/.test(entry.name))) return [folder];
+  const names = entries.map((entry) => entry.name);
+  if (names.some((name) => /^stream\.(?:sse|ndjson|json)$/.test(name))) return [folder, ...laterTurns(folder, names)];
   const found: string[] = [];
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     if (entry.name.startsWith(".") || entry.name === "node_modules") continue;
@@ -94,4 +95,14 @@ async function recordingsBelow(folder: string, depth: number): Promise<readonly 
     else if (entry.isFile() && /\.(?:sse|ndjson)$/.test(entry.name)) found.push(path);
   }
   return found;
+}
+
+/** Of a conversation, as the recording proxy writes it, the bodies behind the first one. */
+function laterTurns(folder: string, names: readonly string[]): string[] {
+  const turns = names.filter((name) => /^stream-\d+\.(?:sse|ndjson|json)$/.test(name));
+  return turns.toSorted((a, b) => turnOf(a) - turnOf(b)).map((name) => join(folder, name));
+}
+
+function turnOf(name: string): number {
+  return Number(/\d+/.exec(name)![0]);
 }

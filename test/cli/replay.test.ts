@@ -137,6 +137,17 @@ describe("toolstream replay --json", () => {
     expect(outcome.status).toBe(0);
   });
 
+  it("shows every turn of a recorded conversation, in order", async () => {
+    const text = body("anthropic", "text-only").toString();
+    const folder = folderWith({ "stream.sse": text, "stream-2.sse": text, "stream-10.sse": text });
+    const outcome = await run(["replay", "--json", folder]);
+    expect(jsonLines(outcome).map(({ file }) => relative(folder, file as string))).toEqual([
+      "",
+      "stream-2.sse",
+      "stream-10.sse",
+    ]);
+  });
+
   it("says what is in a folder without recordings", async () => {
     const folder = folderWith({ "notes.txt": "x" });
     const outcome = await run(["replay", "--json", folder]);
