@@ -23,7 +23,7 @@ export interface PendingToolCall {
   /** The provider's id; `null` where it gave none. No identity: providers repeat ids. */
   readonly wireId: string | null;
   readonly name: string;
-  /** Validated, as plain JSON. */
+  /** Validated, as plain JSON; by the schema of the process that stored the call, which may be an older one. */
   readonly arguments: unknown;
   /** The arguments as the model wrote them. */
   readonly rawText: string;
