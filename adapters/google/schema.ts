@@ -64,6 +64,7 @@ const SILENT = [
   "$comment",
   "$anchor",
   "$vocabulary",
+  "discriminator",
   "examples",
   "deprecated",
   "readOnly",

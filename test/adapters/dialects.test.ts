@@ -544,8 +544,44 @@ const rows: Readonly<Record<string, Row>> = {
   "what no dialect knows": property(
     { type: "string", enum: ["a"], enumDescriptions: ["The first."], "x-order": 1 },
     {
-      "anthropic strict": { type: "string", enum: ["a"] },
+      ...each(["openai strict", "anthropic strict"], { type: "string", enum: ["a"] }),
       "google schema": { type: "string", enum: ["a"], format: "enum" },
+    },
+  ),
+
+  "the discriminator of OpenAPI": property(
+    { oneOf: [object({ k: { const: "a" } }), object({ k: { const: "b" } })], discriminator: { propertyName: "k" } },
+    {
+      "openai strict": {
+        anyOf: [closed({ k: { type: "string", enum: ["a"] } }), closed({ k: { type: "string", enum: ["b"] } })],
+      },
+      "anthropic strict": {
+        anyOf: [closed({ k: { type: "string", const: "a" } }), closed({ k: { type: "string", const: "b" } })],
+      },
+      "google json-schema": {
+        anyOf: [object({ k: { type: "string", enum: ["a"] } }), object({ k: { type: "string", enum: ["b"] } })],
+      },
+      "google schema": {
+        anyOf: [
+          object({ k: { type: "string", enum: ["a"], format: "enum" } }),
+          object({ k: { type: "string", enum: ["b"], format: "enum" } }),
+        ],
+      },
+      "cohere strict": {
+        anyOf: [object({ k: { const: "a" } }), object({ k: { const: "b" } })],
+        discriminator: { propertyName: "k" },
+      },
+    },
+  ),
+
+  "a property that must not be there, as zod says it": property(
+    { type: "object", properties: { a: text, b: { not: {} } }, required: ["a"], additionalProperties: false },
+    {
+      ...each(
+        ["openai plain", "openai strict", "anthropic strict", "google json-schema", "cohere strict"],
+        closed({ a: text }),
+      ),
+      "google schema": object({ a: text }),
     },
   ),
 

@@ -137,6 +137,12 @@ it("inlineRefs stays bounded when references multiply", () => {
 table("keepLocalRefs", [
   ["keeps recursion", keepLocalRefs(), tree, tree],
   [
+    "leaves nothing where the definitions of OpenAPI were",
+    keepLocalRefs(),
+    { ...object({ a: { $ref: "#/components/schemas/A" } }), components: { schemas: { A: str, B: num } } },
+    { ...object({ a: { $ref: "#/$defs/A" } }), $defs: { A: str } },
+  ],
+  [
     "moves every target into the root's $defs",
     keepLocalRefs(),
     object(
@@ -913,6 +919,18 @@ table("listedItemsToPrefixItems", [
 ]);
 
 table("listedNamesToProperties", [
+  [
+    "says a record of any names as such",
+    listedNamesToProperties(),
+    { type: "object", patternProperties: { "^(.*)$": num } },
+    { type: "object", additionalProperties: num },
+  ],
+  [
+    "leaves a pattern of any names where properties are named, too",
+    listedNamesToProperties(),
+    object({ a: str }, { patternProperties: { "^(.*)$": { minLength: 1 } } }),
+    object({ a: str }, { patternProperties: { "^(.*)$": { minLength: 1 } } }),
+  ],
   [
     "makes properties of the names",
     listedNamesToProperties(),

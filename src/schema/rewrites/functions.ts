@@ -2,7 +2,7 @@ import { atRoot, type Rewrite } from "../lower.ts";
 import { ANNOTATIONS } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { foldAllOf } from "./all-of.ts";
-import { describe, dropAnnotations, dropKeywords, keepFormats } from "./keywords.ts";
+import { describe, dropAnnotations, dropKeywords, keepFormats, keepKeywords } from "./keywords.ts";
 import { withinLimits, type SchemaLimits } from "./limits.ts";
 import { closeObjects, ensureObjectRoot, listedNamesToProperties, requireAll } from "./objects.ts";
 import { nullableToType } from "./nullability.ts";
@@ -68,16 +68,8 @@ export function strictFunctionSchema(): readonly Rewrite[] {
     ...[
       keepLocalRefs(),
       functionPatterns(),
-      dropAnnotations([
-        "$schema",
-        "$id",
-        "$comment",
-        "examples",
-        "deprecated",
-        "readOnly",
-        "writeOnly",
-        "discriminator",
-      ]),
+      // Before it stands beside a union that is spread.
+      dropAnnotations(["discriminator"]),
       nullableToType(),
       listedNamesToProperties(),
       withoutBooleanSchemas(),
@@ -97,7 +89,7 @@ export function strictFunctionSchema(): readonly Rewrite[] {
       drop("patternProperties", "propertyNames", "minProperties", "maxProperties", "unevaluatedProperties"),
       drop("additionalItems", "contains", "minContains", "maxContains", "uniqueItems", "unevaluatedItems"),
       drop("minLength", "maxLength", "contentEncoding", "contentMediaType", "contentSchema"),
-      drop("$anchor", "$dynamicAnchor", "$dynamicRef", "$recursiveAnchor", "$recursiveRef"),
+      drop("$dynamicRef", "$recursiveRef"),
       keepFormats(["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"]),
       atRoot(dropKeywords(["enum"])),
       ensureItems(),
@@ -105,6 +97,7 @@ export function strictFunctionSchema(): readonly Rewrite[] {
       ensureType(),
       closeObjects(),
       requireAll(),
+      keepKeywords(STRICT_KEYWORDS),
       keepLocalRefs(),
       withinLimits(STRICT_LIMITS),
     ].map(unlessFreeText),
@@ -119,6 +112,12 @@ export function strictFunctionSchema(): readonly Rewrite[] {
 export function functionPatterns(): Rewrite {
   return keepPatterns(isPortable);
 }
+
+/** All that the page above names; what else is there by now describes, in words of other dialects (`x-…`, `example`). */
+const STRICT_KEYWORDS = (
+  "type enum anyOf $ref $defs title description properties required additionalProperties items minItems maxItems " +
+  "pattern format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf"
+).split(" ");
 
 /** "Limitations on nesting depth and size", on the page above. The whole request is refused for more. */
 const STRICT_LIMITS: SchemaLimits = {

@@ -6,7 +6,10 @@ import { describe, without } from "./keywords.ts";
 import { nullableProperty } from "./nullability.ts";
 import { isObjectNode, own, propertiesOf, requiredOf, typesOf } from "./types.ts";
 
-/** A record whose names are listed (`z.record(z.enum(["a", "b"]), …)`) is an object with these properties. No loss. */
+/**
+ * A record whose names are listed (`z.record(z.enum(["a", "b"]), …)`) is an object with these properties; one of any names,
+ * as TypeBox says it, says so of all others. No loss.
+ */
 export function listedNamesToProperties(): Rewrite {
   return {
     name: "listedNamesToProperties",
@@ -14,6 +17,8 @@ export function listedNamesToProperties(): Rewrite {
       const { propertyNames: _, additionalProperties: value = true, patternProperties, ...rest } = node;
       const names = listedNames(node);
       const stated = propertiesOf(node);
+      if (isRecord(patternProperties) && Object.keys(patternProperties).join() === "^(.*)$" && !node["properties"])
+        return { ...without(node, ["patternProperties"]), additionalProperties: patternProperties["^(.*)$"] };
       if (names === undefined || !names.every((name) => typeof name === "string")) return node;
       if (patternProperties !== undefined || !Object.keys(stated).every((name) => names.includes(name))) return node;
       if (value === false) return { ...rest, additionalProperties: false };

@@ -1,7 +1,7 @@
 import { isRecord } from "../json.ts";
 import { MAX_SUBSCHEMAS, type Rewrite, type RewriteContext } from "../lower.ts";
 import { resolveRef } from "../refs.ts";
-import { ANNOTATIONS, mapSubschemas, walkSchema } from "../subschemas.ts";
+import { ANNOTATIONS, mapSubschemas, SCHEMA_KEYWORDS, walkSchema } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { dropKeywords, without } from "./keywords.ts";
 import { lossOf, mergeSchemas, sameValue } from "./merge.ts";
@@ -72,6 +72,8 @@ export function keepLocalRefs(): Rewrite {
     apply(root, context) {
       const names = new Map<JsonSchema, string>();
       const definitions = new Map<string, JsonSchema>();
+      /** Where they were: `components` of OpenAPI, which is no keyword, beside the keywords that hold definitions. */
+      const places = new Set(DEFINITIONS);
       const rewrite = (schema: JsonSchema): JsonSchema => {
         const node = mapSubschemas(without(schema, DEFINITIONS), (child) =>
           typeof child === "boolean" ? child : rewrite(child),
@@ -86,6 +88,8 @@ export function keepLocalRefs(): Rewrite {
         return { ...node, $ref: target === root ? "#" : `#/$defs/${define(target, ref)}` };
       };
       const define = (target: JsonSchema, ref: string): string => {
+        const [, place] = /^#\/(\w+)\//.exec(ref) ?? [];
+        if (place !== undefined && !SCHEMA_KEYWORDS.has(place)) places.add(place);
         const known = names.get(target);
         if (known !== undefined) return known;
         const name = freeName(ref, definitions);
@@ -94,7 +98,7 @@ export function keepLocalRefs(): Rewrite {
         definitions.set(name, rewrite(target));
         return name;
       };
-      const rest = rewrite(root);
+      const rest = without(rewrite(root), [...places]);
       return definitions.size === 0 ? rest : { ...rest, $defs: Object.fromEntries(definitions) };
     },
   };

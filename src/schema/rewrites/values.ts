@@ -126,7 +126,7 @@ export function tuplesToArrays(): Rewrite {
   };
 }
 
-/** `false`, or what {@link withoutBooleanSchemas} makes of it. */
+/** `false`, or what {@link withoutBooleanSchemas} and zod make of it. */
 function isNothing(schema: unknown): boolean {
   return schema === false || (isRecord(schema) && sameValue(schema, { not: {} }));
 }
@@ -160,7 +160,7 @@ export function withoutBooleanSchemas(): Rewrite {
 
 function forbiddenIn(node: JsonSchema): readonly string[] {
   const properties = propertiesOf(node);
-  return Object.keys(properties).filter((name) => properties[name] === false);
+  return Object.keys(properties).filter((name) => isNothing(properties[name]));
 }
 
 /** Whether an object without them says less: one that is open, or that requires one, so that nothing fits it. */
