@@ -63,12 +63,28 @@ const ZOD_IS_ASYNCHRONOUS = /\bUse \.parseAsync\b/;
 function run(source: StandardSchemaV1, value: unknown): ReturnType<StandardSchemaV1["~standard"]["validate"]> {
   const { safeParse } = source as Partial<SafeParsing>;
   if (source["~standard"].vendor !== "zod" || safeParse === undefined) return source["~standard"].validate(value);
-  const { success, data, error } = safeParse.call(source, value);
-  return success ? { value: data } : { issues: error!.issues };
+  const parse = (params?: ParseParams) => {
+    const { success, data, error } = safeParse.call(source, value, params);
+    return success ? { value: data } : { issues: error!.issues };
+  };
+  try {
+    return parse();
+  } catch (error) {
+    // What zod compiles for an object takes the promise of an asynchronous transform for a result: `undefined.length`.
+    if (!(error instanceof TypeError && /\blength\b/.test(error.message))) throw error;
+    return parse({ jitless: true });
+  }
 }
 
 interface SafeParsing {
-  safeParse(value: unknown): { success: boolean; data?: unknown; error?: StandardSchemaV1.FailureResult };
+  safeParse(
+    value: unknown,
+    params?: ParseParams,
+  ): { success: boolean; data?: unknown; error?: StandardSchemaV1.FailureResult };
+}
+
+interface ParseParams {
+  readonly jitless: boolean;
 }
 
 function refuse(message: string): Validation {

@@ -149,6 +149,12 @@ it("takes text as the root of a custom tool", () => {
 
 it.each<[string, SchemaSource]>([
   ["zod 4", z.object({ id: z.string().refine(async () => true) })],
+  ["zod 4, in a transform", z.object({ id: z.string().transform(async (id) => id) })],
+  ["zod 4, in a list", z.object({ id: z.preprocess((id) => [id], z.array(z.string().transform(async (id) => id))) })],
+  [
+    "zod 4, in a codec",
+    z.object({ id: z.codec(z.string(), z.string(), { decode: async (id) => id, encode: String }) }),
+  ],
   ["zod 3", zod3(z3.object({ id: z3.string().refine(async () => true) }))],
   ["zod 3, in a transform", zod3(z3.object({ id: z3.string().transform(async () => true) }))],
   ["zod/mini", z.toJSONSchema(zMini.object({ id: zMini.string().check(zMini.refine(async () => true)) })) as never],
