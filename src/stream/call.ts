@@ -4,6 +4,7 @@ import type { Tool } from "../tool/tool.ts";
 import type { Repair, ToolUse } from "../tool/use.ts";
 import { Arguments } from "./arguments.ts";
 import type { Limits } from "./limits.ts";
+import { showGetters } from "./shown.ts";
 
 /** What the buffer keeps of one call. Users see it through {@link ToolCall}. */
 export class CallState {
@@ -63,6 +64,7 @@ export class ToolCall {
 
   static {
     stateOf = (call) => call.#state;
+    showGetters(ToolCall.prototype, ["invocationId", "id", "name", "input", "outcome"]);
   }
 
   constructor(state: CallState) {

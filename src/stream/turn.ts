@@ -7,6 +7,7 @@ import { stateOf, type CallState, type ToolCall } from "./call.ts";
 import { toolChunk, type ToolChunk } from "./chunk.ts";
 import type { FinishReason, ProviderToolCall, StreamEvent, Turn, Usage } from "./events.ts";
 import { isClean } from "./finish-reason.ts";
+import { showGetters } from "./shown.ts";
 
 export interface TurnOptions extends ToolBufferOptions {
   /** The name of the adapter. */
@@ -331,6 +332,10 @@ export class TurnState implements Turn {
   /** Where in that list a call is. */
   #providerCalls: Map<string, number> | undefined;
   readonly #buffer: ToolBuffer;
+
+  static {
+    showGetters(TurnState.prototype, ["calls"]);
+  }
 
   constructor(wire: string, buffer: ToolBuffer) {
     this.wire = wire;

@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
@@ -299,6 +300,19 @@ describe("the last word", () => {
     turn.end();
     expect(turn.take().map((event) => event.type)).toEqual(["error"]);
     expect(turn.turn).toMatchObject({ text: "", reasoning: "", refusal: "" });
+  });
+});
+
+describe("console.log()", () => {
+  it("shows a live call with its input so far, and a turn with its calls", () => {
+    const turn = reader();
+    turn.tool({ callIndex: 0, id: "id0", name: "read", argsTextDelta: '{"n":7,"of":"ab' });
+    const [event] = turn.take();
+    const shown = "{ invocationId: 'r-0-0', id: 'id0', name: 'read', input: { n: 7, of: 'ab' }, outcome: undefined }";
+    const inline = { breakLength: Infinity };
+    expect(inspect(event, inline)).toBe(`{ type: 'tool-input-start', call: ${shown} }`);
+    expect(inspect(turn.turn, { ...inline, depth: 3 })).toContain(`calls: [ ${shown} ]`);
+    expect(inspect(turn.turn, inline)).toContain("wire: 'test', runId: 'r'");
   });
 });
 
