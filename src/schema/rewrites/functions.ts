@@ -47,7 +47,7 @@ export function functionSchema(): readonly Rewrite[] {
       atRoot(foldAllOf()),
       flattenRootUnion(),
       // What an `if` says of properties may be what leaves them evaluated.
-      atRoot(dropKeywords(["not", "enum", "const", "if", "then", "else", "unevaluatedProperties"])),
+      atRoot(drop("not", "enum", "const", "if", "then", "else", "unevaluatedProperties")),
       ensureItems(),
       ensureObjectRoot(),
       // What was merged into the root may have been the last to refer to a definition.
