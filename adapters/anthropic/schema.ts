@@ -75,7 +75,7 @@ export const strict: readonly Rewrite[] = [
   oneOfToAnyOf(),
   foldAllOf(),
   // Told as they were given: closing the objects in a condition would say something else.
-  dropKeywords(["not", "if", "then", "else", "dependentSchemas"], { toDescription: true }),
+  dropKeywords(["not", "if", "then", "else", "dependentSchemas"]),
   typeArrayToAnyOf(),
   // Before the keywords are dropped that may tell the type, and after, for what lost all of its keywords.
   ensureType(),
@@ -87,37 +87,6 @@ export const strict: readonly Rewrite[] = [
   closeObjects(),
   limitMinItems(1),
   describeObjectValues(),
-  dropKeywords(
-    [
-      "minimum",
-      "maximum",
-      "exclusiveMinimum",
-      "exclusiveMaximum",
-      "multipleOf",
-      "minLength",
-      "maxLength",
-      "pattern",
-      "contentEncoding",
-      "contentMediaType",
-      "contentSchema",
-      "maxItems",
-      "uniqueItems",
-      "contains",
-      "minContains",
-      "maxContains",
-      "unevaluatedItems",
-      "minProperties",
-      "maxProperties",
-      "patternProperties",
-      "propertyNames",
-      "unevaluatedProperties",
-      "dependentRequired",
-      "dependencies",
-    ],
-    { toDescription: true },
-  ),
-  keepFormats(["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"]),
-  ensureType(),
   keepKeywords([
     "type",
     "enum",
@@ -134,6 +103,8 @@ export const strict: readonly Rewrite[] = [
     "minItems",
     "format",
   ]),
+  keepFormats(["date-time", "time", "date", "duration", "email", "hostname", "uri", "ipv4", "ipv6", "uuid"]),
+  ensureType(),
 ];
 
 /**
@@ -261,7 +232,7 @@ function describeObjectValues(): Rewrite {
     name: "describeObjectValues",
     apply(node, context) {
       if (literals(node)?.some(isObject) !== true) return node;
-      return dropKeywords(["enum", "const"], { toDescription: true }).apply(node, context);
+      return dropKeywords(["enum", "const"]).apply(node, context);
     },
   };
 }

@@ -14,6 +14,7 @@ import {
   foldAllOf,
   isPortable,
   keepFormats,
+  keepKeywords,
   keepLocalRefs,
   keepPatterns,
   listedNamesToProperties,
@@ -44,12 +45,8 @@ export const plain: readonly Rewrite[] = [
   ensureObjectRoot(),
 ];
 
-/** Kept in the description, since a grammar can not hold the model to them. */
-const toDescription = { toDescription: true };
-
 /** https://docs.cohere.com/v2/docs/structured-outputs, "Parameter types support" and "Unsupported schema features" (2026-11). */
 export const strict: readonly Rewrite[] = [
-  dropAnnotations(["$schema", "$comment"]),
   keepLocalRefs(),
   nullableToType(),
   listedNamesToProperties(),
@@ -66,23 +63,30 @@ export const strict: readonly Rewrite[] = [
   ensureObjectRoot(),
   typeArrayToAnyOf(),
   // First, so that they are told as they were given.
-  dropKeywords(["not", "if", "then", "else", "dependencies", "dependentRequired", "dependentSchemas"], toDescription),
+  dropKeywords(["not", "if", "then", "else", "dependencies", "dependentRequired", "dependentSchemas"]),
   // "^", "$", "(?=" and "(?!" are not supported, so that most patterns can only be told, and those of names not at all.
   keepPatterns(
     (pattern) => isPortable(pattern) && !/[$^]/.test(pattern),
     () => false,
   ),
-  dropKeywords(["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"], toDescription),
-  dropKeywords(
-    ["minLength", "maxLength", "minItems", "maxItems", "uniqueItems", "contains", "minContains", "maxContains"],
-    toDescription,
-  ),
-  dropKeywords(
-    ["propertyNames", "minProperties", "maxProperties", "unevaluatedProperties", "unevaluatedItems"],
-    toDescription,
-  ),
+  keepKeywords([
+    "type",
+    "enum",
+    "const",
+    "anyOf",
+    "$ref",
+    "$defs",
+    "title",
+    "description",
+    "default",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "pattern",
+    "format",
+  ]),
   keepFormats(["date-time", "uuid", "date", "time"]),
-  dropAnnotations(["contentEncoding", "contentMediaType", "contentSchema"]),
   requireDeclared(),
   requireOne(),
 ];

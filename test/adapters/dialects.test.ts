@@ -544,7 +544,10 @@ const rows: Readonly<Record<string, Row>> = {
   "what no dialect knows": property(
     { type: "string", enum: ["a"], enumDescriptions: ["The first."], "x-order": 1 },
     {
-      ...each(["openai strict", "anthropic strict"], { type: "string", enum: ["a"] }),
+      ...each(["openai strict", "anthropic strict", "google json-schema", "cohere strict"], {
+        type: "string",
+        enum: ["a"],
+      }),
       "google schema": { type: "string", enum: ["a"], format: "enum" },
     },
   ),
@@ -567,10 +570,7 @@ const rows: Readonly<Record<string, Row>> = {
           object({ k: { type: "string", enum: ["b"], format: "enum" } }),
         ],
       },
-      "cohere strict": {
-        anyOf: [object({ k: { const: "a" } }), object({ k: { const: "b" } })],
-        discriminator: { propertyName: "k" },
-      },
+      "cohere strict": { anyOf: [object({ k: { const: "a" } }), object({ k: { const: "b" } })] },
     },
   ),
 

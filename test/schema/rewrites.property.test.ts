@@ -221,9 +221,7 @@ const exact: Record<string, readonly Rewrite[]> = {
 
 const looser: Record<string, readonly Rewrite[]> = {
   dropKeywords: [
-    dropKeywords(["minimum", "items", "unevaluatedItems", "additionalProperties", "unevaluatedProperties"], {
-      toDescription: true,
-    }),
+    dropKeywords(["minimum", "items", "unevaluatedItems", "additionalProperties", "unevaluatedProperties"]),
   ],
   oneOfToAnyOf: [oneOfToAnyOf()],
 };

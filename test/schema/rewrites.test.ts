@@ -714,15 +714,8 @@ table("values", [
 
 table("dropKeywords", [
   [
-    "reports each keyword",
-    dropKeywords(["minLength", "pattern"]),
-    { ...str, minLength: 1, pattern: "a" },
-    str,
-    [" unsupported:minLength", " unsupported:pattern"],
-  ],
-  [
-    "moves what it drops into the description",
-    dropKeywords(["minimum", "maximum"], { toDescription: true }),
+    "reports each keyword, and moves it into the description",
+    dropKeywords(["minimum", "maximum"]),
     { ...num, description: "How many.", minimum: 1, maximum: 5 },
     { ...num, description: "How many. (minimum: 1, maximum: 5)" },
     [" unsupported:minimum", " unsupported:maximum"],
@@ -990,6 +983,13 @@ table("keepKeywords", [
     keepKeywords(["type", "properties"]),
     object({ "x-order": { ...str, "x-order": 1, markdownDescription: "m" } }, { "x-tags": [] }),
     object({ "x-order": str }),
+  ],
+  [
+    "moves into the description what binds, and reports it",
+    keepKeywords(["type"]),
+    { ...str, minLength: 1, not: { pattern: "a" }, uniqueItems: false, readOnly: true },
+    { ...str, description: '(minLength: 1, not: {"pattern":"a"})' },
+    [" unsupported:minLength", " unsupported:not"],
   ],
 ]);
 

@@ -47,7 +47,7 @@ export function functionSchema(): readonly Rewrite[] {
       atRoot(foldAllOf()),
       flattenRootUnion(),
       // What an `if` says of properties may be what leaves them evaluated.
-      atRoot(drop("not", "enum", "const", "if", "then", "else", "unevaluatedProperties")),
+      atRoot(dropKeywords(["not", "enum", "const", "if", "then", "else", "unevaluatedProperties"])),
       ensureItems(),
       ensureObjectRoot(),
       // What was merged into the root may have been the last to refer to a definition.
@@ -85,11 +85,7 @@ export function strictFunctionSchema(): readonly Rewrite[] {
       refsAlone(),
       constToEnum(),
       defaultToDescription(),
-      drop("not", "if", "then", "else", "dependentRequired", "dependentSchemas", "dependencies"),
-      drop("patternProperties", "propertyNames", "minProperties", "maxProperties", "unevaluatedProperties"),
-      drop("additionalItems", "contains", "minContains", "maxContains", "uniqueItems", "unevaluatedItems"),
-      drop("minLength", "maxLength", "contentEncoding", "contentMediaType", "contentSchema"),
-      drop("$dynamicRef", "$recursiveRef"),
+      keepKeywords(STRICT_KEYWORDS),
       keepFormats(["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"]),
       atRoot(dropKeywords(["enum"])),
       ensureItems(),
@@ -97,7 +93,6 @@ export function strictFunctionSchema(): readonly Rewrite[] {
       ensureType(),
       closeObjects(),
       requireAll(),
-      keepKeywords(STRICT_KEYWORDS),
       keepLocalRefs(),
       withinLimits(STRICT_LIMITS),
     ].map(unlessFreeText),
@@ -113,11 +108,29 @@ export function functionPatterns(): Rewrite {
   return keepPatterns(isPortable);
 }
 
-/** All that the page above names; what else is there by now describes, in words of other dialects (`x-…`, `example`). */
-const STRICT_KEYWORDS = (
-  "type enum anyOf $ref $defs title description properties required additionalProperties items minItems maxItems " +
-  "pattern format minimum maximum exclusiveMinimum exclusiveMaximum multipleOf"
-).split(" ");
+/** All that the page above names. */
+const STRICT_KEYWORDS = [
+  "type",
+  "enum",
+  "anyOf",
+  "$ref",
+  "$defs",
+  "title",
+  "description",
+  "properties",
+  "required",
+  "additionalProperties",
+  "items",
+  "minItems",
+  "maxItems",
+  "pattern",
+  "format",
+  "minimum",
+  "maximum",
+  "exclusiveMinimum",
+  "exclusiveMaximum",
+  "multipleOf",
+];
 
 /** "Limitations on nesting depth and size", on the page above. The whole request is refused for more. */
 const STRICT_LIMITS: SchemaLimits = {
@@ -148,10 +161,6 @@ const DESCRIBES: ReadonlySet<string> = new Set(["type", ...ANNOTATIONS, "$schema
 
 function unlessFreeText(rewrite: Rewrite): Rewrite {
   return { ...rewrite, apply: (node, context) => (isFreeText(context.root) ? node : rewrite.apply(node, context)) };
-}
-
-function drop(...keywords: string[]): Rewrite {
-  return dropKeywords(keywords, { toDescription: true });
 }
 
 /** Strict mode refuses `default`. Told in the description it does its work; no loss, since validation fills it in. */

@@ -1,27 +1,26 @@
 import { type Rewrite } from "../lower.ts";
+import { SCHEMA_KEYWORDS } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { sameValue } from "./merge.ts";
+import { typeOfKeyword } from "./types.ts";
 
 /**
- * Drops keywords that the dialect does not have. Each is reported as `unsupported:<keyword>`,
- * unless its value says nothing (`uniqueItems: false`, `additionalProperties: true`).
- *
- * @param options.toDescription they are moved into the description, where the model can still read them. Default `false`.
- *   Reported either way: a description binds nobody.
+ * Moves keywords that the dialect does not have into the description, where the model can still read them. Each is
+ * reported as `unsupported:<keyword>`, for a description binds nobody, unless its value says nothing
+ * (`uniqueItems: false`, `additionalProperties: true`).
  */
-export function dropKeywords(keywords: readonly string[], options: { readonly toDescription?: boolean } = {}): Rewrite {
-  const { toDescription = false } = options;
+export function dropKeywords(keywords: readonly string[]): Rewrite {
   return {
     name: "dropKeywords",
     apply(node, { lose }) {
       const present = keywords.filter((keyword) => Object.hasOwn(node, keyword));
       if (present.length === 0) return node;
       const telling = present.filter((keyword) => !saysNothing(keyword, node));
-      for (const keyword of telling) {
-        lose(`${keyword} is ${toDescription ? IN_DESCRIPTION : "left out"}.`, { rule: `unsupported:${keyword}` });
-      }
-      const said = telling.map((keyword) => [keyword, node[keyword]] as const);
-      return describe(without(node, present), toDescription ? said : []);
+      for (const keyword of telling) lose(`${keyword} is ${IN_DESCRIPTION}.`, { rule: `unsupported:${keyword}` });
+      return describe(
+        without(node, present),
+        telling.map((keyword) => [keyword, node[keyword]]),
+      );
     },
   };
 }
@@ -35,17 +34,21 @@ export function dropAnnotations(keywords: readonly string[]): Rewrite {
 }
 
 /**
- * Leaves every other keyword out, without a report: what no dialect knows (`x-…`, `enumDescriptions`) binds no value.
- * Run it when those that bind have been dropped by their names.
+ * Keeps these keywords only. Others that bind are dropped as by {@link dropKeywords}; what just describes (`examples`), or is
+ * known to nobody here (`x-…`), goes without a report.
  */
 export function keepKeywords(keywords: readonly string[]): Rewrite {
   return {
     name: "keepKeywords",
-    apply(node) {
+    apply(node, context) {
       const others = Object.keys(node).filter((keyword) => !keywords.includes(keyword));
-      return others.length === 0 ? node : without(node, others);
+      return others.length === 0 ? node : without(dropKeywords(others.filter(binds)).apply(node, context), others);
     },
   };
+}
+
+function binds(keyword: string): boolean {
+  return SCHEMA_KEYWORDS.has(keyword) || typeOfKeyword(keyword) !== undefined || keyword === "$recursiveRef";
 }
 
 const IN_DESCRIPTION = "kept in the description only";

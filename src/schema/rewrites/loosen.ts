@@ -22,7 +22,7 @@ export function loosenAround(node: JsonSchema, context: RewriteContext, loses: L
     ...(isLoosened(node["if"]) ? ["if", "then", "else", "unevaluatedProperties", "unevaluatedItems"] : []),
     ...(isLoosened(node["contains"]) ? ["maxContains"] : []),
   ];
-  const loose = dropKeywords(tighter, { toDescription: true }).apply(node, context);
+  const loose = dropKeywords(tighter).apply(node, context);
   return branchesOf(node, "oneOf").some(isLoosened) ? oneOfToAnyOf().apply(loose, context) : loose;
 }
 

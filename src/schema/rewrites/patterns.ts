@@ -24,7 +24,7 @@ export function keepPatterns(canRead: (pattern: string) => boolean, canReadName 
         ...(isRefused(node["pattern"]) ? ["pattern"] : []),
         ...(names ? ["patternProperties", "additionalProperties", "unevaluatedProperties"] : []),
       ];
-      const kept = dropKeywords(refused, { toDescription: true }).apply(loosenAround(node, context, loses), context);
+      const kept = dropKeywords(refused).apply(loosenAround(node, context, loses), context);
       return names ? { ...kept, additionalProperties: true } : kept;
     },
   };

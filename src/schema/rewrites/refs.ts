@@ -146,7 +146,7 @@ export function refsAlone(): Rewrite {
 function besideRef($ref: string, beside: JsonSchema, target: JsonSchema, context: RewriteContext): JsonSchema {
   const isSaid = (keyword: string) => sameValue(beside[keyword], target[keyword]);
   const binding = Object.keys(beside).filter((keyword) => !ANNOTATIONS.includes(keyword));
-  const telling = dropKeywords(binding, { toDescription: true });
+  const telling = dropKeywords(binding);
   const described = telling.apply(without(beside, binding.filter(isSaid)), context);
   return Object.keys(described).length === 0 ? { $ref } : { ...described, anyOf: [{ $ref }] };
 }

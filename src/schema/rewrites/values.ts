@@ -83,7 +83,7 @@ export function ensureItems(): Rewrite {
     apply(given, context) {
       const node = loosenAround(given, context, losesUnevaluated);
       if (!lacksItems(node)) return node;
-      return { ...dropKeywords(["unevaluatedItems"], { toDescription: true }).apply(node, context), items: {} };
+      return { ...dropKeywords(["unevaluatedItems"]).apply(node, context), items: {} };
     },
   };
 }
