@@ -298,7 +298,8 @@ export class ToolExecutor {
       const outcome = await running.ended;
       if (isTaken && use.state === "new") settle(use.take(), outcome);
       // While the first one is at it still, the copy alone has what is on record.
-      return { ...outcome, use: use.state === "running" ? own : use };
+      const isAhead = use.state === "running" && outcome.status !== "awaiting_approval";
+      return { ...outcome, use: isAhead ? own : use };
     } finally {
       others.delete(running);
       if (others.size === 0 && this.#running.get(actionId) === others) this.#running.delete(actionId);
