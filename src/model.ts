@@ -59,6 +59,8 @@ export interface Conversation<Message = any> {
    * The messages such that the provider takes them: behind every call its one result, in call order. Messages in which
    * nothing is amiss are given as they are; a missing result becomes an error that says that the outcome is unknown;
    * a result that came when the model had gone on goes back to its call; one without a call is dropped.
+   *
+   * @throws TypeError for a message in another provider's form, as far as that shows
    */
   pair(messages: readonly Message[]): Message[];
   /** The turn is not over, though nothing is called: asked again with its own message, the provider goes on with it. */

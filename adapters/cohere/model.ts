@@ -75,10 +75,12 @@ const PAIRING: PairingRules<Cohere.ChatMessageV2> = {
   joinsTurns: false,
   parts(message) {
     if (message.role === "assistant") {
+      if ("tool_calls" in message) throw new TypeError("it has tool_calls, which the SDK spells toolCalls");
       const calls = (message.toolCalls ?? []).map(({ id, function: called }) => ({ id, name: called?.name ?? "" }));
       return { isModels: true, calls, results: [], rest: message };
     }
     if (message.role !== "tool") return { isModels: false, calls: [], results: [], rest: message };
+    if (typeof message.toolCallId !== "string") throw new TypeError("a result names its call in toolCallId");
     const result = { id: message.toolCallId, name: "", message };
     return { isModels: false, calls: [], results: [result], rest: undefined };
   },

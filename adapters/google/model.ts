@@ -202,7 +202,8 @@ const PAIRING: PairingRules<GoogleContent> = {
   joinsTurns: true,
   inOneMessage: true,
   parts(content) {
-    const parts = content.parts ?? [];
+    const { parts } = content;
+    if (!Array.isArray(parts)) throw new TypeError("it has no list of parts");
     if (content.role === "model") {
       return { isModels: true, calls: openCalls(parts), results: [], rest: content };
     }

@@ -94,10 +94,12 @@ const PAIRING: PairingRules<ChatCompletionMessageParam> = {
         return { isModels: true, calls, results: [], rest: message };
       }
       case "tool":
+        if (typeof message.tool_call_id !== "string") throw new TypeError("a result names its call in tool_call_id");
         return answer({ id: message.tool_call_id, name: "", message });
       case "function":
         return answer({ id: "", name: message.name, message });
       default:
+        if (typeof message.role !== "string") throw new TypeError("it has no role");
         return { isModels: false, calls: [], results: [], rest: message };
     }
   },

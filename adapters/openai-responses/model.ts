@@ -142,6 +142,12 @@ const PAIRING: PairingRules<ResponseInputItem> = {
         return { isModels: false, calls: [], results: [result], rest: undefined };
       }
       default: {
+        const { content } = item as { content?: unknown };
+        // What the server has sent has a type, and goes back as it came.
+        const isWritten = "role" in item && item.type === undefined;
+        if (isWritten && typeof content !== "string" && !Array.isArray(content)) {
+          throw new TypeError("a message has content, a text or a list of parts");
+        }
         // Reasoning and the items of hosted tools have no role, and belong to a turn of the model's; so do the tools that
         // a search of its has found, which stand among its calls with the role `developer`.
         const isModels = !("role" in item) || item.role === "assistant" || item.type === "additional_tools";

@@ -339,3 +339,27 @@ it.each(rows.filter(({ name }) => name === "openai-chat" || name === "cohere"))(
     expect(read(conversation.pair(messages))).toEqual(["call a", "unknown a", "call b", "unknown b"]);
   },
 );
+
+const openaiCall = {
+  role: "assistant",
+  tool_calls: [{ id: "a", type: "function", function: { name: "f", arguments: "{}" } }],
+};
+const openaiResult = { role: "tool", tool_call_id: "a", content: "ok" };
+
+// Taken as they are their results would be dropped, or every request of the conversation refused.
+it.each<[string, Conversation, object, RegExp]>([
+  [
+    "openai-chat",
+    openaiChat.conversation,
+    { role: "tool", toolCallId: "a", content: "ok" },
+    /names its call in tool_call_id/,
+  ],
+  ["openai-chat", openaiChat.conversation, { type: "function_call_output", call_id: "a", output: "ok" }, /no role/],
+  ["openai-responses", openaiResponses.conversation, openaiCall, /a message has content/],
+  ["google", google.conversation, { role: "user", content: "Hi" }, /no list of parts/],
+  ["cohere", cohere.conversation, openaiCall, /the SDK spells toolCalls/],
+  ["cohere", cohere.conversation, openaiResult, /names its call in toolCallId/],
+])("%s: refuses a message in another form", (_, { pair }, message, why) => {
+  expect(() => pair([message])).toThrow(TypeError);
+  expect(() => pair([message])).toThrow(why);
+});
