@@ -559,6 +559,13 @@ table("spreadUnions", [
 
 table("flattenRootUnion", [
   [
+    "tells of branches that only require",
+    flattenRootUnion(),
+    { ...object({ id: str, name: str }), anyOf: [{ required: ["id"] }, { required: ["name"] }] },
+    { ...object({ id: str, name: str }), description: '(anyOf: [{"required":["id"]},{"required":["name"]}])' },
+    [" flattenRootUnion"],
+  ],
+  [
     "makes one object of all branches",
     flattenRootUnion(),
     {

@@ -3,7 +3,7 @@ import { isRecord, typeOfValue } from "../json.ts";
 import type { Rewrite } from "../lower.ts";
 import { ANNOTATIONS } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
-import { without } from "./keywords.ts";
+import { describe, without } from "./keywords.ts";
 import { lossOf, mergeSchemas, sameValue, type Conflict } from "./merge.ts";
 import { branchesOf, isObjectNode, own, propertiesOf, requiredOf, typeOfKeyword, typesOf } from "./types.ts";
 
@@ -102,7 +102,8 @@ export function flattenRootUnion(): Rewrite {
     name: "flattenRootUnion",
     order: "root",
     apply(node, { lose, resolve }) {
-      if (unionOf(node) === undefined) return node;
+      const keyword = unionOf(node);
+      if (keyword === undefined) return node;
       const clash = lossOf(lose, "the union and in a branch");
       const { $defs, definitions, ...rest } = node;
       const branches = leavesOf(rest, resolve, clash);
@@ -111,13 +112,16 @@ export function flattenRootUnion(): Rewrite {
         lose(`A union at the root becomes one object with the properties of all ${branches.length} branches.`);
       }
       const [first, ...others] = objects;
-      return {
+      const flat = {
         ...keepOnly(node, ANNOTATIONS),
         ...(others.reduce(eitherObject, first ?? {}) as object),
         type: "object",
         ...($defs !== undefined && { $defs }),
         ...(definitions !== undefined && { definitions }),
       };
+      // Of branches that only require, nothing else would be left.
+      const isTold = branchesOf(node, keyword).every((branch) => Object.keys(branch).join() === "required");
+      return isTold ? describe(flat, [[keyword, node[keyword]]]) : flat;
     },
   };
 }
