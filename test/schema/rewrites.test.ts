@@ -1000,6 +1000,16 @@ table("keepKeywords", [
   ],
 ]);
 
+it("foldAllOf() comes to an end where parts refer to one another in many ways", () => {
+  const names = Array.from({ length: 12 }, (_, index) => `d${index}`);
+  const part = (name: string) => ({ allOf: [{ $ref: `#/$defs/${name}` }, { minProperties: 1 }] });
+  const all = object(Object.fromEntries(names.map((name) => [name, part(name)])));
+  const schema = { ...all, $defs: Object.fromEntries(names.map((name) => [name, all])) };
+  const { schema: lowered } = lowerSchema(schema, [foldAllOf()]);
+  expect(JSON.stringify(lowered).length).toBeLessThan(500_000);
+  expect(JSON.stringify(lowered)).not.toContain("allOf");
+});
+
 it("keepPatterns() looks at each schema so many times, however they refer to one another", () => {
   const looksOf = (count: number): number => {
     const names = Array.from({ length: count }, (_, index) => `d${index}`);

@@ -1,9 +1,12 @@
-import { MAX_SUBSCHEMAS, type Rewrite } from "../lower.ts";
+import type { Rewrite } from "../lower.ts";
 import { ANNOTATIONS, mapSubschemas } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { without } from "./keywords.ts";
 import { mergeSchemas } from "./merge.ts";
 import { branchesOf } from "./types.ts";
+
+/** References that are merged inside what others lead to: they multiply. */
+const MAX_NESTED = 300;
 
 /**
  * Merges `allOf` into its node, for dialects without it. What has no common form (two patterns, two unions) is a loss:
@@ -11,15 +14,21 @@ import { branchesOf } from "./types.ts";
  * reference alone is left. Run {@link refsAlone} after it: a reference that is the only part stays one, beside what describes.
  */
 export function foldAllOf(): Rewrite {
+  /** How many of them were merged in a whole schema. */
+  const counts = new WeakMap<JsonSchema, number>();
   return {
     name: "foldAllOf",
     order: "up",
-    apply(node, { lose, resolve, isRoot }) {
+    apply(node, { root, lose, resolve, isRoot }) {
       if (!Array.isArray(node["allOf"])) return closeEvaluated(node);
       /** The references that are being merged, with how deep in the value they were met. */
       const open = new Map<string, number>();
       let depth = 0;
-      let count = 0;
+      const isEnough = () => {
+        const count = (counts.get(root) ?? 0) + (depth > 0 ? 1 : 0);
+        counts.set(root, count);
+        return depth > 0 && count > MAX_NESTED;
+      };
       const lost = new Set<string>();
       const merge = (one: JsonSchema, other: JsonSchema) => mergeSchemas(one, other, (keyword) => lost.add(keyword));
       const fold = (given: JsonSchema): JsonSchema => {
@@ -31,8 +40,8 @@ export function foldAllOf(): Rewrite {
           if (branch === false) lose("A part that nothing fits is left out.");
           else if (typeof ref !== "string" || (isOnly(branch, given) && !(isRoot && given === node)))
             merged = merge(merged, fold(branch));
-          else if ((open.get(ref) ?? depth) !== depth || ++count > MAX_SUBSCHEMAS) {
-            lose(`${ref} is recursive: what stands beside it is left out.`);
+          else if ((open.get(ref) ?? depth) !== depth || isEnough()) {
+            lose(`${ref} is recursive, or holds too many others: what stands beside it is left out.`);
             return { $ref: ref };
           } else merged = merge(merged, merge(beside, targetOf(ref)));
         }
