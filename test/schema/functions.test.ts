@@ -124,6 +124,12 @@ describe("functionSchema()", () => {
     });
   });
 
+  it("tells what the root can not say", () => {
+    const { schema, losses } = lowerSchema(object({ a: text }, { not: { required: ["b"] } }), functionSchema());
+    expect(schema).toEqual(object({ a: text }, { description: '(not: {"required":["b"]})' }));
+    expect(losses).toMatchObject([{ rule: "unsupported:not", path: "" }]);
+  });
+
   it("reports what is said of unevaluated items, of which there are none beside items", () => {
     const { schema, losses } = lowerSchema(object({ l: { type: "array", unevaluatedItems: text } }), functionSchema());
     const l = { type: "array", description: '(unevaluatedItems: {"type":"string"})', items: {} };
