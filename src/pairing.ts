@@ -94,13 +94,13 @@ function groupsOf<Message>(messages: readonly Message[], rules: PairingRules<Mes
 
 /** A result that came when the model had gone on goes to its call: the last one of its id that has none. */
 function bringBack<Message>(groups: readonly Group<Message>[]): void {
-  const open: { readonly call: HistoryCall; readonly group: Group<Message> }[] = [];
+  /** By the id of a call without a result: whose it is, the last one last. */
+  const open = new Map<string, Group<Message>[]>();
   for (const group of groups) {
     const late = group.results.filter(({ id }) => id !== "" && !group.calls.some((call) => call.id === id));
     for (const result of late) {
-      const at = open.findLastIndex(({ call }) => call.id === result.id);
-      if (at === -1) continue;
-      const [{ group: earlier }] = open.splice(at, 1) as [(typeof open)[0]];
+      const earlier = open.get(result.id)?.pop();
+      if (earlier === undefined) continue;
       earlier.results.push(result);
       group.results.splice(group.results.indexOf(result), 1);
       earlier.isMoved = group.isMoved = true;
@@ -108,8 +108,13 @@ function bringBack<Message>(groups: readonly Group<Message>[]): void {
     const left = [...group.results];
     for (const call of group.calls) {
       const at = left.findIndex((result) => isResultOf(result, call));
-      if (at === -1) open.push({ call, group });
-      else left.splice(at, 1);
+      if (at !== -1) {
+        left.splice(at, 1);
+        continue;
+      }
+      const same = open.get(call.id) ?? [];
+      open.set(call.id, same);
+      same.push(group);
     }
   }
 }
