@@ -1,9 +1,11 @@
 import fc from "fast-check";
 import { openaiChat } from "../../../adapters/openai-chat/index.ts";
 import {
+  areNamedApart,
   cut,
   differ,
   flag,
+  isEmptyBeforeItsName,
   isEmpty,
   mixed,
   place,
@@ -66,8 +68,12 @@ export const chat = server({
     const hasNoIndex = knobs.index === "null" || knobs.index === "none";
     if (knobs.isInterleaved && !hasIndexes && !(hasNoIndex && knobs.id === "always")) return false;
     // Where all have one index, the head of a call without arguments could be that of the next one, said twice.
-    const isNamedNext = calls.some(({ name, input }, i) => isEmpty(input) && name === calls[i + 1]?.name);
-    if (knobs.index === "always 0" && isNamedNext) return false;
+    if (knobs.index === "always 0" && isEmptyBeforeItsName(calls)) return false;
+    // One whose name is late could be a piece of any.
+    const hasEmptyBefore = calls.slice(0, -1).some(({ input }) => isEmpty(input));
+    if (knobs.index === "always 0" && knobs.name === "late" && hasEmptyBefore) return false;
+    // Where all have one id, a head amid other calls could be that of one of them, under another index.
+    if (knobs.id === "always 0" && knobs.isInterleaved && !areNamedApart(calls)) return false;
     // A copy with an id that nobody has is another call.
     const hasCopies = ["snapshots", "twice", "encoded", "placeholder"].includes(knobs.args);
     const isOther = knobs.id === "then another" || knobs.id === "changes";

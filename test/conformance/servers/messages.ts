@@ -1,6 +1,19 @@
 import fc from "fast-check";
 import { anthropic } from "../../../adapters/anthropic/index.ts";
-import { cut, flag, isEmpty, mixed, place, SAID, server, strewn, together, written, type Json } from "./support.ts";
+import {
+  areNamedApart,
+  cut,
+  flag,
+  isEmpty,
+  mixed,
+  place,
+  SAID,
+  server,
+  strewn,
+  together,
+  written,
+  type Json,
+} from "./support.ts";
 
 const NOISE: readonly Json[] = [
   { type: "ping" },
@@ -36,12 +49,14 @@ export const messages = server({
     if (stop === "none" && !isStopped) return false;
     // A call without arguments may have been cut before them.
     if (ends === "untold" && !isStopped && calls.some(({ input }) => isEmpty(input))) return false;
+    // A head under the id of a call that has not ended could be that of the same call.
+    if (id === "same" && (isInterleaved || ends === "untold") && !areNamedApart(calls)) return false;
     // Behind another call nothing would say that it has not ended.
     if (ends === "before its input" && isInterleaved) return false;
     if (index === "counts" || index === "sparse" || index === "as text") return true;
     return !isInterleaved && ends === "once" && !hasServerTool && (index !== "none" || text === "nowhere");
   },
-  mayLie: () => false,
+  mayLie: ({ ends, stops }) => ends === "before its input" && stops === "early",
   says: ({ text, hasThinking }) => ({ text: text !== "nowhere", reasoning: hasThinking }),
   send({ index, id, input, starts, begins, ends, isInterleaved, stop, stops, ...more }, calls, dice) {
     const at = (i: number, type: string, fields: Json = {}): Json => ({

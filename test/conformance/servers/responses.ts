@@ -76,6 +76,9 @@ export const responses = server({
     // A piece could be of the text, and the end of a search of another one.
     if (index === "always 0" && itemId === "rotates" && message === "amid" && (hasPieces || hasSearch)) return false;
     if (index === "none" && itemId === "none" && message === "amid") return false;
+    // What comes behind a call that has no arguments could be of one that nobody began.
+    const hasEmpty = calls.some(({ input }) => isEmpty(input));
+    if (index === "none" && itemId === "none" && ends === "early" && hasEmpty) return false;
     // Who gives all of them one index, and tells no beginning.
     if (index === "always 0" && begins === "untold" && isInterleaved) return false;
     // Pieces of one call could be of the one before, that has none.
