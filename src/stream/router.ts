@@ -43,7 +43,9 @@ export class ToolRouter {
     const byIndex = callIndex === undefined ? undefined : routes.byIndex.get(callIndex);
     const bound = id === undefined ? byIndex : byIndex?.id === id ? byIndex : routes.byId.get(id);
     if (bound !== undefined) {
-      const isAnother = byIndex === undefined && isBeside(bound, chunk);
+      // One id for two calls side by side: the second has an index and a name of its own.
+      const isAnother =
+        byIndex === undefined && callIndex !== undefined && callIndex !== bound.callIndex && !!chunk.name;
       return isAnother || this.#begins(bound, chunk) ? this.#openAfter(bound, routes, chunk) : (routes.open = bound);
     }
     const open = id === undefined ? this.#belongsToOpen(routes, chunk) : awaitsId(routes, byIndex, chunk);
@@ -216,15 +218,6 @@ function goesOnUnderAnotherId({ args, name, ended }: CallState, chunk: ToolChunk
   // Without an index nothing but arguments says whose they are: the name may be late.
   if (!chunk.name) return hasText || chunk.callIndex !== undefined;
   return chunk.name === name && !args.custom && (args.isEmpty || (hasText && args.beginsObject));
-}
-
-/**
- * One id for two calls side by side: the second has an index and a name of its own. With the same name it may be the call
- * once more, which its arguments will tell: https://github.com/mudler/LocalAI/issues/9722
- */
-function isBeside({ callIndex, name, args, ended }: CallState, chunk: ToolChunk): boolean {
-  if (!chunk.name || chunk.callIndex === undefined || chunk.callIndex === callIndex) return false;
-  return chunk.name !== name || ended || !(args.isEmpty || args.isClosed);
 }
 
 /** Whether what came may stand for arguments to come. */

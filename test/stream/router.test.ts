@@ -301,40 +301,6 @@ describe("finds the call of a chunk", () => {
       ],
     ],
     [
-      "quirk 9: one id for calls of one name side by side",
-      [head(0, "0", "f", '{"x"'), head(1, "0", "f", '{"x"'), more(0, ":1}"), more(1, ":1}")],
-      [
-        ["0", "f", { x: 1 }],
-        ["0", "f", { x: 1 }],
-      ],
-    ],
-    [
-      "quirk 9: one id for equal calls in a list, each with its end",
-      [head(0, "0", "f", '{"x":1}'), head(1, "0", "f", '{"x":1}')].map((chunk) => ({ ...chunk, done: true })),
-      [
-        ["0", "f", { x: 1 }],
-        ["0", "f", { x: 1 }],
-      ],
-    ],
-    [
-      "quirk 15: a call again under its id, with other indexes",
-      [
-        head(0, "a", "f", "{}"),
-        head(1, "a", "f"),
-        more(1, '{"x":1}', "a"),
-        head(2, "a", "f"),
-        more(2, '{"x":1}', "a"),
-        head(3, "a", "f", '{"x":2}'),
-        head(4, "a", "g"),
-        more(4, '{"y":1}', "a"),
-      ],
-      [
-        ["a", "f", { x: 1 }],
-        ["a", "f", { x: 2 }],
-        ["a", "g", { y: 1 }],
-      ],
-    ],
-    [
       "quirk 9: neither id nor index, whole calls",
       [head(undefined, null, "f", '{"x":1}'), head(undefined, null, "f", '{"x":2}'), head(undefined, null, "g", "{}")],
       [
