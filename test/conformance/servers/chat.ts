@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { openaiChat } from "../../../adapters/openai-chat/index.ts";
 import {
-  areNamedApart,
   cut,
   differ,
   flag,
@@ -72,8 +71,6 @@ export const chat = server({
     // One whose name is late could be a piece of any.
     const hasEmptyBefore = calls.slice(0, -1).some(({ input }) => isEmpty(input));
     if (knobs.index === "always 0" && knobs.name === "late" && hasEmptyBefore) return false;
-    // Where all have one id, a head amid other calls could be that of one of them, under another index.
-    if (knobs.id === "always 0" && knobs.isInterleaved && !areNamedApart(calls)) return false;
     // A copy with an id that nobody has is another call.
     const hasCopies = ["snapshots", "twice", "encoded", "placeholder"].includes(knobs.args);
     const isOther = knobs.id === "then another" || knobs.id === "changes";

@@ -1,19 +1,6 @@
 import fc from "fast-check";
 import { anthropic } from "../../../adapters/anthropic/index.ts";
-import {
-  areNamedApart,
-  cut,
-  flag,
-  isEmpty,
-  mixed,
-  place,
-  SAID,
-  server,
-  strewn,
-  together,
-  written,
-  type Json,
-} from "./support.ts";
+import { cut, flag, isEmpty, mixed, place, SAID, server, strewn, together, written, type Json } from "./support.ts";
 
 const NOISE: readonly Json[] = [
   { type: "ping" },
@@ -49,8 +36,6 @@ export const messages = server({
     if (stop === "none" && !isStopped) return false;
     // A call without arguments may have been cut before them.
     if (ends === "untold" && !isStopped && calls.some(({ input }) => isEmpty(input))) return false;
-    // A head under the id of a call that has not ended could be that of the same call.
-    if (id === "same" && (isInterleaved || ends === "untold") && !areNamedApart(calls)) return false;
     // Behind another call nothing would say that it has not ended.
     if (ends === "before its input" && isInterleaved) return false;
     if (index === "counts" || index === "sparse" || index === "as text") return true;

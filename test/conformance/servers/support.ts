@@ -112,11 +112,6 @@ export function differ(calls: readonly Call[]): boolean {
   return calls.every(({ name, input }, i) => !isEmpty(input) && name !== calls[i - 1]?.name);
 }
 
-/** Whether no two calls are of one tool. */
-export function areNamedApart(calls: readonly Call[]): boolean {
-  return new Set(calls.map(({ name }) => name)).size === calls.length;
-}
-
 /** Whether a call without arguments stands before one of the same tool. */
 export function isEmptyBeforeItsName(calls: readonly Call[]): boolean {
   return calls.some(({ name, input }, i) => isEmpty(input) && name === calls[i + 1]?.name);
