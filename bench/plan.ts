@@ -30,7 +30,7 @@ export const PEER_WIRES: readonly Wire[] = ["openai-chat", "openai-responses", "
 
 /** Half an hour or more. */
 export function wholePlan(): Plan {
-  const rounds = { runs: 9, warmUpMs: 200 };
+  const rounds = { runs: 9, warmUpMs: 100 };
   return {
     jobs: [
       ...everywhere("W1", 400, rounds),
