@@ -279,7 +279,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     append(block, "text", piece);
   }
 
-  /** A gateway may forget to say that text or thinking begins. */
+  /** A gateway may forget to say that text or thinking begins, or lose the block that an input is of. */
   #missingBlock(index: number | null | undefined, delta: WireDelta): OpenBlock | undefined {
     if (delta.type === "text_delta") this.#blockStart({ index, content_block: { type: "text", text: "" } });
     else if (delta.type === "thinking_delta")

@@ -8,6 +8,7 @@ import { literals } from "../../src/schema/fits.ts";
 import { walkSchema } from "../../src/schema/subschemas.ts";
 import {
   closeObjects,
+  describe,
   dropAnnotations,
   dropKeywords,
   ensureObjectRoot,
@@ -20,6 +21,7 @@ import {
   limitMinItems,
   listedItemsToPrefixItems,
   listedNamesToProperties,
+  loosenAround,
   nullableToType,
   oneOfToAnyOf,
   refsAlone,
@@ -27,10 +29,9 @@ import {
   spreadUnions,
   tuplesToArrays,
   typeArrayToAnyOf,
+  without,
   withoutBooleanSchemas,
 } from "../../src/schema/rewrites.ts";
-import { describe, without } from "../../src/schema/rewrites/keywords.ts";
-import { loosenAround } from "../../src/schema/rewrites/loosen.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
 import { lowerTools, refuseText, type Dialect } from "../../src/tool/lower-tools.ts";
 import { safeToolName } from "../../src/tool/names.ts";
@@ -187,8 +188,8 @@ function spend(budget: typeof STRICT_LIMITS, schema: JsonSchema): boolean {
 
 /**
  * Leaves out properties whose names the API refuses
- * (`input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'`). The description tells of them,
- * and the object is open for them: a name as `$filter` may be required. Run it before {@link closeObjects}.
+ * (`input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'`). The description tells of
+ * them, and the object is open for them: a name as `$filter` may be required. Run it before {@link closeObjects}.
  */
 function keepLegalKeys(): Rewrite {
   return {

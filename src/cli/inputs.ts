@@ -70,7 +70,8 @@ const MAX_DEPTH = 3;
 
 /**
  * The recordings that are meant by a path: itself, or for a folder that is no fixture itself every fixture
- * (a folder with a `stream.*`, and what it has of later turns) and every `.sse` and `.ndjson` below it, in the order of their names.
+ * (a folder with a `stream.*`, and what it has of later turns) and every `.sse` and `.ndjson` below it, in the order of
+ * their names.
  */
 export async function recordingsAt(path: string): Promise<readonly string[]> {
   const isFolder = await stat(path).then(

@@ -471,7 +471,9 @@ export class Execution {
     return { ...outcome, replayed: true };
   }
 
-  /** This process has run it to its end, and the record does not say so: it is not run again, and says so from now on. */
+  /**
+   * This process has run it to its end, and the record does not say so: it is not run again, and says so from now on.
+   */
   async #recordNow(ended: EndedCall, { value, version }: Entry): Step {
     if (ended.row.status === "done") await this.#deps.history.succeeding(value);
     try {

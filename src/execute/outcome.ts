@@ -19,8 +19,8 @@ interface OutcomeBase {
   /** True when the outcome was on record already: nothing was run now. */
   readonly replayed: boolean;
   /**
-   * False when the store failed. With `attempts` the handler has ended, and this process alone knows how: it is recorded
-   * when the call is executed again here; after a crash the outcome of a write will be `unknown`.
+   * False when the store failed. With `attempts` the handler has ended, and this process alone knows how: it is
+   * recorded when the call is executed again here; after a crash the outcome of a write will be `unknown`.
    */
   readonly recorded: boolean;
   /** How often the handler was begun, in all processes. */

@@ -283,8 +283,8 @@ class BrokenReader {
 
   /**
    * A backslash in a string. JSON does not have `\'`, but others do, and mean an apostrophe. Some models escape the
-   * underscores of names as Markdown does (https://github.com/Pythagora-io/gpt-pilot/issues/756), which a key is. Before
-   * anything else, and in values, it may be one of a regular expression, of Markdown, of a shell or of a path.
+   * underscores of names as Markdown does (https://github.com/Pythagora-io/gpt-pilot/issues/756), which a key is.
+   * Before anything else, and in values, it may be one of a regular expression, of Markdown, of a shell or of a path.
    */
   #escape(at: number, isKey: boolean): void {
     const char = this.#text[at + 1] ?? "";

@@ -1,4 +1,6 @@
-/** Neither a list nor an instance of a class. Of another realm, too: the prototype of its plain objects has none itself. */
+/**
+ * Neither a list nor an instance of a class. Of another realm, too: the prototype of its plain objects has none itself.
+ */
 export function isPlainObject(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;

@@ -184,7 +184,9 @@ export function answersOf(inputs: readonly ToolResultInput[], check: (input: Too
   });
 }
 
-/** As outputs of internal tools are: what JSON would lose without a word (a promise that was not awaited) is refused. */
+/**
+ * As outputs of internal tools are: what JSON would lose without a word (a promise that was not awaited) is refused.
+ */
 function plain(value: unknown, id: string): unknown {
   try {
     return parseJson(jsonOf(value, Infinity));

@@ -140,7 +140,9 @@ async function executeCalls(
   return approvals;
 }
 
-/** A store may fail for a moment, or have failed while the turn went on: what it did not take, or tell, is tried again. */
+/**
+ * A store may fail for a moment, or have failed while the turn went on: what it did not take, or tell, is tried again.
+ */
 async function execute({ executor, context, schedule }: SettleRequest, uses: readonly ToolUse[]): Promise<Outcome[]> {
   if (uses.length === 0) return [];
   const outcomes = await executor.executeAll(uses, context, schedule);

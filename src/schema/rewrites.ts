@@ -23,7 +23,16 @@ export {
   tuplesToArrays,
   withoutBooleanSchemas,
 } from "./rewrites/values.ts";
-export { dropAnnotations, dropKeywords, keepFormats, keepKeywords, limitMinItems } from "./rewrites/keywords.ts";
+export {
+  describe,
+  dropAnnotations,
+  dropKeywords,
+  keepFormats,
+  keepKeywords,
+  limitMinItems,
+  without,
+} from "./rewrites/keywords.ts";
+export { loosenAround } from "./rewrites/loosen.ts";
 export { keepPatterns } from "./rewrites/patterns.ts";
 export { isPortable } from "./rewrites/portable.ts";
 export { functionPatterns, functionSchema, isFreeText, strictFunctionSchema } from "./rewrites/functions.ts";

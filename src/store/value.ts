@@ -24,8 +24,8 @@ export function textOf(value: unknown): string {
 }
 
 /**
- * The JSON of a value with the keys of its objects in order, for comparing what a store gives back with what it was given:
- * a database with a JSON type of its own (`jsonb`) keeps no order of keys.
+ * The JSON of a value with the keys of its objects in order, for comparing what a store gives back with what it was
+ * given: a database with a JSON type of its own (`jsonb`) keeps no order of keys.
  */
 export function orderedText(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) => {

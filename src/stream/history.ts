@@ -67,8 +67,8 @@ export function repliesOf<Reply>(turn: Turn, replies: Replies<Reply>): Reply[] {
 }
 
 /**
- * An output that JSON has no word for (a BigInt, a cycle), or of which it keeps nothing (a Response, a Map), takes no other
- * one with it; the model hears that the tool ran.
+ * An output that JSON has no word for (a BigInt, a cycle), or of which it keeps nothing (a Response, a Map), takes no
+ * other one with it; the model hears that the tool ran.
  */
 function resultOf<Reply>(use: ToolUse, replies: Replies<Reply>): Reply {
   const unsent = (why: string) =>

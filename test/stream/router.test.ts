@@ -636,8 +636,8 @@ describe("random interleavings", () => {
     const isTold = place(0).id !== undefined;
     fc.assert(
       fc.property(calls, (list) => {
-        // Without an id, nothing tells a call from the same call said again, or from a call without arguments before it;
-        // under one index that could be its own head, said twice.
+        // Without an id, nothing tells a call from the same call said again, or from a call without arguments before
+        // it; under one index that could be its own head, said twice.
         const kept: Call[] = [];
         for (const one of list) {
           const before = kept.at(-1);

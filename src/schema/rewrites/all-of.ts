@@ -10,8 +10,9 @@ const MAX_NESTED = 300;
 
 /**
  * Merges `allOf` into its node, for dialects without it. What has no common form (two patterns, two unions) is a loss:
- * the first stays. A reference in an `allOf` is merged as what it points to; where that holds the same `allOf` again, the
- * reference alone is left. Run {@link refsAlone} after it: a reference that is the only part stays one, beside what describes.
+ * the first stays. A reference in an `allOf` is merged as what it points to; where that holds the same `allOf` again,
+ * the reference alone is left. Run {@link refsAlone} after it: a reference that is the only part stays one, beside what
+ * describes.
  */
 export function foldAllOf(): Rewrite {
   /** How many of them were merged in a whole schema. */

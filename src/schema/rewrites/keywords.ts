@@ -34,8 +34,8 @@ export function dropAnnotations(keywords: readonly string[]): Rewrite {
 }
 
 /**
- * Keeps these keywords only. Others that bind are dropped as by {@link dropKeywords}; what just describes (`examples`), or is
- * known to nobody here (`x-…`), goes without a report.
+ * Keeps these keywords only. Others that bind are dropped as by {@link dropKeywords}; what just describes (`examples`),
+ * or is known to nobody here (`x-…`), goes without a report.
  */
 export function keepKeywords(keywords: readonly string[]): Rewrite {
   return {

@@ -7,8 +7,8 @@ import { nullableProperty } from "./nullability.ts";
 import { isObjectNode, own, propertiesOf, requiredOf, typesOf } from "./types.ts";
 
 /**
- * A record whose names are listed (`z.record(z.enum(["a", "b"]), …)`) is an object with these properties; one of any names,
- * as TypeBox says it, says so of all others. No loss.
+ * A record whose names are listed (`z.record(z.enum(["a", "b"]), …)`) is an object with these properties; one of any
+ * names, as TypeBox says it, says so of all others. No loss.
  */
 export function listedNamesToProperties(): Rewrite {
   return {

@@ -114,8 +114,8 @@ function freeName(ref: string, taken: ReadonlyMap<string, unknown>): string {
 
 /**
  * Leaves a `$ref` no neighbours, for dialects that read it as draft 7 did or refuse them: a description goes around it
- * (`{ description, anyOf: [{ $ref }] }`), what binds is merged with the target. Where the target is recursive, what binds and
- * is not in it is a loss.
+ * (`{ description, anyOf: [{ $ref }] }`), what binds is merged with the target. Where the target is recursive, what
+ * binds and is not in it is a loss.
  */
 export function refsAlone(): Rewrite {
   return {
