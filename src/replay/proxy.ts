@@ -75,6 +75,8 @@ export async function recordingProxy(options: ProxyOptions): Promise<RecordingPr
   const errors: unknown[] = [];
   const onError = options.onError ?? ((error) => errors.push(error));
   let saved = 0;
+  /** They are saved one after the other, so that they are told of in the order of their numbers. */
+  let last: Promise<void> = Promise.resolve();
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const target = request.url ?? "/";
@@ -123,6 +125,11 @@ export async function recordingProxy(options: ProxyOptions): Promise<RecordingPr
   async function keep(promise: Promise<Recording>, response: Omit<RecordedResponse, "file">): Promise<void> {
     const recording = await promise;
     if (recording.bytes.length === 0) return onSkipped?.({ ...response, reason: "its body is empty" });
+    last = last.catch(() => {}).then(() => save(recording, response));
+    return last;
+  }
+
+  async function save(recording: Recording, response: Omit<RecordedResponse, "file">): Promise<void> {
     const count = ++saved;
     const file =
       out === undefined ? undefined : await saveRecording(numbered(await bodyFile(out, recording), count), recording);

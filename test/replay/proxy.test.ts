@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { loadRecording, recordingProxy, replay, serveReplay } from "../../src/replay/index.ts";
@@ -80,6 +80,22 @@ describe("the recording proxy", () => {
       expect(kept.map(([, { file }]) => file)).toEqual(names.map((name) => join(out, name)));
     }
     expect((await readdir(directory)).filter((name) => !name.startsWith("stream"))).toEqual(["new"]);
+  });
+
+  it("tells of what it keeps in its order, however long one is written", async () => {
+    const bodies = ["x".repeat(64 * 1024 * 1024), "x"];
+    const upstream = createServer((_, response) => response.end(bodies.shift()));
+    await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void upstream.close());
+    const files: (string | undefined)[] = [];
+    const proxy = await recordingProxy({
+      url: `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`,
+      out: `${await temporary(onTestFinished)}/`,
+      onRecording: (_, { file }) => files.push(file),
+    });
+    for (let count = 0; count < 2; count++) await (await post(`${proxy.url}/v1/write`, {})).arrayBuffer();
+    await proxy.close();
+    expect(files.map((file) => basename(file!))).toEqual(["stream.sse", "stream-2.sse"]);
   });
 
   it("passes the caller's headers on, and those of the endpoint back", async () => {
