@@ -135,7 +135,9 @@ export class ApprovalService implements Approvals {
       return this.#closed(request, outcome);
     });
     if (updated === undefined) throw notFound();
-    const request = Object.freeze(await this.#announce(updated.request));
+    // With the numbers of its events, and as it was decided: what became of it since is another answer.
+    const { seq, decidedSeq } = await this.#announce(updated.request);
+    const request = Object.freeze({ ...updated.request, seq, decidedSeq });
     if (!updated.isChanged || request.status === "expired") throw notPending(request);
     return request;
   }

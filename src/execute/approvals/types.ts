@@ -199,6 +199,7 @@ export interface Approvals {
   /**
    * Decides, once: the first decision wins, between processes too.
    *
+   * @returns the request as it was decided; where the call has changed since, {@link get} tells that it is void.
    * @throws ApprovalError `already_decided` (with the first decision in `request`), `approval_expired`, `approval_void`,
    *   `approval_not_found` (also for whom may not know of it), `approval_not_allowed`, `invalid_input` (the edited input)
    */

@@ -147,6 +147,26 @@ describe('"approval TOCTOU": digest differs -> new approval, old void', () => {
     expect(await codeOf(service().decide(before.id, { decision: "approve" }))).toBe("approval_void");
   });
 
+  it("gives the decision as it was made, though the call changes before it is announced", async () => {
+    const row = await service().request(ask());
+    let isChanged = false;
+    const changing: Store = {
+      ...store,
+      put: async (key, value, options) => {
+        const version = await store.put(key, value, options);
+        if (!isChanged) {
+          isChanged = true;
+          await service().request(ask({ definitionDigest: "sha256:swapped" }));
+        }
+        return version;
+      },
+    };
+    const decided = await service({ store: changing }).decide(row.id, { decision: "approve" });
+    expect(decided).toMatchObject({ status: "approved", decidedSeq: expect.any(Number) });
+    const now = await service().get(row.id);
+    expect(now).toMatchObject({ status: "void", seq: decided.seq, decidedSeq: decided.decidedSeq });
+  });
+
   it('"mutate args object" after the request changes nothing that is stored', async () => {
     const input = { order: "A1", cents: 500 };
     const row = await service().request(ask({ input }));
