@@ -192,7 +192,10 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
 
   /**
    * Sees a run through: waits until something of what it waits for is there, whoever brought it and to which process,
-   * and resumes it; until it waits for nothing more, or the signal fires.
+   * and resumes it; until it waits for nothing more, or the signal fires. A store that fails for a moment is looked at
+   * again, five times in a row, some 15 seconds in all.
+   *
+   * @throws ToolError `unknown_run`, and what {@link resume} throws
    */
   waitAndResume(conversationId: string, context: RunContext = {}): Promise<OrchestrationResult<Message>> {
     return seeThrough(this.#deps, conversationId, context.signal, () => this.resume(conversationId, context));

@@ -1,3 +1,4 @@
+import { isToolError } from "../errors.ts";
 import type { ApprovalRequest, Approvals } from "../execute/approvals/types.ts";
 import { createWakeUp } from "../execute/approvals/wake-up.ts";
 import type { Store } from "../store/store.ts";
@@ -13,6 +14,8 @@ import type { OrchestrationResult } from "./types.ts";
 /** How often to look although nothing was told: messages of a store may get lost. */
 const POLL_MS = 5_000;
 const RELEASE_POLL_MS = 1_000;
+/** So often in a row a store may fail while somebody waits, who looks again a second later, then two, and so on. */
+const MAX_FAILURES = 5;
 
 /** Waits until nobody works on a run, or the signal fires. */
 export async function waitForRelease(
@@ -67,7 +70,9 @@ export async function seeThrough(
 ): Promise<OrchestrationResult> {
   const { store, approvals } = deps;
   let seen: string | undefined;
-  for (;;) {
+
+  /** Waits for one change. Gives the result of a run that waits for nothing more. */
+  async function step(): Promise<OrchestrationResult | undefined> {
     await waitForRelease(store, conversationId, signal);
     const stored = await readRun(store, conversationId);
     if (stored === undefined || stored.rows.length === 0) throw unknownRun(conversationId);
@@ -93,6 +98,22 @@ export async function seeThrough(
         // Another process was faster: it works on the run, or has completed it. Look again at what it did.
         if (!isBusy(error) && !isNotWaiting(error)) throw error;
       }
+    }
+    return undefined;
+  }
+
+  for (let failures = 0; ;) {
+    try {
+      const result = await step();
+      if (result !== undefined) return result;
+      failures = 0;
+    } catch (error) {
+      // A wait may take days, and a store fail for a moment.
+      const mayPass = isToolError(error) && error.code === "store_failed" && ++failures <= MAX_FAILURES;
+      if (!mayPass || signal?.aborted === true) throw error;
+      const alarm = createWakeUp(signal);
+      await alarm.wait(failures * RELEASE_POLL_MS);
+      alarm.end();
     }
   }
 }

@@ -6,11 +6,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import type { ChatCompletionMessageParam } from "openai/resources/chat/completions";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { resolveUse } from "../../adapters/text-helpers/index.ts";
 import type { ParserSink } from "../../src/adapter.ts";
-import { isToolError } from "../../src/errors.ts";
+import { isToolError, ToolError } from "../../src/errors.ts";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
 import { ToolExecutor } from "../../src/execute/index.ts";
 import { Answers } from "../../src/run/answers.ts";
@@ -252,6 +252,50 @@ describe("a run that is waited for", () => {
     };
     const here = new Orchestrator({ model, tools: [external("ask")], store });
     expect(await here.waitAndResume(conversationId)).toMatchObject({ status: "completed", content: "Done." });
+  });
+
+  it("is waited for on, though the store fails for a moment", async () => {
+    const shared = memoryStore();
+    const model = scripted({ calls: [{ name: "ask" }] }, { text: "Done." });
+    const tools = [external("ask")];
+    const there = new Orchestrator({ model, tools, store: shared });
+    const paused = await there.run({ conversationId, input: "Go" });
+    let isDown = false;
+    const down = async () => {
+      if (isDown) throw new ToolError("store_failed", "The store did not answer.");
+    };
+    const store: Store = {
+      ...shared,
+      get: async (key) => (await down(), shared.get(key)),
+      list: async (prefix, options) => (await down(), shared.list(prefix, options)),
+    };
+    const waiting = new Orchestrator({ model, tools, store }).waitAndResume(conversationId);
+    isDown = true;
+    await there.provideToolResult(conversationId, { toolCallId: paused.pendingToolCalls[0]!.id, result: "yes" });
+    setTimeout(() => (isDown = false), 500);
+    expect(await waiting).toMatchObject({ status: "completed", content: "Done." });
+  });
+
+  it("is given up when the store fails again and again", { timeout: 60_000 }, async () => {
+    vi.useFakeTimers();
+    try {
+      const model = scripted({ calls: [{ name: "ask" }] });
+      const tools = [external("ask")];
+      const shared = memoryStore();
+      await new Orchestrator({ model, tools, store: shared }).run({ conversationId, input: "Go" });
+      let failures = 0;
+      const get = async () => {
+        failures++;
+        throw new ToolError("store_failed", "The store did not answer.");
+      };
+      const waiting = new Orchestrator({ model, tools, store: { ...shared, get } }).waitAndResume(conversationId);
+      const error = expect(waiting).rejects.toMatchObject({ code: "store_failed" });
+      await vi.advanceTimersByTimeAsync(60_000);
+      await error;
+      expect(failures).toBe(6);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("stops waiting when its signal fires", async () => {
