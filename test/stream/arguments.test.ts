@@ -55,6 +55,7 @@ describe("what the pieces come to", () => {
     ],
     ["a copy in pieces", [...halves, ...halves], JSON.parse(long), ["resend"]],
     ["a copy, encoded once more", [...halves, JSON.stringify(long)], JSON.parse(long), ["resend"]],
+    ["other arguments, encoded once more", ['{"a":1}', JSON.stringify('{"a":2}')], TRUNCATED, []],
     ["snapshots", ['{"a"', '{"a":"b', '{"a":"bc"}'], { a: "bc" }, ["snapshot"]],
     ["snapshots, the last one said again", ['{"a"', '{"a":"b', '{"a":"bc"}', '{"a":"bc"}'], { a: "bc" }, ["snapshot"]],
     ["two snapshots only", ['{"a"', '{"a":1}'], { a: 1 }, ["snapshot"]],
@@ -87,6 +88,20 @@ describe("what the pieces come to", () => {
       [],
     ],
     ["a string at a path that goes on", [{ patch: [{ path: ["s"], append: "x" }] }], TRUNCATED, []],
+    ["one whose path came once more", [{ patch: [{ path: ["s"], append: "x" }, { path: ["s"] }] }], TRUNCATED, []],
+    [
+      "items that are filled in another order",
+      [
+        {
+          patch: [
+            { path: ["list", 1, "n"], value: 1 },
+            { path: ["list", 0, "n"], value: 0 },
+          ],
+        },
+      ],
+      { list: [{ n: 0 }, { n: 1 }] },
+      [],
+    ],
     [
       "one that is done, said alone",
       [{ patch: [{ path: ["s"], append: "xy" }] }, { patch: [{ path: ["s"], done: true }] }],
@@ -195,7 +210,9 @@ describe("what the pieces come to", () => {
   it("encoded twice is a string, and an object where types may be mended", () => {
     const twice = JSON.stringify('{"a":1}');
     expect(read([twice]).finish("syntax")).toEqual({ ok: true, value: '{"a":1}' });
-    expect(read([twice]).finish("coerce")).toEqual({ ok: true, value: { a: 1 } });
+    const mended = read([twice]);
+    expect(mended.finish("coerce")).toEqual({ ok: true, value: { a: 1 } });
+    expect(mended.repairs).toEqual([{ kind: "coerce", path: [], before: '{"a":1}', after: { a: 1 } }]);
   });
 
   it("keeps the text of the arguments without the copies", () => {
@@ -406,10 +423,13 @@ describe("limits", () => {
     ["many pieces", ['{"a":"', ...Array.from({ length: 101 }, () => "x")]],
     ["white space", Array.from({ length: 101 }, () => " ")],
     ["an object", [{ kv: { a: "x".repeat(100) } }]],
+    ["an object with a long name in it", [{ kv: { ["x".repeat(100)]: 1 } }]],
     ["objects that add up", Array.from({ length: 30 }, (_, i) => ({ kv: { [`k${i}`]: i } }))],
     ["one key again and again", Array.from({ length: 30 }, (_, i) => ({ kv: { k: i } }))],
     ["strings at paths", [{ patch: [{ path: ["a"], append: "x".repeat(101), done: true }] }]],
     ["values at paths", [{ patch: [{ path: ["a"], value: "x".repeat(101) }] }]],
+    ["values at many paths", Array.from({ length: 30 }, (_, i) => ({ patch: [{ path: [`k${i}`], value: 1 }] }))],
+    ["values at many indexes", Array.from({ length: 30 }, (_, i) => ({ patch: [{ path: ["a", i], value: 1 }] }))],
     ["an end at many paths", Array.from({ length: 30 }, (_, i) => ({ patch: [{ path: [`k${i}`], done: true }] }))],
     ["nothing at many paths", Array.from({ length: 30 }, (_, i) => ({ patch: [{ path: [`k${i}`], append: "" }] }))],
     ["deep text", ['{"a":[[[1]]]}']],
@@ -603,6 +623,7 @@ describe("changes()", () => {
     const args = read([{ patch: [{ path: ["a"], append: "x" }] }]);
     args.changes();
     args.patch([
+      { path: ["a"] },
       { path: ["a"], done: true },
       { path: ["b"], done: true },
       { path: ["a", "length"], done: true },

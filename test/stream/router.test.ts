@@ -369,6 +369,20 @@ describe("finds the call of a chunk", () => {
       ],
     ],
     [
+      "quirks 3 and 9: neither, and the call that was cut had its name apart",
+      [
+        head(undefined, null, "f", '{"x":1}'),
+        head(undefined, null, "f"),
+        more(undefined, '{"x":'),
+        head(undefined, null, "g", '{"y":2}'),
+      ],
+      [
+        [null, "f", { x: 1 }],
+        [null, "f", "truncated"],
+        [null, "g", { y: 2 }],
+      ],
+    ],
+    [
       "quirk 10: the name on every delta",
       [head(0, "a", "f", '{"x"'), head(0, "a", "f", ":1"), head(0, "a", "f", "}"), head(0, "a", "f", "")],
       [["a", "f", { x: 1 }]],
@@ -384,14 +398,29 @@ describe("finds the call of a chunk", () => {
       [["a", "get_weather", { x: 1 }]],
     ],
     [
+      "quirk 10: the name in three pieces, the first of which is another tool's",
+      [head(0, "a", "get"), head(0, undefined, "_wea"), head(0, undefined, "ther"), more(0, '{"x":1}')],
+      [["a", "get_weather", { x: 1 }]],
+    ],
+    [
+      "quirk 10: a piece that makes no tool's name",
+      [head(0, "a", "get"), head(0, undefined, "_wea"), more(0, '{"x":1}')],
+      [["a", "get", { x: 1 }]],
+    ],
+    [
       "quirk 10: the name in pieces, without index",
       [head(undefined, null, "get_"), head(undefined, null, "weather", "{}")],
       [[null, "get_weather", {}]],
     ],
     [
       "quirk 10: all of the name so far",
-      [head(0, "a", "get_w"), head(0, "a", "get_weather"), more(0, "{}")],
-      [["a", "get_weather", {}]],
+      [
+        head(0, "a", "get_w"),
+        head(0, "a", "get_weather"),
+        head(0, "a", "get_weather", '{"x":1}'),
+        head(0, "a", "get_weather", ""),
+      ],
+      [["a", "get_weather", { x: 1 }]],
     ],
     [
       "quirk 11: the name after the id",
@@ -546,6 +575,14 @@ describe("a limit of calls", () => {
     buffer.append(more(0, ":1}"));
     expect(buffer.end("tool-use").map((out) => (out as ToolUse).input)).toEqual([{ x: 1 }]);
     expect(buffer.errors).toEqual([error]);
+  });
+
+  it("is passed by a call whose name came before its arguments, too", () => {
+    const buffer = new ToolBuffer(tools, { limits: { maxCalls: 1 } });
+    for (const chunk of [head(0, "a", "f", '{"x":1}'), head(0, "a", "f", "")])
+      expect(buffer.append(chunk)).toBeUndefined();
+    expect(buffer.append(more(0, '{"x":2}'))).toMatchObject({ code: "too_large" });
+    expect(buffer.end("tool-use")).toMatchObject([{ input: { x: 1 } }]);
   });
 });
 

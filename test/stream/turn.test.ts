@@ -282,6 +282,13 @@ describe("the last word", () => {
     expect(turn.turn.providerFinishReason).toBe("length");
   });
 
+  it("counts where those before it said nothing, so that what it may mean releases no write", () => {
+    const turn = reader();
+    turn.tool(call(0, "write"));
+    turn.finish("unknown", "");
+    expect(end(turn, ["unknown", "OTHER"])).toEqual(["turn_not_finished write", "finish unknown"]);
+  });
+
   it("of failures is the first", () => {
     const turn = reader();
     turn.fail(new ToolError("provider_error", "first"));
