@@ -1,5 +1,6 @@
 import { messageOf, type ToolErrorCode } from "../errors.ts";
 import { changedLiteral, exceedsDepth, hasHugeNumber, lostNumber, parseJson, repairJson } from "../json/index.ts";
+import { isRecord } from "../schema/json.ts";
 import type { RepairPolicy } from "../tool/tool.ts";
 import type { Repair } from "../tool/use.ts";
 import type { Limits } from "./limits.ts";
@@ -87,11 +88,10 @@ export function parse(text: string, maxDepth = Infinity): Parsed | undefined {
 
 function encodedTwice(inner: string, policy: RepairPolicy, limits: Limits, repairs: Repair[]): ArgumentsOutcome {
   if (inner.trim() === "" || inner.trim() === "null") return noArguments(inner, repairs);
-  const parsed = policy === "coerce" ? parse(inner, limits.maxDepth) : undefined;
-  if (parsed === undefined || typeof parsed.value !== "object" || parsed.value === null)
-    return { ok: true, value: inner };
-  repairs.push({ kind: "coerce", path: [], before: inner, after: parsed.value });
-  return exactly(parsed.value, inner);
+  const value = policy === "coerce" ? parse(inner, limits.maxDepth)?.value : undefined;
+  if (!isRecord(value)) return { ok: true, value: inner };
+  repairs.push({ kind: "coerce", path: [], before: inner, after: value });
+  return exactly(value, inner);
 }
 
 function repaired(text: string, policy: RepairPolicy, limits: Limits, repairs: Repair[]): ArgumentsOutcome {

@@ -29,7 +29,7 @@ import { Misfit, ValueArguments } from "./value-arguments.ts";
  *
  * Text pieces are kept in order and joined once. The incremental parser is made when somebody looks (the live
  * partial input, or the question whether the root is closed) and is fed only what it has not seen.
- * With the first value the text is given up, and {@link ValueArguments} answers for all that came.
+ * From the first value on {@link ValueArguments} answers for all that came.
  */
 export class Arguments {
   // First what is looked at with every delta, as in CallState.
@@ -164,7 +164,7 @@ export class Arguments {
       if (this.#values !== undefined) return this.#values.merge(object);
       const values = new ValueArguments(this.#limits, this.#length, object);
       if (!this.isEmpty) this.#note("object", this.text);
-      this.#goOnWith(values);
+      this.#values = values;
     } catch (error) {
       this.#refuse(error);
     }
@@ -174,8 +174,8 @@ export class Arguments {
   patch(patches: readonly PathPatch[]): void {
     if (this.failure !== undefined) return;
     try {
-      const values = this.#values ?? this.#goOnWith(new ValueArguments(this.#limits, this.#length));
-      values.patch(patches);
+      this.#values ??= new ValueArguments(this.#limits, this.#length);
+      this.#values.patch(patches);
     } catch (error) {
       this.#refuse(error);
     }
@@ -354,22 +354,12 @@ export class Arguments {
 
   /** Begins again with this text. */
   #replace(text: string): void {
-    this.#clear();
-    this.#length = 0;
-    this.#lastChar = 0;
-    this.#push(text);
-  }
-
-  /** Goes on with values: what came as text is forgotten. */
-  #goOnWith(values: ValueArguments): ValueArguments {
-    this.#clear();
-    return (this.#values = values);
-  }
-
-  #clear(): void {
     this.#text.clear();
     this.#unfed = "";
     this.#parser = this.#scan = this.#whole = this.#json = undefined;
+    this.#length = 0;
+    this.#lastChar = 0;
+    this.#push(text);
   }
 
   /** Each mercy is told once, however often it is needed: a server that does it, does it again and again. */

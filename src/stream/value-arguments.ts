@@ -137,11 +137,10 @@ export class ValueArguments {
     // Before somebody else has the value: the text says what the model wrote, whatever is done to it.
     if (this.#source === undefined) this.#json = this.text;
     const value = this.#value ?? this.#copy();
-    const outcome: ArgumentsOutcome = this.#hasHuge ? exactly(value) : { ok: true, value };
-    if (outcome.ok) this.#value = undefined;
+    this.#value = undefined;
     if (!this.#isFinished) this.#changes?.push({ path: [], done: true });
     this.#isFinished = true;
-    return outcome;
+    return this.#hasHuge ? exactly(value) : { ok: true, value };
   }
 
   #takePatch(patch: PathPatch): void {
