@@ -343,8 +343,9 @@ export class Arguments {
   #isJson(json: string | undefined): boolean {
     if (json === undefined || !this.isClosed) return false;
     if (this.#values !== undefined) return json === this.#values.text;
-    // Only white space can have followed the text that was read: what is closed says the same for good.
-    return json === (this.#json ??= jsonOf(parse(this.text)!.value));
+    // Only white space can have followed the text that was read: what is closed says the same for good. Of a text that
+    // was given up since nothing is a copy.
+    return json === (this.#json ??= jsonOf(parse(this.text)?.value));
   }
 
   /** `JSON.parse` of what may be a copy; `undefined` for what is none, or nests too deep to be compared. */

@@ -274,6 +274,14 @@ describe("copies", () => {
     expect([args.equals({ b: 2, c: 3 }), args.equalsText('{"b":0,"c":3}')]).toEqual([false, true]);
   });
 
+  it("there are none of a text that was too long", () => {
+    const args = read(['{"a":1}'], { maxArgumentsLength: 10 });
+    expect(args.isClosed).toBe(true);
+    args.append('{"a":');
+    expect(args.finish("off")).toMatchObject({ code: "too_large" });
+    expect([args.equals({ a: 1 }), args.equalsText('{"a":1}')]).toEqual([false, false]);
+  });
+
   it.each(['{"a":1', '{"a":1}}', "{a:1}", "", "null"])("there are none of %j", (text) => {
     const args = read([text]);
     expect([args.equals({ a: 1 }), args.equalsText('{"a":1}'), args.equalsText(text)]).toEqual([false, false, false]);

@@ -563,6 +563,14 @@ describe("finds the call of a chunk", () => {
   });
 });
 
+it("keeps a call apart from the one before it that was too long, and whose input somebody followed", () => {
+  const buffer = new ToolBuffer(tools, { limits: { maxArgumentsLength: 10 } });
+  buffer.append(head(0, "a", "f", '{"x":1}'));
+  expect(buffer.current?.input).toEqual({ x: 1 });
+  expect(buffer.append(more(0, '{"x":'))).toMatchObject({ code: "too_large" });
+  expect(buffer.append({ ...head(0, "a", "f", '{"x":2}'), done: true })).toMatchObject({ input: { x: 2 } });
+});
+
 describe("a limit of calls", () => {
   it("keeps what belongs to one call too many out of the others", () => {
     const buffer = new ToolBuffer(tools, { limits: { maxCalls: 1 } });
