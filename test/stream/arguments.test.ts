@@ -60,6 +60,12 @@ describe("what the pieces come to", () => {
     ["snapshots, the last one said again", ['{"a"', '{"a":"b', '{"a":"bc"}', '{"a":"bc"}'], { a: "bc" }, ["snapshot"]],
     ["two snapshots only", ['{"a"', '{"a":1}'], { a: 1 }, ["snapshot"]],
     ["snapshots of which one is the same as before", ['{"a"', '{"a":', '{"a":', '{"a":1}'], { a: 1 }, ["snapshot"]],
+    [
+      "snapshots of which the first could be pieces",
+      ['{"a":', '{"a":{', '{"a":{"b":', '{"a":{"b":1}}'],
+      { a: { b: 1 } },
+      ["snapshot"],
+    ],
     ["a bracket twice, which is no snapshot", ["{", "{", '"a":1}'], { code: "invalid_json" }, ["snapshot"]],
     ["snapshots, and then a piece", ['{"a":"b', '{"a":"bc', 'd"}'], { code: "invalid_json" }, ["snapshot"]],
     ["what looks like a snapshot and is not", ['{"a":', '{"a":', '{"a":', "1}}}"], { a: { a: { a: 1 } } }, []],

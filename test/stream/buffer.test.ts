@@ -162,9 +162,9 @@ describe("the end of the turn", () => {
     expect(buffer.end("length")).toMatchObject([{ code: "truncated" }]);
   });
 
-  it("of a cut turn completes no call that was not ended, be it closed", () => {
+  it.each(['{"x":1}', "{x: 1}"])("of a cut turn completes no call that was not ended, be it closed: %s", (args) => {
     const buffer = new ToolBuffer(tools);
-    buffer.append({ callIndex: 0, name: "anything", argsTextDelta: '{"x":1}' });
+    buffer.append({ callIndex: 0, name: "anything", argsTextDelta: args });
     expect(buffer.end()).toMatchObject([{ code: "truncated" }]);
   });
 
@@ -242,6 +242,12 @@ describe("what is wrong with a call", () => {
       "rejected",
       /^The arguments of anything fit no value: the index 99 is too far past the end of an array of 0\. Send/,
     ],
+    [
+      "null at the root",
+      { ...call("anything", ""), argsPathPatch: [{ path: [], value: null }] },
+      "invalid_input",
+      /the arguments are a JSON object, got null/,
+    ],
     ["text and object", { ...call("anything", '{"x":1}'), done: false, argsKvPatch: { x: 2 } }, "", /^$/],
     [
       "refused by the provider",
@@ -272,6 +278,17 @@ describe("what is wrong with a call", () => {
       call: { name: "nothing", input: { x: { y: "z" } }, argsText: '{"x":{"y":"z' },
     });
   });
+
+  it.each<ToolChunk>([{ argsTextDelta: "x" }, { error: "refused" }])(
+    "is told once, whatever comes after it: %j",
+    (late) => {
+      const buffer = new ToolBuffer(tools);
+      const error = buffer.append(call("get_weather", '{"city":5}'));
+      expect(error).toMatchObject({ code: "invalid_input" });
+      expect(buffer.append({ callIndex: 0, ...late })).toBeUndefined();
+      expect(buffer.calls.map((known) => known.outcome)).toEqual([error]);
+    },
+  );
 
   it("is told with the piece that makes the arguments too long, which is not the last", () => {
     const buffer = new ToolBuffer(tools, { limits: { maxArgumentsLength: 10 } });
@@ -337,11 +354,14 @@ describe("what is wrong with a call", () => {
     expect(buffer.calls.map((known) => known.outcome)).toEqual([use]);
   });
 
-  it("a provider that takes the call back is believed", () => {
-    const buffer = new ToolBuffer(tools);
-    buffer.append(call("anything", "{}"));
-    expect(buffer.append({ callIndex: 0, error: "on second thought" })).toMatchObject({ code: "rejected" });
-  });
+  it.each([{ error: "on second thought" }, { errorType: "rejected" }])(
+    "a provider that refuses it after that is believed: %j",
+    (refusal) => {
+      const buffer = new ToolBuffer(tools);
+      buffer.append(call("anything", "{}"));
+      expect(buffer.append({ callIndex: 0, ...refusal })).toMatchObject({ code: "rejected" });
+    },
+  );
 
   it.each<ToolChunk>([
     { callIndex: 0, argsTextDelta: '{"y":2}' },
@@ -614,6 +634,17 @@ describe("retract()", () => {
     expect(buffer.end("tool-use")).toMatchObject([{ id: "b" }]);
     expect(buffer.calls.map((known) => known.id)).toEqual(["b"]);
     expect(buffer.calls[0]!.position).toBe(1);
+  });
+
+  it("takes out the call that is going on, and one that has ended and was not handed out", () => {
+    const buffer = new ToolBuffer(tools, { runId: "r" });
+    buffer.append({ callIndex: 0, name: "anything", argsTextDelta: '{"n":' });
+    buffer.retract("r-0-0");
+    expect(buffer.append({ callIndex: 0, argsTextDelta: "1", done: true })).toBeUndefined();
+    buffer.append({ callIndex: 1, name: "anything", argsTextDelta: '{"n":2}' });
+    expect(buffer.append(call("anything", '{"n":3}', { callIndex: 2 }))).toMatchObject({ input: { n: 2 } });
+    buffer.retract("r-0-2");
+    expect([buffer.next(), buffer.end("tool-use")]).toEqual([undefined, []]);
   });
 });
 

@@ -48,6 +48,19 @@ describe("finds the call of a chunk", () => {
       ],
     ],
     [
+      "by its id alone, the name on every piece",
+      [
+        head(undefined, "a", "f", '{"x":'),
+        head(undefined, "b", "g", '{"y":'),
+        head(undefined, "a", "f", "1}"),
+        head(undefined, "b", "g", "2}"),
+      ],
+      [
+        ["a", "f", { x: 1 }],
+        ["b", "g", { y: 2 }],
+      ],
+    ],
+    [
       "in its own turn",
       [
         { ...head(0, "a", "f", "{"), turnIndex: 0 },
@@ -97,6 +110,25 @@ describe("finds the call of a chunk", () => {
       [
         ["a", "f", {}],
         ["b", "f", {}],
+      ],
+    ],
+    [
+      "quirk 2: one index for all, each ended without arguments",
+      [
+        { ...head(0, "a", "now"), done: true },
+        { ...head(0, "b", "now"), done: true },
+      ],
+      [
+        ["a", "now", {}],
+        ["b", "now", {}],
+      ],
+    ],
+    [
+      "quirk 2: one index for all, as objects, the first call without one",
+      [head(0, "a", "f", ""), { ...head(0, "b", "f"), argsKvPatch: { x: 1 } }],
+      [
+        ["a", "f", {}],
+        ["b", "f", { x: 1 }],
       ],
     ],
     [
@@ -154,6 +186,14 @@ describe("finds the call of a chunk", () => {
       ],
     ],
     [
+      "quirk 3: the same name again, its arguments apart, after the end of a call without any",
+      [{ ...head(0, "a", "f", ""), done: true }, head(0, "a", "f", ""), more(0, '{"x":2}')],
+      [
+        ["a", "f", {}],
+        ["a", "f", { x: 2 }],
+      ],
+    ],
+    [
       "quirk 3: the same name again, its arguments apart, as objects",
       [{ ...head(0, "a", "f"), argsKvPatch: { x: 1 } }, head(0, "a", "f"), { callIndex: 0, argsKvPatch: { y: 2 } }],
       [
@@ -187,6 +227,11 @@ describe("finds the call of a chunk", () => {
         ["a", "f", { x: 1 }],
         ["b", "g", { y: 2 }],
       ],
+    ],
+    [
+      "quirk 4: the index drifts, and the id is on every piece",
+      [head(0, "a", "f"), more(1, '{"x":', "a"), more(2, "1}", "a")],
+      [["a", "f", { x: 1 }]],
     ],
     [
       "quirk 4: the index drifts to that of another call, and the name is said again",
@@ -301,6 +346,14 @@ describe("finds the call of a chunk", () => {
       ],
     ],
     [
+      "quirk 9: one id for calls side by side, on every piece",
+      [head(0, "0", "f", '{"x"'), head(1, "0", "g", '{"y"'), more(0, ":1}", "0"), more(1, ":2}", "0")],
+      [
+        ["0", "f", { x: 1 }],
+        ["0", "g", { y: 2 }],
+      ],
+    ],
+    [
       "quirk 9: neither id nor index, whole calls",
       [head(undefined, null, "f", '{"x":1}'), head(undefined, null, "f", '{"x":2}'), head(undefined, null, "g", "{}")],
       [
@@ -339,6 +392,11 @@ describe("finds the call of a chunk", () => {
       [["a", "f", { x: 1 }]],
     ],
     [
+      "quirk 15: all of the call once more, without its index",
+      [head(0, undefined, "f", '{"x":1}'), head(undefined, undefined, "f", '{"x":1}')],
+      [[null, "f", { x: 1 }]],
+    ],
+    [
       "quirk 9: neither, in fragments of the same name",
       [
         head(undefined, null, "f", '{"x"'),
@@ -358,6 +416,17 @@ describe("finds the call of a chunk", () => {
         [null, "now", {}],
         [null, "f", { x: 1 }],
         [null, "g", {}],
+      ],
+    ],
+    [
+      "quirk 9: neither, no arguments, and the same name twice",
+      [
+        { ...head(undefined, null, "now"), done: true },
+        { ...head(undefined, null, "now"), done: true },
+      ],
+      [
+        [null, "now", {}],
+        [null, "now", {}],
       ],
     ],
     [
@@ -386,6 +455,14 @@ describe("finds the call of a chunk", () => {
       "quirk 10: the name on every delta",
       [head(0, "a", "f", '{"x"'), head(0, "a", "f", ":1"), head(0, "a", "f", "}"), head(0, "a", "f", "")],
       [["a", "f", { x: 1 }]],
+    ],
+    [
+      "quirk 10: the name on every delta, side by side",
+      [head(0, "a", "f", ""), head(1, "b", "g", ""), head(0, "a", "f", '{"x":1}'), head(1, "b", "g", '{"y":2}')],
+      [
+        ["a", "f", { x: 1 }],
+        ["b", "g", { y: 2 }],
+      ],
     ],
     [
       "quirk 10: the name on every delta, without index",
@@ -423,6 +500,11 @@ describe("finds the call of a chunk", () => {
       [["a", "get_weather", { x: 1 }]],
     ],
     [
+      "quirk 10: all of the name so far, which begins as another tool's",
+      [head(0, "a", "get"), head(0, "a", "get_weather"), more(0, '{"x":1}')],
+      [["a", "get_weather", { x: 1 }]],
+    ],
+    [
       "quirk 11: the name after the id",
       [head(0, "a", undefined, ""), head(0, undefined, "f"), more(0, '{"x":1}')],
       [["a", "f", { x: 1 }]],
@@ -446,11 +528,60 @@ describe("finds the call of a chunk", () => {
       ],
     ],
     [
+      "quirk 11: the name last, behind a call that has ended",
+      [{ ...head(0, "a", "f", '{"x":1}'), done: true }, more(1, '{"y":2}'), head(1, undefined, "g")],
+      [
+        ["a", "f", { x: 1 }],
+        [null, "g", { y: 2 }],
+      ],
+    ],
+    [
+      "quirk 11: the name after the id, behind a call without id",
+      [head(0, undefined, "f", '{"x":1}'), head(1, "b", undefined, ""), head(1, undefined, "g", '{"y":2}')],
+      [
+        [null, "f", { x: 1 }],
+        ["b", "g", { y: 2 }],
+      ],
+    ],
+    [
+      "quirk 11: the name after the id, without index, behind a call without id that has ended",
+      [
+        { ...head(undefined, undefined, "f", '{"x":1}'), done: true },
+        head(undefined, "b"),
+        head(undefined, undefined, "g", '{"y":2}'),
+      ],
+      [
+        [null, "f", { x: 1 }],
+        ["b", "g", { y: 2 }],
+      ],
+    ],
+    [
       "quirk 11: the name without index",
       [head(0, "a", undefined, ""), head(undefined, undefined, "f"), more(0, '{"x":1}')],
       [["a", "f", { x: 1 }]],
     ],
     ["the id after the name", [head(0, undefined, "f"), more(0, '{"x"', "a"), more(0, ":1}")], [["a", "f", { x: 1 }]]],
+    ...[
+      ["with arguments", [more(undefined, '{"x":', "a")], "1}"],
+      ["alone", [head(undefined, "a")], '{"x":1}'],
+    ].map(([how, pieces, rest]): [string, ToolChunk[], unknown[]] => [
+      `the id after the name, ${how as string}, and another call in between`,
+      [
+        head(undefined, undefined, "f"),
+        ...(pieces as ToolChunk[]),
+        head(undefined, "b", "g", '{"y":2}'),
+        more(undefined, rest as string, "a"),
+      ],
+      [
+        ["a", "f", { x: 1 }],
+        ["b", "g", { y: 2 }],
+      ],
+    ]),
+    [
+      "arguments behind an end without any",
+      [{ ...head(0, "a", "f"), done: true }, more(0, '{"x":1}')],
+      [["a", "f", { x: 1 }]],
+    ],
     [
       "quirk 18: a whole call in one chunk",
       [
@@ -551,7 +682,14 @@ describe("finds the call of a chunk", () => {
       ["a", "x", {}],
       ["b", "y", {}],
     ]);
+    expect(read([head(0, "a", "x", ""), head(0, "b", "y", "{}")], null)).toEqual([
+      ["a", "x", {}],
+      ["b", "y", {}],
+    ]);
     expect(read([head(0, "a", "get_"), head(0, "a", "weather", "{}")], null)).toEqual([["a", "get_", {}]]);
+    expect(read([head(0, "a"), head(undefined, null, "x"), more(0, '{"n":1}')], null)).toEqual([["a", "x", { n: 1 }]]);
+    const repeated = ['{"n":{}', "}"].map((piece) => head(undefined, null, "x", piece));
+    expect(read(repeated, null)).toEqual([[null, "x", { n: {} }]]);
     expect(read([head(0, "a", "ge"), head(0, "a", "nothing", "{}")])).toEqual([["a", "ge", "unknown_tool"]]);
   });
 

@@ -77,10 +77,15 @@ describe("release", () => {
   it("at the end keeps to call order, though the calls ended in another", () => {
     const turn = reader();
     for (const i of [0, 1, 2]) turn.tool({ callIndex: i, name: "write" });
-    for (const i of [2, 0, 1]) turn.tool({ callIndex: i, argsTextDelta: `{"n":${i}}`, done: true });
+    turn.tool({ callIndex: 3, name: "nobody" });
+    for (const i of [3, 2, 0, 1]) turn.tool({ callIndex: i, argsTextDelta: `{"n":${i}}`, done: true });
     turn.finish("tool-use", "tool_use");
     turn.end();
-    expect(turn.take().flatMap((event) => (event.type === "tool-use" ? [event.use.position] : []))).toEqual([0, 1, 2]);
+    const positions = turn.take().flatMap((event) => {
+      if (event.type === "tool-error") return [event.error.call.position];
+      return event.type === "tool-use" ? [event.use.position] : [];
+    });
+    expect(positions).toEqual([0, 1, 2, 3]);
   });
 
   it.each<[string, FinishReason, string | null]>([
@@ -223,6 +228,13 @@ describe("release", () => {
     expect(turn.turn.finishReason).toBe(reason);
   });
 
+  it("comes at the end of a turn that was cut for what only reads and is whole, as it would have before", () => {
+    const turn = reader();
+    turn.tool(call(0, "write", { done: undefined }));
+    turn.tool(call(1, "read", { done: undefined }));
+    expect(end(turn, ["length", "max_tokens"])).toEqual(["turn_not_finished write", "use read", "finish length"]);
+  });
+
   it("is taken back from nothing: what was released keeps its outcome", () => {
     const turn = reader();
     turn.tool(call(0, "read"));
@@ -299,13 +311,16 @@ describe("the last word", () => {
 
   it("ends the events: text and calls after a failure are dropped", () => {
     const turn = reader();
+    turn.tool(call(1, "read", { argsTextDelta: '{"n":', done: undefined }));
+    turn.take();
     turn.fail(new ToolError("provider_error", "first"));
+    turn.toolDelta(undefined, 1, "1}");
     turn.text("x");
     turn.reasoning("x");
     turn.refusal("x");
     turn.tool(call(0, "read"));
     turn.end();
-    expect(turn.take().map((event) => event.type)).toEqual(["error"]);
+    expect(turn.take().map((event) => event.type)).toEqual(["tool-error", "error"]);
     expect(turn.turn).toMatchObject({ text: "", reasoning: "", refusal: "" });
   });
 });
@@ -454,6 +469,14 @@ describe("input events", () => {
   });
 });
 
+it("empty pieces of text say nothing", () => {
+  const turn = reader();
+  turn.text("");
+  turn.reasoning("");
+  turn.refusal("");
+  expect(turn.take()).toEqual([]);
+});
+
 describe("the start", () => {
   it("is told once, and the last id and model are kept", () => {
     const turn = reader();
@@ -461,6 +484,18 @@ describe("the start", () => {
     turn.start("r2", undefined);
     expect(turn.take()).toEqual([{ type: "start", responseId: "r1", model: "m1" }]);
     expect(turn.turn).toMatchObject({ responseId: "r2", model: "m1", wire: "test", runId: "r" });
+  });
+
+  it.each([
+    ["r1", undefined],
+    [undefined, "m1"],
+  ])("is told once where it comes without a model, or without an id", (id, model) => {
+    const turn = reader();
+    turn.start(id, model);
+    turn.start("r2", "m2");
+    turn.start(undefined, undefined);
+    expect(turn.take()).toEqual([{ type: "start", responseId: id, model }]);
+    expect(turn.turn).toMatchObject({ responseId: "r2", model: "m2" });
   });
 });
 
