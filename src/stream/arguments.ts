@@ -280,7 +280,7 @@ export class Arguments {
     if (this.isClosed) return undefined; // a copy of the whole: see #afterClosed
     const couldBeJson = this.#feed().state === "open";
     this.#push(delta);
-    if (!couldBeJson || this.failure !== undefined || this.#feed().state !== "invalid") {
+    if (!couldBeJson || this.#feed().state !== "invalid") {
       this.#snapshot = delta;
       return delta;
     }
@@ -324,7 +324,7 @@ export class Arguments {
   /** A copy that came in pieces. */
   #parseCopies(text: string): Parsed | undefined {
     const half = text.length / 2;
-    if (!Number.isInteger(half) || text.slice(0, half) !== text.slice(half)) return undefined;
+    if (text.slice(0, half) !== text.slice(half)) return undefined;
     const parsed = parse(text.slice(0, half));
     if (parsed === undefined) return undefined;
     this.#note("resend", text);
@@ -356,7 +356,6 @@ export class Arguments {
   /** Begins again with this text. */
   #replace(text: string): void {
     this.#text.clear();
-    this.#unfed = "";
     this.#parser = this.#scan = this.#whole = this.#json = undefined;
     this.#length = 0;
     this.#lastChar = 0;

@@ -228,7 +228,7 @@ export class ToolBuffer {
   #apply(state: CallState, chunk: ToolChunk): void {
     const { args } = state;
     if (chunk.id ? !state.id : chunk.id === "" && state.id === null) state.id = chunk.id!;
-    const isNamedLate = state.ended && state.name === null && !!chunk.name;
+    const isNamedLate = state.ended && state.name === null;
     if (chunk.name) this.#name(state, chunk.name);
     if (chunk.metadata !== undefined) {
       addMetadata(state, chunk.metadata);
@@ -290,7 +290,7 @@ export class ToolBuffer {
 
   #settleAtEnd(state: CallState, finish: FinishReason | undefined): void {
     const { args } = state;
-    if (args.failure === undefined && !args.isClosed) {
+    if (!args.isClosed) {
       const isOpenEnded = args.isEmpty || args.custom;
       // An end that is a cut vouches for nothing that does not show its own end.
       if (finish === undefined || (isOpenEnded && !isClean(finish))) return this.#put(state, truncated(state));

@@ -44,8 +44,7 @@ export class ToolRouter {
     const bound = id === undefined ? byIndex : byIndex?.id === id ? byIndex : routes.byId.get(id);
     if (bound !== undefined) {
       // One id for two calls side by side: the second has an index and a name of its own.
-      const isAnother =
-        byIndex === undefined && callIndex !== undefined && callIndex !== bound.callIndex && !!chunk.name;
+      const isAnother = byIndex === undefined && callIndex !== undefined && !!chunk.name;
       return isAnother || this.#begins(bound, chunk) ? this.#openAfter(bound, routes, chunk) : (routes.open = bound);
     }
     const open = id === undefined ? this.#belongsToOpen(routes, chunk) : awaitsId(routes, byIndex, chunk);
@@ -99,7 +98,7 @@ export class ToolRouter {
     if (isHead(chunk)) state.isNamedAgain = name === state.name && !state.args.isPatched && !state.isRetracted;
     // A call of the same name needs arguments of its own: many servers repeat the name on every delta,
     // some send the arguments twice, and `{}` may be a placeholder for what comes now.
-    return startsArguments(chunk) && (areBare(state, chunk) || !(isPlaceholder(state) || isCopyOf(state, chunk)));
+    return startsArguments(chunk) && (isBare(state) || !(isPlaceholder(state) || isCopyOf(state, chunk)));
   }
 
   /** Opens a call at the place of another. Arguments whose head came before them have its id, index and name. */
@@ -213,7 +212,7 @@ function awaitsId({ open }: TurnRoutes, byIndex: CallState | undefined, chunk: T
  * https://github.com/Avarok-Cybersecurity/atlas/issues/33
  */
 function goesOnUnderAnotherId({ args, name, ended }: CallState, chunk: ToolChunk): boolean {
-  if (chunk.argsKvPatch !== undefined || name === null || ended || args.isValue || args.isClosed) return false;
+  if (chunk.argsKvPatch !== undefined || name === null || ended || args.isClosed) return false;
   const hasText = !!chunk.argsTextDelta;
   // Without an index nothing but arguments says whose they are: the name may be late.
   if (!chunk.name) return hasText || chunk.callIndex !== undefined;
@@ -242,11 +241,11 @@ function startsArguments({ argsTextDelta: text, argsKvPatch }: ToolChunk): boole
 }
 
 /**
- * Whether neither a call nor the named chunk after it has an id or an index, and the call came whole. Who sends calls so
- * sends each in one piece, and equal ones are two: a copy would follow arguments in pieces.
+ * Whether a call has neither id nor index, and came whole. Who sends calls so sends each in one piece, and equal ones are
+ * two: a copy would follow arguments in pieces.
  */
-function areBare({ id, callIndex, args, headLength }: CallState, chunk: ToolChunk): boolean {
-  if (id || callIndex !== undefined || chunk.id || chunk.callIndex !== undefined) return false;
+function isBare({ id, callIndex, args, headLength }: CallState): boolean {
+  if (id || callIndex !== undefined) return false;
   return args.isValue || args.text.length === headLength;
 }
 

@@ -184,7 +184,6 @@ export class TurnReader {
       else if (isCleanEnd || (!hasFailed && outcome.tool.eager)) this.#releaseUse(outcome);
       else this.#withhold(outcome);
     }
-    this.#held = [];
     this.#sayEnd();
   }
 
