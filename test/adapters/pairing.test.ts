@@ -175,6 +175,36 @@ describe.each(rows)("pair() of $name", ({ conversation, calls, result, text, rea
     ]);
   });
 
+  it("brings results back to all calls of one id that have none, and to no other", () => {
+    const rest = [...calls("b"), result("b"), result("a")];
+    const told = ["call b", "result b"];
+    expect(pair(...calls("a"), text("Wait"), ...calls("a"), result("a"), ...rest)).toEqual([
+      "call a",
+      "result a",
+      "text",
+      "call a",
+      "result a",
+      ...told,
+    ]);
+    expect(pair(...calls("a", "a"), result("a"), text("Wait"), ...rest)).toEqual([
+      "call a",
+      "call a",
+      "result a",
+      "result a",
+      "text",
+      ...told,
+    ]);
+    expect(pair(...calls("a"), text("1"), ...calls("a"), text("2"), ...rest, result("a"))).toEqual([
+      "call a",
+      "result a",
+      "text",
+      "call a",
+      "result a",
+      "text",
+      ...told,
+    ]);
+  });
+
   it("loses nothing: whatever comes behind its call, and however late, is said once", () => {
     const call = fc.record({ turn: fc.nat({ max: 3 }), delay: fc.nat({ max: 4 }) });
     fc.assert(
@@ -224,6 +254,13 @@ describe("what only one provider wants", () => {
     const paired = anthropic.conversation.pair([...calls("a", "b"), mixed, result("b")] as never);
     expect(rows[2]!.read(paired)).toEqual(["call a", "call b", "result a", "result b", "text"]);
     expect(paired[1]!.content).toHaveLength(2);
+    expect(rows[2]!.read(anthropic.conversation.pair([...calls("a"), mixed] as never))).toEqual([
+      "call a",
+      "result a",
+      "text",
+    ]);
+    const right = [...calls("a"), { ...mixed, content: mixed.content.toReversed() }] as never[];
+    expect(anthropic.conversation.pair(right)).toEqual(right);
   });
 
   it("anthropic: the server's calls that never got a result, where the conversation went on without them", () => {
@@ -269,6 +306,16 @@ describe("what only one provider wants", () => {
     ]);
   });
 
+  it("google: results in order become one content, too, and one without an id is found by its name", () => {
+    const { calls, result } = rows[3]!;
+    const unnamed = { role: "user", parts: [{ functionResponse: { name: "b", response: { output: "ok" } } }] };
+    for (const second of [result("b"), unnamed]) {
+      const [model, results] = google.conversation.pair([...calls("a", "b"), result("a"), second] as never[]);
+      expect(model).toEqual(calls("a", "b")[0]);
+      expect(results!.parts).toEqual([result("a"), second].flatMap((content) => (content as typeof unnamed).parts));
+    }
+  });
+
   it("google: a call that the server ran has its result beside it", async () => {
     const { bytes } = loadFixture("google", "server-function");
     const turn = await google.read(new Response(new Uint8Array(bytes))).done();
@@ -289,7 +336,8 @@ describe("what only one provider wants", () => {
     const client = { responses: { create: () => ({ withResponse: () => Promise.reject(new Error("not asked")) }) } };
     const output = { type: "function_call_output" as const, call_id: "a", output: "ok" };
     const there = openaiResponses.model(client, { model: "m", previous_response_id: "resp_1" });
-    expect(there.pair([output])).toEqual([output]);
+    const user = { role: "user" as const, content: "And?" };
+    for (const history of [[output], [user, output, user]]) expect(there.pair(history)).toEqual(history);
     expect(openaiResponses.model(client, { model: "m" }).pair([output])).toEqual([]);
   });
 
@@ -305,6 +353,9 @@ describe("what only one provider wants", () => {
         output("b"),
         output("a"),
       ]);
+      // One that has its call before them is said once, behind that.
+      const late = [call, { role: "user" as const, content: "Wait" }, reference, output("b")];
+      expect(openaiResponses.conversation.pair(late)).toEqual([call, output("b"), late[1], reference]);
     }
   });
 
