@@ -130,10 +130,9 @@ function isInOrder<Message>(
     return false;
   const last = answers.findLastIndex((entry) => entry.results.length > 0);
   if (rules.inOneMessage === true && last > 0) return false;
-  return answers.slice(0, last + 1).every((entry, index) => {
-    if (entry.results.length === 0 || entry.isMixed === true) return false;
-    return index === last || entry.rest === undefined;
-  });
+  return answers
+    .slice(0, last + 1)
+    .every(({ isMixed, rest }, index) => isMixed !== true && (index === last || rest === undefined));
 }
 
 function resultsOf<Message>(
