@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { defineTool, ToolBuffer, type FinishReason, type Limits } from "../../src/index.ts";
-import { historyArguments, historyInput } from "../../src/stream/history.ts";
+import { historyArguments, historyInput, repliesOf } from "../../src/stream/history.ts";
+import { TurnReader } from "../../src/stream/turn.ts";
 
 const accept = { name: "accept", description: "Takes any object.", effect: "read", execute: () => null } as const;
 const tools = [
@@ -53,9 +54,42 @@ describe("the arguments in the history", () => {
   it.each<[what: string, call: Case]>([
     ["of a tool that nobody knows", { name: "nope", args: nested(128), finish: "tool-use" }],
     ["of a call that was cut", { args: nested(128), done: false }],
-    ["of a call that ran", { args: nested(500), finish: "tool-use", limits: { maxDepth: 1000 } }],
+    ["of a call that ran", { args: ` ${nested(500)}`, finish: "tool-use", limits: { maxDepth: 1000 } }],
     ["that the tool refuses", { name: "refuse", args: nested(500), finish: "tool-use", limits: { maxDepth: 1000 } }],
   ])("stay as the model wrote them within the limits: those %s", (_, given) => {
     expect(historyArguments(callOf(given))).toBe(given.args);
   });
+
+  const twice = JSON.stringify('{"a":1}');
+
+  it.each<[what: string, args: string, history: object]>([
+    ["that were mended", "{a: 1}", { a: 1 }],
+    ["that were encoded twice", twice, { a: 1 }],
+    ["that are a list, mended", "[1,]", { INVALID_JSON: "[1,]" }],
+    ["that are none", "null", {}],
+  ])("are an object, as servers want it: those %s", (_, args, history) => {
+    expect(historyInput(callOf({ args, finish: "tool-use" }))).toEqual(history);
+  });
+
+  it.each<[what: string, args: string, history: string]>([
+    ["as the model wrote them", '{ "a": 1 }', '{ "a": 1 }'],
+    ["without their second encoding", twice, '{"a":1}'],
+  ])("of a write that was not released are there %s", (_, argsTextDelta, history) => {
+    const reader = new TurnReader({ wire: "test", tools, repair: "coerce" });
+    reader.tool({ callIndex: 0, name: "write", argsTextDelta, done: true });
+    reader.finish("length", "max_tokens");
+    reader.end();
+    const [call] = reader.turn.calls;
+    expect(call!.outcome).toMatchObject({ code: "turn_not_finished" });
+    expect(historyArguments(call!)).toBe(history);
+  });
+});
+
+it("the results of a turn wait for the end of its calls", () => {
+  const reader = new TurnReader({ wire: "test", tools });
+  reader.tool({ callIndex: 0, id: "1", name: "write", argsTextDelta: '{"a":' });
+  const replies = { result: () => "result", error: () => "error" };
+  expect(() => repliesOf(reader.turn, replies)).toThrow("Call 1 (write) has not ended: read the stream to its end");
+  reader.end();
+  expect(repliesOf(reader.turn, replies)).toEqual(["error"]);
 });

@@ -469,12 +469,14 @@ describe("input events", () => {
   });
 });
 
-it("empty pieces of text say nothing", () => {
+it("each piece of text is an event of its kind, and an empty one is none", () => {
   const turn = reader();
-  turn.text("");
-  turn.reasoning("");
-  turn.refusal("");
-  expect(turn.take()).toEqual([]);
+  for (const piece of ["", "a", ""]) {
+    turn.text(piece);
+    turn.reasoning(piece);
+    turn.refusal(piece);
+  }
+  expect(turn.take()).toEqual(["text-delta", "reasoning-delta", "refusal-delta"].map((type) => ({ type, delta: "a" })));
 });
 
 describe("the start", () => {
