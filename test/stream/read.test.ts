@@ -233,6 +233,7 @@ describe("misuse is a TypeError at once", () => {
         return response;
       },
     ],
+    ["a body that was read to its end", () => ({ ok: true, status: 200, bodyUsed: true, body: byteStream([]) })],
     [
       "a locked body",
       () => {
@@ -619,7 +620,11 @@ describe("a source that fails", () => {
   it("and a parser that fails end the turn with an event, too", async () => {
     const turn = await readTurn(throwing, items([1, 2])).done();
     expect(turn.error).toMatchObject({ code: "invalid_event", message: expect.stringContaining("boom") });
-    expect(parseResponse(throwing, {}).at(-1)).toMatchObject({ type: "error", error: { code: "invalid_event" } });
+    const boom = { code: "invalid_event", message: expect.stringContaining("boom") };
+    expect(parseResponse(throwing, {}).at(-1)).toMatchObject({ type: "error", error: boom });
+    const failsLast = { ...throwing, parser: () => ({ ...throwing.parser({} as never), push: () => {} }) };
+    const bang = { code: "invalid_event", message: expect.stringContaining("bang") };
+    expect((await readTurn(failsLast, items([1])).done()).error).toMatchObject(bang);
   });
 });
 
@@ -655,6 +660,16 @@ describe("a consumer that breaks out", () => {
     }
   });
 
+  it("is given nothing that comes after that", async () => {
+    const piece = Promise.withResolvers<IteratorResult<Uint8Array>>();
+    const source = { [Symbol.asyncIterator]: () => ({ next: () => piece.promise }) };
+    const iterator = openaiChat.read(source, options)[Symbol.asyncIterator]();
+    const pending = iterator.next();
+    await iterator.return!();
+    piece.resolve({ done: false, value: fixture.bytes });
+    expect(await pending).toEqual({ done: true, value: undefined });
+  });
+
   it("after the last event has broken out of nothing", async () => {
     const stream = openaiChat.read(items(sdkEvents), options);
     for await (const event of stream) if (event.type === "finish") break;
@@ -678,10 +693,12 @@ describe("after the provider's terminal event", () => {
   it("a source that ends is not cancelled, so that its connection can be used again", async () => {
     let isCancelled = false;
     let isEnded = false;
+    const pieces = [fixture.bytes];
     const body = new ReadableStream<Uint8Array>(
       {
-        start: (controller) => controller.enqueue(fixture.bytes),
         pull: (controller) => {
+          const piece = pieces.shift();
+          if (piece !== undefined) return controller.enqueue(piece);
           isEnded = true;
           controller.close();
         },
@@ -689,14 +706,16 @@ describe("after the provider's terminal event", () => {
           isCancelled = true;
         },
       },
-      { highWaterMark: 1 },
+      { highWaterMark: 0 }, // nothing is pulled that nobody asks for
     );
     await openaiChat.read(body, options).done();
     await new Promise((resolve) => setTimeout(resolve, 5));
     expect([isEnded, isCancelled]).toEqual([true, false]);
   });
 
-  it.each(["data: {\n\n", "\xffx"])("%j is not read, also where it comes with that", async (more) => {
+  const text = 'data: {"id":"other","choices":[{"index":0,"delta":{"content":"more"}}]}\n\n';
+
+  it.each(["data: {\n\n", "\xffx", text])("%j is not read, also where it comes with that", async (more) => {
     const behind = Uint8Array.from(more, (char) => char.charCodeAt(0));
     const bytes = Uint8Array.from([...fixture.bytes, ...behind]);
     for (const pieces of [[bytes], [fixture.bytes, behind]]) {
