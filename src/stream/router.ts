@@ -84,10 +84,10 @@ export class ToolRouter {
     if (!name) return state.isNamedAgain && startsArguments(chunk) && !isPlaceholder(state) && !isCopyOf(state, chunk);
     const isAnotherName = state.name !== null && name !== state.name;
     if (!state.mayBeClosed || !(state.ended || state.args.isClosed)) {
-      // One id and one index for two calls, the first of them without arguments.
+      // One id and one index for two calls, the first of them without arguments, or given up before its end was seen.
       return (
         isAnotherName &&
-        state.args.isEmpty &&
+        (state.args.isEmpty || state.args.failure !== undefined) &&
         state.tool !== undefined &&
         this.#tools?.has(name) === true &&
         !continuesName(this.#tools, state, name)

@@ -709,6 +709,15 @@ it("keeps a call apart from the one before it that was too long, and whose input
   expect(buffer.append({ ...head(0, "a", "f", '{"x":2}'), done: true })).toMatchObject({ input: { x: 2 } });
 });
 
+it.each([undefined, "a"])("loses no call behind one that was too long and has its index and id (%j)", (id) => {
+  const buffer = new ToolBuffer(tools, { limits: { maxArgumentsLength: 10 } });
+  for (const piece of [head(0, id, "f", '{"x":"'), more(0, "yyyyyyyy"), more(0, '"}')]) buffer.append(piece);
+  buffer.append(head(0, id, "g", '{"y":'));
+  buffer.append(more(0, "2}"));
+  expect(buffer.calls[0]!.outcome).toMatchObject({ code: "too_large" });
+  expect(buffer.end("tool-use")).toMatchObject([{ name: "g", input: { y: 2 } }]);
+});
+
 describe("a limit of calls", () => {
   it("keeps what belongs to one call too many out of the others", () => {
     const buffer = new ToolBuffer(tools, { limits: { maxCalls: 1 } });
