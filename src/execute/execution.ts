@@ -139,7 +139,7 @@ export class Execution {
     this.#given = use.input;
     this.#tool = tool;
     try {
-      if (tool !== undefined && tool !== use.tool && tool.inputSchema !== use.tool.inputSchema) {
+      if (tool !== undefined && tool.inputSchema !== use.tool.inputSchema) {
         // Read with another definition than the one that runs.
         const checked = tool.inputSchema.validate(use.input);
         if (!checked.ok) throw invalidInput(use, checked.issues);

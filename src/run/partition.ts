@@ -9,7 +9,6 @@ import type { PendingToolCall } from "./types.ts";
 export interface Partition {
   readonly internal: readonly CallRecord[];
   readonly external: readonly CallRecord[];
-  readonly invalid: readonly CallRecord[];
 }
 
 /**
@@ -26,7 +25,6 @@ export function partition(calls: readonly CallRecord[], isThrough: (call: CallRe
   return {
     internal: now.filter(({ mode }) => mode === "internal"),
     external: now.filter(({ mode }) => mode === "external"),
-    invalid: calls.filter(({ mode }) => mode === "invalid"),
   };
 }
 
