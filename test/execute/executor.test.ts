@@ -260,6 +260,18 @@ describe("execute()", () => {
     expect(other.state).toBe("new");
     expect(ran).toHaveLength(2);
   });
+
+  it.each([
+    ["waits for approval", { needsApproval: true }, RUN],
+    ["has its outcome, in a run whose ids are its own", {}, { ...RUN, uniqueIds: true }],
+  ])("refuses an invocation id under which another tool %s", async (_, change, context) => {
+    const [first, second] = [counted({ name: "first", ...change }), counted({ name: "second" })];
+    const { executor } = setupWithApprovals([first.tool, second.tool], { waitForApproval: false });
+    const use = (tool: typeof first.tool) => useOf(tool, { n: 1 }, { invocationId: "same" });
+    await executor.execute(use(first.tool), context);
+    await expect(executor.execute(use(second.tool), context)).rejects.toThrow(/is another call .*first/);
+    expect(second.ran).toHaveLength(0);
+  });
 });
 
 describe("an input that only its class can tell from another one", () => {
@@ -647,6 +659,7 @@ describe("ids of providers", () => {
       executor.execute(tool.use({ n }, { id: "call_1", invocationId }), { runId });
     expect(await call(1, "a")).toMatchObject({ status: "completed" });
     expect(await call(1, "b")).toMatchObject({ status: "denied", repeatOf: "run/a" });
+    expect(await call(1, "b")).toMatchObject({ status: "denied", repeatOf: "run/a", replayed: true });
     expect(events.filter(({ type }) => type === "tool.invoked").at(-1)).toMatchObject({ repeatOf: "run/a" });
     expect(await call(1, "c", "another")).toMatchObject({ status: "completed" });
     expect(ran).toHaveLength(2);
@@ -662,6 +675,14 @@ describe("ids of providers", () => {
     ];
     expect(outcomes.map((outcome) => outcome.repeatOf)).toEqual([undefined, undefined]);
     expect(ran.map(({ input }) => input.n)).toEqual([1, 2]);
+  });
+
+  it.each([null, ""])("none (%j) makes no call a repetition of another one", async (id) => {
+    const { tool, ran } = counted();
+    const { executor } = setup([tool]);
+    const call = () => executor.execute(new ToolUse({ ...useOf(tool, { n: 1 }), id }), RUN);
+    expect([(await call()).repeatOf, (await call()).repeatOf]).toEqual([undefined, undefined]);
+    expect(ran).toHaveLength(2);
   });
 });
 
@@ -697,6 +718,34 @@ describe("tool names", () => {
     const stranger = counted({ inputSchema: z.object({ n: z.number() }) });
     await setup([tool]).executor.execute(useOf(stranger.tool, { n: 1 }), RUN);
     expect(ran.map(({ input }) => input)).toEqual([{ n: 1, text: "none" }]);
+  });
+
+  it("makes of an input once what its schema makes of it, though the tool is a copy of the one that was called", async () => {
+    const inputSchema = z.object({ text: z.string().transform((text) => [text]) });
+    const { tool, ran } = counted({ inputSchema });
+    const { executor } = setup([{ ...tool }]);
+    expect(await executor.execute(useOf(tool, { text: "a" }), RUN)).toMatchObject({ status: "completed" });
+    expect(ran.map(({ input }) => input)).toEqual([{ text: ["a"] }]);
+  });
+
+  it("runs the tool that the policy has allowed, though its source has another one before it is its turn", async () => {
+    let release!: () => void;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const [old, now] = [counted({ execute: () => held }), counted()];
+    let tools = [old.tool];
+    const judged: unknown[] = [];
+    const authorize: Authorize = ({ tool }) => {
+      judged.push(tool);
+      return allow();
+    };
+    const { executor } = setup({ tools: () => tools }, { authorize, concurrency: 1 });
+    const both = executor.executeAll([useOf(old.tool, { n: 1 }), useOf(old.tool, { n: 2 })], RUN);
+    await until(() => judged.length === 2);
+    tools = [now.tool];
+    release();
+    await both;
+    expect(old.ran.map(({ input }) => input)).toEqual([{ n: 1 }, { n: 2 }]);
+    expect(now.ran).toHaveLength(0);
   });
 
   it("keeps actions whose run and invocation meet in one text apart", async () => {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { allow } from "../../src/execute/index.ts";
 import { CallCount } from "../../src/execute/call-count.ts";
 import { Ledger } from "../../src/execute/ledger.ts";
 import { memoryStore, storeKey, type Store } from "../../src/store/index.ts";
-import { counted, RUN, setup, setupWithApprovals, useOf } from "./support.ts";
+import { counted, RUN, setup, setupWithApprovals, until, useOf } from "./support.ts";
 
 /** A store that notes which prefixes are listed. */
 function listed(store: Store = memoryStore()) {
@@ -110,6 +111,20 @@ describe("maxCallsPerRun", () => {
     expect(await count.claim("act", 1, "run", "a")).toBe(true);
     expect(await count.claim("act", 1, "run", "b")).toBe(false);
     expect(await count.claim("act", 1, "run", "a")).toBe(true);
+  });
+
+  it("of two that were allowed while there was one place, one runs", async () => {
+    const { tool, ran } = counted({ maxCallsPerRun: 1 });
+    let allowed = 0;
+    const authorize = async () => {
+      allowed++;
+      await until(() => allowed === 2);
+      return allow();
+    };
+    const { executor } = setup([tool], { authorize });
+    const outcomes = await executor.executeAll([useOf(tool), useOf(tool)], RUN);
+    expect(outcomes.map(({ status }) => status).toSorted()).toEqual(["completed", "denied"]);
+    expect(ran).toHaveLength(1);
   });
 
   it("a call that another process has begun is not counted twice", async () => {

@@ -208,6 +208,14 @@ describe("a call whose process died in the handler", () => {
     expect(ran).toHaveLength(0);
   });
 
+  it("is on record as unknown where its tool is gone, though it could be run again", async () => {
+    const store = memoryStore();
+    await died(store, { effect: "read" });
+    const { tool } = counted({ effect: "read" });
+    const { executor } = setup([], { store });
+    expect(await executor.execute(call(tool), RUN)).toMatchObject({ status: "unknown", recorded: true });
+  });
+
   it("is not run again if it was a write when it was begun, whatever it says now", async () => {
     const { tool, ran } = counted({ effect: "read" });
     const store = memoryStore();
@@ -323,6 +331,23 @@ describe("two processes and one call", () => {
     expect(await other.executor.execute(call(tool), RUN)).toMatchObject({ status: "completed", output: 7 });
   });
 
+  it("what waits for another one holds up none of its turn", async () => {
+    let release!: () => void;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const [slow, quick] = [counted({ execute: () => held }), counted({ name: "quick" })];
+    const tools = [slow.tool, quick.tool];
+    const { executor: other, store } = setup(tools);
+    const first = other.execute(call(slow.tool), RUN);
+    await until(() => slow.ran.length === 1);
+    const { executor } = setup(tools, { store, concurrency: 1 });
+    const turn = executor.executeAll([call(slow.tool), useOf(quick.tool)], RUN);
+    await until(() => quick.ran.length === 1);
+    release();
+    await first;
+    expect((await turn).map(({ status }) => status)).toEqual(["completed", "completed"]);
+    expect(slow.ran).toHaveLength(1);
+  });
+
   it("waiting for another one ends with the caller's signal", async () => {
     const { tool } = counted({ execute: () => new Promise(() => {}) });
     const store = memoryStore();
@@ -379,6 +404,45 @@ describe("a store that fails", () => {
       status: "unknown",
       error: { code: "outcome_unknown" },
     });
+  });
+
+  it("when another process was faster, and is at it: nobody says that it was not executed", async () => {
+    const { tool, ran } = counted();
+    const inner = memoryStore();
+    let isDown = false;
+    const store: Store = {
+      ...failing(inner, (verb, key) => (isDown && verb === "get" && key.startsWith("action/") ? down() : undefined)),
+      put: async (key, value, options) => {
+        if ((value as { status?: string }).status === "started" && !isDown) {
+          await inner.put(key, { ...(value as object), lease: { owner: "other", until: Date.now() + 60_000 } });
+          isDown = true;
+        }
+        return inner.put(key, value, options);
+      },
+    };
+    const { executor } = setup([tool], { store, storeEvents: false });
+    expect(await executor.execute(call(tool), RUN)).toMatchObject({
+      status: "unknown",
+      error: { code: "outcome_unknown" },
+    });
+    expect(ran).toHaveLength(0);
+  });
+
+  it("when somebody is to be asked: a call that was told not to be executed is not, when it is approved", async () => {
+    const { tool, ran } = counted({ needsApproval: true });
+    let isDown = false;
+    const store = failing(memoryStore(), (_, key) => (isDown && key.startsWith("approval/") ? down() : undefined));
+    const { executor, approvals } = setupWithApprovals([tool], { store, waitForApproval: false });
+    await executor.execute(call(tool), RUN);
+    isDown = true;
+    const use = call(tool);
+    const told = { status: "failed", error: { code: "store_failed" } };
+    expect(await executor.execute(use, RUN)).toMatchObject({ ...told, replayed: false });
+    isDown = false;
+    await approvals.decide((await approvals.list())[0]!.id, { decision: "approve" });
+    expect(await executor.execute(use, RUN)).toMatchObject({ ...told, replayed: true });
+    expect(ran).toHaveLength(0);
+    expect(await executor.execute(call(tool), RUN)).toMatchObject({ status: "completed" });
   });
 
   it("when actions are looked up: nobody says that there are none", async () => {

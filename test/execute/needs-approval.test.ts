@@ -556,6 +556,18 @@ describe("what changed since it was shown is asked again", () => {
     expect(changed.ran).toHaveLength(0);
   });
 
+  it("the tool, into one that needs no approval, and does not take the input any more: the call has failed", async () => {
+    const { store } = await pause();
+    const changed = refund({ needsApproval: false, inputSchema: z.object({ n: z.string() }) });
+    const later = setupWithApprovals([changed.tool], { store });
+    const use = useOf(refund().tool, { n: 1 }, { invocationId: "a" });
+    expect(await later.executor.execute(use, PAUSE)).toMatchObject({
+      status: "failed",
+      error: { code: "invalid_input" },
+    });
+    expect(changed.ran).toHaveLength(0);
+  });
+
   it.each<[string, (digest: () => string) => { change: object; options: object }]>([
     ["the executor's hook", (digest) => ({ change: {}, options: { executableDigest: digest } })],
     ["the tool's metadata", (digest) => ({ change: { metadata: { executableDigest: digest } }, options: {} })],
