@@ -208,6 +208,27 @@ describe("a call whose process died in the handler", () => {
     expect(ran).toHaveLength(0);
   });
 
+  it("is run again by one of two that take it over: the other one has that one's outcome", async () => {
+    const inner = memoryStore();
+    await died(inner, { effect: "idempotent" });
+    const { tool, ran } = counted({ effect: "idempotent" });
+    let isFirst = true;
+    const store: Store = {
+      ...inner,
+      put: async (key, value, options) => {
+        if ((value as { status?: string }).status === "started" && isFirst) {
+          isFirst = false;
+          const { lease: _, ...row } = value as any;
+          await inner.put(key, { ...row, status: "done", output: "theirs", endedAt: Date.now() });
+        }
+        return inner.put(key, value, options);
+      },
+    };
+    const { executor } = setup([tool], { store, storeEvents: false });
+    expect(await executor.execute(call(tool), RUN)).toMatchObject({ status: "completed", output: "theirs" });
+    expect(ran).toHaveLength(0);
+  });
+
   it("is on record as unknown where its tool is gone, though it could be run again", async () => {
     const store = memoryStore();
     await died(store, { effect: "read" });

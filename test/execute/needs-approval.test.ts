@@ -531,6 +531,20 @@ describe("what changed since it was shown is asked again", () => {
     expect([before.ran.length, after.ran.length]).toEqual([0, 1]);
   });
 
+  it("by another process, whose tool this one has by then, too: it waits for what that one has asked, and runs it", async () => {
+    const [old, now] = [refund(), refund({ description: "Refunds in full." })];
+    let tools = [old.tool];
+    const { executor, approvals, store } = setupWithApprovals({ tools: () => tools });
+    const waiting = executor.execute(now.tool.use({ n: 1 }, { invocationId: "a" }), RUN);
+    await until(async () => (await approvals.list()).length === 1);
+    tools = [now.tool];
+    const other = setupWithApprovals([now.tool], { store });
+    const asked: any = await other.executor.execute(now.tool.use({ n: 1 }, { invocationId: "a" }), PAUSE);
+    await approvals.decide(asked.approval.id, APPROVE);
+    expect(await waiting).toMatchObject({ status: "completed", approval: { id: asked.approval.id } });
+    expect([old.ran.length, now.ran.length]).toEqual([0, 1]);
+  });
+
   it("the tool, which is taken away while it waits: nothing runs", async () => {
     const { tool, ran } = refund();
     let tools = [tool];
