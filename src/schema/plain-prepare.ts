@@ -1,9 +1,9 @@
 import { format as knownFormats, type Schema as CheckedSchema, type SchemaDraft } from "@cfworker/json-schema";
 import { ToolError } from "../errors.ts";
-import { copyJson, isRecord, setOwn } from "./json.ts";
+import { copyJson, getOwn, isRecord, setOwn } from "./json.ts";
 import { UNIQUE_ITEMS } from "./plain-lists.ts";
 import { readPattern } from "./pattern.ts";
-import { encodeToken } from "./pointer.ts";
+import { encodeToken, percentDecoded } from "./pointer.ts";
 import { ANNOTATIONS, mapSubschemas, SCHEMA_KEYWORDS } from "./subschemas.ts";
 
 const NUMBERS = new Set(
@@ -17,9 +17,16 @@ const MAX_DEPTH = 200;
 /**
  * A copy of a schema for the validator, which marks the objects it reads and takes every keyword on trust.
  *
+ * @param places where its references lead, see {@link placesIn}
  * @throws ToolError `invalid_tool` that says which keyword, at which JSON pointer, is wrong.
  */
-export function prepare(schema: unknown, draft: SchemaDraft, at = "#", depth = 0): CheckedSchema | boolean {
+export function prepare(
+  schema: unknown,
+  draft: SchemaDraft,
+  places: ReadonlySet<string>,
+  at = "#",
+  depth = 0,
+): CheckedSchema | boolean {
   if (typeof schema === "boolean") return schema;
   if (!isRecord(schema)) refuse(at, `a schema is an object or a boolean, got ${JSON.stringify(schema)}`);
   if (depth > MAX_DEPTH) refuse(at, `the schema is nested deeper than ${MAX_DEPTH}`);
@@ -42,7 +49,7 @@ export function prepare(schema: unknown, draft: SchemaDraft, at = "#", depth = 0
   function prepareKeyword(keyword: string, value: unknown): unknown {
     const here = `${at}/${encodeToken(keyword)}`;
     const sub = (item: unknown, key?: string | number) =>
-      prepare(item, draft, key === undefined ? here : `${here}/${key}`, depth + 1);
+      prepare(item, draft, places, key === undefined ? here : `${here}/${encodeToken(String(key))}`, depth + 1);
 
     switch (SCHEMA_KEYWORDS.get(keyword)) {
       case "one":
@@ -95,10 +102,27 @@ export function prepare(schema: unknown, draft: SchemaDraft, at = "#", depth = 0
       default:
         if (NUMBERS.has(keyword) && typeof value !== "number")
           refuse(here, `is a number, got ${JSON.stringify(value)}`);
-        // The validator marks what it reads, and a `$ref` may lead into any keyword: none may be frozen.
-        return copyJson(value);
+        // The validator marks what it reads: nothing of it may be frozen.
+        return isRecord(value) && keyword !== "const" ? prepareOther(value, here) : copyJson(value);
     }
   }
+
+  /** In a keyword that is none of JSON Schema there are schemas where a `$ref` leads, and nothing else is kept. */
+  function prepareOther(value: unknown, here: string): unknown {
+    if (places.has(here)) return prepare(value, draft, places, here, depth + 1);
+    if (!isRecord(value)) return undefined;
+    const entries = Object.entries(value);
+    return Object.fromEntries(entries.map(([key, item]) => [key, prepareOther(item, `${here}/${encodeToken(key)}`)]));
+  }
+}
+
+/** The pointers of all references: they may lead into any keyword (`#/components/schemas/Name`, in OpenAPI). */
+export function placesIn(value: unknown, places = new Set<string>()): ReadonlySet<string> {
+  if (typeof value !== "object" || value === null) return places;
+  for (const child of Object.values(value)) placesIn(child, places);
+  const ref = getOwn(value, "$ref");
+  if (typeof ref === "string") places.add(percentDecoded(ref.slice(ref.indexOf("#"))));
+  return places;
 }
 
 /** Hold schemas for the same value, not for one in it. */

@@ -5,7 +5,7 @@ export function followPointer(root: unknown, pointer: string): unknown {
   return pointer.split("/").reduce((target, token) => getOwn(target, decodeToken(percentDecoded(token))), root);
 }
 
-function percentDecoded(text: string): string {
+export function percentDecoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

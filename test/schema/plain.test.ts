@@ -291,6 +291,23 @@ describe("drafts", () => {
     ]);
   });
 
+  it("reads what references lead to in the components of OpenAPI as any other schema", () => {
+    const schema = (pattern: string) => ({
+      properties: { mail: { $ref: "#/components/schemas/e-mail%20~1x" }, any: { $ref: "#/components/schemas/any" } },
+      components: {
+        schemas: { "e-mail /x": { type: "string", nullable: true, pattern }, any: true, unused: { type: "file" } },
+      },
+    });
+    expect(issues(schema("^\\w+\\@\\w+$"), { mail: "a@b", any: 1 })).toEqual([]);
+    expect(issues(schema("^\\w+\\@\\w+$"), { mail: null })).toEqual([]);
+    expect(issues(schema("^\\w+\\@\\w+$"), { mail: "a" })).toHaveLength(1);
+    expect(() => toSchema(schema("^(a+)+$"))).toThrow(/#\/components\/schemas\/e-mail ~1x\/pattern.*exponential time/);
+    const named = { $anchor: "named", pattern: "^(a+)+$" };
+    expect(() => toSchema({ properties: { a: { $ref: "#named" } }, components: { named } })).toThrow(
+      /leads to nothing/,
+    );
+  });
+
   it("does not take ids and references in examples for the schema's own", () => {
     const schema = {
       properties: {
