@@ -243,6 +243,23 @@ describe("tools", () => {
     expect(property(schema, "schema")).toEqual({ p: expected, rules });
   });
 
+  it("as Schema: what references lead to in the components of OpenAPI is said as all else", () => {
+    const schemas = {
+      A: { type: "object", properties: { x: { type: "string" }, y: false }, additionalProperties: false },
+      B: { type: "array", items: [{ type: "string" }] },
+    };
+    const properties = { a: { $ref: "#/components/schemas/A" }, b: { $ref: "#/components/schemas/B" } };
+    const { schema, rules } = lower({ properties, components: { schemas } }, "schema");
+    expect(schema).toEqual({
+      type: "object",
+      properties: {
+        a: { type: "object", properties: { x: { type: "string" } } },
+        b: { type: "array", items: { type: "string" } },
+      },
+    });
+    expect(rules).toEqual(["/properties/b tuplesToArrays"]);
+  });
+
   it("as Schema: references are put in their place, recursion is cut", () => {
     const { schema, rules } = lower(
       {
