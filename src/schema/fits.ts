@@ -61,9 +61,8 @@ function both(types: ReadonlySet<string>, others: ReadonlySet<string>): Set<stri
 
 function ownTypes(part: Record<string, unknown>): Set<string> | undefined {
   const { type, nullable } = part;
-  if (typeof type === "string") return new Set(nullable === true ? [type, "null"] : [type]);
-  const types = Array.isArray(type) ? type : literals(part)?.map(typeOfValue);
-  return types && new Set(types);
+  const types = type === undefined ? literals(part)?.map(typeOfValue) : [type, nullable === true ? "null" : []].flat();
+  return types && new Set(types as string[]);
 }
 
 /** The alternatives of each part: every list must have one that fits. */

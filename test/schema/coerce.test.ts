@@ -259,6 +259,7 @@ describe("dropNulls()", () => {
       anything: {},
       never: { not: {} },
       choice: { enum: ["a", null] },
+      openApi: { type: ["string", "number"], nullable: true },
       union: { anyOf: [string, number] },
       nested: { type: "object", properties: { a: string, b: string }, required: ["a"] },
       list: { type: "array", items: { $ref: "#/$defs/item" } },
@@ -362,7 +363,7 @@ describe("dropNulls()", () => {
 
   it.each<[string, unknown]>([
     ["a required one", { required: null }],
-    ["one that may be null", { nullable: null, nullableUnion: null, anything: null, choice: null }],
+    ["one that may be null", { nullable: null, nullableUnion: null, anything: null, choice: null, openApi: null }],
     ["one that the schema does not list", { unknown: null, record: { k: null } }],
     ["a required one in an object", { nested: { a: null } }],
     ["an item", { list: [null] }],
