@@ -9,12 +9,12 @@ import { takeStep, type Work } from "./work.ts";
  * it is looked at first, and nothing else of an alternative that it excludes.
  */
 export function guardUnions(prepared: unknown, known: Lookup, draft: SchemaDraft): void {
-  if (Array.isArray(prepared)) for (const item of prepared) guardUnions(item, known, draft);
-  if (!isRecord(prepared)) return;
+  if (typeof prepared !== "object" || prepared === null) return;
   for (const [keyword, value] of Object.entries(prepared)) {
     if (keyword === "const" || keyword === "enum") continue;
     guardUnions(value, known, draft);
-    if ((keyword === "anyOf" || keyword === "oneOf") && Array.isArray(value)) prepared[keyword] = guarded(value);
+    const isUnion = (keyword === "anyOf" || keyword === "oneOf") && Array.isArray(value);
+    if (isUnion) (prepared as Record<string, unknown>)[keyword] = guarded(value);
   }
 
   function guarded(alternatives: readonly unknown[]): unknown[] {

@@ -53,7 +53,7 @@ export function plainSchema(source: JsonSchema): Schema {
     }
     if (longLists > 0 && onlyFirst && errors.length === 0) throw new TooMuchWork();
     issues.push(...readIssues(errors, value, prepared, known));
-    return issues.length === 0 ? { ok: true, value } : { ok: false, issues };
+    return errors.length + issues.length === 0 ? { ok: true, value } : { ok: false, issues };
   }
 
   /** The validator throws for what JSON has not, for what is too deep, and for more errors than a call can spread. */

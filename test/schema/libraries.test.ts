@@ -288,7 +288,11 @@ describe("refuses, and says the next step:", () => {
 it("writes the tuples of zod 3 as 2020-12 does, references into them too", () => {
   const point = z3.object({ x: z3.number() });
   const { jsonSchema: made } = zod3(
-    z3.object({ items: z3.tuple([point, point]).rest(z3.boolean()), additionalItems: z3.string() }),
+    z3.object({
+      items: z3.tuple([point, point]).rest(z3.boolean()),
+      additionalItems: z3.string(),
+      either: z3.union([z3.tuple([z3.string()]), z3.string()]),
+    }),
   );
   expect(made["properties"]).toMatchObject({
     items: {
@@ -296,5 +300,6 @@ it("writes the tuples of zod 3 as 2020-12 does, references into them too", () =>
       items: { type: "boolean" },
     },
     additionalItems: { type: "string" },
+    either: { anyOf: [{ prefixItems: [{ type: "string" }] }, { type: "string" }] },
   });
 });

@@ -194,6 +194,7 @@ describe("a schema that can not be used says so when it is defined:", () => {
     [{ properties: { a: { $dynamicRef: "#node" } } }, /dynamic/],
     [{ properties: { a: { pattern: "(" } } }, /#\/properties\/a\/pattern.*no regular expression/],
     [{ patternProperties: { "[": {} } }, /no regular expression/],
+    [{ properties: { a: { type: [] } } }, /#\/properties\/a\/type: \[\] is no type/],
     [{ properties: { a: { type: "dict" } } }, /"dict" is no type.*object, array/],
     [{ properties: { a: "string" } }, /#\/properties\/a: a schema is an object or a boolean, got "string"/],
     [{ properties: [] }, /#\/properties: is an object of schemas/],
@@ -243,8 +244,10 @@ describe("drafts", () => {
         a: { $ref: "#/definitions/name", minLength: 5 },
         t: { items: [{ type: "string" }], additionalItems: false },
       },
+      dependencies: { a: ["t"] },
     };
     expect(issues(schema, { a: "x", t: ["a"] })).toEqual([]);
+    expect(issues(schema, { a: "x" })).toEqual(['t: the property "t" is missing, which "a" needs']);
     expect(issues(schema, { t: ["a", 1] })).toHaveLength(1);
     expect(toSchema(schema).jsonSchema).not.toHaveProperty("$schema");
   });
@@ -420,8 +423,8 @@ describe("alternatives that contain each other", () => {
     type: "object",
     properties: { where: expression },
     $defs: {
-      expression: { [union]: alternatives },
-      some: of({ const: "some" }, ["kind", "arg"]),
+      expression: { allOf: [{ [union]: alternatives }] },
+      some: of({ enum: ["some"] }, ["kind", "arg"]),
       base: of({ $ref: "#/$defs/not" }, ["kind"]),
       not: { const: "not" },
       field,
@@ -433,7 +436,12 @@ describe("alternatives that contain each other", () => {
     ["as references", schema("oneOf", { $ref: "#/$defs/some" }, { $ref: "#/$defs/base" }, { $ref: "#/$defs/field" })],
     [
       "in parts",
-      schema("anyOf", { allOf: [{ $ref: "#/$defs/base" }, { required: ["arg"] }] }, of({ const: 1 }, ["kind"]), field),
+      schema(
+        "anyOf",
+        { allOf: [{ $ref: "#/$defs/base" }, { required: ["arg"] }] },
+        { allOf: [{ $ref: "#/$defs/some" }] },
+        field,
+      ),
     ],
     [
       "of draft-07",

@@ -98,7 +98,7 @@ function mergeKeyword(keyword: string, one: unknown, other: unknown, conflict: C
       if (typeof one !== "number" || typeof other !== "number") return undefined;
       return one % other === 0 ? one : other % one === 0 ? other : undefined;
     case "uniqueItems":
-      return one === true || other === true;
+      return true; // of two that differ
     case "items":
     case "propertyNames":
       return mergeEither(one, other, conflict);
@@ -121,7 +121,7 @@ function mergeObjects(
 ): JsonSchema {
   const [ours, theirs] = [propertiesOf(first), propertiesOf(second)];
   const names = [...new Set([...Object.keys(ours), ...Object.keys(theirs)])];
-  if (names.length > 0 || merged["properties"] !== undefined) {
+  if (names.length > 0) {
     const entries = names.map((name) => {
       const one = own(ours, name) ?? otherProperty(first);
       const other = own(theirs, name) ?? otherProperty(second);

@@ -88,7 +88,7 @@ export function nullableProperty(
     const values = node["enum"];
     return {
       ...node,
-      type: types.includes("null") ? node["type"] : [...types, "null"],
+      type: [...new Set([...types, "null"])],
       ...(Array.isArray(values) && { enum: [...values, null] }),
     };
   }
