@@ -190,7 +190,8 @@ it("turns a throw of the library's own check into an issue", () => {
   };
   const own: SchemaSource = {
     "~standard": { version: 1, vendor: "own", validate: boom, jsonSchema: { input: () => ({ type: "object" }) } },
-  };
+    safeParse: () => ({ success: true, data: 1 }), // whatever that is, where it is not zod's
+  } as SchemaSource;
   expect(toSchema(own).validate({})).toEqual({
     ok: false,
     issues: [{ path: [], message: expect.stringContaining("boom") }],
@@ -292,6 +293,7 @@ it("writes the tuples of zod 3 as 2020-12 does, references into them too", () =>
       items: z3.tuple([point, point]).rest(z3.boolean()),
       additionalItems: z3.string(),
       either: z3.union([z3.tuple([z3.string()]), z3.string()]),
+      list: z3.object({ items: z3.array(z3.string()) }).default({ items: ["a"] }),
     }),
   );
   expect(made["properties"]).toMatchObject({
@@ -301,5 +303,6 @@ it("writes the tuples of zod 3 as 2020-12 does, references into them too", () =>
     },
     additionalItems: { type: "string" },
     either: { anyOf: [{ prefixItems: [{ type: "string" }] }, { type: "string" }] },
+    list: { default: { items: ["a"] } },
   });
 });

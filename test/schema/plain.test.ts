@@ -393,6 +393,15 @@ describe("unique items", () => {
     expect(issues(odd, { one: different, any: different })).toHaveLength(1);
   });
 
+  it("are compared beside what else does not fit", () => {
+    const kinds: JsonSchema = { properties: { list: { uniqueItems: true }, kind: { const: "a" } } };
+    expect(issues(kinds, { list: numbers(60), kind: "b" })).toEqual(['kind: must be "a", got "b"']);
+    expect(issues(kinds, { list: [...numbers(60), 1], kind: "b" })).toEqual([
+      "list: must have no equal items, items 1 and 60 are",
+      'kind: must be "a", got "b"',
+    ]);
+  });
+
   it("may be equal in a list that need not be unique", () => {
     const values = { type: "array", items: { type: "number" } };
     const two: JsonSchema = { properties: { values, ids: { ...values, uniqueItems: true } } };

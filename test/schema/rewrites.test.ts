@@ -380,6 +380,13 @@ table("oneOfToAnyOf", [
     [" oneOfToAnyOf"],
   ],
   [
+    "reports a discriminator without a schema, or with one that is not there",
+    oneOfToAnyOf(),
+    { oneOf: [{}, { k: { $ref: "#/nowhere" } }, { k: { const: 1 } }].map((one) => object(one, { required: ["k"] })) },
+    { anyOf: [{}, { k: { $ref: "#/nowhere" } }, { k: { const: 1 } }].map((one) => object(one, { required: ["k"] })) },
+    [" oneOfToAnyOf"],
+  ],
+  [
     "keeps both where there is an anyOf too",
     oneOfToAnyOf(),
     { anyOf: [str], oneOf: [str, num] },
@@ -861,6 +868,13 @@ table("dropKeywords", [
 table("ensureObjectRoot", [
   ["fills in what is missing", ensureObjectRoot(), {}, { type: "object", properties: {} }],
   ["touches nothing below", ensureObjectRoot(), object({ a: {} }), object({ a: {} })],
+  ["names the type, no other one beside it", ensureObjectRoot(), { properties: { a: str } }, object({ a: str })],
+  [
+    "leaves one type of several",
+    ensureObjectRoot(),
+    object({ a: str }, { type: ["object", "null"] }),
+    object({ a: str }),
+  ],
   [
     "reports a root that is no object",
     ensureObjectRoot(),
