@@ -1,6 +1,6 @@
 import { isRecord } from "../../src/schema/json.ts";
 import type { Rewrite, RewriteContext } from "../../src/schema/lower.ts";
-import { stringEnums } from "../../src/schema/rewrites.ts";
+import { stringEnums, without } from "../../src/schema/rewrites.ts";
 import { mapSubschemas } from "../../src/schema/subschemas.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
 
@@ -84,20 +84,17 @@ export function inclusiveBounds(): Rewrite {
     name: "inclusiveBounds",
     apply(node) {
       if (node["type"] !== "integer") return node;
-      const { exclusiveMinimum: above, exclusiveMaximum: below, ...rest } = node;
-      const hasAbove = typeof above === "number";
-      const hasBelow = typeof below === "number";
-      if (!hasAbove && !hasBelow) return node;
-      const { minimum, maximum } = rest;
-      return {
-        ...rest,
-        ...(above !== undefined && !hasAbove && { exclusiveMinimum: above }),
-        ...(below !== undefined && !hasBelow && { exclusiveMaximum: below }),
-        ...(hasAbove && {
-          minimum: Math.max(Math.floor(above) + 1, typeof minimum === "number" ? minimum : -Infinity),
-        }),
-        ...(hasBelow && { maximum: Math.min(Math.ceil(below) - 1, typeof maximum === "number" ? maximum : Infinity) }),
-      };
+      const { exclusiveMinimum: above, exclusiveMaximum: below, minimum = -Infinity, maximum = Infinity } = node;
+      let changed = node;
+      if (typeof above === "number") {
+        const least = Math.max(Math.floor(above) + 1, Number(minimum));
+        changed = { ...without(changed, ["exclusiveMinimum"]), minimum: least };
+      }
+      if (typeof below === "number") {
+        const most = Math.min(Math.ceil(below) - 1, Number(maximum));
+        changed = { ...without(changed, ["exclusiveMaximum"]), maximum: most };
+      }
+      return changed;
     },
   };
 }

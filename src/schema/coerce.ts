@@ -212,10 +212,7 @@ function withoutKeys(object: Record<string, unknown>, keys: ReadonlySet<string>)
 
 /** As a property, or among the names that a record may have. */
 function isListed(key: string, parts: readonly Record<string, unknown>[]): boolean {
-  return parts.some((part) => {
-    const { properties } = part;
-    return (isRecord(properties) && Object.hasOwn(properties, key)) || listedNames(part)?.includes(key) === true;
-  });
+  return parts.some((part) => namesIn(part).includes(key));
 }
 
 /** Whether an object has each property that the parts list, and no other. */

@@ -177,9 +177,5 @@ export function fitsKind(value: unknown, parts: readonly Record<string, unknown>
   if (types !== undefined && !isOfType(value, types)) return false;
   if (parts.some(({ not }) => not === true || (isRecord(not) && Object.keys(not).length === 0))) return false;
   if (typeof value === "object" && value !== null) return true;
-  return parts.every(
-    (part) =>
-      (part["const"] === undefined || part["const"] === value) &&
-      (!Array.isArray(part["enum"]) || part["enum"].includes(value)),
-  );
+  return parts.every((part) => literals(part)?.includes(value) ?? true);
 }

@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { ToolError } from "../errors.ts";
+import { isObjectLike, isRecord } from "./json.ts";
 import { plainSchema } from "./plain.ts";
 import { isStandardSchema, noJsonSchema, standardSchema } from "./standard.ts";
 import type { JsonSchema, Schema } from "./types.ts";
@@ -75,9 +76,8 @@ function makeSchema(source: unknown): Schema {
   if (isSchema(source)) return source;
   // It speaks neither standard by itself, and is no object but a function.
   if (isObjectLike(source) && "~effect/Schema/Schema" in source) throw noJsonSchema("effect", source);
-  const isObject = typeof source === "object" && source !== null && !Array.isArray(source);
-  if (isObject && !isMixed(source)) return plainSchema(source as JsonSchema);
-  const got = isObject
+  if (isRecord(source) && !isMixed(source)) return plainSchema(source);
+  const got = isRecord(source)
     ? "schemas in a plain object; z.object({ … }) makes one of them"
     : source === null
       ? "null"
@@ -101,8 +101,4 @@ function isSchema(source: unknown): source is Schema {
     typeof (source as Partial<Schema>).validate === "function" &&
     isObjectLike((source as Partial<Schema>).jsonSchema)
   );
-}
-
-function isObjectLike(value: unknown): value is object {
-  return (typeof value === "object" && value !== null) || typeof value === "function";
 }

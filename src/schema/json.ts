@@ -36,6 +36,11 @@ export function getOwn(object: unknown, key: string): unknown {
     : undefined;
 }
 
+/** True for objects of any kind, functions too. */
+export function isObjectLike(value: unknown): value is object {
+  return (typeof value === "object" && value !== null) || typeof value === "function";
+}
+
 /** True for `{}`, not for `null` and arrays. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);

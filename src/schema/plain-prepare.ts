@@ -162,15 +162,10 @@ export function checkReferences(
     });
     open.delete(schema);
     done.add(schema);
-    for (const child of apart) visitApart(child, via);
-  }
-
-  /** A schema for another value (a property, an item): a chain of references may come back through it. */
-  function visitApart(schema: unknown, via: string): void {
-    const outer = [...open];
-    open.clear();
-    visit(schema, via);
-    for (const one of outer) open.add(one);
+    for (const child of apart) {
+      open.clear(); // for another value (a property, an item): a chain of references may come back through it
+      visit(child, via);
+    }
   }
 }
 

@@ -19,11 +19,15 @@ export function resolveRef(root: JsonSchema, ref: string): JsonSchema | undefine
 }
 
 /**
- * All schemas in a schema that hold one that `matches`, in themselves or in what they refer to: from those backwards,
- * so that it takes as long as there are schemas and references.
+ * All schemas in a schema, or in one of its own, that hold one that `matches`, in themselves or in what they refer to:
+ * from those backwards, so that it takes as long as there are schemas and references.
  */
-export function reaching(root: JsonSchema, matches: (node: JsonSchema) => boolean): ReadonlySet<JsonSchema> {
-  const holders = new Map<JsonSchema, JsonSchema[]>([[root, []]]);
+export function reaching(
+  root: JsonSchema,
+  matches: (node: JsonSchema) => boolean,
+  start = root,
+): ReadonlySet<JsonSchema> {
+  const holders = new Map<JsonSchema, JsonSchema[]>([[start, []]]);
   const found = new Set<JsonSchema>();
   for (const node of holders.keys()) {
     if (matches(node)) found.add(node);

@@ -1,13 +1,13 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import { messageOf, ToolError, type Issue } from "../errors.ts";
 import { isPromise } from "../promise.ts";
-import { frozenJson } from "./json.ts";
+import { frozenJson, isObjectLike } from "./json.ts";
 import { checkRoot } from "./root.ts";
 import type { JsonSchema, Schema, Validation } from "./types.ts";
 
 /** True for a schema of a library that speaks Standard Schema. https://standardschema.dev */
 export function isStandardSchema(source: unknown): source is StandardSchemaV1 {
-  if ((typeof source !== "object" || source === null) && typeof source !== "function") return false;
+  if (!isObjectLike(source)) return false;
   const standard = (source as Partial<StandardSchemaV1>)["~standard"];
   return typeof standard === "object" && standard !== null && typeof standard.validate === "function";
 }
@@ -118,13 +118,18 @@ function exportJsonSchema(source: StandardSchemaV1): Record<string, unknown> {
       ...(vendor === "arktype" && { libraryOptions: { fallback: refuseForeignTypes } }),
     });
   } catch (cause) {
-    throw new ToolError(
-      "invalid_tool",
-      `JSON Schema can not say all of this ${vendor} schema: ${messageOf(cause).replace(/\.?$/, ".")} ` +
-        "Describe what the model writes (a date is a string in JSON) and convert it in the schema's own transform or in the handler.",
-      { cause },
-    );
+    throw notAllSaid(vendor, messageOf(cause), { cause });
   }
+}
+
+/** The error for a schema that holds what JSON has not. */
+export function notAllSaid(vendor: string, reason: string, options?: { cause: unknown }): ToolError {
+  return new ToolError(
+    "invalid_tool",
+    `JSON Schema can not say all of this ${vendor} schema: ${reason.replace(/\.?$/, ".")} ` +
+      "Describe what the model writes (a date is a string in JSON) and convert it in the schema's own transform or in the handler.",
+    options,
+  );
 }
 
 export function noJsonSchema(vendor: string, source: object): ToolError {

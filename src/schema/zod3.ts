@@ -1,7 +1,6 @@
 import { ignoreOverride, zodToJsonSchema } from "zod-to-json-schema";
-import { ToolError } from "../errors.ts";
 import { isRecord, setOwn } from "./json.ts";
-import { isStandardSchema, withJsonSchema } from "./standard.ts";
+import { isStandardSchema, notAllSaid, withJsonSchema } from "./standard.ts";
 import type { Schema } from "./types.ts";
 
 /** The little of a zod 3 schema that is used here. */
@@ -40,7 +39,8 @@ function exportJsonSchema(schema: object): Record<string, unknown> {
     pipeStrategy: "input",
     override: (def, { currentPath }) => {
       const { typeName, coerce } = def as { typeName?: string; coerce?: boolean };
-      if (typeName !== undefined && FOREIGN.has(typeName) && coerce !== true) throw foreignType(typeName, currentPath);
+      if (typeName !== undefined && FOREIGN.has(typeName) && coerce !== true)
+        throw notAllSaid("zod 3", `${currentPath.join("/")} is a ${typeName}`);
       return ignoreOverride;
     },
   });
@@ -72,12 +72,4 @@ function withPrefixItemsInEach(properties: Record<string, unknown>): object {
 
 function throughPrefixItems(ref: string): string {
   return ref.replace(/\/items\/(?=\d+(?:\/|$))/g, "/prefixItems/").replace(/\/additionalItems(?=\/|$)/g, "/items");
-}
-
-function foreignType(typeName: string, path: readonly string[]): ToolError {
-  return new ToolError(
-    "invalid_tool",
-    `JSON Schema can not say all of this zod 3 schema: ${path.join("/")} is a ${typeName}. ` +
-      "Describe what the model writes (a date is a string in JSON) and convert it in the schema's own transform or in the handler.",
-  );
 }

@@ -1,3 +1,5 @@
+import { isObjectLike } from "../schema/json.ts";
+
 // Must run before the first decorated class: no engine has Symbol.metadata yet, and TypeScript's own output gives
 // decorators a `metadata` object only where it finds the symbol. esbuild, babel and swc fall back to this same one.
 const METADATA: unique symbol = Symbol.for("Symbol.metadata") as never;
@@ -72,8 +74,4 @@ function metadataSymbol(): symbol {
 /** The own data property; getters are not run. */
 function ownValue(object: object, key: PropertyKey): unknown {
   return Object.getOwnPropertyDescriptor(object, key)?.value;
-}
-
-function isObjectLike(value: unknown): value is object {
-  return (typeof value === "object" && value !== null) || typeof value === "function";
 }

@@ -70,6 +70,7 @@ function isNull(branch: JsonSchema | boolean): boolean {
 
 /**
  * A schema that lets `null` through beside what it let through before: for rewrites that make optional properties required.
+ * Run them when no composition but `anyOf` is left.
  *
  * @param style how a plain type says it: `type: ["string", "null"]`, or an `anyOf` for dialects without type lists
  */
@@ -81,9 +82,7 @@ export function nullableProperty(
   if (admitsNull(node, resolve)) return node;
   if (typeof node === "boolean") return { type: "null" };
   const types = typesOf(node);
-  const isPlain = ["anyOf", "oneOf", "allOf", "$ref", "const", "not", "if"].every(
-    (keyword) => !Object.hasOwn(node, keyword),
-  );
+  const isPlain = ["anyOf", "$ref", "const"].every((keyword) => !Object.hasOwn(node, keyword));
   if (style === "types" && isPlain && types.length > 0) {
     const values = node["enum"];
     return {
@@ -106,13 +105,10 @@ function admitsNull(node: JsonSchema | boolean, resolve: (ref: string) => JsonSc
   const types = typesOf(node);
   if (types.length > 0 && !types.includes("null")) return false;
   if (literals(node)?.includes(null) === false) return false;
-  if (Object.hasOwn(node, "not") || Object.hasOwn(node, "if")) return false; // it may or may not
   const inside = (branch: JsonSchema | boolean) => admitsNull(branch, resolve, depth + 1);
   if (typeof node["$ref"] === "string") {
     const target = resolve(node["$ref"]);
     if (target === undefined || !inside(target)) return false;
   }
-  if (Array.isArray(node["anyOf"]) && !branchesOf(node, "anyOf").some(inside)) return false;
-  if (Array.isArray(node["oneOf"]) && branchesOf(node, "oneOf").filter(inside).length !== 1) return false;
-  return branchesOf(node, "allOf").every(inside);
+  return !Array.isArray(node["anyOf"]) || branchesOf(node, "anyOf").some(inside);
 }

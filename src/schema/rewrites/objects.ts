@@ -78,14 +78,13 @@ export function openObjects(): Rewrite {
 export function requireAll(): Rewrite {
   return {
     name: "requireAll",
-    apply(node, context) {
-      if (node["properties"] === undefined && node["required"] === undefined) return node;
-      if (!isObjectNode(node)) return node;
+    apply(given, context) {
+      if (given["properties"] === undefined && given["required"] === undefined) return given;
+      if (!isObjectNode(given)) return given;
+      const node = requireDeclared().apply(given, context);
       const properties = propertiesOf(node);
       const names = Object.keys(properties);
       const required = new Set(requiredOf(node));
-      const undeclared = [...required].filter((name) => !Object.hasOwn(properties, name));
-      if (undeclared.length > 0) context.lose(`Required without a schema of its own: ${undeclared.join(", ")}.`);
       const nullable = names.map((name) => {
         const property = own(properties, name) as JsonSchema | boolean;
         return [name, required.has(name) ? property : nullableProperty(property, context)];

@@ -1,7 +1,6 @@
-import { isRecord } from "../json.ts";
 import { MAX_SUBSCHEMAS, type Rewrite, type RewriteContext } from "../lower.ts";
-import { resolveRef } from "../refs.ts";
-import { ANNOTATIONS, mapSubschemas, SCHEMA_KEYWORDS, walkSchema } from "../subschemas.ts";
+import { reaching, resolveRef } from "../refs.ts";
+import { ANNOTATIONS, mapSubschemas, SCHEMA_KEYWORDS } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { dropKeywords, without } from "./keywords.ts";
 import { lossOf, mergeSchemas, sameValue } from "./merge.ts";
@@ -40,8 +39,7 @@ export function inlineRefs(): Rewrite {
           lossOf(context.lose, `${ref} and in what it points to`, schema),
         );
       };
-      const hasRefs = holds(node, (schema) => typeof schema["$ref"] === "string");
-      const plain = hasRefs ? expand(node, [node]) : node;
+      const plain = expand(node, [node]);
       return DEFINITIONS.some((keyword) => Object.hasOwn(plain, keyword)) ? dropDefinitions(plain) : plain;
     },
   };
@@ -158,23 +156,6 @@ function binds({ $ref, ...beside }: JsonSchema): boolean {
 
 /** Whether a schema, through any number of references, holds a reference to itself. */
 function isRecursive(target: JsonSchema, root: JsonSchema): boolean {
-  const seen = new Set<JsonSchema>();
-  const search = (schema: JsonSchema): boolean => {
-    if (seen.has(schema)) return false;
-    seen.add(schema);
-    return holds(schema, (node) => {
-      const ref = node["$ref"];
-      const next = typeof ref === "string" ? resolveRef(root, ref) : undefined;
-      return next !== undefined && (next === target || search(next));
-    });
-  };
-  return search(target);
-}
-
-function holds(schema: JsonSchema, matches: (node: JsonSchema) => boolean): boolean {
-  let found = false;
-  walkSchema(schema, (node) => {
-    found ||= isRecord(node) && matches(node);
-  });
-  return found;
+  const refersToIt = ({ $ref }: JsonSchema) => typeof $ref === "string" && resolveRef(root, $ref) === target;
+  return reaching(root, refersToIt, target).has(target);
 }

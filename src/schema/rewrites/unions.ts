@@ -22,8 +22,9 @@ export function oneOfToAnyOf(): Rewrite {
       );
       if (!exclusive)
         lose("oneOf becomes anyOf: a value that fits several branches passes too.", { rule: "oneOfToAnyOf" });
-      if (!Array.isArray(node["anyOf"])) return replaceKeyword(node, "oneOf", "anyOf", branches);
-      return { ...without(node, ["oneOf"]), allOf: [...branchesOf(node, "allOf"), { anyOf: branches }] };
+      const rest = without(node, ["oneOf"]);
+      if (!Array.isArray(node["anyOf"])) return { ...rest, anyOf: branches };
+      return { ...rest, allOf: [...branchesOf(node, "allOf"), { anyOf: branches }] };
     },
   };
 }
@@ -207,7 +208,7 @@ export function typeArrayToAnyOf(): Rewrite {
   return {
     name: "typeArrayToAnyOf",
     apply(node, { lose }) {
-      const { type } = node;
+      const { type, enum: values, ...rest } = node;
       if (!Array.isArray(type)) return node;
       const types = typesOf(node);
       if (types.length === 1) return { ...node, type: types[0] };
@@ -215,31 +216,17 @@ export function typeArrayToAnyOf(): Rewrite {
         lose(`type ${types.join(" or ")} beside anyOf is left out.`);
         return without(node, ["type"]);
       }
-      const outside: [string, unknown][] = [];
-      const inside: [string, unknown][] = [];
-      for (const [keyword, value] of Object.entries(node)) {
-        if (keyword === "type") continue;
-        (keyword !== "enum" && typeOfKeyword(keyword) === undefined ? outside : inside).push([keyword, value]);
-      }
+      const about = (wanted: string | undefined) =>
+        Object.fromEntries(Object.entries(rest).filter(([keyword]) => typeOfKeyword(keyword) === wanted));
       const branches = types.flatMap((one) => {
-        const about = inside.filter(
-          ([keyword]) => keyword !== "enum" && typeOfKeyword(keyword) === (one === "integer" ? "number" : one),
-        );
-        const values = node["enum"];
-        if (!Array.isArray(values)) return [{ type: one, ...Object.fromEntries(about) }];
+        const branch = { type: one, ...about(one === "integer" ? "number" : one) };
+        if (!Array.isArray(values)) return [branch];
         const fitting = values.filter(
           (value) => typeOfValue(value) === one || (one === "number" && typeof value === "number"),
         );
-        return fitting.length === 0 ? [] : [{ type: one, ...Object.fromEntries(about), enum: fitting }];
+        return fitting.length === 0 ? [] : [{ ...branch, enum: fitting }];
       });
-      return { ...Object.fromEntries(outside), anyOf: branches };
+      return { ...about(undefined), anyOf: branches };
     },
   };
-}
-
-/** The node with one keyword under another name, in the same place. */
-function replaceKeyword(node: JsonSchema, from: string, to: string, value: unknown): JsonSchema {
-  return Object.fromEntries(
-    Object.entries(node).map(([keyword, old]) => (keyword === from ? [to, value] : [keyword, old])),
-  );
 }

@@ -101,25 +101,19 @@ function losesUnevaluated(node: JsonSchema): boolean {
 export function tuplesToArrays(): Rewrite {
   return {
     name: "tuplesToArrays",
-    apply(node, { lose }) {
-      const keyword = Array.isArray(node["prefixItems"])
-        ? "prefixItems"
-        : Array.isArray(node["items"])
-          ? "items"
-          : undefined;
-      if (keyword === undefined) return node;
-      const tuple = node[keyword] as (JsonSchema | boolean)[];
-      const more = keyword === "prefixItems" ? node["items"] : node["additionalItems"];
-      lose("A tuple becomes a list of any of its items, in any order.");
-      const isClosed = isNothing(more) || isNothing(node["unevaluatedItems"]);
-      const kinds = [...tuple, ...(isRecord(more) ? [more as JsonSchema] : [])]
+    apply(given, context) {
+      const node = listedItemsToPrefixItems().apply(given, context);
+      const { prefixItems: tuple, items: more, unevaluatedItems, ...rest } = node;
+      if (!Array.isArray(tuple)) return given;
+      context.lose("A tuple becomes a list of any of its items, in any order.");
+      const isClosed = isNothing(more) || isNothing(unevaluatedItems);
+      const kinds = [...tuple, ...(isRecord(more) ? [more] : [])]
         .map((item) => (item === true ? {} : item))
         .filter((item) => !isNothing(item));
       const distinct = kinds.filter((item, index) => kinds.findIndex((other) => sameValue(other, item)) === index);
-      const rest = without(node, ["prefixItems", "items", "additionalItems", "unevaluatedItems"]);
       return {
         ...rest,
-        items: distinct.length === 1 ? (distinct[0] as JsonSchema) : distinct.length === 0 ? {} : { anyOf: distinct },
+        items: distinct.length > 1 ? { anyOf: distinct } : (distinct[0] ?? {}),
         ...(isClosed && { maxItems: node["maxItems"] ?? tuple.length }),
       };
     },
