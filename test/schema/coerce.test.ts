@@ -368,6 +368,7 @@ describe("dropNulls()", () => {
     ["a required one in an object", { nested: { a: null } }],
     ["an item", { list: [null] }],
     ["one that its alternative takes", { shape: { kind: "square", label: null } }],
+    ["a value that another alternative knows", { closed: { kind: "a", s: "x" } }],
     ["what no alternative knows", { closed: { kind: "a", other: null } }],
     ["the root", null],
   ])("leaves %s", (_name, value) => {

@@ -184,6 +184,15 @@ it("lets no rejection of an asynchronous check out", async () => {
   expect(unheard).toEqual([]);
 });
 
+it("asks by the method where a schema has no Standard JSON Schema, as the first of zod 4", () => {
+  const exported = { type: "object", properties: { id: { type: "string" } } };
+  const own = {
+    "~standard": { version: 1, vendor: "zod", validate: (value: unknown) => ({ value }) },
+    toJSONSchema: () => exported,
+  } as SchemaSource;
+  expect(toSchema(own).jsonSchema).toEqual(exported);
+});
+
 it("turns a throw of the library's own check into an issue", () => {
   const boom = (): never => {
     throw new Error("boom");

@@ -140,6 +140,9 @@ describe("what the model is told", () => {
     expect(issues({ properties: { a: { anyOf: [{ type: "string" }, closed("b")] } } }, { a: { c: 1 } })).toEqual([
       'a.c: unknown property "c"; known is "b"',
     ]);
+    expect(issues({ properties: { a: { oneOf: [{ type: "number" }, { enum: [1] }] } } }, { a: 1 })).toEqual([
+      "a: fits more than one of the alternatives, must fit one",
+    ]);
     expect(issues({ if: { required: ["a"] }, else: false }, {})).toEqual([": nothing is allowed here"]);
     expect(issues({ allOf: [{ properties: { a: {} } }], unevaluatedProperties: false }, { a: 1, b: 1 })).toEqual([
       'b: unknown property "b"',

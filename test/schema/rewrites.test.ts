@@ -341,6 +341,10 @@ table("requireDeclared", [
   ],
 ]);
 
+const keyed = (properties: Record<string, unknown>) => object(properties, { required: ["k"] });
+const one = keyed({ k: { const: 1 } });
+const nowhere = keyed({ k: { $ref: "#/nowhere" } });
+
 table("oneOfToAnyOf", [
   ["loses nothing where types differ", oneOfToAnyOf(), { oneOf: [str, num] }, { anyOf: [str, num] }],
   [
@@ -382,9 +386,9 @@ table("oneOfToAnyOf", [
   [
     "reports a discriminator without a schema, or with one that is not there",
     oneOfToAnyOf(),
-    { oneOf: [{}, { k: { $ref: "#/nowhere" } }, { k: { const: 1 } }].map((one) => object(one, { required: ["k"] })) },
-    { anyOf: [{}, { k: { $ref: "#/nowhere" } }, { k: { const: 1 } }].map((one) => object(one, { required: ["k"] })) },
-    [" oneOfToAnyOf"],
+    object({ a: { oneOf: [keyed({}), one] }, b: { oneOf: [one, keyed({})] }, c: { oneOf: [one, nowhere] } }),
+    object({ a: { anyOf: [keyed({}), one] }, b: { anyOf: [one, keyed({})] }, c: { anyOf: [one, nowhere] } }),
+    ["/properties/a oneOfToAnyOf", "/properties/b oneOfToAnyOf", "/properties/c oneOfToAnyOf"],
   ],
   [
     "keeps both where there is an anyOf too",
@@ -539,6 +543,13 @@ table("foldAllOf", [
     foldAllOf(),
     { allOf: [object({ a: str }), object({ b: str })], dependentSchemas: { b: {} }, unevaluatedProperties: false },
     { ...object({ a: str, b: str }), dependentSchemas: { b: {} }, unevaluatedProperties: false },
+  ],
+  [
+    "keeps what types have in common, else the first of them",
+    foldAllOf(),
+    object({ a: { type: ["string", "number"], allOf: [{ type: ["integer", "null"] }] }, b: { ...str, allOf: [num] } }),
+    object({ a: { type: "integer" }, b: str }),
+    ["/properties/b foldAllOf"],
   ],
   ["reports a part that nothing fits", foldAllOf(), { allOf: [false, str] }, str, [" foldAllOf"]],
 ]);
@@ -740,6 +751,13 @@ table("dropKeywords", [
     // oxlint-disable-next-line unicorn/no-thenable
     { uniqueItems: false, minItems: 0, propertyNames: { type: "string" }, maximum: Number.MAX_SAFE_INTEGER, then: str },
     {},
+  ],
+  [
+    "reports a long one, and leaves it out of the description",
+    dropKeywords(["pattern"]),
+    { ...str, description: "d", pattern: "a".repeat(200) },
+    { ...str, description: "d" },
+    [" unsupported:pattern"],
   ],
   [
     "drops annotations silently",
