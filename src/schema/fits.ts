@@ -48,13 +48,13 @@ export function typesOf(parts: readonly Record<string, unknown>[]): ReadonlySet<
   for (const part of parts) {
     const own = ownTypes(part);
     if (own === undefined) continue;
-    types = types === undefined ? own : both(types, own);
+    types = types === undefined ? own : commonTypes(types, own);
   }
   return types;
 }
 
 /** What both lists have. An integer is a number, too. */
-function both(types: ReadonlySet<string>, others: ReadonlySet<string>): Set<string> {
+export function commonTypes(types: ReadonlySet<string>, others: ReadonlySet<string>): Set<string> {
   const has = (list: ReadonlySet<string>, type: string) => list.has(type) || (type === "integer" && list.has("number"));
   return new Set([...types, ...others].filter((type) => has(types, type) && has(others, type)));
 }

@@ -36,7 +36,6 @@ export function prepare(
     if (ANNOTATIONS.includes(keyword) || (keyword === "id" && draft !== "4")) continue;
     setOwn(copy, keyword, prepareKeyword(keyword, value));
   }
-  if (copy.format === undefined) delete copy.format;
   // Of OpenAPI 3.0, where many schemas come from. Providers and models understand it, so it has to hold.
   const named = copy["nullable"] === true && copy.type !== undefined ? [copy.type].flat() : [];
   if (named.length > 0 && !named.includes("null")) copy.type = [...named, "null"];

@@ -1,3 +1,4 @@
+import { commonTypes } from "../fits.ts";
 import { isRecord } from "../json.ts";
 import type { RewriteContext } from "../lower.ts";
 import { ANNOTATIONS } from "../subschemas.ts";
@@ -75,7 +76,7 @@ function mergeGroup(
 function mergeKeyword(keyword: string, one: unknown, other: unknown, conflict: Conflict): unknown {
   switch (keyword) {
     case "type":
-      return commonTypes(one, other);
+      return mergeTypes(one, other);
     case "enum":
       return Array.isArray(one) && Array.isArray(other)
         ? nonEmpty(one.filter((value) => other.some((same) => sameValue(value, same))))
@@ -167,15 +168,9 @@ function mergeEither(one: unknown, other: unknown, conflict: Conflict): unknown 
   return isRecord(one) && isRecord(other) ? mergeSchemas(one, other, conflict) : undefined;
 }
 
-function commonTypes(one: unknown, other: unknown): unknown {
-  const ours = [one].flat();
-  const theirs = [other].flat();
-  const common = ours.flatMap((type) => {
-    if (theirs.includes(type)) return [type];
-    if (type === "number" && theirs.includes("integer")) return ["integer"];
-    return type === "integer" && theirs.includes("number") ? ["integer"] : [];
-  });
-  return common.length === 1 ? common[0] : nonEmpty([...new Set(common)]);
+function mergeTypes(one: unknown, other: unknown): unknown {
+  const common = [...commonTypes(new Set([one].flat() as string[]), new Set([other].flat() as string[]))];
+  return common.length === 1 ? common[0] : nonEmpty(common);
 }
 
 function nonEmpty<T>(list: T[]): T[] | undefined {
