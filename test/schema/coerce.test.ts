@@ -77,7 +77,7 @@ describe("coerce() changes what the text says plainly", () => {
       {
         anyOf: [
           { type: "object", properties: { k: { const: "a" }, n: { type: "object" } } },
-          { type: "object", properties: { k: { const: "b" }, n: number } },
+          { type: "object", properties: { k: { enum: ["b", "c"] }, n: number } },
         ],
       },
       { k: "b", n: "1" },
@@ -115,12 +115,23 @@ describe("coerce() leaves", () => {
     ["an order number of twenty digits", number, "12345678901234567890"],
     ["a decimal with more digits than a double keeps", number, "0.12345678901234567"],
     ["a fraction where an integer is wanted", integer, "1.5"],
+    ["a fraction that a double would round to an integer", integer, "45035996273704969999e-4"],
     ["True", boolean, "True"],
     ["yes", boolean, "yes"],
     ["1 where a boolean is wanted", boolean, 1],
     ["null as text", { type: "null" }, "null"],
     ["null", number, null],
     ["null for a list", { type: "array", items: string }, null],
+    [
+      "null for a list of what may be null",
+      { type: "array", items: { type: "array", items: { type: "null" } } },
+      [null],
+    ],
+    [
+      "what a pattern of names may be about",
+      { type: "object", patternProperties: { "^x": string }, additionalProperties: number },
+      { x1: "5" },
+    ],
     ["an empty string for a list", { type: "array", items: string }, ""],
     ["a number where a string is wanted", string, 5],
     ["a list with bad syntax", { type: "array", items: string }, "[a, b]"],

@@ -270,8 +270,10 @@ describe("drafts", () => {
         a: { type: "string", nullable: true },
         b: { type: ["integer", "null"], nullable: true },
         c: { type: "string", nullable: false },
+        d: { nullable: true, anyOf: [{ type: "string" }, { type: "null" }] },
       },
     });
+    expect(schema.validate({ d: "x" }).ok).toBe(true);
     expect(schema.validate({ a: null, b: null }).ok).toBe(true);
     expect(schema.validate({ a: 5 })).toMatchObject({
       issues: [{ message: "must be a string or null, got a number" }],
@@ -397,7 +399,9 @@ describe("unique items", () => {
   });
 
   it("are compared beside what else does not fit", () => {
-    const kinds: JsonSchema = { properties: { list: { uniqueItems: true }, kind: { const: "a" } } };
+    const set = { uniqueItems: true };
+    const kinds: JsonSchema = { properties: { list: set, bag: { not: set }, kind: { const: "a" } } };
+    expect(issues(kinds, { bag: [...numbers(60), 1], kind: "b" })).toEqual(['kind: must be "a", got "b"']);
     expect(issues(kinds, { list: numbers(60), kind: "b" })).toEqual(['kind: must be "a", got "b"']);
     expect(issues(kinds, { list: [...numbers(60), 1], kind: "b" })).toEqual([
       "list: must have no equal items, items 1 and 60 are",

@@ -386,9 +386,19 @@ table("oneOfToAnyOf", [
   [
     "reports a discriminator without a schema, or with one that is not there",
     oneOfToAnyOf(),
-    object({ a: { oneOf: [keyed({}), one] }, b: { oneOf: [one, keyed({})] }, c: { oneOf: [one, nowhere] } }),
-    object({ a: { anyOf: [keyed({}), one] }, b: { anyOf: [one, keyed({})] }, c: { anyOf: [one, nowhere] } }),
-    ["/properties/a oneOfToAnyOf", "/properties/b oneOfToAnyOf", "/properties/c oneOfToAnyOf"],
+    object({
+      a: { oneOf: [keyed({}), one] },
+      b: { oneOf: [one, keyed({})] },
+      c: { oneOf: [one, nowhere] },
+      d: { oneOf: [nowhere, one] },
+    }),
+    object({
+      a: { anyOf: [keyed({}), one] },
+      b: { anyOf: [one, keyed({})] },
+      c: { anyOf: [one, nowhere] },
+      d: { anyOf: [nowhere, one] },
+    }),
+    ["a", "b", "c", "d"].map((name) => `/properties/${name} oneOfToAnyOf`),
   ],
   [
     "keeps both where there is an anyOf too",
@@ -589,7 +599,7 @@ table("flattenRootUnion", [
     {
       description: "d",
       anyOf: [
-        object({ kind: { const: "a" }, x: num }, { required: ["kind", "x"] }),
+        object({ kind: { const: "a" }, x: num }, { required: ["kind", "x"], additionalProperties: false }),
         object({ kind: { const: "b" }, y: num }, { required: ["kind"] }),
       ],
     },
@@ -621,6 +631,13 @@ table("flattenRootUnion", [
     flattenRootUnion(),
     { anyOf: [{ $ref: "#" }, object({ a: str })] },
     object({ a: str }),
+    [" flattenRootUnion"],
+  ],
+  [
+    "closes the object where all branches are closed, and says what each takes for a property",
+    flattenRootUnion(),
+    { anyOf: [str, num, nul].map((x) => object({ x }, { additionalProperties: false })) },
+    object({ x: { anyOf: [str, num, nul] } }, { additionalProperties: false }),
     [" flattenRootUnion"],
   ],
   ["loses nothing with one branch", flattenRootUnion(), { anyOf: [object({ a: str })] }, object({ a: str })],
