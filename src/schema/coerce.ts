@@ -7,6 +7,7 @@ import {
   isOfType,
   itemSchemas,
   listedNames,
+  literals,
   meantOf,
   propertySchemas,
   step,
@@ -197,7 +198,7 @@ function rewrite(value: unknown, schema: JsonSchema, rules: Rules): Coerced {
     if (!isRecord(given)) return true;
     return Object.keys(given).every((key) =>
       propertySchemas(parts, key).every((one) => {
-        const constants = conjunction(one, walk).filter((part) => "const" in part || "enum" in part);
+        const constants = conjunction(one, walk).filter((part) => literals(part) !== undefined);
         return given[key] === null || fitsKind(given[key], constants);
       }),
     );

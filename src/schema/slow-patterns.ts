@@ -29,8 +29,8 @@ export function findSlowPatterns(schema: JsonSchema): SlowPatterns {
     if (!isRecord(value)) return value;
     const copy = {};
     for (const [key, child] of Object.entries(value)) {
-      if (!isMap && key === "pattern" && typeof child === "string" && isSlow(child)) continue;
-      if (!isMap && key === "patternProperties" && isRecord(child)) {
+      if (key === "pattern" && typeof child === "string" && isSlow(child)) continue;
+      if (key === "patternProperties" && isRecord(child)) {
         areForNames = Object.keys(child).filter(isSlow).length > 0 || areForNames;
       }
       const isData = !isMap && DATA.has(key);

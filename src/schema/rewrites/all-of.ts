@@ -20,7 +20,7 @@ export function foldAllOf(): Rewrite {
   return {
     name: "foldAllOf",
     order: "up",
-    apply(node, { root, lose, resolve, isRoot }) {
+    apply(node, { root, lose, resolve }) {
       if (!Array.isArray(node["allOf"])) return closeEvaluated(node);
       /** The references that are being merged, with how deep in the value they were met. */
       const open = new Map<string, number>();
@@ -39,8 +39,7 @@ export function foldAllOf(): Rewrite {
           if (branch === true) continue;
           const { $ref: ref, ...beside } = branch === false ? {} : branch;
           if (branch === false) lose("A part that nothing fits is left out.");
-          else if (typeof ref !== "string" || (isOnly(branch, given) && !(isRoot && given === node)))
-            merged = merge(merged, fold(branch));
+          else if (typeof ref !== "string" || isOnly(branch, given)) merged = merge(merged, fold(branch));
           else if ((open.get(ref) ?? depth) !== depth || isEnough()) {
             lose(`${ref} is recursive, or holds too many others: what stands beside it is left out.`);
             return { $ref: ref };
