@@ -204,11 +204,9 @@ export function tools(source: ToolSource, options: GoogleToolsOptions = {}): Goo
   return functionDeclarations.length === 0 ? [] : [{ functionDeclarations }];
 }
 
-/** A schema of an object without any properties: the declaration goes without one then. */
-function hasParameters({ properties, additionalProperties, anyOf, oneOf, $ref }: JsonSchema): boolean {
-  const named = typeof properties === "object" && properties !== null && Object.keys(properties).length > 0;
-  const open = additionalProperties !== undefined && additionalProperties !== false;
-  return named || open || anyOf !== undefined || oneOf !== undefined || $ref !== undefined;
+/** Of an object without any properties: the declaration goes without a schema then. Both dialects end with a plain object. */
+function hasParameters({ properties, additionalProperties = false }: JsonSchema): boolean {
+  return additionalProperties !== false || Object.keys(properties as object).length > 0;
 }
 
 export interface GoogleToolChoiceOptions {
