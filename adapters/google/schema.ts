@@ -114,7 +114,7 @@ const jsonSchemaDialect: readonly Rewrite[] = [
  * https://ai.google.dev/api/caching#Schema (2026-11)
  */
 const schemaDialect: readonly Rewrite[] = [
-  // First: what it brings in may have been in a place that holds no schemas, as the \`components\` of OpenAPI.
+  // First: what it brings in may have been in a place that holds no schemas, as the `components` of OpenAPI.
   inlineRefs(),
   tuplesToArrays(),
   listedNamesToProperties(),

@@ -11,11 +11,16 @@
  * @param pattern one that compiles with the `u` flag
  */
 export function isExponential(pattern: string): boolean {
-  const writtenOut = createAutomaton(pattern, true);
-  if (writtenOut.read()) return writtenOut.hasTwoWays();
-  const short = createAutomaton(pattern, false);
-  short.read();
-  return short.hasTwoWays();
+  try {
+    const writtenOut = createAutomaton(pattern, true);
+    if (writtenOut.read()) return writtenOut.hasTwoWays();
+    const short = createAutomaton(pattern, false);
+    short.read();
+    return short.hasTwoWays();
+  } catch (error) {
+    if (error instanceof RangeError) return true; // groups in groups, deeper than any sane pattern
+    throw error;
+  }
 }
 
 /** A part of the pattern: the states it can begin and end with, and whether it can be passed without a character. */

@@ -102,16 +102,18 @@ export function prepare(
         if (NUMBERS.has(keyword) && typeof value !== "number")
           refuse(here, `is a number, got ${JSON.stringify(value)}`);
         // The validator marks what it reads: nothing of it may be frozen.
-        return isRecord(value) && keyword !== "const" ? prepareOther(value, here) : copyJson(value);
+        return isRecord(value) && keyword !== "const" ? prepareOther(value, here, depth + 1) : copyJson(value);
     }
   }
 
   /** In a keyword that is none of JSON Schema there are schemas where a `$ref` leads, and nothing else is kept. */
-  function prepareOther(value: unknown, here: string): unknown {
-    if (places.has(here)) return prepare(value, draft, places, here, depth + 1);
-    if (!isRecord(value)) return undefined;
+  function prepareOther(value: unknown, here: string, level: number): unknown {
+    if (places.has(here)) return prepare(value, draft, places, here, level);
+    if (!isRecord(value) || level > MAX_DEPTH) return undefined;
     const entries = Object.entries(value);
-    return Object.fromEntries(entries.map(([key, item]) => [key, prepareOther(item, `${here}/${encodeToken(key)}`)]));
+    return Object.fromEntries(
+      entries.map(([key, item]) => [key, prepareOther(item, `${here}/${encodeToken(key)}`, level + 1)]),
+    );
   }
 }
 

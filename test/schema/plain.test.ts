@@ -221,6 +221,11 @@ describe("a schema that can not be used says so when it is defined:", () => {
     let deep: JsonSchema = {};
     for (let depth = 0; depth < 300; depth++) deep = { properties: { a: deep } };
     expect(() => toSchema(deep)).toThrow(/nested deeper than 200/);
+    let other: unknown = null;
+    for (let depth = 0; depth < 2000; depth++) other = { a: other };
+    expect(toSchema({ type: "object", components: other }).validate({})).toMatchObject({ ok: true });
+    const groups = `${"(".repeat(10_000)}a${")".repeat(10_000)}`;
+    expect(() => toSchema({ pattern: groups })).toThrow(/#\/pattern: the pattern/);
   });
 });
 
