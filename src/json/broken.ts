@@ -205,7 +205,7 @@ class BrokenReader {
   #bare(isKey: boolean, inObject: boolean): boolean {
     BARE_WORD.lastIndex = this.#at;
     const [word] = BARE_WORD.exec(this.#text) ?? [];
-    if (word === undefined || (!isKey && (VALUE_AND_MORE.test(word) || COMMENT.test(word)))) return false;
+    if (word === undefined || VALUE_AND_MORE.test(word) || COMMENT.test(word)) return false;
     const said = word.trimEnd();
     const meant = isKey ? undefined : (LITERALS.get(said) ?? numberOf(said));
     // Behind a text, or in what looks like a comment there, a quote is the end of a string that has no begin.
@@ -228,7 +228,7 @@ class BrokenReader {
     const text = this.#text;
     const open = this.#at;
     let inner = 0;
-    let innerOpen = open;
+    let innerQuote = open;
     let isObject = false;
     let apostrophes = quote === APOSTROPHE ? -1 : 0; // but the one that ends it
     let hasEscaped = false;
@@ -270,12 +270,12 @@ class BrokenReader {
       if (isKey || looksOpening !== (inner % 2 === 1)) return false;
       if (!looksOpening && inObject && text.charCodeAt(this.#skipSpace(at + 1)) === COLON) {
         // A key behind a value whose end is missing; but there are objects in code, and `if x == "a": ...`.
-        const from = Math.max(open + 1, innerOpen - MAX_INDENT);
-        const before = text.slice(from, innerOpen).replaceAll(/\\[nrt]/g, " ");
+        const from = Math.max(open + 1, innerQuote - MAX_INDENT);
+        const before = text.slice(from, innerQuote).replaceAll(/\\[nrt]/g, " ");
         isObject ||= /\{\s*$/.test(before);
         if (!isObject && /(?:^|[^=?:([+\-*/<>&|!\s])(?:\s+|,)$/.test(before)) return false;
       }
-      if (looksOpening) innerOpen = at;
+      innerQuote = at;
       if (quote === QUOTE) this.#edit(at, at + 1, escaped('"'));
     }
     return false;

@@ -39,8 +39,7 @@ export function changedLiteral(text: string): string | undefined {
 function isChanged(literal: string): boolean {
   const value = Number(literal);
   if (!Number.isFinite(value)) return true;
-  if (Math.abs(value) <= Number.MAX_SAFE_INTEGER || !/^-?\d+$/.test(literal)) return false;
-  return BigInt(literal) !== BigInt(value);
+  return /^-?\d+$/.test(literal) && BigInt(literal) !== BigInt(value);
 }
 
 /**
@@ -52,7 +51,6 @@ export function lostNumber(value: unknown): string | undefined {
     if (Math.abs(value) <= Number.MAX_SAFE_INTEGER) return undefined;
     const text = String(value);
     if (!Number.isFinite(value)) return text;
-    if (!Number.isInteger(value)) return undefined;
     const digits = text.replace(/e.*$/, "").replace(/\D/g, "").replace(/0+$/, "");
     return digits.length >= 16 ? text : undefined;
   }

@@ -14,7 +14,6 @@ export function parseJson(text: string): unknown {
   if (!mayHaveEscapedKey(text) || !hasEscapedKey(text)) return JSON.parse(text);
   const parser = createJsonParser({ maxDepth: Number.MAX_SAFE_INTEGER });
   parser.feed(text);
-  parser.end();
   // What is wrong with it, the engine says better; it is not right about a text that is no JSON.
   return parser.state === "closed" ? parser.value : JSON.parse(text);
 }
@@ -45,7 +44,7 @@ function mayHaveEscapedKey(text: string): boolean {
     }
     do {
       if (text.charCodeAt(--at) === BACKSLASH) return true;
-    } while (at >= 0 && text.charCodeAt(at) !== QUOTE);
+    } while (text.charCodeAt(at) !== QUOTE);
     // The quote that opens it, unless it is one inside of a string.
     if (text.charCodeAt(at - 1) === BACKSLASH) return true;
     colon = afterEscape(text, colon);

@@ -253,8 +253,7 @@ class StreamingParser implements TwinParser {
       case 0x6e /* n */:
         this.#beginLiteral("null");
         break;
-      default:
-        if (code !== 0x2d /* - */ && (code < 0x30 || code > 0x39)) return this.#fail();
+      default: // a number, if anything
         this.#state = "open";
         this.#numberPart = START;
         this.#mode = NUMBER;
@@ -359,10 +358,7 @@ class StreamingParser implements TwinParser {
   // --- strings
 
   #readString(text: string, at: number): number {
-    if (this.#escape !== 0) {
-      at = this.#readEscape(text, at);
-      if (at >= text.length) return at;
-    }
+    if (this.#escape !== 0) at = this.#readEscape(text, at);
     let run = ""; // of this text, unescaped
     let from = at;
     const isSeen = at === 0 && text === lastMade.text;
@@ -378,7 +374,7 @@ class StreamingParser implements TwinParser {
         from = ++at + 1;
         continue;
       }
-      this.#appendRun(run, from < at ? text.charCodeAt(at - 1) : 0);
+      this.#appendRun(run, text.charCodeAt(at - 1));
       if (code < 0x20) return this.#fail();
       if (code === 0x22) {
         this.#closeString();
@@ -390,9 +386,7 @@ class StreamingParser implements TwinParser {
       from = at = this.#readEscape(text, at + 1);
       at--;
     }
-    if (at !== text.length) return at;
-    if (from < at) this.#appendRun(run === "" ? text.slice(from) : run + text.slice(from), text.charCodeAt(at - 1));
-    else this.#appendRun(run, 0);
+    this.#appendRun(run === "" ? text.slice(from) : run + text.slice(from), text.charCodeAt(at - 1));
     return at;
   }
 
@@ -416,26 +410,23 @@ class StreamingParser implements TwinParser {
       this.#unit = this.#unit * 16 + digit;
       if (++this.#escape === 6) {
         this.#escape = 0;
-        if (isHighSurrogate(this.#unit)) this.#hold(text1(this.#unit));
-        else this.#append(text1(this.#unit));
+        this.#appendRun(text1(this.#unit), this.#unit);
         return at;
       }
     }
     return at;
   }
 
-  /** @param last unit of the run, told since to look it up would make the string flat; 0 where it was an escape */
+  /**
+   * Keeps a high surrogate at the end of a run out of sight until the next character, its other half perhaps, is there.
+   *
+   * @param last unit of the run as it is written, told since to look it up would make the string flat
+   */
   #appendRun(run: string, last: number): void {
     if (run === "") return;
     if (!isHighSurrogate(last)) return this.#append(run);
-    if (run.length > 1) this.#append(run.slice(0, -1));
-    this.#hold(text1(last));
-  }
-
-  /** Keeps a high surrogate out of sight until the next character, its other half perhaps, is there. */
-  #hold(high: string): void {
-    if (this.#held !== "") this.#append("");
-    this.#held = high;
+    this.#append(run.slice(0, -1));
+    this.#held = text1(last);
   }
 
   #append(text: string): void {
@@ -488,7 +479,7 @@ class StreamingParser implements TwinParser {
     for (; at < text.length; at++) {
       const next = nextNumberPart(this.#numberPart, text.charCodeAt(at));
       if (next < 0) {
-        if (from < at) this.#append(text.slice(from, at));
+        this.#append(text.slice(from, at));
         return endsNumber(text.charCodeAt(at)) && this.#endNumber() ? at : this.#fail();
       }
       this.#numberPart = next;
@@ -574,12 +565,12 @@ class StreamingParser implements TwinParser {
 
   #resolve({ level, container, key, path }: Placed): JsonChange {
     const value = (container as Record<string | number, unknown>)[key];
-    const isCurrent = level <= this.#depth && this.#containerAt(level) === container && this.#keyAt(level) === key;
+    const isCurrent = this.#containerAt(level) === container && this.#keyAt(level) === key;
     if (!isCurrent || (level === this.#depth && this.#mode !== STRING)) return { path, value, done: true };
     return { path, value: level === this.#depth ? value : this.#copyOpen(level + 1), done: false };
   }
 
-  /** The container that the place at a depth is in; `undefined` for the root. */
+  /** The container that the place at a depth is in; `undefined` for the root, and where none is open. */
   #containerAt(level: number): Container | undefined {
     return level === this.#depth ? this.#container : this.#outer?.[level - 1];
   }

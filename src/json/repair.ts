@@ -69,7 +69,6 @@ export function repairJson(text: string, { maxLength = MAX_LENGTH, maxDepth = 12
   const parser = createJsonParser({ maxDepth });
   // Not `JSON.parse`, which gets some keys with escapes wrong in V8 14: https://github.com/nodejs/node/issues/63785
   parser.feed(mended);
-  parser.end();
   if (parser.state !== "closed") return refused("invalid", HOPELESS);
   return { ok: true, value: parser.value, text: mended };
 }

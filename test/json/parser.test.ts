@@ -126,6 +126,7 @@ describe("the live value", () => {
     const text = `{"a":1,"b":${word}}`;
     expect(read(text).value).toEqual({ a: 1 });
     expect(readPieces(text.split("")).value).toEqual({ a: 1 });
+    expect(read(word).value).toBeUndefined();
   });
 });
 
@@ -346,6 +347,17 @@ describe("changes()", () => {
       [
         { path: [2], value: 3, done: true },
         { path: [], done: true },
+      ],
+    ]);
+  });
+
+  it("tells that a value is finished, though one of the same name is open in the next container", () => {
+    expect(tell('[{"b":0', ',"a":1},{"a":"x').slice(1)).toEqual([
+      [
+        { path: [0, "b"], value: 0, done: true },
+        { path: [0, "a"], value: 1, done: true },
+        { path: [0], done: true },
+        { path: [1], value: { a: "x" }, done: false },
       ],
     ]);
   });

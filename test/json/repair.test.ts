@@ -41,7 +41,7 @@ describe("repairJson", () => {
     ['"abc', "truncated"],
     ["words", "invalid"],
     ["", "invalid"],
-    ["[1, 2, ...]", "invalid"],
+    ["[1, 2, ...]\n", "invalid"],
     ['{"pattern": "\\d+"}', "invalid"],
   ])("says of %j that it is %s", (text, reason) => {
     expect(repairJson(text)).toMatchObject({ ok: false, reason });
@@ -243,6 +243,7 @@ describe("exceedsDepth", () => {
     ['{"a":[1,{}]}', 3, false],
     ['{"a":[1,{}]}', 2, true],
     ["[[],[],[]]", 2, false],
+    ["[{},{},{}]", 2, false],
     ['["[[[[", "\\"[[[[", "\\\\", "[[["]', 1, false],
     ['["\\\\",[["x"]]]', 2, true],
     ['["[[[[', 1, false],

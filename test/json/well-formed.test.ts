@@ -7,6 +7,7 @@ describe("wellFormed", () => {
     ["well \ud83d", "well \ufffd"],
     ["\ude00\ud83d", "\ufffd\ufffd"],
     ["\ud83d\ude00", "\ud83d\ude00"],
+    [undefined, undefined],
     [{ "\udc00": ["a\ud800b", 1, null] }, { "\ufffd": ["a\ufffdb", 1, null] }],
     // What only looks like an escape, and a whole pair that is one.
     [
