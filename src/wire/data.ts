@@ -31,14 +31,13 @@ export class DataReader {
   }
 
   /** A JSON text. */
-  readText(text: string, cut: boolean): void {
+  readText(text: string): void {
     if (this.hasFailed) return;
     let value: unknown;
     try {
       value = parseJson(text);
     } catch (cause) {
-      if (!cut) this.fail(notJsonError(text, reason(cause), cause));
-      return;
+      return this.fail(notJsonError(text, reason(cause), cause));
     }
     this.options.onEvent(value);
   }
@@ -58,8 +57,7 @@ export class DataReader {
     const text = data.trim();
     if (text === "") return;
     if (text === "[DONE]") return this.options.onEvent("[DONE]");
-    const lines = text.split("\n");
-    if (lines.length > 1 && this.#separate(lines, cut)) return;
+    if (this.#separate(text.split("\n"), cut)) return;
     if (!cut) this.fail(notJsonError(data, reason(cause), cause));
   }
 

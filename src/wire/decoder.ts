@@ -78,12 +78,11 @@ class BodyDecoder extends DataReader implements Decoder {
   end(): void {
     if (this.#ended) return;
     this.#ended = true;
-    if (!this.hasFailed) this.#body?.end();
+    this.#body?.end();
   }
 
   /** Without the byte order mark; `undefined` while there may be one. */
   #afterByteOrderMark(bytes: Uint8Array): Uint8Array | undefined {
-    if (this.#start.length === 0 && bytes[0] !== BOM[0]) this.#bomPassed = true;
     if (this.#bomPassed) return bytes;
     const known = this.#start.length === 0 ? bytes : concat(this.#start, bytes);
     const isBom = BOM.every((byte, i) => i >= known.length || known[i] === byte);
@@ -103,12 +102,12 @@ class BodyDecoder extends DataReader implements Decoder {
     const isJson = JSON_STARTS.includes(bytes[first]!);
     this.format = isJson ? "json" : "sse";
     this.#body = isJson ? this.#openJson() : this.#openSse();
-    this.#body.feed(first === 0 ? bytes : bytes.subarray(first));
+    this.#body.feed(bytes.subarray(first));
   }
 
   #openJson(): { feed(bytes: Uint8Array): void; end(): void } {
     return createJsonValues({
-      onValue: (text, cut) => this.readText(text, cut),
+      onValue: (text) => this.readText(text),
       onError: (error) => this.fail(error),
       maxEventBytes: this.#maxEventBytes,
       offset: this.#offset,

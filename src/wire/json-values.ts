@@ -13,9 +13,9 @@ const CLOSE_BRACE = 0x7d;
 const SPACE = 0x20;
 
 export interface JsonValuesOptions {
-  /** The text of one value. `cut` for a bare number or word that only the end of the stream ended. */
-  onValue(text: string, cut: boolean): void;
-  /** Reading has stopped: `invalid_event` or `event_too_large`. */
+  /** The text of one value. A bare number or word that only the end of the stream ended may be a part of one, and is none. */
+  onValue(text: string): void;
+  /** `invalid_event` or `event_too_large`: what comes after it is not to be listened to. */
   onError(error: ToolError): void;
   readonly maxEventBytes: number;
   /** Position of the first byte in the whole body, for messages. */
@@ -36,10 +36,8 @@ export function createJsonValues(options: JsonValuesOptions): { feed(bytes: Uint
   let depth = 0; // of the open value's brackets
   let inString = false;
   let escaped = false;
-  let failed = false;
 
   function feed(bytes: Uint8Array): void {
-    if (failed) return;
     let start = 0; // of the open value in this chunk
     for (let i = 0; i < bytes.length; i++) {
       const byte = bytes[i]!;
@@ -62,7 +60,6 @@ export function createJsonValues(options: JsonValuesOptions): { feed(bytes: Uint
           // a bare number or word lasts until something else begins
           if (!endsWord(byte)) continue;
           close(bytes, start, i);
-          if (failed) return;
         }
         if (isBetween(byte)) continue;
         start = i;
@@ -70,10 +67,9 @@ export function createJsonValues(options: JsonValuesOptions): { feed(bytes: Uint
         if (byte === QUOTE) inString = true;
         else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth = 1;
       }
-      if (failed) return;
     }
     if (open) {
-      if (kept.length + bytes.length - start > maxEventBytes) return fail(tooLargeError(maxEventBytes));
+      if (kept.length + bytes.length - start > maxEventBytes) return onError(tooLargeError(maxEventBytes));
       kept.append(start === 0 ? bytes : bytes.subarray(start));
     }
     offset += bytes.length;
@@ -96,12 +92,12 @@ export function createJsonValues(options: JsonValuesOptions): { feed(bytes: Uint
   function close(bytes: Uint8Array, start: number, end: number): void {
     open = false;
     const size = kept.length + end - start;
-    if (size > maxEventBytes) return fail(tooLargeError(maxEventBytes));
+    if (size > maxEventBytes) return onError(tooLargeError(maxEventBytes));
     const valueOffset = offset + end - size;
     const value = takeValue(bytes, start, end);
     const text = decodeUtf8(value);
-    if (text === undefined) return fail(invalidUtf8Error(valueOffset + invalidUtf8At(value)));
-    onValue(text, false);
+    if (text === undefined) return onError(invalidUtf8Error(valueOffset + invalidUtf8At(value)));
+    onValue(text);
   }
 
   function takeValue(bytes: Uint8Array, start: number, end: number): Uint8Array {
@@ -111,22 +107,15 @@ export function createJsonValues(options: JsonValuesOptions): { feed(bytes: Uint
   }
 
   function broken(bytes: Uint8Array, start: number, end: number): void {
-    if (kept.length + end - start > maxEventBytes) return fail(tooLargeError(maxEventBytes));
-    fail(notJsonError(decodeLeniently(takeValue(bytes, start, end)), "a line ends inside a string"));
+    if (kept.length + end - start > maxEventBytes) return onError(tooLargeError(maxEventBytes));
+    onError(notJsonError(decodeLeniently(takeValue(bytes, start, end)), "a line ends inside a string"));
   }
 
+  /** What is open carries nothing, but it has to be text. */
   function finish(): void {
-    if (failed || !open) return;
     const valueOffset = offset - kept.length;
     const value = kept.take();
-    const text = decodeCutUtf8(value);
-    if (text === undefined) return fail(invalidUtf8Error(valueOffset + invalidUtf8At(value)));
-    if (depth === 0 && !inString) onValue(text, true);
-  }
-
-  function fail(error: ToolError): void {
-    failed = true;
-    onError(error);
+    if (decodeCutUtf8(value) === undefined) onError(invalidUtf8Error(valueOffset + invalidUtf8At(value)));
   }
 
   return { feed, end: finish };

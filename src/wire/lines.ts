@@ -10,7 +10,7 @@ export interface LinesOptions {
   onLines(text: string): void;
   /** What follows the last line end, perhaps nothing; once, at the end of the bytes. */
   onTail(text: string): void;
-  /** Reading has stopped: `invalid_event` (not UTF-8) or `event_too_large`. */
+  /** `invalid_event` (not UTF-8) or `event_too_large`: what comes after it is not to be listened to. */
   onError(error: ToolError): void;
   readonly maxLineBytes: number;
   /** Position of the first byte in the whole body, for messages. */
@@ -40,16 +40,14 @@ export function createLines(options: LinesOptions): Lines {
   let kept: string[] = []; // the open line: joined once, when it ends
   let keptBytes = 0;
   let skipped = 0; // bytes
-  let failed = false;
   // A field, not a getter: see utf8.ts.
   const lines = { feed, skip, end: finish, isIdle: true };
 
   function feed(bytes: Uint8Array): void {
-    if (failed) return;
     const text = utf8.decode(bytes);
     split(text, utf8.decodedBytes);
     lines.isIdle = kept.length === 0 && utf8.isWhole;
-    if (utf8.invalidAt !== -1) fail(invalidUtf8Error(offset + skipped + utf8.invalidAt));
+    if (utf8.invalidAt !== -1) onError(invalidUtf8Error(offset + skipped + utf8.invalidAt));
   }
 
   function skip(bytes: number): void {
@@ -67,25 +65,22 @@ export function createLines(options: LinesOptions): Lines {
     if (kept.length > 0) {
       from = 1 + (lf === -1 || (cr !== -1 && cr < lf) ? cr : lf);
       closeKept(text.slice(0, from));
-      if (failed) return;
     }
     const last = afterLastLineEnd(text);
     if (from < last) handOn(from === 0 && last === text.length ? text : text.slice(from, last));
-    if (last < text.length && !failed) {
-      const tail = text.slice(last);
-      keep(tail, text.length === bytes ? tail.length : utf8Length(tail));
-    }
+    const tail = text.slice(last);
+    keep(tail, text.length === bytes ? tail.length : utf8Length(tail));
   }
 
   function keep(text: string, bytes: number): void {
     if (text === "") return;
     keptBytes += bytes;
-    if (keptBytes > maxLineBytes) return fail(tooLargeError(maxLineBytes));
+    if (keptBytes > maxLineBytes) return onError(tooLargeError(maxLineBytes));
     kept.push(text);
   }
 
   function closeKept(rest: string): void {
-    if (isTooLarge(rest, maxLineBytes - keptBytes)) return fail(tooLargeError(maxLineBytes));
+    if (isTooLarge(rest, maxLineBytes - keptBytes)) return onError(tooLargeError(maxLineBytes));
     kept.push(rest);
     const line = kept.join("");
     kept = [];
@@ -99,24 +94,14 @@ export function createLines(options: LinesOptions): Lines {
     for (let at = 0; at < text.length;) {
       const end = afterFirstLineEnd(text, at);
       const line = text.slice(at, end);
-      if (isTooLarge(line, maxLineBytes)) return fail(tooLargeError(maxLineBytes));
+      if (isTooLarge(line, maxLineBytes)) return onError(tooLargeError(maxLineBytes));
       onLines(line);
       at = end;
     }
   }
 
   function finish(): void {
-    if (failed) return;
-    utf8.end();
-    if (utf8.invalidAt !== -1) return fail(invalidUtf8Error(offset + skipped + utf8.invalidAt));
     onTail(kept.join(""));
-  }
-
-  function fail(error: ToolError): void {
-    if (failed) return;
-    failed = true;
-    kept = [];
-    onError(error);
   }
 
   return lines;

@@ -9,7 +9,7 @@ export interface SseReaderOptions {
   onData(data: string, cut: boolean): void;
   /** An error that stood between the events, as an event. */
   onStray(value: unknown): void;
-  /** The last thing that is said. */
+  /** What comes after it is not to be listened to. */
   onError(error: ToolError): void;
   readonly maxEventBytes: number;
   /** Position of the first byte in the whole body, for messages. */
@@ -35,17 +35,16 @@ export function createSseReader(options: SseReaderOptions): SseReader {
       onData(data, cut);
     },
     onStray: stray.line,
-    onError: fail,
+    onError,
     maxEventLength: maxEventBytes,
   });
   const lines = createLines({
     onLines: sse.push,
     onTail: sse.end,
-    onError: fail,
+    onError,
     maxLineBytes: maxEventBytes,
     offset,
   });
-  let failed = false;
   // A field, not a getter: see utf8.ts.
   const reader = { feed, skip, end, isIdle: true };
 
@@ -61,14 +60,8 @@ export function createSseReader(options: SseReaderOptions): SseReader {
 
   function end(): void {
     lines.end();
-    if (failed) return;
     const only = stray.only();
-    if (only !== undefined) fail(noEventsError(only));
-  }
-
-  function fail(error: ToolError): void {
-    failed = true;
-    onError(error);
+    if (only !== undefined) onError(noEventsError(only));
   }
 
   return reader;

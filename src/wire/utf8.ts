@@ -65,8 +65,6 @@ export interface Utf8Stream {
   readonly decodedBytes: number;
   /** No character is cut at the end of what came. */
   readonly isWhole: boolean;
-  /** No more bytes: a character that is cut stays out, but it has to be the start of one. */
-  end(): void;
   /** Position of the byte that is not UTF-8, counted from the first byte of all; -1 as long as there is none. */
   readonly invalidAt: number;
 }
@@ -80,7 +78,7 @@ export function createUtf8Stream(): Utf8Stream {
   let offset = 0; // of the first byte that is not decoded
   // Fields, not getters: in an object literal each getter is a new function every time, for which V8 makes a hidden class
   // of its own: slow to make, and it keeps all that it can see until the next full garbage collection.
-  const stream = { decode, end, decodedBytes: 0, isWhole: true, invalidAt: -1 };
+  const stream = { decode, decodedBytes: 0, isWhole: true, invalidAt: -1 };
 
   function decode(piece: Uint8Array): string {
     const bytes = cut.length === 0 ? piece : concat(cut, piece);
@@ -101,10 +99,6 @@ export function createUtf8Stream(): Utf8Stream {
     const text = decodeCutUtf8(bytes.subarray(0, at)) ?? "";
     stream.decodedBytes = utf8Length(text);
     return text;
-  }
-
-  function end(): void {
-    if (stream.invalidAt === -1 && decodeCutUtf8(cut) === undefined) stream.invalidAt = offset + invalidUtf8At(cut);
   }
 
   return stream;

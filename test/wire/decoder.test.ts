@@ -37,7 +37,7 @@ const events: Case[] = [
   { name: "joins the data lines of one event", body: 'data: {\ndata:   "a": 1\ndata: }\n\n', says: [{ a: 1 }] },
   {
     name: "takes data lines that are events of their own apart",
-    body: 'data: {"a":1}\ndata: {"b":2}\ndata: [DONE]\n\n',
+    body: 'data: {"a":1}\ndata:\ndata: {"b":2}\ndata: [DONE]\n\n',
     says: [{ a: 1 }, { b: 2 }, "[DONE]"],
   },
   { name: "skips a byte order mark", body: bytes([0xef, 0xbb, 0xbf], 'data: {"a":1}\n\n'), says: [{ a: 1 }] },
@@ -124,7 +124,7 @@ const events: Case[] = [
   { name: "reads one document over many lines", body: '\n{\n  "a": [\n    1\n  ]\n}\n', says: [{ a: [1] }] },
   {
     name: "reads the elements of one array",
-    body: '[{\n  "a": 1\n}\n,\r\n{"b":[2]},[3],4]',
+    body: '[ {\n  "a": 1\n}\n,\r\n\t{"b":[2]}, [3],4]\n',
     says: [{ a: 1 }, { b: [2] }, [3], 4],
   },
   { name: "reads an array that is not closed", body: '[{"a":1},\n{"b":2}', says: [{ a: 1 }, { b: 2 }] },
@@ -135,6 +135,7 @@ const events: Case[] = [
     says: [{ a: 1 }],
   },
   { name: "drops a bare word that was cut", body: '[{"a":1}, tru', says: [{ a: 1 }] },
+  { name: "drops a bare number that may go on", body: '[{"a":1}, 12', says: [{ a: 1 }] },
   { name: "says nothing of nothing", body: "", says: [] },
   { name: "says nothing of whitespace", body: " \r\n\t\n", says: [] },
   {
@@ -149,6 +150,16 @@ const failures: Case[] = [
     name: "stops at an event that is not JSON",
     body: 'data: {"a":1}\n\ndata: {"b"2}\n\ndata: {"c":3}\n\n',
     says: [{ a: 1 }, expect.stringMatching(/^!invalid_event: .* not JSON .*: \{"b"2\}$/)],
+  },
+  {
+    name: "stops at data lines of which one is not JSON",
+    body: 'data: {"a":1}\ndata: {"b"2}\n\ndata: {"c":3}\n\n',
+    says: [expect.stringMatching(/^!invalid_event: .*: \{"a":1\}\n\{"b"2\}$/)],
+  },
+  {
+    name: "stops at an event that is not JSON, whatever error stands behind it",
+    body: 'data: {"b"2}\r\rerror: {"message":"full"}\r\r',
+    says: [expect.stringMatching(/^!invalid_event/)],
   },
   {
     name: "stops at a torn event",
@@ -290,9 +301,12 @@ describe("a decoder", () => {
   });
 
   it("is used once", () => {
-    const decoder = createDecoder({ onEvent: () => {}, onError: () => {} });
+    const said: unknown[] = [];
+    const decoder = createDecoder({ onEvent: (event) => said.push(event), onError: () => {} });
+    decoder.feed(bytesOf("data: 1"));
     decoder.end();
     decoder.end();
+    expect(said).toEqual([1]);
     expect(() => decoder.feed(bytesOf("x"))).toThrow(TypeError);
   });
 

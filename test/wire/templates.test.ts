@@ -404,6 +404,26 @@ describe("an event that is a delta", () => {
     }
   }
 
+  const pieces = ['a\\n\\"bcdefgh', "plain", "é\\t", 'a\\n","b":"c\\n","d":"e'];
+  const toldAs = (templates: Templates, piece: string) => {
+    templates.find(bytes(`{"i":0,"n":9,"d":{"k":"é","t":${JSON.stringify(piece)}},"p":[1,"x"]}`), 0);
+    return textIn(templates.found!);
+  };
+  const parsedAfter = (begin: string, made: string) => {
+    const parser = createJsonParser();
+    parser.feed(begin);
+    parser.feed(made);
+    return parser.value;
+  };
+
+  it("has a text that is parsed as itself, wherever in it a string begins or ends", () => {
+    const templates = after(first);
+    for (const piece of pieces) {
+      expect(parsedAfter('{"a":"', toldAs(templates, piece))).toEqual(JSON.parse(`{"a":"${piece}"}`));
+      expect(parsedAfter("", toldAs(templates, `{"a":"${piece}`))).toEqual(JSON.parse(`{"a":"${piece}"}`));
+    }
+  });
+
   it.each([
     ["that is longer", bytes(`{"i":0,"n":9,"d":{"k":"é","t":"x\\n${"y".repeat(80)}"},"p":[1,"x"]}`)],
     ["that breaks off", bytes('{"i":0,"n":9,"d":{"k":"é","t":"\\n\\nyyyyyy\u0001"},"p":[1,"x"]}')],
@@ -411,14 +431,10 @@ describe("an event that is a delta", () => {
     ["that is of no template", bytes('{"i":0,"n":9,"d":{"k":"é","t":"\\n\\nyyyy"},"p":[2,"x"]}')],
   ])("has a text that is parsed as itself, though another one %s came after it", (_, other) => {
     const templates = after(first);
-    for (const piece of ['a\\n\\"bcdefgh', "plain", "é\\t"]) {
-      templates.find(bytes(`{"i":0,"n":9,"d":{"k":"é","t":${JSON.stringify(piece)}},"p":[1,"x"]}`), 0);
-      const made = textIn(templates.found!);
+    for (const piece of pieces) {
+      const made = toldAs(templates, piece);
       templates.find(other, 0);
-      const parser = createJsonParser();
-      parser.feed('"');
-      parser.feed(made);
-      expect(parser.value).toBe(JSON.parse(`"${piece}"`));
+      expect(parsedAfter('{"a":"', made)).toEqual(JSON.parse(`{"a":"${piece}"}`));
     }
   });
 
@@ -479,6 +495,24 @@ describe("an event that is a delta", () => {
       for (const data of known) expect(templates.find(bytes(data), 0)).toBe(bytes(data).length);
       expect(templates.find(bytes(other), 0)).toBe(-1);
     });
+  });
+});
+
+describe("a stream", () => {
+  it("tells nothing more after an error, alone in their chunks or in one", () => {
+    const frames = ['{"t":"a"}', '{"t":"b"}', '{"t":', '{"t":"c"}'].map((data) => Buffer.from(`data: ${data}\n\n`));
+    for (const chunks of [frames, [Buffer.concat(frames)]]) {
+      const said: unknown[] = [];
+      const decoder = createDecoder({
+        templates: new Templates(() => ({ text: ["t"], push: () => true })),
+        onDelta: (_, piece) => said.push(piece) > 0,
+        onEvent: (value) => said.push(value),
+        onError: ({ code }) => said.push(code),
+      });
+      for (const chunk of chunks) decoder.feed(chunk);
+      decoder.end();
+      expect(said).toEqual([{ t: "a" }, "b", "invalid_event"]);
+    }
   });
 });
 
