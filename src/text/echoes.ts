@@ -1,44 +1,72 @@
 import type { ParserSink } from "../adapter.ts";
+import { exceedsDepth, jsonIn } from "../json/index.ts";
+import { isRecord } from "../schema/json.ts";
 import type { ToolChunk } from "../stream/chunk.ts";
 import { HeldCall, holdingSink, type HoldingSink } from "./held.ts";
 import { TEXT_TURN } from "./writer.ts";
 
+/** What is kept of all arguments. In a longer turn no call is known to be an echo. */
+const MAX_KEPT = 1_048_576;
+const MAX_DEPTH = 1000;
+
 /**
- * A sink before another one: a server that did not find the arguments of a call in its model's text may send the call
- * with `{}` all the same. Where the text has a call of that tool, that one is dropped.
+ * A sink before another one: a server that lets the text of a call through may send the call all the same. With `{}`,
+ * where it did not find the arguments, or whole, where it reads the text at its end
+ * (https://github.com/mudler/LocalAI/pull/10346). For each call of the text one such echo is dropped.
  */
 export function dropEchoes(sink: ParserSink): HoldingSink {
-  /** How many calls of a name the text has, for which no echo came. */
-  const written = new Map<string, number>();
+  let written: HeldCall[] = [];
+  /** The calls of the wire, from the first one on that may be an echo: so their order stays. */
   let held: HeldCall[] = [];
+  let kept = 0;
 
   function tool(chunk: ToolChunk): void {
-    const { name, turnIndex } = chunk;
-    if (turnIndex === TEXT_TURN) {
-      if (name) written.set(name, (written.get(name) ?? 0) + 1);
+    const isText = chunk.turnIndex === TEXT_TURN;
+    if (!isText && held.length === 0 && !(chunk.name && written.some(({ name }) => name === chunk.name))) {
       return sink.tool(chunk);
     }
-    let call = held.find((one) => one.owns(chunk));
-    if (call !== undefined) call.add(chunk);
-    else {
-      const left = name ? (written.get(name) ?? 0) : 0;
-      if (left === 0) return sink.tool(chunk);
-      written.set(name!, left - 1);
-      held.push((call = new HeldCall(chunk)));
-    }
-    if (!isEmpty(call)) passOn(call);
+    if (isText) sink.tool(chunk);
+    keep(isText ? written : held, chunk);
   }
 
-  function passOn(call: HeldCall): void {
-    held = held.filter((one) => one !== call);
-    for (const chunk of call.chunks) sink.tool(chunk);
+  function keep(calls: HeldCall[], chunk: ToolChunk): void {
+    const call = calls.findLast((one) => one.owns(chunk));
+    if (call === undefined) calls.push(new HeldCall(chunk));
+    else call.add(chunk);
+    kept += chunk.argsTextDelta?.length ?? 0;
+    if (kept <= MAX_KEPT) return;
+    written = [];
+    passOn(held);
   }
 
-  // What is held at the end has no arguments: it is an echo.
-  return holdingSink(sink, { tool, end: () => (held = []), giveUp: () => held.forEach(passOn) });
+  function passOn(calls: readonly HeldCall[]): void {
+    held = [];
+    for (const { chunks } of calls) for (const chunk of chunks) sink.tool(chunk);
+  }
+
+  function end(): void {
+    if (held.length === 0) return;
+    const left = written.map((call) => ({ name: call.name, args: argsOf(call) }));
+    const isEcho = (call: HeldCall): boolean => {
+      const args = argsOf(call);
+      const ofTool = left.filter(({ name }) => name === call.name);
+      const found = ofTool.find((one) => one.args === args) ?? (args === "{}" ? ofTool[0] : undefined);
+      if (args === undefined || found === undefined) return false;
+      left.splice(left.indexOf(found), 1);
+      return true;
+    };
+    passOn(held.filter((call) => !isEcho(call)));
+  }
+
+  return holdingSink(sink, { tool, end, giveUp: end });
 }
 
-function isEmpty(call: HeldCall): boolean {
-  if (call.argsValue !== undefined) return Object.keys(call.argsValue).length === 0;
-  return call.length < 16 && ["", "{", "{}", "null"].includes(call.argsText.replace(/\s/g, ""));
+/** What a call is given, as JSON with its keys in one order; `undefined` where that is not known. */
+function argsOf({ argsText, argsValue, chunks }: HeldCall): string | undefined {
+  const isUnknown =
+    chunks.some(({ argsPathPatch }) => argsPathPatch !== undefined) || exceedsDepth(argsText, MAX_DEPTH);
+  const value = isUnknown ? undefined : (argsValue ?? jsonIn(argsText.trim() || "{}"));
+  return JSON.stringify(value === null ? {} : value, (_, part: unknown) =>
+    isRecord(part) ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1))) : part,
+  );
 }

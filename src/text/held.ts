@@ -33,6 +33,10 @@ export class HeldCall {
     return !name || name === first.name;
   }
 
+  get name(): string | undefined {
+    return this.chunks.find(({ name }) => name)?.name ?? undefined;
+  }
+
   get argsText(): string {
     return this.chunks.map(({ argsTextDelta }) => argsTextDelta ?? "").join("");
   }

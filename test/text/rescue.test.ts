@@ -50,6 +50,27 @@ describe("a call that is rescued from the text", () => {
   );
 
   it.each<[Adapter]>([[openaiChat], [openaiResponses], [anthropic], [google], [cohere]])(
+    "is made once, where the server sends it in its field as well: $name",
+    async (adapter) => {
+      const encode = wires[adapter.name as Wire];
+      const name = adapter.toolName("math.add");
+      const sent = ['{"b":{"d":[2],"c":""},"a":1}', '{"a": 5}', '{"a":1}', '{"a":1}'];
+      const calls = sent.map((argsText, index) => ({ id: `call_${index}`, name, argsText }));
+      const text = `One. ${call}${call.replace(": 1", ': 1, "b": {"c": "", "d": [2]}')}`;
+      const bytes = new TextEncoder().encode(encode({ text, calls, deltaLength: 7 }).join(""));
+      const rescuer = rescueTextCalls(adapter);
+      const { turn } = await readPieces(rescuer, [bytes], [read]);
+      expect(turn.calls.map(({ outcome }) => (outcome as { input?: unknown }).input)).toEqual([
+        { a: 1 },
+        { a: 1, b: { c: "", d: [2] } },
+        { a: 5 },
+        { a: 1 },
+      ]);
+      expect(callsIn(JSON.parse(JSON.stringify(rescuer.assistantMessage(turn))))).toHaveLength(4);
+    },
+  );
+
+  it.each<[Adapter]>([[openaiChat], [openaiResponses], [anthropic], [google], [cohere]])(
     "is mended where the server left marks in its arguments: $name",
     async (adapter) => {
       const encode = wires[adapter.name as Wire];
