@@ -47,23 +47,19 @@ export class Envelopes {
   /** The block is over: what is closed has been ended by the model, what is not was written wrong. */
   end(): void {
     this.#closed?.done();
-    this.#closed = undefined;
     this.#call?.unreadable("the JSON is not closed where the call ends");
-    this.#call = undefined;
   }
 
   /** The text is over. */
   cut(): void {
     this.#closed?.cut();
     this.#call?.cut();
-    this.#closed = this.#call = undefined;
   }
 
   /** The text is over, where that may be the end of the block: what is closed is decided by the end of the turn. */
   endOfText(): void {
-    if (this.#closed !== undefined && !this.#closed.hasName()) this.#closed.done();
+    if (this.#closed?.hasName() === false) this.#closed.done();
     this.#call?.cut();
-    this.#closed = this.#call = undefined;
   }
 
   #step(text: string, at: number): number {
@@ -72,7 +68,7 @@ export class Envelopes {
       case "object":
         if (code === OPEN) this.#begin();
         // A list of calls: what stands before a comma or the end of the list is over.
-        else if (code === COMMA || code === CLOSE_LIST) this.#endClosed();
+        else if (code === COMMA || code === CLOSE_LIST) this.#closed?.done();
         return at + 1;
       case "key":
         if (isSpace(code) || code === COMMA) return at + 1;
@@ -107,7 +103,7 @@ export class Envelopes {
   }
 
   #begin(): void {
-    this.#endClosed();
+    this.#closed?.done();
     this.#call = this.#writer.call();
     this.#id = this.#name = this.#strange = undefined;
     this.#hasArguments = false;
@@ -115,14 +111,8 @@ export class Envelopes {
     this.#expected = "key";
   }
 
-  #endClosed(): void {
-    this.#closed?.done();
-    this.#closed = undefined;
-  }
-
   #close(at: number): number {
     if (--this.#depth === 0) {
-      this.#tellName();
       if (this.#strange !== undefined && this.#lacksArguments()) {
         this.#call!.unreadable(`it has ${JSON.stringify(this.#strange)}, but no "arguments": all of them belong there`);
       }
@@ -175,14 +165,9 @@ export class Envelopes {
     if (isName(key)) {
       this.#name ??= textOf(this.#kept.join(""));
       // The id may follow; but who sends one mostly sends it first, and the name is what a reader waits for.
-      this.#tellName();
+      this.#call!.name(this.#name.trim(), this.#id);
     } else if (isId(key)) this.#id ??= textOf(this.#kept.join(""));
     else if (isArguments(key) && this.#kept.length > 0) this.#call!.args(decoded(this.#kept.join("")));
-    this.#kept = [];
-  }
-
-  #tellName(): void {
-    if (this.#name !== undefined) this.#call!.name(this.#name.trim(), this.#id);
   }
 }
 

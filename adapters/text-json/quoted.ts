@@ -18,7 +18,8 @@ export class QuotedCalls {
   readonly #open: ("call" | "parameter" | "lone parameter")[] = [];
   /** Whether any has begun in the value. */
   hasBegun = false;
-  #isInTag = false;
+  /** Whether one has ended there that had not begun: that may be the end of the call whose value it is. */
+  hasEnded = false;
   /** Since the last tag of a call that is written about nothing but white space has come. */
   #isBehindTag = false;
   /** Since the last line break nothing but white space has come. */
@@ -28,14 +29,8 @@ export class QuotedCalls {
     return this.#open.length > 0;
   }
 
-  /** Text of the value: tags that mean nothing, and the rest of those that have been told of. */
+  /** Text of the value between the tags that are told of. */
   pass(text: string): void {
-    if (this.#isInTag) {
-      const end = text.indexOf(">");
-      if (end < 0) return;
-      this.#isInTag = false;
-      text = text.slice(end + 1);
-    }
     const line = text.lastIndexOf("\n");
     const isBlank = text.slice(line + 1).trim() === "";
     this.#isLineStart = isBlank && (line >= 0 || this.#isLineStart);
@@ -69,13 +64,12 @@ export class QuotedCalls {
   endCall(): boolean {
     const last = this.#open.pop();
     if (last === "parameter") this.#open.pop();
-    this.#isBehindTag = this.#isLineStart = false;
     return last === "call" || last === "parameter";
   }
 
   #seeTag(): void {
     this.hasBegun = true;
-    this.#isInTag = this.#isBehindTag = true;
+    this.#isBehindTag = true;
     this.#isLineStart = false;
   }
 }

@@ -70,7 +70,6 @@ export class TypedArguments {
   end(): void {
     if (this.#isString) this.#call.args(JSON.stringify(this.#half).slice(1));
     else this.#call.args(this.#jsonOf(this.#kept.join("")));
-    this.#kept = [];
   }
 
   /** Whether the tool has a parameter of this name that was not given yet. */

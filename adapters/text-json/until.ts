@@ -21,13 +21,13 @@ export class UntilMarker {
   readonly #firsts: ReadonlySet<number>;
   readonly #take: (piece: string) => void;
   readonly #context: TextContext;
-  readonly #onSecond: (() => void) | undefined;
+  readonly #onSecond: () => void;
   #value = new ValueEnd();
   #kept: string[] | undefined;
   #keptLength = 0;
 
   /** @param onSecond is told of an object or a list behind a value that was closed */
-  constructor(markers: readonly string[], take: (piece: string) => void, context: TextContext, onSecond?: () => void) {
+  constructor(markers: readonly string[], take: (piece: string) => void, context: TextContext, onSecond: () => void) {
     this.#markers = markers;
     this.#firsts = new Set(markers.map((marker) => marker.charCodeAt(0)));
     this.#take = take;
@@ -54,18 +54,16 @@ export class UntilMarker {
           return at + word.word.length;
         }
         if (word !== undefined && this.#kept === undefined && this.#keptLength === 0) {
-          // Passed on like the rest of the string; kept, too.
+          // What stands behind it is passed on like the rest of the string, and kept, too.
           const end = at + word.word.length;
           this.#pass(text.slice(from, end));
-          for (; at < end; at++) this.#value.see(text.charCodeAt(at));
-          from = at--;
+          from = end;
           this.#kept = [];
-          continue;
         }
       }
       if (code <= 32 && !this.#value.isQuoted) continue;
       if (this.#value.isClosed) {
-        if (this.#onSecond !== undefined && (code === OPEN || code === OPEN_LIST)) {
+        if (code === OPEN || code === OPEN_LIST) {
           this.#pass(text.slice(from, at));
           from = at;
           this.#onSecond();

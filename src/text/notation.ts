@@ -43,8 +43,8 @@ export interface BlockReader {
    */
   readonly state: "head" | "none" | "open" | "closed";
   /**
-   * Reads on from `at`, and returns how far it came. What it leaves comes again, with more behind it, and is no longer
-   * than a marker, or than a head.
+   * Reads on from `at`, and returns how far it came: what is left comes again. Who does not come on has more behind it
+   * then; it is no longer than a marker, or than a head.
    */
   read(text: string, at: number): number;
   /**

@@ -274,6 +274,16 @@ describe("what is refused, with a reason", () => {
     ]);
   });
 
+  it("a string that nobody closes hides no text, however many there are", async () => {
+    const text = "<helpers>f('a</helpers>\none <helpers>f('b</helpers>\ntwo";
+    const { turn } = await readText(textHelpers(), [text], tools);
+    expect(turn.text).toBe("\none \ntwo");
+    expect(outcomes(turn)).toEqual([
+      expect.stringMatching(/no valid Python: f\('a\./),
+      expect.stringMatching(/no valid Python: f\('b\./),
+    ]);
+  });
+
   it("a variable that names itself over and over does not grow without bounds", async () => {
     const lines = ["x0 = ['0123456789']"];
     for (let i = 1; i < 60; i++) lines.push(`x${i} = [x${i - 1}, x${i - 1}]`);

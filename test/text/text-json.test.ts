@@ -168,6 +168,15 @@ describe("arguments under another key than their own", () => {
     expect(turn.calls.map(({ outcome }) => (outcome as ToolUse).input as unknown)).toEqual([{}]);
   });
 
+  it("are none either behind a call that has arguments", async () => {
+    const text = '<tool_call>[{"name": "clock", "arguments": {}}, {"name": "clock", "zone": "UTC"}]</tool_call>';
+    const { turn } = await readText(textJson("hermes"), [text], [zoned]);
+    expect(turn.calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code))).toEqual([
+      {},
+      "invalid_call",
+    ]);
+  });
+
   it.each([
     { additionalProperties: { type: "string" } },
     { patternProperties: { zone: {} } },
@@ -194,6 +203,33 @@ describe("two values for the arguments of one call", () => {
         const { turn } = await readText(textJson(name), pieces);
         expect(turn.calls.map(({ outcome }) => (outcome as ToolCallError).code)).toEqual(["invalid_call"]);
       }
+    }
+  });
+});
+
+describe("a call of mistral", () => {
+  it("may stand without a list", async () => {
+    const text = '[TOOL_CALLS]{"name": "get_weather", "arguments": {"city": "Oslo"}} and';
+    const { turn } = await readText(textJson("mistral"), [text], sharedTools);
+    expect(turn.calls.map(({ input }) => input)).toEqual([{ city: "Oslo" }]);
+    expect(turn.text).toBe(" and");
+  });
+});
+
+describe("a call of qwen-xml", () => {
+  const now = "<function=now>\n</function>";
+  it.each<[string, string, string]>([
+    ["is whole where the end of its block is missing", `<tool_call>\n${now}`, ""],
+    ["is whole where words stand in the place of that end", `<tool_call>\n${now}\nNext:`, "\nNext:"],
+    ["may have that end alone", `${now}\n</tool_call> and`, " and"],
+    ["may stand in one block with others", `<tool_call>\n${now}\n${now}${now}\n</tool_call> and`, "\n and"],
+  ])("%s", async (_, text, said) => {
+    for (const pieces of [[text], text.split("")]) {
+      const { turn } = await readText(textJson("qwen-xml"), pieces, sharedTools);
+      expect(turn.text).toBe(said);
+      expect(turn.calls.map(({ name, released }) => [name, released])).toEqual(
+        text.match(/=now/g)!.map(() => ["now", true]),
+      );
     }
   });
 });
@@ -267,6 +303,7 @@ describe("values that are written as plain text", () => {
         level: { enum: [1, 2] },
         word: { enum: ["1", "2"] },
         far: { $ref: "#/$defs/far" },
+        pick: { enum: ["1", null] },
         any: {},
       },
       $defs: { far: { type: "number" } },
@@ -278,6 +315,7 @@ describe("values that are written as plain text", () => {
     ["text", "", ""],
     ["text", '"quoted"', '"quoted"'],
     ["maybe", "null", null],
+    ["maybe", "None", null],
     ["maybe", "nullable", "nullable"],
     ["count", "5", 5],
     ["count", " 5 ", 5],
@@ -291,7 +329,10 @@ describe("values that are written as plain text", () => {
     ["level", "2", 2],
     ["word", "2", "2"],
     ["far", "1.5", 1.5],
+    ["pick", "1", "1"],
+    ["pick", "null", null],
     ["any", "5", "5"],
+    ["any", "null", "null"],
   ])("%s of %j", async (key, text, value) => {
     const { turn } = await readText(
       textJson("qwen-xml"),
@@ -387,7 +428,11 @@ describe.each<[NotationName, Tags]>([
     ["a call without its section", `so: ${call("f", value("city", "Oslo"), value("path", "x"))}, and so on`],
     ["a call with something else in it", `${call("f", value("city", "Oslo"), "...\n", value("zip", "1"))}`],
     ["a call with words in it", `${call("f", "... ", value("city", "Oslo"))}`],
-    ["parameters without a call or a line between them", value("a", "1").trim() + value("b", "2").trim()],
+    [
+      "parameters without a call or a line between them",
+      ["a", "b", "c"].map((key) => value(key, "1").trim()).join(" "),
+    ],
+    ["a call about the end of a value", call("f", value("city", `an ${value("a", "end").trim()} of it`))],
     ["parameters without a call", value("city", "Oslo") + value("zip", "1")],
     ["a parameter without a call, and words", `${value("city", "Oslo")}and so on`],
     ["what begins like a parameter", value("city", "").slice(0, 12)],

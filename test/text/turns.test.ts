@@ -16,7 +16,7 @@ import { readText, said } from "./support.ts";
 const SPARE: Record<NotationName | "helpers", number> = {
   hermes: 0,
   mistral: "]".length,
-  "qwen-xml": 0,
+  "qwen-xml": "\n</tool_call>".length,
   "function-tag": 0,
   kimi: "<|tool_calls_section_end|>".length,
   dsml: "\n</|DSML|function_calls>".length,

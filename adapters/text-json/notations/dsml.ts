@@ -102,35 +102,27 @@ class DsmlBlock implements BlockReader {
   #args: TypedArguments | undefined;
   /** Arguments that are one JSON object, in place of parameters. */
   #json: JsonBlock | undefined;
-  #expected: "tag" | "value" | "nothing";
-  /** The calls that the value is about; and whether one has ended there that had not begun, which may be its own. */
+  #expected: "tag" | "value" | "nothing" = "tag";
+  /** The calls that the value is about. */
   #quoted = new QuotedCalls();
-  #hasEnded = false;
 
   constructor(mark: string, isAlone: boolean, writer: BlockWriter, context: TextContext) {
     this.#mark = mark;
     this.#isAlone = isAlone;
     this.#writer = writer;
     this.#context = context;
-    this.#expected = "tag";
-    // The marker was the beginning of the tag of the call.
-    this.#isInTag = isAlone;
   }
 
-  /** `<…invoke` has been read, its attributes have not. */
-  #isInTag: boolean;
-
   read(text: string, at: number): number {
-    if (this.state === "head") this.#decide(text, at);
-    if (this.state !== "open") return at;
-    for (;;) {
-      const before = at;
-      const expected = this.#expected;
-      if (this.#json !== undefined) at = this.#readJson(this.#json, text, at);
-      else if (expected === "value") at = this.#readValue(text, at);
-      else if (expected === "tag") at = this.#readTag(text, at);
-      else at = this.#skip(text, at);
-      if (this.state !== "open" || (at === before && expected === this.#expected)) return at;
+    if (this.state === "head") return this.#decide(text, at);
+    if (this.#json !== undefined) return this.#readJson(this.#json, text, at);
+    switch (this.#expected) {
+      case "tag":
+        return this.#readTag(text, at);
+      case "value":
+        return this.#readValue(text, at);
+      case "nothing":
+        return this.#skip(text, at);
     }
   }
 
@@ -145,24 +137,25 @@ class DsmlBlock implements BlockReader {
   }
 
   /** A tag of the notation, or the attributes of the one that has begun. */
-  #decide(text: string, at: number): void {
+  #decide(text: string, at: number): number {
     if (this.#isAlone) {
       const close = text.indexOf(">", at);
-      if (close >= 0) this.state = attributeOf(text.slice(at, close), "name") === undefined ? "none" : "open";
-      else if (text.length - at > MAX_TAG) this.state = "none";
-      return;
+      if (close < 0) return at;
+      const attributes = text.slice(at, close);
+      this.state = attributeOf(attributes, "name") === undefined ? "none" : "open";
+      return this.state === "open" ? this.#beginCall(attributes, close + 1) : at;
     }
     const tag = this.#tagAt(text, skipSpace(text, at));
     if (tag !== "maybe") this.state = tag === undefined ? "none" : "open";
+    return this.state === "open" ? this.#readTag(text, at) : at;
   }
 
   #readTag(text: string, from: number): number {
-    if (this.#isInTag) return this.#readInvoke(text, from);
     const at = skipSpace(text, from);
     const tag = this.#tagAt(text, at);
     if (tag === "maybe") return at;
     if (tag === undefined) {
-      if (text[at] !== "{" || this.#args?.isEmpty !== true) return this.#strange(at);
+      if (text[at] !== "{" || this.#args?.isEmpty !== true) return this.#strange(text, at);
       this.#json = this.#jsonOf(this.#call!);
       return this.#readJson(this.#json, text, at);
     }
@@ -175,10 +168,9 @@ class DsmlBlock implements BlockReader {
     if (name === "parameter" && !isEnd && this.#call !== undefined) {
       const key = attributeOf(attributes, "name");
       const isString = attributeOf(attributes, "string");
-      if (key === undefined) return this.#strange(at);
+      if (key === undefined) return this.#strange(text, at);
       this.#args!.begin(key, isString === "true" ? "string" : isString === "false" ? "json" : undefined);
       this.#quoted = new QuotedCalls();
-      this.#hasEnded = false;
       this.#expected = "value";
       return end;
     }
@@ -186,15 +178,7 @@ class DsmlBlock implements BlockReader {
       this.state = "closed";
       return end;
     }
-    return this.#strange(at);
-  }
-
-  #readInvoke(text: string, at: number): number {
-    const close = text.indexOf(">", at);
-    if ((close < 0 ? text.length : close) - at > MAX_TAG) this.state = "closed";
-    if (close < 0 || this.state === "closed") return at;
-    this.#isInTag = false;
-    return this.#beginCall(text.slice(at, close), close + 1);
+    return this.#strange(text, at);
   }
 
   #beginCall(attributes: string, end: number): number {
@@ -238,13 +222,14 @@ class DsmlBlock implements BlockReader {
   }
 
   /** Something that has no place here: the block ends, or what is left of the call that is open means nothing. */
-  #strange(at: number, reason = "something else stands between its parameters"): number {
-    if (this.#call === undefined) this.state = "closed";
-    else {
-      this.#call.unreadable(reason);
-      this.#expected = "nothing";
+  #strange(text: string, at: number, reason = "something else stands between its parameters"): number {
+    if (this.#call === undefined) {
+      this.state = "closed";
+      return at;
     }
-    return at;
+    this.#call.unreadable(reason);
+    this.#expected = "nothing";
+    return this.#skip(text, at);
   }
 
   #skip(text: string, from: number): number {
@@ -257,15 +242,14 @@ class DsmlBlock implements BlockReader {
 
   #readValue(text: string, from: number): number {
     for (let at = from; ;) {
-      const { at: begin, word } = find(text, at, [`<${this.#mark}`, `</${this.#mark}`]);
+      const { at: begin } = find(text, at, [`<${this.#mark}`, `</${this.#mark}`]);
       this.#quoted.pass(text.slice(at, begin));
-      const tag = word === undefined ? "maybe" : this.#tagAt(text, begin);
+      const tag = this.#tagAt(text, begin);
       const meaning = typeof tag === "object" ? this.#meaningOf(tag, text) : (tag ?? "text");
-      at = begin + 1;
-      if (meaning === "text") this.#quoted.pass("<");
+      at = meaning === "quoted" && typeof tag === "object" ? tag.end : begin + 1;
       if (meaning === "text" || meaning === "quoted") continue;
       this.#args!.piece(text.slice(from, begin));
-      if (meaning === "unclosed") return this.#strange(begin, `a value has no </${this.#mark}parameter>`);
+      if (meaning === "unclosed") return this.#strange(text, begin, `a value has no </${this.#mark}parameter>`);
       if (meaning === "maybe" || typeof tag !== "object") return begin;
       this.#args!.end();
       this.#expected = "tag";
@@ -285,7 +269,7 @@ class DsmlBlock implements BlockReader {
       const next = at - end > MAX_TAG ? undefined : this.#tagAt(text, at);
       if (next === "maybe") return "maybe";
       const isFollowed = next !== undefined && (next.name === "parameter" ? !next.isEnd : next.isEnd);
-      if (isFollowed && this.#hasEnded && quoted.isIn) return "unclosed";
+      if (isFollowed && quoted.hasEnded && quoted.isIn) return "unclosed";
       if (quoted.endParameter(isFollowed)) return "quoted";
       return isFollowed ? "end" : "text";
     }
@@ -298,7 +282,7 @@ class DsmlBlock implements BlockReader {
     if (!isEnd) quoted.beginCall();
     if (!isEnd || quoted.endCall()) return "quoted";
     const next = this.#nextCall(text, end);
-    if (next === "text") this.#hasEnded = true;
+    if (next === "text") quoted.hasEnded = true;
     return next;
   }
 
@@ -320,9 +304,9 @@ class DsmlBlock implements BlockReader {
     const left = text.slice(at, at + begin.length);
     if (left !== begin) return begin.startsWith(left) ? "maybe" : undefined;
     const close = indexWithin(text, ">", at, MAX_TAG + 1);
-    if ((close < 0 ? text.length : close) - at > MAX_TAG) return undefined;
+    const tag = text.slice(at + 1, close < 0 ? undefined : close);
     // One that goes on into another tag is none: code that looks for such tags.
-    if (text.slice(at + 1, close < 0 ? undefined : close).includes("<")) return undefined;
+    if (tag.length >= MAX_TAG || tag.includes("<")) return undefined;
     if (close < 0) return "maybe";
     const [, name = "", attributes = ""] = /^([a-z_]*)(.*)$/s.exec(text.slice(at + begin.length, close)) ?? [];
     if (isEnd && attributes.trim() !== "") return undefined;

@@ -97,11 +97,10 @@ class HarmonyMessage implements BlockReader {
   end(rest: string): string | undefined {
     const { state } = this;
     if (this.#until === undefined) {
-      // The header of a call is no text; the header of anything else is none either, but nothing is lost with it.
-      if (rest.trim() === "") return undefined;
+      // The header of a call is no text; that of anything else is none either, but nothing is lost with it.
       const header = this.#marker + rest;
-      if (header.includes("<|") && recipientOf(header) !== undefined) this.#writer.call().cut();
-      else this.#writer.text(header);
+      if (!header.includes("<|") || recipientOf(header) === undefined) return undefined;
+      this.#writer.call().cut();
       this.state = "closed";
       return undefined;
     }
@@ -138,8 +137,6 @@ function recipientOf(header: string): string | undefined {
 /** A role, a channel, a recipient, a content type; or the beginning of them. */
 function isHeader(header: string): boolean {
   if (header.length > MAX_HEADER) return false;
-  // A recipient that nothing says is one, and then words: that is a sentence.
-  if (/^to=[^\s<]*\s+[^\s<]/.test(header)) return false;
   const words = header
     .replace(/^<\|start\|>/, " ")
     .replaceAll("<|channel|>", " ")

@@ -86,9 +86,8 @@ class QwenBlock implements BlockReader {
   #isFirst = false;
   /** A line break that is the last of a value is none of it either. */
   #lineBreak = "";
-  /** The calls that the value is about; and whether one has ended there that had not begun, which may be its own. */
+  /** The calls that the value is about. */
   #quoted = new QuotedCalls();
-  #hasEnded = false;
 
   constructor(isWrapped: boolean, writer: BlockWriter, context: TextContext) {
     this.#isWrapped = isWrapped;
@@ -97,26 +96,6 @@ class QwenBlock implements BlockReader {
   }
 
   read(text: string, at: number): number {
-    for (;;) {
-      const before = at;
-      const expected = this.#expected;
-      at = this.#step(text, at);
-      if (this.state === "none" || this.state === "closed") return at;
-      if (at === before && expected === this.#expected) return at;
-    }
-  }
-
-  end(rest: string): string | undefined {
-    if (this.state === "head" && rest.trim() === "") return undefined;
-    const isUnsure = this.#context.isWhole && this.#expected === "value" && this.#quoted.hasBegun;
-    if (this.#expected !== "close") (this.#call ?? this.#writer.call()).cut(isUnsure ? NO_END : undefined);
-    // All of the call is there but the end of its block.
-    else this.#call?.cut();
-    this.state = "closed";
-    return undefined;
-  }
-
-  #step(text: string, at: number): number {
     switch (this.#expected) {
       case "function":
         return this.#readFunction(text, at);
@@ -131,26 +110,31 @@ class QwenBlock implements BlockReader {
     }
   }
 
+  end(rest: string): string | undefined {
+    if (this.state === "head" && rest.trim() === "") return undefined;
+    const isUnsure = this.#context.isWhole && this.#expected === "value" && this.#quoted.hasBegun;
+    if (this.#expected !== "close") (this.#call ?? this.#writer.call()).cut(isUnsure ? NO_END : undefined);
+    this.state = "closed";
+    return undefined;
+  }
+
   #readFunction(text: string, from: number): number {
     let at = from;
     if (this.#isWrapped) {
       at = skipSpace(text, at);
       const answer = look(text, at, FUNCTION);
       if (answer !== "yes") {
-        if (answer === "no") this.#giveUp(from);
+        if (answer === "no") this.state = "none";
         return from;
       }
       at += FUNCTION.length;
     }
     const end = endOfName(text, at);
     if (end === text.length) return from;
-    if (end === at || text[end] !== ">") return this.#giveUp(from);
     // Without the outer tag only what follows tells the notation from another one.
-    if (!this.#isWrapped) {
-      const next = lookFor(text, skipSpace(text, end + 1), [PARAMETER, FUNCTION_END]);
-      if (next === "maybe") return from;
-      if (next === undefined) return this.#giveUp(from);
-    }
+    const next = this.#isWrapped || lookFor(text, skipSpace(text, end + 1), [PARAMETER, FUNCTION_END]);
+    if (end === at || text[end] !== ">" || next === undefined) this.state = "none";
+    if (this.state === "none" || next === "maybe") return from;
     const name = text.slice(at, end);
     this.state = "open";
     this.#call = this.#writer.call();
@@ -160,52 +144,41 @@ class QwenBlock implements BlockReader {
     return end + 1;
   }
 
-  /** Behind the first call of a block there may be another one, or what is none of the notation. */
-  #giveUp(at: number): number {
-    this.state = this.state === "head" ? "none" : "closed";
-    return at;
-  }
-
   #readParameter(text: string, from: number): number {
     const at = skipSpace(text, from);
     const next = lookFor(text, at, [PARAMETER, FUNCTION_END]);
     if (next === "maybe") return at;
-    if (next === undefined) return this.#refuse("something else stands between its parameters", at);
+    if (next === undefined) return this.#refuse("something else stands between its parameters", text, at);
     if (next.word === FUNCTION_END) {
       this.#args!.close();
-      if (!this.#isWrapped) {
-        this.#call!.done();
-        this.state = "closed";
-      }
+      this.#call!.done();
       this.#expected = "close";
       return at + FUNCTION_END.length;
     }
     const begin = at + PARAMETER.length;
-    const end = text.indexOf(">", begin);
+    const end = indexWithin(text, ">", begin, MAX_SPACE);
     if (end < 0) {
-      return text.length - begin < MAX_SPACE ? at : this.#refuse("the name of a parameter has no end", at);
+      return text.length - begin < MAX_SPACE ? at : this.#refuse("the name of a parameter has no end", text, at);
     }
-    if (end - begin >= MAX_SPACE) return this.#refuse("the name of a parameter has no end", at);
     this.#args!.begin(text.slice(begin, end).trim());
     this.#isFirst = true;
     this.#lineBreak = "";
     this.#quoted = new QuotedCalls();
-    this.#hasEnded = false;
     this.#expected = "value";
     return end + 1;
   }
 
   /** What follows to the end of the call is part of it, and means nothing. */
-  #refuse(reason: string, at: number): number {
+  #refuse(reason: string, text: string, at: number): number {
     this.#call!.unreadable(reason);
     this.#expected = "nothing";
-    return at;
+    return this.#skip(text, at);
   }
 
   #skip(text: string, from: number): number {
     const { at, word } = find(text, from, [FUNCTION_END, CLOSE]);
     if (word === undefined) return at;
-    if (word === FUNCTION_END && this.#isWrapped) this.#expected = "close";
+    if (word === FUNCTION_END) this.#expected = "close";
     else this.state = "closed";
     return at + word.length;
   }
@@ -222,14 +195,13 @@ class QwenBlock implements BlockReader {
       this.#quoted.pass(text.slice(at, tag < 0 ? undefined : tag));
       if (tag < 0) return this.#pass(text, from, text.length);
       const mark = lookFor(text, tag, VALUE_MARKS);
-      at = tag + 1;
-      const behind = typeof mark === "object" ? tag + mark.word.length : at;
+      const behind = typeof mark === "object" ? tag + mark.word.length : tag;
       const meaning = typeof mark === "object" ? this.#meaningOf(mark.word, text, behind) : (mark ?? "text");
-      if (meaning === "text") this.#quoted.pass("<");
+      at = meaning === "quoted" ? text.indexOf(">", tag) + 1 : tag + 1;
       if (meaning === "text" || meaning === "quoted") continue;
       this.#pass(text, from, tag);
       if (meaning === "maybe") return tag;
-      if (meaning === "unclosed") return this.#refuse(`a value has no ${PARAMETER_END}`, tag);
+      if (meaning === "unclosed") return this.#refuse(`a value has no ${PARAMETER_END}`, text, tag);
       this.#args!.end();
       this.#expected = "parameter";
       return behind;
@@ -249,14 +221,14 @@ class QwenBlock implements BlockReader {
         const at = skipSpace(text, behind);
         const next = at - behind > MAX_SPACE ? undefined : lookFor(text, at, [PARAMETER, FUNCTION_END]);
         if (next === "maybe") return "maybe";
-        if (next !== undefined && this.#hasEnded && quoted.isIn) return "unclosed";
+        if (next !== undefined && quoted.hasEnded && quoted.isIn) return "unclosed";
         if (quoted.endParameter(next !== undefined)) return "quoted";
         return next === undefined ? "text" : "end";
       }
       case FUNCTION_END: {
         if (quoted.endCall()) return "quoted";
         const next = nextFunction(text, behind);
-        if (next === "text") this.#hasEnded = true;
+        if (next === "text") quoted.hasEnded = true;
         return next;
       }
       default: {
@@ -285,18 +257,13 @@ class QwenBlock implements BlockReader {
     return until;
   }
 
+  /** The end of the block. It may be missing, and another function be in its place. */
   #readClose(text: string, from: number): number {
     const at = skipSpace(text, from);
-    const next = lookFor(text, at, [CLOSE, FUNCTION]);
-    if (next === "maybe") return at;
-    this.#call!.done();
-    this.#call = undefined;
-    if (next?.word === FUNCTION) {
-      this.#expected = "function";
-      return at;
-    }
+    const next = at - from > MAX_SPACE ? "no" : look(text, at, CLOSE);
+    if (next === "maybe") return from;
     this.state = "closed";
-    return next === undefined ? at : at + CLOSE.length;
+    return next === "yes" ? at + CLOSE.length : from;
   }
 }
 
