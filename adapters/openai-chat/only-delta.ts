@@ -27,7 +27,6 @@ export function isOnlyArguments(message: WireMessage): boolean {
   return (
     isObject(call) &&
     saysOnly(call, ENTRY_FIELDS) &&
-    call.type !== "custom" &&
     typeof call.index === "number" &&
     isObject(call.function) &&
     saysOnly(call.function, ARGUMENTS_FIELDS)

@@ -84,7 +84,7 @@ function fixtureFrames(adapter: Adapter): string[][] {
   return whole.map((text) => text.split(/(?<=\n\n)/));
 }
 
-const value = fc.constantFrom<unknown>(null, "", "x", '"', 0, 1, 2, -1, 1.5, "1", true, [], {}, { text: "y" }, ["z"]);
+const value = fc.constantFrom<unknown>(null, "", "x", "custom", '"', 0, 1, 2, -1, 1.5, "1", true, [], {}, { text: "y" }, ["z"]);
 const key = fc.constantFrom(
   "index", "type", "delta", "text", "id", "name", "role", "content", "arguments", "function", "tool_calls", "thinking",
   "finish_reason", "usage", "error", "object", "output_index", "content_index", "item_id", "citations", "extra_content",
@@ -137,7 +137,9 @@ function edited(line: string, json: string, kind: string, place: number, name: s
     })(event);
     const target = containers[place % containers.length]!;
     const keys = Object.keys(target);
-    if (kind === "add" || keys.length === 0) target[name] = put;
+    // Of a list: one more like the last one.
+    if (kind === "add" && Array.isArray(target)) target.push(structuredClone(target.at(-1) ?? put));
+    else if (kind === "add" || keys.length === 0) target[name] = put;
     else target[keys[(place >> 4) % keys.length]!] = put;
     return `data: ${JSON.stringify(event)}`;
   } catch {

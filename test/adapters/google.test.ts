@@ -256,6 +256,7 @@ describe("calls whose arguments are streamed", () => {
   it.each<[string, GoogleEvent[]]>([
     ["the end marker comes inside a string", [chunk([call({})]), stop]],
     ["the next call begins inside a string", [chunk([call({ name: "get_weather", args: { city: "Oslo" } })]), stop]],
+    ["the next call begins in pieces inside a string", [chunk([begin("get_weather")]), chunk([call({})]), stop]],
     ["STOP comes inside a string", [stop]],
     ["MAX_TOKENS comes inside a string", [chunk([], "MAX_TOKENS")]],
     ["OTHER comes inside a string", [chunk([], "OTHER")]],
