@@ -111,6 +111,14 @@ describe("a call that is rescued from the text", () => {
     },
   );
 
+  it("wraps no others where a tool of that name was offered", async () => {
+    const argsText = '{"tool_uses":[{"recipient_name":"functions.math.add","parameters":{"a":1}}]}';
+    const calls = [{ id: "call_0", name: "parallel", argsText }];
+    const bytes = new TextEncoder().encode(wires["openai-chat"]({ text: "", calls }).join(""));
+    const { turn } = await readPieces(rescueTextCalls(openaiChat), [bytes], [read, { ...read, name: "parallel" }]);
+    expect(turn.calls.map(({ name }) => name)).toEqual(["parallel"]);
+  });
+
   it("changes nothing where there is none", async () => {
     const fixture = loadFixture("openai-chat", "parallel");
     const [plain, rescued] = await Promise.all(
