@@ -83,7 +83,7 @@ export class CodeBlock implements BlockReader {
     const all = this.#parts.join("");
     this.state = "closed";
     const hidden = this.#hidden ?? this.#swallowed;
-    if (this.#context.isWhole && hidden !== undefined && this.#length <= this.#maxLength) {
+    if (this.#context.isWhole && hidden !== undefined) {
       this.#finish(all.slice(0, hidden.from));
       return all.slice(hidden.to);
     }
@@ -124,7 +124,6 @@ const KEYWORDS = /^(?:import|from|for|while|if|try|with|def|class|return|await|a
 /** Code begins with a name and what makes it a call or an assignment, with a comment or a fence. Prose does not. */
 function beginsCode(text: string, from: number, close: string): "yes" | "no" | "maybe" {
   const at = skipSpace(text, from);
-  if (at === text.length) return "maybe";
   const isEmpty = look(text, at, close);
   if (isEmpty !== "no") return isEmpty;
   if (text[at] === "#" || text[at] === "`") return "yes";

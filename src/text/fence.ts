@@ -26,7 +26,7 @@ export class Fence {
   isQuoting(): boolean {
     if (this.#quotes.has(this.#last)) this.#quote = this.#last;
     this.#endTicks();
-    return this.#open !== undefined || this.#line === "info" || this.#codeTicks > 0 || this.#quote !== 0;
+    return this.#open !== undefined || this.#codeTicks > 0 || this.#quote !== 0;
   }
 
   see(code: number): void {
@@ -36,43 +36,32 @@ export class Fence {
     if (code === NEWLINE) return this.#endLine();
     if (code === BACKTICK) this.#ticks++;
     else this.#endTicks();
-    switch (this.#line) {
-      case "indent":
-        if (code === SPACE && this.#indent < 3) this.#indent++;
-        else if (code === BACKTICK || code === TILDE) {
-          this.#line = "run";
-          this.#char = code;
-          this.#run = 1;
-        } else this.#line = "rest";
-        return;
-      case "run":
-        if (code === this.#char) this.#run++;
-        else if (this.#run < 3) this.#line = "rest";
-        // Behind the run of the end there is nothing but white space.
-        else this.#line = this.#open !== undefined && !isSpace(code) ? "rest" : "info";
-        return;
-      case "info":
-        // "```code``` in a line" is no fence; neither is a line of code that only begins with ticks.
-        if (this.#open === undefined ? this.#char === BACKTICK && code === BACKTICK : !isSpace(code))
-          this.#line = "rest";
-        return;
-      case "rest":
+    if (this.#line === "indent") {
+      if (code === SPACE && this.#indent < 3) this.#indent++;
+      else if (code === BACKTICK || code === TILDE) {
+        this.#line = "run";
+        this.#char = code;
+        this.#run = 0;
+      } else this.#line = "rest";
     }
-  }
-
-  /** A block or a marker has been passed over: the line goes on behind it. */
-  pass(): void {
-    this.#line = "rest";
-    this.#last = this.#ticks = this.#codeTicks = this.#quote = 0;
-    this.#quotes.clear();
+    if (this.#line === "run") {
+      if (code === this.#char) this.#run++;
+      else this.#line = "info";
+    }
+    // "```code``` in a line" is no fence; behind the run of the end there is nothing but white space.
+    if (
+      this.#line === "info" &&
+      (this.#open === undefined ? this.#char === BACKTICK && code === BACKTICK : !isSpace(code))
+    )
+      this.#line = "rest";
   }
 
   /**
-   * Behind a space or a bracket a quote begins something; elsewhere, if nothing is quoted yet. An apostrophe in or behind
-   * a word is none.
+   * Behind a space a quote begins something; elsewhere, if nothing is quoted yet. An apostrophe in or behind a word is
+   * none.
    */
   #seeQuote(code: number): void {
-    const isNew = opensQuote(this.#last) || !(this.#quotes.has(code) || (code === APOSTROPHE && isWord(this.#last)));
+    const isNew = this.#last <= SPACE || !(this.#quotes.has(code) || (code === APOSTROPHE && isWord(this.#last)));
     if (isNew) this.#quotes.add(code);
     else this.#quotes.delete(code);
   }
@@ -93,7 +82,7 @@ export class Fence {
       else if (this.#char === this.#open.char && this.#run >= this.#open.run) this.#open = undefined;
     }
     this.#line = "indent";
-    this.#indent = this.#run = 0;
+    this.#indent = 0;
   }
 }
 
@@ -109,11 +98,6 @@ function isSpace(code: number): boolean {
 
 function isQuote(code: number): boolean {
   return code === 34 || code === APOSTROPHE;
-}
-
-/** The beginning of the line, white space, `(`, `[`, `{`; a backslash, since the string around such quotes goes on. */
-function opensQuote(before: number): boolean {
-  return before <= SPACE || before === 40 || before === 91 || before === 123 || before === 92;
 }
 
 /** A letter or a digit. */

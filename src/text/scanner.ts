@@ -89,21 +89,13 @@ export function createScanner(
     const isHopeless = current.state === "none" || (current.state === "head" && text.length - at > MAX_HEAD);
     if (isHopeless) {
       reader = others.shift()?.(marker);
-      if (reader === undefined) giveBack();
-      else return readBlock(reader, text, from);
+      if (reader !== undefined) return readBlock(reader, text, from);
+      // The marker was text. What is behind it has not been taken, and may hold another one.
+      say(marker);
       return from;
     }
-    if (current.state === "closed") {
-      reader = undefined;
-      fence.pass();
-    }
+    if (current.state === "closed") reader = undefined;
     return at;
-  }
-
-  /** The marker was text. What is behind it has not been taken, and may hold another one. */
-  function giveBack(): void {
-    say(marker);
-    fence.pass();
   }
 
   function say(text: string): void {
@@ -130,8 +122,7 @@ export function createScanner(
     }
     const behind = last.end(rest);
     // A marker with nothing but white space behind it begins nothing.
-    if (last.state === "head" || last.state === "none") say(marker + rest);
-    fence.pass();
+    if (last.state === "head") say(marker + rest);
     return behind;
   }
 
