@@ -138,8 +138,10 @@ export class TurnReader {
 
   finish(reason: FinishReason, providerReason: string | null, message?: string): void {
     const { turn } = this;
-    // The last word counts, but a word that says nothing does not undo one that does.
-    if (reason === "unknown" && turn.finishReason !== undefined && turn.finishReason !== "unknown") return;
+    // The last word counts, but a word that says nothing does not undo one that does, nor no word
+    // one that nobody knows.
+    const { finishReason: known } = turn;
+    if (reason === "unknown" && known !== undefined && (known !== "unknown" || !providerReason)) return;
     turn.finishReason = reason;
     turn.providerFinishReason = providerReason;
     turn.finishMessage = message ?? turn.finishMessage;

@@ -301,6 +301,13 @@ describe("the last word", () => {
     expect(end(turn, ["unknown", "OTHER"])).toEqual(["turn_not_finished write", "finish unknown"]);
   });
 
+  it.each(["", null])("that nobody knows is not undone by %j", (nothing) => {
+    const turn = reader();
+    turn.tool(call(0, "write"));
+    turn.finish("unknown", "OTHER");
+    expect(end(turn, ["unknown", nothing])).toEqual(["turn_not_finished write", "finish unknown"]);
+  });
+
   it("of failures is the first", () => {
     const turn = reader();
     turn.fail(new ToolError("provider_error", "first"));
