@@ -84,7 +84,24 @@ function fixtureFrames(adapter: Adapter): string[][] {
   return whole.map((text) => text.split(/(?<=\n\n)/));
 }
 
-const value = fc.constantFrom<unknown>(null, "", "x", "custom", '"', 0, 1, 2, -1, 1.5, "1", true, [], {}, { text: "y" }, ["z"]);
+const value = fc.constantFrom<unknown>(
+  null,
+  "",
+  "x",
+  "custom",
+  '"',
+  0,
+  1,
+  2,
+  -1,
+  1.5,
+  "1",
+  true,
+  [],
+  {},
+  { text: "y" },
+  ["z"],
+);
 const key = fc.constantFrom(
   "index", "type", "delta", "text", "id", "name", "role", "content", "arguments", "function", "tool_calls", "thinking",
   "finish_reason", "usage", "error", "object", "output_index", "content_index", "item_id", "citations", "extra_content",
