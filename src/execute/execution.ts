@@ -1,7 +1,7 @@
 import { isToolError, type ToolError, type ToolErrorCode } from "../errors.ts";
+import { orderedText } from "../json/index.ts";
 import { isConflict } from "../store/errors.ts";
 import type { StoreEntry } from "../store/store.ts";
-import { orderedText } from "../store/value.ts";
 import type { Tool } from "../tool/tool.ts";
 import { invalidInput, type ToolUse, type ToolUseHandle } from "../tool/use.ts";
 import type { ApprovalRequest } from "./approvals/types.ts";

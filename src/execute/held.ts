@@ -1,8 +1,8 @@
 import { isToolError } from "../errors.ts";
+import { orderedText } from "../json/index.ts";
 import { isConflict } from "../store/errors.ts";
 import { pause } from "../time.ts";
 import type { StoreEntry } from "../store/store.ts";
-import { orderedText } from "../store/value.ts";
 import { actionIdOf, type ActionRow, type Ledger, type Lease } from "./ledger.ts";
 
 /**

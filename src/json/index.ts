@@ -4,6 +4,7 @@ export { createJsonParser, createTwinParser, type JsonChange, type JsonParser, t
 export { repairJson } from "./repair.ts";
 export { closedByItself, isClosedRoot } from "./broken.ts";
 export { emptiedMessage, isEmptied, isPlainObject } from "./emptied.ts";
+export { orderedText } from "./ordered.ts";
 export { exceedsDepth, RootScan } from "./scan.ts";
 export { GrowingText } from "./growing-text.ts";
 export { lastMade } from "./last-made.ts";

@@ -1,8 +1,8 @@
 import { ToolCallError, type FailedCall, type ToolErrorCode } from "../errors.ts";
+import { orderedText } from "../json/index.ts";
 import type { KnownTools } from "../execute/known-tools.ts";
 import type { Model } from "../model.ts";
 import { jsonSchema } from "../schema/index.ts";
-import { orderedText } from "../store/value.ts";
 import { ToolBuffer } from "../stream/buffer.ts";
 import type { Turn } from "../stream/events.ts";
 import { defineTool, type Tool } from "../tool/tool.ts";

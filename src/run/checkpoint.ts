@@ -1,7 +1,7 @@
 import { ToolError } from "../errors.ts";
+import { orderedText } from "../json/index.ts";
 import { isConflict } from "../store/errors.ts";
 import { storeKey, type Store, type StoreEntry } from "../store/store.ts";
-import { orderedText } from "../store/value.ts";
 import { NOTHING_USED } from "./budgets.ts";
 import { busy } from "./errors.ts";
 import { damaged, readHead, readRow, VERSION, type Head, type Row, type RunLease } from "./format.ts";

@@ -1,4 +1,5 @@
 import { messageOf } from "../errors.ts";
+import { isPlainObject } from "../json/index.ts";
 
 /** More levels than any tool's data has, and few enough for every stack. */
 const MAX_DEPTH = 1_000;
@@ -23,17 +24,6 @@ export function textOf(value: unknown): string {
   }
 }
 
-/**
- * The JSON of a value with the keys of its objects in order, for comparing what a store gives back with what it was
- * given: a database with a JSON type of its own (`jsonb`) keeps no order of keys.
- */
-export function orderedText(value: unknown): string {
-  return JSON.stringify(value, (_, part: unknown) => {
-    if (typeof part !== "object" || part === null || Array.isArray(part)) return part;
-    return Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1)));
-  });
-}
-
 function check(value: unknown, path: (string | number)[]): void {
   if (value === null || typeof value === "string" || typeof value === "boolean") return;
   if (typeof value === "number" && Number.isFinite(value)) return;
@@ -47,9 +37,7 @@ function check(value: unknown, path: (string | number)[]): void {
     }
     return;
   }
-  // Objects of another realm are plain, too: the prototype of theirs has none itself.
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== null && Object.getPrototypeOf(prototype) !== null) refuse(nameOf(prototype as object), path);
+  if (!isPlainObject(value)) refuse(nameOf(Object.getPrototypeOf(value) as object), path);
   for (const key of Object.keys(value)) {
     path.push(key);
     const item = read(value as Record<string, unknown>, key, path);

@@ -1,6 +1,5 @@
 import type { ParserSink } from "../adapter.ts";
-import { exceedsDepth, jsonIn } from "../json/index.ts";
-import { isRecord } from "../schema/json.ts";
+import { exceedsDepth, jsonIn, orderedText } from "../json/index.ts";
 import type { ToolChunk } from "../stream/chunk.ts";
 import { HeldCall, holdingSink, type HoldingSink } from "./held.ts";
 import { TEXT_TURN } from "./writer.ts";
@@ -66,7 +65,5 @@ function argsOf({ argsText, argsValue, chunks }: HeldCall): string | undefined {
   const isUnknown =
     chunks.some(({ argsPathPatch }) => argsPathPatch !== undefined) || exceedsDepth(argsText, MAX_DEPTH);
   const value = isUnknown ? undefined : (argsValue ?? jsonIn(argsText.trim() || "{}"));
-  return JSON.stringify(value === null ? {} : value, (_, part: unknown) =>
-    isRecord(part) ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1))) : part,
-  );
+  return value === undefined ? undefined : orderedText(value ?? {});
 }

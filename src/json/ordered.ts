@@ -1,0 +1,10 @@
+/**
+ * The JSON of a value with the keys of its objects in order, so that what says the same is the same text: a database
+ * with a JSON type of its own (`jsonb`) keeps no order of keys, nor does a server that parses what its model wrote.
+ */
+export function orderedText(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) => {
+    if (typeof part !== "object" || part === null || Array.isArray(part)) return part;
+    return Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}
