@@ -20,6 +20,7 @@ export function eventStream(
 ): ReadableStream<Uint8Array> {
   const { stop, expiresAt = Infinity, keepAliveMs, onError } = options;
   const encoder = new TextEncoder();
+  let isCanceled = false;
   const timers: { keepAlive?: ReturnType<typeof setInterval>; expiry?: ReturnType<typeof setTimeout> } = {};
 
   function end(): void {
@@ -46,6 +47,7 @@ export function eventStream(
     async pull(controller) {
       try {
         const { done, value } = await feed.next();
+        if (isCanceled) return;
         if (done === true || expiresAt <= Date.now()) {
           end();
           return controller.close();
@@ -60,6 +62,7 @@ export function eventStream(
       }
     },
     async cancel() {
+      isCanceled = true;
       end();
       await feed.return(undefined);
     },

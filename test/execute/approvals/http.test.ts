@@ -325,6 +325,17 @@ describe("a client that is gone", () => {
     expect([count.subscriptions, timers()]).toEqual([0, before]);
   });
 
+  it("is no error", async () => {
+    const errors: unknown[] = [];
+    use({ onError: (error) => errors.push(error) });
+    const reader = (await get("/events")).body!.getReader();
+    await reader.read();
+    await sleep(20);
+    await reader.cancel();
+    await sleep(20);
+    expect(errors).toEqual([]);
+  });
+
   it("when the events begin gets none", async () => {
     const count = counting();
     await service.request(ask());
