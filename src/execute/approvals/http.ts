@@ -135,7 +135,7 @@ export function approvalHandler(options: ApprovalHandlerOptions): (request: Requ
       return json(wireError("invalid_message", 'This server takes no "always".', requestId));
     }
     return answering(requestId, async () =>
-      outcomeMessage(await service.decide(requestId, decisionOf(message), principal)),
+      outcomeMessage(await service.decide(requestId, decisionOf(message), principal), redact),
     );
   }
 
@@ -143,7 +143,7 @@ export function approvalHandler(options: ApprovalHandlerOptions): (request: Requ
     try {
       return json(await ask());
     } catch (error) {
-      const message = errorMessage(error, requestId);
+      const message = errorMessage(error, requestId, redact);
       if (message.code === "internal_error") onError(error);
       return json(message);
     }

@@ -4,6 +4,7 @@ import { jsonIn } from "../../json/parse.ts";
 import { isRecord } from "../../schema/json.ts";
 import { defaultQuestion, summaryOf, type Redact } from "../summary.ts";
 import { ApprovalError, notFound } from "./errors.ts";
+import { valueAt } from "./places.ts";
 import type {
   ClientMessage,
   DecidedMessage,
@@ -15,7 +16,7 @@ import type {
   WireErrorCode,
 } from "./protocol.ts";
 import type { ApprovalService } from "./service.ts";
-import type { ApprovalRequest, Decision, Principal } from "./types.ts";
+import type { ApprovalRequest, Decision, GrantScope, Principal } from "./types.ts";
 
 /** A client's message, or why it is none. */
 export function parseMessage(text: string): ClientMessage | ErrorMessage {
@@ -72,8 +73,8 @@ export function decidedMessage(request: ApprovalRequest): DecidedMessage {
   return { ...outcomeFields(request), type: "approval.decided", seq: request.decidedSeq };
 }
 
-export function outcomeMessage(request: ApprovalRequest): OutcomeMessage {
-  const { always } = request;
+export function outcomeMessage(request: ApprovalRequest, redact?: Redact): OutcomeMessage {
+  const always = alwaysOf(request, redact);
   return { ...outcomeFields(request), type: "approval.outcome", ...(always !== undefined && { always }) };
 }
 
@@ -108,13 +109,25 @@ function questionOf(request: ApprovalRequest, redact: Redact | undefined): strin
   return isDefault ? defaultQuestion(toolName, input, redact) : message;
 }
 
+/** Its values are parts of the input: what is hidden there is hidden here. A redaction that fails shows nothing. */
+function alwaysOf({ always, input }: ApprovalRequest, redact: Redact | undefined): GrantScope | undefined {
+  if (always?.where.equals === undefined || redact === undefined) return always;
+  try {
+    const shown = redacted(["input"], input, redact);
+    const equals = always.where.equals.map(({ path }) => ({ path, value: valueAt(shown, path) }));
+    return { ...always, where: { ...always.where, equals } };
+  } catch {
+    return undefined;
+  }
+}
+
 /** What may be said of a failure: our own errors say what they are, all others nothing. */
-export function errorMessage(error: unknown, requestId: string): ErrorMessage {
+export function errorMessage(error: unknown, requestId: string, redact?: Redact): ErrorMessage {
   // What is wrong with the store's content is for the server's log: it names runs, and nobody was asked who may know.
   if (error instanceof ApprovalError && error.code !== "invalid_approval") {
     const message = wireError(error.code as WireErrorCode, error.message, requestId);
     const isClosed = error.request !== undefined && error.request.status !== "pending";
-    return isClosed ? { ...message, outcome: outcomeMessage(error.request!) } : message;
+    return isClosed ? { ...message, outcome: outcomeMessage(error.request!, redact) } : message;
   }
   const isUnknown = isToolError(error) && error.code === "store_failed";
   const what = isUnknown ? "Whether it was stored is unknown: ask again." : "The server failed.";

@@ -81,7 +81,7 @@ export function approvalSession(options: ApprovalSessionOptions): ApprovalSessio
       return;
     }
     await answer(requestId, async () =>
-      outcomeMessage(await service.decide(requestId, decisionOf(message), principal)),
+      outcomeMessage(await service.decide(requestId, decisionOf(message), principal), redact),
     );
   }
 
@@ -90,7 +90,7 @@ export function approvalSession(options: ApprovalSessionOptions): ApprovalSessio
     try {
       void send(await ask());
     } catch (error) {
-      const message = errorMessage(error, requestId);
+      const message = errorMessage(error, requestId, redact);
       if (message.code === "internal_error") onError(error);
       void send(message);
     }

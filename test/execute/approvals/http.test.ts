@@ -208,6 +208,30 @@ describe("who may ask", () => {
   });
 });
 
+it.each([
+  ["the whole input", true, [{ path: [], value: { card: "[hidden]", order: { id: 1 } } }]],
+  ["places in it", { where: { equals: [{ path: ["card"], value: "4111" }] } }, [{ path: ["card"], value: "[hidden]" }]],
+])("hides what is redacted in an always, from who gave it and from who came late: %s", async (_, always, shown) => {
+  const redact = (path: readonly unknown[], value: unknown) => (path.at(-1) === "card" ? "[hidden]" : value);
+  use({ allowAlways: true, redact });
+  const { id } = await service.request(ask({ input: { card: "4111", order: { id: 1 } } }));
+  const outcome = { always: { where: { equals: shown } } };
+  expect(await (await post({ ...approve(id), always })).json()).toMatchObject(outcome);
+  expect(await (await post(approve(id))).json()).toMatchObject({ code: "already_decided", outcome });
+  expect(JSON.stringify((await service.get(id))?.always?.where)).toContain("4111");
+});
+
+it("shows nothing of an always where redact fails", async () => {
+  const redact = () => {
+    throw new Error("broken");
+  };
+  use({ allowAlways: true, redact });
+  const { id } = await service.request(ask());
+  const answer = (await (await post({ ...approve(id), always: true })).json()) as object;
+  expect(answer).toMatchObject({ type: "approval.outcome", status: "approved" });
+  expect(answer).not.toHaveProperty("always");
+});
+
 it("gives all of one request to those who may decide it", async () => {
   const { id } = await service.request(ask());
   expect(await (await get(`/${id}`)).json()).toMatchObject({ type: "approval.details", input: { order: "A1" } });
