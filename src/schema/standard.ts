@@ -102,7 +102,7 @@ function readIssue({ message, path = [] }: StandardSchemaV1.Issue): Issue {
 }
 
 /** A method that zod 4 has had longer than the Standard JSON Schema. */
-type ToJsonSchemaMethod = { toJSONSchema?: (options: { target: string; io: "input" }) => Record<string, unknown> };
+type ToJsonSchemaMethod = { toJSONSchema?: (options: Record<string, unknown>) => Record<string, unknown> };
 
 function exportJsonSchema(source: StandardSchemaV1): Record<string, unknown> {
   const { vendor } = source["~standard"];
@@ -112,11 +112,10 @@ function exportJsonSchema(source: StandardSchemaV1): Record<string, unknown> {
     throw noJsonSchema(vendor, source);
   }
   try {
-    if (jsonSchema === undefined) return toJSONSchema!.call(source, { target: "draft-2020-12", io: "input" });
-    return jsonSchema.input({
-      target: "draft-2020-12",
-      ...(vendor === "arktype" && { libraryOptions: { fallback: refuseForeignTypes } }),
-    });
+    const target = "draft-2020-12";
+    const libraryOptions = refusing[vendor];
+    if (jsonSchema === undefined) return toJSONSchema!.call(source, { target, io: "input", ...libraryOptions });
+    return jsonSchema.input({ target, ...(libraryOptions !== undefined && { libraryOptions }) });
   } catch (cause) {
     throw notAllSaid(vendor, messageOf(cause), { cause });
   }
@@ -156,15 +155,26 @@ function nextStep(vendor: string, source: object): string {
 }
 
 /**
- * arktype keeps `{}` for a type that JSON has no value for (a Date, a Map, a bigint), and a model would then write
- * what never validates. Conversions and refinements lose nothing that matters: they are checked after.
- * https://arktype.io/docs/configuration#fallback
+ * What makes a library refuse a type that JSON has no value for, where it says it as one that a model can write, and what
+ * it writes never validates. Conversions and refinements lose nothing that matters: they are checked after.
+ *
+ * - arktype keeps `{}` for a Date, a Map, a bigint. https://arktype.io/docs/configuration#fallback
+ * - zod makes a string of a file. https://zod.dev/json-schema#file-schemas
  */
-const refuseForeignTypes = Object.fromEntries(
-  ["date", "domain", "proto", "symbolKey", "unit"].map((code) => [
-    code,
-    (): never => {
-      throw new Error(`it holds a type that JSON has no value for (${code}).`);
+const refusing: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
+  arktype: {
+    fallback: Object.fromEntries(
+      ["date", "domain", "proto", "symbolKey", "unit"].map((code) => [
+        code,
+        (): never => {
+          throw new Error(`it holds a type that JSON has no value for (${code}).`);
+        },
+      ]),
+    ),
+  },
+  zod: {
+    override({ zodSchema }: { zodSchema: { _zod: { def: { type: string } } } }): void {
+      if (zodSchema._zod.def.type === "file") throw new Error("it holds a type that JSON has no value for (file).");
     },
-  ]),
-);
+  },
+};

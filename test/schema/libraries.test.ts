@@ -261,6 +261,7 @@ describe("refuses, and says the next step:", () => {
       () => toSchema(z.object({ at: z.date() })),
       /Date cannot be represented in JSON Schema\. Describe .*string in JSON/,
     ],
+    ["a file in zod 4", () => toSchema(z.object({ photo: z.file().optional() })), /no value for \(file\)/],
     ["a bigint in zod 4", () => toSchema(z.object({ n: z.bigint() })), /BigInt/i],
     ["a Date in zod 3", () => zod3(z3.object({ at: z3.date() })), /#\/properties\/at is a ZodDate/],
     ["a Date in valibot", () => toSchema(toStandardJsonSchema(v.object({ at: v.date() }))), /date.*string in JSON/],
