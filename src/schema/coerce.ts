@@ -157,7 +157,7 @@ function rewrite(value: unknown, schema: JsonSchema, rules: Rules): Coerced {
     const mark = repairs.length;
     let meant = meantOf(branches, given, walk);
     if (rules.dropNulls && isRecord(given)) {
-      const rank = (branch: unknown) => (listsTheSame([...parts, ...conjunction(branch, walk)], given) ? 0 : 1);
+      const rank = (branch: unknown) => (listsTheSame([...parts, ...conjunction(branch, walk)], given, walk) ? 0 : 1);
       meant = meant.toSorted((one, other) => rank(one) - rank(other));
     }
     for (const branch of meant) {
@@ -216,11 +216,22 @@ function isListed(key: string, parts: readonly Record<string, unknown>[]): boole
   return parts.some((part) => namesIn(part).includes(key));
 }
 
-/** Whether an object has each property that the parts list, and no other. */
-function listsTheSame(parts: readonly Record<string, unknown>[], object: object): boolean {
+/** Whether an object has each property that the parts list, and no other, and so those in it, but for unions. */
+function listsTheSame(parts: readonly Record<string, unknown>[], object: object, walk: Walk, depth = 0): boolean {
+  step(walk, depth);
   const names = new Set(parts.flatMap(namesIn));
-  const keys = Object.keys(object);
-  return keys.length === names.size && keys.every((key) => names.has(key));
+  const entries = Object.entries(object);
+  return (
+    entries.length === names.size &&
+    entries.every(([key, value]) => {
+      if (!names.has(key)) return false;
+      if (!isRecord(value)) return true;
+      const inside = propertySchemas(parts, key).flatMap((one) => conjunction(one, walk));
+      const isListing =
+        inside.some((part) => namesIn(part).length > 0) && inside.every((part) => unionsOf(part).length === 0);
+      return !isListing || listsTheSame(inside, value, walk, depth + 1);
+    })
+  );
 }
 
 function namesIn(part: Record<string, unknown>): readonly unknown[] {

@@ -417,6 +417,17 @@ describe("dropNulls()", () => {
       { file: { path: "a.ts", line: 5 } },
     ],
     [
+      "than the one that knows more in an object of it",
+      {
+        anyOf: [
+          object({ file: object({ path: string, line: number }), note: object({ text: string }) }),
+          object({ file: object({ path: string }), note: { type: ["string", "null"] } }, ["file"]),
+        ],
+      },
+      { file: { path: null }, note: null },
+      { file: {}, note: null },
+    ],
+    [
       "than the one that takes the null of its own, and knows nothing of the other",
       { anyOf: [object({ a: { type: ["string", "null"] } }), object({ a: string, b: string })] },
       { a: null, b: null },
