@@ -5,7 +5,7 @@ import type { RunDeps } from "./deps.ts";
 import { unknownRun } from "./errors.ts";
 import type { CallRecord, Row } from "./format.ts";
 import { executable } from "./partition.ts";
-import { handedOut, isBegun, isHandedOut, openTurn, turnOfCall } from "./rows.ts";
+import { isHandedOut, isTold, openTurn, turnOfCall } from "./rows.ts";
 import type { ToolResultInput } from "./types.ts";
 import { checkResult } from "./validate-results.ts";
 
@@ -67,7 +67,7 @@ export class Inbox {
     const turn = live ?? open;
     const given = turn?.calls.filter(isHandedOut) ?? [];
     const answers = answersOf(inputs, (input) => checkResult(input, given, tools, model, validateResults));
-    const waiting = live?.calls ?? [...handedOut(open, head), ...(open?.calls.filter(isBegun) ?? [])];
+    const waiting = live?.calls ?? open?.calls.filter((call) => isTold(call, head)) ?? [];
     for (const { toolCallId: id } of answers) {
       const at = turnOfCall(id);
       // That of the open turn waits; what comes behind it is not there yet.

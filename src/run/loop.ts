@@ -95,7 +95,7 @@ export class Loop {
     const open = openTurn(this.#checkpoint.rows);
     if (open === undefined) return;
     const { runId } = this.#head;
-    const settled = await cancelCalls(this.#settleRequest(open));
+    const settled = await cancelCalls(this.#settleRequest(open), this.#head);
     // Nobody shall be asked any more, and where the store fails for that the calls are still open. Where a policy keeps
     // us from deciding, they are left: nothing comes of them.
     const { approvals } = this.#deps;

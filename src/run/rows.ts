@@ -1,6 +1,7 @@
 import { ToolError } from "../errors.ts";
 import type { Answer } from "./answers.ts";
 import type { CallRecord, Head, InputRow, Row, TurnRow } from "./format.ts";
+import { isDependent } from "./partition.ts";
 import { isAborted, isCut } from "./turn.ts";
 
 export function lastTurn(rows: readonly Row[]): TurnRow | undefined {
@@ -28,6 +29,15 @@ export function handedOut(turn: TurnRow | undefined, { pending }: Pick<Head, "pe
     if (known === undefined) return call.batch === 0 ? [call] : [];
     return [known.input === undefined ? call : { ...call, input: known.input }];
   });
+}
+
+/**
+ * The caller was told of it: while its turn went on, or, of one that refers to the results of others, when those were
+ * there. A result of it counts, though it may be the turn of others.
+ */
+export function isTold(call: CallRecord, { pending }: Pick<Head, "pending">): boolean {
+  if (call.mode !== "external") return isBegun(call);
+  return !isDependent(call) || pending.some(({ id }) => id === call.invocationId);
 }
 
 /** The caller was told of it, and then its turn was cut: nobody shall begin it any more, but a result of it counts. */

@@ -19,9 +19,9 @@ import {
   useOf,
   type Settled,
 } from "./calls.ts";
-import type { CallRecord, TurnRow } from "./format.ts";
+import type { CallRecord, Head, TurnRow } from "./format.ts";
 import { isDependent, partition } from "./partition.ts";
-import { isBegun, isHandedOut } from "./rows.ts";
+import { isBegun, isHandedOut, isTold } from "./rows.ts";
 
 /** What there is for settling the calls of a turn. */
 export interface SettleRequest {
@@ -186,7 +186,7 @@ async function executed(outcome: Exclude<Outcome, { status: "awaiting_approval" 
 }
 
 /** Gives up what is open: what has come out counts, what was begun is unknown, the rest was not executed. */
-export async function cancelCalls(request: SettleRequest): Promise<readonly Settled[]> {
+export async function cancelCalls(request: SettleRequest, head: Head): Promise<readonly Settled[]> {
   const { turn, model, tools, answers, executor, context } = request;
   const given = await answers.close(turn.calls.filter(isHandedOut));
   const invocationIds = turn.calls.map(({ invocationId }) => invocationId);
@@ -200,7 +200,7 @@ export async function cancelCalls(request: SettleRequest): Promise<readonly Sett
     const status = actions.get(invocationId)?.status;
     if (answer !== undefined) settled.set(invocationId, answeredCall(call, answer, tools, model));
     else if (mode === "invalid") settled.set(invocationId, invalidCall(call));
-    else if (mode === "external" || status === "started") settled.set(invocationId, unknownCall(call));
+    else if (isTold(call, head) || status === "started") settled.set(invocationId, unknownCall(call));
     else if (status === undefined || status === "planned") settled.set(invocationId, canceledCall(call));
     else ended.push(call);
   }

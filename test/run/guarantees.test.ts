@@ -386,6 +386,36 @@ describe("calls that depend on each other", () => {
     ]);
   });
 
+  it("hold up no result of one behind them that the caller was told of", async () => {
+    const reading = { name: openaiChat.name, toolName: openaiChat.toolName, parser: saying };
+    const adapter = { ...openaiChat, read: (source: any, options: any) => readTurn(reading, source, options) };
+    const ask = (id: string, metadata: object) => (sink: ParserSink) =>
+      sink.tool({ id, name: "ask", argsTextDelta: "{}", done: true, metadata: { ...metadata } });
+    const end = (sink: ParserSink) => sink.finish("stop", "stop");
+    const model = replayModel(adapter as never, [
+      [ask("call_1", {}), ask("call_2", { dependent: true }), ask("call_3", {}), end],
+      [(sink: ParserSink) => sink.text("Done."), end],
+    ]);
+    const orchestrator = new Orchestrator({ model, tools: [external("ask")], store: memoryStore() });
+    const stream = orchestrator.stream({ conversationId, input: "Go" });
+    const told: string[] = [];
+    for await (const event of stream) if (event.type === "external_tool_detected") told.push(event.call.id);
+    expect(told).toHaveLength(2);
+    expect((await stream.result).pendingToolCalls.map(({ id }) => id)).toEqual([told[0]]);
+    await orchestrator.provideToolResult(conversationId, { toolCallId: told[1]!, result: 3 });
+    // Given up before the one in between was handed out: it was not begun.
+    const last = await orchestrator.run({ conversationId, input: "Never mind", whenOpen: "cancel" });
+    expect(short(last.messages as ChatCompletionMessageParam[])).toEqual([
+      "user",
+      "call(ask,ask,ask)",
+      expect.stringMatching(/is unknown/),
+      expect.stringMatching(/was not executed/),
+      "result(3)",
+      "user",
+      "say(Done.)",
+    ]);
+  });
+
   it("get the results that they refer to, in another process too", async () => {
     const script = (sink: ParserSink) => {
       sink.tool({ id: "call_1", name: "ask", argsTextDelta: "{}", done: true, metadata: { step: 0 } });
