@@ -109,6 +109,40 @@ describe("a lease", () => {
     },
   );
 
+  it("is nobody else's while it lasts, whatever they have read of it", async () => {
+    const store = memoryStore();
+    const first = await Checkpoint.create(store, 60_000, { conversationId, runId: "run_1", wire: "openai-chat" });
+    await first.append(inputOf("first"));
+    const seen = (await readRun(store, conversationId))!;
+    await expect(Checkpoint.take(store, 60_000, seen)).rejects.toMatchObject({ code: "run_busy" });
+    await first.release({ status: "completed" }, turnOf("Hello."));
+    expect((await readRun(store, conversationId))!.rows).toMatchObject([{ kind: "input" }, { text: "Hello." }]);
+  });
+
+  it("is waited for by who sees the run through, without looking all the time", async () => {
+    const shared = memoryStore();
+    const hold = Promise.withResolvers<void>();
+    const tools = [external("look")];
+    const model = replayModel(anthropic, [heldTurn("look", hold.promise)]);
+    const running = new Orchestrator({ store: shared, tools, model }).run({ conversationId, input: "Go" });
+    await vi.waitFor(async () => expect((await readRun(shared, conversationId))!.rows).toHaveLength(1));
+    let looks = 0;
+    const get: Store["get"] = async (key) => {
+      looks++;
+      await new Promise((resolve) => setTimeout(resolve, 1));
+      return shared.get(key);
+    };
+    const leave = new AbortController();
+    const other = new Orchestrator({ store: { ...shared, get }, tools, model: replayModel(anthropic, []) });
+    const waiting = other.waitAndResume(conversationId, { signal: leave.signal });
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(looks).toBeLessThan(5);
+    hold.resolve();
+    expect((await running).status).toBe("awaiting_tool_results");
+    leave.abort();
+    expect((await waiting).status).toBe("awaiting_tool_results");
+  });
+
   it("is renewed while a turn takes longer than it", async () => {
     const store = memoryStore();
     const hold = Promise.withResolvers<void>();
