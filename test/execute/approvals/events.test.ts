@@ -139,6 +139,22 @@ describe("a process that dies between two writes", () => {
     },
   );
 
+  it.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])(
+    "after %i writes, and another input is asked about since: no event told twice",
+    async (writes) => {
+      const dying = service(dyingAfter(writes));
+      try {
+        const { id } = await dying.request(ask("0"));
+        await dying.decide(id, { decision: "approve" });
+      } catch {}
+      await service().request(ask("0", { input: "other" }));
+      const told = (await store.list<{ type: string; requestId: string }>("approval/log/default/")).map(
+        ({ value }) => `${value.type} ${value.requestId}`,
+      );
+      expect(told).toEqual([...new Set(told)]);
+    },
+  );
+
   it("is told of by whoever subscribes next, though nobody asks again", async () => {
     await service(dyingAfter(3))
       .request(ask("0"))

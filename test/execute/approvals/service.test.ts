@@ -293,6 +293,15 @@ describe("deciding", () => {
     expect(await codeOf(approvals.decide(other.id, { decision: "approve" }))).toBe("approval_not_allowed");
   });
 
+  it("where there is a mayDecide, nobody decides without saying who, whoever has asked", async () => {
+    const approvals = service({ mayDecide: () => true });
+    const { id } = await approvals.request(ask());
+    expect(await codeOf(approvals.decide(id, { decision: "approve" }))).toBe("approval_not_allowed");
+    await expect(approvals.decide(id, { decision: "approve" }, { id: "" })).rejects.toThrow(TypeError);
+    await expect(approvals.decide(id, { decision: "approve" }, {} as never)).rejects.toThrow(TypeError);
+    expect((await approvals.get(id))?.status).toBe("pending");
+  });
+
   it("a mayDecide that throws, or answers with anything but true, denies", async () => {
     const errors: unknown[] = [];
     const broken = () => {
@@ -377,7 +386,7 @@ describe("waiting", () => {
   });
 
   it("gives the request back still pending after its time, and expired after the request's", async () => {
-    const approvals = service();
+    const approvals = service({ pollMs: Infinity });
     const { id } = await approvals.request(ask({ ttlMs: 400 }));
     expect((await approvals.await(id, { timeoutMs: 1 })).status).toBe("pending");
     expect((await approvals.await(id)).status).toBe("expired");
@@ -501,6 +510,14 @@ describe("forget()", () => {
     expect(await approvals.list()).toMatchObject([{ runId: "run_10" }]);
     expect(await approvals.request(ask())).toMatchObject({ status: "pending" });
     await expect(approvals.forget("")).rejects.toThrow(TypeError);
+  });
+
+  it("tells whoever waits that there is nothing to wait for any more", async () => {
+    const { id } = await service().request(ask());
+    const waiting = codeOf(service().await(id));
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    await service().forget("run_1");
+    expect(await waiting).toBe("approval_not_found");
   });
 });
 
