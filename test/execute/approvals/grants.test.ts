@@ -175,6 +175,17 @@ describe('"always allow" too wide', () => {
     expect(stored!.expiresAt).toBeLessThanOrEqual(Date.now() + 60_000);
   });
 
+  it("is learned neither where it is over when its call has succeeded, nor where the store fails, which is said", async () => {
+    const { id } = await approvals.request(ask(small));
+    await approvals.decide(id, { decision: "approve", always: { ttlMs: 1_000 } }, ada);
+    const down = new ToolError("store_failed", "Down.");
+    const broken = new ApprovalService({ store: { ...store, put: () => Promise.reject(down) } });
+    await expect(broken.succeeded(id)).rejects.toBe(down);
+    now += 1_000;
+    await approvals.succeeded(id);
+    expect(await store.list("approval/grant/")).toEqual([]);
+  });
+
   it("that can not be taken back now is not said to be", async () => {
     await always(small);
     const [grant] = await approvals.grants();
