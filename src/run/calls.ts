@@ -102,15 +102,15 @@ export function unknownCall(call: CallRecord): Settled {
 }
 
 /** What the caller handed in for an external call. */
-export function answeredCall(call: CallRecord, answer: Answer, tools: KnownTools, model: Model): Settled {
+export function answeredCall(call: CallRecord, answer: Answer, model: Model): Settled {
   const { result, error, images = [], at, expired } = answer;
   if (expired === true) {
     const message = `The call of ${call.name} got no result in time; whether it was executed is unknown.`;
     return failure(call, "expired", "timeout", message, at);
   }
   if (error !== undefined) return failure(call, "failed", "execution_failed", `Tool ${call.name} failed: ${error}`, at);
-  const tool = tools.get(call.name!) ?? placeholder(call.name!);
-  const use = new ToolUse({ ...failedCall(call), name: call.name!, tool, input: call.input, repairs: [] });
+  const name = call.name!;
+  const use = new ToolUse({ ...failedCall(call), name, tool: placeholder(name), input: call.input, repairs: [] });
   use.provideResult(images.length === 0 ? result : model.imageResult!(result, images));
   return { record: { invocationId: call.invocationId, status: "completed", at }, outcome: use };
 }
@@ -139,7 +139,7 @@ function failedCall(call: CallRecord): FailedCall {
   return { invocationId, id, name, argsText, input, turnIndex, position, metadata };
 }
 
-/** For a result whose tool is not known any more: it happened, and the model hears of it. */
+/** For a call of which there is only a result to tell: its tool may not be known any more. */
 function placeholder(name: string): Tool {
   return defineTool({ name, inputSchema: jsonSchema({}), execute: () => undefined });
 }

@@ -56,12 +56,12 @@ export type Settlement =
  * What was executed before is on the executor's record, so that this may be done again at any time, in any process.
  */
 export async function settleCalls(request: SettleRequest): Promise<Settlement> {
-  const { turn, answers, tools, model } = request;
+  const { turn, answers, model } = request;
   const settled = new Map<string, Settled>();
   const begun = turn.calls.filter(isBegun);
   const given = begun.length === 0 ? undefined : await answers.read();
   for (const call of turn.calls) {
-    if (call.mode === "invalid") settled.set(call.invocationId, cutCall(call, given, tools, model));
+    if (call.mode === "invalid") settled.set(call.invocationId, cutCall(call, given, model));
   }
   for (;;) {
     const open = partition(turn.calls, ({ invocationId }) => settled.has(invocationId));
@@ -75,19 +75,14 @@ export async function settleCalls(request: SettleRequest): Promise<Settlement> {
   }
   // Their time ends with that of their turn.
   const last = await answers.close(begun);
-  for (const call of begun) settled.set(call.invocationId, cutCall(call, last, tools, model));
+  for (const call of begun) settled.set(call.invocationId, cutCall(call, last, model));
   return { isOpen: false, settled: turn.calls.map(({ invocationId }) => settled.get(invocationId)!) };
 }
 
 /** A call that can not be executed. One that was begun before its turn was cut may have its result nevertheless. */
-function cutCall(
-  call: CallRecord,
-  given: ReadonlyMap<string, Answer> | undefined,
-  tools: KnownTools,
-  model: Model,
-): Settled {
+function cutCall(call: CallRecord, given: ReadonlyMap<string, Answer> | undefined, model: Model): Settled {
   const answer = given?.get(call.invocationId);
-  return answer === undefined || answer.expired === true ? invalidCall(call) : answeredCall(call, answer, tools, model);
+  return answer === undefined || answer.expired === true ? invalidCall(call) : answeredCall(call, answer, model);
 }
 
 /** Takes the results that were handed in; gives the calls that have none. */
@@ -100,7 +95,7 @@ function handOut(
   return calls.flatMap((call) => {
     const { invocationId } = call;
     const answer = given.get(invocationId);
-    if (answer !== undefined) settled.set(invocationId, answeredCall(call, answer, tools, model));
+    if (answer !== undefined) settled.set(invocationId, answeredCall(call, answer, model));
     if (answer !== undefined) return [];
     if (!isDependent(call) || model.resolve === undefined) return [call];
     const use = uses.get(invocationId) ?? useOf(call, tools);
@@ -187,7 +182,7 @@ async function executed(outcome: Exclude<Outcome, { status: "awaiting_approval" 
 
 /** Gives up what is open: what has come out counts, what was begun is unknown, the rest was not executed. */
 export async function cancelCalls(request: SettleRequest, head: Head): Promise<readonly Settled[]> {
-  const { turn, model, tools, answers, executor, context } = request;
+  const { turn, model, answers, executor, context } = request;
   const given = await answers.close(turn.calls.filter(isHandedOut));
   const invocationIds = turn.calls.map(({ invocationId }) => invocationId);
   const known = await executor.actions(context.runId, { invocationIds });
@@ -198,7 +193,7 @@ export async function cancelCalls(request: SettleRequest, head: Head): Promise<r
     const { invocationId, mode } = call;
     const answer = given.get(invocationId);
     const status = actions.get(invocationId)?.status;
-    if (answer !== undefined) settled.set(invocationId, answeredCall(call, answer, tools, model));
+    if (answer !== undefined) settled.set(invocationId, answeredCall(call, answer, model));
     else if (mode === "invalid") settled.set(invocationId, invalidCall(call));
     else if (isTold(call, head) || status === "started") settled.set(invocationId, unknownCall(call));
     else if (status === undefined || status === "planned") settled.set(invocationId, canceledCall(call));
