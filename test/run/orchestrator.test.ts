@@ -999,6 +999,18 @@ describe("limits", () => {
     expect(write.inputs).toHaveLength(5);
   });
 
+  it("leave calls that never run when the conversation goes on without them, and the model hears so", async () => {
+    const write = counted("write");
+    const model = scripted({ calls: [1, 2, 3].map((n) => ({ name: "write", args: { n } })) }, { text: "Done." });
+    const budgets = { maxCalls: 2 };
+    const orchestrator = new Orchestrator({ model, tools: [write.tool], store: memoryStore(), budgets });
+    expect(await orchestrator.run({ conversationId, input: "Go" })).toMatchObject({ status: "error" });
+    const end = await orchestrator.run({ conversationId, input: "Never mind", whenOpen: "cancel" });
+    expect(end.status).toBe("completed");
+    expect(write.inputs).toEqual([]);
+    expect(short(end.messages).slice(2, 5)).toEqual(Array(3).fill(expect.stringContaining("was not executed")));
+  });
+
   it("end a run when what was begun of its last turn has ended: what goes on with it runs as many at once as it may", async () => {
     let running = 0;
     let most = 0;
