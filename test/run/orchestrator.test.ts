@@ -638,6 +638,40 @@ describe("stream()", () => {
     ]);
   });
 
+  it("whose turn is cut behind it has the result that comes while the other calls of the turn run", async () => {
+    async function* cutBehindBoth() {
+      for await (const event of heldTurn("change", Promise.resolve())) {
+        if ((event as { type: string }).type !== "message_delta") {
+          yield event;
+          continue;
+        }
+        const block = { type: "tool_use", id: "toolu_2", name: "look", input: {} };
+        yield { type: "content_block_start", index: 1, content_block: block };
+        yield { type: "content_block_delta", index: 1, delta: { type: "input_json_delta", partial_json: "{}" } };
+        yield { type: "content_block_stop", index: 1 };
+        throw new Error("socket hang up");
+      }
+    }
+    const looked = Promise.withResolvers<string>();
+    const look = counted("look", { effect: "read", execute: () => looked.promise }).tool;
+    const model = replayModel(anthropic, [cutBehindBoth, await loadRecording("fixtures/anthropic/text-only")]);
+    const tools = [external("change"), look];
+    const orchestrator = new Orchestrator({ model, tools, store: memoryStore(), retryDelayMs: 0 });
+    const stream = orchestrator.stream({ conversationId, input: "Go" });
+    let told = "";
+    for await (const event of stream) {
+      if (event.type === "external_tool_detected") told = event.call.id;
+      if (event.type !== "error") continue;
+      // Its turn is stored, and its calls are being settled.
+      setTimeout(() => {
+        void stream.provideToolResult(told, { result: "late" }).finally(() => looked.resolve("seen"));
+      }, 50);
+    }
+    const { status, messages } = await stream.result;
+    expect(status).toBe("completed");
+    expect(JSON.stringify(messages[2])).toMatch(/late.*seen/);
+  });
+
   it("hands out no call that the provider took back, and forgets it", async () => {
     async function* handedOver() {
       for await (const event of heldTurn("change", Promise.resolve())) {
