@@ -254,6 +254,29 @@ describe("a run that is waited for", () => {
     expect(await here.waitAndResume(conversationId)).toMatchObject({ status: "completed", content: "Done." });
   });
 
+  it("is handed in again by the caller where the store does not take its result", async () => {
+    const shared = memoryStore();
+    let isDown = true;
+    const store: Store = {
+      ...shared,
+      async put(key, value, options) {
+        if (isDown && key.startsWith("run-answer/")) throw new ToolError("store_failed", "The disk is full.");
+        return shared.put(key, value, options);
+      },
+    };
+    const model = scripted({ calls: [{ name: "ask" }] }, { text: "Done." });
+    const orchestrator = new Orchestrator({ model, tools: [external("ask")], store });
+    const paused = await orchestrator.run({ conversationId, input: "Go" });
+    const result = { toolCallId: paused.pendingToolCalls[0]!.id, result: "yes" };
+    await expect(orchestrator.provideToolResult(conversationId, result)).rejects.toMatchObject({
+      code: "store_failed",
+    });
+    isDown = false;
+    await orchestrator.provideToolResult(conversationId, result);
+    const end = await orchestrator.resume(conversationId);
+    expect(short(end.messages)[2]).toBe("result(yes)");
+  });
+
   it("is waited for on, though the store fails for a moment", async () => {
     const shared = memoryStore();
     const model = scripted({ calls: [{ name: "ask" }] }, { text: "Done." });
