@@ -32,7 +32,6 @@ export async function waitForRelease(
       await alarm.wait(Math.min(RELEASE_POLL_MS, entry.value.lease!.until - Date.now()));
     }
   } finally {
-    alarm.end();
     await stop();
   }
 }
@@ -55,7 +54,6 @@ async function waitForChange(
     const next = Math.min(...external.map(({ expiresAt = Infinity }) => expiresAt));
     await alarm.wait(Math.min(POLL_MS, next - Date.now()));
   } finally {
-    alarm.end();
     leave.abort();
     await stop();
   }
@@ -111,9 +109,7 @@ export async function seeThrough(
       // A wait may take days, and a store fail for a moment.
       const mayPass = isToolError(error) && error.code === "store_failed" && ++failures <= MAX_FAILURES;
       if (!mayPass || signal?.aborted === true) throw error;
-      const alarm = createWakeUp(signal);
-      await alarm.wait(failures * RELEASE_POLL_MS);
-      alarm.end();
+      await createWakeUp(signal).wait(failures * RELEASE_POLL_MS);
     }
   }
 }

@@ -42,7 +42,7 @@ export class ApprovalEvents {
     let { after = 0 } = options;
     const wakeUp = createWakeUp(signal);
     // Before the first look: what is written between looking and listening would be missed.
-    const end = await this.#store.subscribe(this.#log.prefix(scope), () => wakeUp.wake());
+    const end = await this.#store.subscribe(this.#log.prefix(scope), wakeUp.wake);
     try {
       while (signal?.aborted !== true) {
         const entries = await this.#log.read(scope, after, PAGE);
@@ -56,7 +56,6 @@ export class ApprovalEvents {
         if (entries.length === 0) await wakeUp.wait(this.#pollMs);
       }
     } finally {
-      wakeUp.end();
       await end();
     }
   }

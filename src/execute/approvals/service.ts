@@ -152,7 +152,7 @@ export class ApprovalService implements Approvals {
     const until = this.#now() + timeoutMs;
     const wakeUp = createWakeUp(signal);
     // Before the next look: what is decided between looking and listening would be missed.
-    const end = await this.#store.subscribe(this.#rows.key(first.request), () => wakeUp.wake());
+    const end = await this.#store.subscribe(this.#rows.key(first.request), wakeUp.wake);
     try {
       for (let failures = 0; ;) {
         if (signal?.aborted === true) throw aborted(signal);
@@ -172,7 +172,6 @@ export class ApprovalService implements Approvals {
         await wakeUp.wait(Math.min(until - now, expiresAt - now, this.#pollMs));
       }
     } finally {
-      wakeUp.end();
       await end();
     }
   }

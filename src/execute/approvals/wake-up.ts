@@ -5,35 +5,29 @@ export interface WakeUp {
   wake(): void;
   /** Resolves when woken, after `ms`, or when the signal fires. */
   wait(ms: number): Promise<void>;
-  /** No more waiting: gives the signal its listener back. */
-  end(): void;
 }
 
+/** Only a wait listens to the signal, so that nothing stays with it whatever fails between the waits. */
 export function createWakeUp(signal?: AbortSignal): WakeUp {
-  let isAwake = signal?.aborted === true;
+  let isAwake = false;
   let resume: (() => void) | undefined;
-  const wake = () => {
-    isAwake = true;
-    resume?.();
-  };
-  signal?.addEventListener("abort", wake);
   return {
-    wake,
+    wake() {
+      isAwake = true;
+      resume?.();
+    },
     async wait(ms) {
-      if (!isAwake) {
-        let timer: ReturnType<typeof setTimeout> | undefined;
-        await new Promise<void>((resolve) => {
-          resume = resolve;
-          timer = setTimeout(resolve, Math.min(Math.max(ms, 0), MAX_TIMER_MS));
-        });
+      if (!isAwake && signal?.aborted !== true) {
+        const woken = Promise.withResolvers<void>();
+        resume = woken.resolve;
+        signal?.addEventListener("abort", resume);
+        const timer = setTimeout(resume, Math.min(Math.max(ms, 0), MAX_TIMER_MS));
+        await woken.promise;
         clearTimeout(timer);
+        signal?.removeEventListener("abort", resume);
         resume = undefined;
       }
       isAwake = false;
-    },
-    end() {
-      signal?.removeEventListener("abort", wake);
-      wake();
     },
   };
 }

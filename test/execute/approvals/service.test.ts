@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { ToolError } from "../../../src/errors.ts";
@@ -336,6 +337,17 @@ describe("waiting", () => {
     const { id } = await service().request(ask());
     await expect(service().await(id, { timeoutMs: ms as never })).rejects.toThrow(TypeError);
     expect(() => service({ pollMs: ms as never })).toThrow(TypeError);
+  });
+
+  it("leaves nothing with the caller's signal, whether it ends well or not", async () => {
+    const { signal } = new AbortController();
+    const { id } = await service().request(ask());
+    expect((await service().await(id, { signal, timeoutMs: 1 })).status).toBe("pending");
+    const down = new ToolError("store_failed", "Down.");
+    const deaf = service({ store: { ...store, subscribe: () => Promise.reject(down) } });
+    await expect(deaf.await(id, { signal })).rejects.toBe(down);
+    await expect(deaf.subscribe({ signal }).next()).rejects.toBe(down);
+    expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
   it("ends with the decision, whenever it comes, in another service on the same store", async () => {
