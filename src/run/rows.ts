@@ -33,7 +33,7 @@ export function handedOut(turn: TurnRow | undefined, { pending }: Pick<Head, "pe
 
 /**
  * The caller was told of it: while its turn went on, or, of one that refers to the results of others, when those were
- * there. A result of it counts, though it may be the turn of others.
+ * there. A result of it counts, though the group of another call may have to come through first.
  */
 export function isTold(call: CallRecord, { pending }: Pick<Head, "pending">): boolean {
   if (call.mode !== "external") return isBegun(call);

@@ -375,16 +375,19 @@ describe("a call whose time is over", () => {
 });
 
 describe("calls that depend on each other", () => {
+  /** Its events say themselves what they are. */
+  const parser = (sink: ParserSink) => ({
+    push: (say: (to: ParserSink) => void) => say(sink),
+    end: () => {},
+    native: {},
+  });
+  const reading = { name: openaiChat.name, toolName: openaiChat.toolName, parser };
+  const adapter = { ...openaiChat, read: (source: any, options: any) => readTurn(reading, source, options) };
+
   it("are released one by one", async () => {
-    // A notation in which one call can refer to another says so in the call's metadata.
-    const reading = { name: openaiChat.name, toolName: openaiChat.toolName, parser: saying };
-    const adapter = { ...openaiChat, read: (source: any, options: any) => readTurn(reading, source, options) };
-    const ask = (id: string, metadata: object) => (sink: ParserSink) =>
-      sink.tool({ id, name: "ask", argsTextDelta: "{}", done: true, metadata: { ...metadata } });
-    const end = (sink: ParserSink) => sink.finish("stop", "stop");
     const model = replayModel(adapter as never, [
-      [ask("call_1", {}), ask("call_2", { dependent: true }), end],
-      [(sink: ParserSink) => sink.text("Done."), end],
+      [ask("call_1", {}), ask("call_2", { dependent: true }), finish],
+      [done],
     ]);
     const orchestrator = new Orchestrator({ model, tools: [external("ask")], store: memoryStore() });
     const first = await orchestrator.run({ conversationId, input: "Go" });
@@ -410,14 +413,9 @@ describe("calls that depend on each other", () => {
   });
 
   it("hold up no result of one behind them that the caller was told of", async () => {
-    const reading = { name: openaiChat.name, toolName: openaiChat.toolName, parser: saying };
-    const adapter = { ...openaiChat, read: (source: any, options: any) => readTurn(reading, source, options) };
-    const ask = (id: string, metadata: object) => (sink: ParserSink) =>
-      sink.tool({ id, name: "ask", argsTextDelta: "{}", done: true, metadata: { ...metadata } });
-    const end = (sink: ParserSink) => sink.finish("stop", "stop");
     const model = replayModel(adapter as never, [
-      [ask("call_1", {}), ask("call_2", { dependent: true }), ask("call_3", {}), end],
-      [(sink: ParserSink) => sink.text("Done."), end],
+      [ask("call_1", {}), ask("call_2", { dependent: true }), ask("call_3", {}), finish],
+      [done],
     ]);
     const orchestrator = new Orchestrator({ model, tools: [external("ask")], store: memoryStore() });
     const stream = orchestrator.stream({ conversationId, input: "Go" });
@@ -448,17 +446,11 @@ describe("calls that depend on each other", () => {
       sink.tool({ id: "call_3", name: "ask", argsTextDelta: '{"n":{"$result":"x"}}', done: true, metadata });
       sink.finish("stop", "stop");
     };
-    const reading = { name: openaiChat.name, toolName: openaiChat.toolName, parser: saying };
-    const adapter = { ...openaiChat, read: (source: any, options: any) => readTurn(reading, source, options) };
     const store = memoryStore();
     const write = counted("write");
     const make = (...turns: unknown[]) => {
       const model = { ...replayModel(adapter as never, turns as never), resolve: resolveUse };
       return new Orchestrator({ model, tools: [write.tool, external("ask")], store });
-    };
-    const said = (sink: ParserSink) => {
-      sink.text("Done.");
-      sink.finish("stop", "stop");
     };
     const first = await make([script]).run({ conversationId, input: "Go" });
     const toolResults = [{ toolCallId: first.pendingToolCalls[0]!.id, result: 42 }];
@@ -466,7 +458,7 @@ describe("calls that depend on each other", () => {
     expect(write.inputs).toEqual([{ n: 42 }]);
     expect(second.pendingToolCalls).toMatchObject([{ name: "ask", arguments: { n: 42 } }]);
     expect((await make().get(conversationId))!.pendingToolCalls).toEqual(second.pendingToolCalls);
-    const last = await make([said]).resume(conversationId, {
+    const last = await make([done]).resume(conversationId, {
       toolResults: [{ toolCallId: second.pendingToolCalls[0]!.id, result: "ok" }],
     });
     expect(short(last.messages as ChatCompletionMessageParam[]).slice(2)).toEqual([
@@ -488,14 +480,8 @@ describe("calls that depend on each other", () => {
       sink.tool({ id: "call_2", name: "write", argsTextDelta: '{"n":{"$result":"x"}}', done: true, metadata });
       sink.finish("stop", "stop");
     };
-    const said = (sink: ParserSink) => {
-      sink.text("Done.");
-      sink.finish("stop", "stop");
-    };
-    const reading = { name: openaiChat.name, toolName: openaiChat.toolName, parser: saying };
-    const adapter = { ...openaiChat, read: (source: any, options: any) => readTurn(reading, source, options) };
     const write = counted("write");
-    const model = { ...replayModel(adapter as never, [[script], [said]] as never), ...filling };
+    const model = { ...replayModel(adapter as never, [[script], [done]] as never), ...filling };
     const orchestrator = new Orchestrator({ model, tools: [write.tool, external("ask")], store: memoryStore() });
     const { pendingToolCalls } = await orchestrator.run({ conversationId, input: "Go" });
     const toolResults = [{ toolCallId: pendingToolCalls[0]!.id, ...answer }];
@@ -506,7 +492,17 @@ describe("calls that depend on each other", () => {
   });
 });
 
-/** A parser whose events say themselves what they are. */
-function saying(sink: ParserSink) {
-  return { push: (say: (to: ParserSink) => void) => say(sink), end: () => {}, native: {} };
+/** A call of `ask`. A notation in which one call can refer to another says so in the call's metadata. */
+function ask(id: string, metadata: object) {
+  return (sink: ParserSink) =>
+    sink.tool({ id, name: "ask", argsTextDelta: "{}", done: true, metadata: { ...metadata } });
+}
+
+function finish(sink: ParserSink) {
+  sink.finish("stop", "stop");
+}
+
+function done(sink: ParserSink) {
+  sink.text("Done.");
+  finish(sink);
 }

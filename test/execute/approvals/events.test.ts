@@ -115,14 +115,18 @@ describe("a process that dies between two writes", () => {
     };
   }
 
+  async function dieAfter(writes: number): Promise<void> {
+    const dying = service(dyingAfter(writes));
+    try {
+      const { id } = await dying.request(ask("0"));
+      await dying.decide(id, { decision: "approve" });
+    } catch {}
+  }
+
   it.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])(
     "after %i writes: no request, decision or event lost or told twice",
     async (writes) => {
-      const dying = service(dyingAfter(writes));
-      try {
-        const { id } = await dying.request(ask("0"));
-        await dying.decide(id, { decision: "approve" });
-      } catch {}
+      await dieAfter(writes);
       const fresh = service();
       const row = await fresh.request(ask("0"));
       if (row.status === "pending") await fresh.decide(row.id, { decision: "approve" });
@@ -142,11 +146,7 @@ describe("a process that dies between two writes", () => {
   it.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])(
     "after %i writes, and another input is asked about since: no event told twice",
     async (writes) => {
-      const dying = service(dyingAfter(writes));
-      try {
-        const { id } = await dying.request(ask("0"));
-        await dying.decide(id, { decision: "approve" });
-      } catch {}
+      await dieAfter(writes);
       await service().request(ask("0", { input: "other" }));
       const told = (await store.list<{ type: string; requestId: string }>("approval/log/default/")).map(
         ({ value }) => `${value.type} ${value.requestId}`,
