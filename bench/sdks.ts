@@ -49,7 +49,7 @@ const loaders: Record<Wire, (fetch: () => Promise<Response>) => Promise<() => Re
   async google(fetch) {
     const { GoogleGenAI } = await import("@google/genai");
     const client = new GoogleGenAI({ apiKey: "none", httpOptions: { baseUrl: GEMINI } });
-    // It takes the global fetch, whatever it is given (3.1.0).
+    // Not by its option `fetch`, with which it leaves out what it does for every request of its own (3.3.0).
     const { fetch: native } = globalThis;
     globalThis.fetch = (input, init) => (String(input).startsWith(GEMINI) ? fetch() : native(input, init));
     return () => client.models.generateContentStream({ model: "gemini-3-flash", contents: PROMPT });

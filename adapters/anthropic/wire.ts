@@ -1,7 +1,7 @@
 /**
  * What the Messages API sends, as far as it is read here.
  *
- * https://platform.claude.com/docs/en/build-with-claude/streaming and the types of `@anthropic-ai/sdk` 1.12
+ * https://platform.claude.com/docs/en/build-with-claude/streaming and the types of `@anthropic-ai/sdk` 1.13
  * (stable and beta), seen 2026-11. Lenient on purpose: gateways leave fields out, and new block types arrive without
  * notice. The SDK's `RawMessageStreamEvent`, `Message` and their beta twins are assignable to these.
  */

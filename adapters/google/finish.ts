@@ -12,6 +12,7 @@ export const finishReasonOf = finishReasons({
   PROHIBITED_CONTENT: "content-filter",
   SPII: "content-filter",
   MODEL_ARMOR: "content-filter",
+  ESCALATION: "content-filter",
   IMAGE_SAFETY: "content-filter",
   IMAGE_PROHIBITED_CONTENT: "content-filter",
   IMAGE_RECITATION: "content-filter",
@@ -22,6 +23,7 @@ export const finishReasonOf = finishReasons({
   TOO_MANY_TOOL_CALLS: "error",
   MISSING_THOUGHT_SIGNATURE: "error",
   MALFORMED_RESPONSE: "error",
+  PUP_LIMITED_DISABLED: "error",
 });
 
 /** What the provider says of the end, behind what can be done about it. */
@@ -47,4 +49,5 @@ const CORRECTIONS: ReadonlyMap<string, string> = new Map([
     "The history lacks a thought signature: send every part of an answer back as it came, with its thoughtSignature.",
   ],
   ["MALFORMED_RESPONSE", "The answer was malformed and was dropped. Answer again."],
+  ["PUP_LIMITED_DISABLED", "The account is limited or disabled: Google found that it broke the Prohibited Use Policy."],
 ]);

@@ -4,7 +4,7 @@
  *
  * Sources: https://ai.google.dev/api/generate-content and
  * https://docs.cloud.google.com/vertex-ai/generative-ai/docs/model-reference/inference (2026-11), the types of
- * `@google/genai` 3.1.0, and recorded streams of both services. Every response, streamed or whole, has one shape:
+ * `@google/genai` 3.3.0, and recorded streams of both services. Every response, streamed or whole, has one shape:
  *
  * ```
  * { candidates: [{ content: { role: "model", parts: [...] }, finishReason?, finishMessage? }],

@@ -348,6 +348,8 @@ describe("the end", () => {
     ["IMAGE_SAFETY", "content-filter"],
     ["TOO_MANY_TOOL_CALLS", "error"],
     ["MISSING_THOUGHT_SIGNATURE", "error"],
+    ["ESCALATION", "content-filter"],
+    ["PUP_LIMITED_DISABLED", "error"],
     ["OTHER", "unknown"],
     ["A_WORD_OF_TOMORROW", "unknown"],
   ])("%s is %s", async (word, reason) => {
