@@ -32,8 +32,8 @@ interface OpenBlock {
   json: string;
   /** An input that came whole with the start. */
   input: unknown;
-  /** Whether a piece of the input has come. */
-  hasPieces: boolean;
+  /** The last piece of the input; empty until one has come. */
+  piece: string;
 }
 
 /**
@@ -219,7 +219,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     if (isServerCall(block)) this.#serverCallStarted(block);
     else if (typeof block.tool_use_id === "string" && block.type.endsWith("_tool_result"))
       this.#serverCallEnded(block, block.tool_use_id);
-    return { record, json: "", input: isEmpty(block.input) ? undefined : block.input, hasPieces: false };
+    return { record, json: "", input: isEmpty(block.input) ? undefined : block.input, piece: "" };
   }
 
   /**
@@ -269,7 +269,7 @@ export class AnthropicParser implements Parser<ParserInput> {
   #inputPiece(target: OpenBlock, piece: string): void {
     const { call } = target.record;
     target.input = undefined;
-    target.hasPieces = true;
+    target.piece = piece;
     if (call === undefined) target.json += piece;
     else sayDelta(this.#sink, call.turnIndex, call.callIndex, piece);
   }
@@ -303,9 +303,13 @@ export class AnthropicParser implements Parser<ParserInput> {
       if (isBareCall(block)) this.#cut(block.record.call!, "the provider sent some that it did not say of which call");
   }
 
+  /**
+   * A gateway may also stop a call amid its input (https://github.com/ai-dynamo/dynamo/issues/12285): it goes on with the
+   * next piece, and where none comes the end of the message is its end.
+   */
   #blockStop({ index }: WireEvent): void {
     const stopped = this.#open.get(index ?? -1);
-    if (stopped === undefined) return;
+    if (stopped === undefined || isAmidInput(stopped)) return;
     this.#open.delete(index ?? -1);
     this.#stopped.set(index ?? -1, stopped);
     this.#endBlock(stopped);
@@ -466,8 +470,13 @@ function callMetadata({ caller, toolset_name: toolset }: WireBlock): Record<stri
 }
 
 /** A call that has no input, so far. */
-function isBareCall({ record, hasPieces, input }: OpenBlock): boolean {
-  return record.call !== undefined && !hasPieces && input === undefined;
+function isBareCall({ record, piece, input }: OpenBlock): boolean {
+  return record.call !== undefined && piece === "" && input === undefined;
+}
+
+/** What its input has, so far, ends in the middle of it. */
+function isAmidInput({ piece }: OpenBlock): boolean {
+  return /[^}\]\s]\s*$/.test(piece);
 }
 
 /** `server_tool_use`, `mcp_tool_use` and their kind to come: the provider runs these. */

@@ -991,6 +991,40 @@ describe("input that comes when no block is open for it", () => {
   });
 });
 
+describe("a call that is stopped amid its input", () => {
+  const begun = [call(0, "toolu_1", "set_volume"), json(0, '{"level": '), close(0)];
+  const rest = json(0, "3} ");
+
+  it.each<[string, WireEvent[]]>([
+    ["at once", [rest, close(0)]],
+    ["at once, and nothing stops it again", [rest]],
+    ["behind a text", [...text(1, "One moment."), rest, close(0)]],
+    ["behind the same start", [begun[0]!, rest, close(0)]],
+  ])("goes on %s", async (_, events) => {
+    const { told } = await readEvents([start, ...begun, ...events, ...end("tool_use")]);
+    expect(told.flatMap((event) => (event.type === "tool-use" ? [event.use.input] : []))).toEqual([{ level: 3 }]);
+  });
+
+  it.each<[string, WireEvent[]]>([
+    ["the message ends", end("tool_use")],
+    ["the message ends by its length", end("max_tokens")],
+    ["the stream is cut", []],
+    ["another call takes its place", [call(0, "toolu_2", "set_volume"), rest, close(0), ...end("tool_use")]],
+  ])("is truncated where nothing comes before %s", async (_, events) => {
+    const { turn } = await readEvents([start, ...begun, ...events]);
+    expect(turn.calls[0]).toMatchObject({ outcome: { code: "truncated" } });
+  });
+
+  it("is one of the provider's, which goes back whole", async () => {
+    const search = open(0, { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: {} });
+    const found = open(1, { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: [] });
+    const events = [search, json(0, '{"query": '), close(0), json(0, '"cats"}'), close(0), found, close(1)];
+    const { turn } = await readEvents([start, ...events, ...end("end_turn")]);
+    expect(turn.providerToolCalls).toMatchObject([{ id: "srvtoolu_1", input: { query: "cats" } }]);
+    expect(anthropic.assistantMessage(turn)[0]!.content[0]).toMatchObject({ input: { query: "cats" } });
+  });
+});
+
 describe("a model that goes on where another declined", () => {
   const handover = [open(9, { type: "fallback", to: { model: "next" } }), close(9)];
   const thinking = (index: number, signature: string) => [
