@@ -2,7 +2,7 @@ import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
-import { isNothing, textOf } from "../../src/wire/field.ts";
+import { isAmidObject, isNothing, textOf } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { CUT_REASONS, finishReasonOf } from "./finish.ts";
 import { inputText, isEmpty, parsedInput } from "./input.ts";
@@ -309,7 +309,7 @@ export class AnthropicParser implements Parser<ParserInput> {
    */
   #blockStop({ index }: WireEvent): void {
     const stopped = this.#open.get(index ?? -1);
-    if (stopped === undefined || isAmidInput(stopped)) return;
+    if (stopped === undefined || isAmidObject(stopped.piece)) return;
     this.#open.delete(index ?? -1);
     this.#stopped.set(index ?? -1, stopped);
     this.#endBlock(stopped);
@@ -472,11 +472,6 @@ function callMetadata({ caller, toolset_name: toolset }: WireBlock): Record<stri
 /** A call that has no input, so far. */
 function isBareCall({ record, piece, input }: OpenBlock): boolean {
   return record.call !== undefined && piece === "" && input === undefined;
-}
-
-/** What its input has, so far, ends in the middle of it. */
-function isAmidInput({ piece }: OpenBlock): boolean {
-  return /[^}\]\s]\s*$/.test(piece);
 }
 
 /** `server_tool_use`, `mcp_tool_use` and their kind to come: the provider runs these. */

@@ -1,5 +1,5 @@
 import { isRecord } from "../../src/schema/json.ts";
-import { textOf } from "../../src/wire/field.ts";
+import { isAmidObject, textOf } from "../../src/wire/field.ts";
 import { isHosted } from "./hosted.ts";
 import type { NativeItem, WireItem, WirePart } from "./wire.ts";
 
@@ -18,6 +18,8 @@ export interface Item {
   name: string | undefined;
   /** Characters of the arguments that went to the sink. */
   sent: number;
+  /** The last piece of them that came. */
+  piece: string;
   /** Pieces of a call whose beginning nobody saw: a stream may be taken up in its middle. */
   unheaded: string | undefined;
   /** Whether an index or an id told that those pieces are of one call. */
@@ -94,11 +96,16 @@ export function inputOf(wire: WireItem): unknown {
 }
 
 /**
- * What of a call's input, told as a whole, is news: nothing, where its pieces came before. Of a call whose beginning nobody
- * saw the pieces are held, since they may be the end of it only; they count where nothing tells the whole.
+ * What of a call's input, told as a whole, is news: nothing, where its pieces came before, unless some of them did not
+ * (https://github.com/anomalyco/opencode/pull/44893). Of a call whose beginning nobody saw the pieces are held, since they
+ * may be the end of it only; they count where nothing tells the whole.
  */
-export function unsaid({ sent, unheaded }: Item, whole: unknown): string | undefined {
-  if (sent > 0) return undefined;
+export function unsaid({ wire, sent, piece, unheaded }: Item, whole: unknown): string | undefined {
+  if (sent > 0) {
+    const isShort =
+      wire.type === "function_call" && isAmidObject(piece) && typeof whole === "string" && whole.length > sent;
+    return isShort ? whole : undefined;
+  }
   return textOf(whole) ?? (isRecord(whole) ? undefined : textOf(unheaded));
 }
 

@@ -283,6 +283,7 @@ export class ResponsesParser implements Parser<unknown> {
       return;
     }
     item.sent += delta.length;
+    item.piece = delta;
     sayDelta(this.#sink, 0, item.key, delta);
   }
 

@@ -139,12 +139,12 @@ describe("the parser", () => {
     const { chunks } = said([
       { type: "response.output_item.added", item: call(0, "") },
       { type: "response.output_item.added", item: call(1, "") },
-      { type: "response.function_call_arguments.delta", item_id: "fc_0", delta: "{" },
+      { type: "response.function_call_arguments.delta", item_id: "fc_0", delta: "{}" },
       { type: "response.function_call_arguments.delta", item_id: "fc_1", delta: "[" },
       { type: "response.output_item.done", item: call(0, "{}") },
     ]);
     expect(chunks.slice(2).map(({ callIndex, argsTextDelta, done }) => [callIndex, argsTextDelta, done])).toEqual([
-      [0, "{", undefined],
+      [0, "{}", undefined],
       [1, "[", undefined],
       [0, undefined, true],
     ]);
@@ -207,6 +207,32 @@ describe("the parser", () => {
   it("does not append arguments that came in pieces before, even if they differ", () => {
     const { chunks } = said([added(0, call(0, "")), delta(0, '{"a":1}'), ended(0, call(0, '{"a": 1, "b": 2}'))]);
     expect(chunks.map(({ argsTextDelta }) => argsTextDelta ?? "").join("")).toBe('{"a":1}');
+  });
+
+  describe("arguments of which the last pieces did not come", () => {
+    const city = '{"city":"Oslo"}';
+    const begun = [added(0, call(0, "")), delta(0, '{"city":"Os')];
+    const told: Event = { type: "response.function_call_arguments.done", output_index: 0, arguments: city };
+
+    it.each<[string, Event[]]>([
+      ["arguments.done", [told, completedWith()]],
+      ["arguments.done, and once more with the call", [told, ended(0, call(0, city)), completedWith(call(0, city))]],
+      ["output_item.done", [ended(0, call(0, city)), completedWith(call(0, city))]],
+      ["response.completed", [completedWith(call(0, city))]],
+    ])("are those that %s tells", async (_, events) => {
+      const turn = await turnOf([...begun, ...events]);
+      expect(turn.calls).toMatchObject([{ input: { city: "Oslo" }, argsText: city, outcome: { name: "get_weather" } }]);
+    });
+
+    it.each<[string, Event[]]>([
+      ["are none of another call", [completedWith(call(1, city, { name: "write_file" }))]],
+      ["are cut where the whole is, too", [ended(0, call(0, '{"city":"Os')), completedWith(call(0, '{"city":"Os'))]],
+      ["are cut where the response is", [{ type: "response.incomplete", response: { output: [call(0, city)] } }]],
+      ["are cut where nothing tells the whole", [completedWith()]],
+    ])("%s", async (_, events) => {
+      const turn = await turnOf([...begun, ...events]);
+      expect(turn.calls[0]).toMatchObject({ argsText: '{"city":"Os', outcome: { code: "truncated" } });
+    });
   });
 
   describe("of a stream that is taken up in its middle", () => {
