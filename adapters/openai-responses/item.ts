@@ -28,6 +28,8 @@ export interface Item {
   streamed: Set<number> | undefined;
   /** Of a call: all of its input was said, be it nothing. */
   isTold: boolean;
+  /** Of a call: an input that may be that of another one, until its end tells. */
+  guess: string | undefined;
   /** Of a call: its end told nothing of its input, which the response as a whole may tell. */
   isBare: boolean;
   /** Of a call: the response has its result, too. */

@@ -44,9 +44,10 @@ export class Items {
     // No index and no id: the item now open, if it is one of that kind.
     const last = this.all.at(-1);
     if (last === undefined || last.done) return undefined;
-    // Behind all the input of a call whose beginning nobody saw comes that of another one.
-    const isOpen = wire === undefined ? !last.isTold || last.unheaded === undefined : isSame(last.wire, wire);
-    return isOpen ? last : undefined;
+    const isHeaded = last.unheaded === undefined;
+    // Behind all the input of a call whose beginning nobody saw comes that of another one, or its end.
+    if (wire === undefined) return isHeaded || !last.isTold ? last : undefined;
+    return isSame(last.wire, wire) || (!isHeaded && last.wire.type === wire.type) ? last : undefined;
   }
 
   findCall(callId: string | null | undefined): Item | undefined {
@@ -77,6 +78,22 @@ export class Items {
     if (call.done) return wire?.call_id && wire.call_id === call.wire.call_id ? call : found;
     const isOther = wire === undefined ? differ(call.wire.id, event.item_id) : !isSame(call.wire, wire);
     return isOther ? found : call;
+  }
+
+  /**
+   * The calls that a whole input may be of, where neither an index nor an id tells (llama.cpp,
+   * https://github.com/can1357/oh-my-pi/pull/1971): those that are open and were not told theirs, the likeliest first.
+   */
+  untold({ output_index: index, item_id: id }: WireEvent, type: string, whole: string): readonly Item[] | undefined {
+    if (typeof index === "number" || id) return undefined;
+    const open = this.all.filter(({ wire, done, isTold }) => wire.type === type && !done && !isTold);
+    const at = open.findIndex(({ sent }) => sent === 0 || sent === whole.length);
+    return at > 0 ? [open[at]!, ...open.toSpliced(at, 1)] : open;
+  }
+
+  /** Whether a call that is open was told what may be the input of another one. */
+  get isGuessing(): boolean {
+    return this.all.some(({ done, guess }) => !done && guess !== undefined);
   }
 
   /**
@@ -114,6 +131,7 @@ export class Items {
       isPlaced: typeof event.output_index === "number" || itemId !== undefined,
       streamed: undefined,
       isTold: false,
+      guess: undefined,
       isBare: false,
       isAnswered: false,
     };

@@ -183,7 +183,10 @@ export class ResponsesParser implements Parser<unknown> {
   }
 
   #callOf(event: WireEvent, type: string): Item {
-    return this.#items.findCallOf(event, type) ?? this.#open(event, { type });
+    const found = this.#items.findCallOf(event, type);
+    // Behind all the input of a call that nobody began comes, under the same index, that of another one.
+    const isNext = found?.isTold === true && found.unheaded !== undefined && differ(found.id, event.item_id);
+    return found === undefined || isNext ? this.#open(event, { type }) : found;
   }
 
   #open(event: WireEvent, wire: WireItem): Item {
@@ -249,12 +252,16 @@ export class ResponsesParser implements Parser<unknown> {
    * @param isWhole whether the response told all of its items, which pieces of none of them are no part of.
    */
   #endCalls(isWhole: boolean): void {
-    for (const { wire, done, unheaded, sent, isTold, key: callIndex, id, name } of this.#items.all) {
+    for (const { wire, done, unheaded, sent, isTold, guess, isBare, key: callIndex, id, name } of this.#items.all) {
+      if (isBare && guess !== undefined) this.#sink.tool({ callIndex, argsTextDelta: guess, done: true });
       if (done || !isCall(wire)) continue;
       if (unheaded !== undefined) {
         if (isWhole) continue;
         const error = "the provider sent neither its beginning nor the whole of it";
         this.#sink.tool({ callIndex, id, name, argsTextDelta: unheaded, error, errorType: "truncated" });
+      } else if (guess !== undefined) {
+        const error = "the provider did not say which of them are of this call";
+        this.#sink.tool({ callIndex, error, errorType: "truncated" });
       } else if (sent === 0 && !isTold) {
         const whole = inputOf(wire);
         const text = textOf(whole);
@@ -289,11 +296,17 @@ export class ResponsesParser implements Parser<unknown> {
 
   /** The whole input once more. It is news only where no piece came before (LM Studio). */
   #onInputDone(type: string, event: WireEvent, whole: unknown): void {
-    const item = this.#callOf(event, itemTypeOf(type));
-    if (!isCall(item.wire) || item.done) return;
+    const callType = itemTypeOf(type);
+    const untold = typeof whole === "string" ? this.#items.untold(event, callType, whole) : undefined;
+    const item = untold?.[0] ?? this.#callOf(event, callType);
+    if (!isCall(item.wire) || item.done || (untold?.length === 0 && item.isTold)) return;
+    item.isTold = true;
+    if (untold !== undefined && (item.sent > 0 || untold.length > 1 || this.#items.isGuessing)) {
+      if (item.sent === 0) item.guess = whole as string;
+      return;
+    }
     const name = keepName(item, event.name);
     const text = unsaid(item, whole);
-    item.isTold = true;
     if (item.unheaded !== undefined) {
       item.unheaded = text ?? "";
       return;

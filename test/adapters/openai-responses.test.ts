@@ -235,6 +235,48 @@ describe("the parser", () => {
     });
   });
 
+  // llama.cpp: https://github.com/can1357/oh-my-pi/pull/1971
+  describe("whole arguments that come without an index and an id while several calls are open", () => {
+    const [one, two] = ['{"city":"Oslo"}', '{"city":"Rome"}'];
+    const told = (args: string): Event => ({ type: "response.function_call_arguments.done", arguments: args });
+    const begun = [added(0, call(0, "")), added(1, call(1, ""))];
+
+    it.each<[string, Event[]]>([
+      ["what the ends tell", [told(two), told(one), ended(0, call(0, one)), ended(1, call(1, two)), completedWith()]],
+      ["what the response tells", [told(two), told(one), completedWith(call(0, one), call(1, two))]],
+      [
+        "what the response tells behind ends that tell none",
+        [told(two), told(one), ended(0, call(0, "")), ended(1, call(1, "")), completedWith(call(0, one), call(1, two))],
+      ],
+      [
+        "in order, where nothing but the order tells",
+        [told(one), told(two), ended(0, call(0, "")), ended(1, call(1, "")), completedWith()],
+      ],
+    ])("are of the calls %s", async (_, events) => {
+      const turn = await turnOf([...begun, ...events]);
+      const inputs = turn.calls.map(({ id, outcome }) => [id, outcome instanceof ToolUse && outcome.input]);
+      expect(inputs).toEqual([
+        ["call_0", { city: "Oslo" }],
+        ["call_1", { city: "Rome" }],
+      ]);
+    });
+
+    it.each<[string, Event[]]>([
+      ["never end", [completedWith()]],
+      ["are cut", [{ type: "response.incomplete", response: { output: [] } }]],
+    ])("are of none of those that %s", async (_, events) => {
+      const turn = await turnOf([...begun, told(one), told(two), ...events]);
+      expect(turn.calls.map(({ outcome }) => outcome)).toMatchObject([{ code: "truncated" }, { code: "truncated" }]);
+    });
+
+    it("change nothing of a call whose pieces came", async () => {
+      const pieces = [delta(0, '{"city":'), delta(0, '"Oslo"}')];
+      const ends = [ended(0, call(0, one)), ended(1, call(1, two)), completedWith()];
+      const turn = await turnOf([...begun, ...pieces, told(`${two} `), told(one), ...ends]);
+      expect(turn.calls).toMatchObject([{ argsText: one }, { argsText: two }]);
+    });
+  });
+
   describe("of a stream that is taken up in its middle", () => {
     const args = '{"unit":{"city":"Rome"},"city":"Oslo"}';
     const before = [

@@ -40,6 +40,8 @@ export const responses = server({
     begins: fc.constantFrom("empty", "empty", "whole", "without arguments", "twice", "untold"),
     hasPieces: flag,
     isTold: flag,
+    /** Whether the whole input has an index and an id, as the pieces have. */
+    isToldOf: fc.constantFrom(true, true, true, false),
     ends: fc.constantFrom("once", "once", "twice", "early", "untold"),
     output: fc.constantFrom("whole", "whole", "other ids", "empty", "none"),
     isInterleaved: flag,
@@ -59,6 +61,7 @@ export const responses = server({
       begins,
       hasPieces,
       isTold,
+      isToldOf,
       ends,
       output,
       isInterleaved,
@@ -79,10 +82,15 @@ export const responses = server({
     // What comes behind a call that has no arguments could be of one that nobody began.
     const hasEmpty = calls.some(({ input }) => isEmpty(input));
     if (index === "none" && itemId === "none" && ends === "early" && hasEmpty) return false;
+    // A whole input that is nobody's is that of the first call without one, and its end says what is wrong with that.
+    const isStray = isTold && !isToldOf;
+    const isSaid = ends !== "untold" || output === "whole" || output === "other ids" || calls.length === 1;
+    if (isStray && (begins === "untold" || ends === "early" || !isSaid || (isInterleaved && hasEmpty))) return false;
     // Who gives all of them one index, and tells no beginning.
-    if (index === "always 0" && begins === "untold" && isInterleaved) return false;
+    if (index === "always 0" && begins === "untold" && (isInterleaved || (itemId === "rotates" && hasEmpty)))
+      return false;
     // Pieces of one call could be of the one before, that has none.
-    const isBare = index === "none" && itemId === "none" && begins === "untold";
+    const isBare = index !== "counts" && itemId === "none" && begins === "untold";
     if (isBare && hasPieces && !isTold && calls.some(({ input }) => isEmpty(input))) return false;
     // A call without arguments has no piece.
     const areSaid = (begins === "whole" || hasPieces) && !calls.some(({ input }) => isEmpty(input));
@@ -148,8 +156,16 @@ function callItem({ name }: Call, text: string | undefined, i: number, id: strin
   return { type: "function_call", id, call_id: `call_${i}`, name, arguments: text, status };
 }
 
+interface Telling {
+  readonly begins: string;
+  readonly hasPieces: boolean;
+  readonly isTold: boolean;
+  readonly isToldOf: boolean;
+  readonly ends: string;
+}
+
 function callEvents(
-  { begins, hasPieces, isTold, ends }: { begins: string; hasPieces: boolean; isTold: boolean; ends: string },
+  { begins, hasPieces, isTold, isToldOf, ends }: Telling,
   call: Call,
   text: string,
   i: number,
@@ -161,9 +177,10 @@ function callEvents(
   const first = begins === "whole" ? text : begins === "without arguments" ? undefined : "";
   const added = () => at("output_item.added", { item: callItem(call, first, i, idOf(i), "in_progress") });
   const piece = (delta: string) => at("function_call_arguments.delta", { item_id: idOf(i), delta });
+  const whole = at("function_call_arguments.done", { item_id: idOf(i), arguments: text });
   const pieces = [
     ...(hasPieces ? cut(text, dice).map(piece) : []),
-    ...(isTold ? [at("function_call_arguments.done", { item_id: idOf(i), arguments: text })] : []),
+    ...(isTold ? [isToldOf ? whole : { ...whole, output_index: undefined, item_id: undefined }] : []),
   ];
   const done = () => at("output_item.done", { item: callItem(call, text, i, idOf(i), "completed") });
   return [
