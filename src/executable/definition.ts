@@ -62,9 +62,9 @@ export function readDefinition(value: unknown): Definition {
 function readInputSchema(inputSchema: unknown, parameters: unknown): Schema {
   const given = inputSchema ?? parameters ?? {};
   if (!isRecord(given)) {
-    throw invalid(`"${inputSchema === undefined ? "parameters" : "inputSchema"}" is an object, got ${kindOf(given)}`);
+    throw invalid(`"${given === inputSchema ? "inputSchema" : "parameters"}" is an object, got ${kindOf(given)}`);
   }
-  if (inputSchema !== undefined || typeof given["type"] === "string") return foreignSchema(given);
+  if (given === inputSchema || typeof given["type"] === "string") return foreignSchema(given);
   checkForeignSchema(given);
   return parametersSchema(given);
 }

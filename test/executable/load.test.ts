@@ -57,6 +57,12 @@ describe("loadExecutable()", () => {
     expect(tool.inputSchema.validate({ a: "1" })).toMatchObject({ ok: false });
   });
 
+  it("takes the parameters of a program that says null for its JSON Schema", async () => {
+    const schema = { name: "a", inputSchema: null, parameters: { city: { type: "string", required: true } } };
+    const tool = await loadExecutable(program(`#!/bin/sh\necho '${JSON.stringify(schema)}'\n`));
+    expect(tool.inputSchema.validate({})).toMatchObject({ ok: false });
+  });
+
   it("takes a parameter called type, and an object with required properties of its own", async () => {
     const parameters = { type: { type: "string" }, where: { type: "object", required: ["x"] } };
     const tool = await loadExecutable(program(`#!/bin/sh\necho '${JSON.stringify({ name: "a", parameters })}'\n`));
