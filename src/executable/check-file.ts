@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
-import { access, realpath, stat } from "node:fs/promises";
-import { dirname, isAbsolute, normalize, relative, sep } from "node:path";
+import { access, lstat, readlink, realpath, stat } from "node:fs/promises";
+import { isAbsolute, join, normalize, relative, sep } from "node:path";
 import { isToolError, ToolError } from "../errors.ts";
 import { commandOf, isBatchFile } from "./command.ts";
 import type { Digests } from "./digest.ts";
@@ -10,7 +10,7 @@ import { notAProgram } from "./file-kind.ts";
 export interface FileRules {
   /** A folder that the file does not leave, by links neither. */
   readonly root?: string | undefined;
-  /** Who may own the file and the folders above it: numbers of users. */
+  /** Who may own the file, the folders above it and the links to it: numbers of users. */
   readonly owners: readonly number[];
   /** Whether a `.cmd` or `.bat` is run. */
   readonly allowBatch: boolean;
@@ -24,9 +24,9 @@ export interface CheckedFile {
 }
 
 /**
- * Nobody but its owner, us or the system may be able to put another program in its place: the file and all folders above
- * it belong to one of `owners`, and others can not write to them (but to a sticky folder as `/tmp`, in which they can
- * replace nothing of ours).
+ * Nobody but its owner, us or the system may be able to put another program in its place: the file, all folders above
+ * it and all links on the way to it belong to one of `owners`, and others can not write to them (but to a sticky folder
+ * as `/tmp`, in which they can replace nothing of ours).
  *
  * @throws TypeError for a relative path
  * @throws ToolError `executable_refused`, with a message for the developer: it has the path
@@ -56,10 +56,7 @@ async function check(path: string, rules: FileRules, digests: Digests): Promise<
   const file = await stat(realPath);
   if (file.isDirectory()) throw refused(path, "is a folder");
   if (!file.isFile()) throw refused(path, "is no regular file");
-  checkOwner(path, realPath, file, rules);
-  for (const folder of new Set([...foldersAbove(path), ...foldersAbove(realPath)])) {
-    checkOwner(path, folder, await stat(folder), rules);
-  }
+  if (process.platform !== "win32") await checkWay(path, rules); // there, access lists decide, which Node does not read
   await access(realPath, constants.X_OK).catch((cause: unknown) => {
     throw refused(path, "is not executable: chmod +x makes it so", cause);
   });
@@ -69,38 +66,37 @@ async function check(path: string, rules: FileRules, digests: Digests): Promise<
   return { realPath, digest };
 }
 
-interface Owned {
-  readonly uid: number;
-  readonly mode: number;
-}
-
-function checkOwner(path: string, place: string, { uid, mode }: Owned, { owners }: FileRules): void {
-  if (process.platform === "win32") return; // there, access lists decide, which Node does not read
-  const what = place === path ? "" : `${place}, `;
-  if (!owners.includes(uid)) {
-    const list = owners.join(", ");
-    throw refused(
-      path,
-      `is not trusted: ${what || "it "}belongs to user ${uid}, not to ${list}; see the option owners`,
-    );
-  }
-  const isSticky = (mode & 0o1000) !== 0 && (mode & constants.S_IFMT) === constants.S_IFDIR;
-  if ((mode & 0o002) !== 0 && !isSticky) {
-    throw refused(path, `is not trusted: ${what || "it "}is writable by everyone; chmod o-w mends that`);
+/** Goes the way of the system, from the root, with every link that it follows. */
+async function checkWay(path: string, { owners }: FileRules): Promise<void> {
+  const steps = path.split("/").toReversed();
+  let at = "/";
+  for (let step = steps.pop(); step !== undefined; step = steps.pop()) {
+    const place = join(at, step);
+    const state = await lstat(place);
+    const isLink = state.isSymbolicLink();
+    const what = place === path ? "it" : `${place},`;
+    if (!owners.includes(state.uid)) {
+      const list = owners.join(", ");
+      throw refused(
+        path,
+        `is not trusted: ${what} belongs to user ${state.uid}, not to ${list}; see the option owners`,
+      );
+    }
+    const isSticky = (state.mode & 0o1000) !== 0 && state.isDirectory();
+    if ((state.mode & 0o002) !== 0 && !isSticky && !isLink) {
+      throw refused(path, `is not trusted: ${what} is writable by everyone; chmod o-w mends that`);
+    }
+    if (isLink) {
+      const target = await readlink(place);
+      if (isAbsolute(target)) at = "/";
+      steps.push(...target.split("/").toReversed());
+    } else at = place;
   }
 }
 
 /** The user of this process and the system's. */
 export function defaultOwners(): readonly number[] {
   return [...new Set([process.getuid?.() ?? 0, 0])];
-}
-
-function foldersAbove(path: string): string[] {
-  const folders: string[] = [];
-  for (let at = dirname(path); ; at = dirname(at)) {
-    folders.push(at);
-    if (at === dirname(at)) return folders;
-  }
 }
 
 function isWithin(folder: string, path: string): boolean {

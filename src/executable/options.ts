@@ -28,7 +28,7 @@ export interface RunOptions {
   env?: Readonly<Record<string, string>> | ((context: ToolContext) => Readonly<Record<string, string>>);
   /** Names of our own environment to pass on, beside HOME, LANG, LC_ALL, LC_CTYPE, LOGNAME, PATH, SHELL, TERM, TMPDIR, TZ, USER. */
   inheritEnv?: readonly string[];
-  /** Users who may own the file and the folders above it. Default: the user of this process, and 0. */
+  /** Users who may own the file, the folders above it and the links to it. Default: the user of this process, and 0. */
   owners?: readonly number[];
   /** Run `.cmd` and `.bat` files, through `cmd.exe`. Default false. */
   allowBatch?: boolean;

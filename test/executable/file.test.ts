@@ -3,6 +3,7 @@ import {
   chownSync,
   closeSync,
   copyFileSync,
+  lchownSync,
   mkdirSync,
   openSync,
   renameSync,
@@ -12,7 +13,7 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { loadExecutable } from "../../src/executable/index.ts";
 import { commandOf } from "../../src/executable/command.ts";
@@ -166,6 +167,36 @@ describe("a file that somebody else could have put there", () => {
     chmodSync(open, 0o777);
     symlinkSync(program(answer(1)), join(open, "link"));
     expect(await failure(loadExecutable(join(open, "link")))).toMatchObject({ code: "executable_refused" });
+  });
+
+  it("is behind a link that leads through a link in such a folder", async () => {
+    const open = folder();
+    chmodSync(open, 0o777);
+    symlinkSync(program(answer(1)), join(open, "link"));
+    const path = join(folder(), "first");
+    symlinkSync(join(open, "link"), path);
+    const error = await failure(loadExecutable(path));
+    expect(error).toMatchObject({
+      code: "executable_refused",
+      message: expect.stringContaining(`${open}, is writable by everyone`),
+    });
+  });
+
+  it.runIf(isRoot).each([
+    ["link to it", ""],
+    ["link to its folder", "/tool"],
+  ])("is behind somebody else's %s", async (_, rest) => {
+    const open = folder();
+    chmodSync(open, 0o1777); // as /tmp
+    const path = program(answer(1));
+    symlinkSync(rest === "" ? path : dirname(path), join(open, "link"));
+    lchownSync(join(open, "link"), 12345, 12345);
+    const error = await failure(loadExecutable(join(open, `link${rest}`)));
+    expect(error).toMatchObject({
+      code: "executable_refused",
+      // where the system itself does not follow such links (fs.protected_symlinks of Linux)
+      message: expect.stringMatching(/belongs to user 12345|can not be read/),
+    });
   });
 
   it.runIf(isRoot)("belongs to somebody else", async () => {
