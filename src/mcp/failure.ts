@@ -30,9 +30,9 @@ export function inputRequired(cause?: unknown): ToolError {
 
 /**
  * What says that a server asked and got no answer: the client can not do what is asked for (-32021, -32042), or has no
- * handler for it, or the server asked again and again.
+ * handler for it, or the server asked again and again. What a server itself says of inputs has a number, and is its own.
  */
 function isAboutInput(code: unknown, message: unknown): boolean {
   if (code === -32021 || code === -32042 || code === "INPUT_REQUIRED_ROUNDS_EXCEEDED") return true;
-  return typeof message === "string" && /input[_ -]required/i.test(message);
+  return typeof code === "string" && typeof message === "string" && message.includes("input_required");
 }

@@ -275,14 +275,17 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
     expect(await failure(execute(set.tools()[0]))).toMatchObject({ code: "timeout" });
   });
 
-  it("reports what the server refuses", async () => {
+  it.each([
+    [-32603, "not now"],
+    [-32602, "user input required: path"], // its own words, and not that it asks
+  ])("reports what the server refuses (%i: %s)", async (code, words) => {
     const refuse = () => {
-      throw Object.assign(new Error("not now"), { code: -32603 });
+      throw Object.assign(new Error(words), { code });
     };
     const set = await mcpTools(await connectTo(serverOf([plain("a")], refuse)));
     expect(await failure(execute(set.tools()[0]))).toMatchObject({
       code: "server_failed",
-      message: "The MCP server gave no usable answer: not now",
+      message: `The MCP server gave no usable answer: ${words}`,
     });
   });
 
