@@ -63,13 +63,13 @@ async function definitionsOf(
     } catch (error) {
       throw serverError(error, options.signal, "did not list its tools");
     }
-    definitions.push(...page.tools);
-    if (definitions.length > maxTools) {
+    if (definitions.length + page.tools.length > maxTools) {
       throw new ToolError(
         "too_large",
         `The MCP server offers more than ${maxTools} tools. Raise maxTools if it is meant.`,
       );
     }
+    definitions.push(...page.tools);
     cursor = page.nextCursor;
     if (cursor === undefined || cursor === "") return definitions;
     if (cursors.has(cursor) || cursors.size >= MAX_PAGES) {

@@ -33,6 +33,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
   }
   checkMs("timeoutMs", timeoutMs);
   if (!(maxAgeMs >= 0)) throw new TypeError(`maxAgeMs is a number from 0, got ${maxAgeMs}`);
+  if (!(maxTools >= 0)) throw new TypeError(`maxTools is a number from 0, got ${maxTools}`);
   if (onInputRequired !== undefined && !isVersion2(client)) {
     throw new TypeError("onInputRequired needs a client of @modelcontextprotocol/client 2");
   }

@@ -146,6 +146,7 @@ describe("mcpTools()", () => {
     ["no client", {}, {}],
     ["a limit that is none", undefined, { timeoutMs: 0 }],
     ["an age that is none", undefined, { maxAgeMs: -1 }],
+    ["a number of tools that is none", undefined, { maxTools: Number.NaN }],
   ])("%s is a mistake of the caller's", async (_, client, options) => {
     await expect(mcpTools((client ?? (await connect(serverOf([])))) as McpClient, options)).rejects.toThrow(TypeError);
   });
@@ -184,6 +185,8 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
     expect(count).toBeLessThan(200);
     const many = serverOf(Array.from({ length: 20 }, (_each, at) => plain(`t${at}`)));
     expect(await failure(mcpTools(await connectTo(many), { maxTools: 10 }))).toMatchObject({ code: "too_large" });
+    const flood = serverOf(Array.from({ length: 150_000 }, (_each, at) => plain(`t${at}`)));
+    expect(await failure(mcpTools(await connectTo(flood)))).toMatchObject({ code: "too_large" });
   });
 
   it.each<[string, object, unknown]>([
