@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { ToolError } from "../errors.ts";
 import { createProgressQueue } from "../tool/progress-queue.ts";
 import type { ToolContext } from "../tool/tool.ts";
@@ -49,10 +50,14 @@ export async function callProgram(
   return result;
 }
 
-/** By these a program can see that it is asked twice for one thing. Ids come from providers, too: only plain ones. */
+/** By these a program can see that it is asked twice for one thing. */
 function callEnv({ invocationId, idempotencyKey }: ToolContext): Record<string, string> {
-  const ids = { TOOLSTREAM_INVOCATION_ID: invocationId, TOOLSTREAM_IDEMPOTENCY_KEY: idempotencyKey };
-  return Object.fromEntries(Object.entries(ids).filter(([, id]) => /^[\w.:+/=-]{1,256}$/.test(id)));
+  return { TOOLSTREAM_INVOCATION_ID: plainId(invocationId), TOOLSTREAM_IDEMPOTENCY_KEY: plainId(idempotencyKey) };
+}
+
+/** Ids come from providers, too: of one that is no plain text the digest, which tells calls apart as well. */
+function plainId(id: string): string {
+  return /^[\w.:+/=@%!~*'()-]{1,256}$/.test(id) ? id : createHash("sha256").update(id).digest("hex");
 }
 
 /** JSON.stringify writes a lone surrogate as an escape, so that the bytes are UTF-8 whatever the model wrote. */

@@ -97,4 +97,12 @@ describe("an executable under an executor", () => {
     await executor.execute(tool.use({}), { runId: "run_1" });
     expect(events).toContainEqual(expect.objectContaining({ type: "tool.progress" }));
   });
+
+  it.each(["run_1", "user:5", "Ünal's (1)"])("has the key of the action, in a run that is called %s", async (runId) => {
+    const body = `printf '{"success":true,"result":"%s"}' "$TOOLSTREAM_IDEMPOTENCY_KEY"`;
+    const tool = await loadExecutable(program(shTool(body)));
+    const { executor, events } = setup(tool);
+    const outcome = await executor.execute(tool.use({}, { invocationId: `${runId}-0-0` }), { runId });
+    expect(outcome).toMatchObject({ status: "completed", output: events[0]!.actionId });
+  });
 });

@@ -188,12 +188,20 @@ describe("a call", () => {
     ).toBe(1);
   });
 
-  it("has the key of the call in its environment, if it is a plain one", async () => {
+  it("has the key of the call in its environment, or its digest if it is no plain one", async () => {
     const body = `printf '{"success":true,"result":"%s %s"}' "$TOOLSTREAM_INVOCATION_ID" "$TOOLSTREAM_IDEMPOTENCY_KEY"`;
     const tool = await loadExecutable(program(shTool(body)));
     const use = tool.use({}, { invocationId: "run:0:1" });
     expect(await use.execute({ idempotencyKey: "key/1" })).toBe("run:0:1 key/1");
-    expect(await tool.use({}, { invocationId: "() { :; }; id\0" }).execute()).toBe(" ");
+    const digest = expect.stringMatching(/^[\da-f]{64}$/);
+    const ids = await Promise.all(
+      ["() { :; }; id\0", "1 run", "2 run"].map(async (invocationId) => {
+        const [id, key] = String(await tool.use({}, { invocationId }).execute()).split(" ");
+        expect([id, key]).toEqual([digest, id]);
+        return id;
+      }),
+    );
+    expect(new Set(ids).size).toBe(3);
   });
 
   it.each([
