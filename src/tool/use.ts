@@ -131,7 +131,7 @@ export class ToolUse<Input = any, Output = any, Name extends string = string> im
     init: ToolUseInit = {},
   ): ToolUse<I, O, N> {
     const call = {
-      invocationId: init.invocationId ?? init.id ?? crypto.randomUUID(),
+      invocationId: init.invocationId ?? (init.id || crypto.randomUUID()), // "" is what some servers give
       id: init.id ?? null,
       name: tool.name,
       argsText: "",

@@ -135,6 +135,7 @@ describe("a ToolUse made by hand", () => {
     expect(first.id).toBeNull();
     expect(first.invocationId).not.toBe(second.invocationId);
     expect(echo.use({ text: "a" }, { id: "same", invocationId: "mine" }).invocationId).toBe("mine");
+    expect(echo.use({ text: "a" }, { id: "" })).toMatchObject({ id: "", invocationId: expect.stringMatching(/./) });
   });
 
   const cycle: Record<string, unknown> = {};
