@@ -54,7 +54,7 @@ export function runProcess(options: ProcessOptions): Promise<ProcessOutcome> {
   return new Promise((settle) => {
     const startedAt = performance.now();
     const stderr = createStderrReader(options.onProgress);
-    const stdout: Buffer[] = [];
+    const stdout = growingBuffer();
     let end: ProcessEnd | undefined;
     let isSettled = false;
     let isGroupGone = false;
@@ -77,7 +77,7 @@ export function runProcess(options: ProcessOptions): Promise<ProcessOutcome> {
     enterGroup(pid);
     timer = setTimeout(stop, timeoutMs, { type: "timeout" });
     signal?.addEventListener("abort", onAbort);
-    count(child, "stdout", options.maxOutputBytes, (bytes) => stdout.push(bytes));
+    count(child, "stdout", options.maxOutputBytes, stdout.push);
     count(child, "stderr", options.maxStderrBytes, stderr.push);
     child.once("exit", (exitCode, signalName) => {
       isGroupGone = !hasMembers(pid);
@@ -134,7 +134,7 @@ export function runProcess(options: ProcessOptions): Promise<ProcessOutcome> {
       clearTimeout(timer);
       signal?.removeEventListener("abort", onAbort);
       const durationMs = performance.now() - startedAt;
-      settle({ end: why, stdout: Buffer.concat(stdout), stderr: stderr.end(), durationMs });
+      settle({ end: why, stdout: stdout.bytes(), stderr: stderr.end(), durationMs });
     }
   });
 }
@@ -150,4 +150,21 @@ function start(options: ProcessOptions): ChildProcessWithoutNullStreams {
     windowsHide: true,
     windowsVerbatimArguments: verbatim,
   });
+}
+
+/** What comes byte by byte takes a hundred times its size as a list of buffers. */
+function growingBuffer(): { push(more: Buffer): void; bytes(): Buffer } {
+  let buffer = Buffer.alloc(0);
+  let length = 0;
+  return {
+    push(more) {
+      if (length + more.length > buffer.length) {
+        const grown = Buffer.alloc(Math.max(2 * buffer.length, length + more.length));
+        buffer.copy(grown);
+        buffer = grown;
+      }
+      length += more.copy(buffer, length);
+    },
+    bytes: () => buffer.subarray(0, length),
+  };
 }

@@ -1,4 +1,6 @@
 import { readdirSync } from "node:fs";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, it, vi } from "vitest";
 import { loadExecutable } from "../../src/executable/index.ts";
 import { execute, mark, onLinux, PATIENT, program, shTool, zombies } from "./support.ts";
@@ -58,4 +60,16 @@ describe("many calls", () => {
     if (onLinux)
       await vi.waitFor(() => expect({ zombies: zombies(), left: left() }).toEqual({ zombies: 0, left: [] }), PATIENT);
   });
+});
+
+it("an answer that comes byte by byte takes no more memory than its bytes", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const used = () => (collect(), process.memoryUsage().heapUsed);
+  const body = `yes '' | dd bs=1 count=500000 2>&-; echo '{"progress":1}' >&2; sleep 0.5; echo '{"success":true,"result":1}'`;
+  const tool = await loadExecutable(program(shTool(body)));
+  const before = used();
+  let then = 0;
+  expect(await execute(tool, {}, { progress: async () => void (then = used()) })).toBe(1);
+  expect(then - before).toBeLessThan(3_000_000);
 });
