@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { ToolError } from "../errors.ts";
 import { createProgressQueue } from "../tool/progress-queue.ts";
 import type { ToolContext } from "../tool/tool.ts";
 import { readAnswer } from "./answer.ts";
@@ -12,7 +11,7 @@ import type { ProgressLine } from "./stderr.ts";
 /**
  * One call of a program: the handler of its tool.
  *
- * @throws ToolError `executable_changed`, `executable_refused`, `invalid_input`
+ * @throws ToolError `executable_changed`, `executable_refused`
  * @throws ExecutableError `spawn_failed`, `timeout`, `too_large`, `tool_failed`, `invalid_answer`, `aborted`
  */
 export async function callProgram(
@@ -28,7 +27,7 @@ export async function callProgram(
   const progress = createProgressQueue((line: ProgressLine) => context.progress(line));
   const outcome = await program.run({
     args: [],
-    input: inputText(input),
+    input: JSON.stringify(input), // of a lone surrogate an escape, so that the bytes are UTF-8 whatever the model wrote
     env: { ...callEnv(context), ...given },
     timeoutMs,
     maxOutputBytes,
@@ -58,15 +57,6 @@ function callEnv({ invocationId, idempotencyKey }: ToolContext): Record<string, 
 /** Ids come from providers, too: of one that is no plain text the digest, which tells calls apart as well. */
 function plainId(id: string): string {
   return /^[\w.:+/=@%!~*'()-]{1,256}$/.test(id) ? id : createHash("sha256").update(id).digest("hex");
-}
-
-/** JSON.stringify writes a lone surrogate as an escape, so that the bytes are UTF-8 whatever the model wrote. */
-function inputText(input: unknown): string {
-  try {
-    return JSON.stringify(input) ?? "null";
-  } catch (cause) {
-    throw new ToolError("invalid_input", "The input can not be written as JSON.", { cause });
-  }
 }
 
 function report({ onRun }: Settings, run: ExecutableRun): void {

@@ -35,7 +35,6 @@ export async function checkFile(path: string, rules: FileRules, digests: Digests
   if (typeof path !== "string" || !isAbsolute(path)) {
     throw new TypeError(`an executable has an absolute path, got ${JSON.stringify(path)}; resolve() makes one`);
   }
-  if (path.includes("\0")) throw refused(path, "has a path with a NUL character");
   if (normalize(path) !== path) throw refused(path, `has a path that is not the shortest: write ${normalize(path)}`);
   if (isBatchFile(path) && !rules.allowBatch) {
     throw refused(path, "is a batch file, which cmd.exe would run: set allowBatch if it is meant");

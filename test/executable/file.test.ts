@@ -29,6 +29,7 @@ describe("what can not be run", () => {
   it.each<[string, () => string, string]>([
     ["a file that is not there", () => join(folder(), "none"), "is not there"],
     ["a file in a file", () => join(program("#!/bin/sh\n"), "none"), "a part of the path is no folder"],
+    ["a path with a NUL character", () => "/bin/true\0", "can not be read"],
     ["a folder", () => folder(), "is a folder"],
     ["a device", () => "/dev/null", "is no regular file"],
     ["a file that is not executable", () => program(answer(1), { mode: 0o644 }), "is not executable: chmod +x"],
