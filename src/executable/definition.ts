@@ -1,5 +1,4 @@
 import { ToolError } from "../errors.ts";
-import { checkForeignSchema } from "../schema/foreign.ts";
 import { foreignSchema } from "../schema/foreign-schema.ts";
 import { isRecord } from "../schema/json.ts";
 import type { JsonSchema, Schema } from "../schema/index.ts";
@@ -65,7 +64,6 @@ function readInputSchema(inputSchema: unknown, parameters: unknown): Schema {
     throw invalid(`"${given === inputSchema ? "inputSchema" : "parameters"}" is an object, got ${kindOf(given)}`);
   }
   if (given === inputSchema || typeof given["type"] === "string") return foreignSchema(given);
-  checkForeignSchema(given);
   return parametersSchema(given);
 }
 
