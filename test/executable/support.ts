@@ -91,8 +91,16 @@ export function mark(): { env: Record<string, string>; left(): number[] } {
         return false; // gone
       }
     });
-  onTestFinished(() => left().forEach((pid) => process.kill(pid, "SIGKILL")));
+  onTestFinished(() => left().forEach(end));
   return { env: { TEST_MARK: value }, left };
+}
+
+function end(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // gone meanwhile
+  }
 }
 
 /** The children of this process that have ended and were never asked how. */
