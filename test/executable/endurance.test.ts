@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { loadExecutable } from "../../src/executable/index.ts";
 import { execute, mark, onLinux, PATIENT, program, shTool, zombies } from "./support.ts";
 
@@ -72,4 +72,12 @@ it("an answer that comes byte by byte takes no more memory than its bytes", asyn
   let then = 0;
   expect(await execute(tool, {}, { progress: async () => void (then = used()) })).toBe(1);
   expect(then - before).toBeLessThan(3_000_000);
+});
+
+it.runIf(onLinux)("a group that is gone is not killed: its number may be that of another one", async () => {
+  const tool = await loadExecutable(program(tiny));
+  const kill = vi.spyOn(process, "kill");
+  onTestFinished(() => kill.mockRestore());
+  expect(await execute(tool, { n: 1 })).toEqual({ n: 1 });
+  expect(kill.mock.calls.filter(([, signal]) => signal !== 0)).toEqual([]);
 });

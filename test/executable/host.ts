@@ -15,8 +15,10 @@ if (ending === "many") {
   console.log(await tool.use({}).execute()); // it is over, and there is room again
   process.exit();
 }
+const quick = await loadExecutable(path, { env: { QUICK: "1" } });
 const running = tool.use({}).execute({
   async progress() {
+    if (ending === "after-another") await quick.use({}).execute();
     console.log("running");
     if (ending === "exit") process.exit(3);
     if (ending === "throw") setImmediate(() => JSON.parse("no JSON"));
