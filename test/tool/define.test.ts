@@ -289,6 +289,11 @@ describe("a ToolUse made by hand", () => {
       state: "failed",
       error: { code: "execution_failed", id: "call_1", message: "Tool ask_user failed: the user has left" },
     });
+
+    const told = ask.use({ question: "?" });
+    const error = new ToolCallError("denied", "Nobody is to be asked.", told);
+    told.provideError(error);
+    expect(told.error).toBe(error);
   });
 
   it.each(["execute", "executeSync"] as const)(
