@@ -1,7 +1,7 @@
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { ToolRegistry } from "../../src/index.ts";
+import { defineTool, ToolRegistry } from "../../src/index.ts";
 import {
   discoverExecutables,
   manifestOf,
@@ -123,7 +123,10 @@ describe("a manifest", () => {
     program(named("same"), { inside: root, name: "same" });
     program(named("other"), { inside: root, name: "other" });
     const file = join(folder(), "manifest.json");
-    await writeManifest(file, manifestOf((await discoverExecutables({ searchPaths: [root] })).tools));
+    const found = (await discoverExecutables({ searchPaths: [root] })).tools;
+    const no = defineTool({ name: "no_program", inputSchema: {} });
+    await writeManifest(file, manifestOf([...found, no]));
+    expect(Object.keys((await readManifest(file)).executables)).toEqual([join(root, "other"), join(root, "same")]);
     program(`#!/bin/sh\ntouch ${trace}\n`, { inside: root, name: "other" });
     program(`#!/bin/sh\ntouch ${trace}\n`, { inside: root, name: "new" });
 
@@ -141,6 +144,16 @@ describe("a manifest", () => {
       },
     ]);
     expect(() => symlinkSync("x", trace)).not.toThrow(); // nothing has made it
+  });
+
+  it("that can not be written leaves nothing behind, and says which", async () => {
+    const taken = join(folder(), "manifest.json");
+    mkdirSync(taken);
+    expect(await failure(writeManifest(taken, { version: 1, executables: {} }))).toMatchObject({
+      code: "invalid_tool",
+      message: expect.stringContaining(`The manifest ${taken} can not be written`),
+    });
+    expect(readdirSync(dirname(taken))).toEqual(["manifest.json"]);
   });
 
   it("knows no file called constructor", async () => {

@@ -75,6 +75,18 @@ describe("--schema", () => {
     ],
     ["an effect that is none", `echo '{"name":"a","effect":"safe"}'`, "invalid_tool", '"effect" is "read"'],
     ["parameters that are none", `echo '{"name":"a","parameters":[]}'`, "invalid_tool", '"parameters" is an object'],
+    [
+      "a requirement that is none",
+      `echo '{"name":"a","parameters":{"b":{"required":"yes"}}}'`,
+      "invalid_tool",
+      "is true or false",
+    ],
+    [
+      "an output schema that is none",
+      `echo '{"name":"a","outputSchema":[]}'`,
+      "invalid_tool",
+      '"outputSchema" is an object',
+    ],
     ["a parameter that is none", `echo '{"name":"a","parameters":{"b":"string"}}'`, "invalid_tool", 'parameter "b" is'],
     [
       "a type that is none",

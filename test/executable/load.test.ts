@@ -67,6 +67,7 @@ describe("loadExecutable()", () => {
     const parameters = { type: { type: "string" }, where: { type: "object", required: ["x"] } };
     const tool = await loadExecutable(program(`#!/bin/sh\necho '${JSON.stringify({ name: "a", parameters })}'\n`));
     expect(tool.inputSchema.validate({ type: "t", where: { x: 1 } })).toMatchObject({ ok: true });
+    expect(tool.inputSchema.validate({})).toMatchObject({ ok: true }); // neither is required
     expect(tool.inputSchema.validate({ where: {} })).toMatchObject({ ok: false });
   });
 
@@ -131,6 +132,13 @@ describe("a call", () => {
     expect(runs).toMatchObject([
       { tool: "tool", stderr: 'careful\n{"other":1}\n{progress\n', exitCode: 0, signal: null, metadata: { tokens: 3 } },
     ]);
+  });
+
+  it("reports a line of progress that comes in pieces", async () => {
+    const body = `printf '{"progress":' >&2; sleep 0.2; echo '1}' >&2; echo '{"success":true,"result":1}'`;
+    const progress = vi.fn();
+    await execute(await loadExecutable(program(shTool(body))), {}, { progress });
+    expect(progress.mock.calls).toEqual([[{ progress: 1 }]]);
   });
 
   it("reports progress with the keys that the program wrote, whatever was read before", async () => {
@@ -227,6 +235,14 @@ describe("a call", () => {
       expect(await execute(exact)).toEqual([2 ** 53, 0.1, number]);
     },
   );
+
+  it("that answers with a list has not said whether it succeeded", async () => {
+    const tool = await loadExecutable(program(shTool(`echo '[{"error":"no such city"}]'`)));
+    expect(await failure(execute(tool))).toMatchObject({
+      code: "invalid_answer",
+      message: expect.stringContaining("printed no object"),
+    });
+  });
 
   it("that fails at length is cut", async () => {
     const body = `printf '{"success":false,"error":"'; head -c 100000 /dev/zero | tr '\\0' x; printf '"}'`;
