@@ -178,6 +178,24 @@ it("an McpServer is as good, and tools that join later are offered", async () =>
   ]);
 });
 
+it("a client that did not ask for progress is told of none", async () => {
+  const counting = defineTool({
+    name: "count",
+    inputSchema: z.object({}),
+    async *execute() {
+      yield 1;
+      return "done";
+    },
+  });
+  const { callTool } = mcpHandlers([counting]);
+  const sendNotification = vi.fn(async () => {});
+  const call = (_meta?: object) => callTool({ params: { name: "count", ..._meta } }, { sendNotification });
+  await call();
+  expect(sendNotification).not.toHaveBeenCalled();
+  await call({ _meta: { progressToken: 0 } });
+  expect(sendNotification).toHaveBeenCalledOnce();
+});
+
 describe("a tool that needs approval", () => {
   const ran = vi.fn(() => "done");
   const refund = { name: "refund", inputSchema: z.object({}), execute: ran };

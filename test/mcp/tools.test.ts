@@ -123,6 +123,21 @@ describe("mcpTools()", () => {
     expect(hits).toBe(0); // no schema, no icon, no link
   });
 
+  it("skips a description that nobody reads to its end", async () => {
+    const long = plain("long", { description: "x".repeat(40_000) });
+    const set = await mcpTools(await connect(serverOf([long, plain("good")])), { prefix: "" });
+    expect(set.tools().map(({ name }) => name)).toEqual(["good"]);
+    expect(set.skipped).toMatchObject([{ name: "long", code: "too_large" }]);
+  });
+
+  it("takes a tool whose output schema it can not check", async () => {
+    const outputSchema = { type: "object", properties: { a: { type: "string", pattern: "^(a+)+$" } } };
+    const call = () => ({ content: [], structuredContent: { a: "a" } });
+    const set = await mcpTools(await connect(serverOf([plain("a", { outputSchema })], call)));
+    expect(set.tools()[0]!.outputSchema).toBeUndefined();
+    expect(await execute(set.tools()[0])).toEqual({ a: "a" });
+  });
+
   it("skips tools that can only be run as tasks (MCP 2025-11-25)", async () => {
     const tools = ["required", "optional"].map((taskSupport) => plain(taskSupport, { execution: { taskSupport } }));
     for (const connectTo of [connections["sdk 1"], connections["client 2, MCP 2025"]]) {
@@ -385,6 +400,19 @@ it("a change that is told of while the list is on its way is not forgotten", asy
   expect(await behind).toMatchObject({ code: "definition_changed" });
   expect(await failure(execute(set.tools()[0]))).toMatchObject({ code: "definition_changed" });
   expect(asked).toHaveBeenCalledTimes(2);
+});
+
+it("a list that comes late is not taken for the present one", async () => {
+  const server = serverOf([plain("old")]);
+  const set = await mcpTools(await connect(server), { maxAgeMs: Infinity, prefix: "" });
+  const { promise: mayAnswer, resolve: answer } = Promise.withResolvers<void>();
+  const answers = [mayAnswer.then(() => "old"), Promise.resolve("new")];
+  server.setRequestHandler("tools/list", (async () => ({ tools: [plain((await answers.shift())!)] })) as never);
+  const first = set.refresh();
+  await set.refresh();
+  answer();
+  await first;
+  expect(set.tools().map(({ name }) => name)).toEqual(["new"]);
 });
 
 it("who gives up does not wait for the listing", async () => {
