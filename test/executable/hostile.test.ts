@@ -182,9 +182,11 @@ describe("time and the process tree", () => {
     if (onLinux) await vi.waitFor(() => expect(left()).toEqual([]), PATIENT);
   });
 
-  it("keeps what was printed until then", async () => {
-    const error = await failure(call("forks-and-hangs", short));
+  it("keeps what was printed until then, and tells the log of it", async () => {
+    const onRun = vi.fn();
+    const error = await failure(call("forks-and-hangs", { ...short, onRun }));
     expect(error.run).toMatchObject({ stdout: "so far\n", exitCode: null });
+    expect(onRun.mock.calls).toEqual([[error.run]]);
   });
 
   it("daemon: who left the group keeps nothing waiting", async () => {
