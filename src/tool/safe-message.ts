@@ -14,6 +14,7 @@ export function safeMessage(error: unknown): string {
     .replace(/\n[ \t]+at [^\n]*/g, "")
     .replace(/\s+/g, " ")
     .replace(CREDENTIALS, "$1[hidden]@")
+    .replace(PARAMETER, "$1[hidden]")
     .replace(/\bfile:\/\/\/[^\s'")]+/g, "[path]")
     // In quotes a path may hold spaces.
     .replace(/(['"`])(?:\/|[A-Za-z]:[\\/]|\\\\)[^'"`]*\1/g, "$1[path]$1")
@@ -34,6 +35,10 @@ const MAX_LENGTH = 1_000;
  * not `https://registry.example/@scope/package` or `https://cdn.example/package@1.0`.
  */
 const CREDENTIALS = /((?:[a-z][\w+.-]*:)?\/\/)(?:[^\s'"<>/?#@:]*:(?!\d+\/)[^\s'"<>]*(?<!\/)@|[^\s'"<>/?#@:]+@)/gi;
+
+/** `?api_key=…`, `&X-Amz-Signature=…`, `#access_token=…`; not `?keyword=…` and `?author=…`. */
+const PARAMETER =
+  /([?&#](?:[\w.-]{0,40}(?:key(?!word)|token|secret|passw|credential|signature|auth(?!or))[\w.-]{0,40}|sig)=)[^\s'"<>&#]+/gi;
 
 /** Of two steps or more, and not behind a host or a word. */
 const PATH = /(?<![\p{L}\p{M}\p{N}_/.\\-])(?:\/[\p{L}\p{M}\p{N}_.@~+%-]+){2,}\/?/gu;

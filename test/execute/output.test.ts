@@ -294,6 +294,16 @@ describe("safeMessage()", () => {
       "unable to access 'https://[hidden]@github.com/acme/x.git/': 403",
     ],
     [
+      "hides a key in a query, and nothing else of it",
+      new Error("request to https://api.example.com/v1?q=Oslo&apiKey=s3cr3t&units=m failed"),
+      "request to https://api.example.com/v1?q=Oslo&apiKey=[hidden]&units=m failed",
+    ],
+    [
+      "hides a signature, and a token behind a hash",
+      new Error("https://b.example/x?X-Amz-Signature=0a1b and https://a.example/cb#access_token=eyJ.a-b"),
+      "https://b.example/x?X-Amz-Signature=[hidden] and https://a.example/cb#access_token=[hidden]",
+    ],
+    [
       "takes a scoped package for no credentials",
       new Error("404 https://registry.example/@acme/x"),
       "404 https://registry.example/@acme/x",
@@ -346,6 +356,7 @@ describe("safeMessage()", () => {
   it.each([
     "GET https://unpkg.com/react@18.2.0/index.js: 404",
     "http://localhost:3000/a/b?x=@me failed",
+    "GET https://api.example.com/search?keyword=paris&author=ada: 404",
     "the case where n = 0 is not supported, use 1",
     "rows where price > 10 are too many: give a limit",
     "no element where id in (1, 2)",
@@ -375,6 +386,8 @@ describe("safeMessage()", () => {
     "select ",
     "select a,",
     "where a",
+    "?key",
+    "key",
     "SELECT ",
     "update a ",
     "(",
