@@ -2,6 +2,7 @@
 """A tool in Python: what the columns of a CSV file hold."""
 import csv
 import json
+import math
 import sys
 
 SCHEMA = {
@@ -17,9 +18,10 @@ SCHEMA = {
 
 def number(text):
     try:
-        return float(text)
+        value = float(text)
     except ValueError:
         return None
+    return value if math.isfinite(value) else None  # JSON has no NaN and no Infinity
 
 
 def summary(file, delimiter):

@@ -33,13 +33,14 @@ describe("the examples", () => {
 
   it("csv_summary says what the columns hold", async () => {
     const file = join(folder(), "cities.csv");
-    writeFileSync(file, "\ufeffcity,degrees\nOslo,-3\nBergen,5\nOslo,\n");
+    writeFileSync(file, "\ufeffcity,degrees,rain\nOslo,-3,nan\nBergen,5,2\nOslo,,\n");
     const tool = (await load()).get("csv_summary")!;
     expect(await execute(tool, { file })).toEqual({
       rows: 3,
       columns: {
         city: { values: 3, distinct: 2 },
         degrees: { values: 2, distinct: 2, min: -3, max: 5, mean: 1 },
+        rain: { values: 2, distinct: 2 },
       },
     });
     expect(await failure(execute(tool, { file: "/none" }))).toMatchObject({
