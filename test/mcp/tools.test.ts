@@ -192,12 +192,21 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
   });
 
   it("does not follow a list without end", async () => {
-    const server = newServer();
     let count = 0;
-    server.setRequestHandler("tools/list", () => ({ tools: [plain(`t${count++}`)], nextCursor: "again" }) as never);
-    const error = await failure(connectTo(server).then((client) => mcpTools(client, { prefix: "" })));
-    expect(["too_large", "server_failed"]).toContain(error.code);
-    expect(count).toBeLessThan(200);
+    const pages = [
+      (n: number) => ({ tools: [plain(`t${n}`)], nextCursor: "again" }),
+      (n: number) => ({ tools: [], nextCursor: `${n}` }),
+    ];
+    for (const page of pages) {
+      const server = newServer();
+      server.setRequestHandler("tools/list", (() => {
+        if (++count > 1_000) throw new Error("it does, and nothing else would ever come to its turn");
+        return page(count);
+      }) as never);
+      const error = await failure(connectTo(server).then((client) => mcpTools(client, { prefix: "" })));
+      expect(["too_large", "server_failed"]).toContain(error.code);
+    }
+    expect(count).toBeLessThan(300);
     const many = serverOf(Array.from({ length: 20 }, (_each, at) => plain(`t${at}`)));
     expect(await failure(mcpTools(await connectTo(many), { maxTools: 10 }))).toMatchObject({ code: "too_large" });
     const flood = serverOf(Array.from({ length: 150_000 }, (_each, at) => plain(`t${at}`)));
@@ -458,10 +467,10 @@ describe("a server that asks before it answers (MCP 2026-07-28)", () => {
   const asking = () =>
     serverOf([plain("order", { outputSchema: { type: "object" } })], ((
       _: unknown,
-      { mcpReq }: { mcpReq: { inputResponses?: Record<string, unknown> } },
+      { mcpReq }: { mcpReq: { inputResponses?: Record<string, unknown>; requestState: () => unknown } },
     ) => {
       const answer = mcpReq.inputResponses?.["size"];
-      if (answer !== undefined) return { content: [], structuredContent: { answer } };
+      if (answer !== undefined) return { content: [], structuredContent: { answer, state: mcpReq.requestState() } };
       const requestedSchema = { type: "object" as const, properties: { size: { type: "string" as const } } };
       return inputRequired({
         inputRequests: { size: inputRequired.elicit({ message: "Which size?", requestedSchema }) },
@@ -480,7 +489,7 @@ describe("a server that asks before it answers (MCP 2026-07-28)", () => {
     const client = await connect(asking(), canAnswer);
     client.setRequestHandler("elicitation/create", () => ({ action: "accept", content: { size: "M" } }));
     const set = await mcpTools(client);
-    expect(await execute(set.tools()[0])).toEqual({ answer: { action: "accept", content: { size: "M" } } });
+    expect(await execute(set.tools()[0])).toMatchObject({ answer: { action: "accept", content: { size: "M" } } });
   });
 
   it("gets the caller's answer, with its own state", async () => {
@@ -493,7 +502,7 @@ describe("a server that asks before it answers (MCP 2026-07-28)", () => {
         return { size: answer };
       },
     });
-    expect(await execute(set.tools()[0])).toEqual({ answer });
+    expect(await execute(set.tools()[0])).toEqual({ answer, state: "opaque" });
     expect(asked).toEqual(["opaque", ["size"], "test-server__order"]);
   });
 
