@@ -223,7 +223,7 @@ export function decoratorCases(kind: string): void {
 
     it("refuses what is no method", () => {
       const decorate = tool({ inputSchema: z.object({}) }) as (...args: unknown[]) => void;
-      expect(() => decorate(undefined, { kind: "field", name: "x" })).toThrow(TypeError);
+      expect(() => decorate(undefined, { kind: "field", name: "x", metadata: {} })).toThrow("x is a field");
       expect(() => decorate(() => {}, { kind: "method", name: "#x", private: true })).toThrow(TypeError);
       expect(() => decorate({}, "x", undefined)).toThrow(TypeError);
       expect(() => decorate(class {})).toThrow(TypeError);
