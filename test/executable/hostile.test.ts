@@ -1,3 +1,4 @@
+import { readdirSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
@@ -180,6 +181,19 @@ describe("time and the process tree", () => {
       message: `The program took longer than 300 ms and was ended.`,
     });
     if (onLinux) await vi.waitFor(() => expect(left()).toEqual([]), PATIENT);
+  });
+
+  it("asks a program, and what it has started, to end before it ends them", async () => {
+    const inside = folder();
+    const traps = (name: string) => `trap 'echo ended > ${inside}/${name}; exit' TERM`;
+    const child = `${traps("child")}; echo '{"progress":1}' >&2; sleep 600 & wait`;
+    const tool = await loadExecutable(program(shTool(`${traps("parent")}; (${child}) & sleep 600 & wait`)), {
+      graceMs: 20_000,
+    });
+    const gaveUp = new AbortController();
+    const context = { signal: gaveUp.signal, progress: async () => gaveUp.abort() };
+    expect(await failure(execute(tool, {}, context))).toMatchObject({ code: "aborted" });
+    expect(readdirSync(inside).toSorted()).toEqual(["child", "parent"]);
   });
 
   it("keeps what was printed until then, and tells the log of it", async () => {

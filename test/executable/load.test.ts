@@ -218,6 +218,7 @@ describe("a call", () => {
     ['{"message":"no such city","code":4}', "no such city"],
     ['["no","city"]', '["no","city"]'],
     ["null", "The program failed and says no more; it ended with status 1."],
+    ['""', "The program failed and says no more; it ended with status 1."],
   ])("that fails with the error %s says so", async (error, words) => {
     const tool = await loadExecutable(program(shTool(`echo '{"success":false,"error":${error}}'; exit 1`)));
     expect((await failure(execute(tool))).message).toBe(words);
