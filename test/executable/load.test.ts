@@ -163,7 +163,12 @@ describe("a call", () => {
     };
     await execute(tool, {}, { progress: slow });
     expect(seen).toEqual(Array.from({ length: 50 }, (_, at) => at));
-    expect(await execute(tool, {}, { progress: () => new Promise(() => {}) })).toBe(1);
+    const { promise: isFree, resolve: free } = Promise.withResolvers<void>();
+    const stuck = vi.fn(() => isFree);
+    expect(await execute(tool, {}, { progress: stuck })).toBe(1);
+    free();
+    await setTimeout(10);
+    expect(stuck).toHaveBeenCalledOnce(); // and of what is over nobody is told
   });
 
   it("does not queue up what nobody can follow", async () => {
