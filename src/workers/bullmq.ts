@@ -8,7 +8,7 @@ import type { Store } from "../store/store.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
 import { toolList, type ToolSource } from "../tool/tool-set.ts";
 import type { JobData, JobResult } from "./job.ts";
-import { JobFailure, perform } from "./perform.ts";
+import { asFailure, perform } from "./perform.ts";
 import { remoteTool } from "./remote.ts";
 import { Waiting } from "./waiting.ts";
 
@@ -317,8 +317,7 @@ const HANG_UP_MS = 2_000;
 
 /** What the queue keeps of it, and whether it tries again. */
 function failureOf(error: unknown): Error {
-  const failure =
-    error instanceof JobFailure ? error : new JobFailure("execution_failed", safeMessage(error), { cause: error });
+  const failure = asFailure(error);
   return failure.isFinal ? Object.assign(new UnrecoverableError(failure.message), { cause: failure.cause }) : failure;
 }
 

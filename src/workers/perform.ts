@@ -4,6 +4,7 @@ import type { KnownTools } from "../execute/known-tools.ts";
 import { jsonOf, outputOf, undoText } from "../execute/output.ts";
 import { jsonIn } from "../json/parse.ts";
 import type { Store } from "../store/store.ts";
+import { safeMessage } from "../tool/safe-message.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
 import { claim } from "./claims.ts";
 import { digestOfTool, reasonText, readJob, type JobData, type JobResult } from "./job.ts";
@@ -46,9 +47,29 @@ export class JobFailure extends Error {
  * @throws JobFailure
  */
 export async function perform(shop: Workshop, start: JobStart): Promise<JobResult> {
-  const { data, tool, input } = await checked(shop, start);
-  if (tool.effect !== "write") return run(shop, start, data, tool, input);
-  const answer = await claimed(shop, start, data, tool);
+  const data = readJob(start.data);
+  if (typeof data === "string") throw new JobFailure("invalid_call", `This job can not be performed: ${data}.`);
+  let call: Awaited<ReturnType<typeof checked>>;
+  try {
+    call = await checked(shop, data);
+  } catch (error) {
+    // Another worker may have begun it, as a write: then this is not what came of it.
+    if (start.attempt > 1) return once(shop, start, data, () => Promise.reject(error));
+    throw error;
+  }
+  const { tool, input } = call;
+  const work = () => run(shop, start, data, tool, input);
+  return tool.effect === "write" ? once(shop, start, data, work) : work();
+}
+
+/** Does the work, or tells what came of it at the worker that has begun it. */
+async function once(
+  shop: Workshop,
+  start: JobStart,
+  data: JobData,
+  work: () => Promise<JobResult>,
+): Promise<JobResult> {
+  const answer = await claimed(shop, start, data);
   if (answer.status === "done") return answer.result;
   if (answer.status === "failed") throw reasonFailure(answer.reason);
   if (answer.status !== "yours") {
@@ -56,13 +77,14 @@ export async function perform(shop: Workshop, start: JobStart): Promise<JobResul
     throw new JobFailure("outcome_unknown", `${UNKNOWN} Another worker began it and gave no sign any more.`);
   }
   try {
-    const result = await run(shop, start, data, tool, input);
+    const result = await work();
     // What can not be recorded is known here, and by the queue, if it hears of it.
     await answer.end({ status: "done", result }).catch(() => {});
     return result;
   } catch (error) {
-    await answer.end({ status: "failed", reason: (error as JobFailure).message }).catch(() => {});
-    throw error;
+    const failure = asFailure(error);
+    await answer.end({ status: "failed", reason: failure.message }).catch(() => {});
+    throw failure;
   }
 }
 
@@ -70,9 +92,7 @@ const UNKNOWN =
   "It was started, and it is not known what came of it. It may have had its effect: look before you call it again.";
 
 /** Whoever may write into the queue may write anything. */
-async function checked({ tools }: Workshop, { data: given }: JobStart) {
-  const data = readJob(given);
-  if (typeof data === "string") throw new JobFailure("invalid_call", `This job can not be performed: ${data}.`);
+async function checked({ tools }: Workshop, data: JobData) {
   if (data.isGivenUp === true) throw new JobFailure("aborted", "It was given up before this worker began it.");
   const tool = tools.get(data.tool);
   if (tool?.execute === undefined) {
@@ -88,18 +108,18 @@ async function checked({ tools }: Workshop, { data: given }: JobStart) {
   if (!read.ok) {
     throw new JobFailure("invalid_input", `The input of ${tool.name} does not fit its schema. It was not executed.`);
   }
-  return { data, tool, input: read.value };
+  return { tool, input: read.value };
 }
 
-async function claimed({ store, worker }: Workshop, { attempt }: JobStart, data: JobData, tool: Tool) {
+async function claimed({ store, worker }: Workshop, { attempt }: JobStart, data: JobData) {
   try {
     return await claim(store!, data.context.idempotencyKey, worker);
   } catch (cause) {
-    const isFirst = attempt === 1;
-    const what = isFirst ? `${tool.name} was not executed` : UNKNOWN;
-    throw new JobFailure(isFirst ? "store_failed" : "outcome_unknown", `${what}: its record can not be read.`, {
-      cause,
-    });
+    // At the first attempt nobody has begun it.
+    if (attempt === 1) {
+      throw new JobFailure("store_failed", `${data.tool} was not executed: its record can not be read.`, { cause });
+    }
+    throw new JobFailure("outcome_unknown", `${UNKNOWN} Its record can not be read.`, { cause });
   }
 }
 
@@ -174,6 +194,12 @@ async function tellProgress(value: unknown, tell: (text: string) => Promise<void
 }
 
 const MAX_PROGRESS = 64 * 1024;
+
+/** What was not expected, too. */
+export function asFailure(error: unknown): JobFailure {
+  if (error instanceof JobFailure) return error;
+  return new JobFailure("execution_failed", safeMessage(error), { cause: error });
+}
 
 function reasonFailure(reason: string): JobFailure {
   const failure = new JobFailure("execution_failed", "");

@@ -113,6 +113,23 @@ describe("a write", () => {
     expect(await record()).not.toMatchObject({ status: "started" });
   });
 
+  it.each<[string, (data: any) => object, Partial<Workshop>]>([
+    ["given up", (data) => ({ ...data, isGivenUp: true }), {}],
+    ["called by another definition", (data) => ({ ...data, definition: "sha256:00" }), {}],
+    ["of a tool that is not here any more", (data) => data, { tools: knownTools([]) }],
+  ])("that another worker has begun is not told as not executed where it is %s", async (_, edit, more) => {
+    const { promise, resolve } = Promise.withResolvers<string>();
+    const { work, ran, tool, context } = setUp({ execute: () => promise });
+    const first = work();
+    await vi.waitFor(() => expect(ran).toHaveLength(1));
+    const again = { data: edit(await jobOf(tool, { n: 1 }, context, {})), attempt: 2 };
+    await expect(work(again, more)).rejects.toThrow(UNKNOWN);
+    resolve("done");
+    await first;
+    expect(await work(again, more)).toEqual({ output: '"done"' });
+    expect(ran).toHaveLength(1);
+  });
+
   it("does not begin on a record that another version has written", async () => {
     const { work, ran, store } = setUp();
     await store.put("job/run%2Fa", { status: "paused" });
