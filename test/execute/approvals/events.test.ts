@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { ToolError } from "../../../src/errors.ts";
 import { ApprovalService, type ApprovalAsk, type ApprovalEvent } from "../../../src/execute/approvals/index.ts";
 import { memoryStore, type Store } from "../../../src/store/index.ts";
 
@@ -99,6 +100,24 @@ describe("events are gap-free", () => {
     await approvals.await(id);
     expect((await eventsAfter(0, 2)).map(short)[1]).toBe("2 approval.decided 0 expired");
   });
+});
+
+it("a request that can not be read now is no event that is left out", async () => {
+  const { id } = await service().request(ask("0"));
+  const down = new ToolError("store_failed", "Down.");
+  let isDown = false;
+  const shaky: Store = { ...store, get: (key) => (isDown ? Promise.reject(down) : store.get(key)) };
+  const list: Store["list"] = (...args) => {
+    // From the first look at the log on.
+    isDown ||= args[0].includes("/log/");
+    return store.list(...args);
+  };
+  await expect(
+    service({ ...shaky, list })
+      .subscribe()
+      .next(),
+  ).rejects.toBe(down);
+  expect((await eventsAfter(0, 1)).map(({ request }) => request.id)).toEqual([id]);
 });
 
 describe("a process that dies between two writes", () => {

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import {
   approvalHandler,
   type ApprovalHandlerOptions,
@@ -179,6 +179,30 @@ describe("deciding", () => {
     expect(await response.text()).not.toContain("SQL");
     expect(errors).toHaveLength(1);
   });
+
+  it('"error leakage": a store that fails is a 500 where requests are listed, and ends the events', async () => {
+    const errors: unknown[] = [];
+    const store = memoryStore();
+    let isDown = true;
+    const list: typeof store.list = (...args) =>
+      isDown ? Promise.reject(new Error("SQL of a secret table")) : store.list(...args);
+    service = tenantService({ ...store, list });
+    use({ onError: (error) => errors.push(error) });
+    const response = await get("");
+    expect(response.status).toBe(500);
+    expect(await response.json()).toEqual({
+      type: "approval.error",
+      code: "internal_error",
+      message: "The server failed.",
+    });
+    isDown = false;
+    const events = (await get("/events")).body!.getReader();
+    await events.read();
+    isDown = true;
+    await store.put("approval/log/default/000000000001", { type: "approval.requested", requestId: "x" });
+    expect(await events.read()).toEqual({ done: true, value: undefined });
+    expect(errors).toHaveLength(2);
+  });
 });
 
 describe("who may ask", () => {
@@ -294,6 +318,28 @@ describe("the event stream", () => {
     await readEvents(await get("/events"), () => false);
     expect(Date.now()).toBeGreaterThanOrEqual(expiresAt);
     expect((await get("/events")).status).toBe(401);
+  });
+
+  it("tells nothing after the token has expired, though no timer has fired yet", async () => {
+    const expiresAt = Date.now() + 3_600_000;
+    use({ authenticate: async (client) => ({ ...(await authenticate(client))!, expiresAt }) });
+    const reader = (await get("/events")).body!.getReader();
+    await reader.read();
+    vi.useFakeTimers({ toFake: ["Date"], now: expiresAt });
+    try {
+      await service.request(ask());
+      expect(await reader.read()).toEqual({ done: true, value: undefined });
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it("says something from time to time, so that nothing on the way takes it for dead", async () => {
+    use({ keepAliveMs: 10 });
+    const reader = (await get("/events")).body!.getReader();
+    const texts = [await reader.read(), await reader.read()].map(({ value }) => new TextDecoder().decode(value));
+    expect(texts).toEqual([expect.stringContaining("event: approval.ready"), ": \n\n"]);
+    await reader.cancel();
   });
 
   it("keeps nothing for a client that does not read", async () => {

@@ -543,6 +543,7 @@ describe('"state as input": hand-edited state is refused', () => {
   it.each<[string, Record<string, unknown>]>([
     ["status skipped to approved", { status: "approved" }],
     ["an unknown status", { status: "constructor" }],
+    ["decided and pending again", { decidedAt: 1 }],
     ["an edited input without its digest", { status: "approved", decidedAt: 1, editedInput: { cents: 1 } }],
     ["another digest", { status: "approved", decidedAt: 1, digest: "sha256:other" }],
     ["another call's request", { invocationId: "0.9" }],
@@ -612,6 +613,29 @@ describe("what is shown and decided", () => {
     const decided = service().decide(id, { decision: "approve", editedInput: {} });
     expect(await codeOf(decided)).toBe("invalid_input");
     expect((await service().get(id))!.status).toBe("pending");
+  });
+
+  it("can not be edited where nothing is there to check it", async () => {
+    const approvals = service({ tools: undefined });
+    const { id } = await approvals.request(ask());
+    const decided = approvals.decide(id, { decision: "approve", editedInput: { order: "A1", cents: 1 } });
+    await expect(decided).rejects.toThrow(/needs tools \(or validateInput\)/);
+    expect((await approvals.get(id))!.status).toBe("pending");
+  });
+
+  it("is not decided over a session that has ended", async () => {
+    const { id } = await service().request(ask());
+    const sent: ServerMessage[] = [];
+    const approvals = service({ mayDecide: () => true });
+    const session = approvalSession({ service: approvals, principal: ada, send: (one) => void sent.push(one) });
+    await vi.waitFor(() => expect(sent.at(-1)?.type).toBe("approval.ready"));
+    const before = [...sent];
+    const late = session.receive(JSON.stringify({ type: "approval.get", request_id: id }));
+    await session.end();
+    await late;
+    await session.receive(JSON.stringify({ type: "approval.decide", request_id: id, decision: "approve" }));
+    expect(sent).toEqual(before);
+    expect((await approvals.get(id))!.status).toBe("pending");
   });
 
   it("is not decided where the request is gone at that moment", async () => {

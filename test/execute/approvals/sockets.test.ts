@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { connect as connectTcp, type Socket } from "node:net";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { WebSocket } from "ws";
 import {
   ApprovalService,
@@ -254,6 +254,22 @@ describe("who may decide", () => {
     expect(Date.now()).toBeGreaterThanOrEqual(expiresAt);
     expect((await service.get(id))?.status).toBe("pending");
     expect(await refusal({ origin: ORIGIN, headers: { authorization: "Bearer ada@acme" } })).toBe(401);
+  });
+
+  it("what comes after its authentication has ended does not count, though no timer has fired yet", async () => {
+    const { id } = await service.request(ask());
+    const expiresAt = Date.now() + 3_600_000;
+    await restart({ authenticate: async (client) => ({ ...(await authenticate(client))!, expiresAt }) });
+    const client = await server.connect();
+    await client.next("approval.ready");
+    vi.useFakeTimers({ toFake: ["Date"], now: expiresAt });
+    try {
+      client.send({ type: "approval.decide", request_id: id, decision: "approve" });
+      expect(await client.closed).toBe(1008);
+      expect((await service.get(id))?.status).toBe("pending");
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it.each([
