@@ -170,6 +170,16 @@ describe.skipIf(redisMissing !== undefined)("on a server", () => {
       expect(await store.get("a")).toBeUndefined();
     });
 
+    it("writes nothing over what no store wrote, and says what to do", async () => {
+      const { store, prefix } = storeOf(await clientOf(server.port));
+      await admin.set(`{${prefix}}:entry:a`, "another application's");
+      await expect(store.put("a", 1)).rejects.toMatchObject({
+        code: "store_failed",
+        message: expect.stringContaining("Delete it, or restore it from a backup."),
+      });
+      expect(await admin.get(`{${prefix}}:entry:a`)).toBe("another application's");
+    });
+
     it("keeps no trace of what vanished", async () => {
       const { store, prefix } = storeOf(await clientOf(server.port));
       for (let index = 0; index < 30; index++) await store.put(`a/${index}`, index, { ttlMs: 1 });
