@@ -1,4 +1,4 @@
-import { isToolError, messageOf } from "../errors.ts";
+import { messageOf } from "../errors.ts";
 import { parseJson } from "../json/parse.ts";
 import { checkMs, settlesWithin } from "../time.ts";
 import { checkDelete, checkKey, checkList, checkPrefix, checkPut, endOf } from "./arguments.ts";
@@ -51,7 +51,6 @@ export function redisStore(client: NodeRedisClient | IoRedisClient, options: Red
     try {
       return await within(timeoutMs, work());
     } catch (error) {
-      if (isToolError(error)) throw error;
       if (messageOf(error).startsWith("DAMAGED")) throw unreadable(name, subject, error);
       throw failed(name, verb, subject, error);
     }
