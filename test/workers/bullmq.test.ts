@@ -580,6 +580,26 @@ describe.skipIf(redisMissing !== undefined)(`on Redis${redisMissing === undefine
       await vi.waitFor(() => expect(types()).toContain("tool.late"));
     });
 
+    it("a call that is aborted while it comes into the queue is taken out of it, and never begun", async () => {
+      const controller = new AbortController();
+      const jobOptions = {
+        get priority() {
+          controller.abort();
+          return 1;
+        },
+      };
+      const { call } = callers(toolsAt(file), { jobOptions });
+      const outcome = await call("book", { ms: 1 }, { signal: controller.signal });
+      expect(outcome).toMatchObject({ status: "failed", error: { code: "aborted" } });
+      const redis = new Redis({ host: "127.0.0.1", port: server.port });
+      cleanUps.push(() => redis.disconnect());
+      const told = async () => (await redis.xrange(`bull:${queue}:events`, "-", "+")).flat(2);
+      await vi.waitFor(async () => expect(await told()).toContain("removed"));
+      work(toolsAt(file));
+      await callers(toolsAt(file)).call("look", { ms: 1 }, {}, "next");
+      expect(notes(file).map(({ tool }) => tool)).toEqual(["look", "look"]);
+    });
+
     it.each(["look", "book"])("the worker of a call that is aborted (%s) hears of it", async (name) => {
       work(toolsAt(file));
       const { call } = callers(toolsAt(file));

@@ -180,6 +180,17 @@ describe("a job that does not begin, and leaves no record", () => {
   });
 });
 
+it.each([
+  ["too large", "x".repeat(9 * 1024 * 1024), "too_large", "its input has more than 8388608 bytes"],
+  ["nothing that JSON can say", 5n, "not_serializable", "its input is nothing that JSON can say"],
+])("an input that is %s makes no job", async (_, input, code, message) => {
+  const { tool, context } = setUp({ inputSchema: z.any() });
+  await expect(jobOf(tool, input, context, {})).rejects.toMatchObject({
+    code,
+    message: expect.stringContaining(message),
+  });
+});
+
 describe("what a job comes to", () => {
   it.each([
     ["write", " It may have had its effect nevertheless."],
