@@ -1,6 +1,6 @@
 import { isToolError } from "../../errors.ts";
 import { isRecord } from "../../schema/json.ts";
-import { plainSchema } from "../../schema/plain.ts";
+import { foreignSchema } from "../../schema/foreign-schema.ts";
 import { isConflict } from "../../store/errors.ts";
 import { storeKey, type Store } from "../../store/store.ts";
 import { canonicalText } from "../digest.ts";
@@ -133,7 +133,7 @@ function covers({ where }: GrantScope, input: unknown): boolean {
   if (schema !== undefined && !isRecord(schema)) {
     throw new TypeError(`its schema is a JSON Schema object, got ${JSON.stringify(schema)}`);
   }
-  return (equals ?? []).every(isThere) && (schema === undefined || plainSchema(schema).validate(input).ok);
+  return (equals ?? []).every(isThere) && (schema === undefined || foreignSchema(schema).validate(input).ok);
 
   function isThere({ path, value }: GrantPlace): boolean {
     const found = valueAt(input, path);

@@ -88,6 +88,15 @@ describe('"always allow" too wide', () => {
     expect(await statusOf({})).toBe("pending");
   });
 
+  it('"regexes" that a client gave: no input makes them hang, one that is too long for them is asked about', async () => {
+    const schema = { properties: { text: { pattern: "^.*.*.*.*x$" } } };
+    await always({ text: "x" }, { where: { schema } });
+    expect(await statusOf({ text: "yx" })).toBe("approved");
+    const start = performance.now();
+    expect(await statusOf({ text: "y".repeat(5_000) })).toBe("pending");
+    expect(performance.now() - start).toBeLessThan(2_000);
+  });
+
   it("by both, where there are both", async () => {
     const schema = { type: "object", properties: { cents: { maximum: 1000 } } };
     await always(small, { where: { equals: [{ path: ["customer", "id"], value: "c1" }], schema } });
