@@ -1,6 +1,7 @@
 import { checkForeignSchema } from "./foreign.ts";
-import { toSchema, type JsonSchema, type Schema } from "./index.ts";
+import { plainSchema } from "./plain.ts";
 import { findSlowPatterns, stepsOf } from "./slow-patterns.ts";
+import type { JsonSchema, Schema } from "./types.ts";
 
 /** Some tenths of a second. */
 const MAX_STEPS = 1e8;
@@ -17,10 +18,10 @@ const MAX_STEPS = 1e8;
  */
 export function foreignSchema(schema: JsonSchema, checksItself = false): Schema {
   checkForeignSchema(schema);
-  const whole = toSchema(schema) as Schema;
+  const whole = plainSchema(schema);
   const { counts, areForNames, rest } = findSlowPatterns(schema);
   if (counts.length === 0) return whole;
-  const withoutSlow = toSchema(rest) as Schema;
+  const withoutSlow = plainSchema(rest);
   return Object.freeze({
     jsonSchema: whole.jsonSchema,
     validate(value: unknown) {
