@@ -350,6 +350,19 @@ describe("waiting", () => {
     expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
+  it("leaves no timer that keeps the process from ending", async () => {
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    const approvals = service({ pollMs: Infinity, ttlMs: Infinity });
+    const { id } = await approvals.request(ask());
+    const before = timers();
+    const waiting = approvals.await(id);
+    await sleep(20);
+    expect(timers()).toBeGreaterThan(before);
+    await approvals.decide(id, { decision: "approve" });
+    await waiting;
+    expect(timers()).toBeLessThanOrEqual(before);
+  });
+
   it("ends with the decision, whenever it comes, in another service on the same store", async () => {
     for (let at = 0; at < 50; at++) {
       const { id } = await service().request(ask({ invocationId: `${at}` }));
