@@ -623,6 +623,17 @@ describe.skipIf(redisMissing !== undefined)(`on Redis${redisMissing === undefine
       await noted(file, ({ what }) => what === "aborted");
     });
 
+    it("a worker that has lost its lock hears of it: the job is another one's", async () => {
+      work(toolsAt(file), { worker: { lockDuration: 400 } });
+      const { call } = callers(toolsAt(file));
+      void call("look", { ms: 20_000 });
+      const { key } = await noted(file, ({ what }) => what === "begin");
+      const redis = new Redis({ host: "127.0.0.1", port: server.port });
+      cleanUps.push(() => redis.disconnect());
+      expect(await redis.del(`bull:${queue}:${key}:lock`)).toBe(1);
+      await noted(file, ({ what }) => what === "aborted");
+    });
+
     it("the tool's timeout holds at the worker, too: for a caller that has died", async () => {
       const jobs = admin();
       const { call, executor } = callers(toolsAt(file), { timeoutMs: 10_000 });
