@@ -11,6 +11,7 @@ import { safeMessage } from "../tool/safe-message.ts";
 import { infoOf, type ActionInfo } from "./info.ts";
 import { HeldAction } from "./held.ts";
 import { actionIdOf, type ActionRow, type Lease, type UndoRow } from "./ledger.ts";
+import { snapshot } from "./snapshot.ts";
 import { unlessAborted } from "./unless-aborted.ts";
 
 /** Whether somebody may undo an action. May wait, for an approval of its own for example. What throws says no. */
@@ -152,7 +153,8 @@ export class Undoer {
     const startedAt = performance.now();
     const { ended, lose } = runHandler({
       handler: (_, handlerSignal) =>
-        tool.undo!(recordOf(row), {
+        // A copy: what the function does to it is not what a second try gets, nor what stays on record.
+        tool.undo!(snapshot(recordOf(row)), {
           idempotencyKey: `${actionId}/undo`,
           signal: handlerSignal,
           principal,

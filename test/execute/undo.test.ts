@@ -370,6 +370,28 @@ describe("undo()", () => {
     expect(note).toEqual({ text: "old" });
   });
 
+  it("gets all of it again in a second try, whatever the first one did to it, and so does the record", async () => {
+    const restored: string[] = [];
+    let isFull = true;
+    const { tool } = counted({
+      execute: (_: unknown, { undoData }: any) => (undoData({ files: ["a", "b", "c"] }), { removed: 3 }),
+      undo: ({ data, output }: any) => {
+        output.removed = 0;
+        for (let file = data.files.shift(); file !== undefined; file = data.files.shift()) {
+          if (file === "b" && isFull) throw new Error("No space left on device.");
+          restored.push(file);
+        }
+      },
+    });
+    const { executor } = setup([tool]);
+    const { actionId } = await executor.execute(useOf(tool, {}), RUN);
+    expect(await executor.undo(actionId)).toMatchObject({ status: "undo_failed" });
+    isFull = false;
+    expect(await executor.undo(actionId, undefined, { retry: true })).toMatchObject({ status: "undone" });
+    expect(restored).toEqual(["a", "a", "b", "c"]);
+    expect((await executor.action(actionId))!.output).toEqual({ removed: 3 });
+  });
+
   it.each([
     ["a bigint", 1n],
     ["a promise that was not awaited", Promise.resolve("before")],
