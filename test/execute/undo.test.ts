@@ -573,13 +573,14 @@ describe("undoRun()", () => {
     const { undone, add } = shelf();
     const slow = (name: string, change: object) => counted({ name, execute: () => sleep(20), ...change }).tool;
     const late = slow("late", { timeoutMs: 5, undo: () => {} });
-    const cut = slow("cut", { effect: "idempotent" });
+    const leave = new AbortController();
+    const cut = slow("cut", { effect: "idempotent", execute: () => (leave.abort(), sleep(20)) });
     const look = slow("look", { timeoutMs: 5, effect: "read" });
     const broken = slow("broken", { execute: () => Promise.reject(new Error("no")) });
     const { executor } = setup([add, late, cut, look, broken]);
     await executor.execute(useOf(add, { n: 1 }), RUN);
     for (const tool of [late, look, broken]) await executor.execute(useOf(tool), RUN);
-    await executor.execute(useOf(cut), { ...RUN, signal: AbortSignal.timeout(5) });
+    await executor.execute(useOf(cut), { ...RUN, signal: leave.signal });
     const unstarted = await executor.execute(useOf(cut), { ...RUN, signal: AbortSignal.abort() });
     expect(unstarted).toMatchObject({ status: "failed" });
     expect((await executor.undoRun("run")).notUndone).toMatchObject([
