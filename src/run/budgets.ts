@@ -26,45 +26,47 @@ export function addUse(a: BudgetUse, b: Partial<BudgetUse>): BudgetUse {
   return { steps: a.steps + steps, calls: a.calls + calls, tokens: a.tokens + tokens, activeMs: a.activeMs + activeMs };
 }
 
-/** Since the run began, or since it was resumed after a limit. */
-export function usedSince(used: BudgetUse, lifted: BudgetUse): BudgetUse {
-  const { steps, calls, tokens, activeMs } = lifted;
-  return addUse(used, { steps: -steps, calls: -calls, tokens: -tokens, activeMs: -activeMs });
-}
-
 /** All limits of a run. */
 export interface Limits extends Budgets {
   readonly maxSteps: number;
+}
+
+/** How many calls may still be executed. @param lifted as much was used when a limit was lifted: it counts from there */
+export function callsLeft(used: BudgetUse, lifted: BudgetUse, { maxCalls = Infinity }: Limits): number {
+  return lifted.calls + maxCalls - used.calls;
 }
 
 /**
  * What counts as used before, when the calls of a turn were more than were left: as many again, and those that were left.
  * A turn with more calls than the limit could never go on otherwise.
  */
-export function liftCalls(used: BudgetUse, lifted: BudgetUse, { maxCalls = 0 }: Limits): BudgetUse {
-  const left = maxCalls - usedSince(used, lifted).calls;
+export function liftCalls(used: BudgetUse, lifted: BudgetUse, limits: Limits): BudgetUse {
+  const left = callsLeft(used, lifted, limits);
   return Number.isFinite(left) && left > 0 ? addUse(used, { calls: left }) : used;
 }
 
 /** Whether the calls of a turn are more than are left. */
-export function tooManyCalls(used: BudgetUse, { maxCalls = Infinity }: Limits, calls: number): ToolError | undefined {
-  const total = used.calls + calls;
-  return calls > 0 && total > maxCalls ? exceeded(`${total} calls of at most ${maxCalls} (maxCalls)`) : undefined;
+export function tooManyCalls(used: BudgetUse, lifted: BudgetUse, limits: Limits, calls: number): ToolError | undefined {
+  const left = callsLeft(used, lifted, limits);
+  if (calls === 0 || calls <= left) return undefined;
+  return exceeded(`${used.calls + calls} calls of at most ${used.calls + left} (maxCalls)`);
 }
 
 /** Whether something is used up before a turn. */
 export function overBudget(
   used: BudgetUse,
+  lifted: BudgetUse,
   { maxSteps, maxTokens = Infinity, maxMs = Infinity }: Limits,
 ): ToolError | undefined {
-  if (used.steps >= maxSteps) {
+  const most = addUse(lifted, { steps: maxSteps, tokens: maxTokens, activeMs: maxMs });
+  if (used.steps >= most.steps) {
     return new ToolError(
       "max_steps",
-      `The run has had ${used.steps} turns of at most ${maxSteps} (maxSteps), and the model still calls tools. resume() gives it as many again.`,
+      `The run has had ${used.steps} turns of at most ${most.steps} (maxSteps), and the model still calls tools. resume() gives it as many again.`,
     );
   }
-  if (used.tokens >= maxTokens) return exceeded(`${used.tokens} tokens of at most ${maxTokens} (maxTokens)`);
-  if (used.activeMs >= maxMs) return exceeded(`${used.activeMs} ms of at most ${maxMs} (maxMs)`);
+  if (used.tokens >= most.tokens) return exceeded(`${used.tokens} tokens of at most ${most.tokens} (maxTokens)`);
+  if (used.activeMs >= most.activeMs) return exceeded(`${used.activeMs} ms of at most ${most.activeMs} (maxMs)`);
   return undefined;
 }
 

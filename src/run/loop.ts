@@ -8,7 +8,7 @@ import type { Schedule } from "../execute/schedule.ts";
 import { pause } from "../time.ts";
 import type { ToolUse } from "../tool/use.ts";
 import { Answers } from "./answers.ts";
-import { addUse, overBudget, tooManyCalls, usedSince } from "./budgets.ts";
+import { addUse, callsLeft, overBudget, tooManyCalls } from "./budgets.ts";
 import { resultMessages, type Settled } from "./calls.ts";
 import type { Checkpoint, HeadChange } from "./checkpoint.ts";
 import type { Emit, RunDeps } from "./deps.ts";
@@ -111,7 +111,7 @@ export class Loop {
   async #settle(turn: TurnRow): Promise<Stop | undefined> {
     const calls = executableCalls(turn);
     const { head } = this.#checkpoint;
-    const error = tooManyCalls(usedSince(head.used, head.lifted), this.#deps.limits, calls);
+    const error = tooManyCalls(head.used, head.lifted, this.#deps.limits, calls);
     if (error !== undefined) return { status: "error", error };
     const elapsedMs = stopwatch();
     const settlement = await settleCalls(this.#settleRequest(turn));
@@ -140,8 +140,7 @@ export class Loop {
     const { rows, head } = this.#checkpoint;
     const { limits, maxCutTurns } = this.#deps;
     const recent = rows.slice(head.liftedRows);
-    const error =
-      cutTurns(recent) > maxCutTurns ? cutError(recent) : overBudget(usedSince(head.used, head.lifted), limits);
+    const error = cutTurns(recent) > maxCutTurns ? cutError(recent) : overBudget(head.used, head.lifted, limits);
     return error && { status: "error", error };
   }
 
@@ -155,7 +154,7 @@ export class Loop {
     const behavior = latest(rows, "behavior");
     await this.#pause();
     if (this.#signal.aborted) return aborted(this.#signal);
-    let left = (limits.maxCalls ?? Infinity) - usedSince(used, head.lifted).calls;
+    let left = callsLeft(used, head.lifted, limits);
     const schedule = executor.schedule();
     await this.#tell({ type: "turn.started", turn, attempt: this.#attempt });
     const asked = await askModel({

@@ -1004,10 +1004,10 @@ describe("limits", () => {
   });
 
   it.each([
-    ["maxSteps", { maxSteps: 2 }, "max_steps"],
-    ["maxCalls", { budgets: { maxCalls: 2 } }, "budget_exceeded"],
-    ["maxTokens", { budgets: { maxTokens: 25 } }, "budget_exceeded"],
-  ] as const)("%s ends the run in a state that can be resumed", async (_, options, code) => {
+    ["maxSteps", { maxSteps: 2 }, "max_steps", "has had 4 turns of at most 4 (maxSteps)"],
+    ["maxCalls", { budgets: { maxCalls: 2 } }, "budget_exceeded", "would have 5 calls of at most 4 (maxCalls)"],
+    ["maxTokens", { budgets: { maxTokens: 25 } }, "budget_exceeded", "would have 60 tokens of at most 55 (maxTokens)"],
+  ] as const)("%s ends the run in a state that can be resumed", async (_, options, code, all) => {
     const write = counted("write");
     const model = scripted({ calls: [{ name: "write" }] });
     const orchestrator = new Orchestrator({ model, tools: [write.tool], store: memoryStore(), ...options });
@@ -1017,7 +1017,8 @@ describe("limits", () => {
     expect(ran).toBe(2);
     expect(await orchestrator.get(conversationId)).toMatchObject({ status: "error", error: { code } });
     const more = await orchestrator.resume(conversationId);
-    expect(more).toMatchObject({ status: "error", error: { code } });
+    // Of all of the run, as its metadata has it.
+    expect(more).toMatchObject({ status: "error", error: { code, message: expect.stringContaining(all) } });
     expect(write.inputs.length).toBe(2 * ran);
   });
 
