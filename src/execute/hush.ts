@@ -20,7 +20,7 @@ export function hush(value: unknown): void {
       if (object instanceof Promise) void Promise.prototype.then.call(object, undefined, () => {});
     });
     // Nothing but bytes.
-    if (ArrayBuffer.isView(object) || object instanceof ArrayBuffer) continue;
+    if (ArrayBuffer.isView(object)) continue;
     unlessItThrows(() => {
       if (object instanceof Map) for (const [key, item] of MAP.call(object)) if (!look(key) || !look(item)) break;
       if (object instanceof Set) for (const item of SET.call(object)) if (!look(item)) break;

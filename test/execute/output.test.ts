@@ -99,6 +99,15 @@ describe("an output", () => {
         ),
       "not_serializable",
     ],
+    [
+      "a draft that is no more (a proxy that was revoked)",
+      () => {
+        const { proxy, revoke } = Proxy.revocable({}, {});
+        revoke();
+        return { rows: [proxy] };
+      },
+      "not_serializable",
+    ],
     ["depth 300", () => JSON.parse("[".repeat(300) + "]".repeat(300)), "not_serializable"],
     ["depth 100,000", () => JSON.parse("[".repeat(100_000) + "]".repeat(100_000)), "not_serializable"],
     ["100 MB of text", () => "x".repeat(100 * 1024 * 1024), "output_too_large"],
