@@ -110,11 +110,8 @@ export class Undoer {
     const refusal = refusalOf(actionId, row, options);
     if (refusal !== undefined) return refusal;
     const undo = row.undo!;
-    if (undo.state !== "undoing" && Date.now() >= undo.expiresAt) {
-      const expired: UndoRow = { state: "expired", expiresAt: undo.expiresAt };
-      if ((await this.#put(entry, expired)) === undefined) return undefined;
-      return expiredOutcome(actionId, row);
-    }
+    // The time may have ended while mayUndo was asked: what is kept of it is deleted when it is looked at next.
+    if (undo.state !== "undoing" && Date.now() >= undo.expiresAt) return expiredOutcome(actionId, row);
     if (undo.state === "undoing") {
       // Whoever was at it has died: how far it came is not known.
       const message = "The process that undid it ended before it was through; how far it came is not known.";

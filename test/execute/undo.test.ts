@@ -233,6 +233,15 @@ describe("undo()", () => {
     expect(await undoing).toMatchObject({ status: "undone" });
   });
 
+  it("whose time ended while mayUndo was asked does nothing", async () => {
+    const { undone, add } = shelf({ undoTtlMs: 30 });
+    const { executor } = setup([add], { mayUndo: () => sleep(60).then(() => true) });
+    const { actionId } = await executor.execute(useOf(add, { n: 1 }), RUN);
+    expect(await executor.undo(actionId)).toMatchObject({ status: "expired", error: { code: "undo_expired" } });
+    expect(undone).toHaveLength(0);
+    expect(await executor.action(actionId)).toMatchObject({ undo: { state: "expired" } });
+  });
+
   it("while the action runs is refused", async () => {
     let go!: () => void;
     const { add } = shelf({ execute: () => new Promise<void>((resolve) => (go = resolve)) });
