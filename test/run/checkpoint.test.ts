@@ -170,6 +170,16 @@ describe("a checkpoint that is not ours to read", () => {
       const { calls } = rowsOf(entries)[1]!.value;
       calls[1].invocationId = calls[0].invocationId;
     },
+    "a call with an id of its own choice": (_, entries) => (rowsOf(entries)[1]!.value.calls[0].invocationId = "again"),
+    "a turn of another run": (_, entries) => (rowsOf(entries)[1]!.value.turnId = "run_other-1-1-0"),
+    "a row out of its place": (_, entries) => {
+      const [{ key }, { value }] = rowsOf(entries) as [Entry, Entry];
+      entries.splice(
+        entries.findIndex((entry) => entry.value === value),
+        1,
+        { key: key.replace(/0$/, "2"), value },
+      );
+    },
     "a head that is a list": (_, entries) => (entries.find(({ key }) => key.startsWith("run/"))!.value = []),
   };
   const rowsOf = (entries: Entry[]) => entries.filter(({ key }) => key.startsWith("run-row/"));

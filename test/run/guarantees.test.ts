@@ -490,6 +490,21 @@ describe("calls that depend on each other", () => {
     expect(short(end.messages as ChatCompletionMessageParam[])[3]).toMatch(why);
     expect(write.inputs).toEqual([]);
   });
+
+  it("are not handed to the caller either where that result failed", async () => {
+    const references = [{ path: ["n"], step: 0, steps: [], source: "x" }];
+    const metadata = { step: 1, dependent: true, dependsOn: [0], references };
+    const model = {
+      ...replayModel(adapter as never, [[ask("call_1", { step: 0 }), ask("call_2", metadata), finish], [done]]),
+      resolve: resolveUse,
+    };
+    const orchestrator = new Orchestrator({ model, tools: [external("ask")], store: memoryStore() });
+    const { pendingToolCalls } = await orchestrator.run({ conversationId, input: "Go" });
+    const toolResults = [{ toolCallId: pendingToolCalls[0]!.id, error: "no" }];
+    const end = await orchestrator.resume(conversationId, { toolResults });
+    expect(end).toMatchObject({ status: "completed", content: "Done." });
+    expect(short(end.messages as ChatCompletionMessageParam[])[3]).toMatch(/has no result/);
+  });
 });
 
 /** A call of `ask`. A notation in which one call can refer to another says so in the call's metadata. */

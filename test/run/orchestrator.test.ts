@@ -153,6 +153,7 @@ describe("run()", () => {
     expect(await hand({ toolCallId: a, result: { ok: "yes" } })).toBe("invalid_result");
     expect(await hand({ toolCallId: a })).toBe("invalid_result");
     expect(await hand({ toolCallId: a, result: ok, error: "both" })).toBe("invalid_result");
+    expect(await hand({ toolCallId: a, error: new Error("no") })).toBe("invalid_result");
     expect(await hand({ toolCallId: a, result: 1n })).toBe("invalid_result");
     // Of these JSON keeps nothing, or not what it is: the model would read {} or null.
     for (const lost of [Promise.reject(new Error("late")), new Map([["a", 1]]), new Error("no"), Number.NaN, () => ok])
@@ -860,6 +861,16 @@ describe("stream()", () => {
     expect(await stream.result).toMatchObject({ status: "error", error: { code: "aborted" } });
     expect(await orchestrator.resume(conversationId)).toMatchObject({ status: "completed", content: "Hello again" });
   });
+
+  it("is read once, and its loop throws what run() would reject with", async () => {
+    const orchestrator = new Orchestrator({ model: scripted({ text: "Hello" }), store: memoryStore() });
+    const stream = orchestrator.resumeStream("nowhere");
+    const read = async () => {
+      for await (const { type } of stream) expect(type).toBe("nothing");
+    };
+    expect([await codeOf(read()), await codeOf(stream.result)]).toEqual(["unknown_run", "unknown_run"]);
+    await expect(read()).rejects.toThrow(/they are read once/);
+  });
 });
 
 describe("a turn that is cut", () => {
@@ -1191,5 +1202,14 @@ describe("forget()", () => {
     expect(await orchestrator.forget(conversationId)).toBe(true);
     expect(await store.list("")).toEqual([]);
     expect(await orchestrator.forget(conversationId)).toBe(false);
+  });
+
+  it("leaves one alone that is worked on", async () => {
+    const write = counted("write", { execute: () => codeOf(orchestrator.forget(conversationId)) });
+    const model = scripted({ calls: [{ name: "write" }] }, { text: "Done." });
+    const orchestrator = new Orchestrator({ model, tools: [write.tool], store: memoryStore() });
+    const { messages } = await orchestrator.run({ conversationId, input: "Go" });
+    expect(short(messages).slice(1)).toEqual(["call(write)", "result(run_busy)", "say(Done.)"]);
+    expect(await orchestrator.get(conversationId)).toMatchObject({ status: "completed" });
   });
 });
