@@ -229,6 +229,11 @@ describe("execute()", () => {
       (executor) => executor.execute(counted().tool.use({}), { ...RUN, approvalTimeoutMs: NaN }),
       /approvalTimeoutMs is a number of milliseconds, got NaN/,
     ],
+    [
+      "a principal with an empty id",
+      (executor) => executor.execute(counted().tool.use({}), { ...RUN, principal: { id: "" } }),
+      /principal/,
+    ],
     ["undo without an id", (executor) => executor.undo(undefined as never), /actionId/],
   ])("throws a TypeError for %s", (_, mistake, message) => {
     const { executor } = setup([counted().tool]);
@@ -244,6 +249,8 @@ describe("execute()", () => {
     ["a lease that no timer can renew", { tools: [], store: memoryStore(), leaseMs: 2 ** 31 * 3 }],
     ["a delay that is a text", { tools: [], store: memoryStore(), retryDelayMs: "5" }],
     ["a listener that is none", { tools: [], store: memoryStore(), onEvent: "log" }],
+    ["a policy that is none", { tools: [], store: memoryStore(), authorize: "allow" }],
+    ["nobody to ask", { tools: [], store: memoryStore(), approvals: {} }],
   ])("can not be made with %s", (_, options) => {
     expect(() => new ToolExecutor(options as never)).toThrow(TypeError);
   });
@@ -448,6 +455,17 @@ describe("executeAll()", () => {
     const { executor } = setup([tool]);
     await expect(executor.executeAll([useOf(tool), {} as never], RUN)).rejects.toThrow(TypeError);
     expect(ran).toHaveLength(0);
+  });
+
+  it("refuses one that runs without it when the others have ended: they have their outcomes", async () => {
+    const { tool, ran } = counted({ execute: () => sleep(20) });
+    const { executor } = setup([tool]);
+    const [elsewhere, here] = [useOf(tool), useOf(tool)];
+    const ended = elsewhere.execute();
+    await expect(executor.executeAll([elsewhere, here], RUN)).rejects.toThrow(/is running .*not by both/);
+    expect(here.state).toBe("done");
+    await ended;
+    expect(ran).toHaveLength(2);
   });
 
   it("takes one use twice for one call", async () => {

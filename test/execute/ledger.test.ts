@@ -301,6 +301,18 @@ describe("two processes and one call", () => {
     expect(ran).toHaveLength(1);
   });
 
+  it("nothing is written any more when a call has ended, and when it is undone", async () => {
+    const { tool } = counted({ undo: () => {} });
+    const { executor, store } = setup([tool], { leaseMs: 30 });
+    const { actionId } = await executor.execute(useOf(tool), RUN);
+    for (const isUndone of [false, true]) {
+      if (isUndone) await executor.undo(actionId);
+      const before = await store.list("");
+      await sleep(60);
+      expect(await store.list("")).toEqual(before);
+    }
+  });
+
   it("one that slept past its lease can not write: what the other one said counts", async () => {
     let go!: () => void;
     const { tool, ran } = counted({ execute: () => new Promise<string>((resolve) => (go = () => resolve("late"))) });
