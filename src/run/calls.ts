@@ -52,10 +52,9 @@ function asShown({ input: shown }: CallRecord, tool: Tool, input: unknown): unkn
  * A call whose tool is gone, or does not execute it as it was read any more: for the executor, who has on record what
  * came of it if it was begun, and says to the model why it is not if it was not.
  */
-export function recordedUse(call: CallRecord, read: ToolUse | ToolCallError): ToolUse {
+export function recordedUse(call: CallRecord): ToolUse {
   const { dependent: isUnresolved, ...metadata } = call.metadata ?? {};
-  const known = isUnresolved === true ? undefined : call.input;
-  const input = read instanceof ToolUse ? read.input : known;
+  const input = isUnresolved === true ? undefined : call.input;
   const name = call.name!;
   return new ToolUse({ ...failedCall(call), name, tool: placeholder(name), input, metadata, repairs: [] });
 }
@@ -68,10 +67,9 @@ export function recordedUse(call: CallRecord, read: ToolUse | ToolCallError): To
 export function resolved(call: CallRecord, use: ToolUse, settled: Iterable<Settled>, model: Model): ToolUse | Settled {
   const results = new Map<number, unknown>();
   for (const { outcome } of settled) {
-    const { step } = outcome instanceof ToolUse ? outcome.metadata : {};
-    if (typeof step === "number" && outcome instanceof ToolUse && outcome.state === "done") {
-      results.set(step, outcome.result);
-    }
+    if (!(outcome instanceof ToolUse) || outcome.state !== "done") continue;
+    const { step } = outcome.metadata;
+    if (typeof step === "number") results.set(step, outcome.result);
   }
   try {
     if (model.resolve !== undefined) return model.resolve(use, results);

@@ -121,7 +121,7 @@ async function executeCalls(
     const known = use instanceof ToolUse && isDependent(call) ? resolved(call, use, settled.values(), model) : use;
     if (known instanceof ToolUse && known.tool.mode === "internal") ready.push(known);
     else if ("record" in known) settled.set(invocationId, known);
-    else ready.push(recordedUse(call, known));
+    else ready.push(recordedUse(call));
   }
   const outcomes = await execute(request, ready);
   const unread = outcomes.map(storeFailure).find((error) => error !== undefined);
