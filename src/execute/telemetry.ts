@@ -9,6 +9,7 @@ import {
   type TracerProvider,
 } from "@opentelemetry/api";
 import type { Outcome } from "./outcome.ts";
+import { snapshot } from "./snapshot.ts";
 import type { Redact } from "./summary.ts";
 import type { Telemetry, TelemetryCall, TelemetrySpan, TraceLink } from "./telemetry-types.ts";
 
@@ -105,7 +106,10 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
       return Object.fromEntries(Object.entries(shown).map(([key, one]) => [key, hide([...path, key], one)]));
     };
     try {
-      return (JSON.stringify(redact === undefined ? value : hide([kind], value)) ?? "null").slice(0, MAX_LENGTH);
+      return (JSON.stringify(redact === undefined ? value : hide([kind], snapshot(value))) ?? "null").slice(
+        0,
+        MAX_LENGTH,
+      );
     } catch {
       return '"[not shown]"';
     }

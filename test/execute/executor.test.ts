@@ -1182,6 +1182,17 @@ describe("events", () => {
     expect(events[0]).toMatchObject({ payloadSummary: '{"at":"https://a.example/?key=[hidden]"}' });
   });
 
+  it("a redaction that writes into what it gets hides it there, and nowhere else", async () => {
+    const { tool, ran } = counted();
+    const redact = (_: unknown, value: any) =>
+      value?.text === undefined ? value : Object.assign(value, { text: "***" });
+    const { executor, events } = setup([tool], { redact });
+    const outcome = await executor.execute(useOf(tool, { text: "secret" }), RUN);
+    expect(JSON.stringify(events)).not.toContain("secret");
+    expect(ran[0]!.input).toEqual({ text: "secret" });
+    expect(outcome).toMatchObject({ output: { input: { text: "secret" } } });
+  });
+
   it("a redaction that throws shows nothing", async () => {
     const { tool } = counted();
     const { executor, events } = setup([tool], {

@@ -84,16 +84,19 @@ describe("openTelemetry()", () => {
     for (const { attributes } of points) expect(attributes["error.type"]).toBe(code);
   });
 
-  it("holds arguments and results only when told to, redacted", async () => {
-    const redact = (path: readonly unknown[], value: unknown) => (path.at(-1) === "text" ? "[hidden]" : value);
+  it.each<[string, (path: readonly unknown[], value: any) => unknown]>([
+    ["redacted", (path, value) => (path.at(-1) === "text" ? "[hidden]" : value)],
+    ["redacted in place", (_, value) => (value.text && (value.text = "[hidden]"), value)],
+  ])("holds arguments and results only when told to, %s", async (_, redact) => {
     const { telemetry, spans } = sdk({ captureArguments: true, captureResults: true, redact });
-    const { tool } = counted();
+    const { tool, ran } = counted();
     const { executor } = setup([tool], { telemetry });
     await executor.execute(useOf(tool, { n: 1, text: "s3cret" }), RUN);
     expect(spans()[0]!.attributes).toMatchObject({
       "gen_ai.tool.call.arguments": '{"n":1,"text":"[hidden]"}',
       "gen_ai.tool.call.result": '{"ok":true,"input":{"n":1,"text":"[hidden]"}}',
     });
+    expect(ran[0]!.input).toEqual({ n: 1, text: "s3cret" });
   });
 
   it("holds the arguments that run: those that a person wrote, after an edit", async () => {
