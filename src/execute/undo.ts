@@ -209,7 +209,7 @@ export class Undoer {
 
   async #isAllowed(principal: Principal | undefined, row: ActionRow): Promise<boolean> {
     try {
-      return (await this.#mayUndo(principal, infoOf(row))) === true;
+      return (await this.#mayUndo(principal, snapshot(infoOf(row)))) === true;
     } catch {
       return false;
     }

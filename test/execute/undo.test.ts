@@ -210,6 +210,16 @@ describe("undo()", () => {
     expect(JSON.stringify(seen)).not.toContain("s3cret");
   });
 
+  it("gives mayUndo a look at the action, and no hand in it", async () => {
+    const { undone, add } = shelf();
+    const mayUndo = (_: unknown, { output }: { output?: any }) => (output.added = "[hidden]") !== undefined;
+    const { executor } = setup([add], { mayUndo });
+    const { actionId } = await executor.execute(useOf(add, { n: 1 }), RUN);
+    expect(await executor.undo(actionId)).toMatchObject({ status: "undone" });
+    expect(undone[0].record.output).toEqual({ added: 1 });
+    expect(await executor.action(actionId)).toMatchObject({ output: { added: 1 } });
+  });
+
   it("that itself needs approval waits for it in mayUndo", async () => {
     const { undone, add } = shelf();
     const parts = setupWithApprovals([add], {
