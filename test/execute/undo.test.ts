@@ -212,7 +212,7 @@ describe("undo()", () => {
 
   it("gives mayUndo a look at the action, and no hand in it", async () => {
     const { undone, add } = shelf();
-    const mayUndo = (_: unknown, { output }: { output?: any }) => (output.added = "[hidden]") !== undefined;
+    const mayUndo = (_: unknown, { output }: { output?: any }) => Boolean((output.added = "[hidden]"));
     const { executor } = setup([add], { mayUndo });
     const { actionId } = await executor.execute(useOf(add, { n: 1 }), RUN);
     expect(await executor.undo(actionId)).toMatchObject({ status: "undone" });
