@@ -343,6 +343,14 @@ describe("a ToolUse made by hand", () => {
     expect(use).toMatchObject({ state: "failed", error });
   });
 
+  it("fails for nobody but who asks, if nobody awaits it", async () => {
+    const fail = defineTool({ name: "save", inputSchema: {}, execute: async () => Promise.reject(new Error("full")) });
+    const use = fail.use({});
+    void use.execute();
+    await new Promise((resolve) => setTimeout(resolve, 1)); // an unhandled rejection would fail the test run
+    expect(use.error).toMatchObject({ message: "Tool save failed: full" });
+  });
+
   it("executeSync() of an async handler does not start it", () => {
     let started = false;
     const later = defineTool({ name: "later", inputSchema: {}, execute: async () => void (started = true) });
