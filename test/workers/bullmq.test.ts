@@ -580,6 +580,19 @@ describe.skipIf(redisMissing !== undefined)(`on Redis${redisMissing === undefine
       await vi.waitFor(() => expect(types()).toContain("tool.late"));
     });
 
+    it("a call that is aborted while Redis does not answer is not queued when it does again", async () => {
+      const { call } = callers(toolsAt(file));
+      const redis = new Redis({ host: "127.0.0.1", port: server.port });
+      cleanUps.push(() => redis.disconnect());
+      await redis.client("PAUSE", 400, "ALL");
+      const outcome = await call("book", { ms: 1 }, { timeoutMs: 100 });
+      expect(outcome).toMatchObject({ status: "failed", error: { code: "timeout" } });
+      const told = async () => (await redis.xrange(`bull:${queue}:events`, "-", "+")).flat(2);
+      await vi.waitFor(async () => expect(await told()).toContain("toolstream.hello"));
+      await new Promise((resolve) => setTimeout(resolve, 200));
+      expect(await told()).not.toContain("added");
+    });
+
     it("a call that is aborted while it comes into the queue is taken out of it, and never begun", async () => {
       const controller = new AbortController();
       const jobOptions = {
