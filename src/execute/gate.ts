@@ -3,6 +3,7 @@ import type { PolicyContext } from "../tool/policy.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { DenyReason } from "./events.ts";
 import type { ActionInfo } from "./info.ts";
+import { snapshot } from "./snapshot.ts";
 
 /** What a policy says to one call. Made by {@link allow}, {@link deny} and {@link ask}. */
 export type Verdict =
@@ -60,7 +61,10 @@ export function isOffered(tool: Tool, behavior: string | undefined): boolean {
   return behaviors.length === 0 || (behavior !== undefined && behaviors.includes(behavior));
 }
 
-/** The mode, then the policy, then the tool's own question. The first that denies counts; any that asks, asks. */
+/**
+ * The mode, then the policy, then the tool's own question. The first that denies counts; any that asks, asks. Each gets a
+ * copy of the input: what one writes into it is not what the next one judges.
+ */
 export async function judge(
   call: AuthorizedCall,
   context: PolicyContext,
@@ -76,7 +80,7 @@ export async function judge(
   let verdict: Verdict = allow();
   if (authorize !== undefined) {
     try {
-      verdict = await authorize(call, context);
+      verdict = await authorize({ ...call, input: snapshot(input) }, context);
     } catch {
       return failed("the policy failed");
     }
@@ -89,7 +93,7 @@ export async function judge(
   let isNeeded: unknown;
   try {
     const rule = approvalRule(tool);
-    isNeeded = typeof rule === "function" ? await rule(input, context) : rule;
+    isNeeded = typeof rule === "function" ? await rule(snapshot(input), context) : rule;
   } catch {
     return failed("the rule whether it needs approval failed");
   }

@@ -574,6 +574,19 @@ describe("the input", () => {
     expect(ran[0]!.input).toEqual({ n: 1, list: [1] });
   });
 
+  it("is judged by the tool's rule, and asked about, as it is, whatever the policy and the rule do to their own", async () => {
+    const { tool } = counted({
+      needsApproval: (input: any) => input.n > 10 && (input.n = 0) === 0,
+      approvalMessage: ({ n }: any) => `Run it with ${n}?`,
+    });
+    const authorize: Authorize = ({ input }) => ((input.n = 1), allow());
+    const { executor } = setupWithApprovals([tool], { authorize, waitForApproval: false });
+    expect(await executor.execute(useOf(tool, { n: 50 }), RUN)).toMatchObject({
+      status: "awaiting_approval",
+      approval: { message: "Run it with 50?", input: { n: 50 } },
+    });
+  });
+
   it("is new for each attempt: a handler that changes it changes nothing else", async () => {
     const { tool } = counted({
       effect: "read",
