@@ -1204,6 +1204,16 @@ describe("forget()", () => {
     expect(await orchestrator.forget(conversationId)).toBe(false);
   });
 
+  it.each([null, [], { lease: "mine" }])("deletes what can not be read any more: %j", async (damaged) => {
+    const store = memoryStore();
+    const orchestrator = new Orchestrator({ model: scripted({ text: "Done." }), store });
+    await orchestrator.run({ conversationId, input: "Go" });
+    for (const { key } of await store.list("run")) await store.put(key, damaged);
+    await expect(orchestrator.get(conversationId)).rejects.toMatchObject({ code: "invalid_checkpoint" });
+    expect(await orchestrator.forget(conversationId)).toBe(true);
+    expect(await store.list("")).toEqual([]);
+  });
+
   it("leaves one alone that is worked on", async () => {
     const write = counted("write", { execute: () => codeOf(orchestrator.forget(conversationId)) });
     const model = scripted({ calls: [{ name: "write" }] }, { text: "Done." });
