@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
@@ -972,6 +973,15 @@ describe("time", () => {
     const { tool } = counted({ effect: "read", retries: 1, execute: () => Promise.reject(error) });
     const { executor } = setup([tool]);
     expect(await executor.execute(useOf(tool), RUN)).toMatchObject({ status: "failed", attempts });
+  });
+
+  it("leaves nothing with the caller's signal, which may be that of many calls", async () => {
+    const { signal } = new AbortController();
+    const { tool } = counted({ undo: () => {} });
+    const { executor } = setup([tool], { authorize: allow });
+    const outcomes = await executor.executeAll([useOf(tool), useOf(tool)], { ...RUN, signal });
+    await executor.undo(outcomes[0]!.actionId, undefined, { signal });
+    expect(getEventListeners(signal, "abort")).toEqual([]);
   });
 
   it("a handler that ends because it was told to is no late result, and its late progress is not told", async () => {
