@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { ToolError } from "../../src/index.ts";
 import { allow } from "../../src/execute/index.ts";
 import { CallCount } from "../../src/execute/call-count.ts";
 import { Ledger } from "../../src/execute/ledger.ts";
 import { memoryStore, storeKey, type Store } from "../../src/store/index.ts";
-import { counted, RUN, setup, setupWithApprovals, until, useOf } from "./support.ts";
+import { counted, failing, RUN, setup, setupWithApprovals, until, useOf } from "./support.ts";
 
 /** A store that notes which prefixes are listed. */
 function listed(store: Store = memoryStore()) {
@@ -53,6 +54,20 @@ describe("requires", () => {
     expect(await executor.execute(useOf(write.tool), RUN)).toMatchObject({ reason: "requirement_missing" });
     await executor.execute(useOf(read.tool), RUN);
     expect(await executor.execute(useOf(write.tool), RUN)).toMatchObject({ status: "completed" });
+  });
+
+  it("a call counts that is on record later, since the store failed when it ended", async () => {
+    let isDown = false;
+    const open = counted({ name: "open_file", execute: () => (isDown = true) });
+    const close = counted({ name: "close_file", requires: "open_file" });
+    const store = failing(memoryStore(), () => (isDown ? new ToolError("store_failed", "Down.") : undefined));
+    const { executor } = setup([open.tool, close.tool], { store });
+    const call = () => useOf(open.tool, {}, { invocationId: "a" });
+    expect(await executor.execute(call(), RUN)).toMatchObject({ status: "completed", recorded: false });
+    isDown = false;
+    expect(await executor.execute(call(), RUN)).toMatchObject({ status: "completed", recorded: true });
+    expect(await executor.execute(useOf(close.tool), RUN)).toMatchObject({ status: "completed" });
+    expect(open.ran).toHaveLength(1);
   });
 
   it("a record that is damaged harms no other call", async () => {

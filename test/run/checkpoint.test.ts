@@ -121,6 +121,22 @@ describe("what is stored can be read again", () => {
   });
 });
 
+it("the record of a call that can not be read ends no run: the model hears that nobody knows what came of it", async () => {
+  const store = memoryStore();
+  const write = counted("write");
+  const model = scripted({ calls: [{ name: "write" }, { name: "ask" }] }, { text: "Done." });
+  const orchestrator = new Orchestrator({ model, tools: [write.tool, external("ask")], store });
+  const { pendingToolCalls } = await orchestrator.run({ conversationId, input: "Go" });
+  const [record] = await store.list("action/");
+  await store.put(record!.key, { version: 2 });
+  const { status, messages } = await orchestrator.resume(conversationId, {
+    toolResults: pendingToolCalls.map(({ id }) => ({ toolCallId: id, result: 1 })),
+  });
+  expect(status).toBe("completed");
+  expect(short(messages)[2]).toMatch(/written by a newer version.*not known what came of it/);
+  expect(write.inputs).toHaveLength(1);
+});
+
 describe("a checkpoint that is not ours to read", () => {
   const file = frozen.find((one) => one.endsWith("paused.json"))!;
   const headOf = (entries: Entry[]) => entries.find(({ key }) => key.startsWith("run/"))!.value;
