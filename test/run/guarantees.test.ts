@@ -491,19 +491,22 @@ describe("calls that depend on each other", () => {
     expect(write.inputs).toEqual([]);
   });
 
-  it("are not handed to the caller either where that result failed", async () => {
+  it.each([
+    ["that result failed", [external("ask")], { error: "no" }, /has no result/],
+    ["the tool is gone", [], { result: 42 }, /can not be executed any more: there is no tool/],
+  ])("are not handed to the caller either where %s", async (_, tools, answer, why) => {
     const references = [{ path: ["n"], step: 0, steps: [], source: "x" }];
     const metadata = { step: 1, dependent: true, dependsOn: [0], references };
-    const model = {
-      ...replayModel(adapter as never, [[ask("call_1", { step: 0 }), ask("call_2", metadata), finish], [done]]),
-      resolve: resolveUse,
-    };
-    const orchestrator = new Orchestrator({ model, tools: [external("ask")], store: memoryStore() });
-    const { pendingToolCalls } = await orchestrator.run({ conversationId, input: "Go" });
-    const toolResults = [{ toolCallId: pendingToolCalls[0]!.id, error: "no" }];
-    const end = await orchestrator.resume(conversationId, { toolResults });
+    const turns = [[ask("call_1", { step: 0 }), ask("call_2", metadata), finish], [done]];
+    const model = { ...replayModel(adapter as never, turns as never), resolve: resolveUse };
+    const store = memoryStore();
+    const before = new Orchestrator({ model, tools: [external("ask")], store });
+    const { pendingToolCalls } = await before.run({ conversationId, input: "Go" });
+    const end = await new Orchestrator({ model, tools, store }).resume(conversationId, {
+      toolResults: [{ toolCallId: pendingToolCalls[0]!.id, ...answer }],
+    });
     expect(end).toMatchObject({ status: "completed", content: "Done." });
-    expect(short(end.messages as ChatCompletionMessageParam[])[3]).toMatch(/has no result/);
+    expect(short(end.messages as ChatCompletionMessageParam[])[3]).toMatch(why);
   });
 });
 
