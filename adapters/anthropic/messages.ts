@@ -40,6 +40,7 @@ export interface UserMessage {
  * - the input of a call that is no JSON object: it goes back as `{ "INVALID_JSON": "..." }`
  *   (https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming)
  * - half a character in an input
+ * - the id of a call that another one before it has
  * - text and thinking after a call: the calls are moved behind them
  * - what a model that declined has thought and called, where another one went on
  *   (https://platform.claude.com/docs/en/build-with-claude/refusals-and-fallback#continuing-the-conversation)
@@ -141,7 +142,12 @@ function withoutFile(citation: unknown): unknown {
 
 function callBlock(block: Block, call: ToolCall): Block {
   const name = toolName(typeof block["name"] === "string" && block["name"] !== "" ? block["name"] : "unnamed");
-  return { ...block, type: "tool_use", id: wireId(call), name, input: wellFormed(historyInput(call)) };
+  return { ...block, type: "tool_use", id: idOf(call), name, input: wellFormed(historyInput(call)) };
+}
+
+/** The API takes each id once in a message (`tool_use ids must be unique`): a call with that of another one has our own. */
+function idOf(call: FailedCall | ToolCall): string {
+  return call.metadata["repeatsId"] === true ? call.invocationId : wireId(call);
 }
 
 /**
@@ -187,13 +193,13 @@ export function toolResults(turn: Turn): UserMessage[] {
 }
 
 function resultBlock(call: FailedCall, output: unknown): ToolResultBlockParam {
-  return { type: "tool_result", tool_use_id: wireId(call), content: contentOf(output), ...toolset(call) };
+  return { type: "tool_result", tool_use_id: idOf(call), content: contentOf(output), ...toolset(call) };
 }
 
 function errorBlock(call: FailedCall, message: string): ToolResultBlockParam {
   return {
     type: "tool_result",
-    tool_use_id: wireId(call),
+    tool_use_id: idOf(call),
     content: outputText(message),
     is_error: true,
     ...toolset(call),

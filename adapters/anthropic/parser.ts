@@ -48,6 +48,8 @@ export class AnthropicParser implements Parser<ParserInput> {
   readonly #messages: MessageRecord[] = [];
   readonly native: AnthropicRecord = { messages: this.#messages };
   #serverCalls: Map<string, WireBlock> | undefined;
+  /** The ids of the calls so far. */
+  readonly #callIds = new Set<string>();
   #message: MessageRecord | undefined;
   /** What `message_start` brought. */
   #start: WireMessage | undefined;
@@ -202,17 +204,11 @@ export class AnthropicParser implements Parser<ParserInput> {
     } else {
       const { input: _, ...rest } = block;
       record = { block: rest, call, done: false };
-      this.#sink.tool(
-        toolChunk(
-          call.turnIndex,
-          call.callIndex,
-          textOf(block.id),
-          textOf(block.name),
-          undefined,
-          undefined,
-          callMetadata(block),
-        ),
-      );
+      const id = textOf(block.id);
+      const metadata = callMetadata(block, id !== undefined && this.#callIds.has(id));
+      if (id !== undefined) this.#callIds.add(id);
+      const { turnIndex, callIndex } = call;
+      this.#sink.tool(toolChunk(turnIndex, callIndex, id, textOf(block.name), undefined, undefined, metadata));
     }
     blocks.push(record);
     if (block.type === "fallback") this.#handOver(block, blocks);
@@ -463,10 +459,20 @@ export class AnthropicParser implements Parser<ParserInput> {
   }
 }
 
-/** What goes back with the call, beside its id, name and input. */
-function callMetadata({ caller, toolset_name: toolset }: WireBlock): Record<string, unknown> | undefined {
-  if (isNothing(caller) && isNothing(toolset)) return undefined;
-  return { ...(!isNothing(caller) && { caller }), ...(!isNothing(toolset) && { toolset_name: toolset }) };
+/**
+ * What goes back with the call, beside its id, name and input. Gateways send a call twice
+ * (https://github.com/rynfar/meridian/pull/73), and ids that are none (https://github.com/HKUDS/nanobot/issues/4442).
+ */
+function callMetadata(
+  { caller, toolset_name: toolset }: WireBlock,
+  repeatsId: boolean,
+): Record<string, unknown> | undefined {
+  if (isNothing(caller) && isNothing(toolset) && !repeatsId) return undefined;
+  return {
+    ...(!isNothing(caller) && { caller }),
+    ...(!isNothing(toolset) && { toolset_name: toolset }),
+    ...(repeatsId && { repeatsId }),
+  };
 }
 
 /** A call that has no input, so far. */

@@ -186,6 +186,11 @@ export class Arguments {
     return this.#isJson(jsonOf(value));
   }
 
+  /** Whether the arguments of another call, which has ended as this one has, say the same. */
+  equalsThoseOf(other: Arguments): boolean {
+    return this.text === other.text || (other.isClosed && this.equalsText(other.text));
+  }
+
   /** Whether a text says what came already. */
   equalsText(text: string): boolean {
     if (this.custom) return text === this.text;

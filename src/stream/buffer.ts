@@ -303,7 +303,9 @@ export class ToolBuffer {
   }
 
   #settle(state: CallState): void {
-    this.#put(state, decide(state, this.#tools, this.#repair));
+    const isCopy = state.metadata?.["repeatsId"] === true && this.#states.some((other) => isCopyOf(state, other));
+    if (isCopy) this.#fail(state, { error: "it is the same as one before it, with its id", errorType: "withdrawn" });
+    else this.#put(state, decide(state, this.#tools, this.#repair));
   }
 
   #put(state: CallState, outcome: ToolUse | ToolCallError): void {
@@ -319,6 +321,11 @@ export class ToolBuffer {
 
 function isOpen({ outcome, isRetracted }: CallState): boolean {
   return outcome === undefined && !isRetracted;
+}
+
+/** Whether a call with the id of another one, which will run or has, is that one once more. */
+function isCopyOf({ id, name, args }: CallState, other: CallState): boolean {
+  return other.outcome instanceof ToolUse && other.id === id && other.name === name && args.equalsThoseOf(other.args);
 }
 
 /** Whether a chunk that came after its call was complete says anything else than the call did. */

@@ -50,7 +50,9 @@ export interface ToolChunk {
   readonly errorType?: string | undefined;
   /**
    * What else belongs to the call and goes back with it (signatures, callers); merged into `use.metadata`.
-   * `dependent: true` says that the arguments refer to the result of another call, and are validated later.
+   * `dependent: true` says that the arguments refer to the result of another call, and are validated later;
+   * `repeatsId: true` that no two calls of this wire have one id, and that this one has that of another: where their
+   * arguments are the same, too, it is that call once more, and is withdrawn.
    */
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }

@@ -151,6 +151,62 @@ describe("reading", () => {
     expect(anthropic.assistantMessage(turn)).toMatchObject([{ content: [{ id: "toolu_1" }] }]);
   });
 
+  // https://github.com/rynfar/meridian/pull/73, https://github.com/rynfar/meridian/issues/528
+  describe("a call that a gateway sends twice, under one id", () => {
+    const whole = (index: number, input: object) => {
+      const sent = JSON.stringify(input);
+      return [
+        call(index, "toolu_1", "set_volume"),
+        json(index, sent.slice(0, 5)),
+        json(index, sent.slice(5)),
+        close(index),
+      ];
+    };
+    const uses = (told: readonly StreamEvent[]) =>
+      told.flatMap((event) => (event.type === "tool-use" ? [event.use.input] : []));
+    const level = { level: 3 };
+
+    it.each([
+      ["at its own index", whole(0, level), level],
+      ["at another index", whole(1, level), level],
+      ["written in another way", [call(1, "toolu_1", "set_volume"), json(1, '{"level": 3}'), close(1)], level],
+      ["whole", [open(1, { type: "tool_use", id: "toolu_1", name: "set_volume", input: level }), close(1)], level],
+      ["without arguments", [call(1, "toolu_1", "set_volume"), close(1)], {}],
+    ])("is one, where it comes %s", async (_, again, input) => {
+      const first = input === level ? whole(0, level) : [call(0, "toolu_1", "set_volume"), close(0)];
+      const { told, turn } = await readEvents([start, ...first, ...again, ...end("tool_use")]);
+      expect(uses(told)).toEqual([input]);
+      expect(anthropic.assistantMessage(turn)[0]?.content).toHaveLength(1);
+      expect(anthropic.toolResults(turn)[0]?.content).toHaveLength(1);
+    });
+
+    it("is one in a message that was not streamed", () => {
+      const block = { type: "tool_use", id: "toolu_1", name: "set_volume", input: level };
+      const response = { type: "message", content: [block, block], stop_reason: "tool_use" };
+      expect(uses(anthropic.parse(response, { tools: [volume] }))).toEqual([level]);
+    });
+
+    it("is two where the arguments differ, which go back under two ids, since the API takes each once", async () => {
+      const { told, turn } = await readEvents([
+        start,
+        ...whole(0, level),
+        ...whole(1, { level: 4 }),
+        ...end("tool_use"),
+      ]);
+      expect(uses(told)).toEqual([level, { level: 4 }]);
+      const back = anthropic.assistantMessage(turn)[0]!.content as { id?: string }[];
+      expect(back.map(({ id }) => id)).toEqual(["toolu_1", "run-0-1"]);
+      const results = anthropic.toolResults(turn)[0]!.content as { tool_use_id?: string }[];
+      expect(results.map((result) => result.tool_use_id)).toEqual(["toolu_1", "run-0-1"]);
+    });
+
+    it("runs, where the first of them was cut", async () => {
+      const cut = [call(0, "toolu_1", "set_volume"), json(0, '{"lev'), close(0)];
+      const { told } = await readEvents([start, ...cut, ...whole(1, level), ...end("tool_use")]);
+      expect(uses(told)).toEqual([level]);
+    });
+  });
+
   it("ignores pieces for a block that was never begun", async () => {
     const { turn } = await readEvents([
       start,
