@@ -176,7 +176,8 @@ export class ToolBuffer {
    */
   end(finish?: FinishReason): (ToolUse | ToolCallError)[] {
     this.#ended = true;
-    for (const state of this.#states) if (state.outcome === undefined) this.#settleAtEnd(state, finish);
+    // Of a copy, since one that came twice is taken out.
+    for (const state of [...this.#states]) if (state.outcome === undefined) this.#settleAtEnd(state, finish);
     const rest = inCallOrder(this.#settled);
     this.#settled = NONE;
     return rest;

@@ -200,6 +200,13 @@ describe("reading", () => {
       expect(results.map((result) => result.tool_use_id)).toEqual(["toolu_1", "run-0-1"]);
     });
 
+    it("is one, though nothing ends it before its message is over", async () => {
+      const begun = (index: number) => call(index, "toolu_1", "set_volume");
+      const { told, turn } = await readEvents([start, begun(0), begun(1), begun(2), ...end("tool_use")]);
+      expect(uses(told)).toEqual([{}]);
+      expect(turn.calls).toHaveLength(1);
+    });
+
     it("runs, where the first of them was cut", async () => {
       const cut = [call(0, "toolu_1", "set_volume"), json(0, '{"lev'), close(0)];
       const { told } = await readEvents([start, ...cut, ...whole(1, level), ...end("tool_use")]);

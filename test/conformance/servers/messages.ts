@@ -32,6 +32,9 @@ export const messages = server({
   },
   canTell({ index, id, begins, ends, isInterleaved, hasServerTool, text, stop, isStopped }, calls) {
     if (begins === "twice" && id !== "own") return false;
+    // The same call under the same id is the one before, once more.
+    const meant = new Set(calls.map(({ name, input }) => `${name} ${JSON.stringify(input)}`));
+    if (id === "same" && meant.size < calls.length) return false;
     // Nothing would say that it is over.
     if (stop === "none" && !isStopped) return false;
     // A call without arguments may have been cut before them.
