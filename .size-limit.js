@@ -7,12 +7,12 @@ import manifest from "./package.json" with { type: "json" };
 
 /** Subpath to limit. Dependencies are in it, optional peers are not. */
 const limits = {
-  ".": "45.9 kB",
-  "./openai-chat": "57.8 kB",
-  "./openai-responses": "59.4 kB",
-  "./anthropic": "57.3 kB",
-  "./google": "58.2 kB",
-  "./cohere": "54.9 kB",
+  ".": "46 kB",
+  "./openai-chat": "57.9 kB",
+  "./openai-responses": "59.6 kB",
+  "./anthropic": "57.4 kB",
+  "./google": "58.3 kB",
+  "./cohere": "55 kB",
   "./text-json": "59.1 kB",
   "./text-helpers": "56.8 kB",
   "./approvals": "29.2 kB",
@@ -20,7 +20,7 @@ const limits = {
   "./executable": "28.3 kB",
   "./execute": "40.1 kB",
   "./execute/telemetry": "1.4 kB",
-  "./run": "61.8 kB",
+  "./run": "62.1 kB",
   "./mcp": "26.1 kB",
   "./replay": "6.4 kB",
   "./store": "5.7 kB",
@@ -48,7 +48,7 @@ export default [
       [manifest.exports["./openai-chat"].default]: "{ openaiChat }",
     },
     ignore: validators,
-    limit: "54 kB",
+    limit: "54.1 kB",
   },
   ...subpaths.map(([path, target]) => ({
     name: path.replace(/^\./, "toolstream"),

@@ -177,7 +177,7 @@ export class ToolBuffer {
   end(finish?: FinishReason): (ToolUse | ToolCallError)[] {
     this.#ended = true;
     // Of a copy, since one that came twice is taken out.
-    for (const state of [...this.#states]) if (state.outcome === undefined) this.#settleAtEnd(state, finish);
+    for (const state of this.#states.slice()) if (state.outcome === undefined) this.#settleAtEnd(state, finish);
     const rest = inCallOrder(this.#settled);
     this.#settled = NONE;
     return rest;
