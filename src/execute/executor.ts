@@ -21,6 +21,7 @@ import type { Outcome } from "./outcome.ts";
 import { createSchedule, type Place, type Schedule } from "./schedule.ts";
 import { actionsOf, infoOf, type ActionInfo } from "./info.ts";
 import { noting, untilIdle, type RunningCall } from "./running-call.ts";
+import { snapshot } from "./snapshot.ts";
 import type { Redact } from "./summary.ts";
 import type { Telemetry } from "./telemetry-types.ts";
 import { Undoer, type MayUndo, type UndoOptions, type UndoOutcome, type UndoRunReport } from "./undo.ts";
@@ -90,7 +91,7 @@ export class ToolExecutor {
 
   constructor(options: ToolExecutorOptions) {
     checkOptions(options);
-    const { store, concurrency = 8, storeEvents = true, mayUndo } = options;
+    const { store, concurrency = 8, storeEvents = true, mayUndo, redact } = options;
     const ledger = new Ledger(store);
     this.storeEvents = storeEvents;
     this.#store = store;
@@ -104,7 +105,8 @@ export class ToolExecutor {
       ended: new EndedHere(),
       approvals: options.approvals,
       authorize: options.authorize,
-      redact: options.redact,
+      // The root is a copy, and so is what is below it: a redaction may write into what it gets, and that is what runs.
+      redact: redact && ((path, value) => redact(path, path.length === 1 ? snapshot(value) : value)),
       telemetry: options.telemetry,
       errorMessage: options.errorMessage ?? safeMessage,
       executableDigest: options.executableDigest ?? executableDigestOf,

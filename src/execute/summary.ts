@@ -1,6 +1,5 @@
 import { cut } from "../tool/cut.ts";
 import { jsonForm } from "./forms.ts";
-import { snapshot } from "./snapshot.ts";
 
 /**
  * Replaces what must not be seen in events and logs: called for every value on the way down; what it returns is shown.
@@ -19,9 +18,7 @@ const MAX_DEPTH = 8;
 export function summaryOf(kind: "input" | "output" | "progress", value: unknown, redact: Redact | undefined): string {
   try {
     const budget = { values: MAX_VALUES };
-    // A copy, for a redaction may write into what it gets, and this is what runs.
-    const own = redact === undefined ? value : snapshot(value);
-    return cut(printable(JSON.stringify(shorten([kind], own, redact, budget)) ?? "null"), MAX_LENGTH);
+    return cut(printable(JSON.stringify(shorten([kind], value, redact, budget)) ?? "null"), MAX_LENGTH);
   } catch {
     // A redaction that fails shows nothing.
     return '"[not shown]"';

@@ -9,7 +9,6 @@ import {
   type TracerProvider,
 } from "@opentelemetry/api";
 import type { Outcome } from "./outcome.ts";
-import { snapshot } from "./snapshot.ts";
 import type { Redact } from "./summary.ts";
 import type { Telemetry, TelemetryCall, TelemetrySpan, TraceLink } from "./telemetry-types.ts";
 
@@ -99,21 +98,22 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
 
   function textOf(kind: "input" | "output", value: unknown): string {
     const { redact } = options;
-    const hide = (path: readonly (string | number)[], item: unknown): unknown => {
-      const shown = redact === undefined ? item : redact(path, item);
-      if (typeof shown !== "object" || shown === null) return shown;
-      if (Array.isArray(shown)) return shown.map((one, index) => hide([...path, index], one));
-      return Object.fromEntries(Object.entries(shown).map(([key, one]) => [key, hide([...path, key], one)]));
-    };
     try {
-      return (JSON.stringify(redact === undefined ? value : hide([kind], snapshot(value))) ?? "null").slice(
-        0,
-        MAX_LENGTH,
-      );
+      // Of a copy: a redaction may write into what it gets, and that is what runs.
+      const shown = redact === undefined ? value : walk([kind], walk([kind], value), redact);
+      return (JSON.stringify(shown) ?? "null").slice(0, MAX_LENGTH);
     } catch {
       return '"[not shown]"';
     }
   }
+}
+
+/** A copy, in which each value is what `change` makes of it. */
+function walk(path: readonly (string | number)[], item: unknown, change?: Redact): unknown {
+  const value = change === undefined ? item : change(path, item);
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map((one, index) => walk([...path, index], one, change));
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, walk([...path, key], one, change)]));
 }
 
 /** Characters of one attribute. */
