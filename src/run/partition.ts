@@ -7,12 +7,15 @@ import type { PendingToolCall } from "./types.ts";
 
 /** The calls of a turn, apart by who has to do something about them. */
 export interface Partition {
+  /** The group of those that are executed here. */
+  readonly batch: number;
   readonly internal: readonly CallRecord[];
   readonly external: readonly CallRecord[];
 }
 
 /**
- * The calls that can be executed now: the first group that is not through.
+ * The calls that can be executed now: the first group that is not through, and all that the caller executes and that
+ * refer to no other.
  *
  * ```
  * a  b  c(dependent)  d       groups: a b | c d
@@ -21,10 +24,10 @@ export interface Partition {
 export function partition(calls: readonly CallRecord[], isThrough: (call: CallRecord) => boolean): Partition {
   const open = calls.filter((call) => call.mode !== "invalid" && !isThrough(call));
   const batch = Math.min(...open.map((call) => call.batch));
-  const now = open.filter((call) => call.batch === batch);
   return {
-    internal: now.filter(({ mode }) => mode === "internal"),
-    external: now.filter(({ mode }) => mode === "external"),
+    batch,
+    internal: open.filter((call) => call.mode === "internal" && call.batch === batch),
+    external: open.filter((call) => call.mode === "external" && (call.batch === batch || !isDependent(call))),
   };
 }
 
@@ -55,9 +58,9 @@ export function recordsOf(calls: readonly ToolCall[], errors: ReadonlyMap<string
 
 function recordOf(call: ToolCall, outcome: ToolUse | ToolCallError, batch: number): CallRecord {
   const { invocationId, id, name, argsText, turnIndex, position, metadata } = call;
-  // The time of a call that waits for others is not counted: nobody knows yet when it begins.
+  // The time of a call that refers to others is not counted: nobody knows yet when it begins.
   const base = { invocationId, id, name, argsText, turnIndex, position, batch, ...kept(metadata) };
-  if (outcome instanceof ToolUse) return { ...base, ...executable(outcome, batch === 0) };
+  if (outcome instanceof ToolUse) return { ...base, ...executable(outcome, !isDependent(call)) };
   const { code, message } = outcome;
   const error = { code, message: `${message}${expected(call, outcome)}` };
   // Of one that was handed out before its turn was cut: for whoever looks at its result.

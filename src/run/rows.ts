@@ -26,7 +26,7 @@ export function handedOut(turn: TurnRow | undefined, { pending }: Pick<Head, "pe
   const external = turn?.calls.filter(({ mode }) => mode === "external") ?? [];
   return external.flatMap((call) => {
     const known = pending.find(({ id }) => id === call.invocationId);
-    if (known === undefined) return call.batch === 0 ? [call] : [];
+    if (known === undefined) return isDependent(call) ? [] : [call];
     return [known.input === undefined ? call : { ...call, input: known.input }];
   });
 }

@@ -69,7 +69,8 @@ export async function settleCalls(request: SettleRequest): Promise<Settlement> {
     await answers.expire(open.external);
     const approvals = await executeCalls(request, open.internal, settled);
     const external = handOut(request, open.external, await answers.read(), settled);
-    if (external.length + approvals.length > 0) {
+    // One of a later group that is open holds up none before it.
+    if (approvals.length > 0 || external.some(({ batch }) => batch === open.batch)) {
       return { isOpen: true, settled: [...settled.values()], external, approvals };
     }
   }

@@ -422,7 +422,9 @@ describe("calls that depend on each other", () => {
     const told: string[] = [];
     for await (const event of stream) if (event.type === "external_tool_detected") told.push(event.call.id);
     expect(told).toHaveLength(2);
-    expect((await stream.result).pendingToolCalls.map(({ id }) => id)).toEqual([told[0]]);
+    for (const { pendingToolCalls } of [await stream.result, (await orchestrator.get(conversationId))!]) {
+      expect(pendingToolCalls.map(({ id }) => id)).toEqual(told);
+    }
     await orchestrator.provideToolResult(conversationId, { toolCallId: told[1]!, result: 3 });
     // Given up before the one in between was handed out: it was not begun.
     const last = await orchestrator.run({ conversationId, input: "Never mind", whenOpen: "cancel" });
@@ -435,6 +437,24 @@ describe("calls that depend on each other", () => {
       "user",
       "say(Done.)",
     ]);
+  });
+
+  it("wait for what they refer to, and for no other call behind them", async () => {
+    const references = [{ path: ["n"], step: 0, steps: [], source: "x" }];
+    const dependent = { step: 1, dependent: true, dependsOn: [0], references };
+    const turns = [[ask("call_1", { step: 0 }), ask("call_2", dependent, "write"), ask("call_3", {}), finish], [done]];
+    const model = { ...replayModel(adapter as never, turns as never), resolve: resolveUse };
+    const write = counted("write");
+    const tools = [external("ask", { timeoutMs: 60_000 }), write.tool];
+    const orchestrator = new Orchestrator({ model, tools, store: memoryStore() });
+    const { pendingToolCalls } = await orchestrator.run({ conversationId, input: "Go" });
+    expect(pendingToolCalls.map(({ expiresAt }) => typeof expiresAt)).toEqual(["number", "number"]);
+    const [first, third] = pendingToolCalls.map(({ id }) => id) as [string, string];
+    const next = await orchestrator.resume(conversationId, { toolResults: [{ toolCallId: first, result: 42 }] });
+    expect(next.pendingToolCalls.map(({ id }) => id)).toEqual([third]);
+    expect(write.inputs).toEqual([{ n: 42 }]);
+    const end = await orchestrator.resume(conversationId, { toolResults: [{ toolCallId: third, result: 3 }] });
+    expect(end).toMatchObject({ status: "completed", content: "Done." });
   });
 
   it("get the results that they refer to, in another process too", async () => {
@@ -510,10 +530,9 @@ describe("calls that depend on each other", () => {
   });
 });
 
-/** A call of `ask`. A notation in which one call can refer to another says so in the call's metadata. */
-function ask(id: string, metadata: object) {
-  return (sink: ParserSink) =>
-    sink.tool({ id, name: "ask", argsTextDelta: "{}", done: true, metadata: { ...metadata } });
+/** A call. A notation in which one call can refer to another says so in the call's metadata. */
+function ask(id: string, metadata: object, name = "ask") {
+  return (sink: ParserSink) => sink.tool({ id, name, argsTextDelta: "{}", done: true, metadata: { ...metadata } });
 }
 
 function finish(sink: ParserSink) {
