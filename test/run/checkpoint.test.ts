@@ -182,6 +182,7 @@ describe("a checkpoint that is not ours to read", () => {
     "a call without a name": (_, entries) => (rowsOf(entries)[1]!.value.calls[0].name = null),
     "results of no calls": (_, entries) =>
       (rowsOf(entries)[1]!.value = { kind: "results", at: 1, messages: [], outcomes: [] }),
+    "calls that are no list": (_, entries) => (rowsOf(entries)[1]!.value.calls = {}),
     "calls that share an id": (_, entries) => {
       const { calls } = rowsOf(entries)[1]!.value;
       calls[1].invocationId = calls[0].invocationId;
