@@ -724,26 +724,37 @@ describe.skipIf(redisMissing !== undefined)(`on Redis${redisMissing === undefine
       },
     );
 
-    it("a write that was given up before a worker had it is not begun for who goes on with it", async () => {
-      const tool = toolsAt(file).find(({ name }) => name === "book")!;
-      const remote = bullmqTools([tool], { ...place(), pollMs: 100 });
-      cleanUps.push(remote.close);
-      const jobs = admin();
-      const context = (attempt: number) => ({ runId: "run", invocationId: "i", idempotencyKey: "run/i", attempt });
-      const execute = (attempt: number) =>
-        remote.tools[0]!.use({ ms: 1 } as never, { invocationId: "i" }).execute(context(attempt));
-      const first = execute(1).catch(() => {});
-      await vi.waitFor(async () => expect(await jobs.getJob("run/i")).toBeDefined());
-      const job = (await jobs.getJob("run/i"))!;
-      // Its process died between saying so and taking it out.
-      await job.updateData({ ...job.data, isGivenUp: true });
-      const second = execute(2);
-      await vi.waitFor(async () => expect((await jobs.getJob("run/i"))!.data).toMatchObject({ isGivenUp: true }));
-      work([tool]);
-      await expect(second).rejects.toMatchObject({ cause: { code: "aborted" } });
-      await first;
-      expect(notes(file)).toEqual([]);
-    });
+    it.each([
+      ["a read", "look", true],
+      ["a write", "book", false],
+    ])(
+      "%s that was given up before a worker had it (%s) is begun for who goes on with it: %s",
+      async (_, name, isBegun) => {
+        const tool = toolsAt(file).find((one) => one.name === name)!;
+        const remote = bullmqTools([tool], { ...place(), pollMs: 100 });
+        cleanUps.push(remote.close);
+        const jobs = admin();
+        const context = (attempt: number) => ({ runId: "run", invocationId: "i", idempotencyKey: "run/i", attempt });
+        const execute = (attempt: number) =>
+          remote.tools[0]!.use({ ms: 1 } as never, { invocationId: "i" }).execute(context(attempt));
+        const first = execute(1).catch(() => {});
+        await vi.waitFor(async () => expect(await jobs.getJob("run/i")).toBeDefined());
+        const job = (await jobs.getJob("run/i"))!;
+        // Its process died between saying so and taking it out.
+        await job.updateData({ ...job.data, isGivenUp: true, owner: "dead" });
+        const second = execute(2);
+        await vi.waitFor(async () => {
+          const { data } = (await jobs.getJob("run/i"))!;
+          expect(data).toMatchObject({ isGivenUp: !isBegun });
+          expect(data.owner).not.toBe("dead");
+        });
+        work([tool]);
+        if (isBegun) expect(await second).toMatchObject({ attempt: 1 });
+        else await expect(second).rejects.toMatchObject({ cause: { code: "aborted" } });
+        await first;
+        expect(notes(file).map(({ what }) => what)).toEqual(isBegun ? ["begin", "end"] : []);
+      },
+    );
 
     it("a write that never came into the queue is looked for, and not put there", async () => {
       const tool = toolsAt(file).find(({ name }) => name === "book")!;
