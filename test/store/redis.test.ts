@@ -215,6 +215,15 @@ describe.skipIf(redisMissing !== undefined)("on a server", () => {
     await vi.waitFor(() => expect(seen).toEqual(["a"]));
   });
 
+  it("versions grow though the server's clock was set back", async () => {
+    const { store, prefix } = storeOf(await packages[2]![1](server.port));
+    // As the last one was before: of an hour from now.
+    const last = (Date.now() + 3_600_000) * 1_000;
+    await admin.set(`{${prefix}}:version`, last);
+    expect((await store.put("a", 1)).version).toBe(last + 1);
+    expect((await store.put("a", 2)).version).toBe(last + 2);
+  });
+
   it("stores of different prefixes are apart", async () => {
     const client = await packages[2]![1](server.port);
     const { store } = storeOf(client, { prefix: "apart" });
