@@ -18,7 +18,7 @@ const limits = {
   "./approvals": "29.2 kB",
   "./bullmq": "26.2 kB",
   "./executable": "28.3 kB",
-  "./execute": "40.1 kB",
+  "./execute": "40.2 kB",
   "./execute/telemetry": "1.4 kB",
   "./run": "62.1 kB",
   "./mcp": "26.1 kB",
