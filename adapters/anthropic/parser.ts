@@ -55,8 +55,10 @@ export class AnthropicParser implements Parser<ParserInput> {
   #start: WireMessage | undefined;
   #ended = false;
   readonly #open = new Map<number, OpenBlock>();
-  /** Those that were stopped: the last of each index. */
+  /** Those with an input that were stopped, or whose index another one was given: the last of each index. */
   readonly #stopped = new Map<number, OpenBlock>();
+  /** What was said last under the index of a block that it is none of. */
+  #astray: BlockRecord | undefined;
   #usage: WireUsage | undefined;
   #usageTold = true;
 
@@ -66,7 +68,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     push(parser, piece, index) {
       const target = parser.#open.get(index);
       if (target === undefined) return false;
-      if (piece !== "") parser.#inputPiece(target, piece);
+      if (piece !== "") parser.#inputPiece(target, index, piece);
       return true;
     },
   };
@@ -76,7 +78,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     push(parser, piece, index) {
       const target = parser.#open.get(index);
       if (target === undefined) return false;
-      if (piece !== "") parser.#textPiece(target.record, piece);
+      if (piece !== "") parser.#textPiece(target, piece);
       return true;
     },
   };
@@ -177,8 +179,10 @@ export class AnthropicParser implements Parser<ParserInput> {
 
   #blockStart({ index, content_block: block }: WireEvent): void {
     if (typeof block?.type !== "string") return;
+    const before = this.#open.get(index ?? -1);
     // Said twice, it is one block.
-    if (block.id && this.#open.get(index ?? -1)?.record.block.id === block.id) return;
+    if (block.id && before?.record.block.id === block.id) return;
+    if (before !== undefined && !isSpoken(before.record)) this.#stopped.set(index ?? -1, before);
     this.#startContent(block, index ?? 0);
     this.#open.set(index ?? -1, this.#openBlock(block));
     this.#say(block);
@@ -238,15 +242,15 @@ export class AnthropicParser implements Parser<ParserInput> {
     const block: { [field: string]: unknown } = record.block;
     switch (delta.type) {
       case "input_json_delta":
-        if (delta.partial_json) this.#inputPiece(target, inputText(delta.partial_json));
+        if (delta.partial_json) this.#inputPiece(target, index ?? -1, inputText(delta.partial_json));
         return;
       case "text_delta":
-        if (textOf(delta.text) !== undefined) this.#textPiece(record, delta.text!);
+        if (textOf(delta.text) !== undefined) this.#textPiece(target, delta.text!);
         return;
       case "thinking_delta":
         if (typeof delta.thinking !== "string" || delta.thinking === "") return;
         this.#sink.reasoning(delta.thinking);
-        append(block, "thinking", delta.thinking);
+        append(this.#blockThatSays("thinking", target), "thinking", delta.thinking);
         return;
       case "citations_delta":
         if (Array.isArray(block["citations"])) block["citations"].push(delta.citation);
@@ -262,17 +266,33 @@ export class AnthropicParser implements Parser<ParserInput> {
     }
   }
 
-  #inputPiece(target: OpenBlock, piece: string): void {
+  #inputPiece(target: OpenBlock, index: number, piece: string): void {
     const { call } = target.record;
+    if (call === undefined && isSpoken(target.record)) {
+      this.#callOfStray(index);
+      const found = this.#open.get(index)!;
+      if (found !== target) this.#inputPiece(found, index, piece);
+      return;
+    }
     target.input = undefined;
     target.piece = piece;
     if (call === undefined) target.json += piece;
     else sayDelta(this.#sink, call.turnIndex, call.callIndex, piece);
   }
 
-  #textPiece({ block }: BlockRecord, piece: string): void {
+  #textPiece(target: OpenBlock, piece: string): void {
     this.#sink.text(piece);
-    append(block, "text", piece);
+    append(this.#blockThatSays("text", target), "text", piece);
+  }
+
+  /** A gateway may give text or thinking the index of a call, or of the other: it is a block of its own. */
+  #blockThatSays(type: "text" | "thinking", { record }: OpenBlock): { [field: string]: unknown } {
+    if (record.block.type === type || (record.call === undefined && !isSpoken(record))) return record.block;
+    const { blocks } = this.#message!;
+    let said = this.#astray;
+    if (said === undefined || said !== blocks.at(-1) || said.block.type !== type)
+      blocks.push((this.#astray = said = { block: { type }, done: true }));
+    return said.block;
   }
 
   /** A gateway may forget to say that text or thinking begins, or lose the block that an input is of. */
@@ -286,13 +306,13 @@ export class AnthropicParser implements Parser<ParserInput> {
 
   /**
    * A gateway may stop a call before its input comes, which opens it again
-   * (https://github.com/agentgateway/agentgateway/issues/2147), or give the input an index that no block has
+   * (https://github.com/agentgateway/agentgateway/issues/2147), or give the input an index that no block has, or text
    * (https://github.com/Wei-Shaw/sub2api/pull/4294): any call without input may be the one that it is of.
    */
   #callOfStray(index: number): void {
     const stopped = this.#stopped.get(index);
     if (stopped !== undefined) {
-      if (isBareCall(stopped)) this.#open.set(index, stopped);
+      if (isBareCall(stopped) || isAmidObject(stopped.piece)) this.#open.set(index, stopped);
       return;
     }
     for (const block of [...this.#stopped.values(), ...this.#open.values()])
@@ -307,7 +327,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     const stopped = this.#open.get(index ?? -1);
     if (stopped === undefined || isAmidObject(stopped.piece)) return;
     this.#open.delete(index ?? -1);
-    this.#stopped.set(index ?? -1, stopped);
+    if (!isSpoken(stopped.record)) this.#stopped.set(index ?? -1, stopped);
     this.#endBlock(stopped);
   }
 
@@ -473,6 +493,11 @@ function callMetadata(
     ...(!isNothing(toolset) && { toolset_name: toolset }),
     ...(repeatsId && { repeatsId }),
   };
+}
+
+/** Text or thinking. */
+function isSpoken({ block: { type } }: BlockRecord): boolean {
+  return type === "text" || type === "thinking";
 }
 
 /** A call that has no input, so far. */

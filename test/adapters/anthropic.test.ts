@@ -491,6 +491,25 @@ describe("the history", () => {
     ]);
   });
 
+  it("gives text and thinking back as blocks of their own that came under the index of another kind", async () => {
+    const says = (words: string) => delta(0, "text_delta", { text: words });
+    const thinks = (words: string) => delta(0, "thinking_delta", { thinking: words });
+    const content = async (events: WireEvent[]) => {
+      const { turn } = await readEvents([start, ...events, close(0), ...end("tool_use")]);
+      return anthropic.assistantMessage(turn)[0]?.content;
+    };
+    const level = [json(0, '{"lev'), says("Loud"), says("er."), json(0, 'el": 3}')];
+    expect(await content([call(0, "toolu_1", "set_volume"), thinks("Hm"), thinks("m."), ...level])).toEqual([
+      { type: "thinking", thinking: "Hmm." },
+      { type: "text", text: "Louder." },
+      { type: "tool_use", id: "toolu_1", name: "set_volume", input: { level: 3 } },
+    ]);
+    expect(await content([open(0, { type: "thinking", thinking: "Hm" }), says("Louder."), thinks("m.")])).toEqual([
+      { type: "thinking", thinking: "Hmm." },
+      { type: "text", text: "Louder." },
+    ]);
+  });
+
   it("leaves the file out of citations, which the API refuses to take back", async () => {
     const place = { type: "char_location", cited_text: "It rains.", document_index: 0, start_char_index: 0 };
     const citation = { ...place, file_id: null };
@@ -1027,6 +1046,8 @@ describe("input that comes when no block is open for it", () => {
     ["that it was stopped before", [...early, ...level]],
     ["that it was stopped before, and again behind it", [...early, ...level, close(0)]],
     ["that it was stopped before, with text between", [...early, ...text(1, ""), ...level]],
+    ["whose index text was given behind it", [...early, ...text(0, "Louder."), ...level]],
+    ["whose index text was given before its end", [early[0]!, open(0, { type: "text", text: "Louder." }), ...level]],
   ])("is of the call %s", async (_, events) => {
     const { told } = await readEvents([start, ...events, ...end("tool_use")]);
     expect(told.flatMap((event) => (event.type === "tool-use" ? [event.use.input] : []))).toEqual([{ level: 3 }]);
@@ -1036,6 +1057,10 @@ describe("input that comes when no block is open for it", () => {
     ["goes on in the midst of it", [...early, json(0, '{"lev'), ...end("max_tokens")]],
     ["ends in the midst of it", [...early, json(0, '{"lev'), ...end("tool_use")]],
     ["gives it an index that no block has", [...early, json(2, '{"level": 3}'), close(2), ...end("tool_use")]],
+    [
+      "gives it the index of text",
+      [...early, open(1, { type: "text", text: "Louder." }), json(1, '{"level": 3}'), close(1), ...end("tool_use")],
+    ],
     [
       "gives it such an index while the call is open",
       [early[0]!, json(2, '{"level": 3}'), early[1]!, ...end("tool_use")],
@@ -1063,6 +1088,7 @@ describe("a call that is stopped amid its input", () => {
     ["at once, and nothing stops it again", [rest]],
     ["behind a text", [...text(1, "One moment."), rest, close(0)]],
     ["behind the same start", [begun[0]!, rest, close(0)]],
+    ["though text was given its index", [...text(0, "One moment."), rest]],
   ])("goes on %s", async (_, events) => {
     const { told } = await readEvents([start, ...begun, ...events, ...end("tool_use")]);
     expect(told.flatMap((event) => (event.type === "tool-use" ? [event.use.input] : []))).toEqual([{ level: 3 }]);
