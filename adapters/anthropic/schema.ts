@@ -18,6 +18,7 @@ import {
   inlineRefs,
   keepFormats,
   keepKeywords,
+  keepLocalRefs,
   limitMinItems,
   listedItemsToPrefixItems,
   listedNamesToProperties,
@@ -49,6 +50,8 @@ export const toolName = safeToolName({ allowed: /[a-zA-Z0-9_-]/, maxLength: 128 
  * (`input_schema does not support oneOf, allOf, or anyOf at the top level`).
  */
 export const plain: readonly Rewrite[] = [
+  // First: a reference into a part that is merged, or left out, would lead nowhere.
+  keepLocalRefs(),
   dropAnnotations(["$schema"]),
   listedItemsToPrefixItems(),
   atRoot(refsAlone()),

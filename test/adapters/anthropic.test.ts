@@ -859,11 +859,18 @@ describe("tools", () => {
           ],
         },
         pair: { type: "array", prefixItems: [{ type: "string" }, { type: "number" }], items: false },
-        next: { $ref: "#/definitions/Node" },
+        next: { $ref: "#/$defs/Node" },
       },
       required: ["value"],
-      definitions: expect.anything(),
+      $defs: { Node: expect.anything() },
     });
+  });
+
+  it("keeps a reference into a part of the root that is merged in plain mode", () => {
+    const first = { type: "object", properties: { city: { type: "string" } } };
+    const other = { type: "object", properties: { next: { $ref: "#/anyOf/0" } } };
+    const { schema } = lowerSchema({ anyOf: [first, other] }, plain);
+    expect(schema).toMatchObject({ properties: { next: { $ref: "#/$defs/0" } }, $defs: { 0: first } });
   });
 
   it("reports a union at the root, and property names that the API refuses", () => {

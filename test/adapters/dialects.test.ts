@@ -861,7 +861,7 @@ const rows: Readonly<Record<string, Row>> = {
       $defs: { Size: { $id: "Size", ...object({ width: integer }) }, Name: { $anchor: "name", ...text } },
     },
     {
-      ...each(["openai plain", "google json-schema", "cohere plain", "cohere strict"], {
+      ...each(["openai plain", "anthropic plain", "google json-schema", "cohere plain", "cohere strict"], {
         ...object({ size: { $ref: "#/$defs/Size" }, name: { $ref: "#/$defs/name" } }),
         $defs: { Size: object({ width: integer }), name: text },
       }),
