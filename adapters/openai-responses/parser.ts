@@ -18,6 +18,7 @@ import {
   isSpoken,
   itemTypeOf,
   keepName,
+  lacksPieces,
   nativeItem,
   partsOf,
   summaryPart,
@@ -332,9 +333,10 @@ export class ResponsesParser implements Parser<unknown> {
     const callId = textOf(wire.call_id) ?? item.callId;
     const metadata = callId === item.callId ? undefined : { id: callId };
     this.#items.setCallId(item, callId);
-    if (wire.status === "incomplete" || isDoubtful) {
+    const lacks = lacksPieces(item, whole) ? "pieces of them did not arrive" : undefined;
+    if (wire.status === "incomplete" || isDoubtful || lacks !== undefined) {
       this.#sink.tool(
-        toolChunk(0, item.key, undefined, name, text, false, metadata, record, undefined, undefined, "truncated"),
+        toolChunk(0, item.key, undefined, name, text, false, metadata, record, undefined, lacks, "truncated"),
       );
     } else {
       this.#sink.tool(toolChunk(0, item.key, undefined, name, text, !item.isBare, metadata, record));

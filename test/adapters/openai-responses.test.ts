@@ -823,6 +823,16 @@ describe("the turn", () => {
     ]);
   });
 
+  it("runs no free text of which pieces are missing", async () => {
+    const item = { type: "custom_tool_call", id: "ctc_1", call_id: "call_1", name: "write_sql", input: "" };
+    const piece = { type: "response.custom_tool_call_input.delta", output_index: 0, delta: "DELETE FROM log" };
+    const whole = { ...item, input: "DELETE FROM log WHERE old" };
+    for (const rest of [[ended(0, whole), completed], [completedWith(whole)]]) {
+      const turn = await turnOf([added(0, item), piece, ...rest]);
+      expect(turn.calls).toMatchObject([{ outcome: { code: "truncated" } }]);
+    }
+  });
+
   it("does not run a call of a response that was filtered", async () => {
     const item = call(0, '{"path":"a"}', { name: "write_file", status: "completed" });
     const turn = await turnOf([
