@@ -10,7 +10,7 @@ const limits = {
   ".": "46 kB",
   "./openai-chat": "57.9 kB",
   "./openai-responses": "59.6 kB",
-  "./anthropic": "57.6 kB",
+  "./anthropic": "57.9 kB",
   "./google": "58.3 kB",
   "./cohere": "55 kB",
   "./text-json": "59.1 kB",
