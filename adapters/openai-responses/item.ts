@@ -111,7 +111,10 @@ export function unsaid({ wire, sent, piece, unheaded }: Item, whole: unknown): s
   return textOf(whole) ?? (isRecord(whole) ? undefined : textOf(unheaded));
 }
 
-/** Whether free text came in pieces, and not all of them. In JSON a root that is open tells it, and the whole may be written in another way. */
+/**
+ * Whether free text came in pieces, and not all of them. In JSON a root that is open tells it, and the whole may be written
+ * in another way.
+ */
 export function lacksPieces({ wire, sent }: Item, whole: unknown): boolean {
   return wire.type === "custom_tool_call" && sent > 0 && typeof whole === "string" && whole.length > sent;
 }
