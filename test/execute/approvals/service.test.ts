@@ -351,16 +351,17 @@ describe("waiting", () => {
   });
 
   it("leaves no timer that keeps the process from ending", async () => {
-    const timers = () => process.getActiveResourcesInfo().filter((name) => name === "Timeout").length;
+    const set = vi.spyOn(globalThis, "setTimeout");
+    const clear = vi.spyOn(globalThis, "clearTimeout");
     const approvals = service({ pollMs: Infinity, ttlMs: Infinity });
     const { id } = await approvals.request(ask());
-    const before = timers();
     const waiting = approvals.await(id);
-    await sleep(20);
-    expect(timers()).toBeGreaterThan(before);
+    await vi.waitFor(() => expect(set).toHaveBeenCalled());
     await approvals.decide(id, { decision: "approve" });
     await waiting;
-    expect(timers()).toBeLessThanOrEqual(before);
+    const cleared = clear.mock.calls.map(([timer]) => timer);
+    expect(set.mock.results.filter(({ value }) => !cleared.includes(value))).toEqual([]);
+    vi.restoreAllMocks();
   });
 
   it("ends with the decision, whenever it comes, in another service on the same store", async () => {
