@@ -512,15 +512,16 @@ describe("calls that depend on each other", () => {
   });
 
   it.each([
-    ["that result failed", [external("ask")], { error: "no" }, /has no result/],
-    ["the tool is gone", [], { result: 42 }, /can not be executed any more: there is no tool/],
-  ])("are not handed to the caller either where %s", async (_, tools, answer, why) => {
+    ["handed to the caller where that result failed", "ask", [external("ask")], { error: "no" }, /has no result/],
+    ["handed to the caller where the tool is gone", "ask", [], { result: 42 }, /there is no tool of that name/],
+    ["executed where the tool is gone", "write", [external("ask")], { result: 42 }, /There is no tool .*write/],
+  ])("are not %s, and the model hears why", async (_, name, tools, answer, why) => {
     const references = [{ path: ["n"], step: 0, steps: [], source: "x" }];
     const metadata = { step: 1, dependent: true, dependsOn: [0], references };
-    const turns = [[ask("call_1", { step: 0 }), ask("call_2", metadata), finish], [done]];
+    const turns = [[ask("call_1", { step: 0 }), ask("call_2", metadata, name), finish], [done]];
     const model = { ...replayModel(adapter as never, turns as never), resolve: resolveUse };
     const store = memoryStore();
-    const before = new Orchestrator({ model, tools: [external("ask")], store });
+    const before = new Orchestrator({ model, tools: [external("ask"), counted("write").tool], store });
     const { pendingToolCalls } = await before.run({ conversationId, input: "Go" });
     const end = await new Orchestrator({ model, tools, store }).resume(conversationId, {
       toolResults: [{ toolCallId: pendingToolCalls[0]!.id, ...answer }],

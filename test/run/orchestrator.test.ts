@@ -862,6 +862,26 @@ describe("stream()", () => {
     expect(await orchestrator.resume(conversationId)).toMatchObject({ status: "completed", content: "Hello again" });
   });
 
+  it("leaves nobody who listens to the store, and neither does a wait", async () => {
+    const store = memoryStore();
+    let listening = 0;
+    const subscribe: Store["subscribe"] = async (...given) => {
+      const stop = await store.subscribe(...given);
+      listening++;
+      return () => (listening--, stop());
+    };
+    const model = scripted({ calls: [{ name: "write" }, { name: "ask" }] }, { text: "Done." });
+    const tools = [counted("write").tool, external("ask")];
+    const orchestrator = new Orchestrator({ model, tools, store: { ...store, subscribe } });
+    const { pendingToolCalls } = await orchestrator.stream({ conversationId, input: "Go" }).result;
+    const waiting = orchestrator.waitAndResume(conversationId);
+    do await new Promise((resolve) => setTimeout(resolve, 30));
+    while (listening === 0);
+    await orchestrator.provideToolResult(conversationId, { toolCallId: pendingToolCalls[0]!.id, result: 1 });
+    expect(await waiting).toMatchObject({ status: "completed" });
+    expect(listening).toBe(0);
+  });
+
   it("is read once, and its loop throws what run() would reject with", async () => {
     const orchestrator = new Orchestrator({ model: scripted({ text: "Hello" }), store: memoryStore() });
     const stream = orchestrator.resumeStream("nowhere");
