@@ -1023,11 +1023,13 @@ describe("a stop reason before the end of a block", () => {
   const stopped: WireEvent = { type: "message_delta", delta: { stop_reason: "tool_use" } };
   const done: WireEvent = { type: "message_stop" };
   const begun = call(0, "toolu_1", "set_volume");
+  const whole = open(0, { type: "tool_use", id: "toolu_1", name: "set_volume", input: { level: 3 } });
 
   it.each<[string, WireEvent[], unknown]>([
     ["leaves it its input", [begun, stopped, json(0, '{"level": 3}'), close(0), done], { level: 3 }],
     ["leaves it its input, though nothing ends it", [begun, stopped, json(0, '{"level": 3}'), done], { level: 3 }],
     ["ends it with the message", [begun, stopped, done], {}],
+    ["ends it with the message, with what came at its start", [whole, stopped, done], { level: 3 }],
     ["ends it with the stream, if its input is whole", [begun, json(0, '{"level": 3}'), stopped], { level: 3 }],
     ["ends it with the next message", [begun, stopped, start, ...text(0, "Done."), ...end("end_turn")], {}],
   ])("%s", async (_, events, input) => {

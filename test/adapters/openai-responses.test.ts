@@ -591,6 +591,18 @@ describe("the parser", () => {
     expect(providerTools).toHaveLength(providerTools.at(-1)?.executedBy === "client" ? 1 : 2);
   });
 
+  it("takes the input of a search of the provider's for no call of ours, in whichever pieces it comes", () => {
+    const item = { type: "custom_tool_call", id: "ctc_1", call_id: "xs_call_1", name: "x_search", input: "" };
+    const input = { output_index: 0, item_id: "ctc_1" };
+    const { chunks } = said([
+      added(0, item),
+      { type: "response.custom_tool_call_input.delta", ...input, delta: "{}" },
+      { type: "response.custom_tool_call_input.done", ...input, input: "{}" },
+      ended(0, { ...item, input: "{}" }),
+    ]);
+    expect(chunks).toEqual([]);
+  });
+
   it.each([
     ["shell_call", { call_id: "c_1", environment: { type: "container_reference" } }, { output: [{ stdout: "a" }] }],
     ["program", { call_id: "c_1", code: "1" }, { result: "7" }],
