@@ -47,7 +47,8 @@ export class ResponsesParser implements Parser<unknown> {
   readonly #items = new Items();
   #started = false;
   #ended = false;
-  #calls = 0;
+  /** Whether a hosted tool waits for what the client says. */
+  #waitsForClient = false;
   #refused = false;
   #reasoned = false;
 
@@ -193,7 +194,6 @@ export class ResponsesParser implements Parser<unknown> {
   #open(event: WireEvent, wire: WireItem): Item {
     const item = this.#items.add(event, wire);
     if (isCall(wire)) {
-      this.#calls++;
       this.#items.setCallId(item, textOf(wire.call_id));
       item.name = textOf(wire.name);
       if (item.unheaded === undefined) this.#announce(item);
@@ -233,7 +233,7 @@ export class ResponsesParser implements Parser<unknown> {
       if (call !== undefined) this.#sink.providerTool(answeredCall(call, wire));
     } else if (isHosted(wire)) {
       const call = providerCall(wire, endOf(wire), item.id);
-      if (call.executedBy === "client") this.#calls++;
+      this.#waitsForClient ||= call.executedBy === "client";
       this.#sink.providerTool(call);
     } else if (isSpoken(wire)) {
       partsOf(wire.summary).forEach((part, index) => this.#rest(item, summaryPart(index), part));
@@ -278,7 +278,6 @@ export class ResponsesParser implements Parser<unknown> {
     const call = this.#items.findCall(callId);
     if (call === undefined || call.isAnswered) return;
     call.isAnswered = true;
-    this.#calls--;
     const metadata = { providerExecuted: true, type: call.wire.type, output };
     this.#sink.tool(toolChunk(0, call.key, undefined, undefined, undefined, false, metadata));
   }
@@ -394,7 +393,7 @@ export class ResponsesParser implements Parser<unknown> {
     if (response.usage) this.#sink.usage(usageOf(response.usage));
     switch (status) {
       case "completed":
-        this.#sink.finish(this.#refused ? "refusal" : this.#calls > 0 ? "tool-use" : "stop", status);
+        this.#sink.finish(this.#refused ? "refusal" : this.#waitsForClient ? "tool-use" : "stop", status);
         return this.#end();
       case "incomplete": {
         const reason = textOf(response.incomplete_details?.reason);
