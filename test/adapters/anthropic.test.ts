@@ -214,16 +214,21 @@ describe("reading", () => {
     });
   });
 
-  it("ignores pieces for a block that was never begun", async () => {
+  it("reads text and thinking of a block that was never begun, and ignores input of one", async () => {
     const { turn } = await readEvents([
       start,
       json(4, '{"city": "Oslo"}'),
+      delta(6, "thinking_delta", { thinking: "Hm." }),
       delta(5, "text_delta", { text: "Hi" }),
       ...end("end_turn"),
     ]);
     expect(turn.calls).toEqual([]);
-    expect(turn.text).toBe("Hi");
-    expect(anthropic.assistantMessage(turn)).toEqual([{ role: "assistant", content: [{ type: "text", text: "Hi" }] }]);
+    expect([turn.reasoning, turn.text]).toEqual(["Hm.", "Hi"]);
+    const content = [
+      { type: "thinking", thinking: "Hm." },
+      { type: "text", text: "Hi" },
+    ];
+    expect(anthropic.assistantMessage(turn)).toEqual([{ role: "assistant", content }]);
   });
 
   it("opens a second call when an index is used twice", async () => {

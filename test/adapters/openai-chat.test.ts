@@ -228,14 +228,15 @@ describe("openaiChat.parser()", () => {
       whole({ content: "Hi", reasoning_content: "Hm." }) as ChatEvent,
     ]);
     expect([spoken.text, spoken.reasoning]).toEqual(["Hi", "Hm."]);
-    const details = [{ type: "reasoning.encrypted", data: "SIG" }];
+    const hidden = {
+      reasoning_details: [{ type: "reasoning.encrypted", data: "SIG" }],
+      thinking_blocks: [{ type: "thinking", thinking: "Hm.", signature: "SIG" }],
+    };
     const signed = await read([
       delta({ reasoning_content: "Hm." }),
-      whole({ content: "Hi", reasoning_content: "Hm.", reasoning_details: details }) as ChatEvent,
+      whole({ content: "Hi", reasoning_content: "Hm.", ...hidden }) as ChatEvent,
     ]);
-    expect(openaiChat.assistantMessage(signed)).toMatchObject([
-      { content: "Hi", reasoning_content: "Hm.", reasoning_details: details },
-    ]);
+    expect(openaiChat.assistantMessage(signed)).toMatchObject([{ content: "Hi", reasoning_content: "Hm.", ...hidden }]);
   });
 
   it("runs a custom tool once that came in pieces and then as a whole", async () => {
@@ -521,6 +522,17 @@ describe("openaiChat.assistantMessage()", () => {
       { type: "thinking", thinking: "c" },
     ]);
     expect(turn.reasoning).toBe("abc");
+  });
+
+  it("loses nothing of a part to the empty fields of its later pieces", async () => {
+    const pieces = [
+      { type: "reasoning.text", text: "Hm.", format: "f", signature: null },
+      { type: "reasoning.text", text: null, format: null, signature: "s1" },
+    ];
+    const turn = await read([...pieces.map((piece) => delta({ reasoning_details: [piece] })), end]);
+    expect((turn.native as NativeMessage).reasoning_details).toEqual([
+      { type: "reasoning.text", text: "Hm.", format: "f", signature: "s1" },
+    ]);
   });
 
   it("gives Mistral its thinking parts back, and what stood before the list", async () => {
