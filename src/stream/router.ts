@@ -18,6 +18,7 @@ export type OpenCall = (turnIndex: number, chunk: ToolChunk) => CallState | unde
  * - a name for a call whose arguments are complete opens a new one, with the arguments that come with it or after it,
  *   since some servers send one id and one index for all
  * - without an id and with an index that is not bound, it is the call now open, unless that has ended or a name comes
+ * - a call that came in pieces and comes whole, with its id, under another index is no other one
  * - a name that is neither said again nor a piece of one opens a new call, where nothing else tells calls apart
  */
 export class ToolRouter {
@@ -44,7 +45,8 @@ export class ToolRouter {
     const bound = id === undefined ? byIndex : byIndex?.id === id ? byIndex : routes.byId.get(id);
     if (bound !== undefined) {
       // One id for two calls side by side: the second has an index and a name of its own.
-      const isAnother = byIndex === undefined && callIndex !== undefined && !!chunk.name;
+      const hasOwnIndex = byIndex === undefined && callIndex !== undefined && !!chunk.name;
+      const isAnother = hasOwnIndex && !isSentAgain(bound, chunk);
       return isAnother || this.#begins(bound, chunk) ? this.#openAfter(bound, routes, chunk) : (routes.open = bound);
     }
     const open = id === undefined ? this.#belongsToOpen(routes, chunk) : awaitsId(routes, byIndex, chunk);
@@ -247,6 +249,15 @@ function startsArguments({ argsTextDelta: text, argsKvPatch }: ToolChunk): boole
 function isBare({ id, callIndex, args, headLength }: CallState): boolean {
   if (id || callIndex !== undefined) return false;
   return args.isValue || args.text.length === headLength;
+}
+
+/**
+ * Whether a call that came in pieces comes whole behind them, with its id and name, and another index: gateways that make
+ * chunks of a response tell it once more with its end. https://github.com/QuantumNous/new-api/issues/6223
+ */
+function isSentAgain(state: CallState, chunk: ToolChunk): boolean {
+  const isWhole = chunk.name === state.name && startsArguments(chunk);
+  return isWhole && !state.args.isValue && state.args.text.length !== state.headLength && isCopyOf(state, chunk);
 }
 
 /** Whether the arguments are those of the call, once more. */

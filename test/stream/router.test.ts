@@ -354,6 +354,27 @@ describe("finds the call of a chunk", () => {
       ],
     ],
     [
+      "a call in pieces that comes whole behind them, under another index: https://github.com/QuantumNous/new-api/issues/6223",
+      [head(0, "a", "f", ""), more(0, '{"x":'), more(0, "1}"), head(1, "a", "f", '{"x": 1}')],
+      [["a", "f", { x: 1 }]],
+    ],
+    [
+      "one that has other arguments then",
+      [head(0, "a", "f", ""), more(0, '{"x":'), more(0, "1}"), head(1, "a", "f", '{"x":2}')],
+      [
+        ["a", "f", { x: 1 }],
+        ["a", "f", { x: 2 }],
+      ],
+    ],
+    [
+      "one id for equal calls, each of which comes whole",
+      [head(0, "0", "f", '{"x":1}'), head(1, "0", "f", '{"x":1}')],
+      [
+        ["0", "f", { x: 1 }],
+        ["0", "f", { x: 1 }],
+      ],
+    ],
+    [
       "quirk 9: neither id nor index, whole calls",
       [head(undefined, null, "f", '{"x":1}'), head(undefined, null, "f", '{"x":2}'), head(undefined, null, "g", "{}")],
       [
