@@ -1085,6 +1085,14 @@ describe("input that comes when no block is open for it", () => {
     expect(turn.calls).toMatchObject([{ outcome: { code: "truncated" } }]);
   });
 
+  it("cuts no call beside it that has input", async () => {
+    const other = [call(0, "toolu_1", "set_volume"), ...level, close(0), open(1, { type: "text", text: "And" })];
+    const lost = [call(2, "toolu_2", "set_volume"), close(2), json(7, '{"level": 4}')];
+    const { told, turn } = await readEvents([start, ...other, ...lost, ...end("tool_use")]);
+    expect(told.flatMap((event) => (event.type === "tool-use" ? [event.use.input] : []))).toEqual([{ level: 3 }]);
+    expect(turn.calls[1]).toMatchObject({ outcome: { code: "truncated" } });
+  });
+
   it("changes no call that has input, and none without where its block is known", async () => {
     const other = [call(0, "toolu_1", "set_volume"), ...level, close(0)];
     const events = [...other, ...level, call(1, "toolu_2", "set_volume"), close(1), ...level];
