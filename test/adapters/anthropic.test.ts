@@ -496,6 +496,22 @@ describe("the history", () => {
     ]);
   });
 
+  it("gives back every citation of a text, those of its start first", async () => {
+    const cites = (citation: object) => delta(0, "citations_delta", { citation });
+    for (const first of [[], [{ cited_text: "a" }]]) {
+      const begun = open(0, { type: "text", text: "Hi", ...(first.length > 0 && { citations: first }) });
+      const { turn } = await readEvents([
+        start,
+        begun,
+        cites({ cited_text: "b" }),
+        cites({ cited_text: "c" }),
+        close(0),
+      ]);
+      const citations = [...first, { cited_text: "b" }, { cited_text: "c" }];
+      expect(anthropic.assistantMessage(turn)[0]?.content).toEqual([{ type: "text", text: "Hi", citations }]);
+    }
+  });
+
   it("gives text and thinking back as blocks of their own that came under the index of another kind", async () => {
     const says = (words: string) => delta(0, "text_delta", { text: words });
     const thinks = (words: string) => delta(0, "thinking_delta", { thinking: words });
@@ -1063,8 +1079,10 @@ describe("input that comes when no block is open for it", () => {
     ["whose index text was given behind it", [...early, ...text(0, "Louder."), ...level]],
     ["whose index text was given before its end", [early[0]!, open(0, { type: "text", text: "Louder." }), ...level]],
   ])("is of the call %s", async (_, events) => {
-    const { told } = await readEvents([start, ...events, ...end("tool_use")]);
+    const { told, turn } = await readEvents([start, ...events, ...end("tool_use")]);
     expect(told.flatMap((event) => (event.type === "tool-use" ? [event.use.input] : []))).toEqual([{ level: 3 }]);
+    const others = anthropic.assistantMessage(turn)[0]!.content.filter(({ type }) => type !== "tool_use");
+    expect(others.some((block) => "input" in block)).toBe(false);
   });
 
   it.each<[string, WireEvent[]]>([
