@@ -49,6 +49,11 @@ function isSearch(callId: unknown): boolean {
   return typeof callId === "string" && callId.startsWith("xs_call_");
 }
 
+/** Whether it is a call that nobody began and of which all was told: behind it comes, under the same index, another one. */
+export function isOver({ isTold, unheaded }: Item): boolean {
+  return unheaded !== undefined && isTold;
+}
+
 /** Of a call; in a response, the result of one that the server has run. */
 export function isResult({ type }: WireItem): boolean {
   return type === "function_call_output" || type === "custom_tool_call_output";

@@ -13,6 +13,7 @@ import {
   inputOf,
   isAnother,
   isCall,
+  isOver,
   isResult,
   isSame,
   isSpoken,
@@ -56,8 +57,9 @@ export class ResponsesParser implements Parser<unknown> {
     ...PLACES,
     push(parser, piece, index) {
       const item = parser.#items.at(index);
-      // What follows the end says nothing; an item that is not known by its index takes the event itself.
-      if (item === undefined || parser.#ended) return parser.#ended;
+      // What follows the end says nothing; an item that is not known by its index takes the event itself, and so does what
+      // may be of the next one.
+      if (item === undefined || parser.#ended || isOver(item)) return parser.#ended;
       parser.#onInput(item, piece);
       return true;
     },
@@ -186,9 +188,8 @@ export class ResponsesParser implements Parser<unknown> {
 
   #callOf(event: WireEvent, type: string): Item {
     const found = this.#items.findCallOf(event, type);
-    // Behind all the input of a call that nobody began comes, under the same index, that of another one.
-    const isNext = found?.isTold === true && found.unheaded !== undefined && differ(found.id, event.item_id);
-    return found === undefined || isNext ? this.#open(event, { type }) : found;
+    const isNext = found === undefined || (isOver(found) && differ(found.id, event.item_id));
+    return isNext ? this.#open(event, { type }) : found;
   }
 
   #open(event: WireEvent, wire: WireItem): Item {
