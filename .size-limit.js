@@ -9,7 +9,7 @@ import manifest from "./package.json" with { type: "json" };
 const limits = {
   ".": "46 kB",
   "./openai-chat": "57.9 kB",
-  "./openai-responses": "59.6 kB",
+  "./openai-responses": "59.7 kB",
   "./anthropic": "57.9 kB",
   "./google": "58.3 kB",
   "./cohere": "55.1 kB",

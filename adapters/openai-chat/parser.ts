@@ -62,7 +62,7 @@ export class ChatParser implements Parser<WireEvent | string> {
     ...UNREAD,
     push(parser, piece) {
       if (!parser.#started) return false;
-      if (parser.#choice !== 0 || parser.#over) return true;
+      if (parser.#over || !parser.#isRead(0)) return true;
       parser.#endsInSound = false;
       if (piece !== "") parser.#speak(piece);
       return true;
@@ -74,7 +74,7 @@ export class ChatParser implements Parser<WireEvent | string> {
     ...UNREAD,
     push(parser, piece, index) {
       if (!parser.#started) return false;
-      if (parser.#choice !== 0 || parser.#over) return true;
+      if (parser.#over || !parser.#isRead(0)) return true;
       parser.#endsInSound = false;
       if (piece !== "") parser.#call(index, undefined, undefined, piece, undefined, false);
       return true;
@@ -146,12 +146,10 @@ export class ChatParser implements Parser<WireEvent | string> {
         if (!isObject(choice)) continue;
         // Some gateways write "chat.completion" on chunks too: it is whole if the message is.
         const isWhole = isObject(choice.message) && !isObject(choice.delta);
-        if ((choice.index ?? position) !== this.#choice) {
-          this.#others = true;
+        if (!this.#isRead(choice.index ?? position)) {
           whole ||= isWhole && event.object === "chat.completion";
           continue;
         }
-        this.#isThere = true;
         whole ||= isWhole;
         this.#readChoice(choice);
         error ??= choice.error ?? undefined;
@@ -165,6 +163,13 @@ export class ChatParser implements Parser<WireEvent | string> {
   }
 
   /** Payload first, finish second: the last arguments may stand beside the `finish_reason`. */
+  /** Notes that a choice was there. @returns whether it is the one that is read */
+  #isRead(index: number): boolean {
+    if (index === this.#choice) return (this.#isThere = true);
+    this.#others = true;
+    return false;
+  }
+
   #readChoice(choice: WireChoice): void {
     if (isObject(choice.delta)) this.#message(choice.delta, false);
     else if (isObject(choice.message)) this.#message(choice.message, true);

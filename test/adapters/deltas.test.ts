@@ -214,6 +214,16 @@ describe.each(adapters)("$adapter.name", ({ adapter }) => {
   }, 60_000);
 });
 
+it("of a choice that is read says as an event does that it was there", () => {
+  const adapter = adapters.find(({ adapter: { name } }) => name === "openai-chat")!.adapter;
+  const frame = (index: number, delta: unknown) =>
+    encoder.encode(`data: ${JSON.stringify({ id: "c", model: "m", choices: [{ index, delta }] })}\n\n`);
+  const pieces = [frame(1, { role: "assistant" }), ...["I", " w", "ill"].map((content) => frame(0, { content }))];
+  said(adapter, pieces, true); // knows such events from now on
+  const done = encoder.encode("data: [DONE]\n\n");
+  expect(said(adapter, [...pieces, done], true).log).toEqual(said(adapter, [...pieces, done], false).log);
+});
+
 // Only this wire takes what came for complete without a word of the provider, and only as long as nothing follows.
 it("of an answer in sound that goes on, a delta says as an event does that it is not at its end", () => {
   const adapter = adapters.find(({ adapter: { name } }) => name === "openai-chat")!.adapter;
