@@ -53,8 +53,8 @@ export async function perform(shop: Workshop, start: JobStart): Promise<JobResul
   try {
     call = await checked(shop, data);
   } catch (error) {
-    // Another worker may have begun it, as a write: then this is not what came of it.
-    if (start.attempt > 1) return once(shop, start, data, () => Promise.reject(error));
+    // Another worker may have begun it, as a write: then this is not what came of it. Without a store none has any.
+    if (start.attempt > 1 && shop.store !== undefined) return once(shop, start, data, () => Promise.reject(error));
     throw error;
   }
   const { tool, input } = call;

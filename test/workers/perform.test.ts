@@ -147,6 +147,13 @@ it.each(["read", "idempotent"] as const)("a tool of effect %s is executed again,
 });
 
 describe("a job that does not begin, and leaves no record", () => {
+  it("handed out again, at a worker without a store, where nobody can have begun a write", async () => {
+    const { work, ran, tool, context } = setUp({ effect: "read" });
+    const data = { ...(await jobOf(tool, { n: 1 }, context, {})), isGivenUp: true };
+    await expect(work({ data, attempt: 2 }, { store: undefined })).rejects.toThrow(/^\[aborted\]/);
+    expect(ran).toEqual([]);
+  });
+
   it.each<[string, (data: any) => unknown, string]>([
     ["no data", () => undefined, "[invalid_call] This job can not be performed: it has no data."],
     ["a newer version", (data) => ({ ...data, version: 2 }), "it was written by a newer version (2)"],
