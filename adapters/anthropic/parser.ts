@@ -1,8 +1,9 @@
 import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
+import { isAmidObject } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
-import { isAmidObject, isNothing, textOf } from "../../src/wire/field.ts";
+import { isNothing, textOf } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { CUT_REASONS, finishReasonOf } from "./finish.ts";
 import { inputText, isEmpty, parsedInput } from "./input.ts";
@@ -49,7 +50,7 @@ export class AnthropicParser implements Parser<ParserInput> {
   readonly native: AnthropicRecord = { messages: this.#messages };
   #serverCalls: Map<string, WireBlock> | undefined;
   /** The ids of the calls so far. */
-  readonly #callIds = new Set<string>();
+  #callIds: Set<string> | undefined;
   #message: MessageRecord | undefined;
   /** What `message_start` brought. */
   #start: WireMessage | undefined;
@@ -209,8 +210,8 @@ export class AnthropicParser implements Parser<ParserInput> {
       const { input: _, ...rest } = block;
       record = { block: rest, call, done: false };
       const id = textOf(block.id);
-      const metadata = callMetadata(block, id !== undefined && this.#callIds.has(id));
-      if (id !== undefined) this.#callIds.add(id);
+      const metadata = callMetadata(block, id !== undefined && this.#callIds?.has(id) === true);
+      if (id !== undefined) (this.#callIds ??= new Set()).add(id);
       const { turnIndex, callIndex } = call;
       this.#sink.tool(toolChunk(turnIndex, callIndex, id, textOf(block.name), undefined, undefined, metadata));
     }

@@ -162,7 +162,6 @@ export class ChatParser implements Parser<WireEvent | string> {
     if (whole) this.#end();
   }
 
-  /** Payload first, finish second: the last arguments may stand beside the `finish_reason`. */
   /** Notes that a choice was there. @returns whether it is the one that is read */
   #isRead(index: number): boolean {
     if (index === this.#choice) return (this.#isThere = true);
@@ -170,6 +169,7 @@ export class ChatParser implements Parser<WireEvent | string> {
     return false;
   }
 
+  /** Payload first, finish second: the last arguments may stand beside the `finish_reason`. */
   #readChoice(choice: WireChoice): void {
     if (isObject(choice.delta)) this.#message(choice.delta, false);
     else if (isObject(choice.message)) this.#message(choice.message, true);

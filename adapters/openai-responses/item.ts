@@ -1,5 +1,6 @@
+import { isAmidObject } from "../../src/json/index.ts";
 import { isRecord } from "../../src/schema/json.ts";
-import { isAmidObject, textOf } from "../../src/wire/field.ts";
+import { textOf } from "../../src/wire/field.ts";
 import { isHosted } from "./hosted.ts";
 import type { NativeItem, WireItem, WirePart } from "./wire.ts";
 
@@ -107,21 +108,23 @@ export function inputOf(wire: WireItem): unknown {
  * (https://github.com/anomalyco/opencode/pull/44893). Of a call whose beginning nobody saw the pieces are held, since they
  * may be the end of it only; they count where nothing tells the whole.
  */
-export function unsaid({ wire, sent, piece, unheaded }: Item, whole: unknown): string | undefined {
-  if (sent > 0) {
-    const isShort =
-      wire.type === "function_call" && isAmidObject(piece) && typeof whole === "string" && whole.length > sent;
-    return isShort ? whole : undefined;
-  }
-  return textOf(whole) ?? (isRecord(whole) ? undefined : textOf(unheaded));
+export function unsaid(item: Item, whole: unknown): string | undefined {
+  const { wire, sent, piece, unheaded } = item;
+  if (sent === 0) return textOf(whole) ?? (isRecord(whole) ? undefined : textOf(unheaded));
+  return wire.type === "function_call" && isAmidObject(piece) && isLonger(whole, item) ? whole : undefined;
 }
 
 /**
  * Whether free text came in pieces, and not all of them. In JSON a root that is open tells it, and the whole may be written
  * in another way.
  */
-export function lacksPieces({ wire, sent }: Item, whole: unknown): boolean {
-  return wire.type === "custom_tool_call" && sent > 0 && typeof whole === "string" && whole.length > sent;
+export function lacksPieces(item: Item, whole: unknown): boolean {
+  return item.wire.type === "custom_tool_call" && item.sent > 0 && isLonger(whole, item);
+}
+
+/** Whether more is told as a whole than came in pieces. */
+function isLonger(whole: unknown, { sent }: Item): whole is string {
+  return typeof whole === "string" && whole.length > sent;
 }
 
 /** What goes with the call: how to find its item again, and what its result must repeat. */

@@ -4,6 +4,11 @@ import { isHosted } from "./hosted.ts";
 import { differ, isCall, isSame, type Item } from "./item.ts";
 import type { WireEvent, WireItem } from "./wire.ts";
 
+interface Untold {
+  readonly item: Item | undefined;
+  readonly isSure: boolean;
+}
+
 /**
  * The items of a response, in the order of their appearance, and which of them an event is about.
  *
@@ -81,19 +86,17 @@ export class Items {
   }
 
   /**
-   * The calls that a whole input may be of, where neither an index nor an id tells (llama.cpp,
-   * https://github.com/can1357/oh-my-pi/pull/1971): those that are open and were not told theirs, the likeliest first.
+   * The call that a whole input is most likely of, where neither an index nor an id tells (llama.cpp,
+   * https://github.com/can1357/oh-my-pi/pull/1971): of those that are open and were not told theirs the first that it fits.
+   *
+   * @returns whether it can be of no other, too; nothing where an index or an id tells
    */
-  untold({ output_index: index, item_id: id }: WireEvent, type: string, whole: string): readonly Item[] | undefined {
+  untold({ output_index: index, item_id: id }: WireEvent, type: string, whole: string): Untold | undefined {
     if (typeof index === "number" || id) return undefined;
     const open = this.all.filter(({ wire, done, isTold }) => wire.type === type && !done && !isTold);
-    const at = open.findIndex(({ sent }) => sent === 0 || sent === whole.length);
-    return at > 0 ? [open[at]!, ...open.toSpliced(at, 1)] : open;
-  }
-
-  /** Whether a call that is open was told what may be the input of another one. */
-  get isGuessing(): boolean {
-    return this.all.some(({ done, guess }) => !done && guess !== undefined);
+    const item = open.find(({ sent }) => sent === 0 || sent === whole.length) ?? open[0];
+    // One that is open may have been told what is the input of another.
+    return { item, isSure: open.length <= 1 && this.all.every(({ done, guess }) => done || guess === undefined) };
   }
 
   /**

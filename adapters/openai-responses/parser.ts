@@ -299,10 +299,10 @@ export class ResponsesParser implements Parser<unknown> {
   #onInputDone(type: string, event: WireEvent, whole: unknown): void {
     const callType = itemTypeOf(type);
     const untold = typeof whole === "string" ? this.#items.untold(event, callType, whole) : undefined;
-    const item = untold?.[0] ?? this.#callOf(event, callType);
-    if (!isCall(item.wire) || item.done || (untold?.length === 0 && item.isTold)) return;
+    const item = untold?.item ?? this.#callOf(event, callType);
+    if (!isCall(item.wire) || item.done || (untold !== undefined && item.isTold)) return;
     item.isTold = true;
-    if (untold !== undefined && (item.sent > 0 || untold.length > 1 || this.#items.isGuessing)) {
+    if (untold !== undefined && (item.sent > 0 || !untold.isSure)) {
       if (item.sent === 0) item.guess = whole as string;
       return;
     }

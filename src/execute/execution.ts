@@ -236,7 +236,7 @@ export class Execution {
   /** `undefined`: the caller gave up before there was an answer. */
   #judge(tool: Tool, input: unknown): Promise<GateAnswer | undefined> {
     const actions = () => actionsOf(this.#deps.ledger, this.#context.runId);
-    const call = { tool, input: snapshot(input), repeatOf: this.#repeatOf, actions };
+    const call = { tool, input, repeatOf: this.#repeatOf, actions };
     const context = policyContextOf(this.#use, this.#context);
     return unlessAborted(() => judge(call, context, this.#deps.authorize), this.#context.signal);
   }

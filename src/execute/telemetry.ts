@@ -9,6 +9,7 @@ import {
   type TracerProvider,
 } from "@opentelemetry/api";
 import type { Outcome } from "./outcome.ts";
+import { snapshot } from "./snapshot.ts";
 import type { Redact } from "./summary.ts";
 import type { Telemetry, TelemetryCall, TelemetrySpan, TraceLink } from "./telemetry-types.ts";
 
@@ -100,7 +101,7 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
     const { redact } = options;
     try {
       // Of a copy: a redaction may write into what it gets, and that is what runs.
-      const shown = redact === undefined ? value : walk([kind], walk([kind], value), redact);
+      const shown = redact === undefined ? value : redacted([kind], snapshot(value), redact);
       return (JSON.stringify(shown) ?? "null").slice(0, MAX_LENGTH);
     } catch {
       return '"[not shown]"';
@@ -108,12 +109,12 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
   }
 }
 
-/** A copy, in which each value is what `change` makes of it. */
-function walk(path: readonly (string | number)[], item: unknown, change?: Redact): unknown {
-  const value = change === undefined ? item : change(path, item);
+/** Each value is what `redact` makes of it. */
+function redacted(path: readonly (string | number)[], item: unknown, redact: Redact): unknown {
+  const value = redact(path, item);
   if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map((one, index) => walk([...path, index], one, change));
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, walk([...path, key], one, change)]));
+  if (Array.isArray(value)) return value.map((one, index) => redacted([...path, index], one, redact));
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, redacted([...path, key], one, redact)]));
 }
 
 /** Characters of one attribute. */

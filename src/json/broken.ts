@@ -28,6 +28,11 @@ export function closedByItself(text: string): boolean {
   return readerOf(text, false)?.read() !== undefined;
 }
 
+/** Whether a piece of a JSON object is not its last one: that ends with a bracket. */
+export function isAmidObject(piece: string): boolean {
+  return /[^}\]\s]\s*$/.test(piece);
+}
+
 /** Is this {@link closedByItself}, with nothing before or behind the root? It can stand as a value in another text. */
 export function isClosedRoot(text: string): boolean {
   const reading = readerOf(text, false)?.read();

@@ -2,7 +2,7 @@ export { jsonIn, parseJson } from "./parse.ts";
 export { changedLiteral, hasHugeNumber, isHuge, lostNumber } from "./numbers.ts";
 export { createJsonParser, createTwinParser, type JsonChange, type JsonParser, type TwinParser } from "./parser.ts";
 export { repairJson } from "./repair.ts";
-export { closedByItself, isClosedRoot } from "./broken.ts";
+export { closedByItself, isAmidObject, isClosedRoot } from "./broken.ts";
 export { emptiedMessage, isEmptied, isPlainObject } from "./emptied.ts";
 export { orderedText } from "./ordered.ts";
 export { exceedsDepth, RootScan } from "./scan.ts";

@@ -304,7 +304,7 @@ export class ToolBuffer {
   }
 
   #settle(state: CallState): void {
-    const isCopy = state.metadata?.["repeatsId"] === true && this.#states.some((other) => isCopyOf(state, other));
+    const isCopy = state.metadata?.["repeatsId"] === true && this.#states.some((other) => isSameCall(state, other));
     if (isCopy) this.#fail(state, { error: "it is the same as one before it, with its id", errorType: "withdrawn" });
     else this.#put(state, decide(state, this.#tools, this.#repair));
   }
@@ -325,7 +325,7 @@ function isOpen({ outcome, isRetracted }: CallState): boolean {
 }
 
 /** Whether a call with the id of another one, which will run or has, is that one once more. */
-function isCopyOf({ id, name, args }: CallState, other: CallState): boolean {
+function isSameCall({ id, name, args }: CallState, other: CallState): boolean {
   return other.outcome instanceof ToolUse && other.id === id && other.name === name && args.equalsThoseOf(other.args);
 }
 

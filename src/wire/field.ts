@@ -15,11 +15,6 @@ export function isObject<T>(value: T): value is T & object {
   return typeof value === "object" && value !== null;
 }
 
-/** Whether a piece of a JSON object is not its last one: that ends with a bracket. */
-export function isAmidObject(piece: string): boolean {
-  return /[^}\]\s]\s*$/.test(piece);
-}
-
 /** Whether nothing is said: the field is left out, or filled with `null`. */
 export function isNothing(value: unknown): value is null | undefined {
   return value === null || value === undefined;
