@@ -71,11 +71,12 @@ async function edited(
     });
   }
   // What is stored is what runs, so it has to come back from the store as it is.
-  const input = asJson(checked.value);
-  const digest = await approvalDigest({ toolName, definitionDigest, input });
-  if (digest !== (await digestOrNone({ toolName, definitionDigest, input: checked.value }))) {
-    const message = `The schema of ${toolName} makes of this input what JSON can not hold: it can not be edited.`;
-    throw new ApprovalError("invalid_input", message);
+  const thing = { toolName, definitionDigest, input: checked.value };
+  const digest = await digestOrNone(thing);
+  const input = digest && asJson(checked.value);
+  if (digest === undefined || digest !== (await approvalDigest({ ...thing, input }))) {
+    const message = `The schema of ${toolName} makes of this input what JSON can not hold, or what nests too deep`;
+    throw new ApprovalError("invalid_input", `${message}: it can not be edited.`);
   }
   return { editedInput: input, digest };
 }

@@ -101,15 +101,15 @@ export function grantScope(options: GrantOptions, input: unknown, now: number): 
   if (!Number.isFinite(ttlMs) || ttlMs <= 0) {
     throw badScope(`ttlMs is a number of milliseconds above 0, got ${String(ttlMs)}`);
   }
-  const scope: GrantScope = { where: structuredClone(where), expiresAt: now + ttlMs };
+  let scope: GrantScope = { where, expiresAt: now + ttlMs };
   let holds: boolean;
   try {
     holds = covers(scope, input);
+    // Behind the look at it, which refuses what nests too deep to be copied.
+    scope = { ...scope, where: structuredClone(where) };
   } catch (cause) {
-    if (isToolError(cause)) throw badScope(`where can not be read: ${cause.message}`, cause);
-    if (cause instanceof TypeError)
-      throw badScope("where is { equals: [{ path, value }] }, { schema }, or both", cause);
-    throw cause;
+    const why = "where is { equals: [{ path, value }] }, { schema }, or both";
+    throw badScope(isToolError(cause) ? `where can not be read: ${cause.message}` : why, cause);
   }
   if (!holds) throw badScope("it does not cover the very call that it is given with");
   return scope;

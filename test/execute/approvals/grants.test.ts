@@ -37,6 +37,12 @@ function ask(input: unknown, more: Partial<ApprovalAsk> = {}): ApprovalAsk {
 
 const small = { customer: { id: "c1" }, cents: 500 };
 
+function nested(levels: number): Record<string, unknown> {
+  let value = {};
+  for (let level = 0; level < levels; level++) value = { not: value };
+  return value;
+}
+
 /** Ada says "always" to a call of bob's, which then runs. */
 async function always(input: unknown, options: GrantOptions = {}) {
   const { id } = await approvals.request(ask(input));
@@ -163,6 +169,9 @@ describe('"always allow" too wide', () => {
     ["a schema that is none", { where: { schema: "object" as never } }],
     ["a place that is none", { where: { equals: [{ path: ["constructor"], value: null }] } }],
     ["no list", { where: { equals: 5 as never } }],
+    ["a schema that nests too deep", { where: { schema: nested(10_000) } }],
+    ["a value that nests too deep", { where: { equals: [{ path: [], value: nested(10_000) }] } }],
+    ["a word that nests too deep", { where: { equals: [{ path: [], value: small, more: nested(10_000) } as never] } }],
     ["no time", { ttlMs: 0 }],
     ["endless time", { ttlMs: Infinity }],
   ])("refuses %s, and the request stays open", async (_, options) => {

@@ -286,6 +286,15 @@ describe("deciding", () => {
     expect(await codeOf(approvals.decide(id, { decision: "approve", editedInput }))).toBe("invalid_input");
   });
 
+  it.each([300, 100_000])("refuses an edit that nests %i levels deep, as no call may", async (levels) => {
+    const tool = defineTool({ name: "refund_order", inputSchema: z.object({ lines: z.any() }) });
+    const approvals = service({ tools: [tool] });
+    const { id } = await approvals.request(ask());
+    let lines: unknown[] = [];
+    for (let level = 0; level < levels; level++) lines = [lines];
+    expect(await codeOf(approvals.decide(id, { decision: "approve", editedInput: { lines } }))).toBe("invalid_input");
+  });
+
   it("mayDecide is required as soon as there are principals", async () => {
     const approvals = service();
     const { id } = await approvals.request(ask());
