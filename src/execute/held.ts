@@ -1,6 +1,5 @@
-import { isToolError } from "../errors.ts";
 import { orderedText } from "../json/index.ts";
-import { isConflict } from "../store/errors.ts";
+import { isConflict, isStoreFailure } from "../store/errors.ts";
 import { pause } from "../time.ts";
 import type { StoreEntry } from "../store/store.ts";
 import { actionIdOf, type ActionRow, type Ledger, type Lease } from "./ledger.ts";
@@ -86,7 +85,7 @@ export class HeldAction {
       try {
         return await this.#attempt(row);
       } catch (error) {
-        if (!isToolError(error) || error.code !== "store_failed") throw error;
+        if (!isStoreFailure(error)) throw error;
       }
       await pause(waitMs);
     }

@@ -1,10 +1,11 @@
 import type { ToolChoice } from "../tool/choice.ts";
-import { isToolError, ToolError } from "../errors.ts";
+import { ToolError } from "../errors.ts";
 import type { ApprovalRequest } from "../execute/approvals/types.ts";
 import type { ExecutionContext } from "../execute/context.ts";
 import { isOffered } from "../execute/gate.ts";
 import { Ledger } from "../execute/ledger.ts";
 import type { Schedule } from "../execute/schedule.ts";
+import { isStoreFailure } from "../store/errors.ts";
 import { pause } from "../time.ts";
 import type { ToolUse } from "../tool/use.ts";
 import { Answers } from "./answers.ts";
@@ -101,7 +102,7 @@ export class Loop {
     const { approvals } = this.#deps;
     for (const { id } of (await approvals?.list({ runId, status: "pending" })) ?? []) {
       await approvals!.decide(id, { decision: "deny", reason: "The conversation went on." }).catch((error: unknown) => {
-        if (isToolError(error) && error.code === "store_failed") throw error;
+        if (isStoreFailure(error)) throw error;
       });
     }
     await this.#putResults(settled, {});

@@ -1,4 +1,4 @@
-import { isToolError, type ToolError } from "../errors.ts";
+import type { ToolError } from "../errors.ts";
 import type { ApprovalRequest } from "../execute/approvals/types.ts";
 import type { ExecutionContext } from "../execute/context.ts";
 import type { ToolExecutor } from "../execute/executor.ts";
@@ -7,6 +7,7 @@ import type { Ledger } from "../execute/ledger.ts";
 import type { Outcome } from "../execute/outcome.ts";
 import type { Schedule } from "../execute/schedule.ts";
 import type { Model } from "../model.ts";
+import { isStoreFailure } from "../store/errors.ts";
 import { ToolUse } from "../tool/use.ts";
 import type { Answer, Answers } from "./answers.ts";
 import {
@@ -157,7 +158,7 @@ async function execute({ executor, context, schedule }: SettleRequest, uses: rea
  */
 function storeFailure(outcome: Outcome): ToolError | undefined {
   const cause = "error" in outcome && outcome.attempts === 0 ? outcome.error.cause : undefined;
-  return isToolError(cause) && cause.code === "store_failed" ? cause : undefined;
+  return isStoreFailure(cause) ? cause : undefined;
 }
 
 function isHereAlone({ recorded, attempts }: Outcome): boolean {

@@ -1,6 +1,6 @@
-import { isToolError } from "../errors.ts";
 import type { ApprovalRequest, Approvals } from "../execute/approvals/types.ts";
 import { createWakeUp } from "../execute/approvals/wake-up.ts";
+import { mayPass } from "../store/errors.ts";
 import type { Store } from "../store/store.ts";
 import { Answers } from "./answers.ts";
 import { headKey, isHeld, readHeadEntry, readRun } from "./checkpoint.ts";
@@ -14,8 +14,6 @@ import type { OrchestrationResult } from "./types.ts";
 /** How often to look although nothing was told: messages of a store may get lost. */
 const POLL_MS = 5_000;
 const RELEASE_POLL_MS = 1_000;
-/** So often in a row a store may fail while somebody waits, who looks again a second later, then two, and so on. */
-const MAX_FAILURES = 5;
 
 /** Waits until nobody works on a run, or the signal fires. */
 export async function waitForRelease(
@@ -106,9 +104,8 @@ export async function seeThrough(
       if (result !== undefined) return result;
       failures = 0;
     } catch (error) {
-      // A wait may take days, and a store fail for a moment.
-      const mayPass = isToolError(error) && error.code === "store_failed" && ++failures <= MAX_FAILURES;
-      if (!mayPass || signal?.aborted === true) throw error;
+      if (!mayPass(error, ++failures) || signal?.aborted === true) throw error;
+      // A second later, then two, and so on.
       await createWakeUp(signal).wait(failures * RELEASE_POLL_MS);
     }
   }

@@ -15,6 +15,20 @@ export function isConflict(error: unknown): boolean {
   return isToolError(error) && error.code === "version_conflict";
 }
 
+/** True when the store did not do what was asked, or did not answer. */
+export function isStoreFailure(error: unknown): error is ToolError {
+  return isToolError(error) && error.code === "store_failed";
+}
+
+/**
+ * Whether somebody who waits looks again: a wait may take days, and a store fail for a moment.
+ *
+ * @param failures so many in a row, with this one
+ */
+export function mayPass(error: unknown, failures: number): boolean {
+  return isStoreFailure(error) && failures <= 5;
+}
+
 /** The backend did not do what was asked, or did not answer: whoever asked must not take it for "not there". */
 export function failed(store: string, verb: string, subject: string, cause: unknown): ToolError {
   return new ToolError(

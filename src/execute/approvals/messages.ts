@@ -1,7 +1,7 @@
 import { cut } from "../../tool/cut.ts";
-import { isToolError } from "../../errors.ts";
 import { jsonIn } from "../../json/parse.ts";
 import { isRecord } from "../../schema/json.ts";
+import { isStoreFailure } from "../../store/errors.ts";
 import { defaultQuestion, summaryOf, type Redact } from "../summary.ts";
 import { ApprovalError, notFound } from "./errors.ts";
 import { valueAt } from "./places.ts";
@@ -129,8 +129,7 @@ export function errorMessage(error: unknown, requestId: string, redact?: Redact)
     const isClosed = error.request !== undefined && error.request.status !== "pending";
     return isClosed ? { ...message, outcome: outcomeMessage(error.request!, redact) } : message;
   }
-  const isUnknown = isToolError(error) && error.code === "store_failed";
-  const what = isUnknown ? "Whether it was stored is unknown: ask again." : "The server failed.";
+  const what = isStoreFailure(error) ? "Whether it was stored is unknown: ask again." : "The server failed.";
   return wireError("internal_error", what, requestId);
 }
 

@@ -1,4 +1,5 @@
-import { isToolError, ToolError } from "../../errors.ts";
+import { ToolError } from "../../errors.ts";
+import { mayPass } from "../../store/errors.ts";
 import type { Store } from "../../store/store.ts";
 import type { ToolSource } from "../../tool/tool-set.ts";
 import { asJson, checkDecision, decided, validateWith, type ValidateInput } from "./decision.ts";
@@ -163,9 +164,7 @@ export class ApprovalService implements Approvals {
           expiresAt = request.expiresAt ?? Infinity;
           failures = 0;
         } catch (error) {
-          // A wait may take days, and a store fail for a moment.
-          const isOver = ++failures > MAX_FAILURES || this.#now() >= until;
-          if (isOver || !isToolError(error) || error.code !== "store_failed") throw error;
+          if (!mayPass(error, ++failures) || this.#now() >= until) throw error;
           this.#onError(error);
         }
         const now = this.#now();
@@ -365,9 +364,6 @@ export class ApprovalService implements Approvals {
     return { ...outcome, eventsAfter: await this.#events.position(request.scope) };
   }
 }
-
-/** So often in a row a store may fail while somebody waits. */
-const MAX_FAILURES = 5;
 
 function checkAsk(ask: ApprovalAsk): void {
   for (const field of ["runId", "invocationId", "toolName", "message", "definitionDigest"] as const) {
