@@ -59,11 +59,16 @@ function killAll(): void {
 
 /** A host that listens itself decides what the signal means, and its `exit` comes back to us. Else the signal is deadly. */
 function onSignal(signal: NodeJS.Signals): void {
-  if (process.listenerCount(signal) > 1 + listenersOfSignalExit()) return;
+  const others = process.listeners(signal).filter((listener) => !(OURS in listener));
+  if (others.length > listenersOfSignalExit()) return;
   killAll();
   process.off(signal, onSignal);
   process.kill(process.pid, signal);
 }
+
+/** Of another copy of this library, too: each would leave the signal to the other. */
+const OURS = Symbol.for("toolstream.onSignal");
+Object.defineProperty(onSignal, OURS, {});
 
 /**
  * The package `signal-exit` (of execa and of many command lines) does as we do: it leaves a signal to whoever else listens.

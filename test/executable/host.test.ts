@@ -34,6 +34,7 @@ describe.runIf(onLinux)("when the host ends, what it started ends", () => {
     ["SIGTERM, which the host handles itself, once and not at once", "own-handler-once", "SIGTERM", 8],
     ["SIGTERM, after another program has ended", "after-another", "SIGTERM", "SIGTERM"],
     ["SIGINT, for which signal-exit listens", "signal-exit", "SIGINT", "SIGINT"],
+    ["SIGINT, for which another copy of this library listens", "another-copy", "SIGINT", "SIGINT"],
   ] as const)("by %s", async (_, ending, signal, outcome) => {
     const { env, left } = mark();
     const { child, closed, printed } = startHost(program(hangs), ending, env);

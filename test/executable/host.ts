@@ -5,6 +5,7 @@ const [path = "", ending = ""] = process.argv.slice(2);
 if (ending === "own-handler") process.on("SIGINT", () => process.exit(7));
 if (ending === "own-handler-once") process.once("SIGTERM", () => setTimeout(() => process.exit(8), 100));
 if (ending === "signal-exit") listenAsSignalExit();
+if (ending === "another-copy") await runInAnotherCopy();
 const tool = await loadExecutable(path, { env: { TEST_MARK: process.env["TEST_MARK"] ?? "" } });
 const listeners = () => ["exit", "SIGINT", "SIGTERM", "SIGHUP"].map((name) => process.listenerCount(name));
 const before = listeners();
@@ -27,6 +28,14 @@ const running = tool.use({}).execute({
 if (ending === "listeners") {
   await running;
   console.log(JSON.stringify(before) === JSON.stringify(listeners()));
+}
+
+/** Another copy of the library, as of two packages that depend on it, has a program running: one that never was. */
+async function runInAnotherCopy() {
+  const { enterGroup } = (await import(`${import.meta.dirname}/../../src/executable/group.ts?copy`)) as {
+    enterGroup(pid: number): void;
+  };
+  enterGroup(2 ** 31 - 1);
 }
 
 /** As signal-exit 4 does: https://github.com/tapjs/signal-exit/blob/v4.1.0/src/index.ts */
