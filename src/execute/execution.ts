@@ -116,7 +116,7 @@ export class Execution {
         if (entry?.value.status === "started") this.#wasBegun = true;
         if (entry === undefined && this.#wasBegun) return this.#unrecorded("unknown", "outcome_unknown", FORGOTTEN);
         this.#isUnrun = entry === undefined || entry.value.status === "planned";
-        const outcome = await this.#next(entry);
+        const outcome = await this.#next(entry).catch((error: unknown) => this.#lookAgain(entry, error));
         if (outcome !== undefined) return outcome;
       }
     } catch (error) {
@@ -130,6 +130,12 @@ export class Execution {
       const code = isToolError(error) ? error.code : "execution_failed";
       return this.#unrecorded("failed", code, `${this.#use.name} was not executed: ${why}`, error);
     }
+  }
+
+  /** Where this one was stopped before it began anything, another process may have begun it since. */
+  async #lookAgain(entry: Entry | undefined, error: unknown): Promise<undefined> {
+    const now = this.#isUnrun ? await this.#deps.ledger.get(this.#actionId).catch(() => entry) : entry;
+    if (now?.version === entry?.version) throw error;
   }
 
   /** What can be known without the store: the input that would run, and its digest. */

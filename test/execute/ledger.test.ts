@@ -68,8 +68,10 @@ it("a start that another execution of the process has written is not taken for o
       throw down();
     },
   };
-  const { executor } = setup([tool], { store, storeEvents: false });
-  expect(await executor.execute(call(tool), RUN)).toMatchObject({ status: "failed", error: { code: "store_failed" } });
+  const { executor } = setup([tool], { store, storeEvents: false, leaseMs: 50 });
+  // That one gives no sign any more.
+  const outcome = await executor.execute(call(tool), RUN);
+  expect(outcome).toMatchObject({ status: "unknown", error: { code: "outcome_unknown" } });
   expect(ran).toHaveLength(0);
 });
 
@@ -459,6 +461,34 @@ describe("a store that fails", () => {
       error: { code: "outcome_unknown" },
     });
     expect(ran).toHaveLength(0);
+  });
+
+  it.each([
+    ["when it was about to begin it", "action/"],
+    ["when it was looked up whether the call is one again", "action-call/"],
+    ["when somebody was to be asked", "approval/"],
+  ])("%s, and another process has begun it since: nobody says that it was not executed", async (_, prefix) => {
+    const { tool, ran } = counted({ needsApproval: prefix === "approval/", execute: () => new Promise(() => {}) });
+    const inner = memoryStore();
+    const other = setupWithApprovals([tool], { store: inner });
+    const begin = () => {
+      void other.executor.execute(call(tool), RUN);
+      return until(async () => {
+        for (const { id } of await other.approvals.list({ status: "pending" })) {
+          await other.approvals.decide(id, { decision: "approve" });
+        }
+        return ran.length === 1;
+      });
+    };
+    const store = failing(inner, async (verb, key) => {
+      if (verb === "get" || !key.startsWith(prefix)) return undefined;
+      if (ran.length === 0) await begin();
+      return down();
+    });
+    const { executor } = setupWithApprovals([tool], { store, storeEvents: false });
+    const outcome = await executor.execute(call(tool), { ...RUN, signal: AbortSignal.timeout(100) });
+    expect(outcome).toMatchObject({ status: "unknown", error: { code: "outcome_unknown" } });
+    expect(ran).toHaveLength(1);
   });
 
   it("when somebody is to be asked: a call that was told not to be executed is not, when it is approved", async () => {

@@ -70,12 +70,12 @@ export function failing(store: Store, fails: (verb: "get" | "put", key: string) 
   return {
     ...store,
     get: async (key) => {
-      const error = fails("get", key);
+      const error = await fails("get", key);
       if (error !== undefined) throw error;
       return store.get(key);
     },
     put: async (key, value, options) => {
-      const error = fails("put", key);
+      const error = await fails("put", key);
       if (error !== undefined) throw error;
       return store.put(key, value, options);
     },
