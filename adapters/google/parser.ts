@@ -42,9 +42,8 @@ export class GoogleParser implements Parser<GoogleEvent> {
   #sawDone = false;
   /** The counts are running totals, so only the last ones are passed on. */
   #usage: WireUsage | undefined;
-  /** Code that the server has been given to run, until its result comes. */
-  #code: ProviderToolCall | undefined;
-  #serverTools: Map<string, ProviderToolCall> | undefined;
+  /** The tools that the server was told to run: by their ids, and the last ones by their names. */
+  #serverCalls: Map<string, ProviderToolCall> | undefined;
   /** What a search or the reading of pages found: no parts say so, and the last word counts. */
   #grounding: object | undefined;
   #pages: object | undefined;
@@ -105,10 +104,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
     } else {
       this.native.parts.push(item);
       if (isObject(item.functionResponse)) this.#functionResponse(item.functionResponse);
-      else if (isObject(item.executableCode)) this.#executableCode(item.executableCode);
-      else if (isObject(item.codeExecutionResult)) this.#codeExecutionResult(item.codeExecutionResult);
-      else if (isObject(item.toolCall)) this.#toolCall(item.toolCall);
-      else if (isObject(item.toolResponse)) this.#toolResponse(item.toolResponse);
+      else this.#serverTool(item);
     }
   }
 
@@ -242,55 +238,48 @@ export class GoogleParser implements Parser<GoogleEvent> {
     );
   }
 
-  #executableCode({ id, language, code: source }: NonNullable<WirePart["executableCode"]>): void {
+  #serverTool({ executableCode, codeExecutionResult, toolCall, toolResponse }: WirePart): void {
+    if (isObject(executableCode)) {
+      const { id, language, code } = executableCode;
+      this.#serverCall("executableCode", CODE, id, { language, code });
+    } else if (isObject(codeExecutionResult)) {
+      const { id, outcome, output } = codeExecutionResult;
+      const status = outcome === undefined || /^outcome_ok$/i.test(outcome) ? "completed" : "failed";
+      this.#serverResult("executableCode", CODE, id, output, status);
+    } else if (isObject(toolCall)) {
+      this.#serverCall("toolCall", textOf(toolCall.toolType), toolCall.id, toolCall.args);
+    } else if (isObject(toolResponse)) {
+      this.#serverResult("toolCall", textOf(toolResponse.toolType), toolResponse.id, toolResponse.response);
+    }
+  }
+
+  #serverCall(type: string, name = "", id: unknown, input: unknown): void {
     const call: ProviderToolCall = {
       id: textOf(id) ?? null,
-      name: "code_execution",
-      type: "executableCode",
+      name,
+      type,
       status: "started",
       executedBy: "provider",
-      input: { language, code: source },
+      input,
     };
-    this.#code = call;
-    if (call.id !== null) (this.#serverTools ??= new Map()).set(call.id, call);
+    (this.#serverCalls ??= new Map()).set(name, call).set(call.id ?? name, call);
     this.#sink.providerTool(call);
   }
 
-  #codeExecutionResult({ id, outcome, output }: NonNullable<WirePart["codeExecutionResult"]>): void {
-    const status = outcome === undefined || /^outcome_ok$/i.test(outcome) ? "completed" : "failed";
-    const call = this.#serverTools?.get(id ?? "") ?? this.#code;
+  /** Of the call with its id, or else of the last one of its name. */
+  #serverResult(
+    type: string,
+    name = "",
+    id: unknown,
+    output: unknown,
+    status: ProviderToolCall["status"] = "completed",
+  ): void {
+    const call = this.#serverCalls?.get(textOf(id) ?? name) ?? this.#serverCalls?.get(name);
     this.#sink.providerTool({
       id: call?.id ?? textOf(id) ?? null,
-      name: "code_execution",
-      type: "executableCode",
+      name: call?.name ?? name,
+      type,
       status,
-      executedBy: "provider",
-      input: call?.input,
-      output,
-    });
-    this.#code = undefined;
-  }
-
-  #toolCall({ id, toolType, args }: NonNullable<WirePart["toolCall"]>): void {
-    const call: ProviderToolCall = {
-      id: textOf(id) ?? null,
-      name: textOf(toolType) ?? "",
-      type: "toolCall",
-      status: "started",
-      executedBy: "provider",
-      input: args,
-    };
-    (this.#serverTools ??= new Map()).set(id || call.name, call);
-    this.#sink.providerTool(call);
-  }
-
-  #toolResponse({ id, toolType, response: output }: NonNullable<WirePart["toolResponse"]>): void {
-    const call = this.#serverTools?.get(id || (toolType ?? ""));
-    this.#sink.providerTool({
-      id: textOf(id) ?? null,
-      name: call?.name ?? textOf(toolType) ?? "",
-      type: "toolCall",
-      status: "completed",
       executedBy: "provider",
       input: call?.input,
       output,
@@ -308,14 +297,9 @@ export class GoogleParser implements Parser<GoogleEvent> {
     );
   }
 
-  #found(name: string, type: string, output: object | undefined): void {
-    if (output === undefined) return;
-    this.#sink.providerTool({ id: null, name, type, status: "completed", executedBy: "provider", output });
-  }
-
   end(): void {
-    this.#found("grounding", "groundingMetadata", this.#grounding);
-    this.#found("url_context", "urlContextMetadata", this.#pages);
+    if (this.#grounding) this.#serverResult("groundingMetadata", "grounding", undefined, this.#grounding);
+    if (this.#pages) this.#serverResult("urlContextMetadata", "url_context", undefined, this.#pages);
     // A call without its end marker is finished if the answer is: with any other finish, or none, it was cut.
     this.#close(this.#isFinished ? "finish" : "cut");
     const usage = this.#usage && usageOf(this.#usage);
@@ -329,6 +313,8 @@ export class GoogleParser implements Parser<GoogleEvent> {
     return json === undefined ? undefined : (jsonIn(json) as GoogleEvent | undefined);
   }
 }
+
+const CODE = "code_execution";
 
 function argsOf({ args }: WireFunctionCall): Readonly<Record<string, unknown>> | undefined {
   return isObject(args) && !Array.isArray(args) ? (args as Record<string, unknown>) : undefined;
