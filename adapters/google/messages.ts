@@ -115,9 +115,8 @@ function errorPart(call: FailedCall, message: string): GoogleFunctionResponsePar
   return responsePart(call, { error: outputText(message) });
 }
 
-/** The id goes back only if one came: the API looks for the call by it, and some endpoints refuse the field. */
 function responsePart(call: FailedCall, response: Record<string, unknown>): GoogleFunctionResponsePart {
-  return { functionResponse: { ...(call.id && { id: call.id }), name: nameOf(call), response } };
+  return { functionResponse: { ...idOf(call), name: nameOf(call), response } };
 }
 
 function callPart(call: ToolCall, part: WirePart): GoogleFunctionCallPart {
@@ -128,7 +127,7 @@ function callPart(call: ToolCall, part: WirePart): GoogleFunctionCallPart {
   const signature = part.thoughtSignature ?? call.metadata["thoughtSignature"];
   return {
     ...besideCall(part),
-    functionCall: { ...(call.id && { id: call.id }), name: nameOf(call), args: isRecord(args) ? args : {} },
+    functionCall: { ...idOf(call), name: nameOf(call), args: isRecord(args) ? args : {} },
     ...(typeof signature === "string" && { thoughtSignature: signature }),
   };
 }
@@ -136,6 +135,14 @@ function callPart(call: ToolCall, part: WirePart): GoogleFunctionCallPart {
 /** What stands on the part of a call beside it goes back as it came (`partMetadata`), but for what is empty. */
 function besideCall({ functionCall: _, text: _text, ...fields }: WirePart): object {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isNothing(value) && value !== ""));
+}
+
+/**
+ * The id goes back only if one came: the API looks for the call by it, and some endpoints refuse the field. A call with
+ * that of another one has our own.
+ */
+function idOf({ id, invocationId, metadata }: FailedCall | ToolCall): { id?: string } {
+  return id ? { id: metadata["repeatsId"] === true ? invocationId : id } : {};
 }
 
 /** As the provider knows the tool; a name that the model made up is made one that the API takes back. */

@@ -31,7 +31,6 @@ import type {
 export class GoogleParser implements Parser<GoogleEvent> {
   readonly native: GoogleNative = { parts: [], calls: [] };
   readonly #sink: ParserSink;
-  /** Made when the server sends a result: few ever do. */
   #lookup: CallLookup | undefined;
   #open: OpenCall | undefined;
   #started = false;
@@ -146,16 +145,17 @@ export class GoogleParser implements Parser<GoogleEvent> {
     const name = textOf(wire.name);
     const isWhole = !willContinue && pieces === undefined;
     const kept = isWhole ? item : { ...item, functionCall: { ...(id && { id }), ...(name && { name }) } };
-    const { callIndex, position } = this.#remember(kept);
-    const signature = item.thoughtSignature === undefined ? undefined : { thoughtSignature: item.thoughtSignature };
+    const known = this.#remember(kept);
+    const { callIndex, position } = known;
+    const metadata = callMetadata(item, (this.#lookup ??= new CallLookup()).add(known, id, name));
     if (isWhole) {
       const args = isNothing(wire.args) ? {} : argsOf(wire);
       // What is no object is kept as it came: without its arguments the call would be another one.
       const argsText = args === undefined ? argsTextOf(wire) : undefined;
-      this.#sink.tool(toolChunk(0, callIndex, id, name, argsText, true, signature, args));
+      this.#sink.tool(toolChunk(0, callIndex, id, name, argsText, true, metadata, args));
       return;
     }
-    this.#sink.tool(toolChunk(0, callIndex, id, name, undefined, false, signature));
+    this.#sink.tool(toolChunk(0, callIndex, id, name, undefined, false, metadata));
     const call: OpenCall = {
       index: callIndex,
       position,
@@ -225,7 +225,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
 
   /** A result in the answer itself: the server has run this call (an MCP server of the request). */
   #functionResponse({ id, name, response: output }: NonNullable<WirePart["functionResponse"]>): void {
-    const call = (this.#lookup ??= new CallLookup(this.native)).find(id, name);
+    const call = this.#lookup?.find(id, name);
     if (call === undefined || call.executed) return;
     call.executed = true;
     if (this.#open?.index === call.callIndex) this.#close("end");
@@ -315,6 +315,12 @@ export class GoogleParser implements Parser<GoogleEvent> {
 }
 
 const CODE = "code_execution";
+
+/** A gateway may send a call twice, under one id: https://github.com/QwenLM/qwen-code/pull/9436 */
+function callMetadata({ thoughtSignature }: WirePart, repeatsId: boolean): Record<string, unknown> | undefined {
+  if (thoughtSignature === undefined && !repeatsId) return undefined;
+  return { ...(thoughtSignature !== undefined && { thoughtSignature }), ...(repeatsId && { repeatsId }) };
+}
 
 function argsOf({ args }: WireFunctionCall): Readonly<Record<string, unknown>> | undefined {
   return isObject(args) && !Array.isArray(args) ? (args as Record<string, unknown>) : undefined;

@@ -81,10 +81,10 @@ describe("calls that come whole", () => {
   });
 
   it("stay apart though neither id nor name nor arguments tell them apart", async () => {
-    const same = call({ id: "x", name: "get_weather", args: { city: "Oslo" } });
+    const same = call({ name: "get_weather", args: { city: "Oslo" } });
     const { calls } = await readChunks([chunk([same, same]), chunk([same], "STOP")]);
     expect(calls.map(({ id, status }) => ({ id, status }))).toEqual(
-      [0, 1, 2].map(() => ({ id: "x", status: "complete" })),
+      [0, 1, 2].map(() => ({ id: null, status: "complete" })),
     );
     const { calls: nameless } = await readChunks([
       chunk([call({ name: "set_volume" }), call({ name: "set_volume" })], "STOP"),
@@ -92,6 +92,28 @@ describe("calls that come whole", () => {
     expect(nameless.map(({ input, released }) => ({ input, released }))).toEqual(
       [0, 1].map(() => ({ input: {}, released: true })),
     );
+  });
+
+  // https://github.com/QwenLM/qwen-code/pull/9436
+  it("are one where they come twice under one id, and two where their arguments differ, with an id each", async () => {
+    const once = call({ id: "x", name: "set_volume", args: { level: 1 } });
+    const streamed = { id: "x", name: "set_volume", willContinue: true };
+    const again = [call(streamed), pieces({ jsonPath: "$.level", numberValue: 1 }), call({})];
+    for (const copies of [[once], again]) {
+      const { turn, calls } = await readChunks([chunk([once]), chunk(copies, "STOP")]);
+      expect(calls).toMatchObject([{ id: "x", input: { level: 1 }, released: true }]);
+      expect(partsOf(turn)).toEqual([once]);
+      expect(google.toolResults(turn)[0]!.parts).toHaveLength(1);
+    }
+    const other = call({ id: "x", name: "set_volume", args: { level: 2 } });
+    const { turn, calls } = await readChunks([chunk([once, other], "STOP")]);
+    expect(calls.map(({ input, released }) => ({ input, released }))).toEqual(
+      [1, 2].map((level) => ({ input: { level }, released: true })),
+    );
+    const ids = (parts: readonly unknown[]) =>
+      (parts as Record<string, { id: string }>[]).map((part) => (part["functionCall"] ?? part["functionResponse"])!.id);
+    expect(ids(partsOf(turn))).toEqual(["x", "run-0-1"]);
+    expect(ids(google.toolResults(turn)[0]!.parts)).toEqual(["x", "run-0-1"]);
   });
 
   it("without a name are told, and are no call of a tool", async () => {
