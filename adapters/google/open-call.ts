@@ -1,13 +1,10 @@
 import type { PathPatch, PathStep } from "../../src/stream/chunk.ts";
 import { textOf } from "../../src/wire/field.ts";
 import { parseJsonPath } from "./json-path.ts";
-import type { WireFunctionCall, WirePartialArg } from "./wire.ts";
+import type { NativeCall, WireFunctionCall, WirePartialArg } from "./wire.ts";
 
 /** A call whose arguments come in pieces. There is at most one: nothing on the wire says to which call a piece belongs. */
-export interface OpenCall {
-  readonly index: number;
-  /** Where it stands in `native.parts`. */
-  readonly position: number;
+export interface OpenCall extends NativeCall {
   readonly id: string | undefined;
   readonly name: string | undefined;
   /** No piece has come yet. */

@@ -97,7 +97,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
   #part(item: WirePart): void {
     if (isObject(item.functionCall)) this.#functionCall(item, item.functionCall);
     else if (typeof item.text === "string") this.#text(item, item.text);
-    else if (isEmpty(item)) {
+    else if (hasOnly(item, "thought", "thoughtSignature")) {
       // An empty text may be left out, but not on the way back: `required oneof field 'data' must have one initialized field`.
       if (!isNothing(item.thoughtSignature)) this.native.parts.push({ ...item, text: "" });
     } else {
@@ -146,19 +146,17 @@ export class GoogleParser implements Parser<GoogleEvent> {
     const isWhole = !willContinue && pieces === undefined;
     const kept = isWhole ? item : { ...item, functionCall: { ...(id && { id }), ...(name && { name }) } };
     const known = this.#remember(kept);
-    const { callIndex, position } = known;
     const metadata = callMetadata(item, (this.#lookup ??= new CallLookup()).add(known, id, name));
     if (isWhole) {
       const args = isNothing(wire.args) ? {} : argsOf(wire);
       // What is no object is kept as it came: without its arguments the call would be another one.
       const argsText = args === undefined ? argsTextOf(wire) : undefined;
-      this.#sink.tool(toolChunk(0, callIndex, id, name, argsText, true, metadata, args));
+      this.#sink.tool(toolChunk(0, known.callIndex, id, name, argsText, true, metadata, args));
       return;
     }
-    this.#sink.tool(toolChunk(0, callIndex, id, name, undefined, false, metadata));
+    this.#sink.tool(toolChunk(0, known.callIndex, id, name, undefined, false, metadata));
     const call: OpenCall = {
-      index: callIndex,
-      position,
+      ...known,
       id,
       name,
       empty: true,
@@ -179,10 +177,10 @@ export class GoogleParser implements Parser<GoogleEvent> {
   }
 
   /** A signature that came with a later part of the call: the call goes back as one part, with it. */
-  #signLate({ index, position }: OpenCall, thoughtSignature: string): void {
+  #signLate({ callIndex, position }: OpenCall, thoughtSignature: string): void {
     if (this.native.parts[position]?.thoughtSignature !== undefined) return;
     this.native.parts[position] = { ...this.native.parts[position], thoughtSignature };
-    this.#sink.tool(toolChunk(0, index, undefined, undefined, undefined, false, { thoughtSignature }));
+    this.#sink.tool(toolChunk(0, callIndex, undefined, undefined, undefined, false, { thoughtSignature }));
   }
 
   /** More of the arguments of the open call. */
@@ -191,7 +189,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
     const args = argsOf(wire);
     if (args !== undefined) {
       call.empty = false;
-      this.#sink.tool(toolChunk(0, call.index, undefined, undefined, undefined, false, undefined, args));
+      this.#sink.tool(toolChunk(0, call.callIndex, undefined, undefined, undefined, false, undefined, args));
     } else if (!isNothing(wire.args)) {
       return this.#failCall(call, "its arguments are no object", "rejected");
     }
@@ -202,7 +200,9 @@ export class GoogleParser implements Parser<GoogleEvent> {
       const problem = isObject(piece) ? patch(call, piece, patches) : "a piece of its arguments can not be read";
       if (problem !== undefined) return this.#failCall(call, problem, "rejected");
     }
-    this.#sink.tool(toolChunk(0, call.index, undefined, undefined, undefined, false, undefined, undefined, patches));
+    this.#sink.tool(
+      toolChunk(0, call.callIndex, undefined, undefined, undefined, false, undefined, undefined, patches),
+    );
   }
 
   /** The end of the open call, if there is one: said by the wire, or by what comes after it. */
@@ -214,13 +214,13 @@ export class GoogleParser implements Parser<GoogleEvent> {
     if (cut !== undefined) this.#failCall(call, cut, "truncated");
     else
       this.#sink.tool(
-        toolChunk(0, call.index, undefined, undefined, undefined, true, undefined, call.empty ? {} : undefined),
+        toolChunk(0, call.callIndex, undefined, undefined, undefined, true, undefined, call.empty ? {} : undefined),
       );
   }
 
   #failCall(call: OpenCall, error: string, errorType: "truncated" | "rejected"): void {
     call.failed = true;
-    this.#sink.tool({ turnIndex: 0, callIndex: call.index, done: true, error, errorType });
+    this.#sink.tool({ turnIndex: 0, callIndex: call.callIndex, done: true, error, errorType });
   }
 
   /** A result in the answer itself: the server has run this call (an MCP server of the request). */
@@ -228,7 +228,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
     const call = this.#lookup?.find(id, name);
     if (call === undefined || call.executed) return;
     call.executed = true;
-    if (this.#open?.index === call.callIndex) this.#close("end");
+    if (this.#open?.callIndex === call.callIndex) this.#close("end");
     this.#sink.tool(
       toolChunk(0, call.callIndex, undefined, undefined, undefined, false, {
         providerExecuted: true,
@@ -341,17 +341,13 @@ function isFirst(candidate: WireCandidate | null): boolean {
   return candidate !== null && typeof candidate === "object" && (candidate.index ?? 0) === 0;
 }
 
-/** A part of no kind: there is nothing but what may stand beside one. */
-function isEmpty(item: WirePart): boolean {
-  return Object.entries(item).every(
-    ([key, value]) => key === "thought" || key === "thoughtSignature" || isNothing(value),
-  );
+/** Whether there is nothing on a part but what these two fields say. */
+function hasOnly(item: WirePart, one: keyof WirePart, other: keyof WirePart): boolean {
+  for (const key in item) if (key !== one && key !== other && !isNothing(item[key as keyof WirePart])) return false;
+  return true;
 }
 
 /** A text part with nothing on it but the text. */
 function isPlainText(item: WirePart): boolean {
-  for (const key in item) {
-    if (key !== "text" && key !== "thought" && (item as Record<string, unknown>)[key] !== undefined) return false;
-  }
-  return typeof item.text === "string";
+  return typeof item.text === "string" && hasOnly(item, "text", "thought");
 }
