@@ -137,7 +137,11 @@ export class GoogleParser implements Parser<GoogleEvent> {
       return;
     }
     // `functionCall: {}` ends a call; with none open it says nothing.
-    if (!wire.name && !wire.id && isNothing(wire.args) && pieces === undefined) return;
+    if (!wire.name && isNothing(wire.args) && pieces === undefined) return;
+    // A gateway may send a call as if it were whole, and its arguments behind it: https://github.com/mcowger/plexus/issues/702
+    const last = this.native.calls.at(-1);
+    if (!wire.name && last !== undefined)
+      return this.#failCall({ ...last }, "a piece of its arguments can not be read", "rejected");
     // The model has gone on to the next call, so the one before has ended, though its end marker is missing.
     this.#close("next");
 
@@ -218,7 +222,11 @@ export class GoogleParser implements Parser<GoogleEvent> {
       );
   }
 
-  #failCall(call: OpenCall, error: string, errorType: "truncated" | "rejected"): void {
+  #failCall(
+    call: Pick<NativeCall, "callIndex"> & { failed?: boolean },
+    error: string,
+    errorType: "truncated" | "rejected",
+  ): void {
     call.failed = true;
     this.#sink.tool({ turnIndex: 0, callIndex: call.callIndex, done: true, error, errorType });
   }

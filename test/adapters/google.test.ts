@@ -121,6 +121,30 @@ describe("calls that come whole", () => {
     expect(calls).toMatchObject([{ name: null, status: "unknown-tool", released: false }]);
   });
 
+  // https://github.com/mcowger/plexus/issues/702
+  it("are not executed where more arguments come behind them, under no name, which is no other call", async () => {
+    const more = ['{"le', 'vel":3}'].map((text) => chunk([call({ name: "", args: { arguments: text } })]));
+    const { turn, calls } = await readChunks([
+      chunk([call({ name: "set_volume", args: { level: 1 } })]),
+      chunk([call({ name: "set_volume", args: {} })]),
+      ...more,
+      stop,
+    ]);
+    expect(calls).toMatchObject([
+      { input: { level: 1 }, released: true },
+      { status: "rejected", released: false },
+    ]);
+    expect(partsOf(turn)).toHaveLength(2);
+  });
+
+  it("take an end that names them by their id for nothing else", async () => {
+    const { calls } = await readChunks([
+      chunk([call({ id: "x", name: "set_volume", args: { level: 1 } }), call({ id: "x" })]),
+      stop,
+    ]);
+    expect(calls).toMatchObject([{ input: { level: 1 }, released: true }]);
+  });
+
   it("are read from candidate 0 only", async () => {
     const { turn } = await readChunks([
       {
