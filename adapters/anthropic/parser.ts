@@ -58,6 +58,8 @@ export class AnthropicParser implements Parser<ParserInput> {
   readonly #open = new Map<number, OpenBlock>();
   /** Those with an input that were stopped, or whose index another one was given: the last of each index. */
   readonly #stopped = new Map<number, OpenBlock>();
+  /** The last block of thinking. */
+  #thinking: BlockRecord | undefined;
   /** What was said last under the index of a block that it is none of. */
   #astray: BlockRecord | undefined;
   #usage: WireUsage | undefined;
@@ -216,6 +218,7 @@ export class AnthropicParser implements Parser<ParserInput> {
       this.#sink.tool(toolChunk(turnIndex, callIndex, id, textOf(block.name), undefined, undefined, metadata));
     }
     blocks.push(record);
+    if (block.type === "thinking") this.#thinking = record;
     if (block.type === "fallback") this.#handOver(block, blocks);
     if (isServerCall(block)) this.#serverCallStarted(block);
     else if (typeof block.tool_use_id === "string" && block.type.endsWith("_tool_result"))
@@ -237,6 +240,7 @@ export class AnthropicParser implements Parser<ParserInput> {
 
   #blockDelta({ index, delta }: WireEvent): void {
     if (!delta) return;
+    if (delta.type === "signature_delta") return this.#sign(this.#open.get(index ?? -1)?.record, delta.signature);
     const target = this.#open.get(index ?? -1) ?? this.#missingBlock(index, delta);
     if (target === undefined) return;
     const { record } = target;
@@ -258,13 +262,21 @@ export class AnthropicParser implements Parser<ParserInput> {
         else block["citations"] = [delta.citation];
         return;
       default:
-        // signature_delta, compaction_delta and what is yet to be invented: its fields extend those of the block.
+        // compaction_delta and what is yet to be invented: its fields extend those of the block.
         for (const [field, value] of Object.entries(delta)) {
           if (field === "type" || field === "__proto__") continue;
           if (typeof value === "string") append(block, field, value);
           else if (!isNothing(value)) block[field] = value;
         }
     }
+  }
+
+  /** A gateway may sign thinking behind its end, or as what follows it: https://github.com/looplj/axonhub/issues/1105 */
+  #sign(record: BlockRecord | undefined, signature: unknown): void {
+    const isStray = record === undefined || record.call !== undefined || record.block.type === "text";
+    const signed = isStray ? this.#thinking : record;
+    if (typeof signature !== "string" || signed === undefined) return;
+    if (!isStray || !signed.block["signature"]) append(signed.block, "signature", signature);
   }
 
   #inputPiece(target: OpenBlock, index: number, piece: string): void {
@@ -293,6 +305,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     let said = this.#astray;
     if (said === undefined || said !== blocks.at(-1) || said.block.type !== type)
       blocks.push((this.#astray = said = { block: { type }, done: true }));
+    if (type === "thinking") this.#thinking = said;
     return said.block;
   }
 

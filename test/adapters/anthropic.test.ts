@@ -531,6 +531,28 @@ describe("the history", () => {
     ]);
   });
 
+  // https://github.com/looplj/axonhub/issues/1105
+  it("gives a signature back with the thinking, though it came behind its end, or as that of what follows", async () => {
+    const thinking = open(0, { type: "thinking", thinking: "", signature: "" });
+    const thought = delta(0, "thinking_delta", { thinking: "Hm." });
+    const signed = (index: number) => delta(index, "signature_delta", { signature: "S1" });
+    const called = [call(1, "toolu_1", "set_volume"), signed(1), json(1, "{}"), close(1)];
+    const said = [open(1, { type: "text", text: "" }), signed(1), delta(1, "text_delta", { text: "Hi" }), close(1)];
+    const back = async (...events: WireEvent[]) =>
+      anthropic.assistantMessage((await readEvents([start, ...events, ...end("end_turn")])).turn)[0]?.content;
+    const block = { type: "thinking", thinking: "Hm.", signature: "S1" };
+    const use = { type: "tool_use", id: "toolu_1", name: "set_volume", input: {} };
+    expect(await back(thinking, thought, close(0), signed(0))).toEqual([block]);
+    expect(await back(thinking, thought, close(0), ...called)).toEqual([block, use]);
+    expect(await back(thinking, thought, close(0), ...said)).toEqual([block, { type: "text", text: "Hi" }]);
+    // What is signed stays so, and nothing else takes a signature.
+    expect(await back(thinking, thought, signed(0), close(0), ...called)).toEqual([block, use]);
+    expect(await back(...said)).toEqual([{ type: "text", text: "Hi" }]);
+    // Thinking that came as that of a call, too.
+    const first = [call(0, "toolu_1", "set_volume"), thought, signed(0), json(0, "{}"), close(0)];
+    expect(await back(...first)).toEqual([block, use]);
+  });
+
   it("leaves the file out of citations, which the API refuses to take back", async () => {
     const place = { type: "char_location", cited_text: "It rains.", document_index: 0, start_char_index: 0 };
     const citation = { ...place, file_id: null };
