@@ -17,24 +17,33 @@ import {
 } from "../../src/stream/history.ts";
 import type { ToolUse } from "../../src/tool/use.ts";
 import { toolName } from "./schema.ts";
-import type { CohereNative } from "./wire.ts";
+import type { CohereContent, CohereNative } from "./wire.ts";
 
 /**
  * The turn as the message that goes back, in the SDK's spelling: one, or none for a turn in which nothing came.
  * Plan, thinking, citations and ids are as they came; every call is in it, since every call gets a result.
+ * Text beside calls is a part of the plan.
  */
 export function assistantMessage(turn: Turn): Cohere.ChatMessageV2[] {
   checkTurn(turn);
   const { toolPlan = "", content: recorded = [], citations = [] } = (turn.native ?? {}) as Partial<CohereNative>;
   // Calls of another turn index are none of the wire's: they were found in its text.
-  const content = turn.calls.some(({ turnIndex }) => turnIndex !== 0) ? onlySaid(recorded, turn.text) : recorded;
-  if (toolPlan === "" && content.length === 0 && turn.calls.length === 0) return [];
+  const said = turn.calls.some(({ turnIndex }) => turnIndex !== 0) ? onlySaid(recorded, turn.text) : recorded;
+  if (toolPlan === "" && said.length === 0 && turn.calls.length === 0) return [];
+  const plan = [toolPlan];
+  const content: CohereContent[] = [];
+  for (const block of said) {
+    // "text content is not allowed when tool_calls are provided": https://github.com/vercel/ai/issues/5794
+    if (turn.calls.length > 0 && block.type === "text") plan.push(block.text);
+    else content.push({ ...block });
+  }
+  const planned = plan.filter((text) => text !== "").join("\n");
   return [
     {
       role: "assistant",
-      ...(toolPlan !== "" && { toolPlan }),
+      ...(planned !== "" && { toolPlan: planned }),
       ...(turn.calls.length > 0 && { toolCalls: turn.calls.map(toolCallOf) }),
-      ...(content.length > 0 && { content: content.map((block) => ({ ...block })) }),
+      ...(content.length > 0 && { content }),
       ...(citations.length > 0 && { citations: citations.filter(isRecord).map(citationOf) }),
     },
   ];

@@ -400,6 +400,30 @@ describe("history", () => {
     ]);
   });
 
+  // https://github.com/vercel/ai/issues/5794
+  it("gives text beside calls back as a part of the plan, since the API takes no text there", async () => {
+    const content = (index: number, block: object) => ({
+      type: "content-start",
+      index,
+      delta: { message: { content: block } },
+    });
+    const plan = { type: "tool-plan-delta", delta: { message: { tool_plan: "I will look." } } };
+    const tool_calls = { id: "c1", type: "function", function: { name: "get_weather", arguments: '{"city":"Oslo"}' } };
+    const call = { type: "tool-call-start", index: 0, delta: { message: { tool_calls } } };
+    const end = { type: "message-end", delta: { finish_reason: "TOOL_CALL" } };
+    const said = [content(0, { type: "thinking", thinking: "Hm." }), content(1, { type: "text", text: "One moment." })];
+    const back = async (...events: object[]) =>
+      cohere.assistantMessage(await cohere.read(iterate([...events, call, end] as WireEvent[])).done())[0];
+    const thinking = [{ type: "thinking", thinking: "Hm." }];
+    expect(await back(...said)).toMatchObject({
+      toolPlan: "One moment.",
+      content: thinking,
+      toolCalls: [{ id: "c1" }],
+    });
+    expect(await back(plan, ...said)).toMatchObject({ toolPlan: "I will look.\nOne moment.", content: thinking });
+    expect(await back(said[1]!)).not.toHaveProperty("content");
+  });
+
   it("gives citations back in the client's spelling, what a tool said untouched", async () => {
     const [message] = cohere.assistantMessage(await turnOf("citations"));
     expect(message).toMatchObject({
