@@ -27,6 +27,8 @@ export interface Item {
   readonly isPlaced: boolean;
   /** Which parts of a message or of reasoning came as deltas, by `content_index`; a summary's by `-2 - summary_index`. */
   streamed: Set<number> | undefined;
+  /** Of reasoning: the part of its content that was announced last. */
+  part: number | undefined;
   /** Of a call: all of its input was said, be it nothing. */
   isTold: boolean;
   /** Of a call: an input that may be that of another one, until its end tells. */

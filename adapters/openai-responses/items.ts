@@ -133,6 +133,7 @@ export class Items {
       unheaded: event.item === undefined && isCall(wire) ? "" : undefined,
       isPlaced: typeof event.output_index === "number" || itemId !== undefined,
       streamed: undefined,
+      part: undefined,
       isTold: false,
       guess: undefined,
       isBare: false,

@@ -142,6 +142,8 @@ export class ResponsesParser implements Parser<unknown> {
 
       case "response.output_item.added":
         return this.#onAdded(event);
+      case "response.content_part.added":
+        return this.#onPart(event);
       case "response.function_call_arguments.done":
         return this.#onInputDone(type, event, event.arguments);
       case "response.custom_tool_call_input.done":
@@ -238,7 +240,10 @@ export class ResponsesParser implements Parser<unknown> {
       this.#sink.providerTool(call);
     } else if (isSpoken(wire)) {
       partsOf(wire.summary).forEach((part, index) => this.#rest(item, summaryPart(index), part));
-      partsOf(wire.content).forEach((part, index) => this.#rest(item, index, part));
+      const content = partsOf(wire.content);
+      // vLLM counts the parts of all items as one: https://github.com/vllm-project/vllm/issues/45742
+      const isMiscounted = item.streamed !== undefined && [...item.streamed].some((index) => index >= content.length);
+      if (!isMiscounted) content.forEach((part, index) => this.#rest(item, index, part));
     }
   }
 
@@ -351,6 +356,11 @@ export class ResponsesParser implements Parser<unknown> {
     this.#sink.text(delta);
   }
 
+  #onPart(event: WireEvent): void {
+    const item = this.#items.find(event);
+    if (item !== undefined) item.part = event.content_index ?? undefined;
+  }
+
   #onRefusal(item: Item, index: number | null | undefined, delta: unknown): void {
     if (typeof delta !== "string") return;
     (item.streamed ??= new Set()).add(index ?? NO_INDEX);
@@ -358,11 +368,13 @@ export class ResponsesParser implements Parser<unknown> {
     this.#sink.refusal(delta);
   }
 
-  #onReasoning(item: Item, index: number | null | undefined, delta: unknown): void {
+  #onReasoning(item: Item, index: number | null | undefined, delta: unknown, isWhole = false): void {
     if (typeof delta !== "string") return;
     const part = index ?? NO_INDEX;
-    // A part is a paragraph of its own, and most begin with a title.
-    const apart = this.#reasoned && !item.streamed?.has(part);
+    // A part is a paragraph of its own, and most begin with a title. Of content that nobody announced the index may count
+    // the pieces: https://github.com/vllm-project/vllm/pull/35184
+    const isPart = isWhole || part < NO_INDEX || item.streamed === undefined || item.part === part;
+    const apart = this.#reasoned && isPart && !item.streamed?.has(part);
     (item.streamed ??= new Set()).add(part);
     this.#reasoned = true;
     this.#sink.reasoning(apart ? `\n\n${delta}` : delta);
@@ -373,7 +385,7 @@ export class ResponsesParser implements Parser<unknown> {
     if (item.streamed?.has(index) || item.streamed?.has(NO_INDEX)) return;
     if (part.refusal) return this.#onRefusal(item, index, part.refusal);
     if (!part.text) return;
-    if (item.wire.type === "reasoning") this.#onReasoning(item, index, part.text);
+    if (item.wire.type === "reasoning") this.#onReasoning(item, index, part.text, true);
     else this.#onText(item, index, part.text);
   }
 

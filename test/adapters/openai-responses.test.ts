@@ -521,6 +521,45 @@ describe("the parser", () => {
     expect(spoken.lines).toContainEqual(["finish", "refusal", "completed"]);
   });
 
+  // https://github.com/vllm-project/vllm/issues/45742, https://github.com/vllm-project/vllm/pull/35184
+  it.each([
+    ["the parts of all items", [0, 0, 1, 1]],
+    ["the pieces of an item", [0, 1, 0, 1]],
+    ["all pieces", [0, 1, 2, 3]],
+  ])("says text and reasoning once where the content index counts %s", (_, indexes) => {
+    const thought = { type: "reasoning", id: "rs_1", summary: [] };
+    const piece = (type: string, output_index: number, text: string) => ({
+      type: `response.${type}.delta`,
+      output_index,
+      content_index: indexes.shift(),
+      delta: text,
+    });
+    const spoken = said([
+      added(0, thought),
+      piece("reasoning_text", 0, "Think"),
+      piece("reasoning_text", 0, " hard."),
+      ended(0, { ...thought, content: [{ type: "reasoning_text", text: "Think hard." }] }),
+      added(1, { ...message(""), content: [] }),
+      piece("output_text", 1, "Hel"),
+      piece("output_text", 1, "lo"),
+      ended(1, message("Hello")),
+      completed,
+    ]);
+    expect(spoken.joined("reasoning")).toBe("Think hard.");
+    expect(spoken.joined("text")).toBe("Hello");
+  });
+
+  it("says each part of reasoning as a paragraph, that comes whole or is announced", () => {
+    const content = ["First.", "Second."].map((text) => ({ type: "reasoning_text", text }));
+    const whole = ended(0, { type: "reasoning", id: "rs_1", content });
+    const pieces = content.flatMap(({ text }, content_index) => [
+      { type: "response.content_part.added", output_index: 0, content_index },
+      { type: "response.reasoning_text.delta", output_index: 0, content_index, delta: text },
+    ]);
+    for (const events of [[whole], [added(0, { type: "reasoning", id: "rs_1" }), ...pieces, whole]])
+      expect(said([...events, completed]).joined("reasoning")).toBe("First.\n\nSecond.");
+  });
+
   it.each([
     [
       { type: "web_search_call", id: "ws_1", status: "completed", action: { type: "search" } },
