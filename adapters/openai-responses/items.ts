@@ -100,12 +100,13 @@ export class Items {
   }
 
   /**
-   * One of that id and type that has not ended, whatever its index. Of what is no call of ours it may have another id by now:
-   * where ids are known to change, and of a hosted call without an index, it is the only one of its type that is open.
+   * One of that type, and of that id or `call_id`, that has not ended, whatever its index. Of what is no call of ours it may
+   * have another id by now: where ids are known to change, and of a hosted call without an index, it is the only one of its
+   * type that is open.
    */
   unfinished(wire: WireItem, { output_index: index }: WireEvent): Item | undefined {
     const { id, type } = wire;
-    const known = id ? this.#byId.get(id) : undefined;
+    const known = (id ? this.#byId.get(id) : undefined) ?? this.findCall(wire.call_id);
     if (known !== undefined) return !known.done && known.wire.type === type ? known : undefined;
     const isPlaced = typeof index === "number";
     if (isCall(wire) || !(this.#idsChange || (!isPlaced && isHosted(wire)))) return undefined;

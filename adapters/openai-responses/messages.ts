@@ -176,9 +176,12 @@ function without(record: Readonly<Record<string, unknown>>, field: string): Reco
   return rest;
 }
 
-/** The id under which a call goes back: the provider's, byte for byte; where it gave none, our own as far as it is taken. */
-function wireId({ id, invocationId }: Pick<FailedCall, "id" | "invocationId">): string {
-  return id || madeId(invocationId);
+/**
+ * The id under which a call goes back: the provider's, byte for byte; where it gave none, or that of a call before it, our
+ * own as far as it is taken. Each may have one result only: https://github.com/NousResearch/hermes-agent/issues/102629
+ */
+function wireId({ id, invocationId, metadata }: Pick<FailedCall, "id" | "invocationId" | "metadata">): string {
+  return id && metadata["repeatsId"] !== true ? id : madeId(invocationId);
 }
 
 /** A `call_id` has 64 characters at most. */

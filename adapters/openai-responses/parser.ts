@@ -46,6 +46,8 @@ const PLACES = {
 export class ResponsesParser implements Parser<unknown> {
   readonly #sink: ParserSink;
   readonly #items = new Items();
+  /** The first call of each `call_id`: servers tell a call twice, as another item (microsoft/agent-framework#7485). */
+  readonly #firstCalls = new Map<string, Item>();
   #started = false;
   #ended = false;
   /** Whether a hosted tool waits for what the client says. */
@@ -250,7 +252,13 @@ export class ResponsesParser implements Parser<unknown> {
   // -- calls
 
   #announce(item: Item): void {
-    this.#sink.tool(toolChunk(0, item.key, item.callId, item.name, undefined, false, callMetadata(item)));
+    const { key, callId, name } = item;
+    const metadata = callMetadata(item);
+    if (callId !== undefined) {
+      if (this.#firstCalls.has(callId)) metadata["repeatsId"] = true;
+      else this.#firstCalls.set(callId, item);
+    }
+    this.#sink.tool(toolChunk(0, key, callId, name, undefined, false, metadata));
   }
 
   /**
@@ -339,7 +347,11 @@ export class ResponsesParser implements Parser<unknown> {
     const metadata = callId === item.callId ? undefined : { id: callId };
     this.#items.setCallId(item, callId);
     const lacks = lacksPieces(item, whole) ? "pieces of them did not arrive" : undefined;
-    if (wire.status === "incomplete" || isDoubtful || lacks !== undefined) {
+    const first = callId === undefined ? undefined : this.#firstCalls.get(callId);
+    if (item.isBare && first !== undefined && first !== item && first.name === item.name) {
+      const error = "it is one before it, with its id, and nothing was told of its arguments";
+      this.#sink.tool({ callIndex: item.key, error, errorType: "withdrawn" });
+    } else if (wire.status === "incomplete" || isDoubtful || lacks !== undefined) {
       this.#sink.tool(
         toolChunk(0, item.key, undefined, name, text, false, metadata, record, undefined, lacks, "truncated"),
       );

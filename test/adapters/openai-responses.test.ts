@@ -1162,6 +1162,41 @@ describe("assistantMessage()", () => {
     expect(openaiResponses.assistantMessage(ran)[0]).toMatchObject({ arguments: '{"city":"Oslo"}' });
   });
 
+  describe("a call of which another item tells, with its call_id", () => {
+    const oslo = '{"city":"Oslo"}';
+    const item = (n: number, args: string) => call(n, args, { call_id: "call_0" });
+    const whole = (n: number, args: string) => [added(n, item(n, "")), delta(n, args), ended(n, item(n, args))];
+    const argumentsOf = (turn: { calls: readonly { argsText: string }[] }) => turn.calls.map(({ argsText }) => argsText);
+
+    // https://github.com/microsoft/agent-framework/issues/7485, https://github.com/NousResearch/hermes-agent/issues/94707
+    it.each<[string, Event[]]>([
+      ["once more", [...whole(0, oslo), ...whole(1, oslo)]],
+      ["once more, written in another way", [...whole(0, oslo), ...whole(1, '{"city": "Oslo"}')]],
+      ["once more, whole", [...whole(0, oslo), ended(1, item(1, oslo))]],
+      ["once more, without its arguments", [...whole(0, oslo), added(1, item(1, "")), ended(1, item(1, ""))]],
+      ["with its end", [added(0, item(0, "")), ended(1, item(1, oslo))]],
+      ["with its end, behind its pieces", [added(0, item(0, "")), delta(0, oslo), ended(1, item(1, oslo))]],
+    ])("is one: %s", async (_name, events) => {
+      const turn = await turnOf([...events, completed]);
+      expect(argumentsOf(turn)).toEqual([oslo]);
+      expect(openaiResponses.assistantMessage(turn)).toHaveLength(1);
+      expect(openaiResponses.toolResults(turn)).toHaveLength(1);
+    });
+
+    it("is another one where its arguments differ, and goes back under an id of its own, since each has one result", async () => {
+      const turn = await turnOf([...whole(0, oslo), ...whole(1, '{"city":"Rome"}'), completed]);
+      expect(argumentsOf(turn)).toEqual([oslo, '{"city":"Rome"}']);
+      for (const sent of [openaiResponses.assistantMessage(turn), openaiResponses.toolResults(turn)])
+        expect(sent).toMatchObject([{ call_id: "call_0" }, { call_id: "run-0-1" }]);
+    });
+
+    it("is run, where the one before it was cut", async () => {
+      const cut = [added(0, item(0, "")), delta(0, '{"ci'), ended(0, item(0, '{"ci'))];
+      const turn = await turnOf([...cut, ...whole(1, oslo), completed]);
+      expect(turn.calls.map(({ outcome }) => outcome instanceof ToolUse)).toEqual([false, true]);
+    });
+  });
+
   it("takes a message for one whose pieces had another index than its end", async () => {
     const turn = await turnOf([
       ...begun,
