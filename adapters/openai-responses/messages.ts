@@ -17,7 +17,7 @@ import {
 } from "../../src/stream/history.ts";
 import { safeToolName } from "../../src/tool/names.ts";
 import { ToolUse } from "../../src/tool/use.ts";
-import { isCall, isResult } from "./item.ts";
+import { isCall, isResult, partsOf } from "./item.ts";
 import { toolName } from "./schema.ts";
 import type { NativeTurn, WireItem, WirePart } from "./wire.ts";
 
@@ -40,7 +40,9 @@ export function assistantMessage(turn: Turn): ResponseInputItem[] {
   });
   // Calls of another turn index are none of the wire's: they were found in its text.
   const wasFound = [...calls.values()].some(({ turnIndex }) => turnIndex !== 0);
-  const items: (WireItem | EasyInputMessage)[] = wasFound ? onlySaid(recorded, turn.text) : recorded;
+  // Gateways end a message without its text, or before it is over: https://github.com/agentgateway/agentgateway/pull/3326
+  const isShort = turn.error === undefined && lengthOf(recorded) < turn.text.length;
+  const items: (WireItem | EasyInputMessage)[] = wasFound || isShort ? onlySaid(recorded, turn.text) : recorded;
   // What the item does not tell: a server that sends two calls as one item, a turn put together by hand.
   for (const call of calls.values()) items.push(callItem(call, {}, true));
   if (turn.text !== "" && turn.error === undefined && !items.some(({ type }) => type === "message")) {
@@ -51,15 +53,20 @@ export function assistantMessage(turn: Turn): ResponseInputItem[] {
   return items as unknown as ResponseInputItem[];
 }
 
-/** The text in which calls were found, without them: what is left stands where it began. */
+/** How much text messages hold. */
+function lengthOf(items: readonly WireItem[]): number {
+  const parts = items.flatMap(({ type, content }) => (type === "message" ? partsOf(content) : []));
+  return parts.reduce((length, { text }) => length + (text ?? "").length, 0);
+}
+
+/** The messages with what was said in place of their text: it stands where the first of it began. */
 function onlySaid(items: readonly WireItem[], said: string): WireItem[] {
-  const isText = ({ type }: { readonly type?: unknown }) => type === "output_text";
   let left = said.trim() === "" ? undefined : said;
   return items.flatMap((item) => {
     const { type, content } = item;
     if (type !== "message" || !Array.isArray(content)) return [item];
-    const parts = content.flatMap((part: WirePart) => {
-      if (!isText(part)) return [part];
+    const parts = (content.length === 0 ? [NO_TEXT] : content).flatMap((part: WirePart) => {
+      if (!isRecord(part) || part.type !== "output_text") return [part];
       const text = left;
       left = undefined;
       return text === undefined ? [] : [{ ...part, text }];
@@ -67,6 +74,8 @@ function onlySaid(items: readonly WireItem[], said: string): WireItem[] {
     return parts.length === 0 ? [] : [{ ...item, content: parts }];
   });
 }
+
+const NO_TEXT: WirePart = { type: "output_text", annotations: [] };
 
 /**
  * The result of one call. A string goes as it is, {@link resultContent} as its parts, anything else as JSON; nothing at

@@ -1166,7 +1166,8 @@ describe("assistantMessage()", () => {
     const oslo = '{"city":"Oslo"}';
     const item = (n: number, args: string) => call(n, args, { call_id: "call_0" });
     const whole = (n: number, args: string) => [added(n, item(n, "")), delta(n, args), ended(n, item(n, args))];
-    const argumentsOf = (turn: { calls: readonly { argsText: string }[] }) => turn.calls.map(({ argsText }) => argsText);
+    const argumentsOf = (turn: { calls: readonly { argsText: string }[] }) =>
+      turn.calls.map(({ argsText }) => argsText);
 
     // https://github.com/microsoft/agent-framework/issues/7485, https://github.com/NousResearch/hermes-agent/issues/94707
     it.each<[string, Event[]]>([
@@ -1234,6 +1235,30 @@ describe("assistantMessage()", () => {
       completed,
     ]);
     expect(openaiResponses.assistantMessage(turn)).toEqual([{ role: "assistant", content: "Hi" }]);
+  });
+
+  // https://github.com/agentgateway/agentgateway/pull/3326, https://github.com/diegosouzapw/OmniRoute/issues/13693
+  it.each<[string, object]>([
+    ["without its text", { ...message(""), content: [] }],
+    ["before it is over", message("Hel")],
+  ])("sends what was said in a message that a server ends %s", async (_name, end) => {
+    const piece = (words: string) => ({
+      type: "response.output_text.delta",
+      output_index: 1,
+      content_index: 0,
+      delta: words,
+    });
+    const turn = await turnOf([
+      added(0, reasoning),
+      ended(0, reasoning),
+      added(1, { ...message(""), content: [] }),
+      piece("Hel"),
+      ended(1, end),
+      piece("lo"),
+      completed,
+    ]);
+    expect(turn.text).toBe("Hello");
+    expect(openaiResponses.assistantMessage(turn)).toEqual([reasoning, message("Hello")]);
   });
 
   it("makes an id for a call that came without one, the same in call and result", async () => {
