@@ -78,7 +78,8 @@ export class Arguments {
 
   /** Whether only `{}` has come: the arguments of a call without any, or a placeholder for those to come. */
   get isPlaceholder(): boolean {
-    if (this.#values !== undefined || this.#lastChar !== CLOSE || this.#length > 16) return false;
+    if (this.#values !== undefined) return !this.custom && this.#values.isEmpty;
+    if (this.#lastChar !== CLOSE || this.#length > 16) return false;
     return this.text.replace(/\s/g, "") === "{}";
   }
 
@@ -318,11 +319,17 @@ export class Arguments {
     return delta;
   }
 
-  /** Text after a value adds nothing: it is a copy, or wrong. */
+  /** Text after a value adds nothing: it is a copy, or wrong. Unless the value was none, as a server begins that decodes. */
   #afterValue(delta: string): string {
     const next = this.#parse(delta);
-    if (next === undefined || !this.#isCopy(next.value))
-      this.failure = { ok: false, code: "invalid_json", message: "came as an object, and other ones as text" };
+    if (next !== undefined && this.#isCopy(next.value)) return "";
+    if (this.isPlaceholder && delta.trimStart().startsWith("{")) {
+      this.#note("placeholder", this.text);
+      this.#values = undefined;
+      this.#replace(delta);
+      return delta;
+    }
+    this.failure = { ok: false, code: "invalid_json", message: "came as an object, and other ones as text" };
     return "";
   }
 

@@ -72,6 +72,11 @@ export class ValueArguments {
     return this.#source === undefined;
   }
 
+  /** Whether only an empty object has come. */
+  get isEmpty(): boolean {
+    return !this.isPatched && isRecord(this.#value) && Object.keys(this.#value).length === 0;
+  }
+
   /** The live partial input. */
   get partial(): unknown {
     return (this.#shown ??= this.#copy());

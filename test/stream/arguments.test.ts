@@ -72,6 +72,9 @@ describe("what the pieces come to", () => {
     ["the same, cut: not what the last piece would be", ['{"a":', '{"a":', '{"a":1}'], TRUNCATED, []],
     ["the same, cut after two", ['{"a":', '{"a":1}'], TRUNCATED, []],
     ["an object", [{ kv: { a: { b: 1 } } }], { a: { b: 1 } }, []],
+    // https://github.com/unslothai/unsloth/pull/10275
+    ["an empty object, then the arguments", [{ kv: {} }, '{"a"', ":1}"], { a: 1 }, ["placeholder"]],
+    ["an empty object, then what is no object", [{ kv: {} }, "1"], { code: "invalid_json" }, []],
     ["an object in two parts", [{ kv: { a: 1, b: 1 } }, { kv: { b: 2, c: 3 } }], { a: 1, b: 2, c: 3 }, []],
     ["an object in place of text", ['{"a":', { kv: { a: 2 } }], { a: 2 }, ["object"]],
     ["an object, then the same as text", [{ kv: { a: 2 } }, '{"a":2}'], { a: 2 }, []],

@@ -630,6 +630,14 @@ describe("finds the call of a chunk", () => {
       [["a", "f", { x: 1 }]],
     ],
     [
+      "quirk 20: a placeholder that is an object: https://github.com/unslothai/unsloth/pull/10275",
+      [
+        { callIndex: 0, id: "a", name: "f", argsKvPatch: {} },
+        { callIndex: 0, id: "a", name: "f", argsKvPatch: { x: 1 } },
+      ],
+      [["a", "f", { x: 1 }]],
+    ],
+    [
       "a copy with the name",
       [head(0, "a", "f", '{"x":1'), more(0, "}"), head(0, "a", "f", '{ "x": 1 }')],
       [["a", "f", { x: 1 }]],
