@@ -12,6 +12,11 @@ export function isBareError({ object, choices, message }: WireEvent): boolean {
   return object === "error" || (isNothing(choices) && textOf(message) !== undefined);
 }
 
+/** How MiniMax tells it, whose every response has such a field: https://github.com/edenai/edenai-apis/pull/360 */
+export function baseError({ base_resp: base }: WireEvent): WireError | undefined {
+  return isObject(base) && base.status_code ? { message: base.status_msg ?? null, code: base.status_code } : undefined;
+}
+
 /** What it says, at whatever depth a gateway has put it. */
 export function errorMessage(error: unknown): string | undefined {
   if (typeof error === "string") return error === "" ? undefined : error;

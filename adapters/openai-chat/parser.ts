@@ -3,7 +3,7 @@ import { ToolError } from "../../src/errors.ts";
 import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
 import { isObject, textOf } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
-import { errorMessage, isBareError, isError } from "./error.ts";
+import { baseError, errorMessage, isBareError, isError } from "./error.ts";
 import { failedGeneration } from "./failed-generation.ts";
 import { CALL_DROPPED, droppedCall, finishReasonOf } from "./finish.ts";
 import { isOnlyArguments, isOnlyText, onlyDelta } from "./only-delta.ts";
@@ -139,7 +139,8 @@ export class ChatParser implements Parser<WireEvent | string> {
       this.#sink.start(textOf(event.id), textOf(event.model));
     }
     let whole = false;
-    let error = event.error ?? event.x_groq?.error ?? (isBareError(event) ? (event as WireError) : undefined);
+    let error = event.error ?? event.x_groq?.error ?? baseError(event);
+    if (isBareError(event)) error ??= event as WireError;
     if (Array.isArray(choices)) {
       for (let position = 0; position < choices.length; position++) {
         const choice = choices[position] as WireChoice | null;

@@ -16,6 +16,8 @@ export interface WireEvent {
   /** Groq, beside the last chunk. The error says why the stream was stopped early. */
   readonly x_groq?: { readonly usage?: WireUsage | null; readonly error?: string | null } | null;
   readonly error?: WireError | string | null;
+  /** MiniMax: 0 where all is well. */
+  readonly base_resp?: { readonly status_code?: number | null; readonly status_msg?: string | null } | null;
   /** Of an error that is not wrapped: `{ object: "error", message }` (vLLM, Mistral), `{ message }` behind `event: error`. */
   readonly message?: unknown;
 }

@@ -269,6 +269,7 @@ describe("openaiChat.parser()", () => {
     ["an error in an error", { error: { detail: "d", error: { message: "No." } } }, "No."],
     ["an error without a wrapper", { object: "error", message: "No.", type: "BadRequestError" }, "No."],
     ["an error with nothing but a message", { message: "No." }, "No."],
+    ["a status that is none of success", { choices: null, base_resp: { status_code: 1008, status_msg: "No." } }, "No."],
     ["an error with nothing but a code", { error: { code: 503 } }, "The provider reported the error 503."],
   ])("fails at %s", (_, event, message) => {
     const [, error] = said([event as ChatEvent]).findLast(([what]) => what === "fail")!;
@@ -281,6 +282,11 @@ describe("openaiChat.parser()", () => {
       "text",
       "finish",
     ]);
+  });
+
+  it("takes a status of success for no error", () => {
+    const event = delta({ content: "x" }, "stop", { base_resp: { status_code: 0, status_msg: "success" } });
+    expect(said([event]).map(([what]) => what)).toEqual(["start", "text", "finish"]);
   });
 
   it("tells the raw error as the cause", async () => {
