@@ -1,14 +1,20 @@
 import { countOf, textOf } from "../../src/wire/field.ts";
 import type { WireError, WireResponse } from "./wire.ts";
 
-/** How a response ended: the event says it in its name, but for the one that stands for all of them. */
+/**
+ * How a response ended: the event says it in its name, but for the one that stands for all of them, and for servers that
+ * have `response.completed` for every end (https://github.com/raullenchai/Rapid-MLX/pull/866).
+ */
 export function statusOf(response: WireResponse, type: string): string {
-  if (type !== "response.done") return type.slice("response.".length);
   const status = textOf(response.status);
+  if (type === "response.completed" && UNFINISHED.has(status)) return status!;
+  if (type !== "response.done") return type.slice("response.".length);
   if (status !== undefined) return status;
   if (response.error) return "failed";
   return response.incomplete_details?.reason ? "incomplete" : "completed";
 }
+
+const UNFINISHED: ReadonlySet<unknown> = new Set(["incomplete", "failed", "cancelled"]);
 
 /** What the provider says of a failure, in one line. */
 export function errorMessage(error: WireError | string | null | undefined): string {

@@ -894,6 +894,25 @@ describe("the turn", () => {
     expect(turn.calls[0]?.outcome).toMatchObject({ code: "turn_not_finished" });
     expect(turn.finishReason).toBe("content-filter");
   });
+
+  // https://github.com/raullenchai/Rapid-MLX/pull/866, https://github.com/jundot/omlx/pull/2817
+  it.each<[string, object, string]>([
+    ["incomplete", { incomplete_details: { reason: "max_output_tokens" } }, "length"],
+    ["failed", { error: { message: "No." } }, "error"],
+    ["cancelled", {}, "error"],
+  ])(
+    "does not run a call of a response that is %s, though the event says that it is completed",
+    async (status, end, reason) => {
+      const item = call(0, '{"path":"a"}', { name: "write_file", status: "completed" });
+      const turn = await turnOf([
+        added(0, { ...item, arguments: "" }),
+        ended(0, item),
+        { type: "response.completed", response: { status, output: [item], ...end } },
+      ]);
+      expect(turn.calls[0]?.outcome).toMatchObject({ code: "turn_not_finished" });
+      expect(turn.finishReason).toBe(reason);
+    },
+  );
 });
 
 describe("assistantMessage()", () => {
