@@ -38,13 +38,16 @@ export class Items {
     const id = wire?.id ?? event.item_id;
     const { output_index: index } = event;
     if (typeof index === "number") {
-      const known = this.#sharesIndex && id ? this.#byId.get(id) : undefined;
+      const known = this.#sharesIndex ? this.named(id) : undefined;
       if (known?.outputIndex === index) return known;
       const placed = this.#byIndex.get(index);
+      // Servers that count in one way at the beginning of a call and in another one at its end: the end has its own call_id.
+      const ended = differ(placed?.callId, wire?.call_id) ? this.findCall(wire!.call_id) : undefined;
+      if (ended !== undefined && ended.wire.type === wire!.type) return ended;
       this.#idsChange ||= wire === undefined && differ(placed?.id, id) && !this.#byId.has(id!);
       return placed;
     }
-    const named = (id && this.#byId.get(id)) || this.findCall(wire?.call_id);
+    const named = this.named(id) ?? this.findCall(wire?.call_id);
     if (named !== undefined || id) return named;
     // No index and no id: the item now open, if it is one of that kind.
     const last = this.all.at(-1);
@@ -53,6 +56,10 @@ export class Items {
     // Behind all the input of a call whose beginning nobody saw comes that of another one, or its end.
     if (wire === undefined) return isHeaded || !last.isTold ? last : undefined;
     return isSame(last.wire, wire) || (!isHeaded && last.wire.type === wire.type) ? last : undefined;
+  }
+
+  named(id: string | null | undefined): Item | undefined {
+    return id ? this.#byId.get(id) : undefined;
   }
 
   findCall(callId: string | null | undefined): Item | undefined {
@@ -106,7 +113,7 @@ export class Items {
    */
   unfinished(wire: WireItem, { output_index: index }: WireEvent): Item | undefined {
     const { id, type } = wire;
-    const known = (id ? this.#byId.get(id) : undefined) ?? this.findCall(wire.call_id);
+    const known = this.named(id) ?? this.findCall(wire.call_id);
     if (known !== undefined) return !known.done && known.wire.type === type ? known : undefined;
     const isPlaced = typeof index === "number";
     if (isCall(wire) || !(this.#idsChange || (!isPlaced && isHosted(wire)))) return undefined;

@@ -60,8 +60,8 @@ export class ResponsesParser implements Parser<unknown> {
     push(parser, piece, index) {
       const item = parser.#items.at(index);
       // What follows the end says nothing; an item that is not known by its index takes the event itself, and so does what
-      // may be of the next one.
-      if (item === undefined || parser.#ended || isOver(item)) return parser.#ended;
+      // may be of another one.
+      if (item === undefined || parser.#ended || isOver(item) || !isCall(item.wire)) return parser.#ended;
       parser.#onInput(item, piece);
       return true;
     },
@@ -191,7 +191,10 @@ export class ResponsesParser implements Parser<unknown> {
   }
 
   #callOf(event: WireEvent, type: string): Item {
-    const found = this.#items.findCallOf(event, type);
+    const placed = this.#items.findCallOf(event, type);
+    const isCallThere = placed !== undefined && isCall(placed.wire);
+    const named = isCallThere ? undefined : this.#items.unfinished({ type, id: event.item_id ?? null }, event);
+    const found = named ?? placed;
     const isNext = found === undefined || (isOver(found) && differ(found.id, event.item_id));
     return isNext ? this.#open(event, { type }) : found;
   }
@@ -314,6 +317,9 @@ export class ResponsesParser implements Parser<unknown> {
     const untold = typeof whole === "string" ? this.#items.untold(event, callType, whole) : undefined;
     const item = untold?.item ?? this.#callOf(event, callType);
     if (!isCall(item.wire) || item.done || (untold !== undefined && item.isTold)) return;
+    // By its index it is of one call, by its id of another: the end of each will tell.
+    const named = this.#items.named(event.item_id);
+    if (named !== undefined && named !== item && isCall(named.wire)) return;
     item.isTold = true;
     if (untold !== undefined && (item.sent > 0 || !untold.isSure)) {
       if (item.sent === 0) item.guess = whole as string;

@@ -1217,6 +1217,51 @@ describe("assistantMessage()", () => {
     });
   });
 
+  // https://github.com/Oaklight/llm-rosetta/issues/418
+  describe("calls that end at another index than they began at", () => {
+    const [oslo, rome] = [call(0, '{"city":"Oslo"}'), call(1, '{"city":"Rome"}')];
+    const begin = (n: number) => [added(n, call(n, "")), delta(n, n === 0 ? '{"city":"Oslo"}' : '{"city":"Rome"}')];
+    const toldAt = (output_index: number, n: number, args: string) => {
+      const type = "response.function_call_arguments.done";
+      return { type, output_index, item_id: `fc_${n}`, arguments: args };
+    };
+    const end = (n: number) =>
+      n === 0 ? [toldAt(1, 0, '{"city":"Oslo"}'), ended(1, oslo)] : [toldAt(2, 1, '{"city":"Rome"}'), ended(2, rome)];
+
+    it.each<[string, Event[]]>([
+      ["one after the other", [...begin(0), ...end(0), ...begin(1), ...end(1)]],
+      ["side by side", [...begin(0), ...begin(1), ...end(0), ...end(1)]],
+      ["side by side, without the whole input", [...begin(0), ...begin(1), ended(1, oslo), ended(2, rome)]],
+      ["side by side, without pieces", [added(0, call(0, "")), added(1, call(1, "")), ...end(0), ...end(1)]],
+      [
+        "side by side, the input of one behind its end",
+        [added(0, call(0, "")), added(1, call(1, "")), ...end(0).toReversed(), ...end(1)],
+      ],
+    ])("have each its own input: %s", async (_name, events) => {
+      for (const last of [completed, completedWith(oslo, rome)]) {
+        const turn = await turnOf([...events, last]);
+        expect(turn.calls.map(({ id, outcome }) => [id, (outcome as ToolUse).input])).toEqual([
+          ["call_0", { city: "Oslo" }],
+          ["call_1", { city: "Rome" }],
+        ]);
+        expect(openaiResponses.assistantMessage(turn)).toEqual([oslo, rome]);
+      }
+    });
+
+    it.each<[string, Event[]]>([
+      ["nothing", []],
+      ["another item", [added(0, { type: "reasoning", id: "rs_1" })]],
+    ])("take pieces whose index has %s, but whose id is theirs", async (_name, before) => {
+      const deltas = [...'{"city":"Oslo"}'].map((piece) => delta(0, piece));
+      const events = [...before, added(1, call(0, "")), ...deltas, completed];
+      const bytes = new Response(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""));
+      for (const source of [stream(events), bytes]) {
+        const turn = await openaiResponses.read(source, { tools: [getWeather] }).done();
+        expect(turn.calls.map(({ id, argsText }) => [id, argsText])).toEqual([["call_0", '{"city":"Oslo"}']]);
+      }
+    });
+  });
+
   it("takes a message for one whose pieces had another index than its end", async () => {
     const turn = await turnOf([
       ...begun,

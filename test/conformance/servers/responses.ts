@@ -43,6 +43,10 @@ export const responses = server({
     /** Whether the whole input has an index and an id, as the pieces have. */
     isToldOf: fc.constantFrom(true, true, true, false),
     ends: fc.constantFrom("once", "once", "twice", "early", "untold"),
+    /** Whether each call is told again, as another item. */
+    echoes: fc.constantFrom("none", "none", "none", "whole", "without arguments"),
+    /** Whether the end of a call counts one item more than its beginning. */
+    endsFurther: fc.constantFrom(false, false, false, true),
     output: fc.constantFrom("whole", "whole", "other ids", "empty", "none"),
     isInterleaved: flag,
     /** Nothing but the whole at the end; or not even an event for that. */
@@ -63,6 +67,8 @@ export const responses = server({
       isTold,
       isToldOf,
       ends,
+      endsFurther,
+      echoes,
       output,
       isInterleaved,
       isStreamed,
@@ -73,6 +79,8 @@ export const responses = server({
     calls,
   ) {
     if (isStreamed !== "yes") return output === "whole" || output === "other ids";
+    if (echoes !== "none" && (index !== "counts" || ends === "untold")) return false;
+    if (endsFurther && (index !== "counts" || itemId !== "same" || begins === "untold")) return false;
     if (index !== "counts" && itemId !== "same" && isInterleaved) return false;
     if (index === "none" && itemId === "rotates")
       return ends === "once" && !hasPieces && message === "none" && !hasReasoning && begins !== "untold";
@@ -162,10 +170,12 @@ interface Telling {
   readonly isTold: boolean;
   readonly isToldOf: boolean;
   readonly ends: string;
+  readonly endsFurther: boolean;
+  readonly echoes: string;
 }
 
 function callEvents(
-  { begins, hasPieces, isTold, isToldOf, ends }: Telling,
+  { begins, hasPieces, isTold, isToldOf, ends, endsFurther, echoes }: Telling,
   call: Call,
   text: string,
   i: number,
@@ -177,17 +187,28 @@ function callEvents(
   const first = begins === "whole" ? text : begins === "without arguments" ? undefined : "";
   const added = () => at("output_item.added", { item: callItem(call, first, i, idOf(i), "in_progress") });
   const piece = (delta: string) => at("function_call_arguments.delta", { item_id: idOf(i), delta });
-  const whole = at("function_call_arguments.done", { item_id: idOf(i), arguments: text });
+  const endsAt = endsFurther ? { output_index: index! + 1 } : {};
+  const whole = at("function_call_arguments.done", { item_id: idOf(i), arguments: text, ...endsAt });
   const pieces = [
     ...(hasPieces ? cut(text, dice).map(piece) : []),
     ...(isTold ? [isToldOf ? whole : { ...whole, output_index: undefined, item_id: undefined }] : []),
   ];
-  const done = () => at("output_item.done", { item: callItem(call, text, i, idOf(i), "completed") });
+  const done = () => at("output_item.done", { item: callItem(call, text, i, idOf(i), "completed"), ...endsAt });
   return [
     ...(begins === "untold" ? [] : begins === "twice" ? [added(), added()] : [added()]),
     ...(ends === "early" ? [done(), ...pieces] : pieces),
     ...(ends === "once" ? [done()] : ends === "twice" ? [done(), done()] : []),
+    ...(echoes === "none" ? [] : echo(call, echoes === "whole" ? text : "", i)),
   ];
+}
+
+function echo(call: Call, text: string, i: number): Json[] {
+  const at = (type: string, args: string, status: string) => ({
+    type: `response.output_item.${type}`,
+    output_index: 50 + i,
+    item: callItem(call, args, i, `fc_e${i}`, status),
+  });
+  return [at("added", "", "in_progress"), at("done", text, "completed")];
 }
 
 type Other = (id: string) => string | undefined;
