@@ -141,7 +141,7 @@ function withoutFile(citation: unknown): unknown {
 }
 
 function callBlock(block: Block, call: ToolCall): Block {
-  const name = toolName(typeof block["name"] === "string" && block["name"] !== "" ? block["name"] : "unnamed");
+  const name = toolName(call.name ?? "unnamed");
   return { ...block, type: "tool_use", id: idOf(call), name, input: wellFormed(historyInput(call)) };
 }
 

@@ -17,6 +17,7 @@ import {
 } from "../../src/stream/history.ts";
 import { safeToolName } from "../../src/tool/names.ts";
 import { ToolUse } from "../../src/tool/use.ts";
+import { textOf } from "../../src/wire/field.ts";
 import { isCall, isResult, partsOf } from "./item.ts";
 import { toolName } from "./schema.ts";
 import type { NativeTurn, WireItem, WirePart } from "./wire.ts";
@@ -143,9 +144,10 @@ function errorReply(call: FailedCall, message: string): ResponseInputItem {
 
 /** A call as it goes back: the item as it came, its input such that every server can read it again. */
 function callItem(call: ToolCall, item: WireItem, done: boolean): WireItem {
-  const name = typeof item.name === "string" && item.name !== "" ? item.name : (call.name ?? "unnamed");
   // Dirty names (token debris, dots) make a server refuse the whole history.
-  const known = { ...item, call_id: wireId(call), name: isClean(name) ? name : toolName(name) };
+  const said = textOf(item.name) ?? "";
+  const name = isClean(said) ? said : toolName(call.name ?? "unnamed");
+  const known = { ...item, call_id: wireId(call), name };
   // It has not ended, but will have a result: no status says that.
   if (!done) delete (known as { status?: unknown }).status;
   if (isCustom(call)) return { ...known, type: "custom_tool_call", input: call.argsText };

@@ -127,6 +127,9 @@ export class ToolBuffer {
    */
   append(chunk: ToolChunk): ToolUse | ToolCallError | undefined {
     if (this.#ended) throw new TypeError("append() after end(): use a new ToolBuffer for the next turn.");
+    // White space around a name is none of it: https://github.com/ml-explore/mlx-lm/pull/1756
+    const name = chunk.name?.trim();
+    if (name && name !== chunk.name) chunk = { ...chunk, name };
     this.#added = "";
     const before = this.#current;
     // The fast path: more of the call now open, which ends none.

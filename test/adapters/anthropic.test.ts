@@ -151,6 +151,13 @@ describe("reading", () => {
     expect(anthropic.assistantMessage(turn)).toMatchObject([{ content: [{ id: "toolu_1" }] }]);
   });
 
+  // https://github.com/jundot/omlx/pull/1577
+  it("takes a name with white space around it for the tool's, and sends that back", async () => {
+    const { turn } = await readEvents([start, call(0, "toolu_1", "set_volume\n"), close(0), ...end("tool_use")]);
+    expect(turn.calls[0]?.tool).toBe(volume);
+    expect(anthropic.assistantMessage(turn)).toMatchObject([{ content: [{ name: "set_volume" }] }]);
+  });
+
   // https://github.com/rynfar/meridian/pull/73, https://github.com/rynfar/meridian/issues/528
   describe("a call that a gateway sends twice, under one id", () => {
     const whole = (index: number, input: object) => {

@@ -997,10 +997,12 @@ describe("assistantMessage()", () => {
     expect(openaiResponses.assistantMessage(turn)).toMatchObject([{ type: "function_call", arguments: sent }]);
   });
 
-  it("sends a name back that servers take", async () => {
-    const dirty = { name: "get_weather<|channel|>commentary" };
-    const turn = await turnOf([added(0, call(0, "", dirty)), ended(0, call(0, "{}", dirty)), completed]);
-    expect(openaiResponses.assistantMessage(turn)).toMatchObject([{ name: "get_weather____channel____commentary" }]);
+  it.each([
+    ["get_weather<|channel|>commentary", "get_weather____channel____commentary"],
+    ["get_weather\n", "get_weather"],
+  ])("sends a name back that servers take: %j", async (name, sent) => {
+    const turn = await turnOf([added(0, call(0, "", { name })), ended(0, call(0, "{}", { name })), completed]);
+    expect(openaiResponses.assistantMessage(turn)).toMatchObject([{ name: sent }]);
   });
 
   it("gives of a cut stream what was complete, and every call", async () => {

@@ -400,8 +400,6 @@ describe("what is wrong with a call", () => {
 
 describe("names that look like a tool's", () => {
   it.each([
-    "get_weather ",
-    " get_weather",
     "Get_Weather",
     "get_wеather",
     "get_weather\u200b",
@@ -413,6 +411,15 @@ describe("names that look like a tool's", () => {
     "__proto__",
   ])("%j is none", (name) => {
     expect(one(call(name, '{"city":"x"}'))).toMatchObject({ code: "unknown_tool" });
+  });
+
+  // https://github.com/ml-explore/mlx-lm/pull/1756, https://github.com/openclaw/openclaw/issues/27045
+  it.each([" get_weather", "get_weather\n"])("%j is the tool's, since no name has white space", (name) => {
+    const buffer = new ToolBuffer(tools);
+    buffer.append({ callIndex: 0, id: "a", name, argsTextDelta: '{"city"' });
+    buffer.append({ callIndex: 0, name, argsTextDelta: ':"x"}' });
+    buffer.end("stop");
+    expect(buffer.calls).toMatchObject([{ name: "get_weather", outcome: { input: { city: "x" } } }]);
   });
 
   it("a provider's name stands for the tool's, and after it the tool's own, as of `$web_search` at Moonshot", () => {
