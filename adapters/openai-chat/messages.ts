@@ -18,6 +18,8 @@ import {
 } from "../../src/stream/history.ts";
 import { hash } from "../../src/tool/names.ts";
 import type { ToolUse } from "../../src/tool/use.ts";
+import { textOf } from "../../src/wire/field.ts";
+import { isThought } from "./parts.ts";
 import { toolName } from "./schema.ts";
 import { BUILTIN, type NativeMessage, type WirePart } from "./wire.ts";
 
@@ -140,11 +142,11 @@ function contentOf(
   if (native.content === undefined) return turn.text === "" ? null : turn.text;
   let parts: readonly WirePart[] = native.content;
   // The list begins where the first list came; what is missing at its front came as text before it.
-  const listed = parts.reduce((length, { text }) => length + (typeof text === "string" ? text.length : 0), 0);
+  const listed = parts.reduce((length, part) => length + (isThought(part) ? 0 : (textOf(part.text) ?? "").length), 0);
   // Less than that is the text of a turn in which calls were found in it.
   const before = turn.text.slice(0, Math.max(0, turn.text.length - listed));
   if (before !== "") parts = [{ type: "text", text: before }, ...parts];
-  if (!reasoning) parts = parts.filter(({ type }) => type !== "thinking");
+  if (!reasoning) parts = parts.filter((part) => !isThought(part));
   if (parts.every(({ type }) => type === "text")) return turn.text === "" ? null : turn.text;
   // Parts that only their own server knows; it gets them back as it sent them.
   return parts as NonNullable<ChatCompletionAssistantMessageParam["content"]> & object;

@@ -7,7 +7,7 @@ import { baseError, errorMessage, isBareError, isError } from "./error.ts";
 import { failedGeneration } from "./failed-generation.ts";
 import { CALL_DROPPED, droppedCall, finishReasonOf } from "./finish.ts";
 import { isOnlyArguments, isOnlyText, onlyDelta } from "./only-delta.ts";
-import { keepParts, mergePart, thinkingText } from "./parts.ts";
+import { isThought, keepParts, mergePart, partText } from "./parts.ts";
 import { usageOf } from "./usage.ts";
 import {
   BUILTIN,
@@ -221,10 +221,10 @@ export class ChatParser implements Parser<WireEvent | string> {
     }
     if (!Array.isArray(content)) return;
     for (const part of content as readonly WirePart[]) {
-      if (!isObject(part) || (part.type === "thinking" ? told.reasoning : told.text)) continue;
+      if (!isObject(part) || (isThought(part) ? told.reasoning : told.text)) continue;
       mergePart((this.native.content ??= []), part);
-      if (part.type === "thinking") {
-        if (!reasoned) this.#think(thinkingText(part.thinking));
+      if (isThought(part)) {
+        if (!reasoned) this.#think(partText(part));
       } else if (typeof part.text === "string" && part.text !== "") {
         this.#spoke = true;
         this.#sink.text(part.text);

@@ -1,4 +1,4 @@
-import { isObject } from "../../src/wire/field.ts";
+import { isObject, textOf } from "../../src/wire/field.ts";
 import type { WirePart } from "./wire.ts";
 
 /**
@@ -22,27 +22,28 @@ export function keepParts(kept: WirePart[], parts: readonly WirePart[]): string 
   for (const part of parts) {
     if (!isObject(part)) continue;
     mergePart(kept, part);
-    if (typeof part.text === "string") text += part.text;
-    else if (typeof part.summary === "string") text += part.summary;
-    else text += thinkingText(part.thinking);
+    text += partText(part);
   }
   return text;
 }
 
-/** The text of a thinking part, which is a list of parts itself on some servers. */
-export function thinkingText(thinking: WirePart["thinking"]): string {
-  if (typeof thinking === "string") return thinking;
-  if (!Array.isArray(thinking)) return "";
-  let text = "";
-  for (const part of thinking as readonly WirePart[]) if (typeof part?.text === "string") text += part.text;
-  return text;
+/** Whether a part of the content is none of the answer: Mistral's and, of Databricks, which has them as OpenAI's Responses. */
+export function isThought({ type }: WirePart): boolean {
+  return type === "thinking" || type === "reasoning";
+}
+
+/** The text of a part; that of a thought is a list of parts itself on some servers. */
+export function partText({ text, summary, thinking }: WirePart): string {
+  const said = text ?? summary ?? thinking;
+  if (typeof said === "string") return said;
+  return Array.isArray(said) ? said.map((part: WirePart | null) => textOf(part?.text) ?? "").join("") : "";
 }
 
 function continues(last: WirePart, piece: WirePart): boolean {
   if (last.type !== piece.type || (last.index ?? null) !== (piece.index ?? null)) return false;
   if (last.id && piece.id && last.id !== piece.id) return false;
   if (last.signature || "data" in last || "data" in piece) return false;
-  return typeof last.text === "string" || typeof last.summary === "string" || Boolean(last.thinking);
+  return typeof last.text === "string" || Boolean(last.summary ?? last.thinking);
 }
 
 function extend(last: WirePart, piece: WirePart): void {
@@ -52,7 +53,7 @@ function extend(last: WirePart, piece: WirePart): void {
     if (more === null || more === undefined || key === "__proto__") continue;
     const before = whole[key];
     if (TEXT.has(key) && typeof more === "string") whole[key] = typeof before === "string" ? before + more : more;
-    else if (key === "thinking" && Array.isArray(more) && Array.isArray(before)) {
+    else if (TEXT.has(key) && Array.isArray(more) && Array.isArray(before)) {
       for (const part of more) if (typeof part === "object" && part !== null) mergePart(before, part);
     } else whole[key] = more;
   }
@@ -60,9 +61,12 @@ function extend(last: WirePart, piece: WirePart): void {
 
 const TEXT = new Set(["text", "summary", "thinking"]);
 
-/** Deep enough for what is extended in place: the list inside a thinking part. */
+/** Deep enough for what is extended in place: the list inside a thought. */
 function copy(part: WirePart): WirePart {
-  return Array.isArray(part.thinking)
-    ? { ...part, thinking: part.thinking.map((inner: WirePart) => ({ ...inner })) }
-    : { ...part };
+  const own: Record<string, unknown> = { ...part };
+  for (const key of TEXT) {
+    const list = part[key];
+    if (Array.isArray(list)) own[key] = list.map((inner) => ({ ...inner }));
+  }
+  return own;
 }

@@ -66,7 +66,8 @@ export interface WirePart {
   readonly index?: number | null;
   readonly id?: string | null;
   readonly text?: string | null;
-  readonly summary?: string | null;
+  /** Databricks: a list of text parts. OpenRouter: text. */
+  readonly summary?: string | readonly WirePart[] | null;
   readonly refusal?: string | null;
   /** Mistral: a list of text parts. LiteLLM: text. */
   readonly thinking?: string | readonly WirePart[] | null;

@@ -571,6 +571,25 @@ describe("openaiChat.assistantMessage()", () => {
     expect(openaiChat.assistantMessage(late, { reasoning: false })[0]).toMatchObject({ content: "Well: 4" });
   });
 
+  // https://github.com/databricks/appkit/pull/559
+  it("says the reasoning that Databricks has in the content, and gives it back as one part", async () => {
+    const thought = (text: string, more = {}) => ({
+      type: "reasoning",
+      summary: [{ type: "summary_text", text, ...more }],
+    });
+    const turn = await read([
+      delta({ content: [thought("The ")] }),
+      delta({ content: [thought("sum.")] }),
+      delta({ content: [thought("", { signature: "c2ln" }), { type: "text", text: "It is " }] }),
+      delta({ content: [{ type: "text", text: "4." }] }, "stop"),
+    ]);
+    expect([turn.reasoning, turn.text]).toEqual(["The sum.", "It is 4."]);
+    expect(openaiChat.assistantMessage(turn)[0]).toMatchObject({
+      content: [thought("The sum.", { signature: "c2ln" }), { type: "text", text: "It is 4." }],
+    });
+    expect(openaiChat.assistantMessage(turn, { reasoning: false })[0]).toMatchObject({ content: "It is 4." });
+  });
+
   it.each([
     ["what is no JSON", '{"city": Oslo', '{"INVALID_JSON":"{\\"city\\": Oslo"}'],
     ["JSON that is no object", '"Oslo"', '{"INVALID_JSON":"\\"Oslo\\""}'],
