@@ -139,6 +139,8 @@ export class ChatParser implements Parser<WireEvent | string> {
       this.#sink.start(textOf(event.id), textOf(event.model));
     }
     let whole = false;
+    let saysCalls = false;
+    let others: WireMessage[] | undefined;
     let error = event.error ?? event.x_groq?.error ?? baseError(event);
     if (isBareError(event)) error ??= event as WireError;
     if (Array.isArray(choices)) {
@@ -149,13 +151,22 @@ export class ChatParser implements Parser<WireEvent | string> {
         const isWhole = isObject(choice.message) && !isObject(choice.delta);
         if (!this.#isRead(choice.index ?? position)) {
           whole ||= isWhole && event.object === "chat.completion";
+          if (isWhole) (others ??= []).push(choice.message!);
           continue;
         }
         whole ||= isWhole;
         this.#readChoice(choice);
+        saysCalls ||= finishReasonOf(textOf(choice.finish_reason) ?? "") === "tool-use";
         error ??= choice.error ?? undefined;
       }
     }
+    // Copilot makes choices of one message of Claude's: the first says that there are calls, and they are in those behind it
+    // (https://github.com/HKUDS/nanobot/pull/1555).
+    if (whole && saysCalls && !this.#sawToolCalls && others !== undefined)
+      this.#toolCalls(
+        others.flatMap(({ tool_calls: calls }) => calls ?? []),
+        true,
+      );
     const usage = event.usage ?? event.x_groq?.usage;
     if (isObject(usage)) this.#sink.usage(usageOf(usage));
     // Last: a chunk with an error may hold a delta as well, and what came before the failure did come.
@@ -189,18 +200,21 @@ export class ChatParser implements Parser<WireEvent | string> {
     const reasoned = this.#reasoning(message, whole) || told.reasoning;
     if (message.content) this.#content(message.content, reasoned, told);
     if (typeof message.refusal === "string" && message.refusal !== "" && !told.refusal) this.#refusal(message.refusal);
-    if (isObject(message.tool_calls) && !told.calls) {
-      const entries = (Array.isArray(message.tool_calls) ? message.tool_calls : [message.tool_calls]) as WireToolCall[];
-      for (let position = 0; position < entries.length; position++) {
-        const entry = entries[position];
-        if (isObject(entry)) this.#toolCall(entry, whole ? position : undefined);
-      }
-    }
+    const { tool_calls: calls } = message;
+    if (isObject(calls) && !told.calls)
+      this.#toolCalls((Array.isArray(calls) ? calls : [calls]) as WireToolCall[], whole);
     if (isObject(message.function_call)) this.#functionCall(message.function_call, whole);
     const { id, expires_at: expiresAt } = message.audio ?? {};
     if (typeof id === "string" && id !== "") this.native.audio = { id };
     this.#endsInSound = typeof expiresAt === "number";
     if (isObject(message.extra_content)) this.native.extra_content = message.extra_content;
+  }
+
+  #toolCalls(entries: readonly WireToolCall[], whole: boolean): void {
+    for (let position = 0; position < entries.length; position++) {
+      const entry = entries[position];
+      if (isObject(entry)) this.#toolCall(entry, whole ? position : undefined);
+    }
   }
 
   #speak(text: string): void {

@@ -252,6 +252,22 @@ describe("openaiChat.parser()", () => {
     expect(turn.calls.map(({ argsText }) => argsText)).toEqual(["drop"]);
   });
 
+  // https://github.com/HKUDS/nanobot/pull/1555, https://github.com/karthink/gptel/pull/1284
+  it.each([
+    ["with an index", true, "tool_calls", ["a", "b"]],
+    ["without one", false, "tool_calls", ["a", "b"]],
+    ["which are others, where the first says nothing of calls", true, "stop", []],
+  ])("takes the calls that a whole response has in further choices: %s", (_, isCounted, finish_reason, ids) => {
+    const message = (id: string) => ({ tool_calls: [{ id, function: { name: "now", arguments: "{}" } }] });
+    const choices = [{ content: "Let me see." }, message("a"), message("b")].map((fields, index) => ({
+      ...(isCounted && { index }),
+      message: { role: "assistant", ...fields },
+      finish_reason,
+    }));
+    const lines = said([{ object: "chat.completion", choices } as unknown as ChatEvent]);
+    expect(lines.flatMap(([what, chunk]) => (what === "tool" ? [(chunk as ToolChunk).id] : []))).toEqual(ids);
+  });
+
   it("passes over what comes after the end", () => {
     expect(said(["[DONE]", delta({ content: "late" }), "[DONE]"])).toEqual([["terminal"]]);
   });
