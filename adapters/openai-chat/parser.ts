@@ -263,10 +263,12 @@ export class ChatParser implements Parser<WireEvent | string> {
     const { reasoning_opaque, reasoning_details, thinking_blocks } = message;
     let delta = "";
     for (const field of REASONING_TEXTS) {
-      const text = message[field];
-      if (typeof text !== "string" || (whole && native[field] !== undefined)) continue;
-      native[field] = (native[field] ?? "") + text;
-      delta ||= text;
+      const said = message[field];
+      // Envoy's gateway has an object there: https://github.com/envoyproxy/ai-gateway/pull/1222
+      if (isObject(said)) delta ||= partText(said);
+      if (typeof said !== "string" || (whole && native[field] !== undefined)) continue;
+      native[field] = (native[field] ?? "") + said;
+      delta ||= said;
     }
     if (typeof reasoning_opaque === "string") native.reasoning_opaque = reasoning_opaque;
     if (Array.isArray(reasoning_details) && !(whole && native.reasoning_details !== undefined)) {

@@ -41,7 +41,7 @@ export interface WireMessage {
   readonly content?: string | readonly WirePart[] | null;
   readonly refusal?: string | null;
   /** DeepSeek, Kimi, Qwen and older vLLM. */
-  readonly reasoning_content?: string | null;
+  readonly reasoning_content?: string | WirePart | null;
   /** OpenRouter, Groq, Ollama and newer vLLM. */
   readonly reasoning?: string | null;
   /** GitHub Copilot; it wants both back: https://github.com/anomalyco/opencode/issues/4468 */

@@ -422,6 +422,13 @@ describe("openaiChat.parser()", () => {
     expect(turn.native).toEqual({ reasoning: "Hm!", reasoning_content: "Hm!" });
   });
 
+  // https://github.com/envoyproxy/ai-gateway/pull/1222
+  it("says reasoning that comes as an object", async () => {
+    const pieces = [{ text: "Hm" }, { text: "!" }, { signature: "c2ln" }];
+    const turn = await read([...pieces.map((piece) => delta({ reasoning_content: piece })), end]);
+    expect(turn.reasoning).toBe("Hm!");
+  });
+
   it("survives events of any shape", async () => {
     const odd: unknown[] = [null, 5, [], {}, { choices: {} }, { choices: [null, 5, {}, { index: "x", delta: 5 }] }];
     odd.push(delta({ content: { a: 1 }, reasoning: 5, tool_calls: "x", function_call: [], audio: 5, refusal: {} }));
