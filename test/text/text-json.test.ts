@@ -216,6 +216,36 @@ describe("a call of mistral", () => {
   });
 });
 
+describe("a call of function-tag", () => {
+  const args = '{"city": "a > b)"}';
+  it.each([
+    ["with its bracket", `<function=get_weather>${args}</function>`],
+    ["with its bracket behind the arguments", `<function=get_weather${args}></function>`],
+    ["with its bracket twice", `<function=get_weather>${args}></function>`],
+    ["with round ones", `<function=get_weather(${args})</function>`],
+    ["and another one", `<function=get_weather${args}><function=get_weather${args}></function>`],
+  ])("is read %s", async (_, text) => {
+    for (const pieces of [[text], text.split("")]) {
+      const { turn } = await readText(textJson("function-tag"), pieces, sharedTools);
+      expect(turn.calls.map(({ input, released }) => [input, released])).toEqual(
+        text.match(/=get/g)!.map(() => [{ city: "a > b)" }, true]),
+      );
+      expect(turn.text).toBe("");
+    }
+  });
+
+  it.each(['{"city": "Oslo>', '{"city": "Oslo")', '{"city": ["Oslo")', '{"city": "Oslo">', '{"city": "Oslo"}>)'])(
+    "is none where a bracket is in the place of what closes its arguments: %s",
+    async (cut) => {
+      const text = `<function=get_weather${cut}</function>`;
+      for (const pieces of [[text], text.split("")]) {
+        const { turn } = await readText(textJson("function-tag"), pieces, sharedTools);
+        expect(turn.calls.map(({ outcome }) => outcome instanceof ToolUse)).toEqual([false]);
+      }
+    },
+  );
+});
+
 describe("a call of qwen-xml", () => {
   const now = "<function=now>\n</function>";
   it.each<[string, string, string]>([

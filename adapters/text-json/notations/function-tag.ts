@@ -2,8 +2,8 @@ import { outputText } from "../../../src/stream/history.ts";
 import { countOf, withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
 import { skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
-import type { BlockWriter } from "../../../src/text/writer.ts";
-import { argumentsOf, JsonBlock } from "../block.ts";
+import type { BlockWriter, CallWriter } from "../../../src/text/writer.ts";
+import { argumentsOf, JsonBlock, type JsonConsumer } from "../block.ts";
 import { Envelopes } from "../envelope.ts";
 import { anyName, endOfName, toolLines } from "../prompt.ts";
 import { headOfObjects } from "./hermes.ts";
@@ -16,7 +16,7 @@ const ENDS = ["<|eom_id|>", "<|eot_id|>"];
 
 /**
  * Llama: `<function=name>{…}</function>`, and `<|python_tag|>{"name": …, "parameters": {…}}` for the same as JSON, which
- * ends with its message. The `>` may be missing, or be another character.
+ * ends with its message. The `>` may be missing, be another character, or come behind the JSON.
  *
  * @see https://www.llama.com/docs/model-cards-and-prompt-formats/llama3_1/#user-defined-custom-tool-calling
  */
@@ -67,13 +67,28 @@ function functionBlock(writer: BlockWriter, context: TextContext): BlockReader {
     begin() {
       const call = writer.call();
       call.name(name);
-      return argumentsOf(call);
+      return inBrackets(call);
     },
     ends: [CLOSE],
     nexts: [OPEN],
     context,
     cutHead: () => writer.call().cut(),
   });
+}
+
+/** Arguments that a bracket of the head is closed behind, not before: `<function=f{…}></function>`, `<function=f({…})`. */
+function inBrackets(call: CallWriter): JsonConsumer {
+  const args = argumentsOf(call);
+  /** The last character, where it may be that bracket. */
+  let held = "";
+  return {
+    ...args,
+    feed(piece) {
+      const text = held + piece;
+      held = /[>)]$/.exec(text)?.[0] ?? "";
+      args.feed(held === "" ? text : text.slice(0, -1));
+    },
+  };
 }
 
 /** Its end is the end of the message, which many servers do not show. */
