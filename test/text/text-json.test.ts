@@ -264,6 +264,53 @@ describe("a call of qwen-xml", () => {
   });
 });
 
+describe("a tag of qwen-xml that is not whole, or not there", () => {
+  const file = { path: "a.txt", content: "\nb" };
+  const parameters = "<parameter=path@\na.txt\n</parameter>\n<parameter=content>\n\nb\n</parameter>\n";
+  const now = "<tool_call>\n<function=now>\n</function>\n</tool_call>";
+  it.each<[string, string, unknown[], string]>([
+    ["the name of a function ends with its line", `<tool_call>\n<function=now\n</function>\n</tool_call>`, [{}], ""],
+    ["of one without its block, too", `<function=now\n</function>\n</tool_call> and`, [{}], " and"],
+    [
+      "the name of a parameter ends with its line",
+      `<function=write_file>\n${parameters.replace("@", "")}</function>`,
+      [file],
+      "",
+    ],
+    [
+      "names do not go on into the next tag",
+      `<function=write_file>\n${parameters.replace("@\n", "=")}</function>\n${now}`,
+      ["invalid_call", {}],
+      "\n",
+    ],
+    [
+      "a call without its end takes nothing from the next one",
+      `<tool_call>\n<function=write_file>\n${parameters.replace("@", ">")}</tool_call>\n${now} and`,
+      ["invalid_call", {}],
+      "\n and",
+    ],
+    [
+      "a call in a value may be without it",
+      `<function=write_file>\n${parameters.replace("@", ">").replace("b\n", `${now.replace("</function>", "<parameter=a>\n1\n</parameter>")}\nb\n</function>\n`)}</function>`,
+      [
+        {
+          path: "a.txt",
+          content: "\n" + now.replace("</function>", "<parameter=a>\n1\n</parameter>") + "\nb\n</function>",
+        },
+      ],
+      "",
+    ],
+  ])("%s", async (_, text, outcomes, said) => {
+    for (const pieces of [[text], text.split("")]) {
+      const { turn } = await readText(textJson("qwen-xml"), pieces, sharedTools);
+      expect(turn.calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code))).toEqual(
+        outcomes,
+      );
+      expect(turn.text).toBe(said);
+    }
+  });
+});
+
 describe("a call of dsml", () => {
   const now = '<|DSML|invoke name="now"/>';
   const file = '<|DSML|invoke name="write_file">@</|DSML|invoke>';

@@ -17,7 +17,7 @@ const PARAMETER_END = "</parameter>";
 /**
  * Qwen3-Coder: `<tool_call><function=name><parameter=key>value</parameter></function></tool_call>`. All values are plain
  * text, one line break before and one behind them; what they mean is said by the tool's schema. `<tool_call>` is left
- * out now and then.
+ * out now and then, and so is the `>` behind a name (ml-explore/mlx-lm#1811, #1881).
  *
  * @see https://huggingface.co/Qwen/Qwen3-Coder-480B-A35B-Instruct/blob/main/chat_template.jinja
  */
@@ -133,7 +133,7 @@ class QwenBlock implements BlockReader {
     if (end === text.length) return from;
     // Without the outer tag only what follows tells the notation from another one.
     const next = this.#isWrapped || lookFor(text, skipSpace(text, end + 1), [PARAMETER, FUNCTION_END]);
-    if (end === at || text[end] !== ">" || next === undefined) this.state = "none";
+    if (end === at || !/[>\n]/.test(text[end]!) || next === undefined) this.state = "none";
     if (this.state === "none" || next === "maybe") return from;
     const name = text.slice(at, end);
     this.state = "open";
@@ -156,16 +156,18 @@ class QwenBlock implements BlockReader {
       return at + FUNCTION_END.length;
     }
     const begin = at + PARAMETER.length;
-    const end = indexWithin(text, ">", begin, MAX_SPACE);
-    if (end < 0) {
-      return text.length - begin < MAX_SPACE ? at : this.#refuse("the name of a parameter has no end", text, at);
+    const head = text.slice(begin, begin + MAX_SPACE);
+    const [tag] = /^(?:[^<>\n]*>|[\w./-]+\n)/.exec(head) ?? [];
+    if (tag === undefined) {
+      const mayEnd = head.length < MAX_SPACE && !/[<\n]/.test(head);
+      return mayEnd ? at : this.#refuse("the name of a parameter has no end", text, at);
     }
-    this.#args!.begin(text.slice(begin, end).trim());
-    this.#isFirst = true;
+    this.#args!.begin(tag.slice(0, -1).trim());
+    this.#isFirst = tag.endsWith(">");
     this.#lineBreak = "";
     this.#quoted = new QuotedCalls();
     this.#expected = "value";
-    return end + 1;
+    return begin + tag.length;
   }
 
   /** What follows to the end of the call is part of it, and means nothing. */
@@ -209,8 +211,8 @@ class QwenBlock implements BlockReader {
   }
 
   /**
-   * A tag in a value is its end only if a parameter or the end of the function follows: code that is written holds such
-   * tags. Models do leave the end out, and servers close the value for them
+   * A tag in a value is its end only if a parameter or the end of the function, or of the block, follows: code that is
+   * written holds such tags. Models do leave the end out, and servers close the value for them
    * (https://github.com/vllm-project/vllm/blob/main/vllm/tool_parsers/qwen3coder_tool_parser.py); but what they meant to
    * write is not known, so the call is none. A function that begins in the value is written about, with all its tags.
    */
@@ -219,7 +221,7 @@ class QwenBlock implements BlockReader {
     switch (mark) {
       case PARAMETER_END: {
         const at = skipSpace(text, behind);
-        const next = at - behind > MAX_SPACE ? undefined : lookFor(text, at, [PARAMETER, FUNCTION_END]);
+        const next = at - behind > MAX_SPACE ? undefined : lookFor(text, at, [PARAMETER, FUNCTION_END, CLOSE]);
         if (next === "maybe") return "maybe";
         if (next !== undefined && quoted.hasEnded && quoted.isIn) return "unclosed";
         if (quoted.endParameter(next !== undefined)) return "quoted";
