@@ -216,6 +216,45 @@ describe("a call of mistral", () => {
   });
 });
 
+describe("the id of a call of kimi", () => {
+  const tools = ["exec", "exec2", "get_weather", "functions_list", "list"].map((name) =>
+    defineTool({ name, effect: "read", inputSchema: jsonSchema({ type: "object" }) }),
+  );
+  const nameIn = async (id: string) => {
+    const call = `<|tool_call_begin|>${id}<|tool_call_argument_begin|>{}<|tool_call_end|>`;
+    const { turn } = await readText(textJson("kimi"), [call], tools);
+    expect(turn.calls.map((one) => one.id)).toEqual([id]);
+    return turn.calls[0]!.outcome instanceof ToolUse ? turn.calls[0]!.name : undefined;
+  };
+
+  it.each([
+    ["functions.exec:0", "exec"],
+    ["exec:0", "exec"],
+    ["functions.exec", "exec"],
+    ["functionsexec5", "exec"],
+    ["functions.exec5", "exec"],
+    ["functions_get_weather_12", "get_weather"],
+    ["functions_list:0", "functions_list"],
+  ])("%s says which tool it is of", async (id, name) => {
+    expect(await nameIn(id)).toBe(name);
+  });
+
+  it.each(["functionsexec25", "functions_list_3", "functions.exec:a", "call_1", "functions", "7"])(
+    "%s does not",
+    async (id) => {
+      expect(await nameIn(id)).toBeUndefined();
+    },
+  );
+
+  it("goes back with the result, however it is written", async () => {
+    const id = "functions_get_weather_12";
+    const call = `<|tool_call_begin|>${id}<|tool_call_argument_begin|>{}<|tool_call_end|>`;
+    const { turn } = await readText(textJson("kimi"), [call], tools);
+    const { content } = textJson("kimi").toolResult(turn.calls[0]!.outcome as ToolUse, "x");
+    expect(content).toBe(`## Return of ${id}\nx`);
+  });
+});
+
 describe("a call of function-tag", () => {
   const args = '{"city": "a > b)"}';
   it.each([

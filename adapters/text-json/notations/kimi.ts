@@ -135,7 +135,10 @@ function callBlock(writer: BlockWriter, context: TextContext): BlockReader {
     },
     begin() {
       const call = writer.call();
-      call.name(nameOf(id), id);
+      call.name(
+        nameOf(id, (name) => context.tool(name) !== undefined),
+        id,
+      );
       return argumentsOf(call);
     },
     ends: [CALL_END],
@@ -147,10 +150,25 @@ function callBlock(writer: BlockWriter, context: TextContext): BlockReader {
 
 /** An id that says which function is called; that of another wire does not. */
 function ownId(id: string | null, name: string): string | undefined {
-  return id !== null && nameOf(id) === name ? id : undefined;
+  return id !== null && nameOf(id, (one) => one === name) === name ? id : undefined;
 }
 
-/** `functions.read_file:3` is a call of `read_file`; some models leave one part or the other out. */
-function nameOf(id: string): string {
-  return id.replace(/^functions\./, "").replace(/:\d+$/, "");
+/**
+ * `functions.read_file:3` is a call of `read_file`; some models leave one part or the other out. Where that is no tool,
+ * the marks between the parts may be missing, or others: `functionsread_file3`, `functions_read_file_3`, as long as
+ * only one tool can be meant.
+ *
+ * @see https://github.com/sgl-project/sglang/pull/21377
+ * @see https://github.com/exo-explore/exo/issues/2281
+ */
+function nameOf(id: string, isTool: (name: string) => boolean): string {
+  const name = id.replace(/^functions\./, "").replace(/:\d+$/, "");
+  if (isTool(name)) return name;
+  const found = new Set<string>();
+  for (const whole of [id, id.replace(/^functions[._]?/, "")]) {
+    for (let end = whole.length; end > 0 && /^[:_]?\d*$/.test(whole.slice(end)); end--) {
+      if (isTool(whole.slice(0, end))) found.add(whole.slice(0, end));
+    }
+  }
+  return found.size === 1 ? [...found][0]! : name;
 }
