@@ -292,6 +292,8 @@ describe("a call of qwen-xml", () => {
     ["is whole where words stand in the place of that end", `<tool_call>\n${now}\nNext:`, "\nNext:"],
     ["may have that end alone", `${now}\n</tool_call> and`, " and"],
     ["may stand in one block with others", `<tool_call>\n${now}\n${now}${now}\n</tool_call> and`, "\n and"],
+    ["may be one of Seed-OSS", `<seed:tool_call>\n${now}\n</seed:tool_call> and`, " and"],
+    ["may be one of Seed-OSS without its beginning", `${now}\n</seed:tool_call> and`, " and"],
   ])("%s", async (_, text, said) => {
     for (const pieces of [[text], text.split("")]) {
       const { turn } = await readText(textJson("qwen-xml"), pieces, sharedTools);
@@ -327,6 +329,18 @@ describe("a tag of qwen-xml that is not whole, or not there", () => {
       `<tool_call>\n<function=write_file>\n${parameters.replace("@", ">")}</tool_call>\n${now} and`,
       ["invalid_call", {}],
       "\n and",
+    ],
+    [
+      "nor does one of Seed-OSS",
+      `<seed:tool_call>\n<function=write_file>\n${parameters.replace("@", ">")}</seed:tool_call>\n${now}`,
+      ["invalid_call", {}],
+      "\n",
+    ],
+    [
+      "nor does a value without its end",
+      `<seed:tool_call>\n<function=f>\n<parameter=a>\n1\n</function>\n</seed:tool_call>\n${now.replaceAll("tool", "seed:tool")}`,
+      ["invalid_call", {}],
+      "\n",
     ],
     [
       "a call in a value may be without it",

@@ -7,12 +7,16 @@ import { anyName, endOfName, toolLines } from "../prompt.ts";
 import { NO_END, QuotedCalls, type TagMeaning } from "../quoted.ts";
 import { TypedArguments } from "../typed.ts";
 
-const OPEN = "<tool_call>";
-const CLOSE = "</tool_call>";
+/** The second spelling is Seed-OSS's, which is the same otherwise. */
+const OPENS = ["<tool_call>", "<seed:tool_call>"] as const;
+const CLOSES = ["</tool_call>", "</seed:tool_call>"] as const;
 const FUNCTION = "<function=";
 const FUNCTION_END = "</function>";
 const PARAMETER = "<parameter=";
 const PARAMETER_END = "</parameter>";
+
+const [OPEN] = OPENS;
+const [CLOSE] = CLOSES;
 
 /**
  * Qwen3-Coder: `<tool_call><function=name><parameter=key>value</parameter></function></tool_call>`. All values are plain
@@ -23,10 +27,10 @@ const PARAMETER_END = "</parameter>";
  */
 export const qwenXml: TextDialect = {
   name: "qwen-xml",
-  markers: [OPEN, FUNCTION],
-  start: (writer, context) => (marker) => new QwenBlock(marker === OPEN, writer, context),
+  markers: [...OPENS, FUNCTION],
+  start: (writer, context) => (marker) => new QwenBlock(marker !== FUNCTION, writer, context),
   toolName: anyName,
-  ends: [CLOSE],
+  ends: CLOSES,
   countResults: (message) => countOf(message, "<tool_response>"),
   describe: (tools) => `# Tools
 
@@ -66,7 +70,7 @@ Values are written as they are, without quotes or escapes; lists and objects as 
       .join("\n"),
 };
 
-const MARKS = ["</tool_response>", "<tool_response>", OPEN, CLOSE, FUNCTION];
+const MARKS = ["</tool_response>", "<tool_response>", ...OPENS, ...CLOSES, FUNCTION];
 
 /** What is looked at in a value. */
 const VALUE_MARKS = [PARAMETER_END, FUNCTION_END, FUNCTION, PARAMETER];
@@ -178,7 +182,7 @@ class QwenBlock implements BlockReader {
   }
 
   #skip(text: string, from: number): number {
-    const { at, word } = find(text, from, [FUNCTION_END, CLOSE]);
+    const { at, word } = find(text, from, [FUNCTION_END, ...CLOSES]);
     if (word === undefined) return at;
     if (word === FUNCTION_END) this.#expected = "close";
     else this.state = "closed";
@@ -221,7 +225,7 @@ class QwenBlock implements BlockReader {
     switch (mark) {
       case PARAMETER_END: {
         const at = skipSpace(text, behind);
-        const next = at - behind > MAX_SPACE ? undefined : lookFor(text, at, [PARAMETER, FUNCTION_END, CLOSE]);
+        const next = at - behind > MAX_SPACE ? undefined : lookFor(text, at, [PARAMETER, FUNCTION_END, ...CLOSES]);
         if (next === "maybe") return "maybe";
         if (next !== undefined && quoted.hasEnded && quoted.isIn) return "unclosed";
         if (quoted.endParameter(next !== undefined)) return "quoted";
@@ -262,10 +266,10 @@ class QwenBlock implements BlockReader {
   /** The end of the block. It may be missing, and another function be in its place. */
   #readClose(text: string, from: number): number {
     const at = skipSpace(text, from);
-    const next = at - from > MAX_SPACE ? "no" : look(text, at, CLOSE);
+    const next = at - from > MAX_SPACE ? undefined : lookFor(text, at, CLOSES);
     if (next === "maybe") return from;
     this.state = "closed";
-    return next === "yes" ? at + CLOSE.length : from;
+    return next === undefined ? from : at + next.word.length;
   }
 }
 
@@ -274,7 +278,7 @@ function nextFunction(text: string, behind: number): TagMeaning {
   for (let at = behind; ;) {
     at = skipSpace(text, at);
     if (at - behind > MAX_SPACE) return "text";
-    const next = lookFor(text, at, [CLOSE, OPEN, FUNCTION]);
+    const next = lookFor(text, at, [...CLOSES, ...OPENS, FUNCTION]);
     if (typeof next !== "object") return next ?? "text";
     if (next.word === FUNCTION) return "unclosed";
     at += next.word.length;
