@@ -54,17 +54,33 @@ describe.each(names)("text-json/%s", (name) => {
     expect(message!.content).toContain('"tool":"find_orders');
   });
 
-  it("no result ends its block, or begins a call", async () => {
+  it("no result ends its block, begins another one, or a call", async () => {
     const { turn } = await readText(adapter, [textOf(loadFixture(adapter.name, "one-call"))], sharedTools);
     const use = turn.calls[0]!.outcome as ToolUse;
-    const { writeResults, markers } = notations[name];
-    const end = adapter.toolResult(use, "").content.slice(-12);
-    const hostile = [...markers, end].join(" ");
-    const plain = writeResults([{ id: null, name: "x", metadata: {}, output: "", isError: false }]);
-    const { content } = adapter.toolResult(use, hostile);
-    for (const marker of markers) {
-      expect(content.split(marker).length).toBeLessThanOrEqual(plain.split(marker).length);
+    const { writeResults, markers, countResults } = notations[name];
+    const plain = writeResults([{ id: use.id, name: use.name, metadata: {}, output: "", isError: false }]);
+    const marks = new Set([...markers, ...plain.match(/<[^<>]+>|\[[A-Z_/]+\]|## Return of /g)!]);
+    const { content } = adapter.toolResult(use, `\n${[...marks].join(" \n")}`);
+    for (const mark of marks) expect(content.split(mark).length).toBeLessThanOrEqual(plain.split(mark).length);
+    expect(countResults(content)).toBe(1);
+  });
+
+  it("a result says whose it is, and whether it is an error", () => {
+    const { writeResults } = notations[name];
+    const written = [false, true].map((isError) =>
+      writeResults([{ id: "functions.get_weather:3", name: "get_weather", metadata: {}, output: "Rain.", isError }]),
+    );
+    for (const [index, text] of written.entries()) {
+      expect(text).toContain("Rain.");
+      expect(/error/.test(text)).toBe(index === 1);
     }
+    const ids: NotationName[] = ["kimi", "mistral"];
+    expect(written[0]!.includes("functions.get_weather:3")).toBe(ids.includes(name));
+    const isNamed = /get_weather/.test(
+      writeResults([{ id: null, name: "get_weather", metadata: {}, output: "", isError: false }]),
+    );
+    const inOrder: NotationName[] = ["qwen-xml", "dsml"];
+    expect(isNamed).toBe(!inOrder.includes(name));
   });
 
   it("a value that passes a limit fails its own call, and no other", async () => {
@@ -208,11 +224,71 @@ describe("two values for the arguments of one call", () => {
 });
 
 describe("a call of mistral", () => {
+  it.each<[string, string, unknown[], string]>([
+    ["has its name behind the mark", "[TOOL_CALLS]now{}[TOOL_CALLS]now[ARGS] {}", [{}, {}], ""],
+    ["may have an id", "[TOOL_CALLS]now[CALL_ID]abc[ARGS]{} and", [{}], " and"],
+    ["is cut behind its name", "[TOOL_CALLS]now", ["truncated"], ""],
+    ["is cut behind its id", "[TOOL_CALLS]now[CALL_ID]abc", ["truncated"], ""],
+    ["is cut behind the mark of its arguments", "[TOOL_CALLS]now[ARGS]\n", ["truncated"], ""],
+    ["is none behind a space", "[TOOL_CALLS] now{}", [], "[TOOL_CALLS] now{}"],
+    ["is none without arguments", "[TOOL_CALLS]now!", [], "[TOOL_CALLS]now!"],
+  ])("%s", async (_, text, outcomes, said) => {
+    for (const pieces of [[text], text.split("")]) {
+      const { turn } = await readText(textJson("mistral"), pieces, sharedTools);
+      expect(turn.calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code))).toEqual(
+        outcomes,
+      );
+      expect(turn.text).toBe(said);
+    }
+  });
+
+  it("that stands without a list is handed out where it ends", async () => {
+    const text = ['[TOOL_CALLS]{"name": "get_weather", "arguments": {"city": "Oslo"}}', " and"];
+    const { events } = await readText(textJson("mistral"), text, sharedTools);
+    const types = events.map(({ type }) => type);
+    expect(types.indexOf("tool-use")).toBeLessThan(types.indexOf("text-delta"));
+  });
+
   it("may stand without a list", async () => {
     const text = '[TOOL_CALLS]{"name": "get_weather", "arguments": {"city": "Oslo"}} and';
     const { turn } = await readText(textJson("mistral"), [text], sharedTools);
     expect(turn.calls.map(({ input }) => input)).toEqual([{ city: "Oslo" }]);
     expect(turn.text).toBe(" and");
+  });
+});
+
+describe("a section of kimi", () => {
+  const [begin, end] = ["<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"];
+  const now = "<|tool_call_begin|>functions.now:0<|tool_call_argument_begin|>{}<|tool_call_end|>";
+  const strange = "<|tool_call_begin|>two words<|tool_call_argument_begin|>{}";
+  it.each<[string, string, unknown[], string]>([
+    ["may have white space between its calls", `${begin}\n${now}\n ${now}\n${end} and`, [{}, {}], " and"],
+    ["may end without its mark", `${begin}${now}`, [{}], ""],
+    ["ends before words", `${begin}${now} Next.`, [{}], "Next."],
+    ["ends a call that has no end", `${begin}${now.slice(0, -17)}${end} and`, [{}], " and"],
+    ["ends one in the other spelling", `${begin}${now.slice(0, -17)}<|tool_call_section_end|> and`, [{}], " and"],
+    ["has a call behind one that has no end", `${begin}${now.slice(0, -17)}${now}${end}`, [{}, {}], ""],
+    ["has calls behind one that is none", `${begin}${strange}<|tool_call_end|>${now}${end}`, ["invalid_call", {}], ""],
+    ["and behind one without its end", `${begin}${strange}${now}${now}${end}`, ["invalid_call", {}, {}], ""],
+    ["ends behind one that is none", `${begin}${strange}${end} and`, ["invalid_call"], " and"],
+    ["may be cut behind the mark of a call", `${begin}${now}<|tool_call_begin|>\n`, [{}, "truncated"], ""],
+    ["may be cut in an id", `${begin}${now}<|tool_call_begin|>functions.no`, [{}, "truncated"], ""],
+    [
+      "may have white space around an id",
+      `${begin}${now.replace("functions.now:0", " functions.now:0\n")}${end}`,
+      [{}],
+      "",
+    ],
+    ["has no call without an id", `${begin}${now.replace("functions.now:0", "")}${end}`, ["invalid_call"], ""],
+    ["has no call whose id does not end", `${begin}${now.replace("now", "n".repeat(300))}${end}`, ["invalid_call"], ""],
+  ])("%s", async (_, text, outcomes, said) => {
+    for (const pieces of [[text], text.split("")]) {
+      const { turn } = await readText(textJson("kimi"), pieces, sharedTools);
+      expect(turn.calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code))).toEqual(
+        outcomes,
+      );
+      expect(turn.text).toBe(said);
+    }
   });
 });
 
