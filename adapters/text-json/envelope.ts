@@ -180,7 +180,7 @@ const OPEN = 123;
 const CLOSE = 125;
 
 function isName(key: string): boolean {
-  return key === "name" || key === "function";
+  return key === "name" || key === "function" || key === "tool_name";
 }
 
 function isArguments(key: string): boolean {
@@ -188,7 +188,7 @@ function isArguments(key: string): boolean {
 }
 
 function isId(key: string): boolean {
-  return key === "id" || key === "call_id";
+  return key === "id" || key === "call_id" || key === "tool_call_id";
 }
 
 /** What the wire of OpenAI has in a call, too. */

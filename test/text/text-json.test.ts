@@ -223,6 +223,24 @@ describe("two values for the arguments of one call", () => {
   });
 });
 
+describe("a call of hermes", () => {
+  const list = '[{"name": "now", "arguments": {}}, {"name": "get_weather", "arguments": {"city": "<TOOLCALL>"}}]';
+  const action = '[{"tool_call_id": "0", "tool_name": "get_weather", "parameters": {"city": "Oslo"}}]';
+  it.each<[string, string, unknown[]]>([
+    ["Hunyuan", `<tool_calls>${list}</tool_calls>`, [{}, { city: "<TOOLCALL>" }]],
+    ["Nemotron", `<TOOLCALL>${list}</TOOLCALL>`, [{}, { city: "<TOOLCALL>" }]],
+    ["Phi", `<|tool_call|>${list}<|/tool_call|>`, [{}, { city: "<TOOLCALL>" }]],
+    ["Command", `<|START_ACTION|>${action}<|END_ACTION|>`, [{ city: "Oslo" }]],
+  ])("is read in the marks of %s", async (model, text, inputs) => {
+    for (const pieces of [[text], text.split("")]) {
+      const { turn } = await readText(textJson("hermes"), pieces, sharedTools);
+      expect(turn.calls.map(({ outcome }) => (outcome as ToolUse).input as unknown)).toEqual(inputs);
+      expect(turn.calls[0]!.id).toBe(model === "Command" ? "0" : null);
+      expect(turn.text).toBe("");
+    }
+  });
+});
+
 describe("a call of mistral", () => {
   it.each<[string, string, unknown[], string]>([
     ["has its name behind the mark", "[TOOL_CALLS]now{}[TOOL_CALLS]now[ARGS] {}", [{}, {}], ""],

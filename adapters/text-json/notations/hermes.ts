@@ -5,28 +5,33 @@ import { JsonBlock } from "../block.ts";
 import { Envelopes } from "../envelope.ts";
 import { anyName, toolLines } from "../prompt.ts";
 
-const OPEN = "<tool_call>";
-const CLOSE = "</tool_call>";
+/** The first is of Hermes, Qwen and Granite, the others of Hunyuan and Jamba, Nemotron Nano 2, Phi-4-mini, Command R. */
+const OPENS = ["<tool_call>", "<tool_calls>", "<TOOLCALL>", "<|tool_call|>", "<|START_ACTION|>"] as const;
+const CLOSES = ["</tool_call>", "</tool_calls>", "</TOOLCALL>", "<|/tool_call|>", "<|END_ACTION|>"] as const;
+
+const [OPEN] = OPENS;
+const [CLOSE] = CLOSES;
 
 /**
- * Hermes and Qwen: `<tool_call>{"name": …, "arguments": {…}}</tool_call>`, one block a call.
+ * Hermes and Qwen: `<tool_call>{"name": …, "arguments": {…}}</tool_call>`, one block a call. Others write the same, or a
+ * list of it, between marks of their own.
  *
  * @see https://github.com/NousResearch/Hermes-Function-Calling
  */
 export const hermes: TextDialect = {
   name: "hermes",
-  markers: [OPEN],
+  markers: OPENS,
   start: (writer, context) => () =>
     new JsonBlock({
       head: headOfObjects,
       begin: () => new Envelopes(writer, context),
-      ends: [CLOSE],
-      nexts: [OPEN],
+      ends: CLOSES,
+      nexts: OPENS,
       context,
       cutHead: () => writer.call().cut(),
     }),
   toolName: anyName,
-  ends: [CLOSE],
+  ends: CLOSES,
   countResults: (message) => countOf(message, "<tool_response>"),
   describe: (tools) => `# Tools
 
@@ -54,7 +59,7 @@ The results come back in <tool_response> blocks, in the order of the calls.`,
       .join("\n"),
 };
 
-const MARKS = ["</tool_response>", "<tool_response>", OPEN, CLOSE];
+const MARKS = ["</tool_response>", "<tool_response>", ...OPENS, ...CLOSES];
 
 /** `{` or `[{`, and behind it what begins a key: a quote, or the letter of a model that forgot it. */
 export function headOfObjects(text: string, at: number): number | "more" | "none" {
