@@ -1,5 +1,19 @@
-import type { ToolDescription } from "../../src/text/dialect.ts";
+import { outputText } from "../../src/stream/history.ts";
+import { withoutMarks, type ToolDescription, type WrittenResult } from "../../src/text/dialect.ts";
 import { safeToolName } from "../../src/tool/names.ts";
+
+/** What a prompt says of the tools, in a tag or without one. */
+export function offer(tools: readonly ToolDescription[], tag?: string): string {
+  const lines = toolLines(tools);
+  return `You can call these functions. Each line describes one of them, with its parameters as a JSON Schema:
+
+${tag === undefined ? lines : `<${tag}>\n${lines}\n</${tag}>`}`;
+}
+
+/** What came of a call, without these marks. */
+export function resultText({ output, isError }: WrittenResult, marks: readonly string[]): string {
+  return withoutMarks(outputText(isError ? { error: output } : output), marks);
+}
 
 /** The tools as models with tool calling have seen them in training: one JSON object a line. */
 export function toolLines(tools: readonly ToolDescription[]): string {

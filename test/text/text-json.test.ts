@@ -385,7 +385,8 @@ describe("a call of qwen-xml", () => {
     ["is whole where the end of its block is missing", `<tool_call>\n${now}`, ""],
     ["is whole where words stand in the place of that end", `<tool_call>\n${now}\nNext:`, "\nNext:"],
     ["may have that end alone", `${now}\n</tool_call> and`, " and"],
-    ["may stand in one block with others", `<tool_call>\n${now}\n${now}${now}\n</tool_call> and`, "\n and"],
+    ["may stand in one block with others", `<tool_call>\n${now}\n${now}${now}\n</tool_call> and`, " and"],
+    ["may have its arguments as JSON", `<tool_call>\n${now.replace("\n", "\n{}\n")}\n</tool_call> and`, " and"],
     ["may be one of Seed-OSS", `<seed:tool_call>\n${now}\n</seed:tool_call> and`, " and"],
     ["may be one of Seed-OSS without its beginning", `${now}\n</seed:tool_call> and`, " and"],
   ])("%s", async (_, text, said) => {
@@ -476,6 +477,17 @@ describe("a call of dsml", () => {
       [content, {}, { path: "b", content: "x" }],
     ],
     ["may not be both", file.replace("@", parameter("path", "b") + json), ["truncated"]],
+    [
+      "has no parameter whose tag has no end",
+      tagged("x").replace('"content" string="true">', '"content" '),
+      ["invalid_call"],
+    ],
+    ["has no parameter without a name", tagged("x").replace('name="content"', 'key="content"'), ["invalid_call"]],
+    [
+      "ends with its section, if it can not be read",
+      `<|DSML|tool_calls>\n${file.replace("@", "words").split("</")[0]!}</|DSML|tool_calls>${now}`,
+      ["invalid_call", {}],
+    ],
     ["may be about one tag", tagged(now), [{ path: "b", content: now }]],
     ["is cut in its JSON", file.replace("@", json).slice(0, 60), ["truncated"]],
   ])("%s", async (_, text, outcomes) => {

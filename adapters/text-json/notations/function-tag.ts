@@ -1,11 +1,10 @@
-import { outputText } from "../../../src/stream/history.ts";
-import { countOf, withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
+import { countOf, type TextDialect } from "../../../src/text/dialect.ts";
 import { skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter, CallWriter } from "../../../src/text/writer.ts";
 import { argumentsOf, JsonBlock, type JsonConsumer } from "../block.ts";
 import { Envelopes } from "../envelope.ts";
-import { anyName, endOfName, toolLines } from "../prompt.ts";
+import { anyName, endOfName, offer, resultText } from "../prompt.ts";
 import { headOfObjects } from "./hermes.ts";
 
 const OPEN = "<function=";
@@ -28,11 +27,7 @@ export const functionTag: TextDialect = {
   toolName: anyName,
   ends: [CLOSE, ...ENDS],
   countResults: (message) => countOf(message, "<function_result="),
-  describe: (
-    tools,
-  ) => `You can call these functions. Each line describes one of them, with its parameters as a JSON Schema:
-
-${toolLines(tools)}
+  describe: (tools) => `${offer(tools)}
 
 To call a function, write its name and its arguments as JSON, in one line and in exactly this form:
 
@@ -42,10 +37,7 @@ The results come back in <function_result> blocks, in the order of the calls.`,
   writeCalls: (calls) => calls.map(({ name, args }) => `${OPEN}${name}>${JSON.stringify(args)}${CLOSE}`).join("\n"),
   writeResults: (results) =>
     results
-      .map(({ name, output, isError }) => {
-        const text = outputText(isError ? { error: output } : output);
-        return `<function_result=${name}>${withoutMarks(text, MARKS)}</function_result>`;
-      })
+      .map((result) => `<function_result=${result.name}>${resultText(result, MARKS)}</function_result>`)
       .join("\n"),
 };
 

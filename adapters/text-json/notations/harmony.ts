@@ -1,9 +1,8 @@
-import { outputText } from "../../../src/stream/history.ts";
-import { countOf, withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
+import { countOf, type TextDialect } from "../../../src/text/dialect.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter, CallWriter } from "../../../src/text/writer.ts";
 import { TWO_VALUES } from "../block.ts";
-import { anyName, toolLines } from "../prompt.ts";
+import { anyName, offer, resultText } from "../prompt.ts";
 import { UntilMarker } from "../until.ts";
 
 const START = "<|start|>";
@@ -33,9 +32,7 @@ export const harmony: TextDialect = {
   countResults: (message) => countOf(message, `${START}functions.`),
   describe: (tools) => `# Tools
 
-You can call these functions. Each line describes one of them, with its parameters as a JSON Schema:
-
-${toolLines(tools)}
+${offer(tools)}
 
 Calls go to the commentary channel, one message for each: 'functions.function_name' is the recipient, and the content is its arguments as JSON.`,
   writeCalls: (calls) =>
@@ -47,10 +44,10 @@ Calls go to the commentary channel, one message for each: 'functions.function_na
       .join(""),
   writeResults: (results) =>
     results
-      .map(({ name, output, isError }) => {
-        const text = withoutMarks(outputText(isError ? { error: output } : output), MARKS);
-        return `${START}functions.${name} to=assistant${CHANNEL}commentary${MESSAGE}${text}${END}`;
-      })
+      .map(
+        (result) =>
+          `${START}functions.${result.name} to=assistant${CHANNEL}commentary${MESSAGE}${resultText(result, MARKS)}${END}`,
+      )
       .join(""),
 };
 

@@ -3,7 +3,7 @@ import { isSpace, skipSpace } from "../../../src/text/look.ts";
 import { countOf, withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
 import { JsonBlock } from "../block.ts";
 import { Envelopes } from "../envelope.ts";
-import { anyName, toolLines } from "../prompt.ts";
+import { anyName, offer } from "../prompt.ts";
 
 /** The first is of Hermes, Qwen and Granite, the others of Hunyuan and Jamba, Nemotron Nano 2, Phi-4-mini, Command R. */
 const OPENS = ["<tool_call>", "<tool_calls>", "<TOOLCALL>", "<|tool_call|>", "<|START_ACTION|>"] as const;
@@ -35,11 +35,7 @@ export const hermes: TextDialect = {
   countResults: (message) => countOf(message, "<tool_response>"),
   describe: (tools) => `# Tools
 
-You can call these functions. Each line describes one of them, with its parameters as a JSON Schema:
-
-<tools>
-${toolLines(tools)}
-</tools>
+${offer(tools, "tools")}
 
 To call a function, write a block with its name and its arguments as JSON, one block for each call:
 

@@ -1,10 +1,9 @@
-import { outputText } from "../../../src/stream/history.ts";
-import { countOf, withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
+import { countOf, type TextDialect } from "../../../src/text/dialect.ts";
 import { find, lookFor, skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter } from "../../../src/text/writer.ts";
 import { argumentsOf, JsonBlock } from "../block.ts";
-import { anyName, toolLines } from "../prompt.ts";
+import { anyName, offer, resultText } from "../prompt.ts";
 
 /** The first spelling is the model's; some checkpoints write the other. */
 const SECTIONS = ["<|tool_calls_section_begin|>", "<|tool_call_section_begin|>"] as const;
@@ -33,9 +32,7 @@ export const kimi: TextDialect = {
   countResults: (message) => countOf(`\n${message}`, "\n## Return of "),
   describe: (tools) => `# Tools
 
-You can call these functions. Each line describes one of them, with its parameters as a JSON Schema:
-
-${toolLines(tools)}
+${offer(tools)}
 
 To call functions, end your answer with one section, in which the number behind each name counts all calls from 0:
 
@@ -50,10 +47,7 @@ The results come back in the order of the calls, each below the id of its call.`
   },
   writeResults: (results) =>
     results
-      .map(({ id, name, output, isError }) => {
-        const text = outputText(isError ? { error: output } : output);
-        return `## Return of ${ownId(id, name) ?? name}\n${withoutMarks(text, MARKS)}`;
-      })
+      .map((result) => `## Return of ${ownId(result.id, result.name) ?? result.name}\n${resultText(result, MARKS)}`)
       .join("\n\n"),
 };
 

@@ -1,0 +1,53 @@
+import { indexWithin, lookFor } from "../../src/text/look.ts";
+import type { TagNotation } from "./tags.ts";
+
+/** A tag with its attributes is no longer than this. */
+const MAX_TAG = 240;
+
+/**
+ * The tags `<invoke name="f">` and `<parameter name="key">`.
+ *
+ * @param mark what all of them begin with, behind `<` and `</`
+ */
+export function invokeTags(mark: string, sections: readonly string[]): TagNotation {
+  const names = ["invoke", "parameter", ...sections];
+  const begins = names.map((name) => `<${mark}${name}`);
+  const ends = names.map((name) => `</${mark}${name}`);
+  const kindOf = (word: string) =>
+    word.endsWith(`${mark}invoke`) ? "call" : word.endsWith(`${mark}parameter`) ? "parameter" : "section";
+  return {
+    callEnd: `${ends[0]}>`,
+    parameterEnd: `${ends[1]}>`,
+    sectionEnds: ends.slice(2).map((end) => `${end}>`),
+    hasLines: false,
+    isCommon: mark === "",
+    tagAt(text, at) {
+      const isEnd = text[at + 1] === "/";
+      const found = lookFor(text, at, isEnd ? ends : begins);
+      if (typeof found !== "object") return found;
+      const behind = at + found.word.length;
+      const close = indexWithin(text, ">", behind, MAX_TAG);
+      const attributes = text.slice(behind, close < 0 ? behind + MAX_TAG : close);
+      const kind = kindOf(found.word);
+      const hasNone = isEnd || kind === "section";
+      if (hasNone ? attributes.trim() !== "" : /^\S/.test(attributes) && attributes !== "/") return undefined;
+      // One that goes on into another tag is none: code that looks for such tags.
+      if (attributes.length >= MAX_TAG || attributes.includes("<")) return { kind, isEnd, end: behind };
+      if (close < 0) return "maybe";
+      const string = attributeOf(attributes, "string");
+      return {
+        kind,
+        isEnd,
+        name: attributeOf(attributes, "name"),
+        type: string === "true" ? "string" : string === "false" ? "json" : undefined,
+        // How V4 writes calls without parameters now and then: https://github.com/sgl-project/sglang/pull/23915
+        isWhole: attributes.endsWith("/"),
+        end: close + 1,
+      };
+    },
+  };
+}
+
+function attributeOf(attributes: string, name: string): string | undefined {
+  return new RegExp(`\\b${name}\\s*=\\s*"([^"]*)"`).exec(attributes)?.[1];
+}

@@ -1,0 +1,278 @@
+import { find, skipSpace } from "../../src/text/look.ts";
+import type { BlockReader, TextContext } from "../../src/text/notation.ts";
+import type { BlockWriter, CallWriter } from "../../src/text/writer.ts";
+import { argumentsOf, JsonBlock } from "./block.ts";
+import { NO_END, QuotedCalls, type TagMeaning } from "./quoted.ts";
+import { TypedArguments, type ValueType } from "./typed.ts";
+
+/** A tag of a call, of one of its parameters, or of the section around calls. */
+export interface Tag {
+  readonly kind: "call" | "parameter" | "section";
+  readonly isEnd: boolean;
+  /** Of what begins. Without one a tag has begun, and is none: `<parameter=city</parameter>`. */
+  readonly name?: string | undefined;
+  /** What a parameter says of its value. */
+  readonly type?: ValueType;
+  /** A call that is one tag. */
+  readonly isWhole?: boolean;
+  /** Where it ends. */
+  readonly end: number;
+}
+
+/** A notation in which calls and their parameters are tags, and values are plain text. */
+export interface TagNotation {
+  /**
+   * The tag that begins here, with `<`; `maybe` while it could be one.
+   *
+   * @param isInValue where code may stand that holds such tags, or looks for them
+   */
+  tagAt(text: string, at: number, isInValue: boolean): Tag | "maybe" | undefined;
+  readonly callEnd: string;
+  readonly parameterEnd: string;
+  readonly sectionEnds: readonly string[];
+  /** A line break at the beginning of a value, and one at its end, are none of it. */
+  readonly hasLines: boolean;
+  /** A call without a section is told from another notation, or other XML, by what follows. */
+  readonly isCommon: boolean;
+}
+
+/** White space behind a tag is waited through for so long. */
+const MAX_SPACE = 128;
+
+/** Calls in a section, or one alone. */
+export class TagBlock implements BlockReader {
+  state: BlockReader["state"] = "head";
+  readonly #notation: TagNotation;
+  /** The beginning of the tag of a call that stands alone; "" behind that of a section. */
+  readonly #marker: string;
+  readonly #writer: BlockWriter;
+  readonly #context: TextContext;
+  #call: CallWriter | undefined;
+  #args: TypedArguments | undefined;
+  /** Arguments that are one JSON object, in place of parameters. */
+  #json: JsonBlock | undefined;
+  #expected: "tag" | "value" | "nothing" = "tag";
+  /** At the beginning of a value: one line break there is none of it. */
+  #isFirst = false;
+  /** A line break that is the last of a value is none of it either. */
+  #lineBreak = "";
+  /** The calls that the value is about. */
+  #quoted = new QuotedCalls();
+
+  constructor(notation: TagNotation, marker: string, writer: BlockWriter, context: TextContext) {
+    this.#notation = notation;
+    this.#marker = marker;
+    this.#writer = writer;
+    this.#context = context;
+  }
+
+  read(text: string, at: number): number {
+    if (this.state === "head") return this.#decide(text, at);
+    if (this.#json !== undefined) return this.#readJson(this.#json, text, at);
+    switch (this.#expected) {
+      case "tag":
+        return this.#call === undefined ? this.#readSection(text, at) : this.#readTag(text, at);
+      case "value":
+        return this.#readValue(text, at);
+      case "nothing":
+        return this.#skip(text, at);
+    }
+  }
+
+  end(rest: string): string | undefined {
+    if (this.state === "head" && rest.trim() === "") return undefined;
+    if (this.#json !== undefined) return this.#json.end(rest);
+    const isUnsure = this.#context.isWhole && this.#expected === "value" && this.#quoted.hasBegun;
+    if (this.#call !== undefined) this.#call.cut(isUnsure ? NO_END : undefined);
+    // Another tag than an end.
+    else if (this.state === "head" || /^\s*<[^/]/.test(rest)) this.#writer.call().cut();
+    this.state = "closed";
+    return undefined;
+  }
+
+  #decide(text: string, at: number): number {
+    const head = this.#marker + text.slice(at);
+    const begin = this.#marker === "" ? skipSpace(head, 0) : 0;
+    const tag = this.#notation.tagAt(head, begin, false);
+    if (tag === "maybe") return at;
+    const isCall = tag !== undefined && isBegin(tag, "call") && this.#isCall(tag, head);
+    if (isCall === "maybe") return at;
+    this.state = isCall ? "open" : "none";
+    if (!isCall) return at;
+    this.#beginCall(tag);
+    return at + tag.end - this.#marker.length;
+  }
+
+  #isCall({ name, isWhole, end }: Tag, head: string): boolean | "maybe" {
+    if (name === undefined) return false;
+    if (this.#marker === "" || !this.#notation.isCommon) return true;
+    const next = isWhole === true ? undefined : this.#notation.tagAt(head, skipSpace(head, end), false);
+    return next === "maybe" ? next : next !== undefined && (isBegin(next, "parameter") || isEnd(next, "call"));
+  }
+
+  /** Between two calls, or behind the last one. The end of the section may be missing. */
+  #readSection(text: string, from: number): number {
+    const at = skipSpace(text, from);
+    const tag = at - from > MAX_SPACE ? undefined : this.#notation.tagAt(text, at, false);
+    if (tag === "maybe") return from;
+    if (tag !== undefined && isBegin(tag, "call") && tag.name !== undefined && this.#marker === "") {
+      this.#beginCall(tag);
+      return tag.end;
+    }
+    this.state = "closed";
+    return tag !== undefined && isEnd(tag, "section") ? tag.end : from;
+  }
+
+  #beginCall({ name = "", isWhole }: Tag): void {
+    this.#call = this.#writer.call();
+    this.#call.name(name);
+    this.#args = new TypedArguments(this.#call, this.#context.tool(name), this.#context);
+    if (isWhole === true) this.#endCall();
+  }
+
+  #endCall(): void {
+    this.#args!.close();
+    this.#call!.done();
+    this.#call = this.#args = undefined;
+  }
+
+  #readTag(text: string, from: number): number {
+    const at = skipSpace(text, from);
+    const tag = this.#notation.tagAt(text, at, false);
+    if (tag === "maybe") return at;
+    if (tag === undefined && text[at] === "{" && this.#args!.isEmpty) {
+      this.#json = this.#jsonOf(this.#call!);
+      return this.#readJson(this.#json, text, at);
+    }
+    if (tag !== undefined && isEnd(tag, "call")) {
+      this.#endCall();
+      return tag.end;
+    }
+    if (tag === undefined || !isBegin(tag, "parameter")) {
+      return this.#refuse("something else stands between its parameters", text, at);
+    }
+    if (tag.name === undefined) return this.#refuse("the name of a parameter has no end", text, at);
+    this.#args!.begin(tag.name, tag.type);
+    this.#isFirst = this.#notation.hasLines && text[tag.end - 1] !== "\n";
+    this.#lineBreak = "";
+    this.#quoted = new QuotedCalls();
+    this.#expected = "value";
+    return tag.end;
+  }
+
+  /** As models write them now and then: https://github.com/sgl-project/sglang/issues/38924 */
+  #jsonOf(call: CallWriter): JsonBlock {
+    return new JsonBlock({
+      head: (_, at) => at,
+      begin: () => argumentsOf(call),
+      ends: [this.#notation.callEnd],
+      context: this.#context,
+      cutHead: () => call.cut(),
+    });
+  }
+
+  #readJson(json: JsonBlock, text: string, from: number): number {
+    const at = json.read(text, from);
+    if (json.state === "closed") this.#json = this.#call = this.#args = undefined;
+    return at;
+  }
+
+  /** What follows to the end of the call is part of it, and means nothing. */
+  #refuse(reason: string, text: string, at: number): number {
+    this.#call!.unreadable(reason);
+    this.#expected = "nothing";
+    return this.#skip(text, at);
+  }
+
+  #skip(text: string, from: number): number {
+    const { callEnd, sectionEnds } = this.#notation;
+    const { at, word } = find(text, from, [callEnd, ...sectionEnds]);
+    if (word === undefined) return at;
+    this.#expected = "tag";
+    this.#call = this.#args = undefined;
+    return word === callEnd ? at + word.length : at;
+  }
+
+  #readValue(text: string, from: number): number {
+    let at = from;
+    if (this.#isFirst && at < text.length) {
+      this.#isFirst = false;
+      if (text[at] === "\n") at++;
+      from = at;
+    }
+    for (;;) {
+      const begin = text.indexOf("<", at);
+      this.#quoted.pass(text.slice(at, begin < 0 ? undefined : begin));
+      if (begin < 0) return this.#pass(text, from, text.length);
+      const tag = this.#notation.tagAt(text, begin, true);
+      const meaning = typeof tag === "object" ? this.#meaningOf(tag, text) : (tag ?? "text");
+      at = meaning === "quoted" ? (tag as Tag).end : begin + 1;
+      if (meaning === "text" || meaning === "quoted") continue;
+      this.#pass(text, from, begin);
+      if (meaning === "maybe") return begin;
+      if (meaning === "unclosed") return this.#refuse(`a value has no ${this.#notation.parameterEnd}`, text, begin);
+      this.#args!.end();
+      this.#expected = "tag";
+      return (tag as Tag).end;
+    }
+  }
+
+  /**
+   * A tag in a value is its end only if a parameter or the end of the call, or of the section, follows: code that is
+   * written holds such tags. Models do leave the end out, and servers close the value for them
+   * (https://github.com/vllm-project/vllm/blob/main/vllm/tool_parsers/qwen3coder_tool_parser.py); but what they meant to
+   * write is not known, so the call is none. A call that begins in the value is written about, with all its tags.
+   */
+  #meaningOf(tag: Tag, text: string): TagMeaning {
+    const quoted = this.#quoted;
+    if (isEnd(tag, "parameter")) {
+      const next = this.#next(tag, text);
+      if (next === "maybe") return "maybe";
+      const isFollowed =
+        next !== undefined && (isBegin(next, "parameter") || (next.isEnd && next.kind !== "parameter"));
+      if (isFollowed && quoted.hasEnded && quoted.isIn) return "unclosed";
+      if (quoted.endParameter(isFollowed)) return "quoted";
+      return isFollowed ? "end" : "text";
+    }
+    if (tag.kind === "section" || tag.isWhole === true || (!tag.isEnd && tag.name === undefined)) return "text";
+    if (tag.kind === "parameter") {
+      if (!quoted.isIn && this.#args!.lacks(tag.name!)) return "unclosed";
+      quoted.beginParameter();
+      return "quoted";
+    }
+    if (!tag.isEnd) quoted.beginCall();
+    if (!tag.isEnd || quoted.endCall()) return "quoted";
+    const next = this.#nextCall(tag, text);
+    if (next === "text") quoted.hasEnded = true;
+    return next;
+  }
+
+  /** Whether another call follows the end of one: in the same section, or in the next. */
+  #nextCall(tag: Tag, text: string): TagMeaning {
+    let next = this.#next(tag, text);
+    while (typeof next === "object" && next.kind === "section") next = this.#next(next, text, tag.end);
+    if (typeof next !== "object") return next ?? "text";
+    return isBegin(next, "call") ? "unclosed" : "text";
+  }
+
+  #next({ end }: Tag, text: string, from = end): Tag | "maybe" | undefined {
+    const at = skipSpace(text, end);
+    return at - from > MAX_SPACE ? undefined : this.#notation.tagAt(text, at, false);
+  }
+
+  #pass(text: string, from: number, until: number): number {
+    if (until === from) return until;
+    const piece = this.#lineBreak + text.slice(from, until);
+    this.#lineBreak = this.#notation.hasLines && piece.endsWith("\n") ? "\n" : "";
+    this.#args!.piece(this.#lineBreak === "" ? piece : piece.slice(0, -1));
+    return until;
+  }
+}
+
+function isBegin(tag: Tag, kind: Tag["kind"]): boolean {
+  return tag.kind === kind && !tag.isEnd;
+}
+
+function isEnd(tag: Tag, kind: Tag["kind"]): boolean {
+  return tag.kind === kind && tag.isEnd;
+}
