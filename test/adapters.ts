@@ -68,7 +68,16 @@ const textSkips: AdapterRow["skips"] = {
   "provider-tool": "a text is of the model alone",
 };
 
-const notations: readonly NotationName[] = ["hermes", "mistral", "qwen-xml", "function-tag", "kimi", "dsml", "harmony"];
+const notations: readonly NotationName[] = [
+  "hermes",
+  "mistral",
+  "qwen-xml",
+  "function-tag",
+  "kimi",
+  "dsml",
+  "invoke",
+  "harmony",
+];
 
 /** Adapters of text in which the calls stand: what is true of a stream is true of them, but they are no provider's. */
 export const textAdapters: readonly AdapterRow[] = [

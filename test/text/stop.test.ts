@@ -26,6 +26,7 @@ const rows: readonly (readonly [TextAdapter, string])[] = [
       ["function-tag", "</function>"],
       ["kimi", "<|tool_call_end|>"],
       ["dsml", "</\u{ff5c}DSML\u{ff5c}function_calls>"],
+      ["invoke", "</minimax:tool_call>"],
     ] as const
   ).map(([name, stop]) => [textJson(name as NotationName), stop] as const),
 ];

@@ -79,7 +79,7 @@ describe.each(names)("text-json/%s", (name) => {
     const isNamed = /get_weather/.test(
       writeResults([{ id: null, name: "get_weather", metadata: {}, output: "", isError: false }]),
     );
-    const inOrder: NotationName[] = ["qwen-xml", "dsml"];
+    const inOrder: NotationName[] = ["qwen-xml", "dsml", "invoke"];
     expect(isNamed).toBe(!inOrder.includes(name));
   });
 
@@ -276,29 +276,29 @@ describe("a call of mistral", () => {
 });
 
 describe("a section of kimi", () => {
-  const [begin, end] = ["<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"];
+  const [open, end] = ["<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"];
   const now = "<|tool_call_begin|>functions.now:0<|tool_call_argument_begin|>{}<|tool_call_end|>";
   const strange = "<|tool_call_begin|>two words<|tool_call_argument_begin|>{}";
   it.each<[string, string, unknown[], string]>([
-    ["may have white space between its calls", `${begin}\n${now}\n ${now}\n${end} and`, [{}, {}], " and"],
-    ["may end without its mark", `${begin}${now}`, [{}], ""],
-    ["ends before words", `${begin}${now} Next.`, [{}], "Next."],
-    ["ends a call that has no end", `${begin}${now.slice(0, -17)}${end} and`, [{}], " and"],
-    ["ends one in the other spelling", `${begin}${now.slice(0, -17)}<|tool_call_section_end|> and`, [{}], " and"],
-    ["has a call behind one that has no end", `${begin}${now.slice(0, -17)}${now}${end}`, [{}, {}], ""],
-    ["has calls behind one that is none", `${begin}${strange}<|tool_call_end|>${now}${end}`, ["invalid_call", {}], ""],
-    ["and behind one without its end", `${begin}${strange}${now}${now}${end}`, ["invalid_call", {}, {}], ""],
-    ["ends behind one that is none", `${begin}${strange}${end} and`, ["invalid_call"], " and"],
-    ["may be cut behind the mark of a call", `${begin}${now}<|tool_call_begin|>\n`, [{}, "truncated"], ""],
-    ["may be cut in an id", `${begin}${now}<|tool_call_begin|>functions.no`, [{}, "truncated"], ""],
+    ["may have white space between its calls", `${open}\n${now}\n ${now}\n${end} and`, [{}, {}], " and"],
+    ["may end without its mark", `${open}${now}`, [{}], ""],
+    ["ends before words", `${open}${now} Next.`, [{}], "Next."],
+    ["ends a call that has no end", `${open}${now.slice(0, -17)}${end} and`, [{}], " and"],
+    ["ends one in the other spelling", `${open}${now.slice(0, -17)}<|tool_call_section_end|> and`, [{}], " and"],
+    ["has a call behind one that has no end", `${open}${now.slice(0, -17)}${now}${end}`, [{}, {}], ""],
+    ["has calls behind one that is none", `${open}${strange}<|tool_call_end|>${now}${end}`, ["invalid_call", {}], ""],
+    ["and behind one without its end", `${open}${strange}${now}${now}${end}`, ["invalid_call", {}, {}], ""],
+    ["ends behind one that is none", `${open}${strange}${end} and`, ["invalid_call"], " and"],
+    ["may be cut behind the mark of a call", `${open}${now}<|tool_call_begin|>\n`, [{}, "truncated"], ""],
+    ["may be cut in an id", `${open}${now}<|tool_call_begin|>functions.no`, [{}, "truncated"], ""],
     [
       "may have white space around an id",
-      `${begin}${now.replace("functions.now:0", " functions.now:0\n")}${end}`,
+      `${open}${now.replace("functions.now:0", " functions.now:0\n")}${end}`,
       [{}],
       "",
     ],
-    ["has no call without an id", `${begin}${now.replace("functions.now:0", "")}${end}`, ["invalid_call"], ""],
-    ["has no call whose id does not end", `${begin}${now.replace("now", "n".repeat(300))}${end}`, ["invalid_call"], ""],
+    ["has no call without an id", `${open}${now.replace("functions.now:0", "")}${end}`, ["invalid_call"], ""],
+    ["has no call whose id does not end", `${open}${now.replace("now", "n".repeat(300))}${end}`, ["invalid_call"], ""],
   ])("%s", async (_, text, outcomes, said) => {
     for (const pieces of [[text], text.split("")]) {
       const { turn } = await readText(textJson("kimi"), pieces, sharedTools);
@@ -501,6 +501,43 @@ describe("a call of dsml", () => {
   });
 });
 
+describe("a call of invoke", () => {
+  const now = '<invoke name="now">\n</invoke>';
+  const weather = '<invoke name="get_weather">\n<parameter name="city">Oslo <b></parameter>\n</invoke>';
+  it.each<[string, string, unknown[], string]>([
+    ["may stand in another section", `<function_calls>\n${now}\n</function_calls> and`, [{}], " and"],
+    [
+      "may have a namespace",
+      `<function_calls>\n${weather}\n</function_calls>`.replaceAll(/<(\/?)(?=[fip])/g, "<$1antml:"),
+      [{ city: "Oslo <b>" }],
+      "",
+    ],
+    ["may stand alone", `count\n${weather} and`, [{ city: "Oslo <b>" }], "count\n and"],
+    ["may be alone without parameters", `${now} and`, [{}], " and"],
+    ["may be one tag in a section", `<function_calls><invoke name="now"/>${now}`, [{}, {}], ""],
+    [
+      "may be about other XML that has such tags",
+      weather.replace("<b>", '<list><parameter name="a">1</parameter></list>'),
+      [{ city: 'Oslo <list><parameter name="a">1</parameter></list>' }],
+      "",
+    ],
+    [
+      "is none in other XML",
+      '<invoke name="a" partner="b"/><invoke name="c">\n<d/></invoke>',
+      [],
+      '<invoke name="a" partner="b"/><invoke name="c">\n<d/></invoke>',
+    ],
+  ])("%s", async (_, text, outcomes, said) => {
+    for (const pieces of [[text], text.split("")]) {
+      const { turn } = await readText(textJson("invoke"), pieces, sharedTools);
+      expect(turn.calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code))).toEqual(
+        outcomes,
+      );
+      expect(turn.text).toBe(said);
+    }
+  });
+});
+
 describe("the live input", () => {
   it("grows while the call is written", async () => {
     const seen: unknown[] = [];
@@ -610,6 +647,15 @@ describe.each<[NotationName, Tags]>([
       unclosed: (key, text) => `<|DSML|parameter name="${key}" string="true">${text}\n`,
     },
   ],
+  [
+    "invoke",
+    {
+      calls: (...calls) => `<minimax:tool_call>\n${calls.join("\n")}\n</minimax:tool_call>`,
+      call: (tool, ...values) => `<invoke name="${tool}">\n${values.join("")}</invoke>`,
+      value: (key, text) => `<parameter name="${key}">${text}</parameter>\n`,
+      unclosed: (key, text) => `<parameter name="${key}">${text}\n`,
+    },
+  ],
 ])("a value of %s", (name, { calls, call, value, unclosed }) => {
   const now = call("now");
   const file = call("write_file", value("path", "b.txt"), value("content", "world"));
@@ -717,6 +763,7 @@ describe("a value full of tags that have no end", () => {
       "<|DSML|parameter ",
       "</|DSML|parameter>\n</|DSML|invoke>",
     ],
+    ["invoke", '<invoke name="f">\n<parameter name="content">', "<parameter ", "</parameter>\n</invoke>"],
   ])("%s: is read as fast as one of tags that have one", async (name, head, tag, tail) => {
     async function timeOf(piece: string): Promise<number> {
       const content = piece.repeat(100_000) + " ".repeat(300);

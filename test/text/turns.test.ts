@@ -20,6 +20,7 @@ const SPARE: Record<NotationName | "helpers", number> = {
   "function-tag": 0,
   kimi: "<|tool_calls_section_end|>".length,
   dsml: "\n</|DSML|function_calls>".length,
+  invoke: "\n</minimax:tool_call>".length,
   harmony: "<|call|>".length,
   helpers: 0,
 };

@@ -3,11 +3,12 @@ import { dsml } from "./dsml.ts";
 import { functionTag } from "./function-tag.ts";
 import { harmony } from "./harmony.ts";
 import { hermes } from "./hermes.ts";
+import { invoke } from "./invoke.ts";
 import { kimi } from "./kimi.ts";
 import { mistral } from "./mistral.ts";
 import { qwenXml } from "./qwen-xml.ts";
 
-export type NotationName = "hermes" | "mistral" | "qwen-xml" | "function-tag" | "kimi" | "dsml" | "harmony";
+export type NotationName = "hermes" | "mistral" | "qwen-xml" | "function-tag" | "kimi" | "dsml" | "invoke" | "harmony";
 
 /** Where two of them have a marker in common, the first one that can read what follows reads it. */
 export const notations = {
@@ -17,6 +18,7 @@ export const notations = {
   "function-tag": functionTag,
   kimi,
   dsml,
+  invoke,
   harmony,
 } as const satisfies Record<NotationName, TextDialect>;
 
