@@ -76,6 +76,8 @@ describe.each(names)("text-json/%s", (name) => {
     }
     const ids: NotationName[] = ["kimi", "mistral"];
     expect(written[0]!.includes("functions.get_weather:3")).toBe(ids.includes(name));
+    const calls = [{ id: "functions.get_weather:3", name: "get_weather", args: {}, tool: undefined, metadata: {} }];
+    expect(notations[name].writeCalls(calls).includes("functions.get_weather:3")).toBe(ids.includes(name));
     const isNamed = /get_weather/.test(
       writeResults([{ id: null, name: "get_weather", metadata: {}, output: "", isError: false }]),
     );
@@ -275,6 +277,54 @@ describe("a call of mistral", () => {
   });
 });
 
+describe("a block behind one that has no end", () => {
+  const json = '{"name": "now", "arguments": {}}';
+  it.each<[NotationName, string, string]>([
+    ["hermes", `<tool_call>${json}<tool_call>${json}</tool_call> and`, " and"],
+    ["function-tag", `<|python_tag|>${json}<|python_tag|>${json}`, ""],
+    ["function-tag", `<|python_tag|>${json}<|eom_id|><|python_tag|>${json}<|eot_id|> and`, " and"],
+    ["function-tag", "<function=now>{}<function=now>{}</function> and", " and"],
+  ])("is another one: %s, %s", async (name, text, said) => {
+    for (const pieces of [[text], text.split("")]) {
+      const { turn } = await readText(textJson(name), pieces, sharedTools);
+      expect(turn.calls.map(({ released }) => released)).toEqual([true, true]);
+      expect(turn.text).toBe(said);
+    }
+  });
+});
+
+describe("a message of harmony", () => {
+  const now = "<|channel|>commentary to=functions.now<|message|>{}";
+  const broken = now.replace("{}", '{"a": "b');
+  it.each<[string, string, unknown[], string]>([
+    ["ends with the next one", `<|channel|>final<|message|>Hi<|start|>assistant${now}<|call|>`, [{}], "Hi"],
+    ["ends with the channel of the next one", `<|channel|>final<|message|>Hi${now}`, [{}], "Hi"],
+    ["of a call does, too", `${now}<|start|>assistant${now}<|channel|>final<|message|>Hi<|return|>`, [{}, {}], "Hi"],
+    [
+      "of a call may be cut in its header",
+      `${now}<|call|><|start|>assistant${now.slice(0, 43)}`,
+      [{}, "truncated"],
+      "",
+    ],
+    ["of a call may be cut in a mark of its header", `${now.slice(0, 35)} <|cons`, ["truncated"], ""],
+    ["of a call hides nothing behind a quote that has no end", `${broken}<|call|>Hi "you"`, ["truncated"], 'Hi "you"'],
+    [
+      "has no longer header",
+      `<|channel|>${"a".repeat(300)}<|message|>`,
+      [],
+      `<|channel|>${"a".repeat(300)}<|message|>`,
+    ],
+  ])("%s", async (_, text, outcomes, said) => {
+    for (const pieces of [[text], text.split("")]) {
+      const { turn } = await readText(textJson("harmony"), pieces, sharedTools);
+      expect(turn.calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code))).toEqual(
+        outcomes,
+      );
+      expect(turn.text).toBe(said);
+    }
+  });
+});
+
 describe("a section of kimi", () => {
   const [open, end] = ["<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"];
   const now = "<|tool_call_begin|>functions.now:0<|tool_call_argument_begin|>{}<|tool_call_end|>";
@@ -469,6 +519,7 @@ describe("a call of dsml", () => {
   const tagged = (value: string) => file.replace("@", parameter("path", "b") + parameter("content", value));
   it.each<[string, string, unknown[]]>([
     ["may be one tag", now, [{}]],
+    ["may have doubled bars", now.replace("|DSML|", "||DSML||"), [{}]],
     ["may be one tag, among others", `<|DSML|tool_calls>\n${now}\n${tagged("x")}`, [{}, { path: "b", content: "x" }]],
     ["may be one JSON object", file.replace("@", json), [content]],
     [

@@ -23,9 +23,8 @@ export const dsml: TextDialect = {
   name: "dsml",
   markers: MARKS.flatMap((mark) => [...SECTIONS.map((section) => `<${mark}${section}>`), `<${mark}invoke`]),
   start: (writer, context) => (marker) => {
-    const mark = MARKS.find(
-      (known) => marker.startsWith(`<${known}`) && /^[a-z]/.test(marker.slice(known.length + 1)),
-    )!;
+    // None of them is the beginning of another one.
+    const mark = MARKS.find((known) => marker.startsWith(`<${known}`))!;
     return new TagBlock(invokeTags(mark, SECTIONS), marker.endsWith("invoke") ? marker : "", writer, context);
   },
   leaks: dsmlLeaks(MARKS),

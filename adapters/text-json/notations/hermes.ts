@@ -1,5 +1,5 @@
 import { outputText } from "../../../src/stream/history.ts";
-import { isSpace, skipSpace } from "../../../src/text/look.ts";
+import { skipSpace } from "../../../src/text/look.ts";
 import { countOf, withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
 import { JsonBlock } from "../block.ts";
 import { Envelopes } from "../envelope.ts";
@@ -66,5 +66,5 @@ export function headOfObjects(text: string, at: number): number | "more" | "none
   if (text[next] !== "{") return "none";
   next = skipSpace(text, next + 1);
   if (next >= text.length) return "more";
-  return /["'a-zA-Z_]/.test(text[next]!) || isSpace(text.charCodeAt(next)) ? first : "none";
+  return /["'a-zA-Z_]/.test(text[next]!) ? first : "none";
 }
