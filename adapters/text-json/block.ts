@@ -22,6 +22,8 @@ export interface JsonBlockParts {
   readonly ends: readonly string[];
   /** What can only be the next block, and ends this one too. */
   readonly nexts?: readonly string[];
+  /** The end of the JSON is that of the block. */
+  readonly endsWithJson?: boolean;
   readonly context: TextContext;
   /** A call that was cut before its head was whole. */
   cutHead(rest: string): void;
@@ -35,14 +37,16 @@ export class JsonBlock implements BlockReader {
   #consumer: JsonConsumer | undefined;
 
   constructor(parts: JsonBlockParts) {
-    const { ends, nexts = [], context } = parts;
+    const { ends, nexts = [], endsWithJson, context } = parts;
     this.#parts = parts;
-    this.#until = new UntilMarker(
-      [...ends, ...nexts],
-      (piece) => this.#consumer!.feed(piece),
+    this.#until = new UntilMarker({
+      ends,
+      nexts,
+      endsWithJson,
       context,
-      () => this.#consumer!.second?.(),
-    );
+      take: (piece) => this.#consumer!.feed(piece),
+      second: () => this.#consumer!.second?.(),
+    });
   }
 
   read(text: string, at: number): number {
@@ -55,11 +59,11 @@ export class JsonBlock implements BlockReader {
       at = begin;
     }
     at = this.#until.read(text, at);
-    const { found } = this.#until;
-    if (found === undefined) return at;
-    this.#consumer.end();
-    this.state = "closed";
-    return this.#parts.nexts?.includes(found) === true ? at - found.length : at;
+    if (this.#until.isOver) {
+      this.#consumer.end();
+      this.state = "closed";
+    }
+    return at;
   }
 
   end(rest: string): string | undefined {

@@ -8,31 +8,39 @@ const MAX_KEPT = 1_048_576;
 const OPEN = 123;
 const OPEN_LIST = 91;
 
+export interface UntilParts {
+  readonly ends: readonly string[];
+  /** What begins something else, and is left to that. */
+  readonly nexts: readonly string[];
+  /** The end of the JSON is an end, too. */
+  readonly endsWithJson?: boolean | undefined;
+  readonly context: TextContext;
+  take(piece: string): void;
+  /** An object or a list comes behind a value that was closed. */
+  second(): void;
+}
+
 /**
  * Reads JSON up to a marker. A marker inside a string of the JSON is text of that string.
  *
- * Where a quote is broken, that would swallow all the rest; so what stands behind the first marker in a string is kept,
- * and given back if no other end comes. Where the value is closed after it, no quote was broken.
+ * Where a quote is broken, that would swallow all the rest; so what stands behind the first end in a string, or from the
+ * first beginning on, is kept, and given back if no other end comes. Where the value is closed after it, no quote was
+ * broken.
  */
 export class UntilMarker {
-  /** The marker that was found. */
-  found: string | undefined;
+  /** An end was found. */
+  isOver = false;
+  readonly #parts: UntilParts;
   readonly #markers: readonly string[];
   readonly #firsts: ReadonlySet<number>;
-  readonly #take: (piece: string) => void;
-  readonly #context: TextContext;
-  readonly #onSecond: () => void;
   #value = new ValueEnd();
   #kept: string[] | undefined;
   #keptLength = 0;
 
-  /** @param onSecond is told of an object or a list behind a value that was closed */
-  constructor(markers: readonly string[], take: (piece: string) => void, context: TextContext, onSecond: () => void) {
-    this.#markers = markers;
-    this.#firsts = new Set(markers.map((marker) => marker.charCodeAt(0)));
-    this.#take = take;
-    this.#context = context;
-    this.#onSecond = onSecond;
+  constructor(parts: UntilParts) {
+    this.#parts = parts;
+    this.#markers = [...parts.ends, ...parts.nexts];
+    this.#firsts = new Set(this.#markers.map((marker) => marker.charCodeAt(0)));
   }
 
   /** Whether the first value has been closed. */
@@ -40,25 +48,24 @@ export class UntilMarker {
     return this.#value.isClosed;
   }
 
-  /** @returns how far it came: behind the marker when `found` is set */
+  /** @returns how far it came: behind the end when {@link isOver} is set */
   read(text: string, from: number): number {
+    const { nexts, context, second, endsWithJson } = this.#parts;
     let at = from;
     for (; at < text.length; at++) {
       const code = text.charCodeAt(at);
       if (this.#firsts.has(code)) {
-        const word = lookFor(text, at, this.#markers);
-        if (word === "maybe") break;
-        if (word !== undefined && (this.#context.isBlind || !this.#value.isQuoted)) {
-          this.#pass(text.slice(from, at));
-          this.found = word.word;
-          return at + word.word.length;
-        }
-        if (word !== undefined && this.#kept === undefined && this.#keptLength === 0) {
-          // What stands behind it is passed on like the rest of the string, and kept, too.
-          const end = at + word.word.length;
-          this.#pass(text.slice(from, end));
-          from = end;
-          this.#kept = [];
+        const found = lookFor(text, at, this.#markers);
+        if (found === "maybe") break;
+        if (found !== undefined) {
+          const end = nexts.includes(found.word) ? at : at + found.word.length;
+          if (context.isBlind || !this.#value.isQuoted) return this.#end(text.slice(from, at), end);
+          if (this.#kept === undefined && this.#keptLength === 0) {
+            // What stands behind it is passed on like the rest of the string, and kept, too.
+            this.#pass(text.slice(from, end));
+            from = end;
+            this.#kept = [];
+          }
         }
       }
       if (code <= 32 && !this.#value.isQuoted) continue;
@@ -66,14 +73,22 @@ export class UntilMarker {
         if (code === OPEN || code === OPEN_LIST) {
           this.#pass(text.slice(from, at));
           from = at;
-          this.#onSecond();
+          second();
         }
         this.#value = new ValueEnd();
       }
       this.#value.see(code);
-      if (this.#value.isClosed) this.#forget();
+      if (!this.#value.isClosed) continue;
+      this.#forget();
+      if (endsWithJson === true) return this.#end(text.slice(from, at + 1), at + 1);
     }
     this.#pass(text.slice(from, at));
+    return at;
+  }
+
+  #end(piece: string, at: number): number {
+    this.#pass(piece);
+    this.isOver = true;
     return at;
   }
 
@@ -83,7 +98,7 @@ export class UntilMarker {
    */
   end(rest: string): string | undefined {
     this.#pass(rest);
-    return this.#context.isWhole ? this.#kept?.join("") : undefined;
+    return this.#parts.context.isWhole ? this.#kept?.join("") : undefined;
   }
 
   #forget(): void {
@@ -93,7 +108,7 @@ export class UntilMarker {
 
   #pass(piece: string): void {
     if (piece === "") return;
-    this.#take(piece);
+    this.#parts.take(piece);
     if (this.#kept === undefined) return;
     this.#keptLength += piece.length;
     this.#kept.push(piece);

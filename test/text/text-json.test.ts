@@ -250,6 +250,25 @@ describe("a call of mistral", () => {
     ["is cut behind its name", "[TOOL_CALLS]now", ["truncated"], ""],
     ["is cut behind its id", "[TOOL_CALLS]now[CALL_ID]abc", ["truncated"], ""],
     ["is cut behind the mark of its arguments", "[TOOL_CALLS]now[ARGS]\n", ["truncated"], ""],
+    [
+      "takes nothing from the next one, if a quote has no end",
+      '[TOOL_CALLS]now{"a": "b}[TOOL_CALLS]now{}',
+      ["truncated", {}],
+      "",
+    ],
+    ["nor if a bracket has none", '[TOOL_CALLS]now[ARGS]{"a": {"b": 1}[TOOL_CALLS]now{}', ["truncated", {}], ""],
+    [
+      "nor in a list",
+      '[TOOL_CALLS][{"name": "now", "arguments": {"a": "b}}] [TOOL_CALLS][{"name": "now"}] and',
+      ["invalid_call", {}],
+      " and",
+    ],
+    [
+      "may be about another one",
+      '[TOOL_CALLS]get_weather{"city": "[TOOL_CALLS]now{}"} and',
+      [{ city: "[TOOL_CALLS]now{}" }],
+      " and",
+    ],
     ["is none behind a space", "[TOOL_CALLS] now{}", [], "[TOOL_CALLS] now{}"],
     ["is none without arguments", "[TOOL_CALLS]now!", [], "[TOOL_CALLS]now!"],
   ])("%s", async (_, text, outcomes, said) => {
@@ -284,10 +303,32 @@ describe("a block behind one that has no end", () => {
     ["function-tag", `<|python_tag|>${json}<|python_tag|>${json}`, ""],
     ["function-tag", `<|python_tag|>${json}<|eom_id|><|python_tag|>${json}<|eot_id|> and`, " and"],
     ["function-tag", "<function=now>{}<function=now>{}</function> and", " and"],
+    [
+      "hermes",
+      `<tool_call>${json}<tool_call>${json.replace("{}", '{"a": "b')}<tool_call>${json}</tool_call> and`,
+      " and",
+    ],
+    ["function-tag", '<function=now>{}<function=now>{"a": "b<function=now>{}</function> and', " and"],
+    [
+      "kimi",
+      ["{}", '{"a": "b', "{}<|tool_call_end|> and"]
+        .map((args) => `<|tool_call_begin|>functions.now:0<|tool_call_argument_begin|>${args}`)
+        .join(""),
+      " and",
+    ],
+    [
+      "harmony",
+      ["{}", '{"a": "b', "{}<|call|> and"]
+        .map((args) => `<|channel|>commentary to=functions.now<|message|>${args}`)
+        .join(""),
+      " and",
+    ],
   ])("is another one: %s, %s", async (name, text, said) => {
     for (const pieces of [[text], text.split("")]) {
       const { turn } = await readText(textJson(name), pieces, sharedTools);
-      expect(turn.calls.map(({ released }) => released)).toEqual([true, true]);
+      expect(turn.calls.map(({ released }) => released)).toEqual(
+        text.includes('"b') ? [true, false, true] : [true, true],
+      );
       expect(turn.text).toBe(said);
     }
   });

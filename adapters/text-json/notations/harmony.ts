@@ -84,11 +84,11 @@ class HarmonyMessage implements BlockReader {
       at = message + MESSAGE.length;
     }
     at = this.#until!.read(text, at);
-    const { found } = this.#until!;
-    if (found === undefined) return at;
-    this.#call?.done();
-    this.state = "closed";
-    return found === START || found === CHANNEL ? at - found.length : at;
+    if (this.#until!.isOver) {
+      this.#call?.done();
+      this.state = "closed";
+    }
+    return at;
   }
 
   end(rest: string): string | undefined {
@@ -123,7 +123,13 @@ class HarmonyMessage implements BlockReader {
     };
     // In a text quotes are quotes, and hide nothing.
     const context = this.#call === undefined ? { ...this.#context, isBlind: true } : this.#context;
-    this.#until = new UntilMarker([...ENDS, START, CHANNEL], take, context, () => this.#call?.unreadable(TWO_VALUES));
+    this.#until = new UntilMarker({
+      ends: ENDS,
+      nexts: [START, CHANNEL],
+      context,
+      take,
+      second: () => this.#call?.unreadable(TWO_VALUES),
+    });
   }
 }
 

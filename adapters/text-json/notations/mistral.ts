@@ -3,10 +3,9 @@ import { countOf, withoutMarks, type TextDialect } from "../../../src/text/diale
 import { look, skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter } from "../../../src/text/writer.ts";
-import { argumentsOf, type JsonConsumer } from "../block.ts";
+import { argumentsOf, JsonBlock } from "../block.ts";
 import { Envelopes } from "../envelope.ts";
 import { anyName, endOfName, toolLines } from "../prompt.ts";
-import { ValueEnd } from "../value.ts";
 import { headOfObjects } from "./hermes.ts";
 
 const OPEN = "[TOOL_CALLS]";
@@ -23,7 +22,7 @@ const CALL_ID = "[CALL_ID]";
 export const mistral: TextDialect = {
   name: "mistral",
   markers: [OPEN],
-  start: (writer, context) => () => new MistralBlock(writer, context),
+  start: (writer, context) => () => block(writer, context),
   toolName: anyName,
   ends: [],
   countResults: (message) => countOf(message, "[TOOL_RESULTS]"),
@@ -54,53 +53,29 @@ interface Head {
   readonly id?: string | undefined;
 }
 
-class MistralBlock implements BlockReader {
-  state: BlockReader["state"] = "head";
-  readonly #writer: BlockWriter;
-  readonly #context: TextContext;
-  readonly #value = new ValueEnd();
-  #consumer: JsonConsumer | undefined;
-
-  constructor(writer: BlockWriter, context: TextContext) {
-    this.#writer = writer;
-    this.#context = context;
-  }
-
-  read(text: string, at: number): number {
-    if (this.#consumer === undefined) {
+/** The mark of the next call ends one whose JSON is broken, so that this is read. */
+function block(writer: BlockWriter, context: TextContext): BlockReader {
+  let { name, id }: Partial<Head> = {};
+  return new JsonBlock({
+    head(text, at) {
       const head = headOf(text, at);
-      if (head === "none") this.state = "none";
-      if (typeof head === "string") return at;
-      this.state = "open";
-      this.#consumer = this.#begin(head);
-      at = head.json;
-    }
-    const end = this.#value.read(text, at);
-    this.#consumer.feed(text.slice(at, end));
-    if (this.#value.isClosed) {
-      this.#consumer.end();
-      this.state = "closed";
-    }
-    return end;
-  }
-
-  end(rest: string): string | undefined {
-    if (this.#consumer !== undefined) this.#consumer.cut();
-    else if (rest.trim() !== "") {
-      this.#writer.call().cut();
-      this.state = "closed";
-    }
-    return undefined;
-  }
-
-  #begin({ name, id }: Head): JsonConsumer {
-    if (name === undefined) return new Envelopes(this.#writer, this.#context);
-    const call = this.#writer.call();
-    call.name(name, id);
-    const args = argumentsOf(call);
-    // Closed, and no word of its end: the next call or the end of the turn decides.
-    return { ...args, end: () => {} };
-  }
+      if (typeof head === "string") return head;
+      ({ name, id } = head);
+      return head.json;
+    },
+    begin() {
+      if (name === undefined) return new Envelopes(writer, context);
+      const call = writer.call();
+      call.name(name, id);
+      // Closed, and no word of its end: the next call or the end of the turn decides.
+      return { ...argumentsOf(call), end: () => {} };
+    },
+    ends: [],
+    nexts: [OPEN],
+    endsWithJson: true,
+    context,
+    cutHead: () => writer.call().cut(),
+  });
 }
 
 function headOf(text: string, at: number): Head | "more" | "none" {
