@@ -140,7 +140,7 @@ export class TagBlock implements BlockReader {
     const at = skipSpace(text, from);
     const tag = this.#notation.tagAt(text, at, false);
     if (tag === "maybe") return at;
-    if (tag === undefined && text[at] === "{" && this.#args!.isEmpty) {
+    if (text[at] === "{" && this.#args!.isEmpty) {
       this.#json = this.#jsonOf(this.#call!);
       return this.#readJson(this.#json, text, at);
     }

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { textJson, type NotationName } from "../../adapters/text-json/index.ts";
 import { notations } from "../../adapters/text-json/notations/index.ts";
-import { defineTool, jsonSchema, ToolUse, type ToolCallError } from "../../src/index.ts";
+import { defineTool, jsonSchema, ToolUse, type FinishReason, type ToolCallError } from "../../src/index.ts";
 import { loadFixture, sharedTools } from "../fixtures.ts";
 import { readText, textOf } from "./support.ts";
 
@@ -491,6 +491,42 @@ describe("a call of qwen-xml", () => {
   });
 });
 
+describe("what stands around calls of qwen-xml", () => {
+  const now = "<function=now>\n</function>";
+  it.each<[string, string, unknown[], string]>([
+    ["white space behind the mark", "<tool_call> \n", [], "<tool_call> \n"],
+    ["a parameter without a call", "<tool_call>\n<parameter=a>1", [], "<tool_call>\n<parameter=a>1"],
+    ["a call that has no name", "<tool_call><function=>\n</function>", [], "<tool_call><function=>\n</function>"],
+    ["an end that is not its own", "<function=now></parameter>", [], "<function=now></parameter>"],
+    ["white space between calls without a block", `${now}\n${now}`, [{}, {}], "\n"],
+    ["a parameter behind a call", `<tool_call>${now}<parameter=a>1`, [{}], "<parameter=a>1"],
+    ["a call that has no name behind one", `<tool_call>${now}<function=>`, [{}], "<function=>"],
+    ["a call in a call", `<tool_call><function=now>${now}</tool_call> and`, ["invalid_call"], " and"],
+    ["a block that is cut in its head", "<tool_call>\n<function=no", ["truncated"], ""],
+    ["a block that is cut in its end", `<tool_call>${now}\n</tool_ca`, [{}], ""],
+    ["a block that is cut in another call", `<tool_call>${now}\n<function=no`, [{}, "truncated"], ""],
+  ])("%s", async (_, text, outcomes, said) => {
+    for (const pieces of [[text], text.split("")]) {
+      const { turn } = await readText(textJson("qwen-xml"), pieces, sharedTools);
+      expect(turn.calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code))).toEqual(
+        outcomes,
+      );
+      expect(turn.text).toBe(said);
+    }
+  });
+
+  it("a value that quotes a call is told as the reason only where it may be one", async () => {
+    const quoting = "<function=write_file>\n<parameter=content>\n<function=f>\n<parameter=a>\n1\n</parameter>";
+    const reasonOf = async (text: string, reason: FinishReason) => {
+      const { turn } = await readText(textJson("qwen-xml"), [text, { type: "finish", reason }], sharedTools);
+      return (turn.calls[0]!.outcome as ToolCallError).message.includes("quotes a call");
+    };
+    expect(await reasonOf(quoting, "stop")).toBe(true);
+    expect(await reasonOf(quoting, "length")).toBe(false);
+    expect(await reasonOf(`${quoting}</function>\n</parameter>\n<parameter=path>`, "stop")).toBe(false);
+  });
+});
+
 describe("a tag of qwen-xml that is not whole, or not there", () => {
   const file = { path: "a.txt", content: "\nb" };
   const parameters = "<parameter=path@\na.txt\n</parameter>\n<parameter=content>\n\nb\n</parameter>\n";
@@ -500,7 +536,7 @@ describe("a tag of qwen-xml that is not whole, or not there", () => {
     ["of one without its block, too", `<function=now\n</function>\n</tool_call> and`, [{}], " and"],
     [
       "the name of a parameter ends with its line",
-      `<function=write_file>\n${parameters.replace("@", "")}</function>`,
+      `<function=write_file>\n${parameters.replace("@", "").replace(">\n\nb", "\n\nb")}</function>`,
       [file],
       "",
     ],
