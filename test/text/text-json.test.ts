@@ -845,6 +845,11 @@ describe.each<[NotationName, Tags]>([
     ["a call about the end of a value", call("f", value("city", `an ${value("a", "end").trim()} of it`))],
     ["parameters without a call", value("city", "Oslo") + value("zip", "1")],
     ["a parameter without a call, and words", `${value("city", "Oslo")}and so on`],
+    ["the end of a value as its last words", `x ${value("a", "@").split("@")[1]!.trim()}`],
+    [
+      "the end of a value before the beginning of a call",
+      `${value("a", "@").split("@")[1]}${calls("@").split("@")[0]}x`,
+    ],
     ["what begins like a parameter", value("city", "").slice(0, 12)],
     ["what begins like a parameter, in code", `["${call("f").split("f")[0]!}", "${value("city", "").slice(0, 12)}"]`],
   ])("may hold %s", async (_, content) => {
