@@ -62,7 +62,7 @@ async function ofModel(): Promise<Objects> {
 function ofText(): Objects {
   const writer = createWriter(nobody);
   const limits = resolveLimits(undefined);
-  const context = { tool: () => undefined, hasTools: false, limits, variables: {}, isWhole: false, isBlind: false };
+  const context = { tool: () => undefined, limits, variables: {}, isWhole: false, isBlind: false };
   const objects: Record<string, object> = { sink: textSink(nobody, [], String), writer, call: writer.call() };
   for (const { name, markers, start } of [helpers(), ...Object.values(notations)]) {
     for (const marker of markers) objects[`${name} ${marker}`] = start(writer, context)(marker);

@@ -30,7 +30,7 @@ export function invokeTags(mark: string, sections: readonly string[]): TagNotati
       const attributes = text.slice(behind, close < 0 ? behind + MAX_TAG : close);
       const kind = kindOf(found.word);
       const hasNone = isEnd || kind === "section";
-      if (hasNone ? attributes.trim() !== "" : /^\S/.test(attributes) && attributes !== "/") return undefined;
+      if (hasNone ? attributes.trim() !== "" : /^\S/.test(attributes)) return undefined;
       // One that goes on into another tag is none: code that looks for such tags.
       if (attributes.length >= MAX_TAG || attributes.includes("<")) return { kind, isEnd, end: behind };
       if (close < 0) return "maybe";

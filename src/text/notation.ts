@@ -59,8 +59,6 @@ export interface BlockReader {
 export interface TextContext {
   /** The tool of a name that the model wrote; `undefined` where it is none, or where nobody knows the tools. */
   tool(name: string): Tool | undefined;
-  /** Without tools every name is taken for one. */
-  readonly hasTools: boolean;
   readonly limits: Limits;
   /** Values that the model may refer to by their names, in notations that have names. */
   readonly variables: Readonly<Record<string, unknown>>;

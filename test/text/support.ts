@@ -53,6 +53,6 @@ export function scannerOf(notations: readonly Notation[]) {
     reasoning: () => {},
     tool: (chunk) => heard.chunks.push(chunk),
   });
-  const knowledge = { tool: () => undefined, hasTools: false, limits: resolveLimits(undefined), variables: {} };
+  const knowledge = { tool: () => undefined, limits: resolveLimits(undefined), variables: {} };
   return { scanner: createScanner(notations, writer, knowledge), heard };
 }
