@@ -210,7 +210,8 @@ class Reader {
     const items = this.#items(list);
     for (let at = 0; at < items.length; at++) {
       let key: string | undefined;
-      if (items[at + 1]?.name === "AssignOp") {
+      const operator = items[at + 1];
+      if (operator?.name === "AssignOp" && this.#text(operator) === "=") {
         key = this.#text(items[at]!);
         at += 2;
       } else if (hasKeyword) throw new Refusal("an argument without a name follows one with a name");

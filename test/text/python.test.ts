@@ -238,6 +238,7 @@ describe("what is refused, with a reason", () => {
     [`f(1, 2, 3, 4)`, /f takes 3 arguments, and this is number 4/],
     [`g(1)`, /g takes 0 arguments/],
     [`f(a=1, 2)`, /an argument without a name follows one with a name/],
+    [`f(b := 1)`, /is not evaluated/],
     [`f(user_id)`, /user_id is not defined/],
     [`x = [1]\nf(x[5])`, /there is no x\[5\]/],
     [`x = "text"\nf(x.upper)`, /there is no x\.upper/],
