@@ -75,5 +75,5 @@ function contextOf(toolName: (name: string) => string, { tools, limits, variable
   for (const tool of list) {
     for (const name of [tool.name, tool.qualifiedName]) if (!known.has(name)) known.set(name, tool);
   }
-  return { tool: (name) => known.get(name), limits: resolveLimits(limits), variables };
+  return { limits: resolveLimits(limits), variables, tool: (name) => known.get(name) };
 }
