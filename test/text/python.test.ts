@@ -14,6 +14,12 @@ const tools = [
   }),
 ];
 
+const read = [defineTool({ name: "g", effect: "read", inputSchema: jsonSchema({ type: "object", properties: {} }) })];
+
+async function* once(text: string): AsyncIterable<string> {
+  yield text;
+}
+
 async function turnOf(code: string): Promise<Turn> {
   return (await readText(textHelpers(), [`<helpers>${code}</helpers>`], tools)).turn;
 }
@@ -271,6 +277,18 @@ describe("what is refused, with a reason", () => {
     ]);
   });
 
+  it("is told with the line, and takes no number from the calls behind it", async () => {
+    const { calls } = await turnOf(`f(1)\nf(g(), f"{x}")\nf(2)\nx = 1 + 1`);
+    expect(calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.metadata["step"] : "refused"))).toEqual([
+      0,
+      "refused",
+      1,
+      "refused",
+    ]);
+    const sources = calls.map(({ outcome }) => (outcome instanceof ToolCallError ? outcome.call.metadata : undefined));
+    expect(sources).toEqual([undefined, { source: 'f(g(), f"{x}")' }, undefined, {}]);
+  });
+
   it("harms no other line", async () => {
     expect(outcomes(await turnOf(`f(1)\nx = f(f"{y}")\nf(2)\nf(x)`))).toEqual([
       { a: 1 },
@@ -294,6 +312,48 @@ describe("what is refused, with a reason", () => {
       expect.stringMatching(/no valid Python: f\('a\./),
       expect.stringMatching(/no valid Python: f\('b\./),
     ]);
+  });
+
+  it("calls are handed out where their block ends", async () => {
+    const { events } = await readText(textHelpers(), ["<helpers>g()\ng()</helpers>", " and"], read);
+    expect(events.map(({ type }) => type).filter((type) => /use|text/.test(type))).toEqual([
+      "tool-use",
+      "tool-use",
+      "text-delta",
+    ]);
+  });
+
+  it("calls that are long together are no longer than may be, and one that is too long costs no other", async () => {
+    const outcomesOf = async (code: string) => {
+      const text = `<helpers>${code}</helpers>`;
+      const turn = await textHelpers()
+        .read(once(text), { tools, limits: { maxArgumentsLength: 100 } })
+        .done();
+      return turn.calls.map(({ outcome }) => outcome instanceof ToolUse);
+    };
+    expect(await outcomesOf(`f("${"a".repeat(30)}")\n`.repeat(2))).toEqual([true, true]);
+    const long = `x = [[${"0,".repeat(9)}]]\n`;
+    expect(await outcomesOf(`${long}f([${"x,".repeat(6)}])\nf(1)`)).toEqual([false, true]);
+  });
+
+  it("a variable that is named in many calls does not make them long without bounds", async () => {
+    const code = `<helpers>x = "${"a".repeat(1000)}"\n${"f(x)\n".repeat(100)}</helpers>`;
+    const turn = await textHelpers()
+      .read(once(code), { tools, limits: { maxArgumentsLength: 2000 } })
+      .done();
+    const made = turn.calls.filter(({ outcome }) => outcome instanceof ToolUse).length;
+    expect(made).toBeGreaterThan(1);
+    expect(made).toBeLessThan(20);
+    expect(turn.calls.at(-1)!.outcome).toMatchObject({ message: expect.stringMatching(/too long/) as string });
+  });
+
+  it("more calls than there may be are an error of the turn", async () => {
+    const code = `<helpers>${"g()\n".repeat(5)}</helpers>`;
+    const turn = await textHelpers()
+      .read(once(code), { tools: read, limits: { maxCalls: 3 } })
+      .done();
+    expect(turn.error).toMatchObject({ code: "too_large" });
+    expect(turn.calls.length).toBeLessThanOrEqual(4);
   });
 
   it("a variable that names itself over and over does not grow without bounds", async () => {
