@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { textHelpers } from "../../adapters/text-helpers/index.ts";
 import { helpers as notation } from "../../adapters/text-helpers/notation.ts";
-import { defineTool, jsonSchema, ToolCallError, ToolUse, type Turn } from "../../src/index.ts";
+import { defineTool, jsonSchema, ToolCallError, ToolUse, type FinishReason, type Turn } from "../../src/index.ts";
 import { readText } from "./support.ts";
 
 const any = {};
@@ -113,6 +113,38 @@ describe("arguments", () => {
     [``, []],
   ])("%j", async (code, inputs) => {
     expect(outcomes(await turnOf(code))).toEqual(inputs);
+  });
+});
+
+describe("a block", () => {
+  it.each<[string, string, FinishReason, unknown[], string]>([
+    ["is text where nothing but white space is behind its tag", "<helpers> \n", "stop", [], "<helpers> \n"],
+    ["is text where prose is behind its tag", "<helpers> are tools", "stop", [], "<helpers> are tools"],
+    ["is one that was cut where a name is behind its tag", "<helpers>\nf", "stop", ["truncated"], ""],
+    [
+      "ends with its tag in a line whose string has no end",
+      "<helpers>f('a <b> c</helpers>\nok",
+      "stop",
+      ["invalid_call"],
+      "\nok",
+    ],
+    ["does not where it was cut", "<helpers>f(1)\nf('a </helpers> b", "length", ["truncated"], ""],
+    ["may hold no code", "<helpers></helpers> and", "stop", [], " and"],
+    [
+      "may hold the tag of another one in a string",
+      "<helpers>f('<helpers>')</helpers>",
+      "stop",
+      [{ a: "<helpers>" }],
+      "",
+    ],
+  ])("%s", async (_, text, reason, expected, said) => {
+    for (const pieces of [[text], text.split("")]) {
+      const { turn } = await readText(textHelpers(), [...pieces, { type: "finish", reason }], tools);
+      expect(
+        turn.calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : (outcome as ToolCallError).code)),
+      ).toEqual(expected);
+      expect(turn.text).toBe(said);
+    }
   });
 });
 
