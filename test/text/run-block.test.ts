@@ -98,6 +98,23 @@ describe("a call that refers to the result of another one", () => {
     );
   });
 
+  it("runs nothing that writes before the turn has ended", async () => {
+    let runs = 0;
+    const write = defineTool({ name: "write", inputSchema: jsonSchema({ type: "object" }), execute: () => runs++ });
+    async function* source() {
+      yield "<helpers>write()</helpers>";
+      yield " and";
+    }
+    const stream = helpers.read(source(), { tools: [write] });
+    for await (const event of stream) {
+      if (event.type === "text-delta") await runBlock(stream.turn);
+    }
+    expect(runs).toBe(0);
+    await runBlock(stream.turn);
+    await runBlock(stream.turn);
+    expect(runs).toBe(1);
+  });
+
   it("finds what the turns before have assigned", async () => {
     const first = await turnOf('user = find_user("Ann")');
     await runBlock(first);
