@@ -190,7 +190,7 @@ export class TagBlock implements BlockReader {
     if (word === undefined) return at;
     this.#expected = "tag";
     this.#call = this.#args = undefined;
-    return word === callEnd ? at + word.length : at;
+    return word === callEnd ? at + word.length : this.#readSection(text, at);
   }
 
   #readValue(text: string, from: number): number {

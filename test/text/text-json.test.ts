@@ -502,6 +502,13 @@ describe("what stands around calls of qwen-xml", () => {
     ["a parameter behind a call", `<tool_call>${now}<parameter=a>1`, [{}], "<parameter=a>1"],
     ["a call that has no name behind one", `<tool_call>${now}<function=>`, [{}], "<function=>"],
     ["a call in a call", `<tool_call><function=now>${now}</tool_call> and`, ["invalid_call"], " and"],
+    [
+      "an end in a call that is none",
+      `<tool_call><function=now></tool_call> and </function>`,
+      ["invalid_call"],
+      " and </function>",
+    ],
+    ["an end in a call that is none, alone", `<function=now>\n<parameter=a</tool_call> and`, ["invalid_call"], " and"],
     ["a block that is cut in its head", "<tool_call>\n<function=no", ["truncated"], ""],
     ["a block that is cut in its end", `<tool_call>${now}\n</tool_ca`, [{}], ""],
     ["a block that is cut in another call", `<tool_call>${now}\n<function=no`, [{}, "truncated"], ""],

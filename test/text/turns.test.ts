@@ -6,7 +6,10 @@ import { textHelpers } from "../../adapters/text-helpers/index.ts";
 import { textJson, type NotationName } from "../../adapters/text-json/index.ts";
 import { notations } from "../../adapters/text-json/notations/index.ts";
 import { ToolUse, type Tool } from "../../src/index.ts";
+import type { TextAdapter } from "../../src/text/adapter.ts";
 import type { TextDialect } from "../../src/text/dialect.ts";
+import { plainText } from "../../src/text/plain.ts";
+import { rescue } from "../../src/text/rescue.ts";
 import { cutAt } from "../json/support.ts";
 import { sharedTools } from "../fixtures.ts";
 import { calls, hostileText, toolOf, type Call } from "./calls.ts";
@@ -100,6 +103,26 @@ describe.each(rows)("any text, read as $name", ({ adapter, dialect }) => {
         }
       }),
       { numRuns: runs },
+    );
+  });
+});
+
+describe("any text, read as all of them at once", () => {
+  it("says the same in any pieces", async () => {
+    const every = rescue(plainText, { notations: rows.map(({ dialect }) => dialect) }) as TextAdapter;
+    const tags = rows.flatMap(({ dialect }) => {
+      const one = dialect.writeCalls([
+        written(dialect, { name: "get_weather", properties: {}, input: { city: "Oslo" } }),
+      ]);
+      return [...dialect.markers, ...one.match(/<[^<>]*>|\{|\}|"[^"<>]*"|[^<>{}"]+/g)!];
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.constantFrom(...tags), { maxLength: 12 }), async (list) => {
+        const text = list.join("");
+        const whole = summaryOf(await readText(every, [text], sharedTools));
+        expect(summaryOf(await readText(every, text.split(""), sharedTools))).toEqual(whole);
+      }),
+      { numRuns: 20 * runs },
     );
   });
 });
