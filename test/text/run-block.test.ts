@@ -138,6 +138,34 @@ describe("a call that refers to the result of another one", () => {
     expect(usesOf(turn)[1]!.error).toMatchObject({ code: "unresolved" });
   });
 
+  it("is filled in wherever it refers to a result, in lists and objects, too", async () => {
+    const seen: unknown[] = [];
+    const note = tool("note", { what: { type: "array" } }, (input) => seen.push(input));
+    const code = 'user = find_user("A")\nnote([user["tags"][-1], {"id": user.id, "all": [user, user.tags]}, 5])';
+    const { turn } = await readText(helpers, [`<helpers>${code}</helpers>`], [...tools, note]);
+    await runBlock(turn);
+    const user = { id: "u_A", tags: ["a", "b"] };
+    expect(seen).toEqual([{ what: ["b", { id: "u_A", all: [user, ["a", "b"]] }, 5] }]);
+  });
+
+  it.each(["user.tags[5]", "user.tags[-3]", 'user.tags["0"]', "user.id.length", "user[0]"])(
+    "has no part %s of a result that has none",
+    async (part) => {
+      const turn = await turnOf(`user = find_user("A")\nget_orders(${part})`);
+      await runBlock(turn);
+      expect(usesOf(turn)[1]!.error).toMatchObject({
+        code: "unresolved",
+        message: expect.stringContaining(`there is no ${part} in the result`) as string,
+      });
+    },
+  );
+
+  it("leaves no variable of a call that failed, was not read, or has no result yet", async () => {
+    const turn = await turnOf('x = fails()\ny = ask_user("?")\nz = find_user(f"{x}")\nv = find_user("A")');
+    await runBlock(turn);
+    expect(Object.keys(variablesOf(turn))).toEqual(["v"]);
+  });
+
   it("waits for the answer to an external call, and only then runs", async () => {
     const turn = await turnOf('find_user("A")\nwho = ask_user("Who?")\nget_orders(who)');
     await runBlock(turn);

@@ -296,6 +296,27 @@ describe("a call of mistral", () => {
   });
 });
 
+describe("a call that has no end mark of its own", () => {
+  const rows: [NotationName, string][] = [
+    ["mistral", '[TOOL_CALLS]set_volume{"level": 1}'],
+    ["mistral", "[TOOL_CALLS]now[ARGS]{}"],
+    ["harmony", "<|channel|>commentary to=functions.now<|message|>{}"],
+    ["function-tag", '<|python_tag|>{"name": "now", "parameters": {}}'],
+  ];
+  it.each(rows)("is whole at a clean end of the turn, and at no other: %s, %s", async (name, text) => {
+    for (const reason of ["stop", "length", "content-filter", "error"] as const) {
+      const { turn } = await readText(textJson(name), [text, { type: "finish", reason }], sharedTools);
+      expect(turn.calls.map(({ released }) => [reason, released])).toEqual([[reason, reason === "stop"]]);
+    }
+  });
+
+  it("is an error without a name", async () => {
+    const text = '<|python_tag|>{"parameters": {}}';
+    const { turn } = await readText(textJson("function-tag"), [text], sharedTools);
+    expect(turn.calls.map(({ outcome }) => (outcome as ToolCallError).code)).toEqual(["invalid_call"]);
+  });
+});
+
 describe("a block behind one that has no end", () => {
   const json = '{"name": "now", "arguments": {}}';
   it.each<[NotationName, string, string]>([
