@@ -1,5 +1,5 @@
 import type { BlockReader, TextContext } from "../../src/text/notation.ts";
-import type { CallWriter } from "../../src/text/writer.ts";
+import type { BlockWriter, CallWriter } from "../../src/text/writer.ts";
 import { UntilMarker } from "./until.ts";
 
 /** Who takes the JSON of a block. */
@@ -25,8 +25,8 @@ export interface JsonBlockParts {
   /** The end of the JSON is that of the block. */
   readonly endsWithJson?: boolean;
   readonly context: TextContext;
-  /** A call that was cut before its head was whole. */
-  cutHead(rest: string): void;
+  /** Told of a call that was cut before its head was whole. */
+  readonly writer: BlockWriter;
 }
 
 /** A block that is a head, JSON and an end marker. */
@@ -69,7 +69,7 @@ export class JsonBlock implements BlockReader {
   end(rest: string): string | undefined {
     if (this.#consumer === undefined) {
       if (rest.trim() === "") return undefined;
-      this.#parts.cutHead(rest);
+      this.#parts.writer.call().cut();
       this.state = "closed";
       return undefined;
     }

@@ -13,8 +13,6 @@ export function invokeTags(mark: string, sections: readonly string[]): TagNotati
   const names = ["invoke", "parameter", ...sections];
   const begins = names.map((name) => `<${mark}${name}`);
   const ends = names.map((name) => `</${mark}${name}`);
-  const kindOf = (word: string) =>
-    word.endsWith(`${mark}invoke`) ? "call" : word.endsWith(`${mark}parameter`) ? "parameter" : "section";
   return {
     callEnd: `${ends[0]}>`,
     parameterEnd: `${ends[1]}>`,
@@ -23,12 +21,13 @@ export function invokeTags(mark: string, sections: readonly string[]): TagNotati
     isCommon: mark === "",
     tagAt(text, at) {
       const isEnd = text[at + 1] === "/";
-      const found = lookFor(text, at, isEnd ? ends : begins);
+      const words = isEnd ? ends : begins;
+      const found = lookFor(text, at, words);
       if (typeof found !== "object") return found;
       const behind = at + found.word.length;
       const close = indexWithin(text, ">", behind, MAX_TAG);
       const attributes = text.slice(behind, close < 0 ? behind + MAX_TAG : close);
-      const kind = kindOf(found.word);
+      const kind = (["call", "parameter"] as const)[words.indexOf(found.word)] ?? "section";
       const hasNone = isEnd || kind === "section";
       if (hasNone ? attributes.trim() !== "" : /^\S/.test(attributes)) return undefined;
       // One that goes on into another tag is none: code that looks for such tags.

@@ -167,7 +167,7 @@ export class TagBlock implements BlockReader {
       begin: () => argumentsOf(call),
       ends: [this.#notation.callEnd],
       context: this.#context,
-      cutHead: () => call.cut(),
+      writer: this.#writer,
     });
   }
 

@@ -64,7 +64,7 @@ function functionBlock(writer: BlockWriter, context: TextContext): BlockReader {
     ends: [CLOSE],
     nexts: [OPEN],
     context,
-    cutHead: () => writer.call().cut(),
+    writer,
   });
 }
 
@@ -98,6 +98,6 @@ function pythonTag(writer: BlockWriter, context: TextContext): BlockReader {
     ends: ENDS,
     nexts: [PYTHON_TAG],
     context,
-    cutHead: () => writer.call().cut(),
+    writer,
   });
 }

@@ -28,7 +28,7 @@ export const hermes: TextDialect = {
       ends: CLOSES,
       nexts: OPENS,
       context,
-      cutHead: () => writer.call().cut(),
+      writer,
     }),
   toolName: anyName,
   ends: CLOSES,

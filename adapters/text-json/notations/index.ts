@@ -1,12 +1,12 @@
 import type { TextDialect } from "../../../src/text/dialect.ts";
 import { dsml } from "./dsml.ts";
+import { invoke } from "./invoke.ts";
+import { qwenXml } from "./qwen-xml.ts";
 import { functionTag } from "./function-tag.ts";
 import { harmony } from "./harmony.ts";
 import { hermes } from "./hermes.ts";
-import { invoke } from "./invoke.ts";
 import { kimi } from "./kimi.ts";
 import { mistral } from "./mistral.ts";
-import { qwenXml } from "./qwen-xml.ts";
 
 export type NotationName = "hermes" | "mistral" | "qwen-xml" | "function-tag" | "kimi" | "dsml" | "invoke" | "harmony";
 

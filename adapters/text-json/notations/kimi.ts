@@ -138,7 +138,7 @@ function callBlock(writer: BlockWriter, context: TextContext): BlockReader {
     ends: [CALL_END],
     nexts: [CALL, ...SECTION_ENDS],
     context,
-    cutHead: () => writer.call().cut(),
+    writer,
   });
 }
 

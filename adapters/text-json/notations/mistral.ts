@@ -74,7 +74,7 @@ function block(writer: BlockWriter, context: TextContext): BlockReader {
     nexts: [OPEN],
     endsWithJson: true,
     context,
-    cutHead: () => writer.call().cut(),
+    writer,
   });
 }
 

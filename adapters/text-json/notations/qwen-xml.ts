@@ -1,7 +1,7 @@
 import { outputText } from "../../../src/stream/history.ts";
 import { countOf, type TextDialect } from "../../../src/text/dialect.ts";
 import { lookFor } from "../../../src/text/look.ts";
-import { anyName, endOfName, offer, resultText } from "../prompt.ts";
+import { anyName, offer, resultText } from "../prompt.ts";
 import { TagBlock, type TagNotation } from "../tags.ts";
 
 /** The second spelling is Seed-OSS's, which is the same otherwise. */
@@ -79,11 +79,9 @@ const tags: TagNotation = {
     const kind = /func/.test(word) ? "call" : /param/.test(word) ? "parameter" : "section";
     if (word !== FUNCTION && word !== PARAMETER) return { kind, isEnd: word[1] === "/", end };
     const head = text.slice(end, end + MAX_NAME);
-    const [tag = ""] = (isInValue ? /^[^<>\n]*>/ : /^(?:[^<>\n]*>|[\w./-]+\n)/).exec(head) ?? [];
-    const name = tag.slice(0, -1).trim();
-    const isName =
-      tag !== "" && (isInValue || kind === "parameter" || (name !== "" && endOfName(name, 0) === name.length));
-    if (isName) return { kind, isEnd: false, name, end: end + tag.length };
+    const own = word === FUNCTION ? /^[\w./-]+[>\n]/ : /^(?:[^<>\n]*>|[\w./-]+\n)/;
+    const [tag] = (isInValue ? /^[^<>\n]*>/ : own).exec(head) ?? [];
+    if (tag !== undefined) return { kind, isEnd: false, name: tag.slice(0, -1).trim(), end: end + tag.length };
     return head.length < MAX_NAME && !/[<>\n]/.test(head) ? "maybe" : { kind, isEnd: false, end };
   },
 };
