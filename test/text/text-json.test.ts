@@ -96,6 +96,10 @@ describe.each(names)("text-json/%s", (name) => {
   });
 });
 
+async function* inPieces(pieces: readonly string[]): AsyncIterable<string> {
+  yield* pieces;
+}
+
 /** The fields of a live turn. */
 function copyOf(turn: Awaited<ReturnType<typeof readText>>["turn"]) {
   const { wire, runId, responseId, model, text, reasoning, refusal, calls, providerToolCalls } = turn;
@@ -293,6 +297,46 @@ describe("a call of mistral", () => {
     const { turn } = await readText(textJson("mistral"), [text], sharedTools);
     expect(turn.calls.map(({ input }) => input)).toEqual([{ city: "Oslo" }]);
     expect(turn.text).toBe(" and");
+  });
+});
+
+describe("a call as JSON", () => {
+  it.each<[string, string, unknown[]]>([
+    [
+      "may have its arguments behind the object with its name",
+      '{"function": {"name": "get_weather"}, "arguments": {"city": "Oslo"}}',
+      [{ city: "Oslo" }],
+    ],
+    ["may have white space around its name", '{"name": " now ", "arguments": {}}', [{}]],
+    ["may have keys without quotes", '{name : "get_weather", arguments: {"city": "Oslo"}}', [{ city: "Oslo" }]],
+    ["may stand behind another one without a comma", '{"name": "now"}{"name": "now"}', [{}, {}]],
+    ["may have long keys that mean nothing", `{"${"name".repeat(50)}": 1, "name": "now", "arguments": {}}`, [{}]],
+  ])("%s", async (_, json, inputs) => {
+    for (const end of ["</tool_call>", ""]) {
+      const text = `<tool_call>${json}${end} and`;
+      for (const pieces of [[text], text.split("")]) {
+        const { turn } = await readText(textJson("hermes"), pieces, sharedTools);
+        const read = turn.calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code));
+        expect(read).toEqual(end === "" ? [...inputs.slice(0, -1), "truncated"] : inputs);
+      }
+    }
+  });
+
+  it("may have its arguments as text, which is no longer than arguments may be", async () => {
+    const call = (city: string) => ({ name: "get_weather", arguments: JSON.stringify({ city }) });
+    const text = `<tool_call>${["Oslo", "O".repeat(50), "Rome"].map((city) => JSON.stringify(call(city))).join(" ")}</tool_call>`;
+    for (const pieces of [[text], text.split("")]) {
+      const events = textJson("hermes").read(inPieces(pieces), {
+        tools: sharedTools,
+        limits: { maxArgumentsLength: 30 },
+      });
+      const { calls } = await events.done();
+      expect(calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code))).toEqual([
+        { city: "Oslo" },
+        "too_large",
+        { city: "Rome" },
+      ]);
+    }
   });
 });
 
