@@ -117,6 +117,14 @@ export function prepare(
   }
 }
 
+/** `{ city: { type: "string" } }`, and what libraries wrap around a JSON Schema, would check nothing. */
+export function checkKeywords(root: Readonly<Record<string, unknown>>): void {
+  const entries = Object.entries(root);
+  const [first] = entries;
+  if (first && entries.every(([key, value]) => isRecord(value) && !SCHEMA_KEYWORDS.has(key) && key !== "const"))
+    refuse("#", `${first[0]} is no keyword; properties stand in { type: "object", properties: { … } }`);
+}
+
 /** The pointers of all references: they may lead into any keyword (`#/components/schemas/Name`, in OpenAPI). */
 export function placesIn(value: unknown, places = new Set<string>()): ReadonlySet<string> {
   if (typeof value !== "object" || value === null) return places;

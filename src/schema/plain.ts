@@ -3,7 +3,7 @@ import { messageOf, ToolError, type Issue } from "../errors.ts";
 import { copyJson, frozenJson } from "./json.ts";
 import { readIssues } from "./plain-issues.ts";
 import { equalItems, LONG_LIST, MARK, markedLists } from "./plain-lists.ts";
-import { checkReferences, placesIn, prepare } from "./plain-prepare.ts";
+import { checkKeywords, checkReferences, placesIn, prepare } from "./plain-prepare.ts";
 import { guardUnions, limitWork, TooMuchWork } from "./plain-unions.ts";
 import { checkRoot } from "./root.ts";
 import type { JsonSchema, Schema, Validation } from "./types.ts";
@@ -18,6 +18,7 @@ import type { JsonSchema, Schema, Validation } from "./types.ts";
 export function plainSchema(source: JsonSchema): Schema {
   const { $schema: dialect, ...rest } = copySource(source);
   const jsonSchema: JsonSchema = Object.freeze(rest);
+  checkKeywords(jsonSchema);
   const draft = draftOf(dialect);
   const prepared = prepare(jsonSchema, draft, placesIn(jsonSchema)) as CheckedSchema;
   checkRoot(jsonSchema);

@@ -85,7 +85,7 @@ describe("a value that fits no alternative", () => {
       { at: { lat: "1", lon: 2 } },
       [
         "at: Invalid input",
-        'at: fits none of the 2 alternatives (city: the required property "city" is missing; lat: must be a number, got a string)',
+        'at: fits none of the 2 alternatives (city: the required property "city" is missing; lat: must be a number, got string)',
       ],
     ],
     ["zod 3", ofZod3, { at: { city: 1 } }, ["at: Invalid input", "at.city: must be a string, got a number"]],
@@ -105,7 +105,7 @@ describe("a value that fits no alternative", () => {
       "deep in the value",
       ofZod,
       { at: place, deep: [{ is: "a" }, { is: ["c"] }] },
-      ["deep.1.is: Invalid input", "deep.1.is.0: must be a number, got a string"],
+      ["deep.1.is: Invalid input", "deep.1.is.0: must be a number, got string"],
     ],
     [
       "a plain JSON Schema, which says it",
@@ -289,6 +289,23 @@ describe("refuses, and says the next step:", () => {
       "got schemas in a plain object; z.object({ … }) makes one of them.",
     );
   });
+
+  it.each<[string, object, string]>([
+    ["properties", { city: { type: "string" }, title: { type: "string" } }, "city"],
+    ["a JSON Schema in an object", { _type: undefined, jsonSchema: { type: "object" } }, "jsonSchema"],
+    ["one that is still to come", { jsonSchema: Promise.resolve({ type: "object" }) }, "jsonSchema"],
+  ])("%s, where nothing would be checked", (_, source, key) => {
+    expect(() => toSchema(source)).toThrow(
+      `${key} is no keyword; properties stand in { type: "object", properties: { … } }.`,
+    );
+  });
+
+  it.each([[{}], [{ properties: {} }], [{ const: {} }], [{ title: "All" }], [{ type: "object", more: {} }]])(
+    "but not %j",
+    (source) => {
+      expect(toSchema(source).validate({})).toEqual({ ok: true, value: {} });
+    },
+  );
 
   it("what zod3() is not for", () => {
     expect(() => zod3(z.object({}) as never)).toThrow(TypeError);
