@@ -270,7 +270,7 @@ export class ToolUse<Input = any, Output = any, Name extends string = string> im
     if (execute === undefined) {
       throw new ToolError(
         "external_tool",
-        `Tool ${this.name} is external: its caller executes it and hands the result back with provideResult(). Give defineTool() an execute function to run it here.`,
+        `Tool ${this.name} is external: its caller executes it and hands the result back with provideResult(). Give defineTool() an execute function, and read() the tools, to run it here.`,
       );
     }
     this.#checkResolved();

@@ -262,7 +262,9 @@ describe("a ToolUse made by hand", () => {
     expect(ask.mode).toBe("external");
     const refusal = expect.objectContaining({
       code: "external_tool",
-      message: expect.stringMatching(/ask_user is external.*caller executes it/),
+      message: expect.stringMatching(
+        /ask_user is external.*caller executes it.*an execute function, and read\(\) the tools/,
+      ),
     });
     await expect(use.execute()).rejects.toThrow(refusal);
     expect(() => use.executeSync()).toThrow(refusal);
