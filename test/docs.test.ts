@@ -63,6 +63,16 @@ it.each([
   expect(options.filter((option) => !rows.some((row) => row.includes(`\`${option}\``)))).toEqual([]);
 });
 
+it.each(examples.map((block) => [`${block.page}:${block.line}`, block] as const))(
+  "%s shows the imports of what it uses",
+  (_, { setup, code }) => {
+    const hidden = setup.flatMap(
+      ({ code: line }) => /^import (?:type )?(.*) from "/.exec(line)?.[1]?.match(/\w+/g) ?? [],
+    );
+    expect(hidden.filter((name) => name !== "type" && new RegExp(`\\b${name}\\b`).test(code))).toEqual([]);
+  },
+);
+
 it("blocks say what they are", () => {
   const languages = new Set(["ts", "json", "sh", "text"]);
   expect(blocks.filter(({ language }) => !languages.has(language)).map(({ page, line }) => `${page}:${line}`)).toEqual(
