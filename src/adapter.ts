@@ -119,7 +119,7 @@ export interface Adapter<Event = any, Response = any, ToolParam = any, Message =
    */
   tools(tools: ToolSource, options?: ToolsOptions): ToolParam[];
   /** The request fields that say which tools may be called; spread them into the request. */
-  toolChoice(choice: ToolChoice, options?: { readonly parallel?: boolean }): Record<string, unknown>;
+  toolChoice(choice: ToolChoice, options?: { readonly parallel?: boolean | undefined }): Record<string, unknown>;
   parser(sink: ParserSink): Parser<Event | Response>;
   /** Reads a stream. Failures arrive as the last event; misuse throws a `TypeError` at once. */
   read(source: EventSource<Event>, options?: ReadOptions): TurnStream;

@@ -108,7 +108,7 @@ export interface Model<Message = any> extends Conversation<Message> {
 /** How a model asks, beside the parameters of the provider's requests. */
 export interface ModelOptions extends ToolsOptions, Pick<ReadOptions, "limits" | "repair"> {
   /** Whether several calls may come in one turn, where the provider knows it. Default: what the parameters say. */
-  readonly parallel?: boolean;
+  readonly parallel?: boolean | undefined;
 }
 
 /**

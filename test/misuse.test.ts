@@ -1,11 +1,13 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { approvalHandler, approvalSockets, ApprovalService } from "../src/execute/approvals/index.ts";
 import { ToolExecutor } from "../src/execute/index.ts";
 import { ToolError } from "../src/errors.ts";
 import { recordingProxy, serveReplay } from "../src/replay/index.ts";
 import { Orchestrator } from "../src/run/index.ts";
+import { jsonSchema } from "../src/schema/index.ts";
 import { sqliteStore } from "../src/store/sqlite.ts";
 import { replayModel } from "../src/testing/index.ts";
+import { defineTool } from "../src/tool/tool.ts";
 import { readers } from "./adapters.ts";
 
 describe("what is called with nothing says what it needs", () => {
@@ -37,6 +39,17 @@ it.each(readers.map(({ adapter }) => [adapter.name, adapter] as const))(
     const tools = [] as never;
     expect(() => adapter.read(new Response(""), tools)).toThrow(/tools among its options/);
     expect(() => adapter.parse({}, tools)).toThrow(/tools among its options/);
+  },
+);
+
+it.each(readers.map(({ adapter }) => [adapter.name, adapter] as const))(
+  "%s takes an option that is undefined for one that is not given",
+  (_, adapter) => {
+    const tools = [defineTool({ name: "ask", inputSchema: jsonSchema({ type: "object", minProperties: 1 }) })];
+    const warn = vi.spyOn(console, "warn").mockReturnValue();
+    expect(adapter.tools(tools, { strict: undefined, onLoss: undefined })).toEqual(adapter.tools(tools));
+    warn.mockRestore();
+    expect(adapter.toolChoice("required", { parallel: undefined })).toEqual(adapter.toolChoice("required"));
   },
 );
 

@@ -50,13 +50,13 @@ export type MessagesAdapter = Adapter<any, any, any, MessageParam>;
 /** The parameters of `client.messages.create()`, without those that each turn brings. */
 export interface MessagesModelParams extends Omit<MessageCreateParamsStreaming, "messages" | "tools" | "stream"> {
   /** Tools that the provider runs (`web_search_20250305`, …), offered in every turn beside ours. */
-  readonly tools?: readonly Exclude<ToolUnion, Tool>[];
+  readonly tools?: readonly Exclude<ToolUnion, Tool>[] | undefined;
 }
 
 /** The parameters of `client.beta.messages.create()`, without those that each turn brings. */
 export interface BetaMessagesModelParams extends Omit<BetaCreateParams, "messages" | "tools" | "stream"> {
   /** Tools that the provider runs (`mcp_toolset`, …), offered in every turn beside ours. */
-  readonly tools?: readonly Exclude<BetaToolUnion, BetaTool>[];
+  readonly tools?: readonly Exclude<BetaToolUnion, BetaTool>[] | undefined;
 }
 
 /** A model at the user's own client. */

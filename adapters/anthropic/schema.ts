@@ -135,7 +135,7 @@ export function tools(source: ToolSource, options: ToolsOptions = {}): Tool[] {
  */
 export function toolChoice(
   choice: ToolChoice,
-  { parallel = true }: { readonly parallel?: boolean } = {},
+  { parallel = true }: { readonly parallel?: boolean | undefined } = {},
 ): { tool_choice: WireToolChoice } {
   const tool_choice = wireChoice(choice);
   if (parallel || tool_choice.type === "none") return { tool_choice };

@@ -27,7 +27,7 @@ export type CohereModelParams = Omit<Cohere.V2ChatStreamRequest, "messages" | "t
 
 /** What of the adapter is needed: it can not name the tools that may be called but by leaving out the others. */
 export interface CohereAdapter extends Adapter<any, any, any, Cohere.ChatMessageV2> {
-  request(tools: ToolSource, options?: ToolsOptions & { readonly choice?: ToolChoice }): object;
+  request(tools: ToolSource, options?: ToolsOptions & { readonly choice?: ToolChoice | undefined }): object;
 }
 
 /** A model at the user's own client. */

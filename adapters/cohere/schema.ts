@@ -115,7 +115,7 @@ export interface CohereRequestFields {
  */
 export function request(
   source: ToolSource,
-  options: ToolsOptions & { readonly choice?: ToolChoice } = {},
+  options: ToolsOptions & { readonly choice?: ToolChoice | undefined } = {},
 ): CohereRequestFields {
   const { choice = "auto", ...rest } = options;
   const asked = toolChoice(choice);

@@ -36,7 +36,7 @@ export interface GenaiClient {
 export interface GenaiModelParams extends Omit<GenerateContentParameters, "contents" | "config"> {
   config?: Omit<GenerateContentConfig, "tools" | "abortSignal"> & {
     /** Tools that the provider runs (`{ googleSearch: {} }`, …), offered in every turn beside ours. */
-    readonly tools?: readonly Omit<Tool, "functionDeclarations">[];
+    readonly tools?: readonly Omit<Tool, "functionDeclarations">[] | undefined;
   };
 }
 
@@ -51,12 +51,12 @@ export interface LegacyModelClient {
 /** The request of `model.generateContentStream()`, without what each turn brings. */
 export interface LegacyModelParams extends Omit<GenerateContentRequest, "contents" | "tools"> {
   /** Tools that the provider runs (`{ codeExecution: {} }`), offered in every turn beside ours. */
-  readonly tools?: readonly Exclude<LegacyTool, FunctionDeclarationsTool>[];
+  readonly tools?: readonly Exclude<LegacyTool, FunctionDeclarationsTool>[] | undefined;
 }
 
 export interface GoogleModelOptions extends ModelOptions {
   /** With `toolChoice: "auto"`: calls are held to their declarations. */
-  readonly strict?: boolean;
+  readonly strict?: boolean | undefined;
 }
 
 /** What of the adapter is needed. */
@@ -64,7 +64,7 @@ export interface GoogleAdapter extends Adapter<any, any, any, GoogleContent> {
   tools(tools: ToolSource, options?: object): any[];
   toolChoice(
     choice: ToolChoice,
-    options?: { readonly parallel?: boolean; readonly strict?: boolean },
+    options?: { readonly parallel?: boolean | undefined; readonly strict?: boolean | undefined },
   ): Record<string, unknown>;
 }
 

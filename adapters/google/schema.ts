@@ -172,7 +172,7 @@ export interface GoogleToolsOptions extends ToolsOptions {
    * - `"schema"`: as `parameters`, a subset of OpenAPI 3.0: the form that the types of `@google/generative-ai` know,
    *   and the one for the API's v1 and for the Live API.
    */
-  readonly dialect?: "json-schema" | "schema";
+  readonly dialect?: "json-schema" | "schema" | undefined;
 }
 
 /**
@@ -211,11 +211,11 @@ function hasParameters({ properties, additionalProperties = false }: JsonSchema)
 
 export interface GoogleToolChoiceOptions {
   /** Nothing on this wire forbids several calls in one turn: `false` is passed over. */
-  readonly parallel?: boolean;
+  readonly parallel?: boolean | undefined;
   /** With `"auto"`: calls are held to their declarations (mode `VALIDATED`). A forced call always is. */
-  readonly strict?: boolean;
+  readonly strict?: boolean | undefined;
   /** `"schema"` gives the types of `@google/generative-ai`; what is sent is the same. */
-  readonly dialect?: "json-schema" | "schema";
+  readonly dialect?: "json-schema" | "schema" | undefined;
 }
 
 /**

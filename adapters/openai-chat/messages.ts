@@ -28,7 +28,7 @@ export interface AssistantMessageOptions {
    * Send the reasoning back under the names under which it came (`reasoning_content`, `reasoning_details`, ...).
    * DeepSeek, Kimi, GitHub Copilot and OpenRouter want it back with calls; servers that never send it never get it. Default true.
    */
-  readonly reasoning?: boolean;
+  readonly reasoning?: boolean | undefined;
 }
 
 /**

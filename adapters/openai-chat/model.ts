@@ -34,7 +34,7 @@ export type ChatModelParams = Omit<ChatCompletionCreateParamsStreaming, "message
 
 export interface ChatModelOptions extends ModelOptions {
   /** The role under which `instructions` go. Newer models of OpenAI's call it `developer`. Default `system`. */
-  readonly instructionsRole?: "system" | "developer";
+  readonly instructionsRole?: "system" | "developer" | undefined;
 }
 
 /** A model at the user's own client. Usage is asked for, unless `params.stream_options` says otherwise. */

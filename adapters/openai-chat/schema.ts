@@ -44,9 +44,9 @@ export type ToolChoiceParams = {
 
 export interface ToolChoiceOptions {
   /** `false`: one call a turn at most. Default: the server's. */
-  readonly parallel?: boolean;
+  readonly parallel?: boolean | undefined;
   /** Needed where a name is that of a custom tool, which is chosen in another form than a function. */
-  readonly tools?: ToolSource;
+  readonly tools?: ToolSource | undefined;
 }
 
 /** @throws TypeError when the choice is none, or requires one of no tools. */

@@ -36,7 +36,7 @@ export interface ResponsesAdapter extends Adapter<any, any, any, ResponseInputIt
 /** The parameters of `client.responses.create()`, without those that each turn brings. */
 export interface ResponsesModelParams extends Omit<ResponseCreateParamsStreaming, "input" | "tools" | "stream"> {
   /** Tools that the provider runs (`web_search`, `file_search`, …), offered in every turn beside ours. */
-  readonly tools?: readonly Exclude<Tool, FunctionTool | CustomTool>[];
+  readonly tools?: readonly Exclude<Tool, FunctionTool | CustomTool>[] | undefined;
 }
 
 /** A model at the user's own client. */

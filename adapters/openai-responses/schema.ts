@@ -61,9 +61,9 @@ export type ToolChoiceFields = {
 
 export interface ToolChoiceOptions {
   /** Several calls in one turn. Default: the provider's. */
-  readonly parallel?: boolean;
+  readonly parallel?: boolean | undefined;
   /** Needed where a name is that of a free-text tool, which is chosen in another way than a function. */
-  readonly tools?: ToolSource;
+  readonly tools?: ToolSource | undefined;
 }
 
 /** @throws TypeError when the choice is none, or requires one of no tools. */

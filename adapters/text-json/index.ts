@@ -29,9 +29,9 @@ export function textJson(notation: NotationName): TextAdapter {
 
 export interface RescueTextCallsOptions {
   /** What is looked for. Default: all of them. */
-  readonly notations?: readonly NotationName[];
+  readonly notations?: readonly NotationName[] | undefined;
   /** Look into the reasoning, too: some servers put calls there. Default `false`. */
-  readonly reasoning?: boolean;
+  readonly reasoning?: boolean | undefined;
 }
 
 /**

@@ -38,31 +38,31 @@ import { seeThrough, waitForRelease } from "./wait.ts";
 export interface OrchestratorOptions<Message = any, T extends Tool = Tool> {
   readonly model: Model<Message>;
   /** The tools that are offered: of a registry, or of a server, those that it has at each turn. Default: none. */
-  readonly tools?: ToolSource<T>;
+  readonly tools?: ToolSource<T> | undefined;
   /** Where runs are kept. Processes that share it share the runs. */
   readonly store: Store;
   /** Runs the internal tools. Default: one over `tools`, `store` and `approvals`. */
-  readonly executor?: ToolExecutor;
+  readonly executor?: ToolExecutor | undefined;
   /** Who is asked. Default: what the executor was made with, which is the one that asks. */
-  readonly approvals?: Approvals;
+  readonly approvals?: Approvals | undefined;
   /** Turns of one run. Default 32. A `resume()` after the limit gives as many again. */
-  readonly maxSteps?: number;
-  readonly budgets?: Budgets;
+  readonly maxSteps?: number | undefined;
+  readonly budgets?: Budgets | undefined;
   /** How often in a row a turn may be cut (by its length, by the connection) and asked for again. Default 2. */
-  readonly maxCutTurns?: number;
+  readonly maxCutTurns?: number | undefined;
   /**
    * Milliseconds before a turn in which the provider or the connection failed is asked for again; doubles with each,
    * with some chance in it, up to a minute. Default 500.
    */
-  readonly retryDelayMs?: number;
+  readonly retryDelayMs?: number | undefined;
   /** Whether results that are handed in are checked. Default `true`: against the tool's `outputSchema`. */
-  readonly validateResults?: ValidateResults;
+  readonly validateResults?: ValidateResults | undefined;
   /** What is sent of a long conversation. Calls and results are paired again behind it. Stored is all of it. */
-  readonly trim?: (messages: readonly Message[]) => readonly Message[] | Promise<readonly Message[]>;
+  readonly trim?: ((messages: readonly Message[]) => readonly Message[] | Promise<readonly Message[]>) | undefined;
   /** Hears everything. What it throws changes nothing. */
-  readonly onEvent?: (event: RunEvent<T>, conversationId: string) => unknown;
+  readonly onEvent?: ((event: RunEvent<T>, conversationId: string) => unknown) | undefined;
   /** After so many milliseconds without a sign a process is taken for dead, and another may take the run. Default 30 s. */
-  readonly leaseMs?: number;
+  readonly leaseMs?: number | undefined;
 }
 
 /**

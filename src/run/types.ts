@@ -37,9 +37,9 @@ export interface ToolResultInput {
   readonly toolCallId: string;
   /** Plain JSON; a string as it is. */
   readonly result?: unknown;
-  readonly error?: string;
+  readonly error?: string | undefined;
   /** Where the provider takes images in results. */
-  readonly images?: readonly ResultImage[];
+  readonly images?: readonly ResultImage[] | undefined;
 }
 
 /** A decision on a pending approval. */
@@ -47,7 +47,7 @@ export interface ApprovalInput extends Decision {
   /** The `id` of the pending approval. */
   readonly id: string;
   /** Who decides. */
-  readonly principal?: Principal;
+  readonly principal?: Principal | undefined;
 }
 
 /** What holds for a run, and for each `resume()` of it. Nothing of it is stored but `behavior` and `instructions`. */

@@ -9,9 +9,9 @@ import type { Tool } from "./tool.ts";
 /** What the caller of an adapter's `tools()` may choose. */
 export interface ToolsOptions {
   /** `"auto"`: strict for each tool whose schema loses nothing by it that the plain form keeps. Default `false`. */
-  readonly strict?: boolean | "auto";
+  readonly strict?: boolean | "auto" | undefined;
   /** What to do with what the dialect can not say. Default `"warn"`: one `console.warn` a tool. A function gets each loss. */
-  readonly onLoss?: OnLoss | ((loss: Loss) => void);
+  readonly onLoss?: OnLoss | ((loss: Loss) => void) | undefined;
 }
 
 /** A tool in the provider's words, before it takes the form of the provider's request. */

@@ -59,19 +59,19 @@ export interface ToolDefinition<
 > extends ToolPolicy<InferOutput<S>> {
   /** As the model sees it: 1 to 128 characters, no white space and no control characters. */
   name: Name;
-  description?: string;
+  description?: string | undefined;
   inputSchema: S;
   /** Checked after execution by an executor; sent to providers that take it. */
-  outputSchema?: SchemaSource;
+  outputSchema?: SchemaSource | undefined;
   /** Without it the tool is external: its calls are handed to the caller. */
-  execute?: Execute<InferOutput<S>, Output>;
-  effect?: Effect;
+  execute?: Execute<InferOutput<S>, Output> | undefined;
+  effect?: Effect | undefined;
   /** Hand the call out as soon as it is complete, though the turn goes on. Default: true for `effect: "read"`. */
-  eager?: boolean;
+  eager?: boolean | undefined;
   /** Default: `"coerce"` for `effect: "read"`, `"syntax"` for the others. */
-  repair?: RepairPolicy;
+  repair?: RepairPolicy | undefined;
   /** Anything the application wants to find again on the tool. */
-  metadata?: Readonly<Record<string, unknown>>;
+  metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** A tool: defined once, for all providers. Made by {@link defineTool} or `toolsOf()`; frozen. */

@@ -25,10 +25,10 @@ export interface Repair {
 /** What a ToolUse made by hand may say about itself. */
 export interface ToolUseInit {
   /** The provider's id; default `null`. */
-  id?: string | null;
+  id?: string | null | undefined;
   /** Our own id; default: the provider's id or a random one. */
-  invocationId?: string;
-  metadata?: Readonly<Record<string, unknown>>;
+  invocationId?: string | undefined;
+  metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** What {@link ToolUse.execute} is told of a call, for its handler. What `progress` answers is awaited. */

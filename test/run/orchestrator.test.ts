@@ -64,7 +64,21 @@ describe("run()", () => {
   it("takes an option that is undefined for one that is not given", async () => {
     const none = { signal: undefined, principal: undefined, requestId: undefined, context: undefined };
     const model = scripted({ calls: [{ name: "ask" }] }, { text: "Done." });
-    const orchestrator = new Orchestrator({ model, tools: [external("ask")], store: memoryStore() });
+    const orchestrator = new Orchestrator({
+      model,
+      tools: [external("ask")],
+      store: memoryStore(),
+      executor: undefined,
+      approvals: undefined,
+      maxSteps: undefined,
+      budgets: undefined,
+      maxCutTurns: undefined,
+      retryDelayMs: undefined,
+      validateResults: undefined,
+      trim: undefined,
+      onEvent: undefined,
+      leaseMs: undefined,
+    });
     const paused = await orchestrator.run({
       ...none,
       conversationId: undefined,
@@ -77,7 +91,9 @@ describe("run()", () => {
     });
     const nothing = { ...none, toolResults: undefined, approvals: undefined };
     expect((await orchestrator.resume(paused.conversationId, nothing)).status).toBe("awaiting_tool_results");
-    const toolResults = [{ toolCallId: paused.pendingToolCalls[0]!.id, result: "x" }];
+    const toolResults = [
+      { toolCallId: paused.pendingToolCalls[0]!.id, result: "x", error: undefined, images: undefined },
+    ];
     const stream = orchestrator.resumeStream(paused.conversationId, { ...nothing, toolResults });
     expect((await stream.result).status).toBe("completed");
   });

@@ -21,6 +21,23 @@ const schemas = {
   }),
 };
 
+it("takes an option that is undefined for one that is not given", () => {
+  const ask = { name: "ask", inputSchema: {} };
+  const tool = defineTool({
+    ...ask,
+    description: undefined,
+    outputSchema: undefined,
+    execute: undefined,
+    effect: undefined,
+    eager: undefined,
+    repair: undefined,
+    metadata: undefined,
+  });
+  expect(JSON.stringify(tool)).toBe(JSON.stringify(defineTool(ask)));
+  const use = tool.use({}, { id: undefined, invocationId: undefined, metadata: undefined });
+  expect(use).toMatchObject({ id: null, invocationId: expect.any(String), metadata: {} });
+});
+
 describe.each(Object.entries(schemas))("a tool with a schema of %s", (_name, inputSchema) => {
   const add = defineTool({ name: "add", inputSchema, execute: ({ x, y }: { x: number; y: number }) => x + y });
   const addLater = defineTool({
