@@ -13,17 +13,19 @@ export function unreadable(cause: unknown): ToolError {
 /** What came, in the words of a message. */
 export type Came = "stream" | "response" | "text";
 
-/** What came ended, and the adapter has understood nothing of it. */
-export function meaningless(wire: string, came: Came): ToolError {
+/** What came, if anything did, ended, and the adapter has understood nothing of it. */
+export function meaningless(wire: string, came: Came | undefined): ToolError {
   if (came === "text")
     return new ToolError(
       "invalid_event",
       `The stream can not be read by ${wire}: it is text already. Give the bytes, before they are decoded.`,
     );
-  return new ToolError(
-    "connection_lost",
-    `The ${came} ended before the provider ended the turn: nothing in it means anything to ${wire}. Is it another provider's ${came}?`,
-  );
+  // SDKs take a page of HTML, or a body of JSON, for a stream without events.
+  const hint =
+    came === undefined
+      ? "it had no event. Is the base URL right?"
+      : `nothing in it means anything to ${wire}. Is it another provider's ${came}?`;
+  return new ToolError("connection_lost", `The ${came ?? "stream"} ended before the provider ended the turn: ${hint}`);
 }
 
 /** An answer with an error status: what the provider says of it, or how its body begins. */

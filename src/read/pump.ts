@@ -271,7 +271,7 @@ export function finish(reader: TurnReader, parser: Parser<any>, came: Came | und
     reader.cut(unreadable(cause));
   }
   reader.turn.native = parser.native;
-  if (came !== undefined && isUntouched(reader)) reader.cut(meaningless(reader.turn.wire, came));
+  if (isUntouched(reader)) reader.cut(meaningless(reader.turn.wire, came));
   reader.end();
 }
 

@@ -39,10 +39,6 @@ describe("a source of which nothing is understood", () => {
   });
 
   it.each<[string, () => AsyncIterable<any>]>([
-    ["nothing came", () => items()],
-    ["nothing but a comment came", () => items(encode(": keep-alive\n\n"))],
-    ["the first event was cut", () => items(encode('data: {"id":"x","mod'))],
-    ["the first event was cut, in JSON", () => items(encode('{"id":"x","mod'))],
     ["there was a start", () => items(frames({ id: "x", choices: [] }))],
     ["there was text", () => items({ choices: [{ index: 0, delta: { content: "Hel" } }] })],
     ["there was reasoning", () => items({ choices: [{ index: 0, delta: { reasoning: "Hm" } }] })],
@@ -54,6 +50,21 @@ describe("a source of which nothing is understood", () => {
       code: "connection_lost",
       message: "The stream ended before the provider ended the turn.",
     });
+  });
+
+  it.each<[string, () => AsyncIterable<any>]>([
+    ["nothing came, as SDKs have it for a page of HTML", () => items()],
+    ["nothing but a comment came", () => items(encode(": keep-alive\n\n"))],
+    ["the first event was cut", () => items(encode('data: {"id":"x","mod'))],
+    ["the first event was cut, in JSON", () => items(encode('{"id":"x","mod'))],
+  ])("nor where %s: the requests may go elsewhere", async (_, source) => {
+    for (const { adapter } of adapters) {
+      const { error } = await adapter.read(source()).done();
+      expect(error).toMatchObject({
+        code: "connection_lost",
+        message: "The stream ended before the provider ended the turn: it had no event. Is the base URL right?",
+      });
+    }
   });
 
   it("nor one that failed, or was left", async () => {
