@@ -235,7 +235,8 @@ export class ApprovalService implements Approvals {
   async #checkMayDecide(principal: Principal | undefined, request: ApprovalRequest): Promise<void> {
     if (principal === undefined) {
       if (this.#mayDecide === undefined && request.requestedBy === null) return;
-      const message = "There are principals here: decide(id, decision, principal) says who decides.";
+      const message =
+        "There are principals here: decide(id, decision, principal), or approvals: [{ id, decision, principal }] of resume(), says who decides.";
       throw new ApprovalError("approval_not_allowed", message);
     }
     if (this.#mayDecide === undefined) {

@@ -306,7 +306,12 @@ describe("deciding", () => {
   it("where there is a mayDecide, nobody decides without saying who, whoever has asked", async () => {
     const approvals = service({ mayDecide: () => true });
     const { id } = await approvals.request(ask());
-    expect(await codeOf(approvals.decide(id, { decision: "approve" }))).toBe("approval_not_allowed");
+    await expect(approvals.decide(id, { decision: "approve" })).rejects.toMatchObject({
+      code: "approval_not_allowed",
+      message: expect.stringMatching(
+        /decide\(id, decision, principal\), or .*approvals: \[\{ id, decision, principal \}\]/,
+      ),
+    });
     await expect(approvals.decide(id, { decision: "approve" }, { id: "" })).rejects.toThrow(TypeError);
     await expect(approvals.decide(id, { decision: "approve" }, {} as never)).rejects.toThrow(TypeError);
     expect((await approvals.get(id))?.status).toBe("pending");
