@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { ToolError } from "../errors.ts";
-import { isObjectLike, isRecord } from "./json.ts";
+import { isObjectLike, isRecord, kindOf } from "./json.ts";
 import { plainSchema } from "./plain.ts";
 import { isStandardSchema, noJsonSchema, standardSchema } from "./standard.ts";
 import type { JsonSchema, Schema } from "./types.ts";
@@ -77,13 +77,7 @@ function makeSchema(source: unknown): Schema {
   // It speaks neither standard by itself, and is no object but a function.
   if (isObjectLike(source) && "~effect/Schema/Schema" in source) throw noJsonSchema("effect", source);
   if (isRecord(source) && !isMixed(source)) return plainSchema(source);
-  const got = isRecord(source)
-    ? "schemas in a plain object; z.object({ … }) makes one of them"
-    : source === null
-      ? "null"
-      : Array.isArray(source)
-        ? "an array"
-        : typeof source;
+  const got = isRecord(source) ? "schemas in a plain object; z.object({ … }) makes one of them" : kindOf(source);
   throw new ToolError(
     "invalid_tool",
     `a schema is a Standard Schema (zod, valibot, arktype, ...) or a JSON Schema object, got ${got}.`,

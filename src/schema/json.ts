@@ -46,6 +46,15 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** What a value is, in the words of a message: `null`, `an array`, `a string`. */
+export function kindOf(value: unknown): string {
+  return value === null || value === undefined ? String(value) : article(Array.isArray(value) ? "array" : typeof value);
+}
+
+export function article(type: string): string {
+  return type === "null" ? type : `${/^[aio]/.test(type) ? "an" : "a"} ${type}`;
+}
+
 /** The name that JSON Schema has for the type of a value. Whole numbers are `integer`. */
 export function typeOfValue(value: unknown): string {
   if (value === null) return "null";

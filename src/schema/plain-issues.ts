@@ -1,6 +1,6 @@
 import type { OutputUnit, Schema as CheckedSchema } from "@cfworker/json-schema";
 import type { Issue } from "../errors.ts";
-import { getOwn, isRecord } from "./json.ts";
+import { article, getOwn, isRecord, kindOf } from "./json.ts";
 import { decodeToken } from "./pointer.ts";
 
 export type Lookup = Readonly<Record<string, CheckedSchema | boolean>>;
@@ -253,15 +253,6 @@ export function locate(pointer: string, root: unknown): Located {
     value = getOwn(value, key);
   }
   return { path, value };
-}
-
-function kindOf(value: unknown): string {
-  if (value === null) return "null";
-  return article(Array.isArray(value) ? "array" : typeof value);
-}
-
-function article(type: string): string {
-  return type === "null" ? type : `${/^[aio]/.test(type) ? "an" : "a"} ${type}`;
 }
 
 function mustBe(types: readonly unknown[], got: unknown): string {

@@ -1,4 +1,5 @@
 import type { ToolCallError } from "../errors.ts";
+import { kindOf } from "../schema/json.ts";
 import { makeTool, type RepairPolicy, type Tool } from "../tool/tool.ts";
 import { invalidInput, ToolUse } from "../tool/use.ts";
 import { badArguments, failedCall, failure, truncated, unknownTool } from "./call-failures.ts";
@@ -60,8 +61,4 @@ function anyTool(name: string): Tool {
   const accept = { jsonSchema: {}, validate: (value: unknown) => ({ ok: true, value }) as const };
   const tool = makeTool({ name: "any", inputSchema: accept }, name);
   return Object.freeze({ ...tool, name });
-}
-
-function kindOf(value: unknown): string {
-  return value === null ? "null" : Array.isArray(value) ? "an array" : `a ${typeof value}`;
 }

@@ -1,6 +1,7 @@
 import { createDecorations, type Decoration } from "./metadata.ts";
 import { ToolError } from "../errors.ts";
 import type { InferOutput, SchemaSource } from "../schema/index.ts";
+import { kindOf } from "../schema/json.ts";
 import { toolList } from "./tool-set.ts";
 import { makeTool, type Execute, type Tool, type ToolContext, type ToolDefinition } from "./tool.ts";
 
@@ -80,7 +81,7 @@ export function toolsOf(...instancesOrClasses: readonly object[]): Tool[] {
 
 function toolsOfOne(owner: object): Tool[] {
   if ((typeof owner !== "object" || owner === null) && typeof owner !== "function") {
-    throw new TypeError(`toolsOf() takes objects and classes, got ${owner === null ? "null" : typeof owner}`);
+    throw new TypeError(`toolsOf() takes objects and classes, got ${kindOf(owner)}`);
   }
   const isStatic = typeof owner === "function";
   const constructor = isStatic ? owner : Object.getPrototypeOf(owner)?.constructor;

@@ -1,5 +1,6 @@
 import { ToolError } from "../errors.ts";
 import { toSchema, type InferInput, type InferOutput, type SchemaSource } from "../schema/index.ts";
+import { kindOf } from "../schema/json.ts";
 import type { Schema } from "../schema/types.ts";
 import {
   checkFields,
@@ -132,7 +133,7 @@ export function makeTool<S extends SchemaSource, Output, Name extends string>(
   qualifiedName: string,
 ): Tool<InferOutput<S>, Output, InferInput<S>, Name> {
   if (typeof definition !== "object" || definition === null) {
-    throw new TypeError(`defineTool() takes one object, got ${definition === null ? "null" : typeof definition}`);
+    throw new TypeError(`defineTool() takes one object, got ${kindOf(definition)}`);
   }
   const { name, description, outputSchema, execute, effect = "write", metadata = {} } = definition;
   const { eager = effect === "read", repair = effect === "read" ? "coerce" : "syntax" } = definition;

@@ -85,7 +85,7 @@ describe("a value that fits no alternative", () => {
       { at: { lat: "1", lon: 2 } },
       [
         "at: Invalid input",
-        'at: fits none of the 2 alternatives (city: the required property "city" is missing; lat: must be a number, got string)',
+        'at: fits none of the 2 alternatives (city: the required property "city" is missing; lat: must be a number, got a string)',
       ],
     ],
     ["zod 3", ofZod3, { at: { city: 1 } }, ["at: Invalid input", "at.city: must be a string, got a number"]],
@@ -105,7 +105,7 @@ describe("a value that fits no alternative", () => {
       "deep in the value",
       ofZod,
       { at: place, deep: [{ is: "a" }, { is: ["c"] }] },
-      ["deep.1.is: Invalid input", "deep.1.is.0: must be a number, got string"],
+      ["deep.1.is: Invalid input", "deep.1.is.0: must be a number, got a string"],
     ],
     [
       "a plain JSON Schema, which says it",
@@ -270,7 +270,7 @@ describe("refuses, and says the next step:", () => {
     ["a root that is an array", () => toSchema(z.array(z.string())), /"array"; arguments are an object/],
     ["a root that is a number", () => toSchema(type("number")), /"number"/],
     ["no schema", () => toSchema(undefined as never), /got undefined/],
-    ["a string", () => toSchema("object" as never), /got string/],
+    ["a string", () => toSchema("object" as never), /got a string/],
     ["a list", () => toSchema([] as never), /got an array/],
   ])("%s", (_name, make, message) => {
     expect(make).toThrow(

@@ -111,7 +111,7 @@ describe("defineTool()", () => {
     ["a repair that is none", { repair: "json" }, /repair is "off", "syntax" or "coerce", got "json"/],
     ["metadata that is a text", { metadata: "v1" }, /metadata is an object, got "v1"/],
     ["an execute that is no function", { execute: "run" }, /execute is a function \(without one .*, got "run"/],
-    ["a schema that is none", { inputSchema: "object" }, /Tool a: inputSchema: .*got string/],
+    ["a schema that is none", { inputSchema: "object" }, /Tool a: inputSchema: .*got a string/],
     ["a broken schema", { inputSchema: { $ref: "#/nowhere" } }, /Tool a: inputSchema: .*#\/nowhere/],
     ["a broken output schema", { outputSchema: { type: "dict" } }, /Tool a: outputSchema: .*"dict"/],
   ])("refuses %s", (_name, change, message) => {
