@@ -41,6 +41,8 @@ export function openSource(name: string, source: unknown): Source {
       `${name}.read() takes an SDK stream, a ReadableStream or a Response, got an object that is none.${hint}`,
     );
   }
+  if ((source as { ended?: unknown }).ended === true)
+    throw new TypeError(`${name}.read(): this stream has ended, and kept nothing. Give it to read() at once.`);
   readOnce.add(source);
   return { items };
 }

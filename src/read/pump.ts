@@ -51,6 +51,8 @@ export class Pump implements DecoderOptions {
     this.#status = status;
     this.#parser = parser;
     this.#source = items;
+    // The helpers of the SDKs (`messages.stream()`) keep nothing for those who come late, who would wait for ever.
+    if ("ended" in items) this.#iterator = items[Symbol.asyncIterator]();
   }
 
   /** When nothing more is taken in, whether or not the source has settled what it was asked for. */
@@ -144,8 +146,8 @@ export class Pump implements DecoderOptions {
     return new Promise((resolve, reject) => {
       this.#rejectStep = reject;
       if (signal.aborted) return reject(signal.reason);
-      if (this.#iterator === undefined) {
-        this.#iterator = this.#source[Symbol.asyncIterator]();
+      this.#iterator ??= this.#source[Symbol.asyncIterator]();
+      if (this.#onAbort === undefined) {
         this.#onAbort = () => this.#rejectStep!(signal.reason);
         signal.addEventListener("abort", this.#onAbort, { once: true });
       }

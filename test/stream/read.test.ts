@@ -832,3 +832,30 @@ describe("readBatches()", () => {
     expect(turn.finishReason).toBe("tool-use");
   });
 });
+
+describe("a helper of an SDK, which keeps nothing for those who come late", () => {
+  const fetchOf = (wire: string) => async () => {
+    const headers = { "content-type": "text/event-stream" };
+    return new Response(loadFixture(wire, "parallel").bytes.slice(), { headers });
+  };
+  const openai = (wire: string) => new OpenAI({ apiKey: "none", fetch: fetchOf(wire) });
+  const messages = { model: "m", max_tokens: 9, messages: [] };
+
+  it.each<[string, () => AsyncIterable<any> & { done(): Promise<void> }]>([
+    ["anthropic", () => new Anthropic({ apiKey: "none", fetch: fetchOf("anthropic") }).messages.stream(messages)],
+    ["openai-chat", () => openai("openai-chat").chat.completions.stream({ model: "m", messages: [] })],
+    ["openai-responses", () => openai("openai-responses").responses.stream({ model: "m", input: "Hi" })],
+  ])("is listened to from read() on, and refused when it has ended: %s", async (wire, open) => {
+    const { adapter } = adapters.find((row) => row.adapter.name === wire)!;
+    for (const signal of [undefined, new AbortController().signal]) {
+      const helper = open();
+      const stream = adapter.read(helper, { signal });
+      await helper.done();
+      expect((await stream.done()).calls).toHaveLength(3);
+      expect(() => adapter.read(helper)).toThrow(/read already/);
+    }
+    const ended = open();
+    await ended.done();
+    expect(() => adapter.read(ended)).toThrow(/read\(\): this stream has ended, and kept nothing/);
+  });
+});
