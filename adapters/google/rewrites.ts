@@ -1,7 +1,7 @@
 import { isRecord } from "../../src/schema/json.ts";
 import type { Rewrite, RewriteContext } from "../../src/schema/lower.ts";
 import { stringEnums, without } from "../../src/schema/rewrites.ts";
-import { mapSubschemas } from "../../src/schema/subschemas.ts";
+import { eachSubschema } from "../../src/schema/subschemas.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
 
 /** A tuple without further items says so by its length. */
@@ -71,10 +71,7 @@ function needs(
     if (required.some((name) => needs(properties[name], target, resolve, seen))) return true;
   }
   let found = false;
-  mapSubschemas(rest, (child) => {
-    found ||= needs(child, target, resolve, seen);
-    return child;
-  });
+  eachSubschema(rest, (child) => (found ||= needs(child, target, resolve, seen)));
   return found;
 }
 

@@ -110,11 +110,7 @@ function runRewrite(
       return node;
     };
     const inside = (node: JsonSchema) =>
-      known(
-        mapSubschemas(node, (child, pointer) =>
-          typeof child === "boolean" ? child : visit(child, path + pointer, depth + 1),
-        ),
-      );
+      known(mapSubschemas(node, (child, pointer) => visit(child, path + pointer, depth + 1)));
     if (rewrite.order === "root") return known(rewrite.apply(given, context));
     if (rewrite.order === "up") return known(rewrite.apply(inside(given), context));
     return inside(known(rewrite.apply(given, context)));
@@ -149,9 +145,7 @@ function copy(
     } else {
       above.add(node);
       const stated = Object.fromEntries(Object.entries(node).filter(([, value]) => value !== undefined));
-      outcome = mapSubschemas(stated, (child, pointer) =>
-        typeof child === "boolean" ? child : visit(child, path + pointer),
-      );
+      outcome = mapSubschemas(stated, (child, pointer) => visit(child, path + pointer));
       above.delete(node);
     }
     origins.set(outcome, path);

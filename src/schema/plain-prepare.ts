@@ -4,7 +4,7 @@ import { copyJson, getOwn, isRecord, setOwn } from "./json.ts";
 import { UNIQUE_ITEMS } from "./plain-lists.ts";
 import { readPattern } from "./pattern.ts";
 import { encodeToken, percentDecoded } from "./pointer.ts";
-import { ANNOTATIONS, mapSubschemas, SCHEMA_KEYWORDS } from "./subschemas.ts";
+import { ANNOTATIONS, eachSubschema, SCHEMA_KEYWORDS } from "./subschemas.ts";
 
 const NUMBERS = new Set(
   "minimum maximum multipleOf minLength maxLength minItems maxItems minProperties maxProperties minContains maxContains".split(
@@ -164,10 +164,9 @@ export function checkReferences(
     }
     if (typeof $recursiveRef === "string" && $recursiveRef !== "#") refuse($recursiveRef, 'a $recursiveRef is "#"');
     const apart: unknown[] = [];
-    mapSubschemas(schema, (child, _, keyword) => {
+    eachSubschema(schema, (child, _, keyword) => {
       if (IN_PLACE.has(keyword)) visit(child, via);
       else apart.push(child);
-      return child;
     });
     open.delete(schema);
     done.add(schema);

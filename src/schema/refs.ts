@@ -1,6 +1,6 @@
 import { isRecord } from "./json.ts";
 import { followPointer } from "./pointer.ts";
-import { mapSubschemas, walkSchema } from "./subschemas.ts";
+import { eachSubschema, walkSchema } from "./subschemas.ts";
 import type { JsonSchema } from "./types.ts";
 
 /**
@@ -37,10 +37,7 @@ export function reaching(
       if (known === undefined) holders.set(next as JsonSchema, [node]);
       else known.push(node);
     };
-    mapSubschemas(node, (child) => {
-      link(child);
-      return child;
-    });
+    eachSubschema(node, link);
     const { $ref } = node;
     if (typeof $ref === "string") link(resolveRef(root, $ref));
   }

@@ -34,11 +34,22 @@ export const ANNOTATIONS: readonly string[] = [
 ];
 
 /**
- * A schema with each of its direct subschemas changed; the same object when none was.
+ * A schema with each of its direct subschemas changed, but for those that are `true` or `false`; the same object when none
+ * was.
  *
  * @param change gets the subschema, its JSON Pointer from `node` (`/properties/city`) and the keyword that holds it
  */
 export function mapSubschemas(
+  node: JsonSchema,
+  change: (child: JsonSchema, pointer: string, keyword: string) => JsonSchema,
+): JsonSchema {
+  return mapAnySubschemas(node, (child, pointer, keyword) =>
+    typeof child === "boolean" ? child : change(child, pointer, keyword),
+  );
+}
+
+/** The same for those that are `true` or `false`, too. */
+export function mapAnySubschemas(
   node: JsonSchema,
   change: (child: JsonSchema | boolean, pointer: string, keyword: string) => JsonSchema | boolean,
 ): JsonSchema {
@@ -68,13 +79,21 @@ export function mapSubschemas(
   return changed ?? node;
 }
 
+/** Calls `visit` for each direct subschema that is not `true` or `false`. */
+export function eachSubschema(
+  node: JsonSchema,
+  visit: (child: JsonSchema, pointer: string, keyword: string) => void,
+): void {
+  mapSubschemas(node, (child, pointer, keyword) => {
+    visit(child, pointer, keyword);
+    return child;
+  });
+}
+
 /** Calls `visit` for a schema and everything inside it, outside first. */
 export function walkSchema(node: JsonSchema, visit: (node: JsonSchema, pointer: string) => void, pointer = ""): void {
   visit(node, pointer);
-  mapSubschemas(node, (child, step) => {
-    if (typeof child !== "boolean") walkSchema(child, visit, pointer + step);
-    return child;
-  });
+  eachSubschema(node, (child, step) => walkSchema(child, visit, pointer + step));
 }
 
 function isSchema(value: unknown): value is JsonSchema | boolean {

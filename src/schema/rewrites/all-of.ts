@@ -61,7 +61,7 @@ export function foldAllOf(): Rewrite {
       const foldAll = (given: JsonSchema): JsonSchema => {
         const merged = fold(given);
         depth++;
-        const outcome = mapSubschemas(merged, (child) => (typeof child === "boolean" ? child : foldAll(child)));
+        const outcome = mapSubschemas(merged, foldAll);
         depth--;
         return outcome;
       };

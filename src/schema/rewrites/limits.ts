@@ -1,5 +1,5 @@
 import type { Rewrite } from "../lower.ts";
-import { mapSubschemas, walkSchema } from "../subschemas.ts";
+import { eachSubschema, walkSchema } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { isObjectNode, propertiesOf } from "./types.ts";
 
@@ -60,10 +60,7 @@ function sizeOf(schema: JsonSchema): SchemaLimits {
 
 function nestingOf(node: JsonSchema): number {
   let inside = 0;
-  mapSubschemas(node, (child) => {
-    if (typeof child !== "boolean") inside = Math.max(inside, nestingOf(child));
-    return child;
-  });
+  eachSubschema(node, (child) => (inside = Math.max(inside, nestingOf(child))));
   return inside + (isObjectNode(node) ? 1 : 0);
 }
 

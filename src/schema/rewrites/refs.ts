@@ -18,7 +18,7 @@ export function inlineRefs(): Rewrite {
       const expand = (schema: JsonSchema, open: readonly JsonSchema[]): JsonSchema => {
         if (typeof schema["$ref"] !== "string") {
           return mapSubschemas(schema, (child, _, keyword) =>
-            typeof child === "boolean" || DEFINITIONS.includes(keyword) ? child : expand(child, open),
+            DEFINITIONS.includes(keyword) ? child : expand(child, open),
           );
         }
         const { $ref: ref, ...beside } = schema as { $ref: string };
@@ -49,7 +49,7 @@ const DEFINITIONS: readonly string[] = ["$defs", "definitions", "$anchor", "$dyn
 
 function dropDefinitions(node: JsonSchema): JsonSchema {
   const rest = DEFINITIONS.some((keyword) => Object.hasOwn(node, keyword)) ? without(node, DEFINITIONS) : node;
-  return mapSubschemas(rest, (child) => (typeof child === "boolean" ? child : dropDefinitions(child)));
+  return mapSubschemas(rest, dropDefinitions);
 }
 
 /** What is left of a schema whose content can not be said. */
@@ -73,9 +73,7 @@ export function keepLocalRefs(): Rewrite {
       /** Where they were: `components` of OpenAPI, which is no keyword, beside the keywords that hold definitions. */
       const places = new Set(DEFINITIONS);
       const rewrite = (schema: JsonSchema): JsonSchema => {
-        const node = mapSubschemas(without(schema, DEFINITIONS), (child) =>
-          typeof child === "boolean" ? child : rewrite(child),
-        );
+        const node = mapSubschemas(without(schema, DEFINITIONS), rewrite);
         const ref = schema["$ref"];
         if (typeof ref !== "string") return node;
         const target = context.resolve(ref);

@@ -1,7 +1,7 @@
 import { literals } from "../fits.ts";
 import { isRecord, typeOfValue } from "../json.ts";
 import type { Rewrite } from "../lower.ts";
-import { mapSubschemas } from "../subschemas.ts";
+import { mapAnySubschemas } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { describe, dropKeywords, without } from "./keywords.ts";
 import { loosenAround } from "./loosen.ts";
@@ -144,7 +144,7 @@ export function withoutBooleanSchemas(): Rewrite {
           }),
         };
       }
-      return mapSubschemas(changed, (child, _, keyword) => {
+      return mapAnySubschemas(changed, (child, _, keyword) => {
         if (typeof child !== "boolean" || MAY_BE_BOOLEAN.includes(keyword)) return child;
         return child ? {} : { not: {} };
       });
