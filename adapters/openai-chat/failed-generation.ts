@@ -1,4 +1,4 @@
-import { parseJson } from "../../src/json/index.ts";
+import { jsonIn } from "../../src/json/index.ts";
 import type { WireError } from "./wire.ts";
 
 /**
@@ -16,17 +16,11 @@ export function failedGeneration(error: WireError | string): { name: string | un
 }
 
 function fromJson(text: string) {
-  let value: unknown;
-  try {
-    value = parseJson(text);
-  } catch {
-    return undefined;
-  }
-  const call = (Array.isArray(value) ? value[0] : value) as {
-    name?: unknown;
-    arguments?: unknown;
-    parameters?: unknown;
-  } | null;
+  const value = jsonIn(text);
+  const call = (Array.isArray(value) ? value[0] : value) as
+    | { name?: unknown; arguments?: unknown; parameters?: unknown }
+    | null
+    | undefined;
   if (typeof call?.name !== "string") return undefined;
   const args = call.arguments ?? call.parameters;
   return { name: call.name, args: typeof args === "string" ? args : (JSON.stringify(args) ?? "") };

@@ -1,4 +1,4 @@
-import { changedLiteral, parseJson } from "../json/index.ts";
+import { changedLiteral, exceedsDepth, jsonIn } from "../json/index.ts";
 import {
   conjunction,
   fits,
@@ -15,7 +15,7 @@ import {
   unionsOf,
   type Walk,
 } from "./fits.ts";
-import { getOwn, isRecord, setOwn } from "./json.ts";
+import { isRecord, setOwn } from "./json.ts";
 import type { JsonSchema } from "./types.ts";
 
 /** One value that was changed, and where. `after` is `undefined` for a property that was dropped. */
@@ -299,15 +299,7 @@ function readNumber(text: string): number | undefined {
 const MAX_CONTAINER_DEPTH = 128;
 
 function readContainer(text: string): unknown {
-  try {
-    const value = parseJson(text);
-    return isShallow(value, MAX_CONTAINER_DEPTH) && changedLiteral(text) === undefined ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function isShallow(value: unknown, depth: number): boolean {
-  if (typeof value !== "object" || value === null) return true;
-  return depth > 0 && Object.keys(value).every((key) => isShallow(getOwn(value, key), depth - 1));
+  if (exceedsDepth(text, MAX_CONTAINER_DEPTH)) return undefined;
+  const value = jsonIn(text);
+  return value !== undefined && changedLiteral(text) === undefined ? value : undefined;
 }

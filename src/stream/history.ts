@@ -1,5 +1,5 @@
 import type { FailedCall, ToolCallError } from "../errors.ts";
-import { emptiedMessage, exceedsDepth, isEmptied, parseJson, wellFormedJson } from "../json/index.ts";
+import { emptiedMessage, exceedsDepth, isEmptied, jsonIn, parseJson, wellFormedJson } from "../json/index.ts";
 import { isRecord } from "../schema/json.ts";
 import { textOfThrown } from "../tool/thrown.ts";
 import { ToolUse } from "../tool/use.ts";
@@ -151,10 +151,5 @@ function isWithinLimits(outcome: ToolCall["outcome"]): boolean {
 }
 
 function isObjectJson(text: string): boolean {
-  if (!/^\s*\{/.test(text)) return false;
-  try {
-    return isRecord(parseJson(text));
-  } catch {
-    return false;
-  }
+  return /^\s*\{/.test(text) && jsonIn(text) !== undefined;
 }
