@@ -288,19 +288,11 @@ export class ChatParser implements Parser<WireEvent | string> {
   #toolCall(entry: WireToolCall, position: number | undefined): void {
     // A server may fill the field that does not apply with a stub of empty strings: the type decides.
     const custom = entry.type === "custom" || !isObject(entry.function) ? entry.custom : undefined;
-    if (isObject(custom)) {
-      this.#call(
-        position ?? indexOf(entry),
-        entry.id,
-        custom.name,
-        custom.input,
-        extrasOf(entry, CUSTOM),
-        position !== undefined,
-      );
-    } else {
-      const { name, arguments: args } = entry.function ?? {};
-      this.#call(position ?? indexOf(entry), entry.id, name, args, extrasOf(entry, undefined), position !== undefined);
-    }
+    const isCustom = isObject(custom);
+    const name = isCustom ? custom.name : entry.function?.name;
+    const args = isCustom ? custom.input : entry.function?.arguments;
+    const extras = extrasOf(entry, isCustom ? CUSTOM : undefined);
+    this.#call(position ?? indexOf(entry), entry.id, name, args, extras, position !== undefined);
   }
 
   /** The form before `tool_calls`: one call a message, without an id. Servers that fill both fields mean one call. */
