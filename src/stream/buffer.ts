@@ -3,7 +3,7 @@ import { setOwn } from "../schema/json.ts";
 import type { RepairPolicy } from "../tool/tool.ts";
 import { toolsByEachName, type ToolSource } from "../tool/tool-set.ts";
 import { ToolUse } from "../tool/use.ts";
-import { failure, givenUp, truncated } from "./call-failures.ts";
+import { failure, givenUp, tooManyCalls, truncated } from "./call-failures.ts";
 import { CallState, type ToolCall } from "./call.ts";
 import type { PathPatch, ToolChunk } from "./chunk.ts";
 import { decide } from "./decide.ts";
@@ -204,29 +204,20 @@ export class ToolBuffer {
   }
 
   #open(turnIndex: number, chunk: ToolChunk): CallState | undefined {
+    if (this.#overflow !== undefined) return undefined;
+    const { limits } = this;
     const position = this.#opened;
-    if (position >= this.limits.maxCalls) {
-      if (this.#overflow === undefined) {
-        const state = new CallState(this.#invocationId(turnIndex, position), turnIndex, position, this.limits);
-        state.id = chunk.id ?? null;
-        state.name = chunk.name || null;
-        this.#overflow = failure(
-          state,
-          "too_large",
-          `There are more than ${this.limits.maxCalls} calls in one turn (limits.maxCalls).`,
-        );
-        this.#hold(this.#overflow);
-      }
+    const state = new CallState(`${this.runId}-${turnIndex}-${position}`, turnIndex, position, limits);
+    if (position >= limits.maxCalls) {
+      state.id = chunk.id ?? null;
+      state.name = chunk.name || null;
+      this.#overflow = failure(state, "too_large", tooManyCalls(limits));
+      this.#hold(this.#overflow);
       return undefined;
     }
-    const state = new CallState(this.#invocationId(turnIndex, position), turnIndex, position, this.limits);
     this.#states.push(state);
     this.#opened++;
     return state;
-  }
-
-  #invocationId(turnIndex: number, position: number): string {
-    return `${this.runId}-${turnIndex}-${position}`;
   }
 
   #apply(state: CallState, chunk: ToolChunk): void {

@@ -2,6 +2,7 @@ import { ToolCallError, type FailedCall, type ToolErrorCode } from "../errors.ts
 import { TRUNCATED } from "./arguments-outcome.ts";
 import type { CallState } from "./call.ts";
 import type { ToolChunk } from "./chunk.ts";
+import type { Limits } from "./limits.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { NamedTools } from "./router.ts";
 
@@ -28,6 +29,10 @@ export function truncated(state: CallState, reason = TRUNCATED.message): ToolCal
     "truncated",
     `The call of ${state.call.name ?? "a tool"} was not executed: its arguments ${reason}. Send it again, whole, or in smaller parts.`,
   );
+}
+
+export function tooManyCalls({ maxCalls }: Limits): string {
+  return `There are more than ${maxCalls} calls in one turn (limits.maxCalls).`;
 }
 
 export function badArguments(name: string, message: string): string {

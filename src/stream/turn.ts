@@ -2,7 +2,7 @@ import { ToolCallError, ToolError, type ToolErrorCode } from "../errors.ts";
 import type { ToolSource } from "../tool/tool-set.ts";
 import type { ToolUse } from "../tool/use.ts";
 import { appendDelta, currentOf, inCallOrder, ToolBuffer, type ToolBufferOptions } from "./buffer.ts";
-import { sentence } from "./call-failures.ts";
+import { sentence, tooManyCalls } from "./call-failures.ts";
 import { stateOf, type CallState, type ToolCall } from "./call.ts";
 import { toolChunk, type ToolChunk } from "./chunk.ts";
 import type { FinishReason, ProviderToolCall, StreamEvent, Turn, Usage } from "./events.ts";
@@ -111,8 +111,7 @@ export class TurnReader {
     if (state !== undefined) this.#announce(state, chunk);
     for (; outcome !== undefined; outcome = buffer.next()) this.#release(outcome);
     if (state === undefined) {
-      const { maxCalls } = buffer.limits;
-      this.cut(new ToolError("too_large", `There are more than ${maxCalls} calls in one turn (limits.maxCalls).`));
+      this.cut(new ToolError("too_large", tooManyCalls(buffer.limits)));
     } else if (chunk.metadata?.["providerExecuted"] === true) this.#giveBack(state, chunk);
   }
 

@@ -1,4 +1,4 @@
-import { literals } from "../fits.ts";
+import { commonTypes, literals } from "../fits.ts";
 import { isRecord, typeOfValue } from "../json.ts";
 import type { Rewrite } from "../lower.ts";
 import { ANNOTATIONS } from "../subschemas.ts";
@@ -39,8 +39,7 @@ function disjoint(
   const [first, second] = [target(one, resolve), target(other, resolve)];
   if (first === undefined || second === undefined) return false;
   const [ours, theirs] = [typesOf(first), typesOf(second)];
-  if (ours.length > 0 && theirs.length > 0 && !ours.some((type) => theirs.some((same) => overlap(type, same))))
-    return true;
+  if (ours.length > 0 && theirs.length > 0 && commonTypes(new Set(ours), new Set(theirs)).size === 0) return true;
   if (excludes(first, second)) return true;
   // A property that both require, with no value in common. It says nothing of values that are no objects.
   if (![first, second, node].some((schema) => typesOf(schema).join() === "object")) return false;
@@ -49,10 +48,6 @@ function disjoint(
     if (mine === undefined || yours === undefined || !requiredOf(second).includes(name)) return false;
     return excludes(target(mine, resolve), target(yours, resolve));
   });
-}
-
-function overlap(type: string, other: string): boolean {
-  return type === other || [type, other].toSorted().join() === "integer,number";
 }
 
 function excludes(one: JsonSchema | undefined, other: JsonSchema | undefined): boolean {
