@@ -1,5 +1,6 @@
 /** What ends a turn before its provider does. */
 import { isToolError, ToolError } from "../errors.ts";
+import { textOfThrown } from "../tool/thrown.ts";
 
 export function aborted(cause: unknown): ToolError {
   return new ToolError("aborted", "Reading was aborted.", { cause });
@@ -7,7 +8,7 @@ export function aborted(cause: unknown): ToolError {
 
 /** An event that has not the form it should have must not throw, and has no meaning that could be trusted. */
 export function unreadable(cause: unknown): ToolError {
-  return new ToolError("invalid_event", `An event of the stream can not be read: ${messageOf(cause)}`, { cause });
+  return new ToolError("invalid_event", `An event of the stream can not be read: ${textOfThrown(cause)}`, { cause });
 }
 
 /** What came, in the words of a message. */
@@ -40,9 +41,9 @@ export function refused(status: number, body: string, said?: ToolError): ToolErr
  * or the caller's own signal. Anything can be thrown, also what can not be looked at.
  */
 export function lost(error: unknown): ToolError {
-  if (looked(() => isToolError(error))) return error as ToolError;
+  if (isToolError(error)) return error;
   if (looked(() => isAbort(error))) return aborted(error);
-  const message = messageOf(error);
+  const message = textOfThrown(error);
   return looked(() => isProviders(error))
     ? new ToolError("provider_error", message, { cause: error })
     : new ToolError("connection_lost", `The connection was lost before the provider ended the turn: ${message}`, {
@@ -63,11 +64,6 @@ function isAbort(error: unknown): boolean {
 function isProviders(error: unknown): boolean {
   const said = error as { status?: unknown; error?: unknown } | null | undefined;
   return typeof said?.status === "number" || (said?.error !== undefined && said.error !== null);
-}
-
-function messageOf(error: unknown): string {
-  const said = looked(() => (error as { message?: unknown } | null | undefined)?.message);
-  return typeof said === "string" ? said : (looked(() => String(error)) ?? "what was thrown can not be shown");
 }
 
 /** What a look finds; `undefined` where looking throws, as at a proxy, a getter, or an object without a prototype. */

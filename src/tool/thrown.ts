@@ -1,12 +1,12 @@
-/** What a handler threw, in words: anything can be thrown, also what has none. */
+/** What was thrown, in words: anything can be thrown, also what has none. */
 export function textOfThrown(thrown: unknown): string {
   try {
     const { message } = (thrown ?? {}) as { message?: unknown };
     if (typeof message === "string" && message !== "") return message;
     const text = String(thrown);
     // What such an object holds may be for nobody's eyes: it stays the error's `cause`.
-    return text === "[object Object]" ? "it threw an object without a message" : text;
+    return text === "[object Object]" ? "an object without a message was thrown" : text;
   } catch {
-    return "it threw a value that can not be shown";
+    return "what was thrown can not be shown";
   }
 }

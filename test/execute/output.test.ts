@@ -347,7 +347,7 @@ describe("safeMessage()", () => {
     ].map((query): [string, unknown, string] => [`hides ${query}`, new Error(`Failed: ${query}`), "Failed: [query]"]),
     ["takes what is no error", "text", "text"],
     ["takes nothing", undefined, "undefined"],
-    ["says nothing of an object without a message", { token: "secret" }, "it threw an object without a message"],
+    ["says nothing of an object without a message", { token: "secret" }, "an object without a message was thrown"],
     ["says the name of an error without a message", new AggregateError([], ""), "AggregateError"],
     [
       "takes what has no text",
@@ -356,7 +356,7 @@ describe("safeMessage()", () => {
           throw new Error("no");
         },
       },
-      "it threw a value that can not be shown",
+      "what was thrown can not be shown",
     ],
   ])("%s", (_, error, message) => {
     expect(safeMessage(error)).toBe(message);

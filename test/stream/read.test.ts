@@ -520,6 +520,8 @@ describe("a source that fails", () => {
   });
 
   it.each<[string, () => unknown, string, RegExp]>([
+    ["an error without a message", () => new TypeError(""), "connection_lost", /: TypeError$/],
+    ["an object without a message", () => ({}), "connection_lost", /: an object without a message was thrown$/],
     ["without a prototype", () => Object.create(null), "connection_lost", /: what was thrown can not be shown$/],
     [
       "of the provider, without a prototype",

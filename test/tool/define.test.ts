@@ -348,7 +348,7 @@ describe("a ToolUse made by hand", () => {
     ["a text", "no disk", "no disk"],
     ["nothing", undefined, "undefined"],
     ["an object with a message", { message: "no disk" }, "no disk"],
-    ["an object without one", { code: 28 }, "it threw an object without a message"],
+    ["an object without one", { code: 28 }, "an object without a message was thrown"],
     ["an error without one", new RangeError(""), "RangeError"],
     ["an error whose message is none", Object.assign(new Error("no"), { message: Symbol("x") }), "can not be shown"],
     ["what has no text", Object.create(null), "can not be shown"],
