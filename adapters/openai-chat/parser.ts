@@ -260,7 +260,7 @@ export class ChatParser implements Parser<WireEvent | string> {
    */
   #reasoning(message: WireMessage, whole: boolean): boolean {
     const { native } = this;
-    const { reasoning_opaque, reasoning_details, thinking_blocks } = message;
+    const { reasoning_opaque } = message;
     let delta = "";
     for (const field of REASONING_TEXTS) {
       const said = message[field];
@@ -271,12 +271,10 @@ export class ChatParser implements Parser<WireEvent | string> {
       delta ||= said;
     }
     if (typeof reasoning_opaque === "string") native.reasoning_opaque = reasoning_opaque;
-    if (Array.isArray(reasoning_details) && !(whole && native.reasoning_details !== undefined)) {
-      const text = keepParts((native.reasoning_details ??= []), reasoning_details);
-      delta ||= text;
-    }
-    if (Array.isArray(thinking_blocks) && !(whole && native.thinking_blocks !== undefined)) {
-      const text = keepParts((native.thinking_blocks ??= []), thinking_blocks);
+    for (const field of REASONING_PARTS) {
+      const parts = message[field];
+      if (!Array.isArray(parts) || (whole && native[field] !== undefined)) continue;
+      const text = keepParts((native[field] ??= []), parts);
       delta ||= text;
     }
     if (delta === "") return false;
@@ -360,6 +358,7 @@ const NOTHING: Told = { text: false, reasoning: false, refusal: false, calls: fa
 
 /** Which of them a server has depends on the server; some have two, with the same text. */
 const REASONING_TEXTS = ["reasoning_content", "reasoning", "reasoning_text"] as const;
+const REASONING_PARTS = ["reasoning_details", "thinking_blocks"] as const;
 
 /** `LengthFinishReasonError` and `ContentFilterFinishReasonError` of the `openai` package, by their messages. */
 const CUT_BY_HELPER = new Map([

@@ -48,7 +48,7 @@ function isChanged(literal: string): boolean {
  */
 export function lostNumber(value: unknown): string | undefined {
   if (typeof value === "number") {
-    if (Math.abs(value) <= Number.MAX_SAFE_INTEGER) return undefined;
+    if (!isHuge(value)) return undefined;
     const text = String(value);
     if (!Number.isFinite(value)) return text;
     const digits = text.replace(/e.*$/, "").replace(/\D/g, "").replace(/0+$/, "");
