@@ -1,3 +1,5 @@
+import { endOfString } from "./scan.ts";
+
 /**
  * JavaScript keeps integers up to 2^53 exactly and numbers up to 1.8e308 at all: `JSON.parse` reads
  * 12345678901234567890 as 12345678901234567000 and 1e400 as Infinity (https://www.rfc-editor.org/rfc/rfc8259#section-6).
@@ -24,9 +26,8 @@ export function isHuge(value: number): boolean {
 export function changedLiteral(text: string): string | undefined {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code === QUOTE) {
-      for (at++; text.charCodeAt(at) !== QUOTE; at++) if (text.charCodeAt(at) === BACKSLASH) at++;
-    } else if (code === MINUS || isDigit(code)) {
+    if (code === QUOTE) at = endOfString(text, at);
+    else if (code === MINUS || isDigit(code)) {
       const from = at;
       while (IN_NUMBER.has(text.charCodeAt(at + 1))) at++;
       const literal = text.slice(from, at + 1);
@@ -63,7 +64,6 @@ export function lostNumber(value: unknown): string | undefined {
 }
 
 const QUOTE = 34;
-const BACKSLASH = 92;
 const MINUS = 45;
 const IN_NUMBER = new Set(Array.from("0123456789+-.eE", (char) => char.charCodeAt(0)));
 

@@ -395,6 +395,8 @@ export class Arguments {
   }
 }
 
+const QUOTE = 34;
+const OPEN = 123; // "{"
 const CLOSE = 125; // "}"
 const TAKEN = { value: undefined };
 
@@ -407,12 +409,19 @@ function jsonOf(value: unknown): string | undefined {
   }
 }
 
+/** An object, or a copy of one that was encoded twice. */
 function startsValue(text: string): boolean {
+  const first = firstCharOf(text);
+  return first === OPEN || first === QUOTE;
+}
+
+/** The first character that is not white space; 0 where there is none. */
+export function firstCharOf(text: string): number {
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i);
-    if (c > 32) return c === 123 || c === 34; // `{`, or `"` for a copy that was encoded twice
+    if (c > 32) return c;
   }
-  return false;
+  return 0;
 }
 
 function lastCharOf(text: string): number {

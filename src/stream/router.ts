@@ -1,4 +1,5 @@
 import type { Tool } from "../tool/tool.ts";
+import { firstCharOf } from "./arguments.ts";
 import type { CallState } from "./call.ts";
 import type { ToolChunk } from "./chunk.ts";
 
@@ -233,14 +234,10 @@ function isHead({ argsTextDelta: text, argsKvPatch, argsPathPatch, done }: ToolC
 
 /** Whether a chunk brings the beginning of arguments. */
 function startsArguments({ argsTextDelta: text, argsKvPatch }: ToolChunk): boolean {
-  if (argsKvPatch !== undefined) return true;
-  if (!text) return false;
-  for (let i = 0; i < text.length; i++) {
-    const c = text.charCodeAt(i);
-    if (c > 32) return c === 123; // `{`
-  }
-  return false;
+  return argsKvPatch !== undefined || firstCharOf(text ?? "") === OPEN;
 }
+
+const OPEN = 123; // "{"
 
 /**
  * Whether a call has neither id nor index, and came whole. Who sends calls so sends each in one piece, and equal ones are
