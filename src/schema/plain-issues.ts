@@ -2,17 +2,15 @@ import type { OutputUnit, Schema as CheckedSchema } from "@cfworker/json-schema"
 import type { Issue } from "../errors.ts";
 import { article, getOwn, isRecord, kindOf } from "./json.ts";
 import { decodeToken } from "./pointer.ts";
+import { SCHEMA_KEYWORDS } from "./subschemas.ts";
 
 export type Lookup = Readonly<Record<string, CheckedSchema | boolean>>;
 type Path = readonly (string | number)[];
 
-/** Keywords that only say "something below failed": what failed below is the issue. */
-const CONTAINERS = new Set(
-  (
-    "$ref $recursiveRef allOf if properties patternProperties additionalProperties unevaluatedProperties " +
-    "items prefixItems additionalItems unevaluatedItems dependentSchemas dependencies"
-  ).split(" "),
-);
+/** Whether a keyword (of references, too) only says "something below failed": what failed below is the issue. */
+function isContainer({ keyword }: OutputUnit): boolean {
+  return keyword.startsWith("$") || (SCHEMA_KEYWORDS.has(keyword) && keyword !== "contains" && keyword !== "not");
+}
 
 /**
  * The validator's flat list of errors, in words that a model can act on: the deepest ones only, each once,
@@ -53,7 +51,7 @@ export function readIssues(
     }
     if (unit.keyword === "anyOf" || unit.keyword === "oneOf") return alternatives(unit, children, at);
     if (unit.keyword === "propertyNames") {
-      const leaves = children.filter(({ keyword }) => !CONTAINERS.has(keyword) && !/^(?:any|one)Of$/.test(keyword));
+      const leaves = children.filter((child) => !isContainer(child));
       if (leaves.length === 0) return [leaf(unit, at)];
       return leaves.map((child) => {
         const { path } = locate(child.instanceLocation, value);
@@ -61,7 +59,7 @@ export function readIssues(
         return { message: `the property name ${message}`, path };
       });
     }
-    if (CONTAINERS.has(unit.keyword) && children.length > 0) return issuesOf(children, from);
+    if (isContainer(unit) && children.length > 0) return issuesOf(children, from);
     return [leaf(unit, at)];
   }
 
