@@ -1,6 +1,6 @@
 /** What a provider takes as the name of a tool. */
 export interface NameRules {
-  /** Matches one character that may stand anywhere, for example `/[a-zA-Z0-9_-]/`. */
+  /** Matches one character that may stand anywhere, for example `/[a-zA-Z0-9_-]/`. Without the flags `g` and `y`. */
   readonly allowed: RegExp;
   /** Matches one character that may stand first. Default: `allowed`. */
   readonly allowedFirst?: RegExp;
@@ -21,10 +21,7 @@ export interface NameRules {
  * toolName("math.add"); // "math__add"
  */
 export function safeToolName(rules: NameRules): (name: string) => string {
-  const { maxLength } = rules;
-  if (!(maxLength >= 16)) throw new TypeError(`safeToolName(): maxLength is at least 16, got ${maxLength}`);
-  const allowed = stateless(rules.allowed);
-  const allowedFirst = stateless(rules.allowedFirst ?? rules.allowed);
+  const { maxLength, allowed, allowedFirst = allowed } = rules;
   return (name) => {
     let safe = "";
     for (const character of name) safe += allowed.test(character) ? character : "__";
@@ -33,11 +30,6 @@ export function safeToolName(rules: NameRules): (name: string) => string {
     const suffix = `_${hash(name).toString(16).padStart(8, "0")}`;
     return safe.slice(0, maxLength - suffix.length) + suffix;
   };
-}
-
-/** Without the flags under which `test()` remembers where it stopped. */
-function stateless(pattern: RegExp): RegExp {
-  return new RegExp(pattern.source, pattern.flags.replace(/[gy]/g, ""));
 }
 
 /** 32 bits of FNV-1a over the UTF-16 units: short and the same everywhere; guards against accidents only. */

@@ -62,7 +62,6 @@ class BodyDecoder extends DataReader implements Decoder {
 
   constructor(options: DecoderOptions) {
     const { maxEventBytes = 32 * 1024 * 1024 } = options;
-    if (!(maxEventBytes > 0)) throw new TypeError(`maxEventBytes has to be a positive number, not ${maxEventBytes}`);
     super(options);
     this.#maxEventBytes = maxEventBytes;
   }

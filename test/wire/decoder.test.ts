@@ -268,12 +268,6 @@ describe("the size of an event", () => {
     const says = decode([bytesOf('data: "'), ...Array.from({ length: 40 }, () => endless)]);
     expect(says).toEqual([expect.stringContaining("event_too_large")]);
   });
-
-  it("has to be a positive number", () => {
-    const options = { onEvent: () => {}, onError: () => {} };
-    expect(() => createDecoder({ ...options, maxEventBytes: 0 })).toThrow(TypeError);
-    expect(() => createDecoder({ ...options, maxEventBytes: Number.NaN })).toThrow(TypeError);
-  });
 });
 
 function formatOf(body: string): string | undefined {
