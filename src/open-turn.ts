@@ -183,17 +183,16 @@ const REQUEST_IDS = [
 
 /** @param headers a `Headers`, or a record of them; anything else is none */
 export function responseInfo(status: number | undefined, headers: unknown, requestId?: string | null): ResponseInfo {
-  const all: Record<string, string> = Object.create(null) as Record<string, string>;
-  const rateLimits: Record<string, string> = Object.create(null) as Record<string, string>;
-  for (const [written, value] of entriesOf(headers)) {
-    const name = written.toLowerCase();
-    if (typeof value !== "string" || name === "set-cookie") continue;
-    all[name] = value;
-    if (name.includes("ratelimit") || name.includes("rate-limit") || name.startsWith("retry-after"))
-      rateLimits[name] = value;
-  }
-  const found = REQUEST_IDS.map((name) => all[name]).find((value) => value !== undefined);
-  return { status, requestId: requestId ?? found, headers: { ...all }, rateLimits: { ...rateLimits } };
+  const all = Array.from(entriesOf(headers), ([name, value]) => [name.toLowerCase(), value] as const).filter(
+    (header): header is [string, string] => typeof header[1] === "string" && header[0] !== "set-cookie",
+  );
+  const found = REQUEST_IDS.map((id) => all.findLast(([name]) => name === id)).find((header) => header !== undefined);
+  return {
+    status,
+    requestId: requestId ?? found?.[1],
+    headers: Object.fromEntries(all),
+    rateLimits: Object.fromEntries(all.filter(([name]) => /rate-?limit|^retry-after/.test(name))),
+  };
 }
 
 function entriesOf(headers: unknown): Iterable<[string, unknown]> {
