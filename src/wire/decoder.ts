@@ -21,9 +21,8 @@ export interface DecoderOptions {
 
 /** The bytes of one stream, as they come, to the events in them. Synchronous; one instance a stream. */
 export interface Decoder {
-  /** @throws TypeError after `end()` */
   feed(bytes: Uint8Array): void;
-  /** No more bytes. What was not ended is delivered if it is whole, and else dropped: a cut event carries nothing. */
+  /** No more bytes, once. What was not ended is delivered if it is whole, and else dropped: a cut event carries nothing. */
   end(): void;
   /** Known from the first byte that is no whitespace. */
   readonly format: "sse" | "json" | undefined;
@@ -52,7 +51,6 @@ export function createDecoder(options: DecoderOptions): Decoder {
  * And few objects, since each of them is far away in memory.
  */
 class BodyDecoder extends DataReader implements Decoder {
-  #ended = false;
   #body: { feed(bytes: Uint8Array): void; end(): void } | undefined;
   format: "sse" | "json" | undefined;
   readonly #maxEventBytes: number;
@@ -67,7 +65,6 @@ class BodyDecoder extends DataReader implements Decoder {
   }
 
   feed(bytes: Uint8Array): void {
-    if (this.#ended) throw new TypeError("this decoder has ended: create one for each stream");
     if (this.hasFailed || bytes.length === 0) return;
     if (this.#body !== undefined) return this.#body.feed(bytes);
     const rest = this.#afterByteOrderMark(bytes);
@@ -75,8 +72,6 @@ class BodyDecoder extends DataReader implements Decoder {
   }
 
   end(): void {
-    if (this.#ended) return;
-    this.#ended = true;
     this.#body?.end();
   }
 

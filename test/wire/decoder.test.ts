@@ -294,16 +294,6 @@ describe("a decoder", () => {
     }
   });
 
-  it("is used once", () => {
-    const said: unknown[] = [];
-    const decoder = createDecoder({ onEvent: (event) => said.push(event), onError: () => {} });
-    decoder.feed(bytesOf("data: 1"));
-    decoder.end();
-    decoder.end();
-    expect(said).toEqual([1]);
-    expect(() => decoder.feed(bytesOf("x"))).toThrow(TypeError);
-  });
-
   // `slice()` of a Buffer is a view of the same memory.
   it.each([new Uint8Array(1), Buffer.alloc(1)])("does not keep the caller's bytes", (reused) => {
     const said: unknown[] = [];
