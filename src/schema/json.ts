@@ -1,3 +1,5 @@
+import { putOwn } from "../json/container.ts";
+
 /** A deep copy of a JSON value. `__proto__` stays an own property; `undefined` properties are left out. */
 export function copyJson(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(copyJson);
@@ -22,11 +24,8 @@ function freezeAll(value: unknown): unknown {
 
 /** `object[key] = value` that makes an own property of any key, `__proto__` too. */
 export function setOwn(object: object, key: string, value: unknown): void {
-  if (key === "__proto__") {
-    Object.defineProperty(object, key, { value, writable: true, enumerable: true, configurable: true });
-  } else {
-    (object as Record<string, unknown>)[key] = value;
-  }
+  if (key === "__proto__") putOwn(object as Record<string, unknown>, key, value);
+  else (object as Record<string, unknown>)[key] = value;
 }
 
 /** The own property, or `undefined`: `constructor` and `toString` are no properties of a JSON object. */
