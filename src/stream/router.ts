@@ -53,8 +53,11 @@ export class ToolRouter {
     const open = id === undefined ? this.#belongsToOpen(routes, chunk) : awaitsId(routes, byIndex, chunk);
     if (open === undefined) return this.#open(routes, chunk);
     if (this.#begins(open, chunk)) return this.#openAfter(open, routes, chunk);
-    // An id that comes alone may be that of the next call, whose name is late.
-    if (id !== undefined && (chunk.argsTextDelta || !open.id)) routes.byId.set(id, open);
+    if (id !== undefined) {
+      const isItsOwn = !!chunk.argsTextDelta || !open.id;
+      if (isItsOwn) routes.byId.set(id, open);
+      routes.idAlone = isItsOwn ? undefined : id;
+    }
     return (routes.open = open);
   }
 
@@ -126,7 +129,9 @@ export class ToolRouter {
       return undefined;
     }
     state.headLength = chunk.argsTextDelta?.length ?? 0;
-    if (chunk.id) routes.byId.set(chunk.id, state);
+    state.id = chunk.id || routes.idAlone || null;
+    routes.idAlone = undefined;
+    if (state.id) routes.byId.set(state.id, state);
     if (chunk.callIndex !== undefined) {
       state.callIndex = chunk.callIndex;
       routes.byIndex.set(chunk.callIndex, state);
@@ -139,7 +144,7 @@ export class ToolRouter {
     if (last !== undefined) this.#turns ??= new Map([[last.turnIndex, last]]);
     let routes = this.#turns?.get(turnIndex);
     if (routes === undefined) {
-      routes = { turnIndex, byId: new Labels(), byIndex: new Labels(), open: undefined };
+      routes = { turnIndex, byId: new Labels(), byIndex: new Labels(), open: undefined, idAlone: undefined };
       this.#turns?.set(turnIndex, routes);
     }
     return (this.#last = routes);
@@ -163,6 +168,8 @@ interface TurnRoutes {
   readonly byIndex: Labels<number>;
   /** The call that the last chunk belonged to. */
   open: CallState | undefined;
+  /** An id that came with nothing, while a call was open: it may be that of the next one, whose name is late. */
+  idAlone: string | undefined;
 }
 
 /** A map of calls that makes none for the first one: most turns have no other. */

@@ -48,6 +48,23 @@ describe("finds the call of a chunk", () => {
       ],
     ],
     [
+      "by an id that came before its name, where a call without arguments has the index",
+      [
+        head(0, "a"),
+        head(0, null, "f"),
+        head(0, "b"),
+        head(0, null, "g"),
+        head(0, "c"),
+        head(0, null, "f"),
+        more(0, '{"x":1}', "c"),
+      ],
+      [
+        ["a", "f", {}],
+        ["b", "g", {}],
+        ["c", "f", { x: 1 }],
+      ],
+    ],
+    [
       "by its id alone, the name on every piece",
       [
         head(undefined, "a", "f", '{"x":'),
