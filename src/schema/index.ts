@@ -73,11 +73,17 @@ export function jsonSchema<T = any>(schema: JsonSchemaLike): Schema<T> {
 
 function makeSchema(source: unknown): Schema {
   if (isStandardSchema(source)) return standardSchema(source);
-  if (isSchema(source)) return source;
+  // The AI SDK's have the same two fields, and their answers say other things.
+  const isWrapped = isObjectLike(source) && Symbol.for("vercel.ai.schema") in source;
+  if (isSchema(source) && !isWrapped) return source;
   // It speaks neither standard by itself, and is no object but a function.
   if (isObjectLike(source) && "~effect/Schema/Schema" in source) throw noJsonSchema("effect", source);
-  if (isRecord(source) && !isMixed(source)) return plainSchema(source);
-  const got = isRecord(source) ? "schemas in a plain object; z.object({ … }) makes one of them" : kindOf(source);
+  if (isRecord(source) && !isWrapped && !isMixed(source)) return plainSchema(source);
+  const got = isWrapped
+    ? "one that the AI SDK has wrapped; give what zodSchema() or jsonSchema() was given"
+    : isRecord(source)
+      ? "schemas in a plain object; z.object({ … }) makes one of them"
+      : kindOf(source);
   throw new ToolError(
     "invalid_tool",
     `a schema is a Standard Schema (zod, valibot, arktype, ...) or a JSON Schema object, got ${got}.`,

@@ -250,6 +250,16 @@ describe("refuses, and says the next step:", () => {
       () => toSchema(effectSchema({ validate: () => ({ value: 1 }) }) as never),
       EFFECT_HINT,
     ],
+    [
+      "a schema in the wrapping of the AI SDK",
+      () =>
+        toSchema({
+          [Symbol.for("vercel.ai.schema")]: true,
+          jsonSchema: { type: "object" },
+          validate: (value: unknown) => ({ success: true, value }),
+        } as never),
+      /got one that the AI SDK has wrapped; give what zodSchema\(\) or jsonSchema\(\) was given/,
+    ],
     ["a bare zod/mini schema", () => toSchema(zMini.object({})), /z\.toJSONSchema\(schema/],
     [
       "another library's without JSON Schema",
