@@ -95,8 +95,12 @@ export class GoogleParser implements Parser<GoogleEvent> {
   }
 
   #part(item: WirePart): void {
-    if (isObject(item.functionCall)) this.#functionCall(item, item.functionCall);
-    else if (typeof item.text === "string") this.#text(item, item.text);
+    if (isObject(item.functionCall)) {
+      // A proxy may put both on one part: https://github.com/NousResearch/hermes-agent/issues/109862
+      const { text, thought } = item;
+      if (textOf(text)) this.#text({ text, thought }, text!);
+      this.#functionCall(item, item.functionCall);
+    } else if (typeof item.text === "string") this.#text(item, item.text);
     else if (hasOnly(item, "thought", "thoughtSignature")) {
       // An empty text may be left out, but not on the way back: `required oneof field 'data' must have one initialized field`.
       if (!isNothing(item.thoughtSignature)) this.native.parts.push({ ...item, text: "" });
@@ -140,7 +144,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
     if (!wire.name && isNothing(wire.args) && pieces === undefined) return;
     // A gateway may send a call as if it were whole, and its arguments behind it: https://github.com/mcowger/plexus/issues/702
     const last = this.native.calls.at(-1);
-    if (!wire.name && last !== undefined)
+    if (!wire.name && last !== undefined && hasNoArguments(this.native.parts[last.position]))
       return this.#failCall({ ...last }, "a piece of its arguments can not be read", "rejected");
     // The model has gone on to the next call, so the one before has ended, though its end marker is missing.
     this.#close("next");
@@ -328,6 +332,10 @@ const CODE = "code_execution";
 function callMetadata({ thoughtSignature }: WirePart, repeatsId: boolean): Record<string, unknown> | undefined {
   if (thoughtSignature === undefined && !repeatsId) return undefined;
   return { ...(thoughtSignature !== undefined && { thoughtSignature }), ...(repeatsId && { repeatsId }) };
+}
+
+function hasNoArguments({ functionCall }: WirePart = {}): boolean {
+  return isObject(functionCall?.args) && Object.keys(functionCall.args).length === 0;
 }
 
 function argsOf({ args }: WireFunctionCall): Readonly<Record<string, unknown>> | undefined {

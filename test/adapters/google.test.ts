@@ -137,6 +137,17 @@ describe("calls that come whole", () => {
     expect(partsOf(turn)).toHaveLength(2);
   });
 
+  it("are not harmed by a call without a name behind them that can be none of their arguments", async () => {
+    const { calls } = await readChunks([
+      chunk([call({ name: "set_volume", args: { level: 1 } }), call({ name: "", args: { level: 2 } })]),
+      stop,
+    ]);
+    expect(calls).toMatchObject([
+      { input: { level: 1 }, released: true },
+      { name: null, status: "unknown-tool", released: false },
+    ]);
+  });
+
   it("take an end that names them by their id for nothing else", async () => {
     const { calls } = await readChunks([
       chunk([call({ id: "x", name: "set_volume", args: { level: 1 } }), call({ id: "x" })]),
@@ -611,6 +622,15 @@ describe("assistantMessage", () => {
       { functionCall: { name: "set_volume", args: { level: 1 } }, ...beside },
       { functionCall: { name: "set_volume", args: {} }, ...beside },
     ]);
+  });
+
+  it("says the text that a part has beside its call, and sends it back before it", async () => {
+    const { turn } = await readChunks([
+      chunk([{ text: "Louder.", ...call({ name: "set_volume", args: { level: 1 } }), thoughtSignature: "S" }], "STOP"),
+    ]);
+    expect(turn.text).toBe("Louder.");
+    const sound = { functionCall: { name: "set_volume", args: { level: 1 } }, thoughtSignature: "S" };
+    expect(partsOf(turn)).toEqual([{ text: "Louder." }, sound]);
   });
 
   it("keeps parallel calls in one content, in order, each with its own signature or none", async () => {
