@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { execFile } from "node:child_process";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { request } from "node:http";
@@ -302,11 +303,16 @@ describe("closing", () => {
 
   it("comes with the signal", async () => {
     const controller = new AbortController();
-    const server = await serve({ signal: controller.signal });
+    const { signal } = controller;
+    const server = await serve({ fixtures: new Map([["paper/endless", endless]]), speed: 1, signal });
+    const response = await post(`${server.url}/paper/endless/v1/write`, { stream: true });
+    const reading = response.text();
     controller.abort();
-    await server.close();
+    await expect(reading).rejects.toThrow();
     await expect(post(`${server.url}/paper/both/v1/write`, {})).rejects.toThrow();
-    await expect(serve({ signal: controller.signal })).rejects.toThrow();
+    await server.close();
+    expect(getEventListeners(signal, "abort")).toEqual([]);
+    await expect(serve({ signal })).rejects.toThrow();
   });
 
   it("leaves nothing that keeps the process alive", async () => {
