@@ -1,4 +1,3 @@
-import { isToolError } from "../../errors.ts";
 import { parseJson } from "../../json/parse.ts";
 import type { Validation } from "../../schema/types.ts";
 import { toolList, type ToolSource } from "../../tool/tool-set.ts";
@@ -70,24 +69,18 @@ async function edited(
       issues: checked.issues,
     });
   }
-  // What is stored is what runs, so it has to come back from the store as it is.
-  const thing = { toolName, definitionDigest, input: checked.value };
-  const digest = await digestOrNone(thing);
-  const input = digest && asJson(checked.value);
-  if (digest === undefined || digest !== (await approvalDigest({ ...thing, input }))) {
-    const message = `The schema of ${toolName} makes of this input what JSON can not hold, or what nests too deep`;
-    throw new ApprovalError("invalid_input", `${message}: it can not be edited.`);
-  }
-  return { editedInput: input, digest };
-}
-
-async function digestOrNone(thing: Parameters<typeof approvalDigest>[0]): Promise<string | undefined> {
+  const digestOf = (input: unknown) => approvalDigest({ toolName, definitionDigest, input });
+  let cause: unknown;
   try {
-    return await approvalDigest(thing);
+    // What is stored is what runs, so it has to come back from the store as it is.
+    const digest = await digestOf(checked.value);
+    const input = asJson(checked.value);
+    if (digest === (await digestOf(input))) return { editedInput: input, digest };
   } catch (error) {
-    if (isToolError(error)) return undefined;
-    throw error;
+    cause = error;
   }
+  const message = `The schema of ${toolName} makes of this input what can not be kept: it can not be edited.`;
+  throw new ApprovalError("invalid_input", message, { cause });
 }
 
 /** As it would come back from a store: a copy, so that nobody changes it after it was shown. */

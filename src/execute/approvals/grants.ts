@@ -108,8 +108,8 @@ export function grantScope(options: GrantOptions, input: unknown, now: number): 
     // Behind the look at it, which refuses what nests too deep to be copied.
     scope = { ...scope, where: structuredClone(where) };
   } catch (cause) {
-    const why = "where is { equals: [{ path, value }] }, { schema }, or both";
-    throw badScope(isToolError(cause) ? `where can not be read: ${cause.message}` : why, cause);
+    const why = isToolError(cause) ? cause.message : "it is { equals: [{ path, value }] }, { schema }, or both";
+    throw badScope(`where can not be read: ${why}`, cause);
   }
   if (!holds) throw badScope("it does not cover the very call that it is given with");
   return scope;
