@@ -1,6 +1,7 @@
 import { ToolError } from "../errors.ts";
 import { emptiedMessage, exceedsDepth, isEmptied } from "../json/index.ts";
 import { parseJson } from "../json/parse.ts";
+import { safeMessage } from "../tool/safe-message.ts";
 import type { Tool } from "../tool/tool.ts";
 import { jsonForm } from "./forms.ts";
 import { hush } from "./hush.ts";
@@ -37,9 +38,9 @@ function checkedOutput(tool: Tool, returned: unknown, maxBytes: number): Output 
     const checked = validated(tool, returned);
     if (!checked.ok) {
       const list = checked.issues.slice(0, 10).map(({ path, message }) => `${path.join(".") || "output"}: ${message}`);
-      throw new ToolError("invalid_output", `its output does not fit its schema: ${list.join("; ")}`, {
-        issues: checked.issues,
-      });
+      // A check of its own says what it likes, as a handler does.
+      const why = safeMessage(list.join("; "));
+      throw new ToolError("invalid_output", `its output does not fit its schema: ${why}`, { issues: checked.issues });
     }
     ({ value } = checked);
   }

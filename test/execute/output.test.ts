@@ -202,6 +202,17 @@ describe("an output", () => {
       error: { code: "invalid_output", issues: [{ path: ["n"] }], message: expect.stringMatching(/n: .*number/) },
     });
   });
+
+  it("is told to the model without what its own checks say of the machine", async () => {
+    const outputSchema = z.object({}).refine(() => {
+      throw new Error("connect postgres://app:hunter2@10.0.0.1/orders failed at /srv/app/db.js");
+    });
+    const { tool } = counted({ outputSchema, execute: () => ({}) });
+    const message = expect.stringMatching(/the check itself failed: connect .*\[hidden\]@10.0.0.1.* at \[path\]\.$/);
+    expect(await setup([tool]).executor.execute(useOf(tool), RUN)).toMatchObject({
+      error: { code: "invalid_output", message },
+    });
+  });
 });
 
 describe("an input", () => {
