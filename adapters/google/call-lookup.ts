@@ -1,27 +1,52 @@
-import type { NativeCall } from "./wire.ts";
+import { textOf } from "../../src/wire/field.ts";
+import type { GoogleNative, NativeCall } from "./wire.ts";
 
-/** Finds the call to which a result of the server's belongs. Each call is read once, however many results there are. */
+/**
+ * Finds the call to which a result of the server's belongs, and whose id comes again. Each call is read once, however often
+ * somebody asks.
+ */
 export class CallLookup {
+  readonly #native: GoogleNative;
+  /** Calls that may still get a result, by id and, in their order, by name. */
   readonly #byId = new Map<string, NativeCall>();
-  /** Those that may still get a result, in their order. */
   readonly #byName = new Map<string, NativeCall[]>();
+  /** How many calls are in the maps. */
+  #size = 0;
 
-  /** @returns whether another one has its id */
-  add(call: NativeCall, id: string | undefined, name = ""): boolean {
-    const others = this.#byName.get(name);
-    if (others === undefined) this.#byName.set(name, [call]);
-    else others.push(call);
-    if (id === undefined) return false;
-    if (this.#byId.has(id)) return true;
-    this.#byId.set(id, call);
-    return false;
+  constructor(native: GoogleNative) {
+    this.#native = native;
   }
 
-  /** The call with this id, or else the first one of this name that has no result yet. */
-  find(id = "", name = ""): NativeCall | undefined {
-    const call = this.#byId.get(id);
-    if (call !== undefined) return call;
-    const others = this.#byName.get(name);
+  has(id: string): boolean {
+    this.#readOn();
+    return this.#byId.has(id);
+  }
+
+  find(id: string | undefined, name: string | undefined): NativeCall | undefined {
+    this.#readOn();
+    return (id ? this.#byId.get(id) : undefined) ?? this.#waiting(name);
+  }
+
+  #readOn(): void {
+    const { calls } = this.#native;
+    while (this.#size < calls.length) this.#add(calls[this.#size++]!);
+  }
+
+  #add(call: NativeCall): void {
+    const wire = this.#native.parts[call.position]?.functionCall;
+    const id = textOf(wire?.id);
+    const name = textOf(wire?.name);
+    if (id !== undefined && !this.#byId.has(id)) this.#byId.set(id, call);
+    if (name !== undefined) {
+      const others = this.#byName.get(name);
+      if (others === undefined) this.#byName.set(name, [call]);
+      else others.push(call);
+    }
+  }
+
+  /** The first call of this name that has no result yet. */
+  #waiting(name: string | undefined): NativeCall | undefined {
+    const others = this.#byName.get(name ?? "");
     while (others?.[0]?.executed) others.shift();
     return others?.[0];
   }

@@ -31,6 +31,7 @@ import type {
 export class GoogleParser implements Parser<GoogleEvent> {
   readonly native: GoogleNative = { parts: [], calls: [] };
   readonly #sink: ParserSink;
+  /** Made for the second call, or a result of the server's: few streams have either. */
   #lookup: CallLookup | undefined;
   #open: OpenCall | undefined;
   #started = false;
@@ -153,8 +154,9 @@ export class GoogleParser implements Parser<GoogleEvent> {
     const name = textOf(wire.name);
     const isWhole = !willContinue && pieces === undefined;
     const kept = isWhole ? item : { ...item, functionCall: { ...(id && { id }), ...(name && { name }) } };
+    const repeatsId = id !== undefined && this.native.calls.length > 0 && this.#calls.has(id);
     const known = this.#remember(kept);
-    const metadata = callMetadata(item, (this.#lookup ??= new CallLookup()).add(known, id, name));
+    const metadata = callMetadata(item, repeatsId);
     if (isWhole) {
       const args = isNothing(wire.args) ? {} : argsOf(wire);
       // What is no object is kept as it came: without its arguments the call would be another one.
@@ -175,6 +177,10 @@ export class GoogleParser implements Parser<GoogleEvent> {
     this.#open = call;
     this.#more(call, wire, pieces);
     if (!willContinue) this.#close("end");
+  }
+
+  get #calls(): CallLookup {
+    return (this.#lookup ??= new CallLookup(this.native));
   }
 
   #remember(item: WirePart): NativeCall {
@@ -237,7 +243,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
 
   /** A result in the answer itself: the server has run this call (an MCP server of the request). */
   #functionResponse({ id, name, response: output }: NonNullable<WirePart["functionResponse"]>): void {
-    const call = this.#lookup?.find(id, name);
+    const call = this.#calls.find(id, name);
     if (call === undefined || call.executed) return;
     call.executed = true;
     if (this.#open?.callIndex === call.callIndex) this.#close("end");
