@@ -1,4 +1,5 @@
 import { ToolError } from "../errors.ts";
+import { isRecord } from "../schema/json.ts";
 
 const MAX_MESSAGE = 2_000;
 
@@ -7,14 +8,17 @@ const MAX_MESSAGE = 2_000;
  * (version 2) or a number (before).
  */
 export function serverError(error: unknown, signal: AbortSignal | undefined, what: string): ToolError {
-  const { code, message } = (typeof error === "object" && error !== null ? error : {}) as {
+  const { code, message, data } = (isRecord(error) ? error : {}) as {
     code?: unknown;
     message?: unknown;
+    data?: unknown;
   };
   if (signal?.aborted === true) {
     return new ToolError("aborted", "The call was given up by its caller.", { cause: signal.reason ?? error });
   }
-  if (code === "REQUEST_TIMEOUT" || code === -32001) {
+  // Version 1 has a number for its own timeouts, too, and what they were. Servers say `Session not found` with it.
+  const isOwn = code === -32001 && isRecord(data) && ("timeout" in data || "maxTotalTimeout" in data);
+  if (code === "REQUEST_TIMEOUT" || isOwn) {
     return new ToolError("timeout", "The MCP server did not answer in time.", { cause: error });
   }
   if (isAboutInput(code, message)) return inputRequired(error);

@@ -304,6 +304,7 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
 
   it.each([
     [-32603, "not now"],
+    [-32001, "Session not found"], // and no timeout, for which sdk 1 has this number
     [-32602, "user input required: path"], // its own words, and not that it asks
   ])("reports what the server refuses (%i: %s)", async (code, words) => {
     const refuse = () => {
