@@ -71,9 +71,9 @@ describe.skipIf(redisMissing !== undefined)(
     it.each(["look", "set"])(
       "%s: what may be repeated is executed again by the other one",
       async (name) => {
-        const outcome = execute(name, { ms: 700 });
+        const outcome = execute(name, { ms: 2_000 });
         const begun = await killIn(name);
-        expect(await outcome).toMatchObject({ status: "completed", output: { slept: 700, attempt: 2 }, attempts: 1 });
+        expect(await outcome).toMatchObject({ status: "completed", output: { slept: 2_000, attempt: 2 }, attempts: 1 });
         expect(notes(file).map(({ what, pid, key, attempt }) => [what, pid, key, attempt])).toEqual([
           ["begin", begun.pid, `run%3A1/${name}-1`, 1],
           ["begin", other(begun).pid, `run%3A1/${name}-1`, 2],
@@ -85,12 +85,12 @@ describe.skipIf(redisMissing !== undefined)(
     );
 
     it("a write is told as of unknown outcome, and never run twice", async () => {
-      const outcome = execute("book", { ms: 700 });
+      const outcome = execute("book", { ms: 20_000 });
       await killIn("book");
       expect(await outcome).toMatchObject({ status: "unknown", error: { code: "outcome_unknown" } });
       expect((await outcome).use.error?.message).toContain("look before you call it again");
       // Asked for again, it is on record; and so it is for whoever hands the job out again.
-      expect(await execute("book", { ms: 700 })).toMatchObject({ status: "unknown", replayed: true });
+      expect(await execute("book", { ms: 20_000 })).toMatchObject({ status: "unknown", replayed: true });
       expect(notes(file).map(({ what }) => what)).toEqual(["begin"]);
       expect(events.map(({ type }) => type)).toEqual(["tool.invoked", "tool.started", "tool.failed"]);
       expect(await executor.actions("run:1")).toMatchObject([{ status: "unknown" }]);
