@@ -81,6 +81,8 @@ export const responses = server({
     if (isStreamed !== "yes") return output === "whole" || output === "other ids";
     if (echoes !== "none" && (index !== "counts" || ends === "untold")) return false;
     if (endsFurther && (index !== "counts" || itemId !== "same" || begins === "untold")) return false;
+    // By its index an input is of one call, by its id of another, and only the end of each says which.
+    if (endsFurther && isInterleaved && ends === "untold" && output !== "whole" && output !== "other ids") return false;
     if (index !== "counts" && itemId !== "same" && isInterleaved) return false;
     if (index === "none" && itemId === "rotates")
       return ends === "once" && !hasPieces && message === "none" && !hasReasoning && begins !== "untold";
