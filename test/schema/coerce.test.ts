@@ -52,6 +52,7 @@ describe("coerce() changes what the text says plainly", () => {
     ["zero", number, "0", 0],
     ["an integer", integer, "42", 42],
     ["a whole decimal as an integer", integer, "5.0", 5],
+    ["the largest integer that loses nothing", integer, "9007199254740991", 9007199254740991],
     ["a number that may be null", { type: ["number", "null"] }, "5", 5],
     ["true", boolean, "true", true],
     ["false", boolean, "false", false],
@@ -100,6 +101,13 @@ describe("coerce() leaves", () => {
   it.each<[string, JsonSchema, unknown]>([
     ["a string where a string fits", { type: ["string", "number"] }, "5"],
     ["a string where an alternative takes it", { anyOf: [number, string] }, "5"],
+    ["text like JSON where anything may be", { type: "object", properties: { note: {} } }, { note: '{"a":1}' }],
+    [
+      "text like JSON where an object of any kind may be",
+      { type: "object", properties: { a: { required: ["b"] } } },
+      { a: '{"b":1}' },
+    ],
+    ["true where a number is asked for", number, "true"],
     ["hexadecimal", number, "0x10"],
     ["an empty string", number, ""],
     ["padding", number, " 5 "],
@@ -390,6 +398,15 @@ describe("dropNulls()", () => {
     expect(dropNulls({ list: [{}, { a: null }] }, schema).repairs).toEqual([
       { path: ["list", 1, "a"], before: null, after: undefined },
     ]);
+    const closed = (name: string) => ({
+      type: "object",
+      properties: { [name]: number },
+      required: [name],
+      additionalProperties: false,
+    });
+    const { value, repairs } = dropNulls({ a: 1, b: null }, { anyOf: [closed("a"), closed("b")] });
+    expect(value).toEqual({ a: 1 });
+    expect(repairs).toEqual([{ path: ["b"], before: null, after: undefined }]);
   });
 
   it.each<[string, JsonSchema, unknown, unknown]>([
