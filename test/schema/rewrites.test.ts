@@ -164,6 +164,15 @@ table("keepLocalRefs", [
     { ...object({ a: { $ref: "#/$defs/X" }, b: { $ref: "#/$defs/X_2" } }), $defs: { X: str, X_2: num } },
   ],
   [
+    "tells two targets of one name apart, of which one is in the other",
+    keepLocalRefs(),
+    object(
+      { a: { $ref: "#/$defs/X" } },
+      { $defs: { X: object({ b: { $ref: "#/definitions/X" } }) }, definitions: { X: num } },
+    ),
+    { ...object({ a: { $ref: "#/$defs/X" } }), $defs: { X: object({ b: { $ref: "#/$defs/X_2" } }), X_2: num } },
+  ],
+  [
     "keeps a reference to the root",
     keepLocalRefs(),
     object({ child: { $ref: "#" } }),

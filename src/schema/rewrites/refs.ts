@@ -90,7 +90,7 @@ export function keepLocalRefs(): Rewrite {
         if (known !== undefined) return known;
         const name = freeName(ref, definitions);
         names.set(target, name);
-        definitions.set(name, target); // before its content, which may refer to itself
+        definitions.set(name, target); // before its content, in which another one may want the name
         definitions.set(name, rewrite(target));
         return name;
       };
