@@ -72,6 +72,7 @@ const notations: readonly NotationName[] = [
   "hermes",
   "mistral",
   "qwen-xml",
+  "glm",
   "function-tag",
   "kimi",
   "dsml",

@@ -112,6 +112,11 @@ export class TagBlock implements BlockReader {
 
   /** Between two calls, or behind the last one. The end of the section may be missing. */
   #readSection(text: string, from: number): number {
+    // Where there are no sections, a call is a block.
+    if (this.#notation.sectionEnds.length === 0) {
+      this.state = "closed";
+      return from;
+    }
     const at = skipSpace(text, from);
     const tag = at - from > MAX_SPACE ? undefined : this.#notation.tagAt(text, at, false);
     if (tag === "maybe") return from;
@@ -151,7 +156,7 @@ export class TagBlock implements BlockReader {
     if (tag === undefined || !isBegin(tag, "parameter")) {
       return this.#refuse("something else stands between its parameters", text, at);
     }
-    if (tag.name === undefined) return this.#refuse("the name of a parameter has no end", text, at);
+    if (tag.name === undefined) return this.#refuse("the tag of a parameter is not whole", text, at);
     this.#args!.begin(tag.name, tag.type);
     this.#isFirst = this.#notation.hasLines && text[tag.end - 1] !== "\n";
     this.#lineBreak = "";

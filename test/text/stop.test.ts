@@ -78,6 +78,7 @@ describe("stop", () => {
       expect(() => textHelpers().parse("Hi", { stop })).toThrow(/text-helpers has the end marks <\/helpers>/);
     }
     expect(() => textJson("mistral").parse("Hi", { stop: "]" })).toThrow(/text-json\/mistral has no end marks/);
+    expect(() => textJson("glm").parse("Hi", { stop: "</tool_call>" })).toThrow(/text-json\/glm has no end marks/);
   });
 
   it("is known to a model, and to its history", async () => {

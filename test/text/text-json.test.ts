@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
-import { textJson, type NotationName } from "../../adapters/text-json/index.ts";
+import { rescueTextCalls, textJson, type NotationName } from "../../adapters/text-json/index.ts";
 import { notations } from "../../adapters/text-json/notations/index.ts";
 import { defineTool, jsonSchema, ToolUse, type FinishReason, type ToolCallError } from "../../src/index.ts";
 import { loadFixture, sharedTools } from "../fixtures.ts";
@@ -81,7 +81,7 @@ describe.each(names)("text-json/%s", (name) => {
     const isNamed = /get_weather/.test(
       writeResults([{ id: null, name: "get_weather", metadata: {}, output: "", isError: false }]),
     );
-    const inOrder: NotationName[] = ["qwen-xml", "dsml", "invoke"];
+    const inOrder: NotationName[] = ["qwen-xml", "glm", "dsml", "invoke"];
     expect(isNamed).toBe(!inOrder.includes(name));
   });
 
@@ -738,6 +738,73 @@ describe("a call of invoke", () => {
   });
 });
 
+describe("a call of glm", () => {
+  const weather = "<tool_call>get_weather<arg_key>city</arg_key><arg_value>Oslo</arg_value></tool_call>";
+  const now = "<tool_call>now</tool_call>";
+  it.each<[string, string, unknown[], string]>([
+    ["may stand on one line", `${weather}${now} and`, [{ city: "Oslo" }, {}], " and"],
+    ["may have white space anywhere", weather.replaceAll(/(?<!Oslo)(?=<)/g, " \n"), [{ city: "Oslo" }], " \n"],
+    ["may have a line break before its name", "<tool_call>\nnow\n</tool_call>\n", [{}], "\n"],
+    ["keeps the white space of a value", weather.replace("Oslo", "\n Oslo\n"), [{ city: "\n Oslo\n" }], ""],
+    ["may have a value that is empty", weather.replace("Oslo", ""), [{ city: "" }], ""],
+    ["is one before what looks like more of it", `${now}\n<tool`, [{}], "\n<tool"],
+    ["is none without the tag of a value", weather.replace("<arg_value>", "") + now, ["invalid_call", {}], ""],
+    ["is none without the end of a value", weather.replace("</arg_value>", "") + now, ["invalid_call", {}], ""],
+    ["is none with words in it", weather.replace("</tool", "so</tool"), ["truncated"], ""],
+    ["is cut in its name", "So: <tool_call>get_wea", ["truncated"], "So: "],
+    ["is cut behind its name", "<tool_call>now\n", ["truncated"], ""],
+    ["is cut in its end", `${now}<tool_call>now\n</tool_call`, [{}, "truncated"], ""],
+    ["is cut behind a parameter", weather.replace("</tool_call>", "\n"), ["truncated"], ""],
+    ...[
+      "The tag is <tool_call> alone.\n",
+      "A <tool_call> is a call </tool_call>",
+      "<tool_call></tool_call>",
+      '<tool_call>{"name": "now"}</tool_call>',
+      "<tool_call><function=now></function></tool_call>",
+      "<tool_call>now</arg_value>",
+      `<tool_call>${"n".repeat(129)}</tool_call>`,
+      `<tool_call>now${" ".repeat(129)}</tool_call>`,
+    ].map((text): [string, string, unknown[], string] => ["is not in other text", text, [], text]),
+  ])("%s: %s", async (_, text, outcomes, said) => {
+    for (const pieces of [[text], text.split("")]) {
+      const { turn } = await readText(textJson("glm"), pieces, sharedTools);
+      expect(turn.calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code))).toEqual(
+        outcomes,
+      );
+      expect(turn.text).toBe(said);
+    }
+  });
+
+  it.each<NotationName>(["hermes", "qwen-xml", "glm"])(
+    "is told from those of the same tag, such as of %s",
+    async (name) => {
+      const every = rescueTextCalls(openaiChat);
+      const text = textOf(loadFixture(`text-json/${name}`, "parallel"));
+      const message = { role: "assistant", content: text };
+      const body = { id: "1", object: "chat.completion", choices: [{ index: 0, message, finish_reason: "stop" }] };
+      const turn = await every.read(new Response(JSON.stringify(body)), { tools: sharedTools }).done();
+      const own = await readText(textJson(name), [text], sharedTools);
+      expect(turn.calls.map(({ input }) => input)).toEqual(own.turn.calls.map(({ input }) => input));
+      expect(turn.calls.every(({ released }) => released)).toBe(true);
+    },
+  );
+
+  it.each(["hermes", "qwen-xml", "kimi", "dsml", "invoke", "harmony", "mistral", "function-tag", "glm"] as const)(
+    "may have a value with calls of %s",
+    async (name) => {
+      const content = textOf(loadFixture(`text-json/${name}`, "parallel"));
+      const calls = [{ id: null, name: "write_file", args: { content, path: "a" }, tool: undefined, metadata: {} }];
+      const text = notations.glm.writeCalls(calls);
+      for (const pieces of [[text], text.split("")]) {
+        const { turn } = await readText(textJson("glm"), pieces, sharedTools);
+        expect(turn.calls.map(({ outcome }) => (outcome as ToolUse).input as unknown)).toEqual([
+          { content, path: "a" },
+        ]);
+      }
+    },
+  );
+});
+
 describe("the live input", () => {
   it("grows while the call is written", async () => {
     const seen: unknown[] = [];
@@ -856,6 +923,15 @@ describe.each<[NotationName, Tags]>([
       unclosed: (key, text) => `<parameter name="${key}">${text}\n`,
     },
   ],
+  [
+    "glm",
+    {
+      calls: (...calls) => calls.join("\n"),
+      call: (tool, ...values) => `<tool_call>${tool}\n${values.join("")}</tool_call>`,
+      value: (key, text) => `<arg_key>${key}</arg_key>\n<arg_value>${text}</arg_value>\n`,
+      unclosed: (key, text) => `<arg_key>${key}</arg_key>\n<arg_value>${text}\n`,
+    },
+  ],
 ])("a value of %s", (name, { calls, call, value, unclosed }) => {
   const now = call("now");
   const file = call("write_file", value("path", "b.txt"), value("content", "world"));
@@ -936,8 +1012,11 @@ describe.each<[NotationName, Tags]>([
 
   // Its own end could be that of what it is about: it has none for sure.
   it.each<[string, string]>([
-    ["a call that ends early", call("f", unclosed("city", "Oslo")).split("</")[0]!],
-    ["a call that ends early, behind a whole one", `${file}\n${call("f", unclosed("city", "Oslo")).split("</")[0]!}`],
+    ["a call that ends early", call("f", unclosed("city", "Oslo"), "@").split("@")[0]!],
+    [
+      "a call that ends early, behind a whole one",
+      `${file}\n${call("f", unclosed("city", "Oslo"), "@").split("@")[0]!}`,
+    ],
     ["a parameter that ends early", unclosed("city", "Oslo")],
   ])("is an error if it holds %s", async (_, content) => {
     for (const parameters of [
@@ -969,6 +1048,7 @@ describe("a value full of tags that have no end", () => {
       "</|DSML|parameter>\n</|DSML|invoke>",
     ],
     ["invoke", '<invoke name="f">\n<parameter name="content">', "<parameter ", "</parameter>\n</invoke>"],
+    ["glm", "<tool_call>f<arg_key>content</arg_key><arg_value>", "<arg_key", "</arg_value></tool_call>"],
   ])("%s: is read as fast as one of tags that have one", async (name, head, tag, tail) => {
     async function timeOf(piece: string): Promise<number> {
       const content = piece.repeat(100_000) + " ".repeat(300);

@@ -20,6 +20,7 @@ const SPARE: Record<NotationName | "helpers", number> = {
   hermes: 0,
   mistral: "]".length,
   "qwen-xml": "\n</tool_call>".length,
+  glm: 0,
   "function-tag": 0,
   kimi: "<|tool_calls_section_end|>".length,
   dsml: "\n</|DSML|function_calls>".length,

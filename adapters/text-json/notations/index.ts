@@ -1,5 +1,6 @@
 import type { TextDialect } from "../../../src/text/dialect.ts";
 import { dsml } from "./dsml.ts";
+import { glm } from "./glm.ts";
 import { invoke } from "./invoke.ts";
 import { qwenXml } from "./qwen-xml.ts";
 import { functionTag } from "./function-tag.ts";
@@ -8,13 +9,23 @@ import { hermes } from "./hermes.ts";
 import { kimi } from "./kimi.ts";
 import { mistral } from "./mistral.ts";
 
-export type NotationName = "hermes" | "mistral" | "qwen-xml" | "function-tag" | "kimi" | "dsml" | "invoke" | "harmony";
+export type NotationName =
+  | "hermes"
+  | "mistral"
+  | "qwen-xml"
+  | "glm"
+  | "function-tag"
+  | "kimi"
+  | "dsml"
+  | "invoke"
+  | "harmony";
 
 /** Where two of them have a marker in common, the first one that can read what follows reads it. */
 export const notations = {
   hermes,
   mistral,
   "qwen-xml": qwenXml,
+  glm,
   "function-tag": functionTag,
   kimi,
   dsml,

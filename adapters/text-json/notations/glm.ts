@@ -1,0 +1,111 @@
+import { outputText } from "../../../src/stream/history.ts";
+import { look, lookFor, skipSpace } from "../../../src/text/look.ts";
+import { countOf, type TextDialect } from "../../../src/text/dialect.ts";
+import { anyName, endOfName, offer, resultText } from "../prompt.ts";
+import { TagBlock, type Tag, type TagNotation } from "../tags.ts";
+
+const CALL = "<tool_call>";
+const CALL_END = "</tool_call>";
+const KEY = "<arg_key>";
+const KEY_END = "</arg_key>";
+const VALUE = "<arg_value>";
+const VALUE_END = "</arg_value>";
+
+/**
+ * GLM 4.5 and on: `<tool_call>name<arg_key>key</arg_key><arg_value>value</arg_value></tool_call>`, with line breaks
+ * between the tags (4.5, 4.6) or without. What a value means is said by the tool's schema.
+ *
+ * @see https://huggingface.co/zai-org/GLM-4.5/blob/main/chat_template.jinja
+ */
+export const glm: TextDialect = {
+  name: "glm",
+  markers: [CALL],
+  start: (writer, context) => (marker) => new TagBlock(tags, marker, writer, context),
+  toolName: anyName,
+  // Behind a name, or between two parameters, a call that was cut would look whole with it.
+  ends: [],
+  countResults: (message) => countOf(message, "<tool_response>"),
+  describe: (tools) => `# Tools
+
+${offer(tools, "tools")}
+
+To call a function, write a block in exactly this form, one block for each call, and nothing behind the last one:
+
+${CALL}function_name
+${KEY}parameter_name${KEY_END}
+${VALUE}value${VALUE_END}
+${CALL_END}
+
+Values are written as they are, without quotes or escapes; lists and objects as JSON. The results come back in <tool_response> blocks, in the order of the calls.`,
+  writeCalls: (calls) =>
+    calls
+      .map(({ name, args }) => {
+        const parameters = Object.entries(args).map(
+          ([key, value]) => `${KEY}${key}${KEY_END}\n${VALUE}${outputText(value)}${VALUE_END}\n`,
+        );
+        return `${CALL}${name}\n${parameters.join("")}${CALL_END}`;
+      })
+      .join("\n"),
+  writeResults: (results) =>
+    results.map((result) => `<tool_response>\n${resultText(result, MARKS)}\n</tool_response>`).join("\n"),
+};
+
+const MARKS = ["</tool_response>", "<tool_response>", CALL, CALL_END];
+
+const WORDS = [CALL, KEY, CALL_END, VALUE_END];
+
+/** A name is shorter than this, with the white space around it. */
+const MAX_NAME = 128;
+
+const tags: TagNotation = {
+  callEnd: CALL_END,
+  parameterEnd: VALUE_END,
+  sectionEnds: [],
+  hasLines: false,
+  isCommon: false,
+  tagAt(text, at, isInValue) {
+    const found = lookFor(text, at, WORDS);
+    if (typeof found !== "object") return found;
+    const end = at + found.word.length;
+    if (found.word === CALL) return isInValue ? quotedCallAt(text, end) : callAt(text, end);
+    if (found.word === KEY) return parameterAt(text, end);
+    return { kind: found.word === CALL_END ? "call" : "parameter", isEnd: true, end };
+  },
+};
+
+/** A word with a parameter or the end of a call behind it: other notations, and prose, have the same tag. */
+function callAt(text: string, at: number): Tag | "maybe" | undefined {
+  const from = skipSpace(text, at);
+  const nameEnd = endOfName(text, from);
+  const end = skipSpace(text, nameEnd);
+  if (end - at > MAX_NAME) return undefined;
+  if (nameEnd === text.length) return "maybe";
+  const name = text.slice(from, nameEnd);
+  // A word that ends with a full stop is the last one of a sentence.
+  if (!/^[\w-](?:.*[\w-])?$/.test(name)) return undefined;
+  const found = lookFor(text, end, [KEY, CALL_END]);
+  return typeof found === "object" ? { kind: "call", isEnd: false, name, end } : found;
+}
+
+/** In a value any call may be written about: one with words in it, or of another notation that has the same tags. */
+function quotedCallAt(text: string, at: number): Tag | "maybe" | undefined {
+  const end = skipSpace(text, at);
+  if (end - at > MAX_NAME) return undefined;
+  const found = /[\w{[]/.test(text[end] ?? "") ? "yes" : look(text, end, "<function=");
+  if (found === "yes") return { kind: "call", isEnd: false, name: "", end };
+  return found === "maybe" ? found : undefined;
+}
+
+/** The key and the beginning of its value are one tag. A key without a value is that of a parameter, and has no name. */
+function parameterAt(text: string, at: number): Tag | "maybe" {
+  const broken: Tag = { kind: "parameter", isEnd: false, end: at };
+  const head = text.slice(at, at + MAX_NAME);
+  const length = head.indexOf("<");
+  if (length < 0) return head.length < MAX_NAME ? "maybe" : broken;
+  const keyEnd = look(text, at + length, KEY_END);
+  if (keyEnd !== "yes") return keyEnd === "maybe" ? "maybe" : broken;
+  const from = skipSpace(text, at + length + KEY_END.length);
+  const value = from - at > 2 * MAX_NAME ? "no" : look(text, from, VALUE);
+  if (value !== "yes") return value === "maybe" ? "maybe" : broken;
+  return { kind: "parameter", isEnd: false, name: head.slice(0, length).trim(), end: from + VALUE.length };
+}
