@@ -65,7 +65,8 @@ const tags: TagNotation = {
   isCommon: false,
   tagAt(text, at, isInValue) {
     const found = lookFor(text, at, WORDS);
-    if (typeof found !== "object") return found;
+    if (found === "maybe") return found;
+    if (found === undefined) return isInValue ? undefined : bareKeyAt(text, at);
     const end = at + found.word.length;
     if (found.word === CALL) return isInValue ? quotedCallAt(text, end) : callAt(text, end);
     if (found.word === KEY) return parameterAt(text, end);
@@ -73,7 +74,11 @@ const tags: TagNotation = {
   },
 };
 
-/** A word with a parameter or the end of a call behind it: other notations, and prose, have the same tag. */
+/**
+ * A word with a tag of the notation behind it: other notations, and prose, have the same tag. It may be a wrong one:
+ * that of a key is left out now and then (vllm-project/vllm#47190), and `</arg_value>` stands without a parameter
+ * (fw-ai-external/python-sdk#119).
+ */
 function callAt(text: string, at: number): Tag | "maybe" | undefined {
   const from = skipSpace(text, at);
   const nameEnd = endOfName(text, from);
@@ -83,7 +88,7 @@ function callAt(text: string, at: number): Tag | "maybe" | undefined {
   const name = text.slice(from, nameEnd);
   // A word that ends with a full stop is the last one of a sentence.
   if (!/^[\w-](?:.*[\w-])?$/.test(name)) return undefined;
-  const found = lookFor(text, end, [KEY, CALL_END]);
+  const found = lookFor(text, end, [KEY, CALL_END, KEY_END, VALUE_END]);
   return typeof found === "object" ? { kind: "call", isEnd: false, name, end } : found;
 }
 
@@ -94,6 +99,16 @@ function quotedCallAt(text: string, at: number): Tag | "maybe" | undefined {
   const found = /[\w{[]/.test(text[end] ?? "") ? "yes" : look(text, end, "<function=");
   if (found === "yes") return { kind: "call", isEnd: false, name: "", end };
   return found === "maybe" ? found : undefined;
+}
+
+/** A key without the tag that begins it. What stands before it is over all the same. */
+function bareKeyAt(text: string, at: number): Tag | "maybe" | undefined {
+  const head = text.slice(at, at + MAX_NAME);
+  const length = head.indexOf("<");
+  if (length < 0) return head.length < MAX_NAME ? "maybe" : undefined;
+  const end = look(text, at + length, KEY_END);
+  if (end === "yes") return { kind: "parameter", isEnd: false, end: at };
+  return end === "maybe" ? end : undefined;
 }
 
 /** The key and the beginning of its value are one tag. A key without a value is that of a parameter, and has no name. */
