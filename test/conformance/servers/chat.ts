@@ -86,7 +86,9 @@ export const chat = server({
   says: ({ text, reasoning }) => ({ text: text !== "nowhere", reasoning: reasoning !== "none" }),
   send({ index, id, name, args, isFolded, isInterleaved, isPacked, finish, areLists, ...more }, calls, dice) {
     const entries = calls.map((call, i) => {
-      const none = args === "encoded" || args === "placeholder" ? "{}" : ["", "{}", "null"][dice(3)]!;
+      // What is none could go on, where all have one index, until a name comes that is late.
+      const mayGoOn = index === "always 0" && name === "late";
+      const none = args === "encoded" || args === "placeholder" ? "{}" : ["", "{}", "null"][dice(mayGoOn ? 2 : 3)]!;
       const text = isEmpty(call.input) && dice(2) === 0 ? none : written(call, dice);
       const cuts = args === "snapshots" ? snapshotCuts(text, dice) : cut(text, dice);
       const pieces: unknown[] = {
