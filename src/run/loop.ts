@@ -15,6 +15,7 @@ import type { Checkpoint, HeadChange } from "./checkpoint.ts";
 import type { Emit, RunDeps } from "./deps.ts";
 import type { CallRecord, Head, OutcomeRecord, Row, TurnRow } from "./format.ts";
 import type { Inbox } from "./inbox.ts";
+import { openOf } from "./result.ts";
 import { cutError, cutTurns, executableCalls, failedTurns, isHandedOut, latest, openTurn } from "./rows.ts";
 import { isDependent } from "./partition.ts";
 import { cancelCalls, settleCalls, type SettleRequest } from "./settle.ts";
@@ -79,7 +80,8 @@ export class Loop {
     for (;;) {
       const { rows } = this.#checkpoint;
       const last = rows.at(-1)!;
-      if (this.#context.signal?.aborted === true) return aborted(this.#context.signal);
+      if (this.#context.signal?.aborted === true)
+        return { ...(await openOf(this.#deps, this.#checkpoint)), ...aborted(this.#context.signal) };
       const open = openTurn(rows);
       const stop =
         open !== undefined

@@ -38,26 +38,30 @@ export function resultOf({ head, rows }: Pick<StoredRun, "head" | "rows">, stop:
 }
 
 /** Why a stored run stands still, from what is stored: all that is open, also what was asked after it stopped. */
-export async function storedStop(deps: RunDeps, { head, rows }: StoredRun): Promise<Stop> {
-  const { store } = deps;
-  const { status, error, conversationId, runId } = head;
+export async function storedStop(deps: RunDeps, stored: StoredRun): Promise<Stop> {
+  const { head } = stored;
+  const { status, error, conversationId } = head;
   if (status === "completed") return { status };
-  const open = openTurn(rows);
-  const answers = open && (await new Answers(store, conversationId, open.turnId).read());
-  const external = open === undefined ? [] : unanswered(handedOut(open, head), answers!);
-  const stands = {
-    external,
-    approvals: await pendingApprovals(deps, runId, open),
-    ...(open !== undefined && { outcomes: await outcomesOf(deps, runId, open, answers!) }),
-  };
+  const stands = await openOf(deps, stored);
   if (status === "error") {
     const { code, message } = error!; // as `readHead()` has seen
     return { ...stands, status, error: new ToolError(code as ToolErrorCode, message) };
   }
   if (status !== "running") return { ...stands, status };
-  if (external.length > 0) return { ...stands, status: "awaiting_tool_results" };
+  if (stands.external.length > 0) return { ...stands, status: "awaiting_tool_results" };
   // Given back by nobody.
   return { ...stands, status: "error", error: isHeld(head) ? busy(conversationId) : left(conversationId) };
+}
+
+/** What is open of a run, from what is stored. */
+export async function openOf(deps: RunDeps, { head, rows }: Pick<StoredRun, "head" | "rows">) {
+  const { conversationId, runId } = head;
+  const open = openTurn(rows);
+  const approvals = await pendingApprovals(deps, runId, open);
+  if (open === undefined) return { external: [], approvals };
+  const answers = await new Answers(deps.store, conversationId, open.turnId).read();
+  const outcomes = await outcomesOf(deps, runId, open, answers);
+  return { external: unanswered(handedOut(open, head), answers), approvals, outcomes };
 }
 
 /**

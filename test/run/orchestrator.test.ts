@@ -538,6 +538,20 @@ describe("an approval", () => {
   });
 });
 
+describe("a run that is aborted when a turn has ended", () => {
+  it("tells of the calls that wait, as get() does", async () => {
+    const model = scripted({ calls: [{ name: "ask" }] }, { text: "Done." });
+    const abort = new AbortController();
+    const onEvent = ({ type }: RunEvent) => type === "finish" && abort.abort();
+    const orchestrator = new Orchestrator({ model, tools: [external("ask")], store: memoryStore(), onEvent });
+    const result = await orchestrator.run({ conversationId, input: "Go", signal: abort.signal });
+    expect(result).toMatchObject({ status: "error", error: { code: "aborted" }, pendingToolCalls: [{ name: "ask" }] });
+    expect((await orchestrator.get(conversationId))!.pendingToolCalls).toEqual(result.pendingToolCalls);
+    const toolResults = result.pendingToolCalls.map(({ id }) => ({ toolCallId: id, result: "yes" }));
+    expect((await orchestrator.resume(conversationId, { toolResults })).status).toBe("completed");
+  });
+});
+
 describe("stream()", () => {
   it("tells text, inputs, tool events and the calls for the caller", async () => {
     const read = counted("read", { effect: "read" });
