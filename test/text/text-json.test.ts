@@ -1,12 +1,26 @@
 import { describe, expect, it } from "vitest";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
-import { rescueTextCalls, textJson, type NotationName } from "../../adapters/text-json/index.ts";
+import { rescueTextCalls, textJson, type NotationName, type TextAdapter } from "../../adapters/text-json/index.ts";
 import { notations } from "../../adapters/text-json/notations/index.ts";
-import { defineTool, jsonSchema, ToolUse, type FinishReason, type ToolCallError } from "../../src/index.ts";
+import { defineTool, jsonSchema, ToolUse, type FinishReason, type ToolCallError, type Turn } from "../../src/index.ts";
 import { loadFixture, sharedTools } from "../fixtures.ts";
 import { readText, textOf } from "./support.ts";
 
 const names = Object.keys(notations) as NotationName[];
+
+/** The input of each call, or why there is none. */
+function outcomesOf({ calls }: Pick<Turn, "calls">): unknown[] {
+  return calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code));
+}
+
+/** In one piece, and character by character. */
+async function expectRead(adapter: TextAdapter, text: string, outcomes: unknown[], said: string): Promise<void> {
+  for (const pieces of [[text], text.split("")]) {
+    const { turn } = await readText(adapter, pieces, sharedTools);
+    expect(outcomesOf(turn)).toEqual(outcomes);
+    expect(turn.text).toBe(said);
+  }
+}
 
 describe.each(names)("text-json/%s", (name) => {
   const adapter = textJson(name);
@@ -193,10 +207,7 @@ describe("arguments under another key than their own", () => {
   it("are none either behind a call that has arguments", async () => {
     const text = '<tool_call>[{"name": "clock", "arguments": {}}, {"name": "clock", "zone": "UTC"}]</tool_call>';
     const { turn } = await readText(textJson("hermes"), [text], [zoned]);
-    expect(turn.calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code))).toEqual([
-      {},
-      "invalid_call",
-    ]);
+    expect(outcomesOf(turn)).toEqual([{}, "invalid_call"]);
   });
 
   it.each([
@@ -276,13 +287,7 @@ describe("a call of mistral", () => {
     ["is none behind a space", "[TOOL_CALLS] now{}", [], "[TOOL_CALLS] now{}"],
     ["is none without arguments", "[TOOL_CALLS]now!", [], "[TOOL_CALLS]now!"],
   ])("%s", async (_, text, outcomes, said) => {
-    for (const pieces of [[text], text.split("")]) {
-      const { turn } = await readText(textJson("mistral"), pieces, sharedTools);
-      expect(turn.calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code))).toEqual(
-        outcomes,
-      );
-      expect(turn.text).toBe(said);
-    }
+    await expectRead(textJson("mistral"), text, outcomes, said);
   });
 
   it("that stands without a list is handed out where it ends", async () => {
@@ -316,7 +321,7 @@ describe("a call as JSON", () => {
       const text = `<tool_call>${json}${end} and`;
       for (const pieces of [[text], text.split("")]) {
         const { turn } = await readText(textJson("hermes"), pieces, sharedTools);
-        const read = turn.calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code));
+        const read = outcomesOf(turn);
         expect(read).toEqual(end === "" ? [...inputs.slice(0, -1), "truncated"] : inputs);
       }
     }
@@ -330,12 +335,7 @@ describe("a call as JSON", () => {
         tools: sharedTools,
         limits: { maxArgumentsLength: 30 },
       });
-      const { calls } = await events.done();
-      expect(calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code))).toEqual([
-        { city: "Oslo" },
-        "too_large",
-        { city: "Rome" },
-      ]);
+      expect(outcomesOf(await events.done())).toEqual([{ city: "Oslo" }, "too_large", { city: "Rome" }]);
     }
   });
 });
@@ -421,13 +421,7 @@ describe("a message of harmony", () => {
       `<|channel|>${"a".repeat(300)}<|message|>`,
     ],
   ])("%s", async (_, text, outcomes, said) => {
-    for (const pieces of [[text], text.split("")]) {
-      const { turn } = await readText(textJson("harmony"), pieces, sharedTools);
-      expect(turn.calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code))).toEqual(
-        outcomes,
-      );
-      expect(turn.text).toBe(said);
-    }
+    await expectRead(textJson("harmony"), text, outcomes, said);
   });
 });
 
@@ -456,13 +450,7 @@ describe("a section of kimi", () => {
     ["has no call without an id", `${open}${now.replace("functions.now:0", "")}${end}`, ["invalid_call"], ""],
     ["has no call whose id does not end", `${open}${now.replace("now", "n".repeat(300))}${end}`, ["invalid_call"], ""],
   ])("%s", async (_, text, outcomes, said) => {
-    for (const pieces of [[text], text.split("")]) {
-      const { turn } = await readText(textJson("kimi"), pieces, sharedTools);
-      expect(turn.calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code))).toEqual(
-        outcomes,
-      );
-      expect(turn.text).toBe(said);
-    }
+    await expectRead(textJson("kimi"), text, outcomes, said);
   });
 });
 
@@ -578,13 +566,7 @@ describe("what stands around calls of qwen-xml", () => {
     ["a block that is cut in its end", `<tool_call>${now}\n</tool_ca`, [{}], ""],
     ["a block that is cut in another call", `<tool_call>${now}\n<function=no`, [{}, "truncated"], ""],
   ])("%s", async (_, text, outcomes, said) => {
-    for (const pieces of [[text], text.split("")]) {
-      const { turn } = await readText(textJson("qwen-xml"), pieces, sharedTools);
-      expect(turn.calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code))).toEqual(
-        outcomes,
-      );
-      expect(turn.text).toBe(said);
-    }
+    await expectRead(textJson("qwen-xml"), text, outcomes, said);
   });
 
   it("a value that quotes a call is told as the reason only where it may be one", async () => {
@@ -648,13 +630,7 @@ describe("a tag of qwen-xml that is not whole, or not there", () => {
       "",
     ],
   ])("%s", async (_, text, outcomes, said) => {
-    for (const pieces of [[text], text.split("")]) {
-      const { turn } = await readText(textJson("qwen-xml"), pieces, sharedTools);
-      expect(turn.calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code))).toEqual(
-        outcomes,
-      );
-      expect(turn.text).toBe(said);
-    }
+    await expectRead(textJson("qwen-xml"), text, outcomes, said);
   });
 });
 
@@ -691,13 +667,7 @@ describe("a call of dsml", () => {
     ["may be about one tag", tagged(now), [{ path: "b", content: now }]],
     ["is cut in its JSON", file.replace("@", json).slice(0, 60), ["truncated"]],
   ])("%s", async (_, text, outcomes) => {
-    for (const pieces of [[text], text.split("")]) {
-      const { turn } = await readText(textJson("dsml"), pieces, sharedTools);
-      expect(turn.text).toBe("");
-      expect(turn.calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code))).toEqual(
-        outcomes,
-      );
-    }
+    await expectRead(textJson("dsml"), text, outcomes, "");
   });
 });
 
@@ -728,13 +698,7 @@ describe("a call of invoke", () => {
       '<invoke name="a" partner="b"/><invoke name="c">\n<d/></invoke>',
     ],
   ])("%s", async (_, text, outcomes, said) => {
-    for (const pieces of [[text], text.split("")]) {
-      const { turn } = await readText(textJson("invoke"), pieces, sharedTools);
-      expect(turn.calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code))).toEqual(
-        outcomes,
-      );
-      expect(turn.text).toBe(said);
-    }
+    await expectRead(textJson("invoke"), text, outcomes, said);
   });
 });
 
@@ -773,13 +737,7 @@ describe("a call of glm", () => {
       `<tool_call>now${" ".repeat(129)}</tool_call>`,
     ].map((text): [string, string, unknown[], string] => ["is not in other text", text, [], text]),
   ])("%s: %s", async (_, text, outcomes, said) => {
-    for (const pieces of [[text], text.split("")]) {
-      const { turn } = await readText(textJson("glm"), pieces, sharedTools);
-      expect(turn.calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code))).toEqual(
-        outcomes,
-      );
-      expect(turn.text).toBe(said);
-    }
+    await expectRead(textJson("glm"), text, outcomes, said);
   });
 
   it.each<NotationName>(["hermes", "qwen-xml", "glm"])(
@@ -973,9 +931,7 @@ describe.each<[NotationName, Tags]>([
   ])("that has no end does not reach into what follows: %s", async (_, text, outcomes) => {
     for (const pieces of [[text], text.split("")]) {
       const { turn } = await readText(textJson(name), pieces, sharedTools);
-      expect(turn.calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code))).toEqual(
-        outcomes,
-      );
+      expect(outcomesOf(turn)).toEqual(outcomes);
     }
   });
 
