@@ -142,12 +142,7 @@ function withoutFile(citation: unknown): unknown {
 
 function callBlock(block: Block, call: ToolCall): Block {
   const name = toolName(call.name ?? "unnamed");
-  return { ...block, type: "tool_use", id: idOf(call), name, input: wellFormed(historyInput(call)) };
-}
-
-/** The API takes each id once in a message (`tool_use ids must be unique`): a call with that of another one has our own. */
-function idOf(call: FailedCall | ToolCall): string {
-  return call.metadata["repeatsId"] === true ? call.invocationId : wireId(call);
+  return { ...block, type: "tool_use", id: wireId(call), name, input: wellFormed(historyInput(call)) };
 }
 
 /**
@@ -193,13 +188,13 @@ export function toolResults(turn: Turn): UserMessage[] {
 }
 
 function resultBlock(call: FailedCall, output: unknown): ToolResultBlockParam {
-  return { type: "tool_result", tool_use_id: idOf(call), content: contentOf(output), ...toolset(call) };
+  return { type: "tool_result", tool_use_id: wireId(call), content: contentOf(output), ...toolset(call) };
 }
 
 function errorBlock(call: FailedCall, message: string): ToolResultBlockParam {
   return {
     type: "tool_result",
-    tool_use_id: idOf(call),
+    tool_use_id: wireId(call),
     content: outputText(message),
     is_error: true,
     ...toolset(call),

@@ -3,7 +3,15 @@ import type { ToolCall } from "../../src/stream/call.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { isNothing } from "../../src/wire/field.ts";
-import { checkCallError, checkTurn, checkUse, outputText, outputValue, repliesOf } from "../../src/stream/history.ts";
+import {
+  checkCallError,
+  checkTurn,
+  checkUse,
+  outputText,
+  outputValue,
+  repliesOf,
+  wireId,
+} from "../../src/stream/history.ts";
 import type { ToolUse } from "../../src/tool/use.ts";
 import type { GoogleNative } from "./wire.ts";
 import { toolName } from "./schema.ts";
@@ -137,12 +145,9 @@ function besideCall({ functionCall: _, text: _text, ...fields }: WirePart): obje
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isNothing(value) && value !== ""));
 }
 
-/**
- * The id goes back only if one came: the API looks for the call by it, and some endpoints refuse the field. A call with
- * that of another one has our own.
- */
-function idOf({ id, invocationId, metadata }: FailedCall | ToolCall): { id?: string } {
-  return id ? { id: metadata["repeatsId"] === true ? invocationId : id } : {};
+/** The id goes back only if one came: the API looks for the call by it, and some endpoints refuse the field. */
+function idOf(call: FailedCall | ToolCall): { id?: string } {
+  return call.id ? { id: wireId(call) } : {};
 }
 
 /** As the provider knows the tool; a name that the model made up is made one that the API takes back. */

@@ -4,7 +4,7 @@ import { parseJsonPath } from "./json-path.ts";
 import type { NativeCall, WireFunctionCall, WirePartialArg } from "./wire.ts";
 
 /** A call whose arguments come in pieces. There is at most one: nothing on the wire says to which call a piece belongs. */
-export interface OpenCall extends NativeCall {
+export interface OpenCall extends Pick<NativeCall, "callIndex" | "position"> {
   readonly id: string | undefined;
   readonly name: string | undefined;
   /** No piece has come yet. */

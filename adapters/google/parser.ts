@@ -98,8 +98,8 @@ export class GoogleParser implements Parser<GoogleEvent> {
   #part(item: WirePart): void {
     if (isObject(item.functionCall)) {
       // A proxy may put both on one part: https://github.com/NousResearch/hermes-agent/issues/109862
-      const { text, thought } = item;
-      if (textOf(text)) this.#text({ text, thought }, text!);
+      const text = textOf(item.text);
+      if (text !== undefined) this.#text({ text, thought: item.thought }, text);
       this.#functionCall(item, item.functionCall);
     } else if (typeof item.text === "string") this.#text(item, item.text);
     else if (hasOnly(item, "thought", "thoughtSignature")) {
@@ -146,7 +146,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
     // A gateway may send a call as if it were whole, and its arguments behind it: https://github.com/mcowger/plexus/issues/702
     const last = this.native.calls.at(-1);
     if (!wire.name && last !== undefined && hasNoArguments(this.native.parts[last.position]))
-      return this.#failCall({ ...last }, "a piece of its arguments can not be read", "rejected");
+      return this.#refuse(last.callIndex, "a piece of its arguments can not be read", "rejected");
     // The model has gone on to the next call, so the one before has ended, though its end marker is missing.
     this.#close("next");
 
@@ -155,18 +155,19 @@ export class GoogleParser implements Parser<GoogleEvent> {
     const isWhole = !willContinue && pieces === undefined;
     const kept = isWhole ? item : { ...item, functionCall: { ...(id && { id }), ...(name && { name }) } };
     const repeatsId = id !== undefined && this.native.calls.length > 0 && this.#calls.has(id);
-    const known = this.#remember(kept);
+    const { callIndex, position } = this.#remember(kept);
     const metadata = callMetadata(item, repeatsId);
     if (isWhole) {
       const args = isNothing(wire.args) ? {} : argsOf(wire);
       // What is no object is kept as it came: without its arguments the call would be another one.
       const argsText = args === undefined ? argsTextOf(wire) : undefined;
-      this.#sink.tool(toolChunk(0, known.callIndex, id, name, argsText, true, metadata, args));
+      this.#sink.tool(toolChunk(0, callIndex, id, name, argsText, true, metadata, args));
       return;
     }
-    this.#sink.tool(toolChunk(0, known.callIndex, id, name, undefined, false, metadata));
+    this.#sink.tool(toolChunk(0, callIndex, id, name, undefined, false, metadata));
     const call: OpenCall = {
-      ...known,
+      callIndex,
+      position,
       id,
       name,
       empty: true,
@@ -232,13 +233,13 @@ export class GoogleParser implements Parser<GoogleEvent> {
       );
   }
 
-  #failCall(
-    call: Pick<NativeCall, "callIndex"> & { failed?: boolean },
-    error: string,
-    errorType: "truncated" | "rejected",
-  ): void {
+  #failCall(call: OpenCall, error: string, errorType: "truncated" | "rejected"): void {
     call.failed = true;
-    this.#sink.tool({ turnIndex: 0, callIndex: call.callIndex, done: true, error, errorType });
+    this.#refuse(call.callIndex, error, errorType);
+  }
+
+  #refuse(callIndex: number, error: string, errorType: "truncated" | "rejected"): void {
+    this.#sink.tool({ turnIndex: 0, callIndex, done: true, error, errorType });
   }
 
   /** A result in the answer itself: the server has run this call (an MCP server of the request). */

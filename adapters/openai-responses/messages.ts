@@ -14,6 +14,7 @@ import {
   historyArguments,
   outputText,
   repliesOf,
+  wireId,
 } from "../../src/stream/history.ts";
 import { safeToolName } from "../../src/tool/names.ts";
 import { ToolUse } from "../../src/tool/use.ts";
@@ -128,7 +129,7 @@ function outputOf(output: unknown): Output {
 function reply(call: FailedCall, output: Output): ResponseInputItem {
   const { caller } = call.metadata;
   const reference = {
-    call_id: wireId(call),
+    call_id: callIdOf(call),
     output,
     // A program that runs at the provider waits for it, not the model.
     ...(isCaller(caller) && { caller }),
@@ -147,7 +148,7 @@ function callItem(call: ToolCall, item: WireItem, done: boolean): WireItem {
   // Dirty names (token debris, dots) make a server refuse the whole history.
   const said = textOf(item.name) ?? "";
   const name = isClean(said) ? said : toolName(call.name ?? "unnamed");
-  const known = { ...item, call_id: wireId(call), name };
+  const known = { ...item, call_id: callIdOf(call), name };
   // It has not ended, but will have a result: no status says that.
   if (!done) delete (known as { status?: unknown }).status;
   if (isCustom(call)) return { ...known, type: "custom_tool_call", input: call.argsText };
@@ -187,12 +188,10 @@ function without(record: Readonly<Record<string, unknown>>, field: string): Reco
   return rest;
 }
 
-/**
- * The id under which a call goes back: the provider's, byte for byte; where it gave none, or that of a call before it, our
- * own as far as it is taken. Each may have one result only: https://github.com/NousResearch/hermes-agent/issues/102629
- */
-function wireId({ id, invocationId, metadata }: Pick<FailedCall, "id" | "invocationId" | "metadata">): string {
-  return id && metadata["repeatsId"] !== true ? id : madeId(invocationId);
+/** The id under which a call goes back; our own as far as it is taken. */
+function callIdOf(call: FailedCall | ToolCall): string {
+  const id = wireId(call);
+  return id === call.id ? id : madeId(id);
 }
 
 /** A `call_id` has 64 characters at most. */

@@ -182,13 +182,13 @@ export class Pump implements DecoderOptions {
   /** By the first piece, so that those that are bytes as they should be need not be looked at. */
   #openDecoder(first: Uint8Array): Body {
     const decoder = createDecoder(this);
-    if (kindOf(first) === "Uint8Array") return decoder;
+    if (tagOf(first) === "Uint8Array") return decoder;
     return { feed: (piece) => decoder.feed(bytesOf(piece)), end: () => decoder.end() };
   }
 
   /** Before anything that is an event. */
   #takeOther(piece: unknown): void {
-    if (typeof piece === "object" && piece !== null && "byteLength" in piece && kindOf(piece) === "ArrayBuffer")
+    if (typeof piece === "object" && piece !== null && "byteLength" in piece && tagOf(piece) === "ArrayBuffer")
       return this.#feed(bytesOf(piece as ArrayBuffer));
     this.#gives = typeof piece === "string" ? "text" : "stream";
     this.#parser.push(piece);
@@ -292,7 +292,7 @@ function controllerOf(source: object): AbortController | undefined {
 }
 
 /** By what it says it is, not by its class: it may be of another realm. */
-function kindOf(piece: object): unknown {
+function tagOf(piece: object): unknown {
   return (piece as { [Symbol.toStringTag]?: unknown })[Symbol.toStringTag];
 }
 

@@ -48,7 +48,7 @@ export function repliesOf<Reply>(turn: Turn, replies: Replies<Reply>): Reply[] {
   checkTurn(turn);
   return turn.calls.map((call) => {
     const { outcome } = call;
-    const label = `Call ${wireId(call)} (${call.name})`;
+    const label = `Call ${call.id || call.invocationId} (${call.name})`;
     if (outcome === undefined) {
       throw new TypeError(`${label} has not ended: read the stream to its end before toolResults().`);
     }
@@ -82,9 +82,12 @@ function resultOf<Reply>(use: ToolUse, replies: Replies<Reply>): Reply {
   }
 }
 
-/** The id under which a call goes back: the provider's, byte for byte; our own where it gave none. */
-export function wireId({ id, invocationId }: Pick<FailedCall, "id" | "invocationId">): string {
-  return id || invocationId;
+/**
+ * The id under which a call goes back: the provider's, byte for byte; our own where it gave none, or that of a call before
+ * it, since each may have one result only.
+ */
+export function wireId({ id, invocationId, metadata }: Pick<FailedCall, "id" | "invocationId" | "metadata">): string {
+  return id && metadata["repeatsId"] !== true ? id : invocationId;
 }
 
 /** An output as text: a string as it is, anything else as JSON, nothing at all as `null`; half characters are mended. */
