@@ -3,7 +3,7 @@ import { ToolError } from "../errors.ts";
 import { pause } from "../time.ts";
 import { settle } from "../tool/progress.ts";
 
-/** What the handler came to. */
+/** How the handler ended. */
 export type HandlerEnd =
   | { readonly ok: true; readonly value: unknown }
   /**
@@ -41,12 +41,12 @@ export interface RunningHandler {
 }
 
 /**
- * Runs a handler to its end, to its timeout or to the caller's abort, whichever is first, with retries. Settles then, even
- * if the handler never does; never rejects.
+ * Runs a handler to its end, to its timeout or to the caller's abort, whichever is first, with retries. Settles then,
+ * even if the handler never does; never rejects.
  */
 export function runHandler(run: HandlerRun): RunningHandler {
   const { timeoutMs, signal } = run;
-  // What has fired before does not fire again: a handler that began now would never hear of it.
+  // A signal that has already fired does not fire again: a handler started now would never notice.
   if (signal?.aborted === true) {
     return { ended: Promise.resolve({ ok: false, code: "unbegun", cause: signal.reason }), lose: () => {} };
   }
@@ -74,7 +74,7 @@ export function runHandler(run: HandlerRun): RunningHandler {
   let isOver = false;
   const ended = attempts(run, controller.signal).then((end) => {
     isOver = true;
-    // That it has heard of the end is no news.
+    // The handler merely reacting to our own abort is not worth reporting.
     const isHeard = !end.ok && end.cause === controller.signal.reason;
     if (isGivenUp && !isHeard) run.onLate(end);
     return end;
@@ -104,7 +104,7 @@ async function attempts(run: HandlerRun, signal: AbortSignal): Promise<HandlerEn
       await pause(delayMs, signal);
       signal.throwIfAborted();
       await run.beforeAttempt(attempt + 1);
-      // It may have fired while that was written: a handler that began now would never hear of it.
+      // The signal may have fired during that write: a handler started now would never notice.
       signal.throwIfAborted();
     }
   } catch (cause) {
@@ -116,7 +116,7 @@ async function once(run: HandlerRun, attempt: number, signal: AbortSignal): Prom
   return settle(await run.handler(attempt, signal), run.onProgress, signal);
 }
 
-/** Of whoever wrote the handler: trying again does not help. What `fetch` throws where a network fails is a TypeError, too. */
+/** A bug in the handler, which a retry does not help. Network failures of `fetch` are TypeErrors too, and are none. */
 function isMistake(error: unknown): boolean {
   return error instanceof TypeError && !isNetworkError(error);
 }

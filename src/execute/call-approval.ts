@@ -9,8 +9,8 @@ import { jsonOfInput } from "./output.ts";
 import { defaultQuestion } from "./summary.ts";
 
 /**
- * Asks a person about one call. The same input, tool and executable find the same request, in any process; after a change
- * of one of them the request is void, and this makes a new one.
+ * Asks a person about one call. The same input, tool and executable find the same request, in any process; after a
+ * change of one of them the request is void, and this makes a new one.
  */
 export async function askApproval(
   deps: Deps,
@@ -32,7 +32,7 @@ export async function askApproval(
   });
 }
 
-/** The request when somebody has decided; as it is, still pending, when the caller does not wait any more. */
+/** The request once somebody has decided, or still pending if the caller stopped waiting. */
 export async function waitForDecision(
   { approvals }: Deps,
   { approvalTimeoutMs: timeoutMs, signal }: ExecutionContext,
@@ -47,7 +47,7 @@ export async function waitForDecision(
   }
 }
 
-/** The approval that an action was begun with, if it holds for the tool as it is now. Nobody is asked. */
+/** The approval that an action was started with, if it still holds for the tool as it is now. Asks nobody. */
 export async function standingApproval(
   deps: Deps,
   tool: Tool,
@@ -63,8 +63,9 @@ export async function standingApproval(
 }
 
 /**
- * What stands in the place of a request that is void although the tool is what was shown: another process has asked about
- * what it knows, and waits itself. To ask again would void that, it would do the same, and so on without end.
+ * The request that replaced one which is void although the tool is what was shown: another process knows another
+ * definition, asked about that, and is waiting itself. If we asked again, both would void each other's requests
+ * forever.
  */
 export async function askedByOther(
   deps: Deps,
@@ -76,7 +77,7 @@ export async function askedByOther(
   return requests.findLast(({ invocationId }) => invocationId === request.invocationId);
 }
 
-/** With the program that was behind it. */
+/** Including the program behind the tool. */
 async function isAsShown(deps: Deps, tool: Tool, request: ApprovalRequest): Promise<boolean> {
   return request.definitionDigest === (await definitionOf(deps, tool));
 }

@@ -20,7 +20,7 @@ export function policyContextOf(use: ToolUse, context: ExecutionContext): Policy
   return { ...shared, behavior, principal, runId, invocationId, toolCallId, toolName };
 }
 
-/** What the handler is told: the same, and what belongs to this attempt. */
+/** What the handler is told: the same, plus what belongs to this attempt. */
 export function toolContextOf(
   use: ToolUse,
   context: ExecutionContext,

@@ -5,7 +5,7 @@ import { actionIdOf, ifUnreadable, type Ledger } from "./ledger.ts";
 /** How many calls of one tool a run has had: those on record as started, and those that are about to be. */
 interface CountRow {
   readonly started: number;
-  /** Invocation ids. A process may die before it starts what it has claimed: whoever goes on has its place. */
+  /** Invocation ids. If a process dies before it starts a claimed call, the one that resumes it uses the same claim. */
   readonly claimed: readonly string[];
 }
 
@@ -16,7 +16,7 @@ interface CountRow {
  * action-count/run_1/send_mail  { started: 41, claimed: ["0-7"] }
  * ```
  *
- * A claim becomes a number once the action is seen to have started, by whoever claims next: so the row stays small.
+ * The next claim turns earlier ones into a count once their actions have started, so the row stays small.
  */
 export class CallCount {
   readonly #store: Store;
@@ -33,7 +33,7 @@ export class CallCount {
     return row !== undefined && !row.claimed.includes(invocationId) && row.started + row.claimed.length >= max;
   }
 
-  /** Takes a place for the call, right before it starts: of two that would be the last one, one gets it. */
+  /** Claims a slot right before the call starts: of two calls competing for the last one, only one gets it. */
   async claim(toolName: string, max: number, runId: string, invocationId: string): Promise<boolean> {
     let isClaimed = false;
     const hasStarted = async (id: string) => {
@@ -41,7 +41,7 @@ export class CallCount {
       return status !== undefined && status !== "planned";
     };
     await updateEntry<CountRow>(this.#store, keyOf(runId, toolName), async (row = NONE) => {
-      // Another process has begun this very call: it is counted, and what this one tries next will show it.
+      // Another process has started this very call: it is counted, and the next write here will find that out.
       isClaimed = row.claimed.includes(invocationId) || (await hasStarted(invocationId));
       if (isClaimed || row.started + row.claimed.length >= max) return undefined;
       isClaimed = true;

@@ -9,12 +9,12 @@ import type { EventBody } from "./events.ts";
 import { actionIdOf, type ActionRow } from "./ledger.ts";
 import { summaryOf } from "./summary.ts";
 
-/** Tells what happens to one call. Nothing here fails, and nothing waits but who asks for it. */
+/** Emits the events of one call. Nothing here fails, and only `told()` waits. */
 export class CallEvents {
   readonly #deps: Deps;
   readonly #action: ActionPart;
   readonly #messageOf: (error: unknown) => string;
-  /** Events of a run are told in order: when the last one was, all were. */
+  /** Events of a run are emitted in order: when the last one is done, all are. */
   #last: Promise<void> = Promise.resolve();
   #waitingProgress = 0;
 
@@ -26,7 +26,7 @@ export class CallEvents {
     this.#action = { toolName, actionId: actionIdOf(runId, invocationId), runId, invocationId, toolCallId, requestId };
   }
 
-  /** Resolves when all that was said so far is stored and told. */
+  /** Resolves when all events so far are stored and emitted. */
   told(): Promise<void> {
     return this.#last;
   }
@@ -41,7 +41,7 @@ export class CallEvents {
     void this.#tell({ type: "tool.started", attempt }, once);
   }
 
-  /** Bounded: a handler that tells faster than it can be stored, and does not wait, is not heard for a while. */
+  /** Bounded: progress that arrives faster than it can be stored, without being awaited, is dropped for a while. */
   async progress(value: unknown, isOnRecord: IsOnRecord): Promise<void> {
     if (this.#waitingProgress >= MAX_WAITING_PROGRESS) return;
     this.#waitingProgress++;
@@ -75,7 +75,7 @@ export class CallEvents {
     void this.#tell({ type: "approval.decided", approvalId: id, decision: status, decidedBy, ...more }, true);
   }
 
-  /** The end, from the row alone: another process may have to tell it. */
+  /** The end, from the row alone, since another process may have to report it. */
   ended(row: ActionRow, durationMs: number | undefined, once: boolean): void {
     const took = durationMs ?? Math.max(0, (row.endedAt ?? 0) - (row.startedAt ?? row.endedAt ?? 0));
     void this.#tell(this.#endOf(row, took), once);

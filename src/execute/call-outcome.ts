@@ -6,7 +6,7 @@ import type { Outcome } from "./outcome.ts";
 import { withMarks } from "./output.ts";
 import { undoneMessage } from "./undo.ts";
 
-/** What an outcome says beside its row. */
+/** What an outcome says besides its row. */
 export interface AboutCall {
   readonly use: ToolUse;
   readonly runId: string;
@@ -20,11 +20,11 @@ export interface AboutEnd {
   readonly replayed?: boolean;
   /** The error behind it, for the application. */
   readonly cause?: unknown;
-  /** False when the store did not take it. */
+  /** False if the store did not accept it. */
   readonly recorded?: boolean;
 }
 
-/** The outcome that a row of an action that has ended stands for. */
+/** The outcome for the row of an action that has ended. */
 export function outcomeOf(call: AboutCall, row: ActionRow, about: AboutEnd = {}): Outcome {
   const { replayed = false, cause, recorded = true } = about;
   const base = baseOf(call, row.attempts, { replayed, recorded });
@@ -46,7 +46,7 @@ export function awaitingOf(call: AboutCall, row: ActionRow, approval: ApprovalRe
   return { ...base, status: "awaiting_approval", approval };
 }
 
-/** An outcome that no row stands for: the store did not answer, or was not to be understood. */
+/** An outcome without a row: the store did not answer, or its answer made no sense. */
 export function unrecordedOf(
   call: AboutCall,
   status: "failed" | "unknown",
@@ -58,7 +58,7 @@ export function unrecordedOf(
   return { ...base, status, error: errorOf(call.use, code, message, cause) };
 }
 
-/** The use hears of it. What waits for approval can be executed again. */
+/** Passes the outcome to the use. A use that waits for approval can be executed again. */
 export function settle(handle: ToolUseHandle, outcome: Outcome): void {
   if (outcome.status === "awaiting_approval") handle.release();
   else if (outcome.status !== "completed") handle.fail(outcome.error);

@@ -5,7 +5,7 @@ import type { ExecutionContext } from "./context.ts";
 import type { Denial } from "./gate.ts";
 import { withoutLease, type ActionRow, type Lease } from "./ledger.ts";
 
-/** What a row says of its call beside what the use and its context do. */
+/** What a row says about its call besides the use and its context. */
 export interface CallFacts {
   readonly effect: Effect;
   readonly digest: string;
@@ -61,7 +61,7 @@ export function failedRow(row: ActionRow, code: ToolErrorCode, message: string):
   return { ...row, status: "failed", endedAt: Date.now(), error: { code, message } };
 }
 
-/** Of a call whose process has died: it may have had its effect. */
+/** For a call whose process has died: it may have had its effect. */
 export function unknownRow(row: ActionRow): ActionRow {
   const message = `${row.toolName} was started, and it is not known what came of it. It may have had its effect: look before you call it again.`;
   return { ...withoutLease(row), status: "unknown", endedAt: Date.now(), error: { code: "outcome_unknown", message } };

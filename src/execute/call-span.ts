@@ -1,7 +1,7 @@
 import type { Outcome } from "./outcome.ts";
 import type { Telemetry, TelemetryCall, TelemetrySpan, TraceLink } from "./telemetry-types.ts";
 
-/** The spans of one call, one after the other. What the telemetry throws changes nothing. */
+/** The spans of one call, one after the other. Errors of the telemetry are ignored. */
 export class CallSpan {
   readonly #telemetry: Telemetry | undefined;
   #span: TelemetrySpan | undefined;
@@ -10,7 +10,7 @@ export class CallSpan {
     this.#telemetry = telemetry;
   }
 
-  /** Where the span is that is open now. */
+  /** A link to the open span. */
   get link(): TraceLink | undefined {
     return this.#span?.link;
   }
@@ -25,7 +25,7 @@ export class CallSpan {
     }
   }
 
-  /** Runs it inside of the span: once, also if the telemetry fails before or after. */
+  /** Runs the handler inside the span: exactly once, even if the telemetry fails before or after. */
   run<T>(handler: () => T): T {
     let answer: { readonly value: T } | undefined;
     const once = () => (answer ??= { value: handler() });

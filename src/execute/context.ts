@@ -2,8 +2,8 @@ import { checkMs } from "../time.ts";
 import type { ApprovalAsk, Principal } from "./approvals/types.ts";
 
 /**
- * Where and for whom a call is executed. What the application adds is handed to the handler and to the rules; nothing of
- * it is stored but the ids.
+ * Where and for whom a call is executed. Whatever the application adds is passed to the handler and the rules; only ids
+ * are stored.
  *
  * @example
  * await executor.execute(use, { runId: "run_1", behavior: "doc_edit", principal: { id: "anna" }, tenant: "acme" });
@@ -13,30 +13,32 @@ export interface ExecutionContext {
   readonly runId: string;
   /** The application's own id of the request that it serves, for the events. */
   readonly requestId?: string | undefined;
-  /** The mode in which the model works now: tools with `behaviors` run in these alone. */
+  /** The mode in which the model is working: tools with `behaviors` run only in those. */
   readonly behavior?: string | undefined;
-  /** On whose behalf the call is made. */
+  /** The user that the call is made for. */
   readonly principal?: Principal | undefined;
   /** Ends the execution: the outcome is then `failed` with code `aborted`; a wait for approval ends as it stands. */
   readonly signal?: AbortSignal | undefined;
-  /** How long the call may take, in the place of the tool's `timeoutMs`. */
+  /** How long the call may take, in milliseconds, instead of the tool's `timeoutMs`. */
   readonly timeoutMs?: number | undefined;
-  /** Wait for a decision, or come back with `awaiting_approval` at once. Default: the executor's. */
+  /** Wait for a decision, or return `awaiting_approval` immediately. Default: the executor's setting. */
   readonly waitForApproval?: boolean | undefined;
-  /** How long to wait for a decision, in milliseconds. Then: `awaiting_approval`. Default: until the request expires. */
+  /**
+   * How long to wait for a decision, in milliseconds. Then: `awaiting_approval`. Default: until the request expires.
+   */
   readonly approvalTimeoutMs?: number | undefined;
   /**
-   * The run never uses an invocation id twice: what is on record under one is this call, also where its tool reads the
-   * arguments otherwise by now (a new version, a default that is another one each time). Default: another input under a
-   * known id is a mistake.
+   * The run never uses an invocation id twice: whatever is recorded under it is this call, even if its tool now reads
+   * the arguments differently (a new version, a default that varies). Default: a different input under a known id is a
+   * mistake.
    */
   readonly uniqueIds?: boolean | undefined;
-  /** What a request for approval carries beside the call. */
+  /** What a request for approval carries besides the call. */
   readonly approval?: Pick<ApprovalAsk, "scope" | "metadata" | "ttlMs"> | undefined;
   readonly [key: string]: unknown;
 }
 
-/** @throws TypeError with what to do, when the caller gave what can not be meant */
+/** @throws TypeError that says what to do, if the context makes no sense */
 export function checkContext(context: ExecutionContext): void {
   if (typeof context !== "object" || context === null) {
     throw new TypeError(`execute() takes a context with a runId: execute(use, { runId }); got ${typeName(context)}.`);

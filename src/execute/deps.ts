@@ -9,7 +9,7 @@ import type { Ledger } from "./ledger.ts";
 import type { Redact } from "./summary.ts";
 import type { Telemetry } from "./telemetry-types.ts";
 
-/** What an executor hands to the parts that work for it. */
+/** What an executor passes to its parts. */
 export interface Deps {
   readonly tools: KnownTools;
   readonly ledger: Ledger;
@@ -27,6 +27,6 @@ export interface Deps {
   readonly leaseMs: number;
   readonly retryDelayMs: number;
   readonly maxOutputBytes: number;
-  /** Who holds the leases of what is undone here; each execution has an owner of its own. */
+  /** Owner of the leases for undoing here; each execution has its own owner. */
   readonly owner: string;
 }

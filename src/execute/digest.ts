@@ -5,45 +5,45 @@ import type { Tool } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
 import { bytesOf } from "./forms.ts";
 
-/** Bounds on what is digested: what passes them is refused, since it could not be shown to anybody either. */
+/** Bounds on what is digested: anything larger is refused, since it could not be shown to a person either. */
 const MAX_DEPTH = 256;
 const MAX_VALUES = 1_000_000;
 const MAX_CHARACTERS = 32 * 1024 * 1024;
 
 /**
- * SHA-256 over the canonical JSON (RFC 8785) of a value, as `sha256:` and 64 hexadecimal digits: equal for equal values,
- * whatever the order of their keys, in every process. Stands for a value that was shown to a person.
+ * SHA-256 over the canonical JSON (RFC 8785) of a value, as `sha256:` and 64 hexadecimal digits: equal for equal
+ * values, whatever the order of their keys, in every process. It identifies a value that was shown to a person.
  *
- * What JSON has no word for but handlers may get from a schema (a Date, a bigint, a Map, a Set, bytes, a RegExp,
- * URLSearchParams) counts as what it is, an instance of any other class as what its `toJSON()` says. Lone surrogates stay
- * apart from each other.
+ * Values that JSON lacks but a schema may produce (a Date, a bigint, a Map, a Set, bytes, a RegExp, URLSearchParams)
+ * are digested as what they are, an instance of any other class as what its `toJSON()` returns. Different lone
+ * surrogates have different digests.
  *
- * @throws ToolError `not_serializable` for functions, symbols, cycles, NaN, getters that throw, and instances of classes
- *   without `toJSON()`; `too_large` past 256 levels, a million values or 32 Mi characters
+ * @throws ToolError `not_serializable` for functions, symbols, cycles, NaN, getters that throw, and instances of
+ *   classes without `toJSON()`; `too_large` past 256 levels, a million values or 32 Mi characters
  */
 export async function digestOf(value: unknown): Promise<string> {
   return sha256(canonicalText(value));
 }
 
-/** What {@link digestOf} is taken of. */
+/** The text that {@link digestOf} hashes. */
 export function canonicalText(value: unknown): string {
   const { json, hiding } = canonical(value);
   if (hiding === undefined) return json;
   throw new ToolError("not_serializable", `This value has no digest: it holds ${hiding}.`);
 }
 
-/** What makes one call another one. */
+/** What tells one call from another. */
 export interface CallDigest {
   readonly digest: string;
-  /** The input holds this, which may hold what nobody else sees: shown to a person, it could pass for another one. */
+  /** Something in the input that may hide state: when shown to a person, it could pass for a different input. */
   readonly hiding: string | undefined;
-  /** Where it does: the digest that older versions gave it, and every other input that looks the same. */
+  /** If so: the digest by appearance alone, as older versions took it; all inputs that look the same share it. */
   readonly looks?: string;
 }
 
 /**
- * The digest of a call: of its tool and its input. Where the input may hide something, also of the arguments that it was
- * made of, as values: the same call may come back with other white space.
+ * The digest of a call: its tool and its input. If the input may hide something, also the arguments that it was parsed
+ * from, as values, since the same call may come back with different white space.
  *
  * @throws ToolError as {@link digestOf}, but not for instances of classes
  */
@@ -57,10 +57,10 @@ export async function callDigest({ name: tool, argsText }: ToolUse, input: unkno
 const definitions = new WeakMap<Tool, Map<string, Promise<string>>>();
 
 /**
- * The digest of what a tool is said to be: names, description, schemas, effect and metadata. An approval is void when it
- * changes, since the person who approved saw another tool.
+ * The digest of a tool's definition: names, description, schemas, effect and metadata. When it changes, an approval is
+ * void, since the person who approved saw a different tool.
  *
- * @param executable digest of the program behind the tool, where there is one: swapping the file changes the definition
+ * @param executable digest of the program behind the tool, if there is one: swapping the file changes the definition
  */
 export function definitionDigest(tool: Tool, executable = ""): Promise<string> {
   let known = definitions.get(tool);
@@ -94,9 +94,9 @@ async function sha256(json: string): Promise<string> {
 interface Budget {
   values: number;
   characters: number;
-  /** The objects that this value is in. */
+  /** The objects around this value. */
   readonly above: Set<object>;
-  /** What was met whose own properties may not be all that it is: a class may have private ones. */
+  /** A value found whose properties may not be everything it holds: classes may have private state. */
   hiding: string | undefined;
 }
 
@@ -114,7 +114,7 @@ function canonical(value: unknown): { readonly json: string; readonly hiding: st
   }
 }
 
-/** A copy that canonical JSON can say. Objects are entries in a list where a key could be taken for a tag. */
+/** A copy that canonical JSON can express. Objects become lists of entries if a key could be mistaken for a tag. */
 function plain(value: unknown, budget: Budget): unknown {
   if (++budget.values > MAX_VALUES) throw tooLarge(`more than ${MAX_VALUES} values`);
   switch (typeof value) {
@@ -168,7 +168,7 @@ function inside<T>(value: object, budget: Budget, visit: () => T): T {
   return result;
 }
 
-/** Lone surrogates are refused by RFC 8785. They are written as what no well-formed text begins with. */
+/** RFC 8785 refuses lone surrogates. They are written with a prefix that no well-formed text starts with. */
 function text(value: string, budget: Budget): string {
   budget.characters += value.length;
   if (budget.characters > MAX_CHARACTERS) throw tooLarge(`more than ${MAX_CHARACTERS} characters`);
@@ -182,12 +182,12 @@ function getOwn(value: object, key: string): unknown {
   return (value as Record<string, unknown>)[key];
 }
 
-/** Metadata may hold anything; what has no digest says nothing about the tool that could be shown. */
+/** Metadata may hold anything; parts without a digest could not be shown to a person either, and are left out. */
 function jsonPart(metadata: Readonly<Record<string, unknown>>): unknown {
   const part: Record<string, unknown> = {};
   for (const [key, value] of Object.entries(metadata)) {
     try {
-      // Of an instance of a class what can be seen of it: a change of that is a change of the tool.
+      // For class instances, what is visible of them: if that changes, the tool has changed.
       part[key] = plain(value, newBudget());
     } catch {
       part[key] = null;

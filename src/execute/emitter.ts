@@ -1,40 +1,40 @@
 import type { EventLog, IsOnRecord, NewEvent } from "./event-log.ts";
 import { identityOf, type EventBody, type ToolEvent } from "./events.ts";
 
-/** Hears every event of this executor, in the order of their numbers within a run. What it throws changes nothing. */
+/** Gets every event of this executor, in numerical order within a run. Errors that it throws are ignored. */
 export type EventListener = (event: ToolEvent) => unknown;
 
 /** What all events of one action have in common. */
 export type ActionPart = Omit<NewEvent, "at" | keyof EventBody>;
 
-/** Numbers events and tells them. */
+/** Numbers events and emits them. */
 export class Emitter {
   readonly #log: EventLog | undefined;
   readonly #listeners = new Set<EventListener>();
-  /** Where events are not stored: the last number of each run. */
+  /** If events are not stored: the last number of each run. */
   readonly #counts = new Map<string, number>();
-  /** And the approvals that were told of. */
+  /** And the approvals that were already reported. */
   readonly #told = new Set<string>();
 
-  /** Without a log events are numbered by this process alone, and kept nowhere. */
+  /** Without a log, events are numbered by this process alone, and not kept. */
   constructor(log: EventLog | undefined, listener: EventListener | undefined) {
     this.#log = log;
     if (listener !== undefined) this.#listeners.add(listener);
   }
 
-  /** @returns ends it */
+  /** @returns a function that stops listening */
   listen(listener: EventListener): () => void {
-    // Of its own: the same function may be given twice, and each is ended alone.
+    // Wrapped, since the same function may be added twice, and each addition is removed separately.
     const own: EventListener = (event) => listener(event);
     this.#listeners.add(own);
     return () => void this.#listeners.delete(own);
   }
 
   /**
-   * Resolves when the event is stored and told. Never rejects: an event that can not be stored has no number, and is not
-   * told; what it is about is in the ledger, or has failed to get there as well.
+   * Resolves when the event is stored and emitted. Never rejects: an event that cannot be stored has no number and is
+   * not emitted; what it is about is in the ledger, or has failed to get there as well.
    *
-   * @param once another process may have told it already
+   * @param once another process may have emitted it already
    * @param isOnRecord see {@link EventLog.append}
    */
   async emit(action: ActionPart, body: EventBody, once = false, isOnRecord?: IsOnRecord): Promise<void> {
@@ -51,7 +51,7 @@ export class Emitter {
     }
   }
 
-  /** Without a log nobody knows what others have told; what was asked, and decided, is told by each process once. */
+  /** Without a log, nobody knows what other processes emitted; each emits requests and decisions once. */
   #isNews(event: NewEvent): boolean {
     if (event.type !== "approval.requested" && event.type !== "approval.decided") return false;
     const identity = identityOf(event as ToolEvent)!;
@@ -80,7 +80,7 @@ export class Emitter {
   }
 }
 
-/** Of more runs the numbers begin anew: they are kept nowhere. */
+/** Beyond this many runs the numbering starts over, since it is not stored. */
 const MAX_RUNS = 10_000;
-/** Of older ones it may be told again. */
+/** Older ones may be emitted again. */
 const MAX_TOLD = 10_000;

@@ -2,18 +2,18 @@ import { storeKey } from "../store/store.ts";
 import type { ToolUse } from "../tool/use.ts";
 import type { ActionRow } from "./ledger.ts";
 
-/** The end of a call that the store did not take. */
+/** The end of a call that the store did not accept. */
 export interface EndedCall {
-  /** That was run. */
+  /** The use that was run. */
   readonly use: ToolUse;
-  /** Who held its lease: where another one has it, the call was begun anew. */
+  /** The owner of its lease: if somebody else holds it, the call was started again. */
   readonly owner: string;
-  /** As it would stand there. */
+  /** The row as it should be in the store. */
   readonly row: ActionRow;
   readonly cause: unknown;
 }
 
-/** What is known in this process alone, by action, until it is on record. What others say there counts before this. */
+/** Ends known only to this process, by action, until they are recorded. What others recorded takes precedence. */
 export class EndedHere {
   readonly #calls = new Map<string, EndedCall>();
 
@@ -36,5 +36,5 @@ export class EndedHere {
   }
 }
 
-/** A store that is away for long fills no memory. */
+/** Bounds the memory used while a store is unavailable. */
 const MAX_CALLS = 1_000;

@@ -5,15 +5,15 @@ import { endOf, identityOf, type EventBase, type EventBody, type ToolEvent } fro
 /** An event before it has its number. */
 export type NewEvent = Omit<EventBase, "seq"> & EventBody;
 
-/** Whether the action of an event is still on record, for events that no write of its row stands before. */
+/** Whether the action of an event is still on record, for events that do not follow a write of its row. */
 export type IsOnRecord = () => Promise<boolean>;
 
 interface Tail {
   /** The last number that this process has seen; `undefined` before it has looked. */
   seq: number | undefined;
-  /** Of that event: another one may have its number once the run was deleted and begun anew. */
+  /** Version of that event: once a run is deleted and started again, another event may have its number. */
   version: number | undefined;
-  /** What is known to be told up to there: what others have, and all of it once somebody had to know. */
+  /** What is known to have been emitted so far by other processes; complete once somebody needed to know. */
   readonly told: Set<string>;
   isWhole: boolean;
   /** Appends of one run follow each other, so that listeners hear them in order. */
@@ -29,8 +29,8 @@ interface Tail {
  * event/run_1/000000000002  { type: "tool.started", seq: 2, … }
  * ```
  *
- * A number is taken by writing its row where there is none, and only behind the one before it: so there is no gap, and no
- * number twice, however many processes write.
+ * A number is claimed by creating its row, and only after the row before it exists: so there are no gaps and no
+ * duplicates, however many processes write.
  */
 export class EventLog {
   readonly #store: Store;
@@ -43,14 +43,14 @@ export class EventLog {
   /**
    * Numbers and writes one event.
    *
-   * @param once look through all of the run first: another process may have told it
-   * @param isOnRecord asked right before it is written: of what was forgotten nothing comes back
-   * @returns the event; `undefined` when it was told already, or is of what was forgotten
+   * @param once search the whole run first: another process may have emitted it
+   * @param isOnRecord asked right before the write: nothing is written for a forgotten action
+   * @returns the event; `undefined` if it was emitted already, or its action was forgotten
    */
   append(event: NewEvent, once = false, isOnRecord?: IsOnRecord): Promise<ToolEvent | undefined> {
     const tail = this.#tailOf(event.runId);
     tail.waiting++;
-    // A process that has not followed the log can not tell what is in it.
+    // A process that has not followed the log cannot know what is in it.
     const isNew = tail.seq === undefined && tail.waiting === 1 && event.type !== "tool.invoked";
     const appended = tail.last.then(async () =>
       isOnRecord === undefined || (await isOnRecord()) ? this.#append(tail, event, once || isNew) : undefined,
@@ -59,7 +59,7 @@ export class EventLog {
     return appended;
   }
 
-  /** The events behind a number, in order. */
+  /** The events after a number, in order. */
   async read(runId: string, after = 0, limit?: number): Promise<ToolEvent[]> {
     return (await this.#list(runId, after, limit)).map(({ value }) => value);
   }
@@ -76,14 +76,14 @@ export class EventLog {
     return this.#findLast(runId);
   }
 
-  /** The run is over, and its events are deleted: a new one of that name begins at 1. */
+  /** The run is over and its events are deleted: a new run of that name starts at 1. */
   forget(runId: string): void {
     this.#tails.delete(runId);
   }
 
   async #append(tail: Tail, event: NewEvent, once: boolean): Promise<ToolEvent | undefined> {
     const identity = identityOf(event as ToolEvent);
-    // What was still to be told of a call comes too late when others have told its end.
+    // Pending events of a call are too late once another process has emitted its end.
     const end = event.type === "tool.progress" || event.type === "tool.started" ? endOf(event.actionId) : undefined;
     if (event.type === "tool.invoked") await this.#dropForgotten(tail, event.runId);
     const isTold = () => [identity, end].some((one) => one !== undefined && tail.told.has(one));
@@ -110,7 +110,7 @@ export class EventLog {
     }
   }
 
-  /** Another process may have deleted the run: with its first call after that its numbers begin anew. */
+  /** Another process may have deleted the run: the numbers then start over with its next call. */
   async #dropForgotten(tail: Tail, runId: string): Promise<void> {
     if (!tail.seq) return;
     const last = await this.#store.get(keyOf(runId, tail.seq));
@@ -121,13 +121,17 @@ export class EventLog {
     tail.isWhole = false;
   }
 
-  /** Reads what came since this process looked: all of it the first time. What others write after that is met on the way. */
+  /**
+   * Reads what was added since this process last looked, or everything the first time. Later writes are met on append.
+   */
   async #followAll(tail: Tail, runId: string): Promise<void> {
     await this.#follow(tail, runId, tail.isWhole ? tail.seq! : 0);
     tail.isWhole = true;
   }
 
-  /** Goes to the end. Of a call that this process has recorded and not told yet, others may have told the end just now. */
+  /**
+   * Moves to the end. Others may just have emitted the end of a call that this process recorded but has not emitted.
+   */
   async #join(tail: Tail, runId: string): Promise<void> {
     const last = await this.#findLast(runId);
     if (last > 0) await this.#follow(tail, runId, Math.max(0, last - RECENT));

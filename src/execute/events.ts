@@ -8,7 +8,7 @@ export type DenyReason =
   | "policy_failed" // `authorize` or `needsApproval` threw, or gave no answer
   | "approval_denied" // a person said so
   | "approval_expired" // nobody decided in time
-  | "approval_unavailable"; // it needs approval, and the executor has nobody to ask
+  | "approval_unavailable"; // it needs approval, and the executor has no approval service
 
 /** What every event says. */
 export interface EventBase {
@@ -27,7 +27,9 @@ export interface EventBase {
   readonly seq: number;
 }
 
-/** What an event adds to {@link EventBase}. Summaries are JSON text, bounded and redacted; durations are milliseconds. */
+/**
+ * What an event adds to {@link EventBase}. Summaries are bounded, redacted JSON text; durations are in milliseconds.
+ */
 export type EventBody =
   | {
       readonly type: "tool.invoked";
@@ -52,7 +54,7 @@ export type EventBody =
       readonly allowed?: readonly string[];
       readonly decidedBy?: string;
     }
-  /** A handler came to its end after its outcome was settled (timeout, abort, lost lease). Changes nothing. */
+  /** A handler ended after its outcome was settled (timeout, abort, lost lease). Changes nothing. */
   | { readonly type: "tool.late"; readonly result: "completed" | "failed"; readonly errorMessage?: string }
   | { readonly type: "tool.undone"; readonly durationMs: number; readonly undoneBy: string | null }
   | {
@@ -78,10 +80,10 @@ export type EventBody =
       readonly payloadSummary?: string;
     };
 
-/** Everything an executor tells. */
+/** Every event of an executor. */
 export type ToolEvent = EventBase & EventBody;
 
-/** What makes two events the same one, told twice: by a process that died, and by the one that went on. */
+/** Equal for the same event emitted twice: by a process that died, and by the one that continued. */
 export function identityOf(event: EventBase & EventBody): string | undefined {
   switch (event.type) {
     case "tool.progress":

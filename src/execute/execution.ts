@@ -28,11 +28,11 @@ import { defaultQuestion } from "./summary.ts";
 import { unlessAborted } from "./unless-aborted.ts";
 
 type Entry = StoreEntry<ActionRow>;
-/** What a step comes to: the outcome; `undefined` when the row has changed and has to be looked at again. */
+/** The result of a step: the outcome, or `undefined` if the row has changed and must be read again. */
 type Step = Promise<Outcome | undefined>;
 
 /**
- * One call on its way:
+ * The life of one call:
  *
  * ```
  * (no row) ─ gate ─┬─ denied
@@ -43,7 +43,8 @@ type Step = Promise<Outcome | undefined>;
  *                                                 └─ unknown   (its process died, and it may not be run again)
  * ```
  *
- * Each arrow is one compare-and-set of the row, so that of several processes one goes on and the others see what it did.
+ * Each arrow is one compare-and-set of the row, so that one of several processes proceeds and the others see what it
+ * did.
  */
 export class Execution {
   readonly #deps: Deps;
@@ -51,28 +52,28 @@ export class Execution {
   readonly #context: ExecutionContext;
   readonly #place: Place;
   readonly #actionId: string;
-  /** Who holds its lease: no other execution, here or elsewhere. */
+  /** Owner of the lease, unique to this execution. */
   readonly #owner = crypto.randomUUID();
-  /** As this executor knew it when it last looked; `undefined` when it did not. */
+  /** The executor's tool when it was last looked up; `undefined` if there was none. */
   #tool: Tool | undefined;
   #handle: ToolUseHandle | undefined;
-  /** What whoever made the use may still change, and what was taken of it: that is judged, shown and run. */
+  /** The input as given, which its owner may still change, and our snapshot, which is what is judged, shown and run. */
   #given: unknown;
   #input: unknown;
   #digest = "";
-  /** What nobody could be shown of it. */
+  /** The part of the input that could not be shown to a person. */
   #hiding: string | undefined;
-  /** What it was on record as when that was not looked at. */
+  /** The digest by appearance alone, under which older versions recorded it. */
   #looks: string | undefined;
-  /** Why that can not run. */
+  /** Why the input cannot run. */
   #problem: ToolError | undefined;
   #repeatOf: string | undefined;
   #approval: ApprovalRequest | undefined;
   readonly #span: CallSpan;
   readonly #events: CallEvents;
-  /** True while it is certain that no handler has begun. */
+  /** True while it is certain that no handler has started. */
   #isUnrun = false;
-  /** A handler has begun, here or elsewhere, as far as this one has seen. */
+  /** This execution has seen that a handler was started, here or elsewhere. */
   #wasBegun = false;
 
   constructor(deps: Deps, use: ToolUse, context: ExecutionContext, place: Place) {
@@ -88,11 +89,11 @@ export class Execution {
   /** @throws TypeError for a caller's mistake */
   async run(): Promise<Outcome> {
     try {
-      // Taken, so that nobody else runs or answers it meanwhile. One that has its outcome may be asked for again.
+      // Taken, so that nobody else runs or answers it meanwhile. A use that has its outcome may be executed again.
       if (this.#use.state === "new") this.#handle = this.#use.take();
       else if (this.#use.state === "running") throw executedElsewhere(this.#use);
       const outcome = await this.#toOutcome();
-      // One that was begun, and came to nothing: another process was faster, or the caller gave up.
+      // A span may still be open if this attempt lost to another process, or the caller gave up.
       this.#span.end(outcome);
       if (this.#handle !== undefined) settle(this.#handle, outcome);
       return outcome;
@@ -108,7 +109,7 @@ export class Execution {
   async #toOutcome(): Promise<Outcome> {
     try {
       await this.#prepare(this.#known());
-      // It may have waited for days, and the tool be another one.
+      // It may have waited for days, and the tool may have changed.
       for (let known = this.#tool; ; known = this.#known()) {
         if (known !== this.#tool) await this.#prepare(known);
         this.#isUnrun = false;
@@ -132,7 +133,7 @@ export class Execution {
     }
   }
 
-  /** Where this one was stopped before it began anything, another process may have begun it since. */
+  /** If this execution failed before it started anything, another process may have started the call since. */
   async #lookAgain(entry: Entry | undefined, error: unknown): Promise<undefined> {
     const now = this.#isUnrun ? await this.#deps.ledger.get(this.#actionId).catch(() => entry) : entry;
     if (now?.version === entry?.version) throw error;
@@ -146,7 +147,7 @@ export class Execution {
     this.#tool = tool;
     try {
       if (tool !== undefined && tool.inputSchema !== use.tool.inputSchema) {
-        // Read with another definition than the one that runs.
+        // It was validated by a different definition than the one that runs.
         const checked = tool.inputSchema.validate(use.input);
         if (!checked.ok) throw invalidInput(use, checked.issues);
         this.#given = checked.value;
@@ -173,7 +174,7 @@ export class Execution {
     if (row.status === "planned" && this.#handle === undefined) return this.#outcomeSoFar();
     const isOtherTool = row.toolName !== this.#use.name;
     const isOtherInput = problem === undefined && row.digest !== this.#digest;
-    // Planned and changed since: what was approved is not what would run.
+    // Planned, then changed: what was approved is not what would run.
     if (isOtherInput && !isOtherTool && row.status === "planned") return this.#plan(entry.version);
     if (isOtherInput && !isOtherTool && this.#context.uniqueIds !== true && row.digest === this.#looks) {
       return this.#unrecorded("unknown", "outcome_unknown", perhapsOther(row, this.#hiding!));
@@ -298,7 +299,7 @@ export class Execution {
     const input = this.#inputOf(request);
     this.#begin(row, input);
     if ("editedInput" in request) {
-      // Nobody has judged that one yet: who may approve can still not do what the policy forbids.
+      // The edited input was not judged yet: an approver cannot do what the policy forbids.
       const answer = await this.#judge(tool, input);
       if (answer === undefined) return awaitingOf(this.#about(), row, request);
       if (answer.decision === "deny") return this.#deny(version, answer, row);
@@ -306,7 +307,7 @@ export class Execution {
     return this.#start(tool, version, row, input, request);
   }
 
-  /** What the person saw, or what they wrote in its place: it was checked when they did. */
+  /** What the person saw, or the edit that replaced it, which was validated at the time. */
   #inputOf(request: ApprovalRequest): unknown {
     return "editedInput" in request ? request.editedInput : this.#input;
   }
@@ -319,15 +320,14 @@ export class Execution {
 
   async #start(judged: Tool, version: number, planned: ActionRow, input: unknown, request?: ApprovalRequest): Step {
     await this.#place.enter();
-    // That of now: if it is another one than was shown, it is asked about below.
+    // The current tool: if it differs from the one that was shown, approval is asked for again below.
     const tool = request === undefined ? judged : this.#known();
     if (tool === undefined) return undefined;
     if (this.#isAborted()) return this.#giveUp(version, planned, request);
     if (request !== undefined) {
-      // Between the decision and now the tool or its program may have changed, or the input that was given: whoever did
-      // that wants something else to run.
+      // The tool, its program or the given input may have changed since the decision: then something else would run.
       const now = await this.#ask(tool, planned);
-      // What has no digest any more is something else, too.
+      // An input that no longer has a digest counts as changed.
       const given = await callDigest(this.#use, this.#given).catch(() => undefined);
       const isSame = given?.digest === this.#digest;
       if (now.id !== request.id || now.status !== "approved" || !isSame) {
@@ -341,7 +341,7 @@ export class Execution {
     if (entry === undefined) return undefined;
     if (version === 0) this.#invoked(0);
     if (this.#isAborted()) {
-      // It fired while that was written, and nothing has begun.
+      // The signal fired during that write, and nothing was started.
       const back = request === undefined ? entry : await this.#put(planned, entry.version);
       return back && this.#giveUp(back.version, planned, request);
     }
@@ -352,7 +352,7 @@ export class Execution {
     return this.#context.signal?.aborted === true;
   }
 
-  /** The caller did, before anything began. No answer is lost by that: executed again, the call goes on from there. */
+  /** The caller gave up before anything started. No decision is lost: executed again, the call continues from here. */
   async #giveUp(version: number, planned: ActionRow, request: ApprovalRequest | undefined): Step {
     if (request !== undefined) return awaitingOf(this.#about(), planned, request);
     return this.#fail(version, "aborted", aborted(this.#use.name), undefined, planned);
@@ -393,14 +393,14 @@ export class Execution {
   }
 
   /**
-   * Whoever began it has died. What may be run again is; a write may have had its effect, and nobody knows, but for a
-   * tool that can say it.
+   * The process that started it has died. A harmless call is run again; the outcome of a write is unknown, unless the
+   * tool itself can find out.
    */
   async #takeOver({ value: row, version }: Entry): Step {
     const tool = this.#tool;
     const { approvalId } = row;
     const hadApproval = approvalId !== undefined;
-    // What was approved runs, or nothing.
+    // Only what was approved may run.
     const isReadable = this.#problem === undefined && (row.digest === this.#digest || !hadApproval);
     const isRepeatable = isReadable && tool !== undefined && (isHarmless(row, tool) || this.#isRecalled(row, tool));
     const request = isRepeatable && hadApproval ? await standingApproval(this.#deps, tool, approvalId) : undefined;
@@ -437,18 +437,18 @@ export class Execution {
     return this.#ended(row, undefined, cause);
   }
 
-  /** @param version of the row that there was, 0 for none: whoever wrote it has told of the call, or has died before */
+  /** @param version of the existing row, 0 for none: its writer has emitted the event, or died before it could */
   #invoked(version?: number): void {
     this.#events.invoked(this.#input, this.#repeatOf, version !== 0);
   }
 
-  /** What another process has begun, and perhaps not told, or not yet. */
+  /** Emits events that the other process may not have emitted, or not yet. */
   #catchUp({ attempts }: ActionRow): void {
     this.#invoked();
     for (let attempt = 1; attempt <= attempts; attempt++) this.#events.started(attempt, true);
   }
 
-  /** On record already. Whoever wrote it may have died before it was told. */
+  /** Already on record. The process that wrote it may have died before it emitted the end. */
   #replay(row: ActionRow, cause?: unknown): Outcome {
     this.#catchUp(row);
     this.#events.ended(row, undefined, true);
@@ -462,7 +462,7 @@ export class Execution {
     return outcome;
   }
 
-  /** The store does not answer, or what it says is not to be understood. Nothing was run. */
+  /** The store does not answer, or its answer makes no sense. Nothing was run here. */
   #unrecorded(status: "failed" | "unknown", code: ToolErrorCode, message: string, cause?: unknown): Outcome {
     const outcome = unrecordedOf(this.#about(), status, code, message, cause);
     if (this.#handle !== undefined) unrecorded.set(this.#use, outcome);
@@ -470,7 +470,7 @@ export class Execution {
     return outcome;
   }
 
-  /** The use has an outcome, and none is on record: it was told while the store did not answer, or is somebody else's. */
+  /** The use has an outcome without a record: it was settled while the store failed, or by somebody else. */
   #outcomeSoFar(): Outcome {
     const outcome = unrecorded.get(this.#use);
     if (outcome?.actionId !== this.#actionId) throw executedElsewhere(this.#use);
@@ -478,7 +478,7 @@ export class Execution {
   }
 
   /**
-   * This process has run it to its end, and the record does not say so: it is not run again, and says so from now on.
+   * This process has run it to its end, but the record does not show it: record that now instead of running it again.
    */
   async #recordNow(ended: EndedCall, { value, version }: Entry): Step {
     if (ended.row.status === "done") await this.#deps.history.succeeding(value);
@@ -510,7 +510,7 @@ export class Execution {
     return { owner: this.#owner, until: Date.now() + this.#deps.leaseMs };
   }
 
-  /** `undefined` when another process has written in between. */
+  /** `undefined` if another process wrote in between. */
   async #put(row: ActionRow, version: number): Promise<Entry | undefined> {
     try {
       return await this.#deps.ledger.put(row, version);
@@ -522,18 +522,18 @@ export class Execution {
     }
   }
 
-  /** A store that failed may have written: the lease tells that the row is of this execution. */
+  /** A store that failed may still have written: the lease shows whether the row is this execution's. */
   async #writtenAs(row: ActionRow): Promise<Entry | undefined> {
     const stored = await this.#deps.ledger.get(this.#actionId).catch(() => undefined);
     return orderedText(stored?.value) === orderedText(row) ? stored : undefined;
   }
 
-  /** What of an error may be heard. */
+  /** The part of an error that the model and events may see. */
   #messageOf(error: unknown): string {
     try {
       if (this.#tool !== undefined) return this.#deps.errorMessage(error, this.#tool);
     } catch {
-      // The function of the application failed: the default will do.
+      // The application's function failed: fall back to the default.
     }
     return safeMessage(error);
   }
@@ -546,14 +546,14 @@ export class Execution {
   }
 }
 
-/** What uses were told while the store did not answer. It stays true when it does again. */
+/** Outcomes that uses were given while the store failed. They remain valid when it works again. */
 const unrecorded = new WeakMap<ToolUse, Outcome>();
 
-/** By `forget()`, or by a store that lost it. Without this it would be a call that is not there yet. */
+/** By `forget()`, or by a store that lost it. Without this check it would look like a new call. */
 const FORGOTTEN = "Its record was deleted while it was executed, so it is not known what came of it.";
 const UNREADABLE = "It is not known whether it was executed before. Do not call it again before you know";
 
-/** It may be run again. */
+/** Whether it may be run again. */
 function isHarmless(row: ActionRow, tool: Tool): boolean {
   return row.effect !== "write" && tool.effect !== "write";
 }
@@ -575,7 +575,7 @@ function notShown(name: string, what: string): string {
   return `${name} needs approval, and its input holds ${what}: nobody can see all of it, so nobody can approve it.`;
 }
 
-/** An older version has recorded it: whether its input was this one, or another that looks the same, nobody can say. */
+/** An older version recorded it: the input may have been this one, or another that looks the same. */
 function perhapsOther({ toolName, runId, invocationId }: ActionRow, what: string): string {
   return `An older version of this library has recorded ${toolName} ${actionIdOf(runId, invocationId)}, whose input holds ${what}: it can not be told whether this is the same call, and nothing was executed. Look at executor.action(); with uniqueIds: true in the context it is the same, and gives its outcome.`;
 }

@@ -27,51 +27,51 @@ import type { Telemetry } from "./telemetry-types.ts";
 import { Undoer, type MayUndo, type UndoOptions, type UndoOutcome, type UndoRunReport } from "./undo.ts";
 import { unlessAborted } from "./unless-aborted.ts";
 
-/** What an executor is made of. All but `tools` and `store` can be left out. */
+/** Options of an executor. Only `tools` and `store` are required. */
 export interface ToolExecutorOptions {
-  /** The tools that may run: of a registry, or of a server, those that it has then. A use of another one is denied. */
+  /** The tools that may run; a registry or a server's set is consulted at each call. Uses of other tools are denied. */
   readonly tools: ToolSource;
   /** Where actions, their results and their undo data are kept. Processes that share it share the runs. */
   readonly store: Store;
-  /** Who is asked. Without it, what needs approval is denied. */
+  /** Who is asked for approval. Without it, calls that need approval are denied. */
   readonly approvals?: Approvals | undefined;
   /** The application's policy, asked for every call. */
   readonly authorize?: Authorize | undefined;
-  /** Who may undo an action. Default: the principal that it was made for, and anybody where there was none. */
+  /** Who may undo an action. Default: the principal that it ran for, or anybody if there was none. */
   readonly mayUndo?: MayUndo | undefined;
   readonly onEvent?: EventListener | undefined;
-  /** Keep the events of each run, and number them over all processes. Default true: one write to the store an event. */
+  /** Keep the events of each run, numbered across all processes. Default true, at one write to the store per event. */
   readonly storeEvents?: boolean | undefined;
   /** How many calls of one `executeAll()` run at the same time. Default 8. */
   readonly concurrency?: number | undefined;
-  /** Wait for decisions (true, the default), or come back with `awaiting_approval`. */
+  /** Wait for decisions (true, the default), or return `awaiting_approval`. */
   readonly waitForApproval?: boolean | undefined;
-  /** How long a call may take where neither tool nor context say it, in milliseconds. Default: without limit. */
+  /** How long a call may take if neither tool nor context say so, in milliseconds. Default: no limit. */
   readonly timeoutMs?: number | undefined;
   /** Hides parts of inputs and outputs in the summaries of events, and in the question that is asked by default. */
   readonly redact?: Redact | undefined;
   readonly telemetry?: Telemetry | undefined;
   /** How large an output, or undo data, may be as JSON, in bytes. Default 1 MiB. */
   readonly maxOutputBytes?: number | undefined;
-  /** What of a handler's error the model and the events get. Default: {@link safeMessage}. */
+  /** What the model and the events are told of a handler's error. Default: {@link safeMessage}. */
   readonly errorMessage?: ((error: unknown, tool: Tool) => string) | undefined;
   /**
    * The digest of the program behind a tool, so that swapping the file voids an approval. Default: what
-   * `tool.metadata.executableDigest` says, a text or a function that gives one.
+   * `tool.metadata.executableDigest` says, a string or a function that returns one.
    */
   readonly executableDigest?: ((tool: Tool) => string | undefined | Promise<string | undefined>) | undefined;
   /**
-   * How long a process that does not answer is waited for before others take it for dead, in milliseconds. Renewed while
-   * a handler runs. Default 30 s.
+   * After how long a silent process is presumed dead by others, in milliseconds. Renewed while a handler runs.
+   * Default 30 s.
    */
   readonly leaseMs?: number | undefined;
-  /** The wait before a first retry, in milliseconds; it doubles with each. Default 200. */
+  /** The delay before the first retry, in milliseconds; doubles with each. Default 200. */
   readonly retryDelayMs?: number | undefined;
 }
 
 /**
- * Runs the calls of models under rules: modes, policy, approval, time, history; records each before and after, so that
- * none runs twice; tells what happens; and undoes it.
+ * Runs calls of models under rules: modes, policy, approval, time limits, history. Records each action before and
+ * after, so that none runs twice, emits events, and can undo actions.
  *
  * @example
  * const executor = new ToolExecutor({ tools, store: memoryStore(), onEvent: (event) => console.log(event.type) });
@@ -79,14 +79,14 @@ export interface ToolExecutorOptions {
  * if (outcome.status === "completed") await executor.undo(outcome.actionId);
  */
 export class ToolExecutor {
-  /** Whether the events of each run are kept, so that {@link events} has them. */
+  /** Whether the events of each run are kept, for {@link events}. */
   readonly storeEvents: boolean;
   readonly #deps: Deps;
   readonly #store: Store;
   readonly #log: EventLog;
   readonly #undoer: Undoer;
   readonly #concurrency: number;
-  /** By action. More than one only while those before wait for somebody. */
+  /** By action. There is more than one only while the earlier ones wait for somebody. */
   readonly #running = new Map<string, Set<RunningCall>>();
 
   constructor(options: ToolExecutorOptions) {
@@ -105,7 +105,7 @@ export class ToolExecutor {
       ended: new EndedHere(),
       approvals: options.approvals,
       authorize: options.authorize,
-      // The root is a copy, and so is what is below it: a redaction may write into what it gets, and that is what runs.
+      // It gets copies: a redaction may write into its argument, which is what runs.
       redact: redact && ((path, value) => redact(path, path.length === 1 ? snapshot(value) : value)),
       telemetry: options.telemetry,
       errorMessage: options.errorMessage ?? safeMessage,
@@ -120,23 +120,24 @@ export class ToolExecutor {
     this.#undoer = new Undoer(this.#deps, mayUndo);
   }
 
-  /** Who is asked, as it was given; `undefined`: nobody. */
+  /** The approval service that was given; `undefined` if none. */
   get approvals(): Approvals | undefined {
     return this.#deps.approvals;
   }
 
-  /** The tools that may be called in a mode: what to offer to the model in the first place. */
+  /** The tools that may be called in a mode: those to offer to the model. */
   toolsFor(behavior?: string): readonly Tool[] {
     return this.#deps.tools.all().filter((tool) => isOffered(tool, behavior));
   }
 
   /**
-   * Executes one call, once: the same run and invocation again, in this process or another, gives the outcome that is on
-   * record, or goes on where it waits. The use gets its result or error, so that `adapter.toolResults(turn)` finds it.
+   * Executes one call, once: executing the same run and invocation again, in this process or another, returns the
+   * recorded outcome, or continues where it waits. The use gets its result or error, where `adapter.toolResults(turn)`
+   * finds it.
    *
-   * Never rejects for what tools, rules or stores do.
+   * Never rejects because of tools, rules or stores.
    *
-   * @param schedule of {@link schedule}, when it is one of several. Default: nobody is waited for
+   * @param schedule from {@link schedule}, if it is one of several calls. Default: waits for no other call
    * @throws TypeError for a caller's mistake: no `runId`, an external tool, a use that was executed elsewhere, or an
    *   invocation id that another call of the run has
    * @throws ToolError `unresolved` for a use that waits for the result of another call
@@ -153,21 +154,22 @@ export class ToolExecutor {
   }
 
   /**
-   * For calls of one turn that are executed as they come: those that are given the same one run as those of one
-   * {@link executeAll} do.
+   * For calls of one turn that are executed as they arrive: calls that share a schedule follow the rules of one
+   * {@link executeAll}.
    */
   schedule(): Schedule {
     return createSchedule(this.#concurrency);
   }
 
   /**
-   * Executes the calls of a turn: begun in call order, side by side up to `concurrency`, a `sequential` tool alone. A
-   * policy that takes long holds up those behind it where no place is left beside it. The outcomes are in call
-   * order, and none depends on another's. A call that waits for approval holds nobody up.
+   * Executes the calls of a turn: started in call order, up to `concurrency` at once, `sequential` tools alone. A slow
+   * policy holds up the calls after it if no slot is left. The outcomes are in call order and independent of each
+   * other. A call that waits for approval holds up no other.
    *
-   * @param schedule of {@link schedule}, when calls of the turn were given it before. Default: one of its own
-   * @throws TypeError as {@link execute}: before anything runs where the arguments tell it; for a use that was executed
-   *   elsewhere, or an invocation id of another call, when the others have ended. Their uses have their outcomes
+   * @param schedule from {@link schedule}, if earlier calls of the turn used one. Default: a new one
+   * @throws TypeError as {@link execute} does: before anything runs if the arguments show it; for a use that was
+   *   executed elsewhere, or the invocation id of another call, after the others have ended. Their uses have their
+   *   outcomes
    */
   async executeAll(
     uses: readonly ToolUse[],
@@ -178,7 +180,7 @@ export class ToolExecutor {
     for (const use of uses) this.#checkUse(use);
     checkContext(context);
     const places = uses.map((use) => schedule(this.#isSequential(use)));
-    // Copied: the caller may go on to use the object for the next call.
+    // Copied, since the caller may reuse the object for the next call.
     const own = { ...context };
     const settled = await Promise.allSettled(uses.map((use, at) => this.#execute(use, own, places[at]!)));
     return settled.map((outcome) => {
@@ -188,11 +190,11 @@ export class ToolExecutor {
   }
 
   /**
-   * Undoes an action with the tool's `undo` function, once: of two that try, one does. Never rejects for what tools,
-   * rules or stores do.
+   * Undoes an action with the tool's `undo` function, once: of two attempts, one succeeds. Never rejects because of
+   * tools, rules or stores.
    *
    * @param actionId from the outcome or an event
-   * @param principal who wants it undone; see `mayUndo`
+   * @param principal who wants to undo it; see `mayUndo`
    */
   undo(actionId: string, principal?: Principal, options: UndoOptions = {}): Promise<UndoOutcome> {
     if (typeof actionId !== "string" || actionId === "") {
@@ -201,21 +203,21 @@ export class ToolExecutor {
     return this.#undoer.undo(actionId, principal, options);
   }
 
-  /** Undoes what can be undone of a run, the last first, and reports what it could not. */
+  /** Undoes what can be undone of a run, last action first, and reports what could not be undone. */
   undoRun(runId: string, principal?: Principal, options: UndoOptions = {}): Promise<UndoRunReport> {
     return this.#undoer.undoRun(runId, principal, options);
   }
 
   /**
-   * The actions of a run as they are on record, in the order in which they began.
+   * The recorded actions of a run, in the order in which they started.
    *
-   * @param options.invocationIds only those that are there of these: costs as much as they are, however long the run is
+   * @param options.invocationIds only these, as far as they exist: the cost depends on their number, not on the run's
    */
   actions(runId: string, options: { readonly invocationIds?: readonly string[] } = {}): Promise<ActionInfo[]> {
     return actionsOf(this.#deps.ledger, runId, options.invocationIds);
   }
 
-  /** One action as it is on record; `undefined` when there is none. */
+  /** One recorded action; `undefined` if there is none. */
   async action(actionId: string): Promise<ActionInfo | undefined> {
     const entry = await this.#deps.ledger.get(actionId);
     return entry === undefined ? undefined : infoOf(entry.value);
@@ -227,16 +229,16 @@ export class ToolExecutor {
   }
 
   /**
-   * Hears every event of this executor from now on, beside `onEvent`.
+   * Listens to every event of this executor from now on, in addition to `onEvent`.
    *
-   * @returns ends it
+   * @returns a function that stops listening
    */
   listen(listener: EventListener): () => void {
     if (typeof listener !== "function") throw new TypeError(`listen() takes a function, got ${typeName(listener)}.`);
     return this.#deps.emitter.listen(listener);
   }
 
-  /** The events of a run behind a number: what a listener has missed. Needs `storeEvents`. */
+  /** The events of a run after a number: what a listener has missed. Needs `storeEvents`. */
   events(
     runId: string,
     { after = 0, limit }: { readonly after?: number; readonly limit?: number } = {},
@@ -245,15 +247,15 @@ export class ToolExecutor {
   }
 
   /**
-   * Deletes what is on record of a run: its approvals, its actions, their undo data, its events. For runs that are over:
-   * whoever executes one of its calls again after that asks again, and runs it again. One that is being executed is not:
-   * its outcome is `unknown`.
+   * Deletes everything recorded for a run: its approvals, actions, undo data and events. For finished runs: executing
+   * one of its calls afterwards asks and runs again. The outcome of a call that is being executed meanwhile is
+   * `unknown`.
    */
   async forget(runId: string): Promise<void> {
-    // First: without its action an approval that was used would let the call run again.
+    // Approvals first: a used approval whose action is gone would let the call run again.
     await this.#deps.approvals?.forget?.(runId);
-    // The actions before the events: what still runs finds none, and tells nothing any more. Once more at the end: a call
-    // that began meanwhile has seen the events of before, and what it wrote is gone with them.
+    // Actions before events: calls that still run then find no action, and emit nothing more. And once more at the end,
+    // for calls that started meanwhile and saw the old events.
     for (const kind of ["action", "event", "action-call", "action-count", "action-success", "action"]) {
       for (const { key } of await this.#store.list(`${storeKey(kind, runId)}/`)) await this.#store.delete(key);
     }
@@ -280,17 +282,17 @@ export class ToolExecutor {
 
   async #execute(use: ToolUse, context: ExecutionContext, place: Place): Promise<Outcome> {
     const actionId = actionIdOf(context.runId, use.invocationId);
-    // In this process twice at once: the second gets what the first one gets, from the record.
+    // Executed twice at once in this process: the second gets the first one's outcome from the record.
     const others = this.#running.get(actionId) ?? new Set<RunningCall>();
-    // While the first waits for somebody, the second does so by itself: it may want to come back at once, or to give up.
+    // While the first waits for somebody, the second waits by itself: it may want to return immediately, or to give up.
     const busy = [...others].find((one) => !one.isWaiting);
     if (busy !== undefined && context.signal?.aborted !== true) {
-      // It runs elsewhere: those behind it need not wait for that.
+      // It runs elsewhere: the calls after it need not wait.
       place.leave();
       await unlessAborted(() => untilIdle(busy), context.signal);
       return this.#execute(use, context, place);
     }
-    // The same use is the first one's to settle, unless that gives up.
+    // The first execution settles a shared use, unless it gives up.
     const isTaken = [...others].some((one) => one.use === use);
     const running: RunningCall = { use, isWaiting: false, onWaiting: new Set(), ended: undefined! };
     const own = isTaken ? new ToolUse(use) : use;
@@ -299,7 +301,7 @@ export class ToolExecutor {
     try {
       const outcome = await running.ended;
       if (isTaken && use.state === "new") settle(use.take(), outcome);
-      // While the first one is at it still, the copy alone has what is on record.
+      // While the first one is still running, only the copy has what is on record.
       const isAhead = use.state === "running" && outcome.status !== "awaiting_approval";
       return { ...outcome, use: isAhead ? own : use };
     } finally {
@@ -309,7 +311,7 @@ export class ToolExecutor {
   }
 }
 
-/** What the handler behind a use gives. */
+/** What the handler behind a use returns. */
 type OutputOf<Use> = Use extends ToolUse<any, infer Output> ? Output : never;
 
 function executableDigestOf({ metadata }: Tool): string | undefined | Promise<string | undefined> {

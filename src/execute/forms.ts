@@ -1,4 +1,4 @@
-/** What a schema may make of an input that JSON has no word for, in a form that it has one for: as people are shown it. */
+/** The JSON form, as people are shown it, of values that a schema may produce but JSON lacks. */
 export function jsonForm(value: unknown): unknown {
   if (typeof value === "bigint") return String(value);
   if (value instanceof Map || value instanceof Set) return [...value];
@@ -6,7 +6,7 @@ export function jsonForm(value: unknown): unknown {
   return bytesOf(value) ?? value;
 }
 
-/** Of what holds bytes. */
+/** The bytes of a buffer or a view of one. */
 export function bytesOf(value: unknown): number[] | undefined {
   if (value instanceof ArrayBuffer) return [...new Uint8Array(value)];
   if (!ArrayBuffer.isView(value)) return undefined;

@@ -5,13 +5,13 @@ import type { DenyReason } from "./events.ts";
 import type { ActionInfo } from "./info.ts";
 import { snapshot } from "./snapshot.ts";
 
-/** What a policy says to one call. Made by {@link allow}, {@link deny} and {@link ask}. */
+/** A policy's answer for one call. Made by {@link allow}, {@link deny} and {@link ask}. */
 export type Verdict =
   | { readonly decision: "allow" }
   | { readonly decision: "deny"; readonly reason: string }
   | { readonly decision: "ask"; readonly message: string | undefined };
 
-/** Nothing against it. The tool's own rules hold nevertheless. */
+/** No objection. The tool's own rules still apply. */
 export function allow(): Verdict {
   return { decision: "allow" };
 }
@@ -26,21 +26,21 @@ export function ask(message?: string): Verdict {
   return { decision: "ask", message };
 }
 
-/** What a policy is told about the call. */
+/** What a policy is told about a call. */
 export interface AuthorizedCall {
   readonly tool: Tool;
-  /** As the handler would get it: of the type that this tool's schema gives. */
+  /** As the handler would get it: the output type of the tool's schema. */
   readonly input: any;
   /** The action of this run that had the same provider's id, tool and input already: a replay, most likely. */
   readonly repeatOf: string | undefined;
-  /** The actions of the run so far, in the order in which they began: for rules over its history. */
+  /** The actions of the run so far, in the order in which they started, for rules about its history. */
   actions(): Promise<ActionInfo[]>;
 }
 
-/** The application's policy. What throws, or answers nothing that is known, denies. */
+/** The application's policy. If it throws, or returns something unknown, the call is denied. */
 export type Authorize = (call: AuthorizedCall, context: PolicyContext) => Verdict | Promise<Verdict>;
 
-/** What the gate says: as a {@link Verdict}, with all there is to tell. */
+/** The gate's answer: a {@link Verdict} with all details. */
 export type GateAnswer =
   | { readonly decision: "allow" }
   | {
@@ -55,15 +55,15 @@ export type GateAnswer =
 
 export type Denial = Extract<GateAnswer, { readonly decision: "deny" }>;
 
-/** Whether the tool may be called in this mode: in all, if it names none. */
+/** Whether the tool may be called in this mode. A tool that names no modes may be called in all. */
 export function isOffered(tool: Tool, behavior: string | undefined): boolean {
   const { behaviors = [] } = tool;
   return behaviors.length === 0 || (behavior !== undefined && behaviors.includes(behavior));
 }
 
 /**
- * The mode, then the policy, then the tool's own question. The first that denies counts; any that asks, asks. Each gets a
- * copy of the input: what one writes into it is not what the next one judges.
+ * Checks the mode, then the policy, then the tool's own rule. The first denial counts; if any of them asks, it is
+ * asked. Each gets a copy of the input, so that one cannot change what the next one judges.
  */
 export async function judge(
   call: AuthorizedCall,
@@ -112,13 +112,13 @@ function isVerdict(value: unknown): value is Verdict {
   return decision === "allow" || decision === "deny" || decision === "ask";
 }
 
-/** What the person is asked. The input is shown beside it in any case. */
+/** What the person is asked. The input is shown next to it in any case. */
 function questionOf({ approvalMessage }: Tool, input: unknown): string | undefined {
   try {
     const message = typeof approvalMessage === "function" ? approvalMessage(input) : approvalMessage;
     return typeof message === "string" && message !== "" ? message : undefined;
   } catch {
-    // The default one will do.
+    // Fall back to the default question.
     return undefined;
   }
 }

@@ -5,12 +5,12 @@ import type { HandlerEnd } from "./attempt.ts";
 import type { ActionRow, UndoRow } from "./ledger.ts";
 import { jsonOfInput, outputOf } from "./output.ts";
 
-/** All that has to do with how a handler ended. */
+/** Everything about how a handler ended. */
 export interface EndedHandler {
   readonly tool: Tool;
   readonly end: HandlerEnd;
   readonly input: unknown;
-  /** What the handler gave `undoData()`, as JSON; `false` when it can not be kept. */
+  /** What the handler passed to `undoData()`, as JSON; `false` if it cannot be kept. */
   readonly undoData: string | false | undefined;
   readonly timeoutMs: number | undefined;
   readonly maxOutputBytes: number;
@@ -30,7 +30,7 @@ export function rowOfEnd(ended: EndedHandler): { readonly change: Partial<Action
     return { change: { status: "done", output: value, ...(marks.length > 0 && { marks }), ...undo } };
   } catch (cause) {
     if (!isToolError(cause)) throw cause;
-    // The handler has done what it does: that can be undone, though what it says about it can not be shown.
+    // The handler has done its work, which can be undone even though its output cannot be shown.
     const error = { code: cause.code, message: `${tool.name} was executed, but ${cause.message}.` };
     return { change: { status: "failed", error, ...undo }, cause };
   }
@@ -44,7 +44,7 @@ function failureOf(
   switch (end.code) {
     case "timeout":
       return { code: "timeout", message: `${tool.name} did not end within ${timeoutMs} ms.${mayHave}` };
-    case "unbegun": // here, but by a process that has died
+    case "unbegun": // not started here, but by a process that has since died
     case "lost":
     case "aborted":
       return { code: "aborted", message: `${tool.name} was aborted while it ran.${mayHave}` };
@@ -56,7 +56,7 @@ function failureOf(
   }
 }
 
-/** A handler that works elsewhere may not know what came of it. It says so with an error of this code. */
+/** A handler that delegates its work may not know the outcome. It says so with an error with this code. */
 function isUnknown(end: Extract<HandlerEnd, { readonly ok: false }>): boolean {
   return end.code === "execution_failed" && isToolError(end.cause) && end.cause.code === "outcome_unknown";
 }
@@ -69,7 +69,7 @@ function undoRowOf({ tool, input, undoData }: EndedHandler): UndoRow {
       return { state: "available", expiresAt, input: jsonOfInput(input), ...data };
     }
   } catch {
-    // The input is nothing that JSON can say.
+    // JSON cannot represent the input.
   }
   const message = `What ${tool.name} gave to undo it with can not be kept, so it can not be undone.`;
   return { state: "undo_failed", expiresAt, error: { code: "not_undoable", message } };

@@ -5,14 +5,14 @@ import type { StoreEntry } from "../store/store.ts";
 import { actionIdOf, type ActionRow, type Ledger, type Lease } from "./ledger.ts";
 
 /**
- * A row that this process works on. Its writes follow each other, each on top of the one before; when another process
- * has written in between, the row is lost, and nothing more is written.
+ * A row that this process holds. Writes are queued, each based on the one before; once another process has written in
+ * between, the row is lost and nothing more is written.
  */
 export class HeldAction {
   readonly #ledger: Ledger;
   #row: ActionRow;
   #version: number;
-  /** What the store was asked to write without an answer, since the last one it gave: one of them may stand there. */
+  /** Writes that got no answer since the last confirmed one: one of them may be what is stored. */
   readonly #unconfirmed: string[] = [];
   #last: Promise<unknown> = Promise.resolve();
   #beat: ReturnType<typeof setInterval> | undefined;
@@ -33,9 +33,9 @@ export class HeldAction {
   }
 
   /**
-   * Extends the lease until {@link stopBeating}; `onLost` when another process has taken over.
+   * Extends the lease until {@link stopBeating}; calls `onLost` if another process has taken over.
    *
-   * @param withLease where the lease is: of the action, or of its undoing
+   * @param withLease sets the lease: that of the action, or of its undo
    */
   beat(
     lease: Lease,
@@ -43,7 +43,7 @@ export class HeldAction {
     withLease: (row: ActionRow, lease: Lease) => ActionRow,
     onLost: () => void,
   ): void {
-    // Where the store does not answer, the end of the action would wait behind all that had gathered. The next one will do.
+    // While the store does not answer, skip beats: the action's end would have to wait for all that had piled up.
     let isPending = false;
     const extend = (row: ActionRow) =>
       this.#beat === undefined ? row : withLease(row, { ...lease, until: Date.now() + leaseMs });
@@ -64,7 +64,7 @@ export class HeldAction {
     this.#beat = undefined;
   }
 
-  /** @param pausesMs before each further try, where the store fails */
+  /** @param pausesMs before each further attempt, if the store fails */
   #queue(change: (row: ActionRow) => ActionRow, pausesMs: readonly number[]): Promise<void> {
     const written = this.#last.then(() => this.#write(change, pausesMs));
     this.#last = written.catch(() => {});
@@ -92,7 +92,7 @@ export class HeldAction {
     return this.#attempt(row);
   }
 
-  /** A store may fail for a moment. What it has written and not confirmed conflicts then: that is found out by reading. */
+  /** The store may fail briefly. A write that it did not confirm then conflicts with ours, which a read finds out. */
   async #attempt(row: ActionRow): Promise<StoreEntry<ActionRow>> {
     try {
       return await this.#put(row);

@@ -7,8 +7,8 @@ import { actionIdOf, type ActionRow, type Ledger } from "./ledger.ts";
 import { Successes } from "./successes.ts";
 
 /**
- * The rules that look at what happened in the run before. What they know is in the store: it holds for all processes. None
- * looks at all actions of a run for a call, or the calls of a long run would cost more and more.
+ * The rules about what happened earlier in the run. Their state is in the store, shared by all processes. None reads
+ * all actions of a run for a single call, or calls would become ever more expensive in long runs.
  */
 export class RunHistory {
   readonly #store: Store;
@@ -22,8 +22,8 @@ export class RunHistory {
   }
 
   /**
-   * The action of this run that had the same provider's id, tool and input: providers repeat ids for other calls, and
-   * models repeat whole calls that were answered already. Only what is the same in all three looks like a replay.
+   * The action of this run with the same provider id, tool and input. Providers reuse ids for other calls, and models
+   * repeat calls that were already answered: only a call that agrees in all three looks like a replay.
    */
   async repeatOf(runId: string, invocationId: string, toolCallId: string, digest: string): Promise<string | undefined> {
     const key = storeKey("action-call", runId, toolCallId, digest);
@@ -37,7 +37,7 @@ export class RunHistory {
     return first === undefined || first === invocationId ? undefined : actionIdOf(runId, first);
   }
 
-  /** `requires` and `maxCallsPerRun`, as far as they can be told before the call is shown to anybody. */
+  /** `requires` and `maxCallsPerRun`, as far as they can be checked before the call is shown to anybody. */
   async judge(tool: Tool, runId: string, invocationId: string): Promise<Denial | undefined> {
     const { name, requires = [], maxCallsPerRun } = tool;
     const missing: string[] = [];
@@ -60,7 +60,7 @@ export class RunHistory {
     return (await this.#count.claim(name, maxCallsPerRun, runId, invocationId)) ? undefined : tooMany(tool);
   }
 
-  /** To be said before a call is on record as done. */
+  /** Call this before a call is recorded as done. */
   succeeding(action: ActionRow): Promise<void> {
     return this.#successes.note(action);
   }

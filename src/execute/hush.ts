@@ -1,7 +1,7 @@
 /**
- * Takes the promises in a value that goes nowhere for handled: one that a handler forgot to await, and that is rejected
- * later, would end the process (https://nodejs.org/api/cli.html#--unhandled-rejectionsmode). Only those of the engine are
- * told of so; to ask another `then()` could begin what it stands for, a query for instance.
+ * Marks the promises in a discarded value as handled: one that a handler forgot to await, and that rejects later, would
+ * crash the process (https://nodejs.org/api/cli.html#--unhandled-rejectionsmode). Only native promises are reported that
+ * way; calling `then()` of other thenables could start something, such as a lazy query.
  */
 export function hush(value: unknown): void {
   const seen = new Set<object>();
@@ -31,7 +31,7 @@ export function hush(value: unknown): void {
   }
 }
 
-/** As a getter may, and all of a proxy. */
+/** Getters may throw, and so may any operation on a proxy. */
 function unlessItThrows<T>(look: () => T): T | undefined {
   try {
     return look();
@@ -40,7 +40,7 @@ function unlessItThrows<T>(look: () => T): T | undefined {
   }
 }
 
-/** Not what a subclass makes of them. */
+/** The built-in method, not an override in a subclass. */
 const MAP = Map.prototype.entries as (this: Map<unknown, unknown>) => MapIterator<[unknown, unknown]>;
 const SET = Set.prototype.values as (this: Set<unknown>) => SetIterator<unknown>;
 

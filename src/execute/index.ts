@@ -9,7 +9,7 @@ export type { ActionStatus, UndoState } from "./ledger.ts";
 // Rules
 export { allow, ask, deny, type Authorize, type AuthorizedCall, type Verdict } from "./gate.ts";
 
-// Approvals: those who only decide import toolstream/approvals
+// Approvals: processes that only decide import toolstream/approvals
 export { ApprovalError, ApprovalService, approvedInput } from "./approvals/index.ts";
 export type {
   ApprovalAsk,

@@ -1,7 +1,7 @@
 import type { DenyReason } from "./events.ts";
 import { actionIdOf, ifUnreadable, type ActionRow, type ActionStatus, type Ledger, type UndoState } from "./ledger.ts";
 
-/** An action as it is on record, for lists and trees. Holds neither undo data nor leases. Times are milliseconds since 1970. */
+/** A recorded action, for lists and trees, without undo data and leases. Times are milliseconds since 1970. */
 export interface ActionInfo {
   readonly actionId: string;
   readonly runId: string;
@@ -22,7 +22,7 @@ export interface ActionInfo {
   readonly undo: { readonly state: UndoState; readonly expiresAt: number } | null;
 }
 
-/** Those of a run, or these of them, in the order in which they began. */
+/** The actions of a run, or some of them, in the order in which they started. */
 export async function actionsOf(
   ledger: Ledger,
   runId: string,
@@ -33,7 +33,7 @@ export async function actionsOf(
       ? await ledger.list(runId)
       : await Promise.all(invocationIds.map((id) => ledger.get(actionIdOf(runId, id)).catch(ifUnreadable)));
   const actions = entries.flatMap((entry) => (entry === undefined ? [] : [infoOf(entry.value)]));
-  // Those of one millisecond by the numbers in their ids: run, turn, position.
+  // Within a millisecond, order by the numbers in their ids: run, turn, position.
   return actions.toSorted((a, b) => a.createdAt - b.createdAt || byNumbers.compare(a.invocationId, b.invocationId));
 }
 

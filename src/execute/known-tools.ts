@@ -1,14 +1,14 @@
 import { toolsByName, type ToolSource } from "../tool/tool-set.ts";
 import type { Tool } from "../tool/tool.ts";
 
-/** The tools that an executor may run, or a loop offers. */
+/** The tools that an executor may run, or that a run offers. */
 export interface KnownTools {
   get(name: string): Tool | undefined;
   /** In the order of their source. */
   all(): readonly Tool[];
 }
 
-/** A list is taken as it is now. A registry grows, and a server's tools change: there counts what it holds when asked. */
+/** An array is copied. A registry may grow and a server's tools may change, so these are consulted each time. */
 export function knownTools(source: ToolSource): KnownTools {
   const first = toolsByName(source);
   const now = () => (Array.isArray(source) ? first : toolsByName(source));

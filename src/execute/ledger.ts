@@ -6,20 +6,20 @@ import type { TraceLink } from "./telemetry-types.ts";
 
 /**
  * - `planned`: it waits for approval; nothing was started
- * - `started`: an attempt was begun; who holds the lease is at it, or has died
- * - `done`, `failed`, `denied`: that was the end
- * - `unknown`: it was started, and nobody knows what came of it
+ * - `started`: an attempt was started; the lease holder is working on it, or has died
+ * - `done`, `failed`, `denied`: it has ended
+ * - `unknown`: it was started, and its outcome is unknown
  */
 export type ActionStatus = "planned" | "started" | "done" | "failed" | "denied" | "unknown";
 
 export type UndoState = "available" | "undoing" | "undone" | "undo_failed" | "expired";
 
-/** What is kept for undoing. `data` is read by the tool's undo function, and by nobody else. */
+/** What is kept for undoing. Only the tool's undo function reads `data`. */
 export interface UndoRow {
   readonly state: UndoState;
   /** Milliseconds since 1970. */
   readonly expiresAt: number;
-  /** As the handler got it. Gone when it is not needed any more, like `data`. */
+  /** As the handler got it. Deleted when no longer needed, like `data`. */
   readonly input?: unknown;
   readonly data?: unknown;
   readonly at?: number;
@@ -28,7 +28,7 @@ export interface UndoRow {
   readonly error?: { readonly code: string; readonly message: string };
 }
 
-/** Who works on it, and until when nobody else may. Extended while the work goes on. */
+/** Who is working on it, and until when nobody else may. Extended while the work continues. */
 export interface Lease {
   readonly owner: string;
   readonly until: number;
@@ -45,9 +45,9 @@ export interface ActionRow {
   readonly principal: string | null;
   readonly effect: Effect;
   readonly status: ActionStatus;
-  /** Of the input that runs: the same invocation with another input is another call, and a mistake. */
+  /** Digest of the input that runs: the same invocation with a different input is a different call, and a mistake. */
   readonly digest: string;
-  /** How often the handler was begun. */
+  /** How often the handler was started. */
   readonly attempts: number;
   readonly createdAt: number;
   readonly startedAt?: number;
@@ -55,9 +55,9 @@ export interface ActionRow {
   readonly lease?: Lease;
   /** The request for approval, while and after it was needed. */
   readonly approvalId?: string;
-  /** What the person is asked: decided once, not worked out again from a rule that may be gone. */
+  /** What the person is asked: fixed once, not recomputed by a rule that may be gone. */
   readonly ask?: string;
-  /** That is the default question: nobody wrote it. */
+  /** Whether that is the default question. */
   readonly isDefaultAsk?: true;
   readonly output?: unknown;
   readonly marks?: readonly string[];
@@ -70,14 +70,14 @@ export interface ActionRow {
   readonly trace?: TraceLink;
 }
 
-/** The id of an action: its run and its invocation, in one text that holds no white space. */
+/** The id of an action: its run and invocation, in one string without white space. */
 export function actionIdOf(runId: string, invocationId: string): string {
   return storeKey(runId, invocationId);
 }
 
 /**
- * As it is when its time is over: that an undo has failed, and why, is still said. While one runs, it has its data; one
- * whose lease is over has died.
+ * The undo row after its time: that an undo failed, and why, is kept. A running undo keeps its data; one whose lease
+ * has expired has died.
  */
 function withoutExpired(undo: UndoRow | undefined): UndoRow | undefined {
   if (undo === undefined || Date.now() < undo.expiresAt) return undo;
@@ -87,7 +87,7 @@ function withoutExpired(undo: UndoRow | undefined): UndoRow | undefined {
   return isOver && ("input" in undo || "data" in undo) ? rest : undo;
 }
 
-/** Nobody works on it any more. */
+/** The row once nobody works on it any more. */
 export function withoutLease({ lease: _, ...row }: ActionRow): ActionRow {
   return row;
 }
@@ -100,9 +100,9 @@ export class Ledger {
     this.#store = store;
   }
 
-  /** @throws ToolError `store_failed`; `outcome_unknown` for a row that this version can not have written */
+  /** @throws ToolError `store_failed`; `outcome_unknown` for a row that this version cannot have written */
   async get(actionId: string): Promise<StoreEntry<ActionRow> | undefined> {
-    // Of no action: stores take no such keys.
+    // Not the id of an action: stores take no such keys.
     if (!/^[!-~]+$/.test(actionId)) return undefined;
     const entry = await this.#store.get<ActionRow>(`action/${actionId}`);
     if (entry === undefined) return undefined;
@@ -110,23 +110,23 @@ export class Ledger {
     return this.#inTime(entry);
   }
 
-  /** Whether this action is on record. One that was forgotten and begun anew is another one. */
+  /** Whether this action is still on record, and not forgotten and started again. */
   async holds({ runId, invocationId, createdAt }: ActionRow): Promise<boolean> {
     return (await this.get(actionIdOf(runId, invocationId)))?.value.createdAt === createdAt;
   }
 
-  /** Writes if this version is the stored one; 0: if there is none. @throws ToolError `version_conflict`, `store_failed` */
+  /** Writes if this version is stored (0: if there is none). @throws ToolError `version_conflict`, `store_failed` */
   put(row: ActionRow, expectedVersion: number): Promise<StoreEntry<ActionRow>> {
     return this.#store.put(storeKey("action", row.runId, row.invocationId), row, { expectedVersion });
   }
 
-  /** Every action of a run, in the order of their keys. Rows that can not be read are passed over. */
+  /** Every action of a run, in the order of their keys. Unreadable rows are skipped. */
   async list(runId: string): Promise<StoreEntry<ActionRow>[]> {
     const entries = await this.#store.list<ActionRow>(`${storeKey("action", runId)}/`);
     return Promise.all(entries.filter(({ value }) => isRow(value)).map((entry) => this.#inTime(entry)));
   }
 
-  /** What is kept for undoing is deleted when it is read after its time; nobody gets it, also where that fails. */
+  /** Expired undo data is deleted when it is read. Nobody gets it, even if deleting fails. */
   async #inTime(entry: StoreEntry<ActionRow>): Promise<StoreEntry<ActionRow>> {
     const undo = withoutExpired(entry.value.undo);
     if (undo === entry.value.undo) return entry;
@@ -140,13 +140,13 @@ export class Ledger {
   }
 }
 
-/** For those who can do without a row that is not to be understood. The store's own errors go on. */
+/** For callers that can do without an unreadable row. The store's own errors are rethrown. */
 export function ifUnreadable(error: unknown): undefined {
   if (isToolError(error) && error.code === "outcome_unknown") return undefined;
   throw error;
 }
 
-/** What is stored is input as any other: it may be newer, damaged, or made up. */
+/** Stored data is untrusted input: it may be newer, damaged, or forged. */
 function checkRow({ key, value }: StoreEntry<ActionRow>): void {
   if (isRow(value) && storeKey("action", value.runId, value.invocationId) === key) return;
   const version: unknown = (value as Partial<ActionRow> | null)?.version;
@@ -192,7 +192,7 @@ const UNDO_STATES: ReadonlySet<unknown> = new Set<UndoState>([
 
 function isUndo(value: unknown): boolean {
   const { state, expiresAt, lease } = (value ?? {}) as Partial<UndoRow>;
-  // Dates have an end, and the message says one.
+  // The range of dates is finite, and the message shows this one.
   const isTime = typeof expiresAt === "number" && !Number.isNaN(new Date(expiresAt).getTime());
   return UNDO_STATES.has(state) && isTime && (state !== "undoing" || typeof lease?.until === "number");
 }

@@ -2,7 +2,7 @@ import type { StoreEntry } from "../store/store.ts";
 import { actionIdOf, type ActionRow, type Ledger } from "./ledger.ts";
 
 /**
- * Another process is at it: waits for its outcome, or for the end of its lease.
+ * Another process is working on it: waits for its outcome, or for the end of its lease.
  *
  * @returns false when the caller gave up first
  */

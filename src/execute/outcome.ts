@@ -10,34 +10,34 @@ interface OutcomeBase {
   readonly invocationId: string;
   readonly toolName: string;
   /**
-   * The use that was given. It has its result or error now, so that `toolResults(turn)` finds it. A copy of it that has
-   * them, where another `execute()` is still at work on it.
+   * The use that was given, which now has its result or error, where `toolResults(turn)` finds it; or a copy that has
+   * them, while another `execute()` is still working on the use.
    */
   readonly use: ToolUse;
-  /** The request for approval, where one was needed. */
+  /** The request for approval, if one was needed. */
   readonly approval?: ApprovalRequest;
-  /** True when the outcome was on record already: nothing was run now. */
+  /** True if the outcome was already on record, so that nothing was run now. */
   readonly replayed: boolean;
   /**
-   * False when the store failed. With `attempts` the handler has ended, and this process alone knows how: it is
-   * recorded when the call is executed again here; after a crash the outcome of a write will be `unknown`.
+   * False if the store failed. If there were `attempts`, the handler has ended and only this process knows how:
+   * executing the call here again records it; after a crash, the outcome of a write will be `unknown`.
    */
   readonly recorded: boolean;
-  /** How often the handler was begun, in all processes. */
+  /** How often the handler was started, across all processes. */
   readonly attempts: number;
-  /** The action of this run with the same provider's id, tool and input, if there was one before. */
+  /** The earlier action of this run with the same provider id, tool and input, if there is one. */
   readonly repeatOf?: string;
 }
 
 /**
- * What came of a call:
+ * The outcome of a call:
  *
  * - `completed`: the handler returned, `output` is its plain JSON
- * - `failed`: it threw, took too long, was aborted, or returned what can not be handed on
+ * - `failed`: it threw, timed out, was aborted, or returned something unusable
  * - `denied`: a rule, a policy or a person said no; nothing was run
- * - `awaiting_approval`: nobody has decided yet (or the caller gave up right after it, or another process asks about
- *   another definition of the tool now); nothing was run, and the use has no outcome: execute it again later
- * - `unknown`: it was started, and nobody knows what came of it (its process died); it is not run again
+ * - `awaiting_approval`: nobody has decided yet (or the caller gave up right after the decision, or another process now
+ *   asks about another definition of the tool); nothing was run, and the use has no outcome: execute it again later
+ * - `unknown`: it was started, and its outcome is unknown (its process died); it is not run again
  *
  * The message of an `error` is written for the model.
  */
@@ -46,9 +46,9 @@ export type Outcome<Output = any> = OutcomeBase &
     | {
         readonly status: "completed";
         readonly output: HandlerResult<Output>;
-        /** Until when it can be undone, in milliseconds since 1970; `null` when it can not. */
+        /** Until when it can be undone, in milliseconds since 1970; `null` if it cannot. */
         readonly undoableUntil: number | null;
-        /** It was undone since: the use says so to the model. */
+        /** It has been undone since, and the use tells the model so. */
         readonly undone: boolean;
       }
     | { readonly status: "failed"; readonly error: ToolCallError }

@@ -6,19 +6,19 @@ import type { Tool } from "../tool/tool.ts";
 import { jsonForm } from "./forms.ts";
 import { hush } from "./hush.ts";
 
-/** Containers that may be nested in an output: far fewer than stores take, since the message around it is deeper. */
+/** How deep an output may nest: far less than stores allow, since messages wrap it further. */
 export const MAX_OUTPUT_DEPTH = 256;
 
-/** An output as it is kept and handed back: JSON, and the marks that adapters know it by. */
+/** An output as it is stored and returned: JSON, plus the marks by which adapters recognise it. */
 export interface Output {
   readonly value: unknown;
-  /** Registered symbols that the root carries: an adapter's "these are content parts". JSON would lose them. */
+  /** Registered symbols on the root, such as an adapter's "these are content parts", which JSON would lose. */
   readonly marks: readonly string[];
 }
 
 /**
- * Checks what a handler returned against the tool's output schema, and makes plain JSON of it: what the model gets now
- * is what it gets after a restart.
+ * Checks what a handler returned against the tool's output schema, and turns it into plain JSON, so that the model gets
+ * the same now as after a restart.
  *
  * @throws ToolError `not_serializable`, `output_too_large`, `invalid_output`
  */
@@ -38,7 +38,7 @@ function checkedOutput(tool: Tool, returned: unknown, maxBytes: number): Output 
     const checked = validated(tool, returned);
     if (!checked.ok) {
       const list = checked.issues.slice(0, 10).map(({ path, message }) => `${path.join(".") || "output"}: ${message}`);
-      // A check of its own says what it likes, as a handler does.
+      // A custom check's message may contain anything, like a handler's.
       const why = safeMessage(list.join("; "));
       throw new ToolError("invalid_output", `its output does not fit its schema: ${why}`, { issues: checked.issues });
     }
@@ -48,7 +48,7 @@ function checkedOutput(tool: Tool, returned: unknown, maxBytes: number): Output 
   return { value: withMarks(parseJson(text), marks), marks };
 }
 
-/** What can be kept, with its marks. */
+/** Puts the marks back on a stored value. */
 export function withMarks(value: unknown, marks: readonly string[]): unknown {
   if (typeof value !== "object" || value === null) return value;
   for (const mark of marks) Object.defineProperty(value, Symbol.for(mark), { value: true });
@@ -63,15 +63,15 @@ function validated(tool: Tool, returned: unknown) {
   }
 }
 
-/** Unlike `JSON.stringify` it refuses what would be left out or turned into `null`. */
+/** Unlike `JSON.stringify`, it refuses what would be left out or turned into `null`. */
 export function jsonOf(value: unknown, maxBytes: number): string {
   return textOf("output", value, maxBytes, (item) => item);
 }
 
 /**
- * What a handler keeps for undoing, as it is now: the handler may go on to change that very object.
+ * A snapshot of what a handler keeps for undoing, since the handler may go on to change the object.
  *
- * @returns `false` for what can not be kept
+ * @returns `false` if it cannot be kept
  */
 export function undoText(data: unknown, maxBytes: number): string | false | undefined {
   if (data === undefined) return undefined;
@@ -84,8 +84,8 @@ export function undoText(data: unknown, maxBytes: number): string | false | unde
 }
 
 /**
- * An input as a person sees it, and an undo function. What a schema makes of it may be nothing that JSON has a word for:
- * then a bigint is its digits, a Map the list of its entries, a Set that of its items, a RegExp its text.
+ * An input as a person and an undo function see it. Values that a schema may produce but JSON lacks are converted: a
+ * bigint to its digits, a Map to a list of entries, a Set to a list of items, a RegExp to its text.
  *
  * @throws ToolError `not_serializable`
  */
@@ -94,10 +94,10 @@ export function jsonOfInput(value: unknown): unknown {
 }
 
 function textOf(what: "input" | "output", value: unknown, maxBytes: number, form: (item: unknown) => unknown): string {
-  // Long texts are the usual way to be too large: no need to write them out first.
+  // Long strings are the usual way to be too large: do not serialize them first.
   if (typeof value === "string" && value.length > maxBytes) throw tooLarge(value.length, maxBytes);
   const replacer = function (this: Record<string, unknown>, key: string, item: unknown): unknown {
-    // Before its toJSON() is asked: what that tells (a request with its headers, say) is for a log.
+    // Before its toJSON() is called: what that returns (a request with its headers, say) is meant for a log.
     if (isError(this[key])) throw hasError(what, this[key]);
     return refuseLosses(what, form(item));
   };
@@ -110,7 +110,7 @@ function textOf(what: "input" | "output", value: unknown, maxBytes: number, form
   return text;
 }
 
-/** What throws there is a bigint, a cycle, a getter, toJSON() or proxy that does, or too deep. */
+/** Throws for a bigint, a cycle, too much depth, and a getter, toJSON() or proxy that throws. */
 function sayable<T>(what: "input" | "output", look: () => T): T {
   try {
     return look();
@@ -127,14 +127,17 @@ function refuseLosses(what: "input" | "output", value: unknown): unknown {
   if (typeof value === "number" && !Number.isFinite(value)) {
     throw new ToolError("not_serializable", `its ${what} holds ${value}, which JSON can not say`);
   }
-  // Of an input that is kept for undoing the rest may do. What a person would not see is not asked about at all.
+  // For an input kept for undo, the rest may be enough; inputs that a person could not see never get here.
   if (what === "output" && isEmptied(value)) {
     throw new ToolError("not_serializable", `its output holds ${emptiedMessage(value)}`);
   }
   return value;
 }
 
-/** A handler that means to fail throws; what an error has of its own (a path, a query, headers) is for nobody else. */
+/**
+ * A handler that means to fail throws; the properties of an error (a path, a query, headers) are nobody else's
+ * business.
+ */
 function hasError(what: string, { name }: Error): ToolError {
   return new ToolError(
     "not_serializable",
@@ -142,13 +145,13 @@ function hasError(what: string, { name }: Error): ToolError {
   );
 }
 
-/** Of another realm, too, where the engine can tell: https://tc39.es/proposal-is-error/ (ES2026) */
+/** Errors of other realms too, if the engine can tell: https://tc39.es/proposal-is-error/ (ES2026) */
 function isError(value: unknown): value is Error {
   const { isError: isAny } = Error as { isError?: (value: unknown) => boolean };
   return isAny?.(value) ?? value instanceof Error;
 }
 
-/** In UTF-8; counts only as far as it matters. */
+/** In UTF-8; stops counting once it is too large. */
 function byteLength(text: string, maxBytes: number): number {
   if (text.length > maxBytes || text.length * 3 <= maxBytes) return text.length;
   return new TextEncoder().encode(text).length;

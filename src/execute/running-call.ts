@@ -2,12 +2,12 @@ import type { ToolUse } from "../tool/use.ts";
 import type { Outcome } from "./outcome.ts";
 import type { Place } from "./schedule.ts";
 
-/** A call that this process is at. */
+/** A call that this process is working on. */
 export interface RunningCall {
   readonly use: ToolUse;
-  /** For a decision, or for another process. */
+  /** Whether it waits for a decision or for another process. */
   isWaiting: boolean;
-  /** Called when it begins to. */
+  /** Called when it starts to wait. */
   readonly onWaiting: Set<() => void>;
   ended: Promise<Outcome>;
 }
@@ -24,7 +24,7 @@ export function untilIdle(running: RunningCall): Promise<void> {
   });
 }
 
-/** The place of a call, with a note of whether it waits. */
+/** The place of a call, which also tracks whether it waits. */
 export function noting(running: RunningCall, place: Place): Place {
   return {
     ...place,

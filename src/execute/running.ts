@@ -12,11 +12,11 @@ import { withoutLease, type ActionRow } from "./ledger.ts";
 import { undoText } from "./output.ts";
 import { snapshot } from "./snapshot.ts";
 
-/** What is run, and who hears of it. */
+/** What to run, and what it needs. */
 export interface RecordedRun {
   readonly deps: Deps;
   readonly tool: Tool;
-  /** It says that an attempt has begun; now it begins. */
+  /** The row already says that the attempt has started. */
   readonly entry: StoreEntry<ActionRow>;
   readonly input: unknown;
   readonly timeoutMs: number | undefined;
@@ -27,7 +27,7 @@ export interface RecordedRun {
   contextOf(own: Pick<ToolContext, "attempt" | "signal" | "progress" | "undoData">): ToolContext;
 }
 
-/** What came of it. */
+/** How it ended. */
 export interface RecordedEnd {
   readonly row: ActionRow;
   readonly durationMs: number;
@@ -37,9 +37,9 @@ export interface RecordedEnd {
 }
 
 /**
- * Runs the handler while its lease is extended, and records the end.
+ * Runs the handler while extending its lease, and records the end.
  *
- * @returns `undefined` when another process has taken this one for dead: its word counts
+ * @returns `undefined` if another process presumed this one dead: that one's record counts
  */
 export async function runRecorded(run: RecordedRun): Promise<RecordedEnd | undefined> {
   const { deps, tool, entry, input, timeoutMs, signal, events, messageOf } = run;
@@ -50,7 +50,7 @@ export async function runRecorded(run: RecordedRun): Promise<RecordedEnd | undef
   let undoData: string | false | undefined;
   let isOver = false;
   events.started(attempts);
-  // Another process may delete the run while this one is at it.
+  // Another process may delete the run meanwhile.
   const isOnRecord = () => deps.ledger.holds(entry.value);
   const progress = async (value: unknown) => (isOver ? undefined : events.progress(value, isOnRecord));
   const running = run.span.run(() =>

@@ -2,13 +2,13 @@
 export interface Place {
   /** Resolves when it may run. */
   enter(): Promise<void>;
-  /** It waits for somebody, perhaps for days: those behind it need not. `enter()` again after that. */
+  /** It waits for somebody, perhaps for days: the calls after it need not. `enter()` again afterwards. */
   leave(): void;
   /** It will not run any more. */
   finish(): void;
 }
 
-/** Gives each call of a turn its place, in call order. @param alone no other one runs at the same time */
+/** Gives each call of a turn its place, in call order. @param alone no other call may run at the same time */
 export type Schedule = (alone: boolean) => Place;
 
 interface Entry {
@@ -18,11 +18,11 @@ interface Entry {
 }
 
 /**
- * Who of the calls of a turn may run: at most `concurrency` at once, in call order (with `concurrency: 1` one after the
- * other), and those that run alone when all before them are through and nobody else runs.
+ * Decides which calls of a turn may run: at most `concurrency` at once, in call order (with `concurrency: 1` one after
+ * the other). Calls that run alone wait until all calls before them have ended and nothing else runs.
  *
  * ```
- * a b S c     a and b side by side; then S; then c
+ * a b S c     a and b concurrently; then S; then c
  * ```
  */
 export function createSchedule(concurrency: number): Schedule {
@@ -37,14 +37,14 @@ export function createSchedule(concurrency: number): Schedule {
     }
     for (const [at, entry] of entries.entries()) {
       const isOpen = entry.state === "outside" || entry.state === "waiting" || entry.state === "running";
-      // One that is not ready yet keeps its place before those behind it: which is ready first is chance.
+      // A call that is not ready yet keeps its place ahead of later ones, whichever happens to be ready first.
       if (entry.state === "outside") taken++;
       if (entry.state === "waiting" && taken < concurrency && (!entry.alone || (taken === 0 && isFirst(at)))) {
         entry.state = "running";
         taken++;
         entry.enter!();
       }
-      // Nobody overtakes a call that runs alone.
+      // No call overtakes one that runs alone.
       if (entry.alone && isOpen) return;
     }
   }

@@ -2,9 +2,9 @@ import { setOwn } from "../schema/json.ts";
 import { isPlainObject } from "../json/index.ts";
 
 /**
- * A copy that nobody else can change: what was judged and shown is what runs. Plain objects, lists, dates, maps and sets
- * are copied; anything else that a schema may have made (a URL, an instance of a class) is handed on as it is, and so is
- * what can not be copied (it contains itself, a getter throws): it has no digest either, and will not run.
+ * A copy that nobody else can change, so that what was judged and shown is what runs. Plain objects, arrays, dates,
+ * maps and sets are copied. Anything else that a schema may have made (a URL, a class instance) is passed on as it is,
+ * and so is what cannot be copied (it contains itself, a getter throws), which has no digest either and will not run.
  */
 export function snapshot<T>(value: T): T {
   try {
@@ -14,7 +14,7 @@ export function snapshot<T>(value: T): T {
   }
 }
 
-/** As deep as what has a digest may be. */
+/** The depth limit of digests. */
 const MAX_DEPTH = 256;
 
 function copy(value: unknown, depth: number): unknown {

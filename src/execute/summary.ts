@@ -2,8 +2,8 @@ import { cut } from "../tool/cut.ts";
 import { jsonForm } from "./forms.ts";
 
 /**
- * Replaces what must not be seen in events and logs: called for every value on the way down; what it returns is shown.
- * The path begins with `"input"`, `"output"` or `"progress"`; values are as JSON has them.
+ * Replaces what must not be seen in events and logs: called for every value from the root down; its return value is
+ * shown. The path starts with `"input"`, `"output"` or `"progress"`; values are JSON values.
  *
  * @example redact: (path, value) => (path.at(-1) === "card" ? "[hidden]" : value)
  */
@@ -20,12 +20,12 @@ export function summaryOf(kind: "input" | "output" | "progress", value: unknown,
     const budget = { values: MAX_VALUES };
     return cut(printable(JSON.stringify(shorten([kind], value, redact, budget)) ?? "null"), MAX_LENGTH);
   } catch {
-    // A redaction that fails shows nothing.
+    // If redaction fails, show nothing.
     return '"[not shown]"';
   }
 }
 
-/** What a person is asked where neither policy nor tool say it. */
+/** What a person is asked if neither policy nor tool say so. */
 export function defaultQuestion(toolName: string, input: unknown, redact: Redact | undefined): string {
   return `Run ${toolName} with ${summaryOf("input", input, redact)}?`;
 }
@@ -71,7 +71,7 @@ function shorten(
   return short;
 }
 
-/** As `JSON.stringify` would have it. */
+/** As `JSON.stringify` would write it. */
 function inJson(value: unknown): unknown {
   const { toJSON } = (typeof value === "object" && value !== null ? value : {}) as { toJSON?: unknown };
   return jsonForm(typeof toJSON === "function" ? toJSON.call(value) : value);

@@ -1,6 +1,6 @@
 import type { Outcome } from "./outcome.ts";
 
-/** Where a span was, as plain JSON: what a later span links to, in this process or another. */
+/** The identity of a span, as plain JSON, for a later span to link to, in this process or another. */
 export interface TraceLink {
   readonly traceId: string;
   readonly spanId: string;
@@ -19,15 +19,15 @@ export interface TelemetryCall {
 
 /** One span: from the moment the executor takes the call to its outcome, or to the wait for approval. */
 export interface TelemetrySpan {
-  /** To be stored with the call. `undefined` when nothing is recorded. */
+  /** To be stored with the call. `undefined` if nothing is recorded. */
   readonly link: TraceLink | undefined;
-  /** Runs the handler such that spans of its own are children of this one. */
+  /** Runs the handler so that its own spans are children of this one. */
   run<T>(handler: () => T): T;
-  /** Once. `durationMs` is of the handler, all its attempts; `undefined` when it was not started. */
+  /** Called once. `durationMs` covers all attempts of the handler; `undefined` if it was not started. */
   end(outcome: Outcome, durationMs: number | undefined): void;
 }
 
-/** What an executor tells about time. See `toolstream/execute/telemetry`. */
+/** What an executor reports to telemetry. See `toolstream/execute/telemetry`. */
 export interface Telemetry {
   /** @param after the span before the wait, to link to */
   begin(call: TelemetryCall, after: TraceLink | undefined): TelemetrySpan;

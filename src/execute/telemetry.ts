@@ -13,7 +13,7 @@ import { snapshot } from "./snapshot.ts";
 import type { Redact } from "./summary.ts";
 import type { Telemetry, TelemetryCall, TelemetrySpan, TraceLink } from "./telemetry-types.ts";
 
-/** What {@link openTelemetry} may be told. */
+/** Options of {@link openTelemetry}. */
 export interface OpenTelemetryOptions {
   /** Default: the global one. */
   readonly tracerProvider?: TracerProvider | undefined;
@@ -28,12 +28,13 @@ export interface OpenTelemetryOptions {
 }
 
 /**
- * Spans and durations for `new ToolExecutor({ telemetry: openTelemetry() })`, in the words of the GenAI conventions, as
- * they were on 2026-11-20 (https://github.com/open-telemetry/semantic-conventions-genai, in development: the names are
- * written out here, since the constants of the JS package are deprecated).
+ * Spans and durations for `new ToolExecutor({ telemetry: openTelemetry() })`, following the GenAI conventions as of
+ * 2026-11-20 (https://github.com/open-telemetry/semantic-conventions-genai, in development: the names are spelled out
+ * here, since the constants of the JS package are deprecated).
  *
- * - A span `execute_tool {name}` for every call, with the handler's own spans inside. `error.type` is the outcome's code.
- * - A wait for approval holds no span open: the span ends, and the one after the decision links to it, in whichever
+ * - A span `execute_tool {name}` for every call, with the handler's own spans inside. `error.type` is the outcome's
+ *   code.
+ * - No span stays open during a wait for approval: it ends, and the one after the decision links to it, in whichever
  *   process that is.
  * - A histogram `gen_ai.execute_tool.duration` of the handlers, in seconds.
  */
@@ -89,7 +90,7 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
             "gen_ai.tool.name": call.toolName,
             ...(error !== undefined && { "error.type": error.code }),
           };
-          // In its context, so that an exemplar can point to the span.
+          // In the span's context, so that an exemplar can point to it.
           context.with(inside, () => durations.record(durationMs / 1000, attributes));
         }
         span.end();
@@ -100,7 +101,7 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
   function textOf(kind: "input" | "output", value: unknown): string {
     const { redact } = options;
     try {
-      // Of a copy: a redaction may write into what it gets, and that is what runs.
+      // From a copy: a redaction may write into its argument, which is what runs.
       const shown = redact === undefined ? value : redacted([kind], snapshot(value), redact);
       return (JSON.stringify(shown) ?? "null").slice(0, MAX_LENGTH);
     } catch {
@@ -109,7 +110,7 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
   }
 }
 
-/** Each value is what `redact` makes of it. */
+/** Applies `redact` to each value. */
 function redacted(path: readonly (string | number)[], item: unknown, redact: Redact): unknown {
   const value = redact(path, item);
   if (typeof value !== "object" || value === null) return value;
@@ -117,7 +118,7 @@ function redacted(path: readonly (string | number)[], item: unknown, redact: Red
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, redacted([...path, key], one, redact)]));
 }
 
-/** Characters of one attribute. */
+/** Maximum length of an attribute, in characters. */
 const MAX_LENGTH = 16_384;
 
 function errorOf(outcome: Outcome): { readonly code: string; readonly message: string } | undefined {

@@ -14,24 +14,27 @@ import { actionIdOf, type ActionRow, type Lease, type UndoRow } from "./ledger.t
 import { snapshot } from "./snapshot.ts";
 import { unlessAborted } from "./unless-aborted.ts";
 
-/** Whether somebody may undo an action. May wait, for an approval of its own for example. What throws says no. */
+/** Whether a principal may undo an action. May wait, for an approval of its own for example. Throwing means no. */
 export type MayUndo = (principal: Principal | undefined, action: ActionInfo) => boolean | Promise<boolean>;
 
 export interface UndoOptions {
-  /** Try again what failed before: the tool's `undo` may then have done a part of its work already. */
+  /** Retry an undo that failed before, although the tool's `undo` may have done part of its work. */
   readonly retry?: boolean | undefined;
-  /** `undoRun`: `"stop"` at the first action that can not be undone, since those before it may depend on it. Default `"continue"`. */
+  /**
+   * `undoRun`: `"stop"` at the first action that cannot be undone, on which earlier ones may depend. Default
+   * `"continue"`.
+   */
   readonly onFailure?: "continue" | "stop" | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * What came of an undo:
+ * The outcome of an undo:
  *
- * - `undone`: the tool's `undo` has done its work; `message` says so for the model
- * - `undo_failed`: it threw, or was cut short, and how far it came is not known; or it was done, and the store failed then
- * - `expired`: the time in which it could be undone is over
- * - `refused`: nothing was tried: not undoable, undone already, not allowed, or the store failed
+ * - `undone`: the tool's `undo` has done its work; `message` tells the model so
+ * - `undo_failed`: it threw or was cut short, and how far it got is unknown; or it was done, and then the store failed
+ * - `expired`: the time for undoing it is over
+ * - `refused`: nothing was attempted: not undoable, already undone, not allowed, or the store failed
  */
 export type UndoOutcome =
   | { readonly status: "undone"; readonly actionId: string; readonly toolName: string; readonly message: string }
@@ -42,17 +45,17 @@ export type UndoOutcome =
       readonly error: ToolError;
     };
 
-/** What came of undoing a run: the last action first. */
+/** The outcome of undoing a run, last action first. */
 export interface UndoRunReport {
   readonly runId: string;
   readonly undone: readonly UndoOutcome[];
-  /** With what changed nothing in the world left out: reads, denied calls, those whose handler threw. */
+  /** Without calls that changed nothing in the world: reads, denied calls, those whose handler threw. */
   readonly notUndone: readonly UndoOutcome[];
 }
 
 type Refusal = Extract<UndoOutcome, { readonly error: ToolError }>;
 
-/** Undoes actions by their row: `available -> undoing -> undone | undo_failed | expired`. */
+/** Undoes actions, by their rows: `available -> undoing -> undone | undo_failed | expired`. */
 export class Undoer {
   readonly #deps: Deps;
   readonly #mayUndo: MayUndo;
@@ -68,7 +71,7 @@ export class Undoer {
         const entry = await this.#deps.ledger.get(actionId);
         if (entry === undefined) return refused(actionId, null, "not_undoable", "There is no such action.");
         const outcome = await this.#undo(actionId, entry, principal, options);
-        // Another one was faster: look again at what it did.
+        // Another process was faster: look again at what it did.
         if (outcome !== undefined) return outcome;
       }
     } catch (error) {
@@ -110,10 +113,10 @@ export class Undoer {
     const refusal = refusalOf(actionId, row, options);
     if (refusal !== undefined) return refusal;
     const undo = row.undo!;
-    // The time may have ended while mayUndo was asked: what is kept of it is deleted when it is looked at next.
+    // The time may have ended while mayUndo was asked: the data is deleted when the row is next read.
     if (undo.state !== "undoing" && Date.now() >= undo.expiresAt) return expiredOutcome(actionId, row);
     if (undo.state === "undoing") {
-      // Whoever was at it has died: how far it came is not known.
+      // The process that was undoing it has died: how far it got is unknown.
       const message = "The process that undid it ended before it was through; how far it came is not known.";
       const failed: UndoRow = { ...withoutLease(undo), state: "undo_failed", error: { code: "undo_failed", message } };
       if ((await this.#put(entry, failed)) === undefined) return undefined;
@@ -131,7 +134,7 @@ export class Undoer {
     const held = await this.#put(entry, { ...undo, state: "undoing", by, lease });
     if (held === undefined) return undefined;
     if (isAborted()) {
-      // It fired while that was written, and nothing has begun.
+      // The signal fired during that write, and nothing was started.
       return (await this.#put(held, undo)) && abortedOutcome(actionId, row);
     }
     return this.#run(tool, held, principal, options);
@@ -150,7 +153,7 @@ export class Undoer {
     const startedAt = performance.now();
     const { ended, lose } = runHandler({
       handler: (_, handlerSignal) =>
-        // A copy: what the function does to it is not what a second try gets, nor what stays on record.
+        // A copy, so that the function's changes affect neither a retry nor the record.
         tool.undo!(snapshot(recordOf(row)), {
           idempotencyKey: `${actionId}/undo`,
           signal: handlerSignal,
@@ -173,7 +176,7 @@ export class Undoer {
 
     const by = undo.by ?? null;
     if (end.ok) {
-      // The data has served its purpose.
+      // The data is no longer needed.
       const undone: UndoRow = { state: "undone", expiresAt: undo.expiresAt, at: Date.now(), by };
       try {
         await held.write((now) => ({ ...now, undo: undone }));
@@ -197,7 +200,7 @@ export class Undoer {
     return failedOutcome(actionId, row, code, message, end.cause);
   }
 
-  /** `undefined` when another one has written in between. */
+  /** `undefined` if another process wrote in between. */
   async #put({ value, version }: StoreEntry<ActionRow>, undo: UndoRow): Promise<StoreEntry<ActionRow> | undefined> {
     try {
       return await this.#deps.ledger.put({ ...value, undo }, version);
@@ -235,7 +238,7 @@ function isTheSame(principal: Principal | undefined, action: ActionInfo): boolea
   return action.principal === null || action.principal === principal?.id;
 }
 
-/** Why an action can not be undone as it stands; `undefined` when it can be tried. */
+/** Why an action cannot be undone as it stands; `undefined` if it can be attempted. */
 function refusalOf(actionId: string, row: ActionRow, { retry }: UndoOptions): Refusal | undefined {
   const { toolName, undo, status } = row;
   const refuse = (code: ToolErrorCode, message: string) => refused(actionId, toolName, code, message);
@@ -257,7 +260,7 @@ function refusalOf(actionId: string, row: ActionRow, { retry }: UndoOptions): Re
       return refuse("already_undone", `${toolName} is being undone.`);
     case "undo_failed": {
       if (retry === true && "input" in undo) return undefined;
-      // It was there, and its time is over.
+      // It was undoable, but its time is over.
       if (retry === true && undo.error?.code !== "not_undoable") return expiredOutcome(actionId, row);
       const { code, message } = undo.error ?? { code: "undo_failed", message: `Undoing ${toolName} has failed.` };
       return failedOutcome(actionId, row, code as ToolErrorCode, message);
@@ -281,7 +284,7 @@ function recordOf(row: ActionRow): UndoRecord {
   };
 }
 
-/** What the model hears of an action that was undone. */
+/** What the model is told about an undone action. */
 export function undoneMessage(toolName: string): string {
   return `This ${toolName} call was undone afterwards: what it did does not hold any more.`;
 }
@@ -293,7 +296,7 @@ function hasEffect(row: ActionRow): boolean {
   return effect !== "read" && (status === "done" || status === "unknown" || status === "started" || isGivenUp(row));
 }
 
-/** It took too long, or was aborted while it ran: the handler may have gone on to its end. */
+/** It timed out or was aborted while it ran: the handler may still have run to its end. */
 function isGivenUp({ status, effect, startedAt, error }: ActionRow): boolean {
   if (status !== "failed" || effect === "read" || startedAt === undefined) return false;
   return error!.code === "timeout" || error!.code === "aborted";

@@ -1,4 +1,4 @@
-/** What somebody was asked for; `undefined` once the signal fires: they may never answer. */
+/** The answer to `ask()`; `undefined` once the signal fires, since an answer may never come. */
 export async function unlessAborted<T>(ask: () => Promise<T>, signal: AbortSignal | undefined): Promise<T | undefined> {
   if (signal?.aborted === true) return undefined;
   let giveUp!: () => void;
