@@ -6,10 +6,10 @@ import { ApprovalError } from "./errors.ts";
 import { grantScope } from "./grants.ts";
 import type { ApprovalRequest, Decision, Principal } from "./types.ts";
 
-/** Checks an edited input as the tool would check the model's, and gives what the handler would get. */
+/** Validates an edited input as the tool would validate the model's, and returns what the handler would get. */
 export type ValidateInput = (toolName: string, input: unknown) => Validation | Promise<Validation>;
 
-/** @throws TypeError for what no decision can be */
+/** @throws TypeError for an invalid decision */
 export function checkDecision(decision: Decision): void {
   const kind = (decision as Decision | undefined)?.decision;
   if (kind !== "approve" && kind !== "deny") {
@@ -25,7 +25,7 @@ export function checkDecision(decision: Decision): void {
   if (decision.reason !== undefined && typeof decision.reason !== "string") throw new TypeError("reason is a text");
 }
 
-/** The request as a decision leaves it. @throws ApprovalError `invalid_input` */
+/** The request after a decision. @throws ApprovalError `invalid_input` */
 export async function decided(
   request: ApprovalRequest,
   decision: Decision,
@@ -72,7 +72,7 @@ async function edited(
   const digestOf = (input: unknown) => approvalDigest({ toolName, definitionDigest, input });
   let cause: unknown;
   try {
-    // What is stored is what runs, so it has to come back from the store as it is.
+    // What is stored is what runs, so it must survive the store unchanged.
     const digest = await digestOf(checked.value);
     const input = asJson(checked.value);
     if (digest === (await digestOf(input))) return { editedInput: input, digest };
@@ -83,7 +83,7 @@ async function edited(
   throw new ApprovalError("invalid_input", message, { cause });
 }
 
-/** As it would come back from a store: a copy, so that nobody changes it after it was shown. */
+/** As it would come back from a store: a copy, so that nobody can change it after it was shown. */
 export function asJson(value: unknown): unknown {
   const text = JSON.stringify(value, (_, part: unknown) => (typeof part === "bigint" ? String(part) : part));
   return text === undefined ? null : parseJson(text);

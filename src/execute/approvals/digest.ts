@@ -4,11 +4,11 @@ import { digestOf } from "../digest.ts";
 export interface ApprovedThing {
   readonly toolName: string;
   readonly input: unknown;
-  /** Of the tool's definition, and of the executable behind it where there is one. */
+  /** Digest of the tool's definition, and of the executable behind it, if there is one. */
   readonly definitionDigest: string;
 }
 
-/** The digest of exactly what was shown: of another input, tool or definition it is another one. */
+/** The digest of exactly what was shown: another input, tool or definition has another digest. */
 export async function approvalDigest({ toolName, input, definitionDigest }: ApprovedThing): Promise<string> {
   return digestOf({ toolName, input, definitionDigest });
 }

@@ -20,7 +20,7 @@ export type ApprovalErrorCode = Extract<
  * if (error instanceof ApprovalError && error.code === "already_decided") show(error.request!.decidedBy);
  */
 export class ApprovalError extends ToolError {
-  /** The request as it stands, where whoever asked may see it: with `already_decided`, the first decision. */
+  /** The request as it stands, if the caller may see it: with `already_decided`, the first decision. */
   readonly request: ApprovalRequest | undefined;
 
   constructor(
@@ -34,12 +34,12 @@ export class ApprovalError extends ToolError {
   }
 }
 
-/** The same for an id that never was and for one that somebody may not know of: the answer must not tell them apart. */
+/** For unknown ids and for requests that the principal may not see: the answer must not tell them apart. */
 export function notFound(): ApprovalError {
   return new ApprovalError("approval_not_found", "There is no such approval request. Take the id from the request.");
 }
 
-/** Why a request that is not pending can not be decided. */
+/** Why a request that is no longer pending cannot be decided. */
 export function notPending(request: ApprovalRequest): ApprovalError {
   const { status, decidedBy } = request;
   if (status === "expired") {
@@ -57,7 +57,7 @@ export function notPending(request: ApprovalRequest): ApprovalError {
   });
 }
 
-/** A listener for errors whose own failure is its own affair: it changes no outcome. */
+/** Wraps an error listener so that its own failures change no outcome. */
 export function quiet(listener: ((error: unknown) => void) | undefined): (error: unknown) => void {
   return (error) => {
     try {

@@ -5,11 +5,11 @@ import type { ApprovalEvent, ApprovalRequest, SubscribeOptions } from "./types.t
 import { createWakeUp } from "./wake-up.ts";
 
 /**
- * Gives requests the numbers of their events, and tells of them.
+ * Numbers the events of requests, and emits them.
  *
- * Row and log are two writes, and a process may die between any two. So a request and a decision count from the write
- * of their row on; the number follows, given by the writer or by whoever looks at the row next. The log takes an event
- * once, and the row remembers its number.
+ * Row and log are two writes, and a process may die between them. So a request or a decision counts from the write of
+ * its row; the number follows, assigned by the writer or by whoever reads the row next. The log takes an event once,
+ * and the row remembers its number.
  */
 export class ApprovalEvents {
   readonly #store: Store;
@@ -24,7 +24,7 @@ export class ApprovalEvents {
     this.#pollMs = pollMs;
   }
 
-  /** Numbers what has no number yet, and gives the request as it is then. */
+  /** Numbers the events that have no number yet, and returns the updated request. */
   async announce(request: ApprovalRequest): Promise<ApprovalRequest> {
     let now = request;
     if (now.seq === 0) now = await this.#number(now, "approval.requested");
@@ -32,7 +32,7 @@ export class ApprovalEvents {
     return now;
   }
 
-  /** The number of the last event of a scope; 0 when there was none. */
+  /** The number of the last event of a scope; 0 if there is none. */
   position(scope: string): Promise<number> {
     return this.#log.last(scope);
   }
@@ -41,7 +41,7 @@ export class ApprovalEvents {
     const { scope = "default", signal } = options;
     let { after = 0 } = options;
     const wakeUp = createWakeUp(signal);
-    // Before the first look: what is written between looking and listening would be missed.
+    // Subscribe before the first look: what is written in between would be missed.
     const end = await this.#store.subscribe(this.#log.prefix(scope), wakeUp.wake);
     try {
       while (signal?.aborted !== true) {
@@ -52,7 +52,7 @@ export class ApprovalEvents {
           if (isAborted(signal)) return;
           if (event !== undefined) yield event;
         }
-        // Messages between processes may get lost when a connection breaks; looking again from time to time may not.
+        // Notifications may get lost when a connection breaks; polling does not.
         if (entries.length === 0) await wakeUp.wait(this.#pollMs);
       }
     } finally {
@@ -64,7 +64,7 @@ export class ApprovalEvents {
     const { scope, id } = request;
     const seq = await this.#log.append(scope, { type, requestId: id }, request.eventsAfter);
     const confirmed = await this.#confirm(id, type, seq);
-    // It changes nothing but the room that is taken: what fails now is done another time.
+    // This only frees space: if it fails, it is done another time.
     if (this.#rows.forgets && seq % TRIM_EVERY === 0) await this.#log.trim(scope, this.#isGone).catch(() => {});
     return confirmed ?? request;
   }
@@ -80,7 +80,7 @@ export class ApprovalEvents {
     return updated?.request;
   }
 
-  /** `undefined`: the request is gone, or can not be read. */
+  /** `undefined` if the request is gone or unreadable. */
   async #event(scope: string, { type, requestId, seq }: NumberedEntry): Promise<ApprovalEvent | undefined> {
     let request = (await this.#rows.findReadable(requestId))?.request;
     if (request?.[FIELDS[type]] === 0) request = await this.#confirm(requestId, type, seq);
@@ -91,7 +91,7 @@ export class ApprovalEvents {
 const FIELDS = { "approval.requested": "seq", "approval.decided": "decidedSeq" } as const;
 const PAGE = 100;
 
-/** A function, since the compiler takes a signal for unchanged after an await. */
+/** A function, since the compiler assumes that a signal does not change across an await. */
 function isAborted(signal: AbortSignal | undefined): boolean {
   return signal?.aborted === true;
 }

@@ -11,7 +11,7 @@ import type { ApprovalGrant, ApprovalRequest, GrantOptions, GrantPlace, GrantSco
 /** What a grant has to cover. */
 export type GrantedCall = Pick<ApprovalRequest, "scope" | "toolName" | "definitionDigest" | "requestedBy" | "input">;
 
-/** As it is stored: a grant that was taken back stays, so that nothing brings it again. */
+/** As it is stored: a revoked grant stays, so that nothing can bring it back. */
 interface GrantRecord extends ApprovalGrant {
   readonly revokedAt?: number;
 }
@@ -41,13 +41,13 @@ export class ApprovalGrants {
     return grants.find((grant) => grant.requestedBy === call.requestedBy && isCovered(grant, call.input));
   }
 
-  /** All grants that hold now, oldest first. */
+  /** All grants in force, oldest first. */
   async list(scope?: string): Promise<ApprovalGrant[]> {
     const grants = await this.#read(scope === undefined ? [] : [scope]);
     return grants.toSorted((a, b) => a.createdAt - b.createdAt);
   }
 
-  /** The call that somebody said "always" to has succeeded. Does nothing the second time. */
+  /** Call this when a call that was approved with "always" has succeeded. Does nothing the second time. */
   async learn(request: ApprovalRequest): Promise<void> {
     const { always, scope, toolName, definitionDigest, requestedBy, decidedBy } = request;
     if (request.status !== "approved" || always === undefined || "editedInput" in request) return;
@@ -71,7 +71,7 @@ export class ApprovalGrants {
     }
   }
 
-  /** Takes a grant back. False when there was none. */
+  /** Revokes a grant. False if there was none. */
   async revoke(grant: ApprovalGrant): Promise<boolean> {
     const key = this.#key(grant);
     const entry = await this.#store.get<GrantRecord>(key);
@@ -94,7 +94,7 @@ export class ApprovalGrants {
 /**
  * What "always" means, as it is shown and stored.
  *
- * @throws ApprovalError `invalid_input` for a scope that can not be read, or that does not hold for the call it is given with
+ * @throws ApprovalError `invalid_input` for a malformed scope, or one that does not cover the call it is given with
  */
 export function grantScope(options: GrantOptions, input: unknown, now: number): GrantScope {
   const { where = { equals: [{ path: [], value: input }] }, ttlMs = DEFAULT_TTL_MS } = options;
@@ -105,7 +105,7 @@ export function grantScope(options: GrantOptions, input: unknown, now: number): 
   let holds: boolean;
   try {
     holds = covers(scope, input);
-    // Behind the look at it, which refuses what nests too deep to be copied.
+    // Copied after the check, which refuses what nests too deep to be copied.
     scope = { ...scope, where: structuredClone(where) };
   } catch (cause) {
     const why = isToolError(cause) ? cause.message : "it is { equals: [{ path, value }] }, { schema }, or both";
@@ -124,7 +124,7 @@ function isCovered(grant: GrantScope, input: unknown): boolean {
   }
 }
 
-/** Each part that is there has to hold. @throws TypeError for one that is not known: it may be there to narrow the others */
+/** Every given condition must hold. @throws TypeError for an unknown one, which may be meant to narrow the others */
 function covers({ where }: GrantScope, input: unknown): boolean {
   const { equals, schema, ...unknown } = where;
   const others = Object.keys(unknown);

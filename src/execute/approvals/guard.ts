@@ -2,13 +2,13 @@ import type { Redact } from "../summary.ts";
 import type { ApprovalService } from "./service.ts";
 import type { Principal } from "./types.ts";
 
-/** What an authentication has to go by: the same for WebSockets and for HTTP. */
+/** What an authentication can use: the same for WebSockets and HTTP. */
 export interface ApprovalClient {
   readonly url: URL;
   readonly headers: Headers;
 }
 
-/** Somebody who was recognised. */
+/** An authenticated client. */
 export interface AuthenticatedClient {
   readonly principal: Principal;
   /** Whose events: a tenant, a team. Default: `"default"`. */
@@ -17,34 +17,34 @@ export interface AuthenticatedClient {
   readonly expiresAt?: number | undefined;
 }
 
-/** Who is it? `undefined`, or a throw: nobody. */
+/** Authenticates a client. Returning `undefined` or throwing refuses it. */
 export type Authenticate = (
   client: ApprovalClient,
 ) => AuthenticatedClient | undefined | null | Promise<AuthenticatedClient | undefined | null>;
 
-/** What both handlers are told. */
+/** Options of both handlers. */
 export interface GuardOptions {
   readonly service: ApprovalService;
   readonly authenticate: Authenticate;
   /** The origins of the pages that may connect (`https://app.example`). All others are refused. */
   readonly origins: readonly string[] | ((origin: string) => boolean);
-  /** Whether clients that say no origin, which no browser does, may connect. Default: false. */
+  /** Whether clients without an origin (that is, no browsers) may connect. Default: false. */
   readonly allowNoOrigin?: boolean | undefined;
   /** The largest message or body of a client, in bytes. Default: 64 KiB. */
   readonly maxMessageBytes?: number | undefined;
-  /** Whether clients may give an "always". Default: false. */
+  /** Whether clients may grant "always". Default: false. */
   readonly allowAlways?: boolean | undefined;
-  /** Hides parts of inputs; the path begins with `"input"`. */
+  /** Hides parts of inputs; the path starts with `"input"`. */
   readonly redact?: Redact | undefined;
-  /** Hears of failures that clients are told nothing about. */
+  /** Gets failures that clients are not told about. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
-/** What `maxMessageBytes` is where nobody says. */
+/** Default of `maxMessageBytes`. */
 export const MAX_MESSAGE_BYTES = 65_536;
 
 /**
- * What would refuse or hide everything, and say nothing about it.
+ * Refuses options that would silently refuse or hide everything.
  *
  * @throws TypeError
  */
@@ -72,7 +72,10 @@ export function checkGuard(name: string, options: GuardOptions): void {
   }
 }
 
-/** `"null"` is what a sandboxed page says. URLs know no origin of schemes like `chrome-extension:`, and browsers send one. */
+/**
+ * Sandboxed pages send `"null"`. `URL` has no origin for schemes such as `chrome-extension:`, although browsers send
+ * one.
+ */
 function isOrigin(text: string): boolean {
   if (text === "null") return true;
   if (!URL.canParse(text)) return false;
@@ -81,8 +84,8 @@ function isOrigin(text: string): boolean {
 }
 
 /**
- * A page of another site may open a connection with the cookies of its visitor, and only the browser says whose page it
- * is: https://datatracker.ietf.org/doc/html/rfc6455#section-10.2
+ * A page of another site can open a connection with its visitor's cookies; only the browser's origin tells whose page
+ * it is: https://datatracker.ietf.org/doc/html/rfc6455#section-10.2
  */
 export function isOriginAllowed({ origins, allowNoOrigin = false }: GuardOptions, headers: Headers): boolean {
   const origin = headers.get("origin");
@@ -90,7 +93,7 @@ export function isOriginAllowed({ origins, allowNoOrigin = false }: GuardOptions
   return typeof origins === "function" ? origins(origin) : origins.includes(origin);
 }
 
-/** `undefined` for whom nobody knows, and for whom the time is over. */
+/** `undefined` for unknown clients, and for expired authentications. */
 export async function authenticated(
   { authenticate }: GuardOptions,
   client: ApprovalClient,
@@ -105,12 +108,12 @@ export async function authenticated(
   return who;
 }
 
-/** What is no time (a text, `NaN`) is over. */
+/** An invalid time (a string, `NaN`) counts as expired. */
 export function isOver({ expiresAt = Infinity }: AuthenticatedClient): boolean {
   return !(expiresAt > Date.now());
 }
 
-/** `?after=12` and `?run_id=run_1`. What is no number resumes nothing. */
+/** `?after=12` and `?run_id=run_1`. An invalid number resumes nothing. */
 export function feedQuery(url: URL): { after: number | undefined; runId: string | undefined } {
   const after = url.searchParams.get("after");
   return {
@@ -119,7 +122,7 @@ export function feedQuery(url: URL): { after: number | undefined; runId: string 
   };
 }
 
-/** How much somebody may send. */
+/** How many messages a client may send. */
 export interface RateLimit {
   /** In the long run. */
   readonly perSecond: number;
@@ -134,7 +137,7 @@ export function createRateLimit({ perSecond, burst }: RateLimit, now: () => numb
   let left = burst;
   let at = now();
   return {
-    /** False: too many. */
+    /** False if there were too many. */
     take(): boolean {
       const time = now();
       left = Math.min(burst, left + (Math.max(0, time - at) / 1000) * perSecond);
@@ -143,7 +146,7 @@ export function createRateLimit({ perSecond, burst }: RateLimit, now: () => numb
       left--;
       return true;
     },
-    /** Nothing was taken for so long that all is as at first. */
+    /** Whether the bucket has filled up again, as at the start. */
     isFull(): boolean {
       return left + (Math.max(0, now() - at) / 1000) * perSecond >= burst;
     },

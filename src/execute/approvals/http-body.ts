@@ -1,7 +1,7 @@
-/** The body has more bytes than it may; the rest was not read. */
+/** The body is too large; the rest was not read. */
 export class BodyTooLarge extends Error {}
 
-/** A body as text, counted while it comes. @throws BodyTooLarge */
+/** A body as text, counted while it is read. @throws BodyTooLarge */
 export async function readText({ body }: Request, maxBytes: number): Promise<string> {
   if (body === null) return "";
   const decoder = new TextDecoder();

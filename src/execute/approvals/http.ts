@@ -28,26 +28,26 @@ import type { ServerMessage, WireErrorCode } from "./protocol.ts";
 import { eventStream } from "./sse.ts";
 
 export interface ApprovalHandlerOptions extends GuardOptions {
-  /** What the addresses begin with. Default: `"/approvals"`. */
+  /** Path prefix. Default: `"/approvals"`. */
   readonly path?: string | undefined;
-  /** Of decisions, by principal. Default: 10 a second, 50 at once. */
+  /** Limit on decisions, per principal. Default: 10 per second, bursts of 50. */
   readonly rateLimit?: RateLimit | undefined;
-  /** How often a line of comment keeps a silent event stream open, in milliseconds. Default: 15 s. */
+  /** How often a comment line keeps a silent event stream open, in milliseconds. Default: 15 s. */
   readonly keepAliveMs?: number | undefined;
 }
 
 /**
- * Approvals over HTTP, for any server that speaks `Request` and `Response`.
+ * Approvals over HTTP, for any server built on `Request` and `Response`.
  *
  * ```
- * GET  /approvals                what is pending: { requests: [{ type: "approval.requested", … }] }
- * GET  /approvals/<request_id>   all of one: { type: "approval.details", input, … }
+ * GET  /approvals                the pending requests: { requests: [{ type: "approval.requested", … }] }
+ * GET  /approvals/<request_id>   one of them in full: { type: "approval.details", input, … }
  * GET  /approvals/events         the same and what happens, as server-sent events; resumes by Last-Event-ID or ?after=
  * POST /approvals/decide         { type: "approval.decide", request_id, decision }, as JSON
  * ```
  *
- * Answers that are no success hold `{ type: "approval.error", code, message }`: 400, 401, 403, 404 (also for what this
- * principal may not know of), 409 (decided already; with the outcome), 410 (expired or void), 413, 415, 422, 429, 500.
+ * Failures are `{ type: "approval.error", code, message }` with status 400, 401, 403, 404 (also for requests that this
+ * principal may not see), 409 (already decided; with the outcome), 410 (expired or void), 413, 415, 422, 429, 500.
  *
  * @example
  * const handle = approvalHandler({ service, authenticate, origins: ["https://app.example"] });
@@ -96,13 +96,13 @@ export function approvalHandler(options: ApprovalHandlerOptions): (request: Requ
   function events(who: AuthenticatedClient, url: URL, request: Request): Response {
     const { principal, scope, expiresAt } = who;
     const query = feedQuery(url);
-    // A browser that reconnects by itself sends the last id it got, to the address that it began with.
+    // A browser that reconnects by itself sends the last id it received, to the original URL.
     const last = request.headers.get("last-event-id");
     const after = last !== null && /^\d{1,15}$/.test(last) ? Number(last) : query.after;
     const stop = new AbortController();
     const { signal } = stop;
     const feed = approvalFeed({ service, principal, scope, runId: query.runId, after, redact, signal });
-    // Whoever left while it was found out who they are does not leave again.
+    // A client that left during authentication does not fire the event again.
     if (request.signal.aborted) stop.abort();
     else request.signal.addEventListener("abort", () => stop.abort(), { signal });
     return new Response(eventStream(feed, { stop, expiresAt, keepAliveMs, onError }), {
@@ -113,7 +113,7 @@ export function approvalHandler(options: ApprovalHandlerOptions): (request: Requ
   async function decide(who: AuthenticatedClient, request: Request): Promise<Response> {
     const { principal } = who;
     if (!limitOf(principal.id).take()) return json(wireError("rate_limited", "Too many decisions."));
-    // A form of another site can not send this type without asking first (a preflight), which is refused.
+    // A form of another site cannot send this type without a preflight, which is refused.
     const type = request.headers.get("content-type") ?? "";
     if (!/^application\/json\s*(;|$)/i.test(type)) {
       return json(wireError("invalid_message", "A decision is sent as application/json."), 415);
@@ -125,7 +125,7 @@ export function approvalHandler(options: ApprovalHandlerOptions): (request: Requ
       if (!(error instanceof BodyTooLarge)) throw error;
       return json(wireError("message_too_large", `A decision has at most ${maxMessageBytes} bytes.`));
     }
-    // Reading may have taken long.
+    // Reading the body may have taken long.
     if (isOver(who)) return json(wireError("unauthenticated", "Sign in again."));
     const message = parseMessage(text);
     if (message.type === "approval.error" && message.code !== "unknown_type") return json(message);
@@ -152,7 +152,7 @@ export function approvalHandler(options: ApprovalHandlerOptions): (request: Requ
   function limitOf(principalId: string) {
     let limit = limits.get(principalId);
     if (limit === undefined) {
-      // Those who have been silent for long start anew.
+      // Clients that have been silent for long start over.
       if (limits.size >= MAX_LIMITS) for (const [id, one] of limits) if (one.isFull()) limits.delete(id);
       limits.set(principalId, (limit = createRateLimit(rateLimit)));
     }
@@ -171,7 +171,9 @@ export function approvalHandler(options: ApprovalHandlerOptions): (request: Requ
   };
 }
 
-/** Pages of other sites may read nothing, and change nothing. A page's own GET says no origin, but where it comes from. */
+/**
+ * Pages of other sites may read and change nothing. A same-origin GET has no origin, but says that it is same-origin.
+ */
 function mayAsk(options: GuardOptions, { headers, method }: Request): boolean {
   if (headers.has("origin")) return isOriginAllowed(options, headers);
   const site = headers.get("sec-fetch-site");

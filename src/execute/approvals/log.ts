@@ -20,8 +20,8 @@ export interface NumberedEntry extends LogEntry {
  * approval/log/default/000000000002  { type: "approval.decided", requestId }
  * ```
  *
- * An entry is written only where there is none, and only when the one before it is there: so whoever has read number n
- * has seen all that will ever be written below it, whichever processes write.
+ * An entry is only created, never replaced, and only after the one before it exists: so a reader that has read number n
+ * has seen everything that will ever be written below it, whichever processes write.
  */
 export class ApprovalLog {
   readonly #store: Store;
@@ -37,8 +37,8 @@ export class ApprovalLog {
   }
 
   /**
-   * Gives an event its number: the one it has, or the next one. Everything behind `after` is looked at before anything
-   * is written, and a number that somebody else took is looked at, too: so an event is there once, whoever brings it.
+   * Assigns an event its number: the one it already has, or the next one. All entries after `after` are checked before
+   * anything is written, and so is a number that another writer took: so an event is there only once, whoever adds it.
    *
    * @param after a number that was the last one before the event happened
    */
@@ -62,14 +62,14 @@ export class ApprovalLog {
     }
   }
 
-  /** Entries behind a number, in order. */
+  /** Entries after a number, in order. */
   async read(scope: string, after: number, limit: number): Promise<NumberedEntry[]> {
     const prefix = this.prefix(scope);
     const entries = await this.#store.list<LogEntry>(prefix, { after: this.#key(scope, after), limit });
     return entries.map(({ key, value }) => ({ ...value, seq: Number(key.slice(prefix.length)) }));
   }
 
-  /** The number of the last entry; 0 when there is none. */
+  /** The number of the last entry; 0 if there is none. */
   async last(scope: string): Promise<number> {
     let last = this.#seen.get(scope) ?? (await this.#store.get<number>(this.#hintKey(scope)))?.value ?? 0;
     for (;;) {
@@ -82,8 +82,8 @@ export class ApprovalLog {
   }
 
   /**
-   * Deletes entries that say nothing any more, a few at a time: called again and again, it gets round. The last entry
-   * stays, and so does all behind the noted end: no number is given twice.
+   * Deletes obsolete entries, a few at a time: repeated calls get through all of them. The last entry stays, and so
+   * does everything after the noted end, so that no number is assigned twice.
    */
   async trim(scope: string, isGone: (entry: LogEntry) => Promise<boolean>): Promise<void> {
     const end = (await this.#store.get<number>(this.#hintKey(scope)))?.value ?? 0;

@@ -18,7 +18,7 @@ import type {
 import type { ApprovalService } from "./service.ts";
 import type { ApprovalRequest, Decision, GrantScope, Principal } from "./types.ts";
 
-/** A client's message, or why it is none. */
+/** A client's message, or the error if it is malformed. */
 export function parseMessage(text: string): ClientMessage | ErrorMessage {
   const value = jsonIn(text);
   if (!isRecord(value)) {
@@ -39,7 +39,7 @@ export function parseMessage(text: string): ClientMessage | ErrorMessage {
   }
 }
 
-/** What a decision over the wire asks for. */
+/** The decision that a message asks for. */
 export function decisionOf({ decision, edited_input: editedInput, reason, always }: DecideMessage): Decision {
   return {
     decision,
@@ -78,7 +78,7 @@ export function outcomeMessage(request: ApprovalRequest, redact?: Redact): Outco
   return { ...outcomeFields(request), type: "approval.outcome", ...(always !== undefined && { always }) };
 }
 
-/** All of a request, for one who may decide it. @throws ApprovalError `approval_not_found` for all others */
+/** A request in full, for a principal who may decide it. @throws ApprovalError `approval_not_found` for all others */
 export async function detailsMessage(
   service: ApprovalService,
   requestId: string,
@@ -100,16 +100,16 @@ export async function detailsMessage(
   };
 }
 
-/** The question that is asked by default holds the input: what is hidden there is hidden here. */
+/** The default question contains the input: what is hidden there is hidden here. */
 function questionOf(request: ApprovalRequest, redact: Redact | undefined): string {
   const { toolName, input, message, isDefaultMessage } = request;
   if (redact === undefined) return message;
-  // Older versions did not say it.
+  // Older versions did not store this.
   const isDefault = isDefaultMessage ?? message === defaultQuestion(toolName, input, undefined);
   return isDefault ? defaultQuestion(toolName, input, redact) : message;
 }
 
-/** Its values are parts of the input: what is hidden there is hidden here. A redaction that fails shows nothing. */
+/** Its values are parts of the input: what is hidden there is hidden here. If redaction fails, nothing is shown. */
 function alwaysOf({ always, input }: ApprovalRequest, redact: Redact | undefined): GrantScope | undefined {
   if (always?.where.equals === undefined || redact === undefined) return always;
   try {
@@ -121,9 +121,9 @@ function alwaysOf({ always, input }: ApprovalRequest, redact: Redact | undefined
   }
 }
 
-/** What may be said of a failure: our own errors say what they are, all others nothing. */
+/** What a client may learn about a failure: the text of our own errors, and nothing about others. */
 export function errorMessage(error: unknown, requestId: string, redact?: Redact): ErrorMessage {
-  // What is wrong with the store's content is for the server's log: it names runs, and nobody was asked who may know.
+  // Problems with stored data are for the server's log: they name runs, which this client may not be allowed to know.
   if (error instanceof ApprovalError && error.code !== "invalid_approval") {
     const message = wireError(error.code as WireErrorCode, error.message, requestId);
     const isClosed = error.request !== undefined && error.request.status !== "pending";

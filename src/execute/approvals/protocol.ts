@@ -2,12 +2,10 @@ import type { ApprovalErrorCode } from "./errors.ts";
 import type { ApprovalStatus, Decision, GrantScope } from "./types.ts";
 
 /*
- * What goes over a WebSocket, one JSON object a message (over HTTP: the data of an event, and the bodies).
+ * What goes over a WebSocket, one JSON object per message (over HTTP: the data of events, and the bodies).
  *
- *   server                                                client
- *   {"type":"approval.requested","request_id":…,"seq":1}
- *   {"type":"approval.ready","seq":1}
- *                                                         {"type":"approval.decide","request_id":…,"decision":"approve"}
+ *   server                                                client {"type":"approval.requested","request_id":…,"seq":1}
+ *   {"type":"approval.ready","seq":1} {"type":"approval.decide","request_id":…,"decision":"approve"}
  *   {"type":"approval.outcome","request_id":…,"status":"approved"}
  *   {"type":"approval.decided","request_id":…,"status":"approved","seq":2}
  */
@@ -20,20 +18,20 @@ export interface RequestedMessage {
   readonly tool_name: string;
   readonly message: string;
   readonly options: readonly ["approve", "deny"];
-  /** The input as JSON text: bounded, redacted. All of it is in the answer to `approval.get`. */
+  /** The input as bounded, redacted JSON text. The answer to `approval.get` has all of it. */
   readonly summary: string;
-  /** As it is now: of an older request perhaps decided. */
+  /** The current status: an older request may have been decided. */
   readonly status: ApprovalStatus;
   readonly requested_by: string | null;
   /** Times are milliseconds since 1970. */
   readonly created_at: number;
   readonly expires_at: number | null;
-  /** The request that became void when this one took its place. */
+  /** The request that this one replaced, and that is now void. */
   readonly replaces?: string;
   readonly seq: number;
 }
 
-/** What came of a request. */
+/** The outcome of a request. */
 export interface DecidedMessage {
   readonly type: "approval.decided";
   readonly request_id: string;
@@ -47,21 +45,21 @@ export interface DecidedMessage {
   readonly seq: number;
 }
 
-/** All that was open is sent; what follows happens from now on. */
+/** All pending requests have been sent; what follows are new events. */
 export interface ReadyMessage {
   readonly type: "approval.ready";
-  /** Resume behind this number. */
+  /** The number to resume after. */
   readonly seq: number;
 }
 
-/** The answer to whoever decided. */
+/** The answer to a decision. */
 export interface OutcomeMessage extends Omit<DecidedMessage, "type" | "seq"> {
   readonly type: "approval.outcome";
   /** What "always" will mean once the call has succeeded. */
   readonly always?: GrantScope;
 }
 
-/** The answer to `approval.get`: all of what would run. */
+/** The answer to `approval.get`: everything that would run. */
 export interface DetailsMessage {
   readonly type: "approval.details";
   readonly request_id: string;
@@ -70,7 +68,7 @@ export interface DetailsMessage {
   readonly message: string;
   /** Not bounded; redacted. */
   readonly input: unknown;
-  /** What runs in its place, after an edit. */
+  /** What runs instead, after an edit. */
   readonly edited_input?: unknown;
   readonly status: ApprovalStatus;
 }
@@ -81,7 +79,7 @@ export interface ErrorMessage {
   readonly code: WireErrorCode;
   readonly message: string;
   readonly request_id?: string;
-  /** With `already_decided`, `approval_expired` and `approval_void`: what counts. */
+  /** With `already_decided`, `approval_expired` and `approval_void`: the outcome that counts. */
   readonly outcome?: OutcomeMessage;
 }
 
@@ -97,17 +95,17 @@ export interface DecideMessage {
   /** A full replacement. */
   readonly edited_input?: unknown;
   readonly reason?: string;
-  /** Where the server allows it: `true` for exactly this input. */
+  /** If the server allows it; `true` for exactly this input. */
   readonly always?: true | { readonly where?: GrantScope["where"]; readonly ttl_ms?: number };
 }
 
-/** All of a request: a summary is short. */
+/** Asks for a request in full, since a summary is short. */
 export interface GetMessage {
   readonly type: "approval.get";
   readonly request_id: string;
 }
 
-/** The events behind a number, once more. */
+/** Asks for the events after a number again. */
 export interface ResumeMessage {
   readonly type: "approval.resume";
   readonly seq: number;
@@ -118,12 +116,12 @@ export type ClientMessage = DecideMessage | GetMessage | ResumeMessage;
 /** Codes of the wire: those of decisions, and those of messages. */
 export type WireErrorCode =
   | Exclude<ApprovalErrorCode, "invalid_approval">
-  | "not_json" // the message is no JSON object
-  | "unknown_type" // its type is none of ours
-  | "invalid_message" // a field is missing, or is not what it has to be
+  | "not_json" // the message is not a JSON object
+  | "unknown_type" // the message has an unknown type
+  | "invalid_message" // a field is missing or malformed
   | "message_too_large"
   | "rate_limited"
   | "unauthenticated" // no principal, or not any more
   | "origin_refused"
   | "not_found" // no such address
-  | "internal_error"; // the server's fault; nothing is said about it
+  | "internal_error"; // the server's fault; details are not disclosed

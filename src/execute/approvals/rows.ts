@@ -6,16 +6,16 @@ import { checkRecord } from "./trust.ts";
 import type { ApprovalRequest } from "./types.ts";
 
 /**
- * All requests of one call, the last one being the one that counts. They share a key, so that voiding one and asking
- * again is one write.
+ * All requests of one call, of which the last one counts. They share a key, so that voiding one and asking again is a
+ * single write.
  */
 export interface CallRecord {
-  /** Of this format. */
+  /** Version of this format. */
   readonly format: 1;
   readonly requests: readonly ApprovalRequest[];
 }
 
-/** A request, and the entry of the store that it is in. */
+/** A request, and the store entry that contains it. */
 export interface FoundRequest {
   readonly request: ApprovalRequest;
   readonly requests: readonly ApprovalRequest[];
@@ -28,7 +28,7 @@ interface CallId {
   readonly invocationId: string;
 }
 
-/** Says that a request is open, so that nobody has to look through all that were ever made. */
+/** Marks a request as open, so that nobody has to search all requests ever made. */
 interface OpenMark extends CallId {
   /** When it was written, in milliseconds since 1970. */
   readonly at: number;
@@ -40,7 +40,7 @@ interface OpenMark extends CallId {
  * ```
  * approval/call/<run>/<invocation>   { format: 1, requests: [{ id, status, … }] }
  * approval/id/<request id>           { runId, invocationId }
- * approval/open/<scope>/<request id> { runId, invocationId, at }     while there is something to do about it
+ * approval/open/<scope>/<request id> { runId, invocationId, at }     while it needs attention
  * ```
  */
 export class ApprovalRows {
@@ -50,8 +50,8 @@ export class ApprovalRows {
   readonly #onError: (error: unknown) => void;
 
   /**
-   * @param retentionMs how long the requests of a call are kept when all of them are closed
-   * @param onError hears of what is passed over, since it can not be read
+   * @param retentionMs how long the requests of a call are kept once all of them are closed
+   * @param onError gets the errors of unreadable entries, which are skipped
    */
   constructor(store: Store, namespace: string, retentionMs: number, onError: (error: unknown) => void) {
     this.#store = store;
@@ -60,7 +60,7 @@ export class ApprovalRows {
     this.#onError = onError;
   }
 
-  /** Whether requests are gone after a time. */
+  /** Whether requests are deleted after a while. */
   get forgets(): boolean {
     return this.#retentionMs !== Infinity;
   }
@@ -77,26 +77,26 @@ export class ApprovalRows {
     return entry && this.#found(entry, requestId);
   }
 
-  /** The same for those who have others to look at, too: one that can not be read is told, and there is none. */
+  /** For callers that look at several: an unreadable request is reported and treated as missing. */
   findReadable(requestId: string): Promise<FoundRequest | undefined> {
     return this.find(requestId).catch(this.#passOver);
   }
 
-  /** All requests that can be read, of one run or of all runs; in no order that means anything. */
+  /** All readable requests, of one run or of all, in no particular order. */
   async all(runId?: string): Promise<ApprovalRequest[]> {
     const entries = await this.#store.list(this.#prefix(runId));
     return entries.flatMap(({ key, value }) => this.#requestsOf(key, value));
   }
 
   /**
-   * Adds a request to its call, in one write with what becomes of the older ones.
+   * Adds a request to its call, in one write with the changes to the older ones.
    *
-   * @returns false when somebody else has written since: read again
+   * @returns false if somebody else has written since: read again
    */
   async add(request: ApprovalRequest, older: readonly ApprovalRequest[], version: number): Promise<boolean> {
     const { runId, invocationId } = request;
     const mark: OpenMark = { runId, invocationId, at: Date.now() };
-    // First the ways to it: one that leads nowhere harms nobody, a request that none leads to would be lost.
+    // The index entries first: one that leads nowhere is harmless, but a request without one would be lost.
     await this.#store.put(this.#idKey(request.id), { runId, invocationId });
     await this.#store.put(this.#openKey(request), mark);
     const isAdded = await this.#write({ runId, invocationId }, [...older.slice(-MAX_OLDER), request], version);
@@ -107,7 +107,7 @@ export class ApprovalRows {
     return isAdded;
   }
 
-  /** The requests that are pending, or were until a process died: of one scope, or of all. */
+  /** The requests that are pending, or were when a process died, of one scope or of all. */
   async open(scope?: string): Promise<ApprovalRequest[]> {
     const prefix = `${storeKey(this.#namespace, "open", ...(scope === undefined ? [] : [scope]))}/`;
     const requests: ApprovalRequest[] = [];
@@ -116,16 +116,16 @@ export class ApprovalRows {
       const entry = await this.#store.get<CallRecord>(this.key(value));
       const request = entry && this.#requestsOf(entry.key, entry.value).find(({ id }) => id === requestId);
       if (request !== undefined) requests.push(request);
-      // Its process may be about to write it, but not for that long: it died.
+      // Its process may still be about to write it, but after so long it must have died.
       else if (value.at < Date.now() - ABANDONED_MS) await this.#store.delete(key);
     }
     return requests;
   }
 
-  /** Deletes the requests of a run, and the ways to them. */
+  /** Deletes the requests of a run, and their index entries. */
   async forget(runId: string): Promise<void> {
     for (const { key, value } of await this.#store.list<CallRecord>(this.#prefix(runId))) {
-      // In what can not be read no ways are found: they lead nowhere then.
+      // The index entries of unreadable requests cannot be found: they then lead nowhere.
       for (const request of this.#requestsOf(key, value)) {
         await this.#store.delete(this.#openKey(request));
         await this.#store.delete(this.#idKey(request.id));
@@ -134,7 +134,7 @@ export class ApprovalRows {
     }
   }
 
-  /** Nothing is to be done about a request any more. */
+  /** A request needs no more attention. */
   async close(request: ApprovalRequest): Promise<void> {
     const { runId, invocationId, id } = request;
     const ttlMs = this.#retentionMs;
@@ -147,10 +147,10 @@ export class ApprovalRows {
   }
 
   /**
-   * Changes a request, comparing and setting until nobody was faster.
+   * Changes a request by compare-and-set, retried until it wins.
    *
-   * @param change gives the request as it becomes, or `undefined` to leave it. May be asked more than once.
-   * @returns the request as it is now, and whether this changed it; `undefined` when there is none
+   * @param change returns the changed request, or `undefined` to leave it. May be called more than once.
+   * @returns the current request, and whether this changed it; `undefined` if there is none
    */
   async update(
     requestId: string,
@@ -194,7 +194,7 @@ export class ApprovalRows {
     return request && { request, requests, version };
   }
 
-  /** None where they can not be read: damaged, or written by a newer version. */
+  /** Empty if they cannot be read: damaged, or written by a newer version. */
   #requestsOf(key: string, value: unknown): readonly ApprovalRequest[] {
     try {
       return checkRecord(value, key).requests;
@@ -222,6 +222,6 @@ export class ApprovalRows {
   }
 }
 
-/** How many void requests of a call are remembered: a tool that changes with every look fills no store. */
+/** How many void requests of a call are kept: a tool that changes constantly must not fill the store. */
 const MAX_OLDER = 20;
 const ABANDONED_MS = 3_600_000;

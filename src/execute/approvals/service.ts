@@ -24,34 +24,34 @@ import type {
 } from "./types.ts";
 import { createWakeUp } from "./wake-up.ts";
 
-/** May this principal decide this request? What throws, denies. */
+/** Whether this principal may decide this request. Throwing means no. */
 export type MayDecide = (principal: Principal, request: ApprovalRequest) => boolean | Promise<boolean>;
 
 export interface ApprovalServiceOptions {
   /** Where requests are kept. Processes that share it share the approvals. */
   readonly store: Store;
-  /** Required as soon as there are principals: without it nobody may decide. */
+  /** Required once there are principals: without it, none of them may decide. */
   readonly mayDecide?: MayDecide | undefined;
-  /** Whether who asked may decide, too. Default: false. */
+  /** Whether the requester may decide as well. Default: false. */
   readonly allowSelfApproval?: boolean | undefined;
-  /** The tools whose schemas check an edited input. */
+  /** The tools whose schemas validate an edited input. */
   readonly tools?: ToolSource | undefined;
-  /** Checks an edited input in the place of `tools`. */
+  /** Validates an edited input, instead of `tools`. */
   readonly validateInput?: ValidateInput | undefined;
-  /** How long a request may be decided, in milliseconds; `Infinity`: for ever. Default: 24 hours. */
+  /** How long a request can be decided, in milliseconds; `Infinity` means forever. Default: 24 hours. */
   readonly ttlMs?: number | undefined;
   /**
-   * How long a request is kept after it was decided, expired or became void, in milliseconds. Longer than a run may
-   * pause: an approval that is gone before its call ran is asked for again. Default: for ever.
+   * How long a request is kept after it was decided, expired or became void, in milliseconds. Make it longer than a run
+   * may pause: an approval that is gone before its call ran is asked for again. Default: forever.
    */
   readonly retentionMs?: number | undefined;
   /** Where in the store. Default: `"approval"`. */
   readonly namespace?: string | undefined;
-  /** How often to look although nothing was told, in milliseconds: messages of a store may get lost. Default: 5 s. */
+  /** How often to poll in any case, in milliseconds, since a store's notifications may get lost. Default: 5 s. */
   readonly pollMs?: number | undefined;
   /**
-   * Hears of errors that change no outcome: of `mayDecide`, of a number that an event got late, or of a stored request
-   * that lists and events leave out, since it can not be read.
+   * Gets errors that change no outcome: those of `mayDecide`, of numbering an event, or about an unreadable stored
+   * request, which lists and events leave out.
    */
   readonly onError?: ((error: unknown) => void) | undefined;
   /** Milliseconds since 1970. Default: `Date.now`. */
@@ -59,7 +59,8 @@ export interface ApprovalServiceOptions {
 }
 
 /**
- * Approvals over a {@link Store}: who asks and who decides may be different processes, and either may die in between.
+ * Approvals over a {@link Store}: the process that asks and the one that decides may differ, and either may die in
+ * between.
  *
  * @example
  * const approvals = new ApprovalService({
@@ -101,7 +102,7 @@ export class ApprovalService implements Approvals {
     this.#grants = new ApprovalGrants(store, namespace, now);
   }
 
-  /** Whether there is a rule who may decide: where there are principals there has to be one. */
+  /** Whether there is a rule about who may decide, which is required if there are principals. */
   get hasMayDecide(): boolean {
     return this.#mayDecide !== undefined;
   }
@@ -136,7 +137,7 @@ export class ApprovalService implements Approvals {
       return this.#closed(request, outcome);
     });
     if (updated === undefined) throw notFound();
-    // With the numbers of its events, and as it was decided: what became of it since is another answer.
+    // With the numbers of its events, and as it was decided, whatever has become of it since.
     const { seq, decidedSeq } = await this.#announce(updated.request);
     const request = Object.freeze({ ...updated.request, seq, decidedSeq });
     if (!updated.isChanged || request.status === "expired") throw notPending(request);
@@ -152,7 +153,7 @@ export class ApprovalService implements Approvals {
     if (first === undefined) throw notFound();
     const until = this.#now() + timeoutMs;
     const wakeUp = createWakeUp(signal);
-    // Before the next look: what is decided between looking and listening would be missed.
+    // Subscribe before the next look: a decision in between would be missed.
     const end = await this.#store.subscribe(this.#rows.key(first.request), wakeUp.wake);
     try {
       for (let failures = 0; ;) {
@@ -197,7 +198,7 @@ export class ApprovalService implements Approvals {
   }
 
   async *subscribe(options: SubscribeOptions = {}): AsyncGenerator<ApprovalEvent, void, undefined> {
-    // What a process could not number before it died is numbered now.
+    // Number what a process could not number before it died.
     await this.#open(options.scope ?? "default");
     yield* this.#events.subscribe(options);
   }
@@ -217,17 +218,17 @@ export class ApprovalService implements Approvals {
     await this.#rows.forget(runId);
   }
 
-  /** Every "always" that holds now, oldest first. */
+  /** Every "always" in force, oldest first. */
   grants(scope?: string): Promise<ApprovalGrant[]> {
     return this.#grants.list(scope);
   }
 
-  /** Takes an "always" back. False when there was none. */
+  /** Revokes an "always". False if there was none. */
   revoke(grant: ApprovalGrant): Promise<boolean> {
     return this.#grants.revoke(grant);
   }
 
-  /** Whether this principal may decide, and so know of, the request. Of somebody's own request: see `allowSelfApproval`. */
+  /** Whether this principal may decide, and so see, the request. For one's own requests, see `allowSelfApproval`. */
   async mayDecide(principal: Principal, request: ApprovalRequest): Promise<boolean> {
     return (await this.#maySee(principal, request)) && !this.#isOwn(principal, request);
   }
@@ -300,7 +301,7 @@ export class ApprovalService implements Approvals {
     return { ...request, status: "approved", decidedBy: grant.grantedBy, decidedAt: createdAt, grantId: grant.id };
   }
 
-  /** What is open, and what a process left so when it died. */
+  /** The open requests, including those left open by a process that died. */
   async #open(scope: string | undefined): Promise<ApprovalRequest[]> {
     const requests: ApprovalRequest[] = [];
     for (const stored of await this.#rows.open(scope)) {
@@ -311,7 +312,7 @@ export class ApprovalService implements Approvals {
     return requests;
   }
 
-  /** One that can be gone on with. @throws ApprovalError `approval_not_found`, `invalid_approval` */
+  /** A readable request. @throws ApprovalError `approval_not_found`, `invalid_approval` */
   async #current(requestId: string): Promise<ApprovalRequest> {
     const found = await this.#rows.find(requestId);
     if (found === undefined) throw notFound();
@@ -320,7 +321,7 @@ export class ApprovalService implements Approvals {
     return Object.freeze(request);
   }
 
-  /** The request as it is now: expired when its time is over, and with the numbers of its events. */
+  /** The request brought up to date: expired if its time is over, and with its event numbers. */
   async #settle(request: ApprovalRequest): Promise<ApprovalRequest> {
     if (request.status !== "pending" || !this.#isOver(request)) return this.#announce(request);
     const updated = await this.#rows.update(request.id, (now) =>
@@ -329,7 +330,7 @@ export class ApprovalService implements Approvals {
     return this.#announce(updated?.request ?? request);
   }
 
-  /** Outcomes are in their rows already: a number that can not be given now is given later. */
+  /** Outcomes are already in their rows: a number that cannot be assigned now is assigned later. */
   async #announce(request: ApprovalRequest): Promise<ApprovalRequest> {
     try {
       const now = await this.#events.announce(request);
@@ -349,7 +350,7 @@ export class ApprovalService implements Approvals {
     return { ...request, status: "expired", decidedAt: this.#now() };
   }
 
-  /** What was denied or has expired stays so; what could still lead to an execution does not. */
+  /** Denied and expired requests stay so; those that could still lead to an execution become void. */
   async #voided(request: ApprovalRequest): Promise<ApprovalRequest> {
     const { status, decidedAt } = request;
     if (status !== "pending" && status !== "approved") return request;
@@ -357,8 +358,8 @@ export class ApprovalService implements Approvals {
   }
 
   /**
-   * What becomes of a request that was pending: the event of it will be behind the last one now. Where an event has no
-   * number yet, it stays as it is: that one may be in the log.
+   * Closes a pending request: its next event will come after the current last one. If an earlier event has no number
+   * yet, the position stays, since that event may already be in the log.
    */
   async #closed(request: ApprovalRequest, outcome: ApprovalRequest): Promise<ApprovalRequest> {
     if (request.status !== "pending" || request.seq === 0) return outcome;
@@ -383,7 +384,7 @@ function checkPrincipal(principal: Principal | undefined): void {
   throw new TypeError("a principal is { id } with a text that is not empty");
 }
 
-/** For ever, too: none of them is one timer alone. */
+/** `Infinity` is allowed: none of these is a single timer. */
 function checkDuration(name: string, ms: number): number {
   if (typeof ms === "number" && ms > 0) return ms;
   throw new TypeError(`${name} is a number of milliseconds above 0, got ${String(ms)}`);

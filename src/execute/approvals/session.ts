@@ -5,25 +5,25 @@ import type { DecideMessage, ServerMessage } from "./protocol.ts";
 
 /** One connection of one principal, whatever carries the messages. */
 export interface ApprovalSessionOptions extends Omit<FeedOptions, "signal"> {
-  /** A promise is one of room for more: the next event is told then. */
+  /** If it returns a promise, the next event is sent once that resolves. */
   readonly send: (message: ServerMessage) => void | Promise<void>;
-  /** Whether clients may give an "always". Default: false. */
+  /** Whether clients may grant "always". Default: false. */
   readonly allowAlways?: boolean | undefined;
-  /** Hears of failures that the client is told nothing about. */
+  /** Gets failures that the client is not told about. */
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
 export interface ApprovalSession {
-  /** Takes one message of the client; its answer is sent. Never rejects. */
+  /** Handles one message from the client and sends the answer. Never rejects. */
   receive(text: string): Promise<void>;
-  /** Ends the session; resolves when nothing is sent any more. */
+  /** Ends the session; resolves when nothing more is sent. */
   end(): Promise<void>;
   /** Resolves when no more events come: after `end()`, or because the store failed. */
   readonly ended: Promise<void>;
 }
 
 /**
- * The protocol of approvals for one connection: tells the principal of what it may decide, and takes its decisions.
+ * The approval protocol for one connection: sends the principal what it may decide, and takes its decisions.
  *
  * @example
  * const session = approvalSession({ service, principal, send: (message) => socket.send(JSON.stringify(message)) });
@@ -39,7 +39,7 @@ export function approvalSession(options: ApprovalSessionOptions): ApprovalSessio
   const ended = new Promise<void>((resolve) => (resolveEnded = resolve));
   endWith(feed);
 
-  /** Never rejects. Events wait for room; answers do not, since there are no more of them than messages of the client. */
+  /** Never rejects. Events wait for capacity; answers do not, since there is one per message from the client. */
   async function send(message: ServerMessage): Promise<void> {
     if (isOver) return;
     try {
@@ -85,7 +85,7 @@ export function approvalSession(options: ApprovalSessionOptions): ApprovalSessio
     );
   }
 
-  /** Sends what comes of it, or why nothing does. */
+  /** Sends the result, or the error. */
   async function answer(requestId: string, ask: () => Promise<ServerMessage>): Promise<void> {
     try {
       void send(await ask());

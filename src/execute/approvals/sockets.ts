@@ -17,7 +17,7 @@ import { wireError } from "./messages.ts";
 import type { ServerMessage } from "./protocol.ts";
 import { approvalSession } from "./session.ts";
 
-/** What is used of a socket of the `ws` package. */
+/** The part of a `ws` socket that is used. */
 export interface ApprovalSocket {
   readonly readyState: number;
   readonly bufferedAmount: number;
@@ -30,29 +30,31 @@ export interface ApprovalSocket {
   on(event: "error", listener: (error: Error) => void): unknown;
 }
 
-/** What is used of the HTTP request that a connection began with. */
+/** The part of a connection's HTTP request that is used. */
 export interface UpgradeRequest {
   readonly url?: string | undefined;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
 }
 
 export interface ApprovalSocketsOptions extends GuardOptions {
-  /** Default: 10 messages a second, 50 at once. */
+  /** Default: 10 messages per second, bursts of 50. */
   readonly rateLimit?: RateLimit | undefined;
   /**
-   * How much may wait for a client, in bytes. Past half of it events wait for the client to read; a client that reads
-   * nothing for a second, or lets more wait, is disconnected. Default: 1 MiB.
+   * How much may be buffered for a client, in bytes. Beyond half of it, events wait for the client to read. A client
+   * that reads nothing for a second, or exceeds the limit, is disconnected. Default: 1 MiB.
    */
   readonly maxBufferedBytes?: number | undefined;
-  /** How often a client has to answer a ping, in milliseconds. Default: 30 s. */
+  /** How often a client must answer a ping, in milliseconds. Default: 30 s. */
   readonly pingMs?: number | undefined;
   /** How long a client has to close, in milliseconds, before the connection is cut. Default: 5 s. */
   readonly closeMs?: number | undefined;
 }
 
-/** What `approvalSockets()` gives: two things to hand to a `WebSocketServer`. */
+/** What `approvalSockets()` returns: two parts for a `WebSocketServer`. */
 export interface ApprovalSockets {
-  /** For `new WebSocketServer({ …options })`: refuses foreign pages and strangers before there is a connection. */
+  /**
+   * For `new WebSocketServer({ …options })`: refuses foreign pages and unknown clients before there is a connection.
+   */
   readonly options: {
     readonly maxPayload: number;
     readonly perMessageDeflate: false;
@@ -68,8 +70,8 @@ export interface ApprovalSockets {
 /**
  * Approvals over WebSockets, for the `ws` package.
  *
- * Closes with 1008 (who, from where, too many messages), 1009 (a message too large), 1011 (the store failed), 1013 (the
- * client does not read). A client resumes with `?after=<the last seq>`.
+ * Closes with 1008 (authentication, origin, too many messages), 1009 (message too large), 1011 (the store failed), 1013
+ * (the client does not read). A client resumes with `?after=<the last seq>`.
  *
  * @example
  * const { options, accept } = approvalSockets({ service, authenticate, origins: ["https://app.example"] });
@@ -80,7 +82,7 @@ export function approvalSockets(options: ApprovalSocketsOptions): ApprovalSocket
   const { maxMessageBytes = MAX_MESSAGE_BYTES, pingMs = DEFAULT_PING_MS, closeMs = DEFAULT_CLOSE_MS } = options;
   checkMs("pingMs", pingMs);
   checkMs("closeMs", closeMs);
-  /** Who was recognised before the connection was there. */
+  /** Clients that were authenticated before their connection was made. */
   const known = new WeakMap<UpgradeRequest, AuthenticatedClient>();
 
   async function check(request: UpgradeRequest): Promise<401 | 403 | AuthenticatedClient> {
@@ -89,7 +91,7 @@ export function approvalSockets(options: ApprovalSocketsOptions): ApprovalSocket
       if (!isOriginAllowed(options, client.headers)) return 403;
       return (await authenticated(options, client)) ?? 401;
     } catch {
-      return 403; // an address or a header that is none
+      return 403; // a malformed URL or header
     }
   }
 
@@ -107,7 +109,7 @@ export function approvalSockets(options: ApprovalSocketsOptions): ApprovalSocket
     },
     accept(socket, request) {
       const who = known.get(request);
-      // Without our options nobody has asked yet. Messages that come meanwhile wait in the socket's session.
+      // Without our options, nobody was authenticated yet. Messages that arrive meanwhile wait in the session.
       serve(socket, request, options, who ?? check(request));
     },
   };
@@ -124,7 +126,7 @@ function serve(
   const { pingMs = DEFAULT_PING_MS, closeMs = DEFAULT_CLOSE_MS } = options;
   const { rateLimit = DEFAULT_RATE, onError } = options;
   const limit = createRateLimit(rateLimit);
-  /** Of the authentication, and of the farewell. */
+  /** For the end of the authentication, and for closing. */
   const timers: ReturnType<typeof setTimeout>[] = [];
   let isClosing = false;
   let isAlive = true;
@@ -134,7 +136,7 @@ function serve(
     isClosing = true;
     void session.then((open) => open?.end());
     socket.close(code, reason);
-    // A client that does not read does not read this either.
+    // A client that does not read will not read the close frame either.
     timers[1] = setTimeout(() => socket.terminate(), closeMs);
   }
 
@@ -145,8 +147,8 @@ function serve(
   }
 
   /**
-   * An event, and then room for more: whoever has missed many gets them as fast as they are read. A client that takes
-   * nothing for a while does not read.
+   * Sends an event, then waits for capacity: a client that missed many gets them as fast as it reads. A client that
+   * takes nothing for a while is considered not to read.
    */
   async function tell(message: ServerMessage): Promise<void> {
     send(message);
@@ -158,7 +160,7 @@ function serve(
     }
   }
 
-  /** What is longer than a timer can wait takes several. */
+  /** Times beyond the maximum of a timer take several. */
   function watch(who: AuthenticatedClient, expiresAt: number): void {
     if (isOver(who)) return close(1008, "authentication has expired");
     timers[0] = setTimeout(() => watch(who, expiresAt), Math.min(expiresAt - Date.now() + 1, MAX_TIMER_MS));
@@ -189,7 +191,7 @@ function serve(
     return { ...opened, isOver: () => isOver(who) };
   });
 
-  /** One after the other: the answers come in the order of the messages. */
+  /** Handled one after the other, so that answers are sent in the order of the messages. */
   let turn: Promise<unknown> = session;
   socket.on("message", (data: unknown, isBinary: boolean) => {
     if (isClosing) return;
@@ -206,7 +208,7 @@ function serve(
     });
   });
   socket.on("pong", () => (isAlive = true));
-  // What is wrong with a frame closes the connection; there is nothing else to do.
+  // A bad frame closes the connection; there is nothing else to do.
   socket.on("error", () => {});
   socket.on("close", () => {
     isClosing = true;
@@ -214,7 +216,7 @@ function serve(
     timers.forEach(clearTimeout);
     void session.then((open) => open?.end());
   });
-  // A peer that vanished without a word would be waited for for ever.
+  // A peer that vanished silently would keep its connection forever.
   const heartbeat = setInterval(() => {
     if (!isAlive) return socket.terminate();
     isAlive = false;

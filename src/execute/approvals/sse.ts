@@ -11,8 +11,8 @@ export interface EventStreamOptions {
 }
 
 /**
- * A feed as server-sent events, the id being the number to resume behind. The next event is read when the client has
- * taken the one before: nothing piles up for one who does not read.
+ * A feed as server-sent events, whose ids are the numbers to resume after. The next event is read once the client has
+ * taken the previous one, so nothing piles up for a client that does not read.
  */
 export function eventStream(
   feed: AsyncGenerator<FeedMessage>,
@@ -30,7 +30,7 @@ export function eventStream(
   function letGo(): void {
     clearInterval(timers.keepAlive);
     clearTimeout(timers.expiry);
-    // Where nobody reads it waits for that with its subscription open; nor does anybody have to cancel the stream.
+    // If nobody reads, it would wait with its subscription open, and nobody is obliged to cancel the stream.
     feed.return(undefined).catch(onError);
   }
 
@@ -39,7 +39,7 @@ export function eventStream(
       if (stop.signal.aborted) return controller.close();
       stop.signal.addEventListener("abort", letGo);
       timers.keepAlive = setInterval(() => {
-        // Only where all was taken: comments must not pile up either.
+        // Only if everything was taken: comments must not pile up either.
         if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(": \n\n"));
       }, keepAliveMs);
       if (expiresAt !== Infinity) timers.expiry = setTimeout(check, untilExpiry());

@@ -5,8 +5,8 @@ import type { CallRecord } from "./rows.ts";
 import type { ApprovalRequest, ApprovalStatus } from "./types.ts";
 
 /**
- * A record as the store gave it. What is stored is input, too: somebody may have edited it, or a newer version has
- * written it.
+ * Checks a record from the store. Stored data is untrusted input: it may have been edited, or written by a newer
+ * version.
  *
  * @throws ApprovalError `invalid_approval`
  */
@@ -21,7 +21,7 @@ export function checkRecord(value: unknown, key: string): CallRecord {
 }
 
 /**
- * That an approval is for what it says: for what was asked, or for the very input that somebody put in its place.
+ * Checks that an approval is for what it says: for what was asked, or for exactly the edited input.
  *
  * @throws ApprovalError `invalid_approval`
  */

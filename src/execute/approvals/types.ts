@@ -1,8 +1,8 @@
 import type { JsonSchema } from "../../schema/types.ts";
 
-/** Somebody who asks or decides, as the application's own authentication knows them. */
+/** A user who asks or decides, as known to the application's own authentication. */
 export interface Principal {
-  /** Unique and stable: it is what the rows keep. The rest is for the application's `mayDecide` and is stored nowhere. */
+  /** Unique and stable: this is what is stored. The rest is for the application's `mayDecide` and is not stored. */
   readonly id: string;
   readonly [attribute: string]: unknown;
 }
@@ -11,12 +11,12 @@ export interface Principal {
  * - `pending`: nobody has decided
  * - `approved`, `denied`: decided, once
  * - `expired`: nobody decided in time
- * - `void`: what was shown is not what would run any more; asked again under another id
+ * - `void`: what was shown is no longer what would run; asked again under another id
  */
 export type ApprovalStatus = "pending" | "approved" | "denied" | "expired" | "void";
 
 /**
- * One request for approval, as it is stored: what was shown to whom, and what came of it.
+ * One request for approval, as it is stored: what was shown to whom, and its outcome.
  *
  * ```
  * pending ─┬─ approved ─┐
@@ -25,41 +25,41 @@ export type ApprovalStatus = "pending" | "approved" | "denied" | "expired" | "vo
  * ```
  */
 export interface ApprovalRequest {
-  /** Random, not to be guessed. */
+  /** Random, unguessable. */
   readonly id: string;
   readonly runId: string;
   readonly invocationId: string;
   readonly toolName: string;
   /** For the person who decides. */
   readonly message: string;
-  /** It was made of the input alone: who may not see all of that may not see it as it is. Older versions did not say. */
+  /** Made from the input alone, so that redaction of the input applies. Older versions did not store this. */
   readonly isDefaultMessage?: boolean;
   /** What was shown: the call's input, as JSON. */
   readonly input: unknown;
-  /** Of what may run: tool, input (the edited one after an edit) and definition. See `approvalDigest()`. */
+  /** Digest of what may run: tool, input (the edited one after an edit) and definition. See `approvalDigest()`. */
   readonly digest: string;
-  /** Of what was asked for: the same as `digest` until somebody edits. */
+  /** Digest of what was asked for: the same as `digest` until somebody edits. */
   readonly askedDigest: string;
-  /** Of the tool's definition, and of the executable behind it where there is one. */
+  /** Digest of the tool's definition, and of the executable behind it, if there is one. */
   readonly definitionDigest: string;
   readonly status: ApprovalStatus;
-  /** The principal on whose behalf the call is made; `null` where there are no principals. */
+  /** The principal that the call is made for; `null` if there are no principals. */
   readonly requestedBy: string | null;
-  /** `null` until decided, where there are no principals, and for what expired or became void undecided. */
+  /** `null` until decided, without principals, and if it expired or became void undecided. */
   readonly decidedBy: string | null;
   /** Milliseconds since 1970, like all times here. */
   readonly decidedAt: number | null;
   readonly createdAt: number;
-  /** `null`: never. */
+  /** `null` means never. */
   readonly expiresAt: number | null;
-  /** The whole input in the place of `input`, checked by the tool's schema. Only there after an edit. */
+  /** Replaces all of `input`, validated by the tool's schema. Only present after an edit. */
   readonly editedInput?: unknown;
   readonly reason?: string;
-  /** The grant that decided, in the place of a person. */
+  /** The grant that decided, instead of a person. */
   readonly grantId?: string;
-  /** What the decider wants for calls like this one; counts once this call has succeeded. */
+  /** What was granted for calls like this one; takes effect once this call has succeeded. */
   readonly always?: GrantScope;
-  /** The request that became void when this one was asked in its place. */
+  /** The request that this one replaced, and that is now void. */
   readonly replaces?: string;
   /** Whose events are numbered together: a tenant, a team. */
   readonly scope: string;
@@ -69,46 +69,50 @@ export interface ApprovalRequest {
   readonly seq: number;
   /** Number of the event `approval.decided` in its scope; 0 until it has one. */
   readonly decidedSeq: number;
-  /** The last number of the scope before the request was made, or decided: where to look for a number that is not noted. */
+  /** The scope's last number before the request was made or decided: where to start looking for a missing number. */
   readonly eventsAfter: number;
 }
 
-/** What is asked. */
+/** What to ask. */
 export interface ApprovalAsk {
   readonly runId: string;
   readonly invocationId: string;
   readonly toolName: string;
-  /** The validated input that would run. Has to be JSON. */
+  /** The validated input that would run. Must be JSON. */
   readonly input: unknown;
-  /** Of the tool's definition (`definitionDigest(tool)`), and of the executable behind it where there is one. */
+  /** Digest of the tool's definition (`definitionDigest(tool)`), and of the executable behind it, if there is one. */
   readonly definitionDigest: string;
   /** For the person who decides. */
   readonly message: string;
-  /** Nobody wrote it: it was made of the input, and what is hidden of that is to be hidden here. */
+  /** The message was made from the input, so redaction of the input applies to it. */
   readonly isDefaultMessage?: boolean | undefined;
-  /** On whose behalf the call is made. Only the id is stored. */
+  /** The principal that the call is made for. Only the id is stored. */
   readonly requestedBy?: Principal | undefined;
   /** Whose events are numbered together. Default: `"default"`. */
   readonly scope?: string | undefined;
-  /** What `mayDecide` needs to know (a tenant, a channel). Is stored: no secrets. */
+  /** What `mayDecide` needs to know (a tenant, a channel). Stored, so no secrets. */
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
-  /** How long it may be decided, in milliseconds. Default: the service's. */
+  /** How long it can be decided, in milliseconds. Default: the service's. */
   readonly ttlMs?: number | undefined;
 }
 
 /** What a person decides. */
 export interface Decision {
   readonly decision: "approve" | "deny";
-  /** Runs instead of the input that was shown: a full replacement, checked by the tool's schema. Only with `approve`. */
+  /**
+   * Runs instead of the input that was shown: a full replacement, validated by the tool's schema. Only with `approve`.
+   */
   readonly editedInput?: unknown;
   readonly reason?: string | undefined;
   /** Approve calls like this one from now on, once this one has succeeded. Not with an edited input. */
   readonly always?: GrantOptions | undefined;
 }
 
-/** For which inputs a grant holds. Data, so that what is shown is what is stored and what is applied. */
+/** Which inputs a grant covers. Plain data, so that what is shown is what is stored and applied. */
 export type GrantScope = {
-  /** `equals`: each of these places holds this value. `schema`: the input fits. Where there are both, both. */
+  /**
+   * `equals`: each of these places holds this value. `schema`: the input matches. If both are given, both must hold.
+   */
   readonly where: {
     readonly equals?: readonly GrantPlace[] | undefined;
     readonly schema?: JsonSchema | undefined;
@@ -116,7 +120,7 @@ export type GrantScope = {
   readonly expiresAt: number;
 };
 
-/** One place in the input, `[]` being all of it, and the value that has to be there. */
+/** One place in the input (`[]` is all of it), and the value that must be there. */
 export interface GrantPlace {
   readonly path: readonly (string | number)[];
   readonly value: unknown;
@@ -145,18 +149,18 @@ export interface ApprovalGrant extends GrantScope {
   readonly createdAt: number;
 }
 
-/** What happened to a request. `seq` grows by event within a scope; each number is given once. */
+/** What happened to a request. `seq` grows with each event within a scope; no number is reused. */
 export interface ApprovalEvent {
   readonly type: "approval.requested" | "approval.decided";
   readonly seq: number;
   readonly scope: string;
-  /** As it is now: of a request that was decided since, also its `approval.requested` says so. */
+  /** The current request: if it was decided since, even its `approval.requested` event shows that. */
   readonly request: ApprovalRequest;
 }
 
 /** How long to wait. */
 export interface AwaitOptions {
-  /** After so many milliseconds the request is given back still `pending`. Default: until it is decided or expires. */
+  /** After this many milliseconds the request is returned still `pending`. Default: until it is decided or expires. */
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -174,7 +178,7 @@ export interface ListApprovals {
 export interface SubscribeOptions {
   /** Default: `"default"`. */
   readonly scope?: string | undefined;
-  /** The last number that is known: the events behind it come. Default: 0, all of them. */
+  /** Yields the events after this number. Default: 0, all of them. */
   readonly after?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -183,44 +187,45 @@ export interface SubscribeOptions {
  * Approvals as an executor needs them.
  *
  * ```ts
- * let row = await approvals.request(ask);                       // finds or makes; the same ask gives the same row
- * if (row.status === "pending") await approvals.await(row.id);
- * row = await approvals.request(askAgain);                      // right before running: changed since? void, asked again
- * if (row.status === "approved") run(approvedInput(row)), await approvals.succeeded(row.id);
+ * let row = await approvals.request(ask);                       // finds or makes; the same ask gives the same row if
+ * (row.status === "pending") await approvals.await(row.id); row = await approvals.request(askAgain);
+ * // right before running: changed since? void, asked again if (row.status === "approved") run(approvedInput(row)),
+ * await approvals.succeeded(row.id);
  * ```
  */
 export interface Approvals {
   /**
-   * Asks, or finds what was asked: the same run, invocation and digest give the same row, after a crash too. Another
-   * input or definition for the same invocation makes the old row void, in the same write, and asks again. A grant that
-   * covers the call gives a row that is approved already.
+   * Asks, or finds the existing request: the same run, invocation and digest give the same row, even after a crash.
+   * Another input or definition for the same invocation makes the old row void, in the same write, and asks again. If a
+   * grant covers the call, the row is already approved.
    */
   request(ask: ApprovalAsk): Promise<ApprovalRequest>;
   /**
-   * Decides, once: the first decision wins, between processes too.
+   * Decides, once: the first decision wins, across processes too.
    *
-   * @returns the request as it was decided; where the call has changed since, {@link get} tells that it is void.
-   * @throws ApprovalError `already_decided` (with the first decision in `request`), `approval_expired`, `approval_void`,
-   *   `approval_not_found` (also for whom may not know of it), `approval_not_allowed`, `invalid_input` (the edited input)
+   * @returns the request as it was decided; if the call has changed since, {@link get} shows that it is void.
+   * @throws ApprovalError `already_decided` (with the first decision in `request`), `approval_expired`,
+   *   `approval_void`, `approval_not_found` (also if the principal may not see it), `approval_not_allowed`,
+   *   `invalid_input` (the edit)
    */
   decide(requestId: string, decision: Decision, principal?: Principal): Promise<ApprovalRequest>;
-  /** Waits until it is not pending any more, wherever that happens. @throws ToolError `aborted`, `approval_not_found` */
+  /** Waits until it is no longer pending, wherever it is decided. @throws ToolError `aborted`, `approval_not_found` */
   await(requestId: string, options?: AwaitOptions): Promise<ApprovalRequest>;
   get(requestId: string): Promise<ApprovalRequest | undefined>;
-  /** In the order in which they were asked. */
+  /** In the order in which they were requested. */
   list(filter?: ListApprovals): Promise<ApprovalRequest[]>;
-  /** Events from a number on, then as they happen. Ends with the signal. */
+  /** Events after a number, then as they happen. Ends with the signal. */
   subscribe(options?: SubscribeOptions): AsyncIterable<ApprovalEvent>;
-  /** The call ran and succeeded: an "always" that was given with its approval counts from now on. */
+  /** The call ran and succeeded: an "always" given with its approval takes effect. */
   succeeded(requestId: string): Promise<void>;
   /**
-   * Deletes the requests of a run that is over, whatever came of them: else one that was approved would let its call run
-   * again when nothing else is on record of it. An "always" stays.
+   * Deletes the requests of a finished run, whatever their outcome: otherwise an approved one would let its call run
+   * again once nothing else is on record. An "always" stays.
    */
   forget?(runId: string): Promise<void>;
 }
 
-/** What runs after an approval: the edited input where there is one, else what was shown. */
+/** What runs after an approval: the edited input if there is one, otherwise what was shown. */
 export function approvedInput(request: ApprovalRequest): unknown {
   return "editedInput" in request ? request.editedInput : request.input;
 }

@@ -1,13 +1,13 @@
 import { MAX_TIMER_MS } from "../../time.ts";
 
-/** Somebody who waits until woken, for a time, or until a signal fires; a wake-up before the wait is not lost. */
+/** Waits until woken, for a time, or until a signal fires. A wake-up before the wait is not lost. */
 export interface WakeUp {
   wake(): void;
   /** Resolves when woken, after `ms`, or when the signal fires. */
   wait(ms: number): Promise<void>;
 }
 
-/** Only a wait listens to the signal, so that nothing stays with it whatever fails between the waits. */
+/** Listens to the signal only while waiting, so that no listener is left behind if something fails between waits. */
 export function createWakeUp(signal?: AbortSignal): WakeUp {
   let isAwake = false;
   let resume: (() => void) | undefined;
