@@ -8,7 +8,7 @@ import { storeKey, type Store } from "../store/store.ts";
 import type { CallRecord } from "./format.ts";
 import type { ToolResultInput } from "./types.ts";
 
-/** The end of an external call. */
+/** The result of an external call. */
 export interface Answer {
   readonly toolCallId: string;
   readonly at: number;
@@ -20,32 +20,33 @@ export interface Answer {
 }
 
 /**
- * The results that were handed in for the external calls of one turn, in the order in which they came:
+ * The results that were provided for the external calls of one turn, in order of arrival:
  *
  * ```
  * run-answer/<conversation>/<turn>/00000000  [{ toolCallId, result }, { toolCallId, error }]
  * run-answer/<conversation>/<turn>/00000001  [{ toolCallId, result }]
  * ```
  *
- * Whoever hands in writes the next row, and only if nobody else has: so each result is taken once, all of one resume or
- * none, and no lease is needed, for a run may go on at one process while results arrive at another.
+ * A provider of results creates the next row, which fails if somebody else has: so each result is taken once, and those
+ * of one resume all or none. No lease is needed, since a run may continue in one process while results arrive in
+ * another.
  */
 export class Answers {
   readonly #store: Store;
   readonly #prefix: string;
   readonly #keep: (answer: Answer) => Answer;
-  /** As far as it was read: rows are never written again, so that only those behind them are read next. */
+  /** What was read so far: rows are never rewritten, so only later ones are read next. */
   readonly #known = new Map<string, Answer>();
   #rows = 0;
 
-  /** @param keep what of an answer is kept between two looks; default: all of it */
+  /** @param keep which part of an answer is kept between reads; default: all of it */
   constructor(store: Store, conversationId: string, turnId: string, keep = (answer: Answer) => answer) {
     this.#store = store;
     this.#prefix = storeKey("run-answer", conversationId, turnId);
     this.#keep = keep;
   }
 
-  /** Those that are there now; looked at again, the same map has more of them. */
+  /** The current answers; a later read adds to the same map. */
   async read(): Promise<ReadonlyMap<string, Answer>> {
     await this.#read();
     return this.#known;
@@ -65,21 +66,21 @@ export class Answers {
     }
   }
 
-  /** Refuses what {@link add} would refuse. */
+  /** Throws what {@link add} would throw. */
   async check(answers: readonly Answer[], calls: readonly CallRecord[]): Promise<void> {
     if (answers.length === 0) return;
     const known = await this.read();
     for (const { toolCallId } of answers) refuse(toolCallId, known, calls);
   }
 
-  /** Ends the calls whose time is over. */
+  /** Ends the calls that have timed out. */
   async expire(calls: readonly CallRecord[]): Promise<void> {
     const now = Date.now();
     await this.close(calls.filter(({ expiresAt = Infinity }) => expiresAt <= now));
   }
 
   /**
-   * Takes no more results of these calls; one that arrives at the same moment wins, or comes too late.
+   * Stops taking results of these calls; one that arrives at the same moment either wins or is too late.
    *
    * @returns the results that count
    */
@@ -97,7 +98,7 @@ export class Answers {
     }
   }
 
-  /** Calls the listener when a result was handed in. */
+  /** Calls the listener when a result was provided. */
   watch(listener: () => void): Promise<() => Promise<void>> {
     return this.#store.subscribe(`${this.#prefix}/`, listener);
   }
@@ -117,7 +118,7 @@ export class Answers {
     return `${this.#prefix}/${String(row).padStart(8, "0")}`;
   }
 
-  /** @returns false when somebody else was faster: with other results, or with these */
+  /** @returns false if somebody else was faster, with other results or with these */
   async #put(row: number, answers: readonly Answer[]): Promise<boolean> {
     try {
       await this.#store.put(this.#keyOf(row), answers, { expectedVersion: 0 });
@@ -149,7 +150,7 @@ export function alreadyAnswered(id: string, what: string): ToolError {
 }
 
 /**
- * Checks what the caller hands in, and takes a copy.
+ * Checks the results that a caller provides, and copies them.
  *
  * @throws ToolError `invalid_result`
  */
@@ -185,7 +186,7 @@ export function answersOf(inputs: readonly ToolResultInput[], check: (input: Too
 }
 
 /**
- * As outputs of internal tools are: what JSON would lose without a word (a promise that was not awaited) is refused.
+ * Checked like the outputs of internal tools: what JSON would silently drop (an unawaited promise) is refused.
  */
 function plain(value: unknown, id: string): unknown {
   try {

@@ -1,12 +1,12 @@
 import { ToolError } from "../errors.ts";
 
-/** Bounds of one `run()`; every `resume()` after one was reached gives as much again. All optional. */
+/** Limits of one `run()`; each `resume()` after one was reached grants as much again. All optional. */
 export interface Budgets {
-  /** Calls that are executed, here or by the caller. */
+  /** Calls executed, here or by the caller. */
   readonly maxCalls?: number | undefined;
   /** Tokens in and out, as the provider counts them. */
   readonly maxTokens?: number | undefined;
-  /** Time that the run is worked on, in milliseconds. What it waits for results and approvals does not count. */
+  /** Working time, in milliseconds. Waiting for results and approvals does not count. */
   readonly maxMs?: number | undefined;
 }
 
@@ -31,28 +31,30 @@ export interface Limits extends Budgets {
   readonly maxSteps: number;
 }
 
-/** How many calls may still be executed. @param lifted as much was used when a limit was lifted: it counts from there */
+/**
+ * How many calls may still be executed. @param lifted what was used when a limit was last lifted: it counts from there
+ */
 export function callsLeft(used: BudgetUse, lifted: BudgetUse, { maxCalls = Infinity }: Limits): number {
   return lifted.calls + maxCalls - used.calls;
 }
 
 /**
- * What counts as used before, when the calls of a turn were more than were left: as many again, and those that were left.
- * A turn with more calls than the limit could never go on otherwise.
+ * What counts as already used, after a turn had more calls than were left: the limit is granted again, plus what was
+ * left. Otherwise a turn with more calls than the limit could never continue.
  */
 export function liftCalls(used: BudgetUse, lifted: BudgetUse, limits: Limits): BudgetUse {
   const left = callsLeft(used, lifted, limits);
   return Number.isFinite(left) && left > 0 ? addUse(used, { calls: left }) : used;
 }
 
-/** Whether the calls of a turn are more than are left. */
+/** The error if a turn has more calls than are left. */
 export function tooManyCalls(used: BudgetUse, lifted: BudgetUse, limits: Limits, calls: number): ToolError | undefined {
   const left = callsLeft(used, lifted, limits);
   if (calls === 0 || calls <= left) return undefined;
   return exceeded(`${used.calls + calls} calls of at most ${used.calls + left} (maxCalls)`);
 }
 
-/** Whether something is used up before a turn. */
+/** The error if something is used up before a turn. */
 export function overBudget(
   used: BudgetUse,
   lifted: BudgetUse,
@@ -76,7 +78,7 @@ function exceeded(what: string): ToolError {
 
 const NAMES: ReadonlySet<string> = new Set<keyof Limits>(["maxSteps", "maxCalls", "maxTokens", "maxMs"]);
 
-/** @throws TypeError also for a name that is none: a limit with a slip in its name would limit nothing. */
+/** @throws TypeError also for unknown names: a limit with a typo in its name would limit nothing. */
 export function checkLimits(limits: Limits): void {
   for (const [name, value] of Object.entries(limits)) {
     if (!NAMES.has(name)) throw new TypeError(`budgets have no ${name}: there are maxCalls, maxTokens and maxMs.`);

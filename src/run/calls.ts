@@ -11,16 +11,16 @@ import type { Answer } from "./answers.ts";
 import type { CallRecord, CallStatus, OutcomeRecord } from "./format.ts";
 import { isBegun } from "./rows.ts";
 
-/** How one call came out: for the model, and for the record. */
+/** The outcome of one call: for the model, and for the record. */
 export interface Settled {
   readonly record: OutcomeRecord;
-  /** With its result or error. */
+  /** The use with its result, or the error. */
   readonly outcome: ToolUse | ToolCallError;
 }
 
 /**
- * The call as it can be executed, from its record: its arguments are read, mended and validated again as they were when
- * they came, so that a handler gets the same in every process.
+ * The executable call, from its record: its arguments are parsed, repaired and validated again as when they arrived, so
+ * that a handler gets the same input in every process.
  */
 export function useOf(call: CallRecord, tools: KnownTools): ToolUse | ToolCallError {
   const tool = tools.get(call.name ?? "");
@@ -29,7 +29,7 @@ export function useOf(call: CallRecord, tools: KnownTools): ToolUse | ToolCallEr
     return new ToolCallError("unknown_tool", message, failedCall(call));
   }
   const limits = { maxArgumentsLength: call.argsText.length + 1, maxDepth: 10_000 };
-  // The policy is that of then: what was mended then is mended now, by the same rules.
+  // The repair policy of that time: what was repaired then is repaired now, by the same rules.
   const buffer = new ToolBuffer([tool], { limits, ...(call.input !== undefined && { repair: "coerce" as const }) });
   const chunk = { id: call.id, name: tool.name, argsTextDelta: call.argsText, done: true, metadata: call.metadata };
   const read = [buffer.append(chunk), ...buffer.end("tool-use")].find((outcome) => outcome !== undefined);
@@ -41,7 +41,7 @@ export function useOf(call: CallRecord, tools: KnownTools): ToolUse | ToolCallEr
   return new ToolCallError(read?.code ?? "invalid_input", message, failedCall(call));
 }
 
-/** A default may be another one each time (an id): the one that was shown is the one that runs, if the schema takes it. */
+/** A default may differ each time (an id): the input that was shown is the one that runs, if the schema accepts it. */
 function asShown({ input: shown }: CallRecord, tool: Tool, input: unknown): unknown {
   if (shown === undefined || isSameJson(input, shown)) return input;
   const again = tool.inputSchema.validate(shown);
@@ -49,8 +49,8 @@ function asShown({ input: shown }: CallRecord, tool: Tool, input: unknown): unkn
 }
 
 /**
- * A call whose tool is gone, or does not execute it as it was read any more: for the executor, who has on record what
- * came of it if it was begun, and says to the model why it is not if it was not.
+ * A call whose tool is gone, or no longer accepts it: for the executor, which has its outcome on record if it was
+ * started, and otherwise tells the model why it is not executed.
  */
 export function recordedUse(call: CallRecord): ToolUse {
   const { dependent: isUnresolved, ...metadata } = call.metadata ?? {};
@@ -60,7 +60,7 @@ export function recordedUse(call: CallRecord): ToolUse {
 }
 
 /**
- * A call that refers to the results of others, with these filled in.
+ * A call that refers to other calls' results, with these filled in.
  *
  * @param settled the calls before it
  */
@@ -81,25 +81,25 @@ export function resolved(call: CallRecord, use: ToolUse, settled: Iterable<Settl
   return failure(call, "invalid", "unresolved", message);
 }
 
-/** A call that can not be executed, as it is told to the model. */
+/** A call that cannot be executed, as the model is told. */
 export function invalidCall(call: CallRecord): Settled {
   const { code, message } = call.error!;
   return failure(call, isBegun(call) ? "unknown" : "invalid", code as ToolErrorCode, message);
 }
 
-/** A call that is given up: nothing was executed, and nothing will be. */
+/** An abandoned call: nothing was executed, and nothing will be. */
 export function canceledCall(call: CallRecord): Settled {
   const message = `The call of ${call.name} was not executed: the conversation went on without it.`;
   return failure(call, "canceled", "aborted", message);
 }
 
-/** A call that was handed out, and of which nobody has said anything since. */
+/** A call that was handed out, and for which no result came. */
 export function unknownCall(call: CallRecord): Settled {
   const message = `The outcome of the call of ${call.name} is unknown: it was begun, and the conversation went on without its result.`;
   return failure(call, "unknown", "outcome_unknown", message);
 }
 
-/** What the caller handed in for an external call. */
+/** An external call with the result that the caller provided. */
 export function answeredCall(call: CallRecord, answer: Answer, model: Model): Settled {
   const { result, error, images = [], at, expired } = answer;
   if (expired === true) {
@@ -126,7 +126,9 @@ export function failure(
   };
 }
 
-/** One result for every call, in call order, as the provider wants them: what the adapter makes of a whole turn. */
+/**
+ * One result for every call, in call order, in the provider's format, as the adapter produces them for a whole turn.
+ */
 export function resultMessages(model: Model, settled: readonly Settled[]): unknown[] {
   const calls = settled.map(({ outcome }) => ({ id: outcome.id, invocationId: outcome.invocationId, outcome }));
   return model.adapter.toolResults({ calls } as unknown as Turn);
@@ -137,7 +139,7 @@ function failedCall(call: CallRecord): FailedCall {
   return { invocationId, id, name, argsText, input, turnIndex, position, metadata };
 }
 
-/** For a call of which there is only a result to tell: its tool may not be known any more. */
+/** For a call that only has a result to report: its tool may no longer be known. */
 function placeholder(name: string): Tool {
   return defineTool({ name, inputSchema: jsonSchema({}), execute: () => undefined });
 }

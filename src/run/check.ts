@@ -5,7 +5,7 @@ import { checkMs } from "../time.ts";
 import type { OrchestratorOptions } from "./orchestrator.ts";
 import type { ResumeOptions, RunContext, RunOptions } from "./types.ts";
 
-/** A caller's mistakes, found before anything is asked or stored. All throw a TypeError. */
+/** Finds callers' mistakes before anything is asked or stored. All of these throw a TypeError. */
 
 export function checkParts(options: OrchestratorOptions): void {
   if (typeof options !== "object" || options === null) {
@@ -31,7 +31,7 @@ export function checkParts(options: OrchestratorOptions): void {
   if (executor !== undefined && typeof executor?.executeAll !== "function") {
     throw new TypeError("executor is a ToolExecutor.");
   }
-  // Asked there, and never seen here; or awaited here, and denied there as if there were nobody to ask.
+  // Otherwise requests made there would never be seen here, or calls would be denied there as if there were no service.
   if (executor !== undefined && approvals !== undefined && executor.approvals !== approvals) {
     const what = executor.approvals === undefined ? "none" : "another one";
     throw new TypeError(`The executor asks the approvals it was made with, and has ${what}: give it this one.`);
@@ -47,7 +47,7 @@ export function checkId(conversationId: unknown): void {
   );
 }
 
-/** What a model would be asked with, and what would stand in the store for good. */
+/** Checks what the model would be asked with, and what would be stored for good. */
 export function checkRunOptions(options: RunOptions): void {
   if (typeof options !== "object" || options === null) {
     throw new TypeError(`run() takes an object: run({ input: "Hello" }), got ${typeName(options)}.`);
@@ -58,7 +58,7 @@ export function checkRunOptions(options: RunOptions): void {
     if (value !== undefined && typeof value !== "string")
       throw new TypeError(`${name} is a text, got ${typeName(value)}.`);
   }
-  // Providers refuse an empty text, and then every request that has it in its history. Beside messages it is left out.
+  // Providers refuse an empty text, and every later request with it in the history. Next to messages it is left out.
   if (input?.trim() === "" && !(Array.isArray(messages) && messages.length > 0))
     throw new TypeError("input is empty: there is nothing to say.");
   if (messages !== undefined && !Array.isArray(messages)) {
@@ -71,9 +71,9 @@ export function checkRunOptions(options: RunOptions): void {
   checkRunContext(options);
 }
 
-/** In the form of another provider they would end every request of the conversation from then on. */
+/** Messages in another provider's format would make every further request of the conversation fail. */
 export function checkMessages(messages: readonly unknown[], model: Model): void {
-  // Some of it is looked at only when the conversation has gone on.
+  // Some checks only apply once the conversation has continued.
   const next: unknown = messages.length > 0 ? model.userMessage("Go on.") : undefined;
   for (const [index, message] of messages.entries()) {
     if (typeof message !== "object" || message === null) {
@@ -99,7 +99,7 @@ export function checkResumeOptions(options: ResumeOptions): void {
   checkRunContext(options);
 }
 
-/** As the executor would find it, when the model has called something. */
+/** Finds what the executor would object to once the model has called something. */
 function checkRunContext({ context, principal, signal }: RunContext): void {
   checkContext({ ...context, runId: "run", principal, signal });
 }

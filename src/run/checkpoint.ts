@@ -13,7 +13,7 @@ export interface StoredRun {
   readonly rows: readonly Row[];
 }
 
-/** What of a head a step may change. */
+/** The fields of a head that a step may change. */
 export type HeadChange = Partial<
   Pick<Head, "status" | "used" | "lifted" | "liftedRows" | "pending" | "error" | "runId" | "startedAt" | "requestId">
 >;
@@ -36,14 +36,14 @@ export async function readRun(store: Store, conversationId: string): Promise<Sto
   }
 }
 
-/** The head of a run and its last row: as much as has to be known of a long one to take a result. */
+/** The head of a run and its last row: all that is needed to take a result for a long run. */
 export interface RunEnd {
   readonly head: Head;
   readonly last: Row | undefined;
 }
 
 /**
- * Reads the end of a run: costs the same however long it is.
+ * Reads the end of a run, at the same cost however long it is.
  *
  * @throws ToolError as {@link readRun}
  */
@@ -58,14 +58,14 @@ export async function readEnd(store: Store, conversationId: string): Promise<Run
   }
 }
 
-/** One row; `undefined` when there is none. */
+/** One row; `undefined` if there is none. */
 export async function readRowAt(store: Store, conversationId: string, index: number): Promise<Row | undefined> {
   if (index < 0) return undefined;
   const entry = await store.get(rowKey(conversationId, index));
   return entry && readRow(entry.value, conversationId, index);
 }
 
-/** Rows that the head counts are never written again: fewer of them means that all of it is gone. */
+/** Rows counted by the head are never rewritten: if some are missing, the whole run was deleted. */
 async function checkGone(store: Store, { key, value, version }: StoreEntry<Head>): Promise<void> {
   const now = await store.get(key);
   if (now?.version === version) throw damaged(value.conversationId, "rows are missing");
@@ -88,7 +88,7 @@ async function readRows(store: Store, conversationId: string, count: number): Pr
   return rows;
 }
 
-/** Calls are answered by the row behind them: all of them, and no others. */
+/** A turn's calls are answered by the next row: all of them, and no others. */
 function checkOrder(rows: readonly Row[], conversationId: string): void {
   for (const [index, row] of rows.entries()) {
     const before = rows[index - 1];
@@ -102,7 +102,7 @@ function checkOrder(rows: readonly Row[], conversationId: string): void {
   }
 }
 
-/** What was executed is on record under the ids of run and call: with others it would be executed again. */
+/** Executed calls are recorded under the ids of run and call: with other ids they would be executed again. */
 function checkIds(rows: readonly Row[], { conversationId, runId }: Head): void {
   let run: string | undefined;
   for (const [index, row] of rows.entries()) {
@@ -124,12 +124,12 @@ function rowKey(conversationId: string, index: number): string {
 }
 
 /**
- * A run that this process works on. Only one does at a time: each write of the head says which version it was made from,
- * so whoever lost the lease (by sleeping too long, say) can not write any more.
+ * A run that this process is working on. Only one process does at a time: each write of the head names the version it
+ * is based on, so a process that lost the lease (by sleeping too long, say) can no longer write.
  */
 export class Checkpoint {
   readonly rows: Row[];
-  /** Fires when another process has taken over. */
+  /** Fires if another process has taken over. */
   readonly lost: AbortSignal;
   readonly #store: Store;
   readonly #leaseMs: number;
@@ -153,9 +153,9 @@ export class Checkpoint {
   }
 
   /**
-   * Begins a conversation.
+   * Starts a conversation.
    *
-   * @throws ToolError `run_busy` when another process has begun it at the same moment
+   * @throws ToolError `run_busy` if another process started it at the same moment
    */
   static async create(
     store: Store,
@@ -189,9 +189,9 @@ export class Checkpoint {
   }
 
   /**
-   * Takes a stored run, in the state in which it was read.
+   * Takes over a stored run, in the state in which it was read.
    *
-   * @throws ToolError `run_busy` when another process works on it, or was faster
+   * @throws ToolError `run_busy` if another process works on it, or was faster
    */
   static async take(
     store: Store,
@@ -220,7 +220,7 @@ export class Checkpoint {
     return this.#head;
   }
 
-  /** Adds a row, and says so in the head. @throws ToolError `lease_lost`, `store_failed` */
+  /** Adds a row, and counts it in the head. @throws ToolError `lease_lost`, `store_failed` */
   append(row: Row, change: HeadChange = {}): Promise<void> {
     return this.#queue(async () => {
       await this.#putRow(row);
@@ -229,15 +229,15 @@ export class Checkpoint {
     });
   }
 
-  /** Changes the head, and makes the lease last longer. @throws ToolError `lease_lost`, `store_failed` */
+  /** Changes the head, and extends the lease. @throws ToolError `lease_lost`, `store_failed` */
   commit(change: HeadChange): Promise<void> {
     return this.#queue(() => this.#putHead({ ...this.#head, ...change }));
   }
 
   /**
-   * Gives the run back.
+   * Releases the run.
    *
-   * @param row the last one, if there is one more
+   * @param row a last row to add, if any
    * @throws ToolError `lease_lost`, `store_failed`
    */
   async release(change: HeadChange, row?: Row): Promise<void> {
@@ -250,7 +250,7 @@ export class Checkpoint {
     });
   }
 
-  /** Nothing is written any more; the lease ends by itself. */
+  /** Stops writing; the lease expires by itself. */
   abandon(): void {
     clearInterval(this.#beat);
     this.#lost.abort();
@@ -288,8 +288,8 @@ export class Checkpoint {
   }
 
   /**
-   * Goes on where a write has lost against one of our own: that one was given up, for the store did not answer, and was
-   * done nevertheless. Who has taken over is another owner of the lease.
+   * Continues if a write conflicted with one of our own, which we gave up on because the store did not answer, but
+   * which was done nevertheless. If another process has taken over, the lease has another owner.
    */
   async #hold(conflict: unknown, tries: number): Promise<void> {
     const stored = await this.#store.get<Partial<Head>>(headKey(this.#head.conversationId));
@@ -300,7 +300,7 @@ export class Checkpoint {
     this.#version = stored.version;
   }
 
-  /** A store that failed may have written. Reading tells; if it can not be read either, nobody knows. */
+  /** A store that failed may still have written, which a read shows; if that fails too, nobody knows. */
   async #wasWritten(next: Head, error: unknown): Promise<void> {
     const stored = await this.#store.get<Head>(headKey(next.conversationId));
     if (stored === undefined || orderedText(stored.value) !== orderedText(next)) throw error;
@@ -309,8 +309,8 @@ export class Checkpoint {
   }
 
   /**
-   * What stands there already is of a process that died between row and head, or has lost its lease: it does not count,
-   * and is written over. That the head is still ours is known when the row's version is not.
+   * An existing row was left by a process that died between row and head, or lost its lease: it does not count, and is
+   * overwritten. If the row's version is unknown, the head is checked to be still ours.
    */
   async #putRow(row: Row): Promise<void> {
     const { conversationId, rows } = this.#head;
@@ -339,7 +339,7 @@ export class Checkpoint {
 
 const MAX_TRIES = 10;
 
-/** Whether somebody works on the run now. */
+/** Whether somebody is working on the run. */
 export function isHeld({ lease }: Pick<Head, "lease">): boolean {
   return lease !== null && lease.until > Date.now();
 }

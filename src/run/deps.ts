@@ -22,5 +22,5 @@ export interface RunDeps {
   readonly leaseMs: number;
 }
 
-/** Where the events of a run go. A promise is one of room for more. */
+/** Receives the events of a run. If it returns a promise, the run waits for it before it emits more. */
 export type Emit = (event: RunEvent) => void | Promise<void>;

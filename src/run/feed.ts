@@ -2,14 +2,14 @@ import type { ToolExecutor } from "../execute/executor.ts";
 import type { ToolEvent } from "../execute/events.ts";
 import { storeKey, type Store } from "../store/store.ts";
 
-/** The executor's events of one run while they happen, in order, each once. */
+/** The executor's events of one run as they happen, in order, each once. */
 export interface Feed {
   end(): Promise<void>;
 }
 
 /**
- * Follows the events of a run in the store, whichever process makes them. Several changes may be told as one, so that
- * each is a reason to read what is behind the last number.
+ * Follows the events of a run in the store, whichever process emits them. Several changes may be reported as one, so
+ * each notification is a reason to read everything after the last number.
  */
 export async function followEvents(
   store: Store,
@@ -31,7 +31,7 @@ export async function followEvents(
   const flush = () => {
     if (!isAsked) {
       isAsked = true;
-      // What can not be read now is read with the next change, or at the end.
+      // What cannot be read now is read with the next change, or at the end.
       reading = reading.then(read).catch(() => {});
     }
     return reading;
@@ -45,7 +45,7 @@ export async function followEvents(
   };
 }
 
-/** Of events that are kept nowhere there are those of this process. */
+/** If events are not stored, only those of this process are available. */
 function heard(executor: ToolExecutor, runId: string, tell: (event: ToolEvent) => unknown): Feed {
   const stop = executor.listen((event) => (event.runId === runId ? tell(event) : undefined));
   return { end: async () => stop() };

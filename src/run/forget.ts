@@ -5,13 +5,13 @@ import { busy } from "./errors.ts";
 import type { Head, Row } from "./format.ts";
 
 /**
- * Deletes all that is stored of a conversation, with the approvals of its runs. The head first: without it nobody goes on
- * with the run, and what is left when the process dies here is deleted by doing it again.
+ * Deletes everything stored for a conversation, including the approvals of its runs. The head first: without it nobody
+ * can continue the run, and if the process dies here, doing it again deletes the rest.
  */
 export async function forgetRun({ store, executor }: RunDeps, conversationId: string): Promise<boolean> {
   const head = await store.get<Partial<Head> | null>(headKey(conversationId));
   if (head !== undefined) {
-    // Also what can not be read any more may be deleted.
+    // Unreadable runs may be deleted too.
     const lease = head.value?.lease;
     if (lease && isHeld({ lease })) throw busy(conversationId);
     await store.delete(head.key, { expectedVersion: head.version });

@@ -3,10 +3,10 @@ import type { FinishReason } from "../stream/events.ts";
 import type { BudgetUse } from "./budgets.ts";
 import type { RunStatus } from "./types.ts";
 
-/** Grows when what an older version wrote is not what this one would understand. */
+/** Increased when older versions' data would no longer be understood. */
 export const VERSION = 1;
 
-/** Who works on a run, and until when nobody else may. */
+/** Who is working on a run, and until when nobody else may. */
 export interface RunLease {
   readonly owner: string;
   /** Milliseconds since 1970. */
@@ -14,7 +14,7 @@ export interface RunLease {
 }
 
 /**
- * The head of a run, small and written at every step: which rows count, and how it stands.
+ * The head of a run, small and written at every step: how many rows count, and the status.
  *
  * ```
  * run/<conversation>            head { rows: 3, status, lease, … }
@@ -23,37 +23,37 @@ export interface RunLease {
  * run-row/<conversation>/…02    { kind: "results", messages, outcomes }
  * ```
  *
- * Rows are written first and count when the head says so; none is written again. So a write costs what it adds.
+ * Rows are written first and count once the head says so; they are never rewritten. So a write costs only what it adds.
  */
 export interface Head {
   readonly version: typeof VERSION;
   readonly conversationId: string;
   readonly runId: string;
-  /** The adapter's name: messages are in its provider's form. */
+  /** The adapter's name: messages are in its provider's format. */
   readonly wire: string;
   readonly status: RunStatus | "running";
   readonly rows: number;
-  /** Grows with every taking of the lease: part of the ids of calls, so that no two attempts share one. */
+  /** Grows each time the lease is taken. Part of call ids, so that no two attempts share one. */
   readonly epoch: number;
   readonly lease: RunLease | null;
   readonly startedAt: number;
   readonly updatedAt: number;
   /** Since the run began. */
   readonly used: BudgetUse;
-  /** As much of it was used up when a limit was lifted by resuming, and so many rows were there. */
+  /** What was used, and how many rows there were, when a limit was last lifted by resuming. */
   readonly lifted: BudgetUse;
   readonly liftedRows: number;
   /** The external calls that were handed out when it stopped. */
   readonly pending: readonly PendingRecord[];
   readonly error: { readonly code: string; readonly message: string } | null;
-  /** The provider's id of the last request, which may have come to no turn; `null`: it gave none. */
+  /** The provider's id of the last request, even if no turn came of it; `null` if it gave none. */
   readonly requestId?: string | null;
 }
 
-/** An external call that is handed out. */
+/** An external call that was handed out. */
 export interface PendingRecord {
   readonly id: string;
-  /** Of a call whose arguments referred to the results of others: what they are now. */
+  /** For a call whose arguments referred to other calls' results: the arguments with these filled in. */
   readonly input?: unknown;
 }
 
@@ -79,16 +79,16 @@ export interface TurnRow {
   readonly text: string;
   readonly calls: readonly CallRecord[];
   readonly finishReason: FinishReason | null;
-  /** Why it did not end as it should. */
+  /** Why it did not end normally. */
   readonly error?: { readonly code: string; readonly message: string };
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number; readonly totalTokens: number };
   readonly model?: string;
   readonly requestId?: string;
-  /** It is not over: asked again with its own message, the provider goes on. */
+  /** It is not over: when asked again with its own message, the provider continues it. */
   readonly goesOn?: true;
 }
 
-/** How the calls of the turn before came out. */
+/** The outcomes of the previous turn's calls. */
 export interface ResultsRow {
   readonly kind: "results";
   readonly at: number;
@@ -98,23 +98,23 @@ export interface ResultsRow {
 
 export type Row = InputRow | TurnRow | ResultsRow;
 
-/** One call, as far as another process needs it to go on. */
+/** One call, with what another process needs to continue. */
 export interface CallRecord {
   readonly invocationId: string;
   readonly id: string | null;
   readonly name: string | null;
-  /** `invalid`: it can not be executed, `error` says why. */
+  /** `invalid`: it cannot be executed, `error` says why. */
   readonly mode: "internal" | "external" | "invalid";
   readonly argsText: string;
-  /** Validated, as plain JSON: for whom it is shown to. What is executed is read from `argsText` again. */
+  /** Validated, as plain JSON, for display. What is executed is parsed from `argsText` again. */
   readonly input?: unknown;
   readonly turnIndex: number;
   readonly position: number;
   readonly metadata?: Readonly<Record<string, unknown>>;
   readonly error?: { readonly code: string; readonly message: string };
-  /** Calls of one group run side by side, one group after the other. */
+  /** Calls of one group run concurrently, one group after the other. */
   readonly batch: number;
-  /** When the caller's time is over. */
+  /** When the caller's time ends. */
   readonly expiresAt?: number;
 }
 
@@ -128,7 +128,7 @@ export interface OutcomeRecord {
   readonly durationMs?: number;
 }
 
-/** What stands between them is input like any other: it may be newer, damaged, or made up. */
+/** Stored data is untrusted input: it may be newer, damaged, or forged. */
 export function readHead(value: unknown, conversationId: string): Head {
   const head = record(value, conversationId);
   const { version } = head;

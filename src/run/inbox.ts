@@ -15,19 +15,19 @@ interface LiveTurn {
   readonly calls: CallRecord[];
 }
 
-/** Where results of external calls arrive: of turns that are stored, and of those that are being read. */
+/** Receives results of external calls, of stored turns and of those still being read. */
 export class Inbox {
   readonly #deps: RunDeps;
-  /** By conversation: the calls of a turn that is not stored yet. Their results may be faster than its end. */
+  /** By conversation: the calls of a turn that is not stored yet. Their results may arrive before its end. */
   readonly #live = new Map<string, LiveTurn>();
-  /** By conversation: what was handed in for the turn that was asked about last, so that it is read once. */
+  /** By conversation: the results for the turn that was last asked about, so that they are read only once. */
   readonly #logs = new Map<string, { readonly turnId: string; readonly log: Answers }>();
 
   constructor(deps: RunDeps) {
     this.#deps = deps;
   }
 
-  /** A call of a turn that is being read. */
+  /** Notes a call of a turn that is being read. */
   note(conversationId: string, turnId: string, use: ToolUse): void {
     const { invocationId, id, name, argsText, turnIndex, position } = use;
     const record = { invocationId, id, name, argsText, turnIndex, position, batch: 0, ...executable(use) };
@@ -36,7 +36,7 @@ export class Inbox {
     else this.#live.set(conversationId, { turnId, calls: [record] });
   }
 
-  /** The turn is stored, or is none. */
+  /** The turn has been stored or discarded. */
   forget(conversationId: string): void {
     this.#live.delete(conversationId);
   }
@@ -51,7 +51,7 @@ export class Inbox {
     await log.add(answers, calls);
   }
 
-  /** Refuses what {@link handIn} would refuse, and takes nothing. */
+  /** Throws what {@link handIn} would throw, and takes nothing. */
   async check(stored: StoredRun, inputs: readonly ToolResultInput[]): Promise<void> {
     const { log, answers, calls } = await this.#checked(stored.head.conversationId, inputs, stored);
     await log.check(answers, calls);
@@ -70,7 +70,7 @@ export class Inbox {
     const waiting = live?.calls ?? open?.calls.filter((call) => isTold(call, head)) ?? [];
     for (const { toolCallId: id } of answers) {
       const at = turnOfCall(id);
-      // That of the open turn waits; what comes behind it is not there yet.
+      // A call of the open turn may still be answered; later rows do not exist yet.
       if (at === undefined || at >= (open === undefined ? head.rows : head.rows - 1)) continue;
       const row = known === undefined ? await readRowAt(store, conversationId, at) : known.rows[at];
       if (isOf(id, row)) throw alreadyAnswered(id, "the run has gone on with it, or without one");
@@ -81,7 +81,7 @@ export class Inbox {
   #log(conversationId: string, turnId: string): Answers {
     const known = this.#logs.get(conversationId);
     const log = known?.turnId === turnId ? known.log : new Answers(this.#deps.store, conversationId, turnId, idOnly);
-    // The last one that was used is the last one to go.
+    // Moved to the end: the least recently used one is dropped first.
     this.#logs.delete(conversationId);
     this.#logs.set(conversationId, { turnId, log });
     for (const oldest of this.#logs.keys()) {
@@ -94,12 +94,12 @@ export class Inbox {
 
 const MAX_LOGS = 100;
 
-/** Results may be large, and somebody else reads them. */
+/** Results may be large and are read elsewhere: keep only the ids. */
 function idOnly({ toolCallId, at, expired }: Answer): Answer {
   return { toolCallId, at, ...(expired === true && { expired }) };
 }
 
-/** A call that was handed out, of a turn whose results have gone to the model. */
+/** Whether the row is the turn of a call that was handed out. */
 function isOf(id: string, row: Row | undefined): boolean {
   return row?.kind === "turn" && row.calls.some((call) => call.invocationId === id && isHandedOut(call));
 }

@@ -30,29 +30,29 @@ interface StopDetails {
   /** The calls that the caller has to execute. */
   readonly external?: readonly CallRecord[];
   readonly approvals?: readonly ApprovalRequest[];
-  /** What has come out of the calls of the turn that is open. */
+  /** Outcomes so far of the open turn's calls. */
   readonly outcomes?: readonly OutcomeRecord[];
-  /** What is not stored yet: it is, together with the status. */
+  /** A row that is yet to be stored, together with the status. */
   readonly row?: Row;
   readonly change?: HeadChange;
 }
 
-/** One run at work: turn, calls, turn, calls, until the model calls nothing more or something has to be waited for. */
+/** One active run: turn, calls, turn, calls, until the model makes no more calls or something has to be waited for. */
 export class Loop {
   readonly #deps: RunDeps;
   readonly #checkpoint: Checkpoint;
   readonly #context: RunContext;
   readonly #tell: Emit;
   readonly #inbox: Inbox;
-  /** The caller gives up, or another process has taken over. */
+  /** Fires if the caller gives up, or another process takes over. */
   readonly #signal: AbortSignal;
   /** The calls of the last turn, as they were read. */
   #uses: ReadonlyMap<string, ToolUse> = new Map();
-  /** In which they run. */
+  /** The schedule in which they run. */
   #schedule: Schedule | undefined;
-  /** The calls that were begun while a turn went on, until they have ended. */
+  /** Calls that were started during a turn and have not ended yet. */
   readonly #early = new Set<Promise<unknown>>();
-  /** How often in a row a turn was asked for in vain. */
+  /** How many requests for the current turn have failed in a row. */
   #attempt = 0;
 
   constructor(deps: RunDeps, checkpoint: Checkpoint, context: RunContext, inbox: Inbox, tell: Emit) {
@@ -65,13 +65,13 @@ export class Loop {
     this.#signal = signal === undefined ? checkpoint.lost : AbortSignal.any([checkpoint.lost, signal]);
   }
 
-  /** Goes on until it has to stop. */
+  /** Runs until it has to stop. */
   async run(): Promise<Stop> {
     try {
       return await this.#untilStop();
     } finally {
-      // A limit, or a store that fails, ends a run that has calls at work: whoever goes on with it begins a schedule of
-      // its own, and knows nothing of this one.
+      // A limit or a failing store may stop a run while calls are still running: whoever resumes it starts its own
+      // schedule and knows nothing of this one.
       await Promise.all(this.#early);
     }
   }
@@ -93,14 +93,14 @@ export class Loop {
     }
   }
 
-  /** Gives up the calls that are open, so that the conversation can go on without them. */
+  /** Abandons the open calls, so that the conversation can continue without them. */
   async cancelOpen(): Promise<void> {
     const open = openTurn(this.#checkpoint.rows);
     if (open === undefined) return;
     const { runId } = this.#head;
     const settled = await cancelCalls(this.#settleRequest(open), this.#head);
-    // Nobody shall be asked any more, and where the store fails for that the calls are still open. Where a policy keeps
-    // us from deciding, they are left: nothing comes of them.
+    // Close the approval requests first: if the store fails here, the calls are still open. Requests that a policy
+    // keeps us from deciding are left: nothing will come of them.
     const { approvals } = this.#deps;
     for (const { id } of (await approvals?.list({ runId, status: "pending" })) ?? []) {
       await approvals!.decide(id, { decision: "deny", reason: "The conversation went on." }).catch((error: unknown) => {
@@ -110,7 +110,7 @@ export class Loop {
     await this.#putResults(settled, {});
   }
 
-  /** Executes what can be executed, and waits for nothing. */
+  /** Executes what can be executed, without waiting for anything. */
   async #settle(turn: TurnRow): Promise<Stop | undefined> {
     const calls = executableCalls(turn);
     const { head } = this.#checkpoint;
@@ -124,7 +124,7 @@ export class Loop {
       return undefined;
     }
     const { external } = settlement;
-    // One that was approved is none that waits: its call was about to begin when the run was aborted.
+    // An approved request no longer waits: its call was about to start when the run was aborted.
     const approvals = settlement.approvals.filter(({ status: decision }) => decision === "pending");
     const outcomes = settlement.settled.map(({ record }) => record);
     const pending = external.map(({ invocationId: id, input, metadata }) => ({
@@ -138,7 +138,7 @@ export class Loop {
     return { ...stands, ...aborted(this.#signal), change };
   }
 
-  /** Whether the model may not be asked again. */
+  /** The stop if a limit forbids another turn. */
   #limit(): Stop | undefined {
     const { rows, head } = this.#checkpoint;
     const { limits, maxCutTurns } = this.#deps;
@@ -169,21 +169,21 @@ export class Loop {
       signal: this.#signal,
       turnId,
       emit: this.#tell,
-      // Its outcome is on the executor's record: whoever settles the calls of the turn finds it there.
+      // Its outcome goes on the executor's record, where settling the calls of the turn finds it.
       onEarly: (use) => left-- > 0 && this.#begin(use, schedule),
       onExternal: (use) => this.#inbox.note(conversationId, turnId, use),
     });
     const { row, error, hasBegun } = asked;
     const use = addUse(used, { steps: 1, tokens: row.usage?.totalTokens ?? 0, activeMs: row.durationMs });
-    // What the caller was told of it may have begun: the model has to hear of that, though the run was aborted.
+    // Calls that the caller was told of may have started: the model must hear of them, even if the run was aborted.
     const isKept = isAborted(row) ? row.calls.some(isHandedOut) : row.calls.length > 0;
-    // A turn that is not stored is none: who has answered a call of it has answered one that nobody will ask about.
+    // A turn that is not kept never happened: answers to its calls answer something that nobody will ask about.
     const isNone = error !== undefined && !isKept;
     if (isNone) this.#inbox.forget(conversationId);
     const change = { used: use, requestId: row.requestId ?? null };
     if (isNone && isAborted(row)) return { ...aborted(this.#signal), change };
     if (isNone) {
-      // Without calls there is nothing that the model would have to hear of.
+      // Without calls there is nothing the model needs to hear of.
       await this.#checkpoint.commit(change);
       if (!hasBegun || ++this.#attempt > maxCutTurns) return { status: "error", error };
       await this.#tell({ type: "turn.retried", turn, error });
@@ -206,16 +206,16 @@ export class Loop {
     this.#early.add(begun);
   }
 
-  /** A provider that has failed, or a connection, gets time: longer with each turn in a row. */
+  /** Waits after a failure of provider or connection: longer with each failed turn in a row. */
   async #pause(): Promise<void> {
     const { retryDelayMs } = this.#deps;
     const failed = this.#attempt + failedTurns(this.#checkpoint.rows.slice(this.#head.liftedRows));
     if (failed === 0 || retryDelayMs === 0) return;
-    // Not all of those that failed together shall ask together.
+    // Jitter: requests that failed together should not be retried together.
     await pause(Math.min(retryDelayMs * 2 ** (failed - 1) * (1 + Math.random()), MAX_DELAY_MS), this.#signal);
   }
 
-  /** What goes to the model: at the last moment before it does, every call has its result. */
+  /** The messages for the model. Calls and results are paired here, at the last moment before the request. */
   async #messages(): Promise<unknown[]> {
     const { trim, model } = this.#deps;
     const all = this.#checkpoint.rows.flatMap(({ messages }) => messages);
@@ -262,7 +262,7 @@ export class Loop {
   }
 }
 
-/** Nothing comes behind it, its calls being settled. */
+/** Whether nothing follows this row once its calls are settled. */
 function isOver(row: Row): boolean {
   return row.kind === "turn" && row.calls.length === 0 && row.goesOn !== true;
 }

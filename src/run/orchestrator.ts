@@ -37,45 +37,45 @@ import { seeThrough, waitForRelease } from "./wait.ts";
 
 export interface OrchestratorOptions<Message = any, T extends Tool = Tool> {
   readonly model: Model<Message>;
-  /** The tools that are offered: of a registry, or of a server, those that it has at each turn. Default: none. */
+  /** The tools to offer; a registry or a server's set is consulted at each turn. Default: none. */
   readonly tools?: ToolSource<T> | undefined;
   /** Where runs are kept. Processes that share it share the runs. */
   readonly store: Store;
   /** Runs the internal tools. Default: one over `tools`, `store` and `approvals`. */
   readonly executor?: ToolExecutor | undefined;
-  /** Who is asked. Default: what the executor was made with, which is the one that asks. */
+  /** Who is asked for approval. Default: the executor's service, since the executor is the one that asks. */
   readonly approvals?: Approvals | undefined;
-  /** Turns of one run. Default 32. A `resume()` after the limit gives as many again. */
+  /** Maximum number of turns per run. Default 32. A `resume()` after the limit grants as many again. */
   readonly maxSteps?: number | undefined;
   readonly budgets?: Budgets | undefined;
-  /** How often in a row a turn may be cut (by its length, by the connection) and asked for again. Default 2. */
+  /** How many turns in a row may be cut (by their length or the connection) and asked for again. Default 2. */
   readonly maxCutTurns?: number | undefined;
   /**
-   * Milliseconds before a turn in which the provider or the connection failed is asked for again; doubles with each,
-   * with some chance in it, up to a minute. Default 500.
+   * Delay before a turn is retried after the provider or the connection failed, in milliseconds; doubles with each,
+   * with jitter, up to a minute. Default 500.
    */
   readonly retryDelayMs?: number | undefined;
-  /** Whether results that are handed in are checked. Default `true`: against the tool's `outputSchema`. */
+  /** Whether provided results are validated. Default `true`: against the tool's `outputSchema`. */
   readonly validateResults?: ValidateResults | undefined;
-  /** What is sent of a long conversation. Calls and results are paired again behind it. Stored is all of it. */
+  /**
+   * Selects what to send of a long conversation. Calls and results are paired again afterwards. All of it stays stored.
+   */
   readonly trim?: ((messages: readonly Message[]) => readonly Message[] | Promise<readonly Message[]>) | undefined;
-  /** Hears everything. What it throws changes nothing. */
+  /** Gets every event. Errors that it throws are ignored. */
   readonly onEvent?: ((event: RunEvent<T>, conversationId: string) => unknown) | undefined;
-  /** After so many milliseconds without a sign a process is taken for dead, and another may take the run. Default 30 s. */
+  /** A process silent for this many milliseconds is presumed dead, and another may take over the run. Default 30 s. */
   readonly leaseMs?: number | undefined;
 }
 
 /**
- * The loop of an agent: asks the model, executes what it calls here, hands the rest to the caller, and goes on when the
- * results are in; in minutes or days, in this process or another. Every step is stored before and after.
+ * The loop of an agent: asks the model, executes internal calls, hands external ones to the caller, and continues once
+ * the results are in, in minutes or days, in this process or another. Every step is stored before and after.
  *
- * @example
- * const orchestrator = new Orchestrator({ model: openaiChat.model(new OpenAI(), { model: "gpt-5-mini" }), tools, store });
- * let result = await orchestrator.run({ conversationId: "c1", input: "Open the report." });
- * while (result.status === "awaiting_tool_results") {
- *   const toolResults = await Promise.all(result.pendingToolCalls.map(executeInTheEditor));
- *   result = await orchestrator.resume("c1", { toolResults });
- * }
+ * @example const orchestrator = new Orchestrator({ model: openaiChat.model(new OpenAI(), { model: "gpt-5-mini" }),
+ *   tools, store }); let result = await orchestrator.run({ conversationId: "c1", input: "Open the report." }); while
+ *   (result.status === "awaiting_tool_results") { const toolResults = await
+ *   Promise.all(result.pendingToolCalls.map(executeInTheEditor)); result = await orchestrator.resume("c1", {
+ *   toolResults }); }
  */
 export class Orchestrator<Message = any, T extends Tool = Tool> {
   readonly #deps: RunDeps;
@@ -108,8 +108,8 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
   }
 
   /**
-   * Begins a run: a new conversation, or more of a known one. What a provider or a tool does wrong is a result; rejected
-   * is what nobody could go on from.
+   * Starts a run: a new conversation, or the continuation of a known one. Failures of providers and tools are results;
+   * it only rejects if nothing can continue.
    *
    * @throws ToolError `run_open` (the conversation waits for results), `run_busy`, `lease_lost`, `store_failed`,
    *   `invalid_checkpoint`, `checkpoint_newer`, `wrong_wire`
@@ -119,7 +119,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     return this.#run(options, conversationIdOf(options));
   }
 
-  /** {@link run}, with its events while they happen. */
+  /** {@link run}, with its events as they happen. */
   stream(options: RunOptions<Message>): RunStream<Message, T> {
     const conversationId = conversationIdOf(options);
     return this.#streamed(conversationId, options?.signal, (signal, emit) =>
@@ -128,17 +128,17 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
   }
 
   /**
-   * Goes on with a run that waits, has failed, has reached a limit, or whose process died. With results, decisions, or
-   * without: then what has arrived in other ways counts, and calls whose time is over.
+   * Continues a run that waits, has failed, has reached a limit, or whose process died. Without results or decisions,
+   * it takes into account what has arrived in other ways, and calls that have timed out.
    *
    * @throws ToolError `unknown_run`, `not_waiting` (it is completed), `unknown_call`, `already_answered`,
-   *   `invalid_result`, `approval_not_found` and its like: nothing was changed then; and those of {@link run}
+   *   `invalid_result`, `approval_not_found` and the like, in which case nothing was changed; and those of {@link run}
    */
   resume(conversationId: string, options: ResumeOptions = {}): Promise<OrchestrationResult<Message>> {
     return this.#resume(conversationId, options);
   }
 
-  /** {@link resume}, with its events while they happen. */
+  /** {@link resume}, with its events as they happen. */
   resumeStream(conversationId: string, options: ResumeOptions = {}): RunStream<Message, T> {
     return this.#streamed(conversationId, options?.signal, (signal, emit) =>
       this.#resume(conversationId, { ...options, signal }, emit),
@@ -155,8 +155,8 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
   }
 
   /**
-   * Hands in one result and does nothing else: while the turn still streams, or another process works on the run. A run
-   * that waits goes on with `resume()`.
+   * Provides one result and does nothing else: for when the turn is still streaming, or another process works on the
+   * run. A waiting run continues with `resume()`.
    *
    * @throws ToolError `unknown_run`, `unknown_call`, `already_answered`, `invalid_result`
    */
@@ -165,8 +165,8 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
   }
 
   /**
-   * How a conversation stands; changes nothing. `undefined` when there is none. One that is worked on now has the status
-   * `error` with code `run_busy`, or `awaiting_tool_results` where results can be handed in meanwhile.
+   * The state of a conversation; changes nothing. `undefined` if there is none. While a process works on it, the status
+   * is `error` with code `run_busy`, or `awaiting_tool_results` if results can be provided meanwhile.
    */
   async get(conversationId: string): Promise<OrchestrationResult<Message> | undefined> {
     const stored = await readRun(this.#deps.store, conversationId);
@@ -174,7 +174,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     return resultOf(stored, await storedStop(this.#deps, stored));
   }
 
-  /** The runs that are stored, in the order of their conversations' keys. What can not be read is left out. */
+  /** The stored runs, in the order of their conversations' keys. Unreadable ones are left out. */
   async list(filter: { readonly status?: RunSummary["status"] } = {}): Promise<RunSummary[]> {
     const entries = await this.#deps.store.list("run/");
     return entries.flatMap(({ key, value }) => {
@@ -191,9 +191,9 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
   }
 
   /**
-   * Sees a run through: waits until something of what it waits for is there, whoever brought it and to which process,
-   * and resumes it; until it waits for nothing more, or the signal fires. A store that fails for a moment is looked at
-   * again, five times in a row, some 15 seconds in all.
+   * Sees a run through: waits for whatever the run needs, whoever provides it to whichever process, and resumes it,
+   * until it waits for nothing more or the signal fires. A failing store is retried five times in a row, over some 15
+   * seconds.
    *
    * @throws ToolError `unknown_run`, and what {@link resume} throws
    */
@@ -202,11 +202,10 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
   }
 
   /**
-   * Deletes a conversation: what was said, the results that were handed in, the executor's record of its runs, and
-   * the approvals that were asked for in them.
+   * Deletes a conversation: its messages, provided results, the executor's record of its runs, and their approvals.
    *
-   * @returns false when there was none
-   * @throws ToolError `run_busy`, `version_conflict` (somebody went on with it at this moment): nothing was deleted
+   * @returns false if there was none
+   * @throws ToolError `run_busy`, `version_conflict` (somebody continued it at this moment): nothing was deleted
    */
   forget(conversationId: string): Promise<boolean> {
     checkId(conversationId);
@@ -222,7 +221,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     const input = this.#inputOf(options);
     const stored = await readRun(store, conversationId);
     if (stored !== undefined) this.#checkWire(stored);
-    // Whoever works on it may be at these very calls.
+    // The process working on it may be executing these very calls.
     if (stored !== undefined && isHeld(stored.head)) throw busy(conversationId);
     const open = stored && openTurn(stored.rows);
     if (open !== undefined && !isGivenUp(open) && options.whenOpen !== "cancel") throw runOpen(conversationId);
@@ -255,7 +254,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     if (before === undefined || hasNotBegun(before)) throw unknownRun(conversationId);
     this.#checkWire(before);
     if (isHeld(before.head)) throw busy(conversationId);
-    // First what may be refused, of a completed run too: it says which results it has had.
+    // First, what may be refused, for a completed run too: the error says which results it already has.
     await this.#inbox.check(before, toolResults);
     const decisions = await this.#decisionsOf(before, approvals);
     if (before.head.status === "completed") throw notWaiting(conversationId);
@@ -271,8 +270,8 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
   }
 
   /**
-   * Before any is decided: they are of this run. Those that will be refused (decided already, or by somebody else only), or
-   * may be (for an edited input), come first, so that nothing was changed then.
+   * Checks, before any is decided, that they belong to this run. Those that will be refused (already decided, or
+   * reserved to somebody else), or may be (an edited input), come first, so that nothing has changed if one is.
    */
   async #decisionsOf({ head }: StoredRun, approvals: readonly ApprovalInput[]): Promise<readonly ApprovalInput[]> {
     if (approvals.length === 0) return [];
@@ -302,9 +301,10 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
   }
 
   /**
-   * Takes the run. Who has brought something waits until another one is done, for that one may not have seen it.
+   * Takes over the run. A caller that brought something waits until another process is done, which may not have seen
+   * it.
    *
-   * @returns `undefined` when the other one has completed it
+   * @returns `undefined` if the other process has completed the run
    */
   async #take(
     before: StoredRun,
@@ -327,7 +327,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     }
   }
 
-  /** Works on a run until it stops, and gives it back whatever happens. */
+  /** Works on a run until it stops, and releases it whatever happens. */
   async #work(
     checkpoint: Checkpoint,
     context: RunContext,
@@ -349,7 +349,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
       stop = await this.#stopped(loop, checkpoint).finally(() => feed?.end().catch(() => {}));
     } catch (error) {
       const { code, message } = isToolError(error) ? error : { code: "aborted", message: String(error) };
-      // If this fails too, the lease ends by itself.
+      // If this fails too, the lease expires by itself.
       await checkpoint.release({ status: "error", error: { code, message } }).catch(() => checkpoint.abandon());
       throw error;
     } finally {
@@ -375,7 +375,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     const { input, messages = [], instructions, behavior, toolChoice } = options;
     const { model } = this.#deps;
     checkMessages(messages, model);
-    // A blank one is nothing to say: see checkRunOptions().
+    // A blank input says nothing: see checkRunOptions().
     const said = input === undefined || input.trim() === "" ? [] : [model.userMessage(input)];
     const all = [...messages, ...said];
     if (all.length === 0) throw new TypeError("run() needs something to say: input, or messages.");
@@ -383,7 +383,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
       kind: "input",
       runId: newId("run"),
       at: Date.now(),
-      // A copy, as the store gives it back: what the caller does with its own list later changes nothing.
+      // A copy, as the store would return it, so that later changes to the caller's array have no effect.
       messages: parseJson(textOf(all)) as unknown[],
       ...(instructions !== undefined && { instructions }),
       ...(behavior !== undefined && { behavior }),
@@ -421,7 +421,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
 /** The limits that a `resume()` lifts. */
 const LIMITS: ReadonlySet<string> = new Set(["max_steps", "budget_exceeded", "truncated"]);
 
-/** What a `resume()` changes: a limit, reached again at once, would be one for ever. */
+/** What a `resume()` resets: otherwise a limit would be reached again immediately, forever. */
 function freshStart({ head, rows }: StoredRun, limits: Limits): HeadChange {
   const { error, used, lifted } = head;
   if (error === null || !LIMITS.has(error.code)) return { error: null };
@@ -429,12 +429,12 @@ function freshStart({ head, rows }: StoredRun, limits: Limits): HeadChange {
   return { error: null, lifted: isOfCalls ? liftCalls(used, lifted, limits) : used, liftedRows: head.rows };
 }
 
-/** Its process died before it had stored what was said: nobody was told of it, and `run()` begins it again. */
+/** Its process died before it had stored the input: nobody was told of the run, and `run()` starts it again. */
 function hasNotBegun({ rows }: StoredRun): boolean {
   return rows.length === 0;
 }
 
-/** What is no object is refused where all of it is looked at. */
+/** Invalid options are refused later, where all of them are checked. */
 function conversationIdOf(options: RunOptions | undefined): string {
   return options?.conversationId ?? newId("conversation");
 }

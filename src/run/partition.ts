@@ -5,17 +5,16 @@ import { ToolUse } from "../tool/use.ts";
 import type { CallRecord } from "./format.ts";
 import type { PendingToolCall } from "./types.ts";
 
-/** The calls of a turn, apart by who has to do something about them. */
+/** The calls of a turn, by who has to act on them. */
 export interface Partition {
-  /** The group of those that are executed here. */
+  /** The group of the calls that are executed here. */
   readonly batch: number;
   readonly internal: readonly CallRecord[];
   readonly external: readonly CallRecord[];
 }
 
 /**
- * The calls that can be executed now: the first group that is not through, and all that the caller executes and that
- * refer to no other.
+ * The calls that can be executed now: the first group that is not done, and all external calls that refer to no other.
  *
  * ```
  * a  b  c(dependent)  d       groups: a b | c d
@@ -32,8 +31,8 @@ export function partition(calls: readonly CallRecord[], isThrough: (call: CallRe
 }
 
 /**
- * A call that needs the result of one before it says so with `metadata.dependent: true` (notations in which one call can
- * refer to another do): it begins a new group.
+ * A call that needs an earlier call's result has `metadata.dependent: true` (set by notations in which calls can refer
+ * to each other): it starts a new group.
  */
 export function isDependent({
   metadata,
@@ -44,9 +43,9 @@ export function isDependent({
 }
 
 /**
- * The calls of a finished turn as they are kept.
+ * The records of a finished turn's calls.
  *
- * @param errors of calls that were complete, and can not be executed after all
+ * @param errors of calls that were complete, but cannot be executed after all
  */
 export function recordsOf(calls: readonly ToolCall[], errors: ReadonlyMap<string, ToolCallError>): CallRecord[] {
   let batch = 0;
@@ -58,17 +57,17 @@ export function recordsOf(calls: readonly ToolCall[], errors: ReadonlyMap<string
 
 function recordOf(call: ToolCall, outcome: ToolUse | ToolCallError, batch: number): CallRecord {
   const { invocationId, id, name, argsText, turnIndex, position, metadata } = call;
-  // The time of a call that refers to others is not counted: nobody knows yet when it begins.
+  // A call that refers to others has no deadline yet, since nobody knows when it will start.
   const base = { invocationId, id, name, argsText, turnIndex, position, batch, ...kept(metadata) };
   if (outcome instanceof ToolUse) return { ...base, ...executable(outcome, !isDependent(call)) };
   const { code, message } = outcome;
   const error = { code, message: `${message}${expected(call, outcome)}` };
-  // Of one that was handed out before its turn was cut: for whoever looks at its result.
+  // For a call that was handed out before its turn was cut: needed when its result is looked at.
   const { input } = call.outcome instanceof ToolUse ? shown(call.outcome.input) : {};
   return { ...base, mode: "invalid", ...(input !== undefined && { input }), error };
 }
 
-/** What a use adds to the record of its call. */
+/** What a use adds to its call's record. */
 export function executable({ tool, input }: ToolUse, isTimed = true): Pick<CallRecord, "mode" | "input" | "expiresAt"> {
   if (tool.mode === "internal") return { mode: "internal", ...shown(input) };
   return {
@@ -78,13 +77,13 @@ export function executable({ tool, input }: ToolUse, isTimed = true): Pick<CallR
   };
 }
 
-/** As the caller sees it. */
+/** The call as the caller sees it. */
 export function pendingCall(call: CallRecord): PendingToolCall {
   const { invocationId, id, name, input = null, argsText, expiresAt = null } = call;
   return { id: invocationId, wireId: id, name: name!, arguments: input, rawText: argsText, expiresAt };
 }
 
-/** A model that wrote a wrong input sees the schema again, where it is short. */
+/** A model that wrote an invalid input is shown the schema again, if it is short. */
 function expected({ tool }: ToolCall, { code }: ToolCallError): string {
   if (tool === undefined || (code !== "invalid_input" && code !== "invalid_json")) return "";
   const schema = JSON.stringify(tool.inputSchema.jsonSchema);
@@ -93,7 +92,7 @@ function expected({ tool }: ToolCall, { code }: ToolCallError): string {
 
 const MAX_SCHEMA = 2_000;
 
-/** What a schema makes of an input may be nothing that JSON can say; then it is not shown. */
+/** A validated input that JSON cannot represent is not shown. */
 function shown(input: unknown): { input?: unknown } {
   try {
     const text = JSON.stringify(input) as string | undefined;

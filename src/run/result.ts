@@ -11,7 +11,7 @@ import { handedOut, isBegun, lastTurn, openTurn, unanswered, usageOf } from "./r
 import { treeOf } from "./tree.ts";
 import type { OrchestrationResult } from "./types.ts";
 
-/** What is told of a run. */
+/** The public result of a run. */
 export function resultOf({ head, rows }: Pick<StoredRun, "head" | "rows">, stop: Stop): OrchestrationResult {
   const { status, external = [], approvals = [], outcomes = [] } = stop;
   const own = rows.slice(rows.findLastIndex(({ kind }) => kind === "input"));
@@ -29,7 +29,7 @@ export function resultOf({ head, rows }: Pick<StoredRun, "head" | "rows">, stop:
       ...head.used,
       usage: usageOf(own),
       finishReason: turn?.finishReason ?? undefined,
-      // That of a turn, where a version wrote the head that kept no other.
+      // Falls back to the turn's, if the head was written by a version that did not keep it.
       requestId: (head.requestId === undefined ? turn?.requestId : head.requestId) ?? undefined,
       startedAt: head.startedAt,
       updatedAt: head.updatedAt,
@@ -37,23 +37,23 @@ export function resultOf({ head, rows }: Pick<StoredRun, "head" | "rows">, stop:
   };
 }
 
-/** Why a stored run stands still, from what is stored: all that is open, also what was asked after it stopped. */
+/** Why a stored run has stopped: everything that is open, including what was asked after it stopped. */
 export async function storedStop(deps: RunDeps, stored: StoredRun): Promise<Stop> {
   const { head } = stored;
   const { status, error, conversationId } = head;
   if (status === "completed") return { status };
   const stands = await openOf(deps, stored);
   if (status === "error") {
-    const { code, message } = error!; // as `readHead()` has seen
+    const { code, message } = error!; // checked by `readHead()`
     return { ...stands, status, error: new ToolError(code as ToolErrorCode, message) };
   }
   if (status !== "running") return { ...stands, status };
   if (stands.external.length > 0) return { ...stands, status: "awaiting_tool_results" };
-  // Given back by nobody.
+  // Never released.
   return { ...stands, status: "error", error: isHeld(head) ? busy(conversationId) : left(conversationId) };
 }
 
-/** What is open of a run, from what is stored. */
+/** What is open in a stored run. */
 export async function openOf(deps: RunDeps, { head, rows }: Pick<StoredRun, "head" | "rows">) {
   const { conversationId, runId } = head;
   const open = openTurn(rows);
@@ -65,8 +65,8 @@ export async function openOf(deps: RunDeps, { head, rows }: Pick<StoredRun, "hea
 }
 
 /**
- * What is asked about the calls of an open turn. A policy may have asked about one of a turn that was cut, and is none:
- * the run waits for no decision on that.
+ * The pending approvals for the calls of an open turn. A policy may also have asked about a call of a turn that was cut
+ * and discarded: the run does not wait for that decision.
  */
 export async function pendingApprovals(
   { approvals }: RunDeps,
@@ -78,7 +78,7 @@ export async function pendingApprovals(
   return asked?.filter(({ invocationId }) => ids.has(invocationId)) ?? [];
 }
 
-/** What has come out of the calls of an open turn, as far as it is on record. */
+/** The outcomes of an open turn's calls, as far as they are on record. */
 async function outcomesOf(
   { executor }: RunDeps,
   runId: string,

@@ -8,20 +8,20 @@ export function lastTurn(rows: readonly Row[]): TurnRow | undefined {
   return rows.findLast((row): row is TurnRow => row.kind === "turn");
 }
 
-/** The last turn, while calls of it have no result. */
+/** The last turn, while some of its calls have no result. */
 export function openTurn(rows: readonly Row[]): TurnRow | undefined {
   const last = rows.at(-1);
   return last?.kind === "turn" && last.calls.length > 0 ? last : undefined;
 }
 
-/** Which of the rows is the turn of a call, by the id that the call was given; `undefined` for no id of a call. */
+/** The index of the row with a call's turn, from the call's id; `undefined` if it is not a call's id. */
 export function turnOfCall(invocationId: string): number | undefined {
   // <run>-<row>-<epoch>-<attempt>-<turn index>-<position>
   const row = /-(\d{1,8})(?:-\d+){4}$/.exec(invocationId)?.[1];
   return row === undefined ? undefined : Number(row);
 }
 
-/** The external calls that the caller has to execute now, answered or not. */
+/** The external calls that the caller has to execute now, whether answered or not. */
 export function handedOut(turn: TurnRow | undefined, { pending }: Pick<Head, "pending">): CallRecord[] {
   const external = turn?.calls.filter(({ mode }) => mode === "external") ?? [];
   return external.flatMap((call) => {
@@ -32,25 +32,28 @@ export function handedOut(turn: TurnRow | undefined, { pending }: Pick<Head, "pe
 }
 
 /**
- * The caller was told of it: while its turn went on, or, of one that refers to the results of others, when those were
- * there. A result of it counts, though the group of another call may have to come through first.
+ * Whether the caller was told of a call: during its turn or, if it refers to other calls' results, once those were
+ * there. Then its result counts, even if another group of calls has to finish first.
  */
 export function isTold(call: CallRecord, { pending }: Pick<Head, "pending">): boolean {
   if (call.mode !== "external") return isBegun(call);
   return !isDependent(call) || pending.some(({ id }) => id === call.invocationId);
 }
 
-/** The caller was told of it, and then its turn was cut: nobody shall begin it any more, but a result of it counts. */
+/**
+ * Whether the caller was told of a call before its turn was cut: it must not be started any more, but its result
+ * counts.
+ */
 export function isBegun({ error }: CallRecord): boolean {
   return error?.code === "outcome_unknown";
 }
 
-/** Of a turn that has ended, however it did: the caller may have been told of it. */
+/** Whether the caller may have been told of a call, in a turn that has ended one way or another. */
 export function isHandedOut(call: CallRecord): boolean {
   return call.mode === "external" || isBegun(call);
 }
 
-/** Nobody waits for a result of it, and nobody executes any more of it: the caller has ended it, and may go on otherwise. */
+/** Whether a turn was abandoned: the caller ended it, so nothing more of it is executed or waited for. */
 export function isGivenUp(turn: TurnRow): boolean {
   return isAborted(turn) && turn.calls.every(({ mode }) => mode !== "external");
 }
@@ -64,17 +67,17 @@ export function executableCalls({ calls }: TurnRow): number {
   return calls.filter(({ mode }) => mode !== "invalid").length;
 }
 
-/** What was said last: it holds until something else is said. */
+/** The latest value, which applies until another one is set. */
 export function latest(rows: readonly Row[], field: "instructions" | "behavior"): string | undefined {
   return rows.findLast((row): row is InputRow => row.kind === "input" && row[field] !== undefined)?.[field];
 }
 
-/** How many turns in a row, up to the last one, were cut. */
+/** How many turns in a row were cut, up to the last one. */
 export function cutTurns(rows: readonly Row[]): number {
   return inARow(rows, isCut);
 }
 
-/** How many turns in a row, up to the last one, the provider or the connection has failed. */
+/** In how many turns in a row the provider or the connection failed, up to the last one. */
 export function failedTurns(rows: readonly Row[]): number {
   return inARow(rows, (turn) => turn.error !== undefined && !isAborted(turn));
 }

@@ -2,13 +2,13 @@ import type { Tool } from "../tool/tool.ts";
 import type { Emit } from "./deps.ts";
 import type { OrchestrationResult, RunEvent, ToolResultInput } from "./types.ts";
 
-/** The events of a run while it goes on, once; and what came of it. */
+/** The events of a run as they happen, to be iterated once, and its result. */
 export interface RunStream<Message = any, T extends Tool = Tool> extends AsyncIterable<RunEvent<T>> {
   readonly conversationId: string;
-  /** Also when nobody reads the events. Rejects with what `run()` would throw. */
+  /** Settles even if nobody reads the events. Rejects with what `run()` would reject with. */
   readonly result: Promise<OrchestrationResult<Message>>;
   /**
-   * Hands in the result of an external call, from its `external_tool_detected` on.
+   * Provides the result of an external call, any time after its `external_tool_detected` event.
    *
    * @throws ToolError `unknown_call`, `already_answered`, `invalid_result`
    */
@@ -16,9 +16,9 @@ export interface RunStream<Message = any, T extends Tool = Tool> extends AsyncIt
 }
 
 /**
- * Begins a run, and tells its events to whoever iterates.
+ * Starts a run whose events can be iterated.
  *
- * @param begin gets a signal that also fires when the reader leaves
+ * @param begin gets a signal that also fires if the reader leaves
  */
 export function openStream(
   conversationId: string,
@@ -42,10 +42,10 @@ export function openStream(
   };
 }
 
-/** So many events wait for a reader before the run waits for it, too. */
+/** How many events are buffered for a reader before the run waits for it. */
 const MAX_WAITING = 1_000;
 
-/** Between a run that tells and somebody who reads. Who leaves early ends the run, in a state that can be resumed. */
+/** The queue between a run and its reader. Leaving early aborts the run, in a state that can be resumed. */
 class EventQueue implements AsyncIterator<RunEvent, void, undefined> {
   readonly #leave: AbortController;
   readonly #signal: AbortSignal;
@@ -54,19 +54,19 @@ class EventQueue implements AsyncIterator<RunEvent, void, undefined> {
   #isOver = false;
   #failure: { error: unknown } | undefined;
   #isRead = false;
-  /** Those who wait for an event: one most often, and as many as have asked. */
+  /** Pending reads: usually one, but as many as were requested. */
   readonly #readers: (() => void)[] = [];
-  /** Those who wait for room: the turn, and the tools that run beside it. */
+  /** Emitters waiting for capacity: the turn, and the tools that run alongside it. */
   readonly #tellers: (() => void)[] = [];
 
-  /** @param signal fires when the run is to end: then nobody waits for a reader */
+  /** @param signal fires when the run is to end: then nobody waits for a reader any more */
   constructor(leave: AbortController, signal: AbortSignal) {
     this.#leave = leave;
     this.#signal = signal;
     signal.addEventListener("abort", this.#letGo);
   }
 
-  /** Where somebody reads, and slowly, the promise is one of room for more. */
+  /** If somebody reads slowly, returns a promise that resolves once there is capacity. */
   readonly emit = (event: RunEvent): void | Promise<void> => {
     if (this.#isOver) return;
     this.#events.push(event);

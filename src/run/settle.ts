@@ -24,7 +24,7 @@ import type { CallRecord, Head, TurnRow } from "./format.ts";
 import { isDependent, partition } from "./partition.ts";
 import { isBegun, isHandedOut, isTold } from "./rows.ts";
 
-/** What there is for settling the calls of a turn. */
+/** What is needed to settle the calls of a turn. */
 export interface SettleRequest {
   readonly turn: TurnRow;
   readonly model: Model;
@@ -32,29 +32,29 @@ export interface SettleRequest {
   readonly executor: ToolExecutor;
   readonly answers: Answers;
   readonly context: ExecutionContext;
-  /** The calls as they were read, where this process has read them. */
+  /** The calls as they were read, if this process read them. */
   readonly uses: ReadonlyMap<string, ToolUse>;
-  /** In which some of them may be running, where this process has read them. */
+  /** The schedule in which some of them may be running, if this process read them. */
   readonly schedule: Schedule | undefined;
   /** The executor's record. */
   readonly ledger: Ledger;
 }
 
-/** All calls have come out, or some wait. */
+/** All calls have outcomes, or some are waiting. */
 export type Settlement =
   | { readonly isOpen: false; readonly settled: readonly Settled[] }
   | {
       readonly isOpen: true;
-      /** What has come out so far. */
+      /** The outcomes so far. */
       readonly settled: readonly Settled[];
-      /** That the caller has to execute now. */
+      /** The calls that the caller has to execute now. */
       readonly external: readonly CallRecord[];
       readonly approvals: readonly ApprovalRequest[];
     };
 
 /**
- * Executes the internal calls of a turn and takes the results of the external ones, group after group, as far as it goes.
- * What was executed before is on the executor's record, so that this may be done again at any time, in any process.
+ * Executes the internal calls of a turn and takes the results of the external ones, group by group, as far as possible.
+ * Executed calls are on the executor's record, so this can be repeated at any time, in any process.
  */
 export async function settleCalls(request: SettleRequest): Promise<Settlement> {
   const { turn, answers, model } = request;
@@ -70,24 +70,24 @@ export async function settleCalls(request: SettleRequest): Promise<Settlement> {
     await answers.expire(open.external);
     const approvals = await executeCalls(request, open.internal, settled);
     const external = handOut(request, open.external, await answers.read(), settled);
-    // One of a later group that is open holds up none before it.
+    // Open calls of a later group do not hold up earlier ones.
     if (approvals.length > 0 || external.some(({ batch }) => batch === open.batch)) {
       return { isOpen: true, settled: [...settled.values()], external, approvals };
     }
   }
-  // Their time ends with that of their turn.
+  // They are closed together with their turn.
   const last = await answers.close(begun);
   for (const call of begun) settled.set(call.invocationId, cutCall(call, last, model));
   return { isOpen: false, settled: turn.calls.map(({ invocationId }) => settled.get(invocationId)!) };
 }
 
-/** A call that can not be executed. One that was begun before its turn was cut may have its result nevertheless. */
+/** A call that cannot be executed. If it was started before its turn was cut, it may still have a result. */
 function cutCall(call: CallRecord, given: ReadonlyMap<string, Answer> | undefined, model: Model): Settled {
   const answer = given?.get(call.invocationId);
   return answer === undefined || answer.expired === true ? invalidCall(call) : answeredCall(call, answer, model);
 }
 
-/** Takes the results that were handed in; gives the calls that have none. */
+/** Takes the results that were provided; returns the calls that have none. */
 function handOut(
   { tools, model, uses }: SettleRequest,
   calls: readonly CallRecord[],
@@ -109,7 +109,7 @@ function handOut(
   });
 }
 
-/** Executes what can be; gives the approvals that are waited for. */
+/** Executes what can be executed; returns the approvals that are waited for. */
 async function executeCalls(
   request: SettleRequest,
   calls: readonly CallRecord[],
@@ -127,7 +127,7 @@ async function executeCalls(
   }
   const outcomes = await execute(request, ready);
   const unread = outcomes.map(storeFailure).find((error) => error !== undefined);
-  // Some end may be known here alone: then the model hears all there is to know now.
+  // Some outcomes may be known only in this process: then the model is told everything that is known now.
   if (unread !== undefined && !outcomes.some(isHereAlone)) throw unread;
   const approvals: ApprovalRequest[] = [];
   for (const outcome of outcomes) {
@@ -138,7 +138,7 @@ async function executeCalls(
 }
 
 /**
- * A store may fail for a moment, or have failed while the turn went on: what it did not take, or tell, is tried again.
+ * The store may fail briefly, or may have failed during the turn: what could not be read or recorded is tried again.
  */
 async function execute({ executor, context, schedule }: SettleRequest, uses: readonly ToolUse[]): Promise<Outcome[]> {
   if (uses.length === 0) return [];
@@ -146,15 +146,15 @@ async function execute({ executor, context, schedule }: SettleRequest, uses: rea
   const isLeft = (outcome: Outcome) => isHereAlone(outcome) || storeFailure(outcome) !== undefined;
   const left = outcomes.filter(isLeft);
   if (left.length === 0) return outcomes;
-  // A use that was told that it was not executed stays so.
+  // A use that was settled as not executed stays so: retry with a copy.
   const again = left.map((outcome) => (isHereAlone(outcome) ? outcome.use : new ToolUse(outcome.use)));
   const later = await executor.executeAll(again, context, schedule);
   return outcomes.map((outcome) => (isLeft(outcome) ? later.shift()! : outcome));
 }
 
 /**
- * Why a call was not even looked up, or not begun: its record may know more, and whoever goes on with the run reads it.
- * Of what was begun an attempt is counted.
+ * Why a call could not be looked up or started: its record may know more, and will be read when the run is resumed.
+ * If it was started, an attempt is counted.
  */
 function storeFailure(outcome: Outcome): ToolError | undefined {
   const cause = "error" in outcome && outcome.attempts === 0 ? outcome.error.cause : undefined;
@@ -167,7 +167,7 @@ function isHereAlone({ recorded, attempts }: Outcome): boolean {
 
 async function executed(outcome: Exclude<Outcome, { status: "awaiting_approval" }>, ledger: Ledger): Promise<Settled> {
   const { actionId, invocationId, status, use } = outcome;
-  // For the tree: whoever reads it can do without.
+  // Only for the tree, which can do without it.
   const action = (await ledger.get(actionId).catch(() => undefined))?.value;
   const { startedAt, endedAt } = action ?? {};
   return {
@@ -182,7 +182,7 @@ async function executed(outcome: Exclude<Outcome, { status: "awaiting_approval" 
   };
 }
 
-/** Gives up what is open: what has come out counts, what was begun is unknown, the rest was not executed. */
+/** Abandons what is open: outcomes count, started calls are unknown, the rest was not executed. */
 export async function cancelCalls(request: SettleRequest, head: Head): Promise<readonly Settled[]> {
   const { turn, model, answers, executor, context } = request;
   const given = await answers.close(turn.calls.filter(isHandedOut));
@@ -201,7 +201,7 @@ export async function cancelCalls(request: SettleRequest, head: Head): Promise<r
     else if (status === undefined || status === "planned") settled.set(invocationId, canceledCall(call));
     else ended.push(call);
   }
-  // On record: nothing runs again.
+  // Already on record: nothing runs again.
   await executeCalls(request, ended, settled);
   return turn.calls.map(({ invocationId }) => settled.get(invocationId)!);
 }

@@ -1,4 +1,4 @@
-/** Whole milliseconds from now on. The clock of the machine may be set back meanwhile, and no time is below zero. */
+/** Elapsed whole milliseconds from now on. Never negative, even if the machine's clock is set back. */
 export function stopwatch(): () => number {
   const startedAt = performance.now();
   return () => Math.round(performance.now() - startedAt);

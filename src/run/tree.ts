@@ -1,27 +1,27 @@
 import type { CallRecord, OutcomeRecord, Row, TurnRow } from "./format.ts";
 
-/** One thing that happened in a conversation, with what happened inside of it. */
+/** One thing that happened in a conversation, with what happened inside it. */
 export interface TreeNode {
-  /** Unique in the tree; of a call its invocation id, of a run its run id. */
+  /** Unique in the tree: a run's id, a call's invocation id. */
   readonly id: string;
   readonly parentId: string | null;
   readonly kind: "run" | "turn" | "call";
   readonly label: string;
   /**
-   * Of a run the status that it has, of a turn why it ended, of a call how it came out: `completed`, `failed`, `denied`,
-   * `unknown`, `invalid`, `canceled`, `expired`, or `open`.
+   * A run's status, why a turn ended, or a call's outcome: `completed`, `failed`, `denied`, `unknown`, `invalid`,
+   * `canceled`, `expired`, or `open`.
    */
   readonly status: string;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
-  /** Milliseconds; `null` where it is not over or was not measured. */
+  /** Milliseconds; `null` if it is not over or was not measured. */
   readonly durationMs: number | null;
-  /** What the model said, or why a call failed; bounded. */
+  /** What the model said, or why a call failed, shortened. */
   readonly detail?: string;
   readonly children: readonly TreeNode[];
 }
 
-/** Everything that the runs of a conversation did. */
+/** Everything that happened in the runs of a conversation. */
 export interface ExecutionTree {
   readonly runs: readonly TreeNode[];
   /** For a terminal. */
@@ -31,8 +31,8 @@ export interface ExecutionTree {
 }
 
 /**
- * @param status of the last run; those before it are over
- * @param open what has come out of the calls of the last turn, if others of it are open
+ * @param status of the last run; earlier ones are over
+ * @param open outcomes of the last turn's calls, if others of them are open
  */
 export function treeOf(rows: readonly Row[], status: string, open: readonly OutcomeRecord[] = []): ExecutionTree {
   const runs: (TreeNode & { children: TreeNode[] })[] = [];
@@ -50,10 +50,10 @@ export function treeOf(rows: readonly Row[], status: string, open: readonly Outc
   const dated = runs.map((run, index) => ({
     ...run,
     status: index === last ? status : run.status,
-    // The clock may have been set back since it began.
+    // The clock may have been set back since the run started.
     durationMs: Math.max(0, endOf(rows, runs, index) - run.startedAt),
   }));
-  // Not enumerable, so that a result stays what can be printed, cloned and sent.
+  // Not enumerable, so that a result can still be printed, cloned and sent.
   return Object.defineProperties({ runs: dated } as unknown as ExecutionTree, {
     toText: { value: () => textOf(dated) },
     toMermaid: { value: () => mermaidOf(dated) },
@@ -106,7 +106,7 @@ function detailOf(text: string | undefined): { detail?: string } {
 
 const MAX_DETAIL = 100;
 
-/** The end of a run is the last thing that was written of it. */
+/** A run ends with the last thing that was written for it. */
 function endOf(rows: readonly Row[], runs: readonly TreeNode[], index: number): number {
   const next = runs[index + 1];
   const own = rows.filter((row) => row.at >= runs[index]!.startedAt && (next === undefined || row.at < next.startedAt));
@@ -167,7 +167,9 @@ function mermaidOf(runs: readonly TreeNode[]): string {
   return lines.join("\n");
 }
 
-/** Names may be the model's. In a quoted label only these have a meaning. https://mermaid.js.org/syntax/flowchart.html */
+/**
+ * Names may come from the model. Only these are special in quoted labels. https://mermaid.js.org/syntax/flowchart.html
+ */
 function escaped(text: string): string {
   return text.replace(/[&"<>#;\n]/g, (character) => `#${character.charCodeAt(0)};`);
 }

@@ -21,9 +21,9 @@ export interface TurnRequest {
   /** The first part of the ids of the turn's calls. */
   readonly turnId: string;
   emit(event: RunEvent): void | Promise<void>;
-  /** A call that may run while the turn goes on. */
+  /** Gets calls that may run while the turn goes on. */
   onEarly(use: ToolUse): void;
-  /** A call for the caller. */
+  /** Gets external calls. */
   onExternal(use: ToolUse): void;
 }
 
@@ -32,13 +32,13 @@ export interface AskedTurn {
   readonly row: TurnRow;
   /** The calls that can be executed, by invocation id. */
   readonly uses: ReadonlyMap<string, ToolUse>;
-  /** Why it did not end as it should. */
+  /** Why it did not end normally. */
   readonly error: ToolError | undefined;
-  /** Something of it came. */
+  /** Whether any of it arrived. */
   readonly hasBegun: boolean;
 }
 
-/** Asks the model, and tells what it says while it says it. */
+/** Asks the model, and emits its events as they arrive. */
 export async function askModel(request: TurnRequest): Promise<AskedTurn> {
   const { model, messages, tools, instructions, toolChoice, signal, turnId, emit } = request;
   const at = Date.now();
@@ -62,7 +62,7 @@ export async function askModel(request: TurnRequest): Promise<AskedTurn> {
     if (released) await emit(event);
     uses.set(use.invocationId, use);
     const isInternal = use.tool.mode === "internal";
-    // Those behind it come after it.
+    // Calls after it wait for it.
     isInOrder ||= isInternal && use.tool.sequential === true;
     if (isInternal && !isInOrder && mayBegin(use)) request.onEarly(use);
     if (isInternal || (!released && isCutNow(stream.turn))) continue;
@@ -77,19 +77,21 @@ export async function askModel(request: TurnRequest): Promise<AskedTurn> {
   return { row: rowOf(model, turn, turnId, time, requestId, held.errors), uses, error: turn.error, hasBegun };
 }
 
-/** The caller hears of its calls when they are complete, and may begin while the turn goes on. */
+/** External calls are announced as soon as they are complete, so that the caller may start during the turn. */
 function early(tool: Tool): Tool {
   return tool.mode === "external" && !tool.eager ? { ...tool, eager: true } : tool;
 }
 
-/** It only reads, and nobody has to be asked, perhaps about a call of a turn that will be none. */
+/**
+ * Whether a call may start during its turn: it only reads, and nobody needs to be asked about a turn that may be cut.
+ */
 function mayBegin(use: ToolUse): boolean {
   return use.tool.effect === "read" && approvalRule(use.tool) === false && !isDependent(use);
 }
 
-/** Calls for the caller that are complete, and wait for the end of their turn: it may yet be cut. */
+/** External calls that are complete, and wait for the end of their turn, which may still be cut. */
 class Held {
-  /** What the model hears of those whose turn was cut, by invocation id. */
+  /** What the model is told about calls whose turn was cut, by invocation id. */
   readonly errors = new Map<string, ToolCallError>();
   readonly #eager: ReadonlySet<string>;
   readonly #uses = new Map<string, ToolUse>();
@@ -106,7 +108,7 @@ class Held {
     return true;
   }
 
-  /** The caller knows of it, and may have begun. */
+  /** The caller knows of the call, and may have started it. */
   told({ invocationId }: ToolUse): void {
     this.#told.add(invocationId);
   }
@@ -115,7 +117,7 @@ class Held {
     this.#uses.delete(invocationId);
   }
 
-  /** What is told at the end of the turn: the calls are released, or can not be executed any more. */
+  /** The events at the end of the turn: the calls are released, or can no longer be executed. */
   *end(turn: Turn): Iterable<StreamEvent> {
     for (const use of this.#uses.values()) {
       const isOfTurn = turn.calls.some(({ invocationId }) => invocationId === use.invocationId);
@@ -135,7 +137,7 @@ function begunError(use: ToolUse): ToolCallError {
   return new ToolCallError("outcome_unknown", message, use);
 }
 
-/** It is no call of the turn any more: the model hears nothing of it. */
+/** For a call that is no longer part of the turn: the model is not told about it. */
 function withdrawnError(use: ToolUse): ToolCallError {
   return new ToolCallError(
     "rejected",
@@ -178,7 +180,7 @@ function rowOf(
   };
 }
 
-/** Whether the provider, or the connection, ended the turn before the model had. */
+/** Whether the provider or the connection ended the turn before the model did. */
 export function isCut(turn: TurnRow): boolean {
   return !isAborted(turn) && (turn.error !== undefined || UNFINISHED.has(turn.finishReason));
 }
@@ -190,7 +192,7 @@ export function isAborted({ error }: TurnRow): boolean {
 
 const UNFINISHED: ReadonlySet<FinishReason | null> = new Set(["length", "content-filter", "refusal", "error"]);
 
-/** What a server counts may be anything. */
+/** A server's counts may be anything. */
 function tokensOf({ inputTokens, outputTokens, totalTokens }: NonNullable<Turn["usage"]>) {
   const [input, output] = [countOf(inputTokens), countOf(outputTokens)];
   return { inputTokens: input, outputTokens: output, totalTokens: countOf(totalTokens ?? input + output) };

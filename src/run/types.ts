@@ -9,25 +9,25 @@ import type { BudgetUse } from "./budgets.ts";
 import type { ExecutionTree } from "./tree.ts";
 
 /**
- * - `completed`: the model has answered and calls nothing more
- * - `awaiting_tool_results`: the caller has calls to execute (and perhaps approvals to see to)
- * - `awaiting_approval`: nothing is open but approvals
- * - `error`: it went wrong, was aborted or has used up a budget; `resume()` goes on from where it was
+ * - `completed`: the model has answered without further calls
+ * - `awaiting_tool_results`: the caller has calls to execute (and perhaps approvals to decide)
+ * - `awaiting_approval`: only approvals are open
+ * - `error`: it failed, was aborted or has used up a budget; `resume()` continues from there
  */
 export type RunStatus = "completed" | "awaiting_tool_results" | "awaiting_approval" | "error";
 
 /** A call that the caller has to execute. */
 export interface PendingToolCall {
-  /** Our own id of the call, unique in all runs: what a result is handed in under. */
+  /** Our own id of the call, unique across all runs: results refer to it. */
   readonly id: string;
-  /** The provider's id; `null` where it gave none. No identity: providers repeat ids. */
+  /** The provider's id; `null` if it gave none. Not unique: providers repeat ids. */
   readonly wireId: string | null;
   readonly name: string;
-  /** Validated, as plain JSON; by the schema of the process that stored the call, which may be an older one. */
+  /** Validated, as plain JSON, by the process that stored the call, whose schema may be older. */
   readonly arguments: unknown;
   /** The arguments as the model wrote them. */
   readonly rawText: string;
-  /** When the model hears that there was no result, in milliseconds since 1970; `null`: never. */
+  /** When the model is told that there was no result, in milliseconds since 1970; `null` means never. */
   readonly expiresAt: number | null;
 }
 
@@ -35,10 +35,10 @@ export interface PendingToolCall {
 export interface ToolResultInput {
   /** The `id` of the {@link PendingToolCall}. */
   readonly toolCallId: string;
-  /** Plain JSON; a string as it is. */
+  /** Plain JSON; a string is sent as it is. */
   readonly result?: unknown;
   readonly error?: string | undefined;
-  /** Where the provider takes images in results. */
+  /** Only for providers that take images in results. */
   readonly images?: readonly ResultImage[] | undefined;
 }
 
@@ -50,73 +50,75 @@ export interface ApprovalInput extends Decision {
   readonly principal?: Principal | undefined;
 }
 
-/** What holds for a run, and for each `resume()` of it. Nothing of it is stored but `behavior` and `instructions`. */
+/** Options of `run()` that `resume()` takes as well. Only `behavior` and `instructions` are stored. */
 export interface RunContext {
   readonly signal?: AbortSignal | undefined;
-  /** On whose behalf the calls are made. */
+  /** The user that the calls are made for. */
   readonly principal?: Principal | undefined;
   /** The application's own id of the request that it serves. */
   readonly requestId?: string | undefined;
-  /** Handed to the handlers and to the rules, beside the call's own ids. */
+  /** Passed to handlers and rules, next to the call's own ids. */
   readonly context?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** What `run()` and `stream()` take. */
+/** Options of `run()` and `stream()`. */
 export interface RunOptions<Message = any> extends RunContext {
-  /** Default: a random one. A known one goes on with what was said. */
+  /** A known id continues that conversation. Default: a random one. */
   readonly conversationId?: string | undefined;
-  /** What the user says. */
+  /** The user's message. */
   readonly input?: string | undefined;
-  /** In place of `input` or before it: messages in the provider's own form. Their calls are history, never executed. */
+  /** Instead of `input` or before it: messages in the provider's format. Calls in them are history, never executed. */
   readonly messages?: readonly Message[] | undefined;
-  /** What the system says; default: what it said in the conversation before, else what the model's parameters say. */
+  /** The system prompt. Default: the conversation's previous one, else that of the model's parameters. */
   readonly instructions?: string | undefined;
-  /** The mode in which the model works: tools with `behaviors` are offered and run in these alone. */
+  /** The mode in which the model works: tools with `behaviors` are offered and run only in those. */
   readonly behavior?: string | undefined;
-  /** For the first turn of the run; the others are free to answer. */
+  /** For the first turn of the run only. */
   readonly toolChoice?: ToolChoice | undefined;
   /**
-   * When the conversation waits for results or approvals: `"refuse"` (default), or `"cancel"`: what is open is not
-   * executed any more, and the model hears so.
+   * If the conversation waits for results or approvals: `"refuse"` (default) or `"cancel"`, in which case the open
+   * calls are no longer executed, and the model is told so.
    */
   readonly whenOpen?: "refuse" | "cancel" | undefined;
 }
 
-/** What `resume()` and `resumeStream()` take. */
+/** Options of `resume()` and `resumeStream()`. */
 export interface ResumeOptions extends RunContext {
-  /** In any order, of any of the open calls, each once. One that can not be taken leaves everything as it was. */
+  /** In any order, for any of the open calls, each once. If one cannot be taken, nothing is changed. */
   readonly toolResults?: readonly ToolResultInput[] | undefined;
   readonly approvals?: readonly ApprovalInput[] | undefined;
 }
 
-/** What came of a run, so far. Plain data but for `tree`'s two methods and `error`. */
+/** The result of a run so far. Plain data, except for the two methods of `tree`, and `error`. */
 export type OrchestrationResult<Message = any> = ResultBase<Message> & Standing;
 
-/** Where a run stands. */
+/** The state of a run. */
 export type Standing =
   | {
       readonly status: "error";
-      /** Code `max_steps` or `budget_exceeded` for a limit, from `get()` `run_busy` while it goes on. */
+      /**
+       * With code `max_steps` or `budget_exceeded` for a limit; from `get()`, `run_busy` while it is being worked on.
+       */
       readonly error: ToolError;
     }
   | { readonly status: Exclude<RunStatus, "error">; readonly error?: undefined };
 
 interface ResultBase<Message> {
-  /** What the model said in its last turn; empty before the run has had one. */
+  /** The text of the model's last turn; empty before there is one. */
   readonly content: string;
   readonly conversationId: string;
   readonly runId: string;
-  /** Only those that can be executed now: of calls that depend on each other the first. */
+  /** Only calls that can be executed now: of calls that depend on each other, the first. */
   readonly pendingToolCalls: readonly PendingToolCall[];
   readonly pendingApprovals: readonly ApprovalRequest[];
-  /** The conversation in the provider's own form. */
+  /** The conversation in the provider's format. */
   readonly messages: readonly Message[];
   readonly tree: ExecutionTree;
   readonly metadata: RunMetadata;
 }
 
 export interface RunMetadata extends BudgetUse {
-  /** As the provider counted them, over all turns of the run; 0 where it did not say. */
+  /** As counted by the provider, over all turns of the run; 0 if it did not say. */
   readonly usage: { readonly inputTokens: number; readonly outputTokens: number; readonly totalTokens: number };
   /** Why the last turn ended; `undefined` before one has. */
   readonly finishReason: FinishReason | undefined;
@@ -127,19 +129,19 @@ export interface RunMetadata extends BudgetUse {
   readonly updatedAt: number;
 }
 
-/** What a run tells while it goes on: all that its turns and its tools tell, and what it does itself. */
+/** The events of a run: those of its turns and its tools, and its own. */
 export type RunEvent<T extends Tool = Tool> =
   | StreamEvent<T>
   | ToolEvent
   | { readonly type: "run.started" | "run.resumed"; readonly conversationId: string; readonly runId: string }
   /** A turn was asked for. */
   | { readonly type: "turn.started"; readonly turn: number; readonly attempt: number }
-  /** The turn was cut; what it said so far does not count, and it is asked for again. */
+  /** The turn was cut; what it said so far does not count, and it is requested again. */
   | { readonly type: "turn.retried"; readonly turn: number; readonly error: ToolError }
   /**
-   * A call for the caller is complete: it may be started now, and its result handed in with `provideToolResult()`.
-   * `released: false`: its turn goes on, and may yet be cut. If it is, and no result is there, the model hears that the
-   * outcome is unknown. What must not run then is started at its `tool-use`, which comes with the end of the turn.
+   * An external call is complete: it may be started now, and its result provided with `provideToolResult()`.
+   * `released: false`: its turn is still going, and may yet be cut. If it is, and there is no result, the model is told
+   * that the outcome is unknown. To avoid that, start the call at its `tool-use` event, at the end of the turn.
    */
   | { readonly type: "external_tool_detected"; readonly call: PendingToolCall; readonly released: boolean }
   | { readonly type: "run.ended"; readonly result: OrchestrationResult };
@@ -148,7 +150,7 @@ export type RunEvent<T extends Tool = Tool> =
 export interface RunSummary {
   readonly conversationId: string;
   readonly runId: string;
-  /** `running`: a process works on it, or has died while it did (`resume()` takes it over). */
+  /** `running`: a process is working on it, or died while it was (`resume()` takes it over). */
   readonly status: RunStatus | "running";
   readonly wire: string;
   readonly startedAt: number;

@@ -4,10 +4,10 @@ import type { CallRecord } from "./format.ts";
 import type { PendingToolCall, ToolResultInput } from "./types.ts";
 import { pendingCall } from "./partition.ts";
 
-/** `true`: against the tool's `outputSchema`; or what says what is wrong with a result. */
+/** `true` validates against the tool's `outputSchema`; a function returns what is wrong with a result. */
 export type ValidateResults = boolean | ((result: ToolResultInput, call: PendingToolCall) => string | undefined);
 
-/** What is wrong with a result; `undefined`: nothing. Whether its call waits for one is none of its business. */
+/** What is wrong with a result; `undefined` if nothing is. Does not check whether its call waits for one. */
 export function checkResult(
   input: ToolResultInput,
   calls: readonly CallRecord[],

@@ -11,11 +11,11 @@ import { pendingApprovals, resultOf, storedStop } from "./result.ts";
 import { lastTurn, openTurn } from "./rows.ts";
 import type { OrchestrationResult } from "./types.ts";
 
-/** How often to look although nothing was told: messages of a store may get lost. */
+/** How often to poll in any case, since a store's notifications may get lost. */
 const POLL_MS = 5_000;
 const RELEASE_POLL_MS = 1_000;
 
-/** Waits until nobody works on a run, or the signal fires. */
+/** Waits until nobody is working on a run, or the signal fires. */
 export async function waitForRelease(
   store: Store,
   conversationId: string,
@@ -34,7 +34,7 @@ export async function waitForRelease(
   }
 }
 
-/** Waits until something may have changed of what a run waits for: a result, a decision, the end of a call's time. */
+/** Waits until something that a run waits for may have changed: a result, a decision, a call's deadline. */
 async function waitForChange(
   answers: Answers,
   { external = [], approvals = [] }: { external?: readonly CallRecord[]; approvals?: readonly ApprovalRequest[] },
@@ -44,7 +44,7 @@ async function waitForChange(
 ): Promise<void> {
   const alarm = createWakeUp(signal);
   const leave = new AbortController();
-  // First listen, then look: what comes in between wakes.
+  // Listen first, then look, so that changes in between are noticed.
   const stop = await answers.watch(alarm.wake);
   for (const { id } of approvals) service?.await(id, { signal: leave.signal }).then(alarm.wake, () => {});
   try {
@@ -57,7 +57,7 @@ async function waitForChange(
   }
 }
 
-/** Resumes a run whenever something of what it waits for has changed, until it waits for nothing more. */
+/** Resumes a run whenever something that it waits for has changed, until it waits for nothing more. */
 export async function seeThrough(
   deps: RunDeps,
   conversationId: string,
@@ -67,7 +67,7 @@ export async function seeThrough(
   const { store, approvals } = deps;
   let seen: string | undefined;
 
-  /** Waits for one change. Gives the result of a run that waits for nothing more. */
+  /** Waits for one change. Returns the result once the run waits for nothing more. */
   async function step(): Promise<OrchestrationResult | undefined> {
     await waitForRelease(store, conversationId, signal);
     const stored = await readRun(store, conversationId);
@@ -78,7 +78,7 @@ export async function seeThrough(
       return resultOf(stored, stop);
     }
     const answers = new Answers(store, conversationId, lastTurn(rows)?.turnId ?? "none");
-    // What it waits for, as it is now: another one than it was when the run was resumed is a reason to do so again.
+    // The current state of what it waits for: if it differs from when the run was resumed, resume again.
     const state = async (): Promise<string> => {
       const pending = await pendingApprovals(deps, head.runId, openTurn(rows));
       const due = (stop.external ?? []).filter(({ expiresAt = Infinity }) => expiresAt <= Date.now()).length;
@@ -91,7 +91,7 @@ export async function seeThrough(
         await resume();
         seen = now;
       } catch (error) {
-        // Another process was faster: it works on the run, or has completed it. Look again at what it did.
+        // Another process was faster: it is working on the run, or has completed it. Look again at what it did.
         if (!isBusy(error) && !isNotWaiting(error)) throw error;
       }
     }
