@@ -3,14 +3,14 @@ import { isRecord } from "../schema/json.ts";
 import { readJson } from "./output.ts";
 import type { ProcessOutcome } from "./process.ts";
 
-/** Why a call came to nothing; `message` is for the model. */
+/** Why a call failed; `message` is for the model. */
 interface Failure {
   readonly code: ToolErrorCode;
   readonly message: string;
   readonly cause?: unknown;
 }
 
-/** What a call came to. */
+/** The outcome of a call. */
 export type Answer = (
   | { readonly failure: undefined; readonly result: unknown }
   | { readonly failure: Failure; readonly result?: undefined }
@@ -21,17 +21,17 @@ const SHAPE = 'it has to print one JSON object: {"success": true, "result": ...}
 const MAX_ERROR_LENGTH = 4_000;
 
 /**
- * Reads what a program answered. Both its words count: what it prints, and the status with which it ends.
+ * Reads a program's answer. Both what it prints and its exit status count.
  *
  * ```
  * {"success": true, "result": R, "metadata"?: {}}, status 0      -> R
  * {"success": false, "error": "why"}, {"error": "why"}, any status -> tool_failed: why
- * {"success": true, ...}, status 1                               -> tool_failed: the two words contradict each other
- * anything else, status 1                                        -> tool_failed: ended with status 1
- * anything else, status 0                                        -> invalid_answer
+ * {"success": true, ...}, status 1                               -> tool_failed: answer and status contradict each
+ *   other anything else, status 1                                        -> tool_failed: ended with status 1 anything
+ *   else, status 0                                        -> invalid_answer
  * ```
  *
- * @param outcome one that ended by itself
+ * @param outcome of a process that ended by itself
  */
 export function readAnswer({ end, stdout }: ProcessOutcome, maxDepth: number): Answer {
   const status = end.type === "exited" ? (end.signal ?? end.exitCode) : null;
@@ -66,7 +66,7 @@ function failed(code: ToolErrorCode, message: string, metadata: Answer["metadata
   return { failure: { code, message, cause }, metadata };
 }
 
-/** A text, or what has one as its `message`. */
+/** A string, or an object with one as its `message`. */
 function errorText(error: unknown): string | undefined {
   const text = isRecord(error) && typeof error["message"] === "string" ? error["message"] : error;
   if (text === undefined || text === null || text === "") return undefined;

@@ -6,10 +6,10 @@ import { interruption, readJson } from "./output.ts";
 import type { Program } from "./program.ts";
 
 /**
- * Asks a program what it is. The messages of the errors are for the developer: they have the path, and the program's words.
+ * Asks a program what it is. The error messages are for the developer: they contain the path and the program's output.
  *
  * @throws ExecutableError `spawn_failed`, `timeout`, `too_large`, `tool_failed`, `invalid_answer`, `aborted`
- * @throws ToolError `invalid_tool`, `too_large` for a definition that can not be used
+ * @throws ToolError `invalid_tool`, `too_large` for an unusable definition
  */
 export async function askDefinition(path: string, program: Program, settings: Settings): Promise<Definition> {
   const limits = {

@@ -27,7 +27,7 @@ export async function callProgram(
   const progress = createProgressQueue((line: ProgressLine) => context.progress(line));
   const outcome = await program.run({
     args: [],
-    input: JSON.stringify(input), // of a lone surrogate an escape, so that the bytes are UTF-8 whatever the model wrote
+    input: JSON.stringify(input), // escapes lone surrogates, so that the bytes are UTF-8 whatever the model wrote
     env: { ...callEnv(context), ...given },
     timeoutMs,
     maxOutputBytes,
@@ -49,12 +49,14 @@ export async function callProgram(
   return result;
 }
 
-/** By these a program can see that it is asked twice for one thing. */
+/** These let a program notice that it is asked twice for the same thing. */
 function callEnv({ invocationId, idempotencyKey }: ToolContext): Record<string, string> {
   return { TOOLSTREAM_INVOCATION_ID: plainId(invocationId), TOOLSTREAM_IDEMPOTENCY_KEY: plainId(idempotencyKey) };
 }
 
-/** Ids come from providers, too: of one that is no plain text the digest, which tells calls apart as well. */
+/**
+ * Ids may come from providers: an id that is not plain text is replaced by its digest, which is just as distinctive.
+ */
 function plainId(id: string): string {
   return /^[\w.:+/=@%!~*'()-]{1,256}$/.test(id) ? id : createHash("sha256").update(id).digest("hex");
 }
@@ -63,6 +65,6 @@ function report({ onRun }: Settings, run: ExecutableRun): void {
   try {
     onRun?.(run);
   } catch {
-    // a log that fails is no failure of the call
+    // a failing log does not fail the call
   }
 }

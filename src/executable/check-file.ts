@@ -6,30 +6,30 @@ import { commandOf, isBatchFile } from "./command.ts";
 import type { Digests } from "./digest.ts";
 import { notAProgram } from "./file-kind.ts";
 
-/** What a file has to be, to be run. */
+/** The conditions for running a file. */
 export interface FileRules {
-  /** A folder that the file does not leave, by links neither. */
+  /** A folder that must contain the file, links resolved. */
   readonly root?: string | undefined;
-  /** Who may own the file, the folders above it and the links to it: numbers of users. */
+  /** User ids that may own the file, the folders above it and the links to it. */
   readonly owners: readonly number[];
-  /** Whether a `.cmd` or `.bat` is run. */
+  /** Whether `.cmd` and `.bat` files may be run. */
   readonly allowBatch: boolean;
 }
 
-/** A file that may be run, as it is now. */
+/** A file that may be run, in its current state. */
 export interface CheckedFile {
-  /** Where the links lead. This is what is run. */
+  /** With links resolved. This is what is run. */
   readonly realPath: string;
   readonly digest: string;
 }
 
 /**
- * Nobody but its owner, us or the system may be able to put another program in its place: the file, all folders above
- * it and all links on the way to it belong to one of `owners`, and others can not write to them (but to a sticky folder
- * as `/tmp`, in which they can replace nothing of ours).
+ * Checks that nobody but us or the system can replace the program: the file, all folders above it and all links on the
+ * way to it must belong to one of `owners`, and others must not be able to write to them (except to a sticky folder
+ * such as `/tmp`, in which they cannot replace our files).
  *
  * @throws TypeError for a relative path
- * @throws ToolError `executable_refused`, with a message for the developer: it has the path
+ * @throws ToolError `executable_refused`, with a message for the developer that contains the path
  */
 export async function checkFile(path: string, rules: FileRules, digests: Digests): Promise<CheckedFile> {
   if (typeof path !== "string" || !isAbsolute(path)) {
@@ -55,7 +55,7 @@ async function check(path: string, rules: FileRules, digests: Digests): Promise<
   const file = await stat(realPath);
   if (file.isDirectory()) throw refused(path, "is a folder");
   if (!file.isFile()) throw refused(path, "is no regular file");
-  if (process.platform !== "win32") await checkWay(path, rules); // there, access lists decide, which Node does not read
+  if (process.platform !== "win32") await checkWay(path, rules); // Windows uses access lists, which Node does not read
   await access(realPath, constants.X_OK).catch((cause: unknown) => {
     throw refused(path, "is not executable: chmod +x makes it so", cause);
   });
@@ -65,7 +65,7 @@ async function check(path: string, rules: FileRules, digests: Digests): Promise<
   return { realPath, digest };
 }
 
-/** Goes the way of the system, from the root, with every link that it follows. */
+/** Walks the path as the system does, from the root, following every link. */
 async function checkWay(path: string, { owners }: FileRules): Promise<void> {
   const steps = path.split("/").toReversed();
   let at = "/";
@@ -93,7 +93,7 @@ async function checkWay(path: string, { owners }: FileRules): Promise<void> {
   }
 }
 
-/** The user of this process and the system's. */
+/** This process's user, and root. */
 export function defaultOwners(): readonly number[] {
   return [...new Set([process.getuid?.() ?? 0, 0])];
 }

@@ -3,18 +3,18 @@ import { ToolError } from "../errors.ts";
 export interface Command {
   readonly file: string;
   readonly args: readonly string[];
-  /** On Windows: the arguments are the command line as it is. */
+  /** On Windows: pass the arguments as the command line, verbatim. */
   readonly verbatim: boolean;
 }
 
-/** Batch files are no programs: `cmd.exe` reads their command line a second time, by its own rules (CVE-2024-27980). */
+/** Batch files are run by `cmd.exe`, which parses the command line a second time, by its own rules (CVE-2024-27980). */
 export function isBatchFile(path: string): boolean {
   return /\.(?:cmd|bat)[ .]*$/i.test(path);
 }
 
 /**
- * What to start for a program. A batch file, which only `cmd.exe` can run, gets a command line in which nothing but its
- * own path and our own arguments stands; a path with a character that `cmd.exe` gives a meaning is refused.
+ * The command that starts a program. For a batch file, which only `cmd.exe` can run, the command line contains nothing
+ * but its path and our own arguments; a path with a character that is special to `cmd.exe` is refused.
  *
  * @throws ToolError `executable_refused`
  */

@@ -4,7 +4,7 @@ import { isRecord } from "../schema/json.ts";
 import type { JsonSchema, Schema } from "../schema/index.ts";
 import type { Effect } from "../tool/tool.ts";
 
-/** What a program says of itself with `--schema`. */
+/** What a program says about itself with `--schema`. */
 export interface Definition {
   readonly name: string;
   readonly description: string | undefined;
@@ -21,17 +21,18 @@ const EFFECTS: readonly unknown[] = ["read", "idempotent", "write"];
 
 /**
  * ```
- * { "name": "weather", "description": "...", "effect"?: "read",
- *   "parameters": { "city": { "type": "string", "description": "...", "required": true }, "unit": { "enum": [..], "default": "C" } } }
+ * { "name": "weather", "description": "...", "effect"?: "read", "parameters": { "city": { "type": "string",
+ *   "description": "...", "required": true }, "unit": { "enum": [..], "default": "C" } } }
  * ```
- * or a JSON Schema under `inputSchema` (or under `parameters`: one whose `type` is a text).
+ * or a JSON Schema as `inputSchema` (or as `parameters`, if its `type` is a string).
  *
- * @throws ToolError `invalid_tool`, or `too_large` for a schema that costs too much
+ * @throws ToolError `invalid_tool`, or `too_large` for a schema that is too costly
  */
 export function readDefinition(value: unknown): Definition {
   if (!isRecord(value)) throw invalid(`it has to be an object ${SHAPE}, got ${kindOf(value)}`);
   const { name, description, parameters, inputSchema, outputSchema, effect, metadata = {} } = value;
-  // MCP's rule for names (2026-07-28): without it two names could look the same and not be (Cyrillic letters, zero-width spaces).
+  // MCP's rule for names (2026-07-28): otherwise different names could look the same (Cyrillic letters, zero-width
+  // spaces).
   if (typeof name !== "string" || !/^[\w.-]{1,128}$/.test(name)) {
     throw invalid(`"name" has 1 to 128 letters a-z, digits and _ . -, got ${JSON.stringify(name)?.slice(0, 200)}`);
   }
@@ -67,7 +68,7 @@ function readInputSchema(inputSchema: unknown, parameters: unknown): Schema {
   return parametersSchema(given);
 }
 
-/** The short form. What has a default is filled in, and so is never required; what is no parameter is refused. */
+/** The short form. Parameters with a default are filled in, and so never required; unknown properties are refused. */
 function parametersSchema(parameters: Record<string, unknown>): Schema {
   const properties: [string, JsonSchema][] = [];
   const required: string[] = [];
@@ -76,7 +77,7 @@ function parametersSchema(parameters: Record<string, unknown>): Schema {
     if (!isRecord(parameter))
       throw invalid(`the parameter ${JSON.stringify(name)} is an object, got ${kindOf(parameter)}`);
     const { required: isRequired, ...rest } = parameter;
-    const isList = Array.isArray(isRequired); // JSON Schema's own, of an object
+    const isList = Array.isArray(isRequired); // JSON Schema's `required` of an object
     if (isRequired !== undefined && typeof isRequired !== "boolean" && !isList) {
       throw invalid(`"required" of the parameter ${JSON.stringify(name)} is true or false, got ${kindOf(isRequired)}`);
     }
@@ -90,7 +91,7 @@ function parametersSchema(parameters: Record<string, unknown>): Schema {
   return withDefaults(schema, defaults);
 }
 
-/** They are filled in behind the validation of an input. */
+/** Defaults are filled in after an input was validated, so they must be valid themselves. */
 function checkDefaults(schema: Schema, defaults: readonly (readonly [string, unknown])[]): void {
   const checked = schema.validate(Object.fromEntries(defaults));
   if (checked.ok) return;

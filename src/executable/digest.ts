@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { open, type FileHandle } from "node:fs/promises";
 
-/** The state of a file, and what it begins with. */
+/** The state of a file, and its first bytes. */
 export interface FileDigest {
-  /** `sha256:` and 64 hexadecimal digits, of its content. */
+  /** Of its content: `sha256:` and 64 hexadecimal digits. */
   readonly digest: string;
   /** At most 64 bytes. */
   readonly header: Buffer;
@@ -14,9 +14,9 @@ interface Known extends FileDigest {
 }
 
 /**
- * The digests of files. One that was not touched since it was read is not read again: its number, size and times are
- * the same. As git does, that is only believed of a file whose last change was clearly before it was read, since
- * clocks of file systems are coarse (https://git-scm.com/docs/racy-git).
+ * The digests of files. A file whose inode, size and times are unchanged is not read again. As in git, that is trusted
+ * only if its last change was clearly before it was read, since file system clocks are coarse
+ * (https://git-scm.com/docs/racy-git).
  */
 export interface Digests {
   /** Rejects with the system's error. */

@@ -7,46 +7,47 @@ import { loadExecutable } from "./load.ts";
 import type { ExecutableManifest } from "./manifest.ts";
 import { settingsOf, type RunOptions } from "./options.ts";
 
-/** What {@link discoverExecutables} takes. */
+/** Options of {@link discoverExecutables}. */
 export interface DiscoverOptions extends RunOptions {
-  /** Folders; `~/` is the user's home. Default `["~/.toolstream/tools", "./tools"]`. */
+  /** Folders to search; `~/` is the user's home. Default `["~/.toolstream/tools", "./tools"]`. */
   searchPaths?: readonly string[];
-  /** Only files that it knows are run, and only as it knows them. */
+  /** If given, only files listed in it are run, and only with the digests listed. */
   manifest?: ExecutableManifest;
-  /** The effect of the tool that a file is, instead of what the program says. */
+  /** Overrides the effect that a program states. */
   effect?: (path: string) => Effect | undefined;
 }
 
-/** A file that is no tool, or no tool that may be used. */
+/** A file that is not a tool, or not a usable one. */
 export interface SkippedExecutable {
   readonly path: string;
   /** For a person. */
   readonly reason: string;
-  /** Where an error was the reason. */
+  /** If the reason was an error. */
   readonly code: ToolErrorCode | undefined;
 }
 
 /** What {@link discoverExecutables} finds. */
 export interface DiscoveredExecutables {
-  /** By search path, then by file name. No two have one name. */
+  /** Ordered by search path, then by file name. Names are unique. */
   readonly tools: readonly Tool[];
   readonly skipped: readonly SkippedExecutable[];
-  /** Search paths whose files are not known, for the reason in `skipped`; not the default ones that are not there. */
+  /** Search paths that could not be read, for the reason in `skipped`; without default ones that do not exist. */
   readonly unread: readonly string[];
 }
 
-/** Where {@link discoverExecutables} looks if nothing else is said. Neither has to be there. */
+/** The default search paths of {@link discoverExecutables}. They need not exist. */
 export const DEFAULT_SEARCH_PATHS = ["~/.toolstream/tools", "./tools"] as const;
 
-/** More files than this, and the folder holds something else than tools. */
+/** A folder with more files than this holds something other than tools. */
 const MAX_FILES = 1_000;
 const AT_ONCE = 4;
 
 /**
- * Every program in some folders, as a tool. Each is run once, with `--schema`: search only where you would run what is
- * there. Nothing is left out in silence; a file that fails is in `skipped`, with the reason, and harms no other.
+ * Loads every program in some folders as a tool. Each is run once, with `--schema`: search only folders whose programs
+ * you would run. Nothing is left out silently: a file that fails is in `skipped`, with the reason, and affects no
+ * other.
  *
- * @throws TypeError for options that can not be
+ * @throws TypeError for invalid options
  * @example
  * const { tools, skipped } = await discoverExecutables({ searchPaths: ["./tools"] });
  * for (const { path, reason } of skipped) console.warn(path, reason);
@@ -55,7 +56,7 @@ export async function discoverExecutables(options: DiscoverOptions = {}): Promis
   const { searchPaths = DEFAULT_SEARCH_PATHS, manifest, effect, ...runOptions } = options;
   if (typeof searchPaths.map !== "function")
     throw new TypeError(`searchPaths is a list of folders, got ${JSON.stringify(searchPaths)}`);
-  settingsOf(runOptions); // a mistake of the caller's is no reason to skip files
+  settingsOf(runOptions); // a caller's mistake should throw, not skip files
   const skipped: SkippedExecutable[] = [];
   const unread: string[] = [];
   const found: { path: string; root: string }[] = [];
@@ -76,7 +77,7 @@ export async function discoverExecutables(options: DiscoverOptions = {}): Promis
       skipped.push(each);
       continue;
     }
-    // Names that differ in case only are two to a program and one to a reader.
+    // Names that differ only in case are two to a program, but one to a reader.
     const key = each.name.toLowerCase();
     const first = byName.get(key);
     if (first === undefined) {
@@ -116,7 +117,7 @@ function expand(path: string): string {
   return path === "~" || path.startsWith("~/") ? join(homedir(), path.slice(1)) : resolve(path);
 }
 
-/** The names of the files in a folder, or why nobody knows them. */
+/** The names of the files in a folder, or why they cannot be read. */
 async function namesIn(root: string, skipped: SkippedExecutable[]): Promise<string[] | string> {
   const names: string[] = [];
   try {
@@ -136,7 +137,7 @@ async function namesIn(root: string, skipped: SkippedExecutable[]): Promise<stri
   return names.toSorted();
 }
 
-/** A few at once; the answers in the order of the questions. */
+/** Runs a few at once; the results are in the order of the items. */
 async function inOrder<In, Out>(items: readonly In[], work: (item: In) => Promise<Out>): Promise<Out[]> {
   const results: Out[] = [];
   let next = 0;

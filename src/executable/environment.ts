@@ -1,8 +1,8 @@
 import { isAbsolute, delimiter } from "node:path";
 
 /**
- * What a program gets of our environment: where things are, who the user is, how to write text. No key, no token, and
- * nothing that decides which code is run (`LD_PRELOAD`, `NODE_OPTIONS`, `PYTHONPATH`, ...).
+ * The variables that a program inherits: where things are, who the user is, how to write text. No keys, no tokens, and
+ * nothing that decides which code runs (`LD_PRELOAD`, `NODE_OPTIONS`, `PYTHONPATH`, ...).
  */
 const INHERITED =
   process.platform === "win32"
@@ -11,13 +11,15 @@ const INHERITED =
       )
     : "HOME LANG LC_ALL LC_CTYPE LOGNAME PATH SHELL TERM TMPDIR TZ USER".split(" ");
 
-/** Names that make loaders, interpreters and shells run other code. `env` may set them, nothing passes them on. */
+/**
+ * Names that make loaders, interpreters and shells run other code. `env` may set them, but they are never inherited.
+ */
 const STEERING =
   /^(?:LD_|DYLD_|BASH_FUNC_|(?:NODE_OPTIONS|NODE_PATH|PYTHONPATH|PYTHONSTARTUP|PYTHONHOME|PERL5OPT|PERL5LIB|PERLLIB|RUBYOPT|RUBYLIB|BASH_ENV|ENV|SHELLOPTS|BASHOPTS|PS4|IFS|PROMPT_COMMAND|GCONV_PATH|JAVA_TOOL_OPTIONS)$)/i;
 
 /**
- * @param inherit names beside the usual ones
- * @throws TypeError for a name that decides which code is run
+ * @param inherit names besides the usual ones
+ * @throws TypeError for a name that decides which code runs
  */
 export function checkInherited(inherit: readonly string[]): void {
   const steering = inherit.find((name) => STEERING.test(name));
@@ -36,13 +38,13 @@ export function environmentOf(
   const env: Record<string, string> = {};
   for (const name of [...INHERITED, ...inherit]) {
     const value = from[name];
-    // A value that begins like this is a function of bash's, which it would define (CVE-2014-6271).
+    // A value that starts like this is a bash function, which bash would define (CVE-2014-6271).
     if (value !== undefined && !value.startsWith("()")) env[name] = name === "PATH" ? absolutePath(value) : value;
   }
   return { ...env, ...given };
 }
 
-/** An empty or relative entry would look for interpreters and commands in the working directory. */
+/** Drops empty and relative entries, which would look for interpreters and commands in the working directory. */
 function absolutePath(path: string): string {
   return path.split(delimiter).filter(isAbsolute).join(delimiter);
 }

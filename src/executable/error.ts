@@ -6,11 +6,11 @@ export interface ExecutableRun {
   readonly tool: string;
   /** `undefined` while the program is loaded. */
   readonly invocationId: string | undefined;
-  /** What the answer has under `metadata`. */
+  /** The answer's `metadata`. */
   readonly metadata: Readonly<Record<string, unknown>>;
-  /** `null` when a signal ended it, and when it was never started. */
+  /** `null` if a signal ended it, or if it was never started. */
   readonly exitCode: number | null;
-  /** `null` also for one that was ended here, at a limit or for the caller: the error's code says why. */
+  /** Also `null` if it was ended by us, at a limit or for the caller: the error's code says why. */
   readonly signal: string | null;
   /** The first 16 Ki characters of what it printed. */
   readonly stdout: string;
@@ -20,8 +20,8 @@ export interface ExecutableRun {
 }
 
 /**
- * A run that failed. The `message` is for the model: it has no path, and of what the program printed only what it
- * gave as its `error`. What is for the developer is in `run`.
+ * A failed run. The `message` is for the model: it contains no path, and of the program's output only its `error`. The
+ * details for the developer are in `run`.
  */
 export class ExecutableError extends ToolError {
   readonly run: ExecutableRun;

@@ -1,4 +1,7 @@
-/** ELF's numbers of the processors that Node runs on, and what else these run (`e_machine`, https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.eheader.html). */
+/**
+ * The ELF machine numbers that each of Node's processors can run (`e_machine`,
+ * https://refspecs.linuxfoundation.org/elf/gabi4+/ch4.eheader.html).
+ */
 const ELF_MACHINES: Readonly<Record<string, readonly number[]>> = {
   x64: [62, 3],
   ia32: [3],
@@ -13,16 +16,16 @@ const ELF_MACHINES: Readonly<Record<string, readonly number[]>> = {
 const MACH_O = ["feedface", "feedfacf", "cefaedfe", "cffaedfe", "cafebabe"];
 
 /**
- * Why a file with this beginning is no program; `undefined` when it is one.
+ * Why a file that starts like this is not a program; `undefined` if it is one.
  *
- * It has to be asked before: what the system does not know (another processor's program, a text without `#!`, an empty
- * file) the C library's `execvp()` hands to `/bin/sh` as a script.
+ * This must be checked first, since the C library's `execvp()` hands what the system does not know (another processor's
+ * program, a text without `#!`, an empty file) to `/bin/sh` as a script.
  *
  * @param header its first 64 bytes
  */
 export function notAProgram(header: Buffer, platform: string = process.platform, arch: string = process.arch) {
   if (header.length === 0) return "is empty";
-  if (platform === "win32") return undefined; // the system decides by the name, and asks no shell
+  if (platform === "win32") return undefined; // Windows decides by the name, and uses no shell
   if (header.toString("latin1", 0, 2) === "#!") {
     const line = header.toString("latin1").split("\n")[0]!;
     if (line.endsWith("\r")) return "has a first line that ends with a carriage return: save it with Unix line ends";

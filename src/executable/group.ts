@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 
 /**
- * The process groups that run on behalf of this process. They are groups of their own, so that all that a program
- * starts can be ended together; so a Ctrl-C at the terminal does not reach them, and the end of this process neither.
- * What is still here when this process exits, or dies of a signal, is therefore killed here.
+ * The process groups of running programs. Each is a group of its own, so that everything a program starts can be ended
+ * together. Therefore neither Ctrl-C at the terminal nor the end of this process reaches them: whatever is still
+ * running when this process exits, or dies of a signal, is killed here.
  */
 const live = new Set<number>();
 
@@ -13,7 +13,7 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 export function enterGroup(pid: number): void {
   if (live.size === 0) {
     process.on("exit", killAll);
-    // Before the host's, so that one that listens once is still there to be counted.
+    // Before the host's listeners, so that one added with `once()` is still there to be counted.
     for (const signal of SIGNALS) process.prependListener(signal, onSignal);
   }
   live.add(pid);
@@ -25,10 +25,10 @@ export function leaveGroup(pid: number): void {
   for (const signal of SIGNALS) process.off(signal, onSignal);
 }
 
-/** Every process of the group. One that is gone already is no error. */
+/** Signals every process of the group. A group that is already gone is not an error. */
 export function killGroup(pid: number, signal: "SIGTERM" | "SIGKILL"): void {
   if (process.platform === "win32") {
-    // There are no groups: the tree, as far as the parents still live.
+    // Windows has no groups: end the tree, as far as the parents are still alive.
     spawn("taskkill", ["/pid", `${pid}`, "/t", "/f"], { stdio: "ignore", windowsHide: true }).on("error", () => {});
     return;
   }
@@ -40,8 +40,8 @@ export function killGroup(pid: number, signal: "SIGTERM" | "SIGKILL"): void {
 }
 
 /**
- * Whether a group outlives its leader, who has just ended. If not, its number may soon be that of another process's
- * group, and is not to be killed.
+ * Whether a group outlives its leader, which has just ended. If not, its number may soon belong to another process's
+ * group and must not be killed.
  */
 export function hasMembers(pid: number): boolean {
   if (process.platform === "win32") return false;
@@ -57,7 +57,9 @@ function killAll(): void {
   for (const pid of live) killGroup(pid, "SIGKILL");
 }
 
-/** A host that listens itself decides what the signal means, and its `exit` comes back to us. Else the signal is deadly. */
+/**
+ * A host that listens decides itself what the signal means, and we get its `exit` event. Otherwise the signal is fatal.
+ */
 function onSignal(signal: NodeJS.Signals): void {
   const others = process.listeners(signal).filter((listener) => !(OURS in listener));
   if (others.length > listenersOfSignalExit()) return;
@@ -66,13 +68,13 @@ function onSignal(signal: NodeJS.Signals): void {
   process.kill(process.pid, signal);
 }
 
-/** Of another copy of this library, too: each would leave the signal to the other. */
+/** Marks the listeners of all copies of this library: otherwise each would leave the signal to the other. */
 const OURS = Symbol.for("toolstream.onSignal");
 Object.defineProperty(onSignal, OURS, {});
 
 /**
- * The package `signal-exit` (of execa and of many command lines) does as we do: it leaves a signal to whoever else listens.
- * Each would leave it to the other. It keeps the number of its listeners where all can read it.
+ * The package `signal-exit` (used by execa and many command lines) also leaves a signal to any other listener, so each
+ * would leave it to the other. It publishes the number of its listeners.
  */
 function listenersOfSignalExit(): number {
   const emitters = globalThis as { readonly [key: symbol]: { readonly count?: unknown } | undefined };

@@ -5,31 +5,34 @@ import { callProgram } from "./call.ts";
 import { settingsOf, type ExecutableOptions } from "./options.ts";
 import { openProgram } from "./program.ts";
 
-/** What `tool.metadata.executable` says of a tool that is a program. */
+/** `tool.metadata.executable` of a tool that is a program. */
 export interface ExecutableInfo {
   /** As it was given. */
   readonly path: string;
-  /** Where its links lead; what is run. */
+  /** With links resolved; this is what is run. */
   readonly realPath: string;
   /** `sha256:` and 64 hexadecimal digits. */
   readonly digest: string;
 }
 
 /**
- * A program as a tool. It is asked once what it is, with `--schema`; then each call is a process of its own, with the
- * input as JSON on stdin and `{"success": true, "result": ...}` or `{"success": false, "error": "..."}` as JSON on stdout.
- * No shell, no argument of the model's, no environment but an allow-list; limits of time and size that hold.
+ * Loads a program as a tool. It is asked once for its description, with `--schema`; then each call is a process of its
+ * own, with the input as JSON on stdin and `{"success": true, "result": ...}` or `{"success": false, "error": "..."}`
+ * as JSON on stdout. No shell, no arguments from the model, only allow-listed environment variables; enforced time and
+ * size limits.
  *
- * `tool.metadata` has the digest of the file as `executableDigest`, and {@link ExecutableInfo} as `executable`: what an approval
- * is bound to. A file that changes is noticed at the next call, which then fails with `executable_changed`.
+ * `tool.metadata` has the file's digest as `executableDigest`, which approvals are bound to, and {@link ExecutableInfo}
+ * as `executable`. A changed file is noticed at the next call, which fails with `executable_changed`.
  *
- * Lines `{"progress": ...}` on stderr go to `context.progress()`; what an answer has as `metadata.undo` goes to
+ * Lines `{"progress": ...}` on stderr go to `context.progress()`; `metadata.undo` of an answer goes to
  * `context.undoData()`.
  *
  * @param path absolute
  * @throws TypeError for a relative path and for options that can not be
- * @throws ToolError `executable_refused`, `executable_changed` (see `digest`), `invalid_tool` for what `--schema` prints
- * @throws ExecutableError `spawn_failed`, `timeout`, `too_large`, `tool_failed`, `invalid_answer`, `aborted` of `--schema`
+ * @throws ToolError `executable_refused`, `executable_changed` (see `digest`), `invalid_tool` for what `--schema`
+ *   prints
+ * @throws ExecutableError `spawn_failed`, `timeout`, `too_large`, `tool_failed`, `invalid_answer`, `aborted` of
+ *   `--schema`
  * @example
  * const resize = await loadExecutable(resolve("tools/resize"), { timeoutMs: 5_000, effect: "idempotent" });
  * await resize.use({ file: "a.png", width: 200 }).execute();

@@ -5,10 +5,11 @@ import type { Tool } from "../tool/tool.ts";
 import type { ExecutableInfo } from "./load.ts";
 
 /**
- * The programs that somebody has looked at, by path, with the digest that each had then.
+ * The programs that somebody has reviewed, by path, with the digest that each had then.
  *
  * ```json
- * { "version": 1, "executables": { "/home/ada/.toolstream/tools/resize": { "tool": "resize", "digest": "sha256:..." } } }
+ * { "version": 1, "executables": { "/home/ada/.toolstream/tools/resize": { "tool": "resize", "digest": "sha256:..." } }
+ *   }
  * ```
  */
 export interface ExecutableManifest {
@@ -16,7 +17,7 @@ export interface ExecutableManifest {
   readonly executables: Readonly<Record<string, { readonly tool: string; readonly digest: string }>>;
 }
 
-/** The manifest of these tools; those that are no programs are left out. */
+/** The manifest of these tools; tools that are not programs are left out. */
 export function manifestOf(tools: readonly Tool[]): ExecutableManifest {
   const entries = tools.flatMap((tool) => {
     const info = tool.metadata["executable"] as ExecutableInfo | undefined;
@@ -25,7 +26,7 @@ export function manifestOf(tools: readonly Tool[]): ExecutableManifest {
   return { version: 1, executables: Object.fromEntries(entries) };
 }
 
-/** @throws ToolError `invalid_tool` when the file is not there, or is no manifest */
+/** @throws ToolError `invalid_tool` if the file is missing or not a manifest */
 export async function readManifest(file: string): Promise<ExecutableManifest> {
   let value: unknown;
   try {
@@ -38,9 +39,9 @@ export async function readManifest(file: string): Promise<ExecutableManifest> {
 }
 
 /**
- * Puts it in place at once: whoever reads meanwhile reads the old one or the new one.
+ * Replaces the file atomically: concurrent readers see either the old or the new one.
  *
- * @throws ToolError `invalid_tool` when the file can not be written
+ * @throws ToolError `invalid_tool` if the file cannot be written
  */
 export async function writeManifest(file: string, manifest: ExecutableManifest): Promise<void> {
   const draft = `${file}.${randomUUID()}`;
@@ -48,7 +49,7 @@ export async function writeManifest(file: string, manifest: ExecutableManifest):
     await writeFile(draft, `${JSON.stringify(manifest, undefined, 2)}\n`, { flag: "wx", mode: 0o600 });
     await rename(draft, file);
   } catch (cause) {
-    await rm(draft, { force: true }).catch(() => {}); // what could not be written is what counts
+    await rm(draft, { force: true }).catch(() => {}); // the error that matters is that of the write
     const why = messageOf(cause).replaceAll(draft, file);
     throw new ToolError("invalid_tool", `The manifest ${file} can not be written: ${why}`, { cause });
   }

@@ -8,47 +8,50 @@ import type { ExecutableRun } from "./error.ts";
 
 /** How the programs behind tools are run. */
 export interface RunOptions {
-  /** Of one call, until its program is asked to end. Default 30,000. */
+  /** For one call, until its program is asked to end. Default 30,000. */
   timeoutMs?: number;
-  /** Of `--schema`. Default 5,000. */
+  /** For `--schema`. Default 5,000. */
   schemaTimeoutMs?: number;
-  /** From SIGTERM to SIGKILL, and how long others may hold the output of a program that has ended. Default 1,000. */
+  /** From SIGTERM to SIGKILL; also how long others may hold an ended program's output. Default 1,000. */
   graceMs?: number;
-  /** Of what a call prints to stdout. Default 10 MiB. */
+  /** Limit on a call's stdout. Default 10 MiB. */
   maxOutputBytes?: number;
-  /** Of what a call prints to stderr; the last 16 Ki characters are kept. Default 10 MiB. */
+  /** Limit on a call's stderr, of which the last 16 Ki characters are kept. Default 10 MiB. */
   maxStderrBytes?: number;
-  /** Of what `--schema` prints. Default 1 MiB. */
+  /** Limit on the output of `--schema`. Default 1 MiB. */
   maxSchemaBytes?: number;
-  /** Of the JSON in an answer. Default 128. */
+  /** Maximum depth of the JSON in an answer. Default 128. */
   maxDepth?: number;
-  /** The working directory, absolute. Default: the one that this process has when the tool is loaded. */
+  /** The working directory, absolute. Default: that of this process when the tool is loaded. */
   cwd?: string;
-  /** Added to the environment; a function is asked at every call, so that a caller's identity can be handed over explicitly. */
+  /** Added to the environment. A function is called for every call, for example to pass on the caller's identity. */
   env?: Readonly<Record<string, string>> | ((context: ToolContext) => Readonly<Record<string, string>>);
-  /** Names of our own environment to pass on, beside HOME, LANG, LC_ALL, LC_CTYPE, LOGNAME, PATH, SHELL, TERM, TMPDIR, TZ, USER. */
+  /**
+   * Variables to pass on from this process, besides HOME, LANG, LC_ALL, LC_CTYPE, LOGNAME, PATH, SHELL, TERM, TMPDIR,
+   * TZ, USER.
+   */
   inheritEnv?: readonly string[];
-  /** Users who may own the file, the folders above it and the links to it. Default: the user of this process, and 0. */
+  /** User ids that may own the file, the folders above it and the links to it. Default: this process's user, and 0. */
   owners?: readonly number[];
   /** Run `.cmd` and `.bat` files, through `cmd.exe`. Default false. */
   allowBatch?: boolean;
-  /** Hears of every call that was started, when it is over: for logs. What it throws is ignored. */
+  /** Called after every call that was started, for logs. Errors that it throws are ignored. */
   onRun?: (run: ExecutableRun) => void;
-  /** Gives up loading. A call has the signal of its context. */
+  /** Aborts loading. Calls use the signal of their context. */
   signal?: AbortSignal;
 }
 
-/** What {@link loadExecutable} takes. */
+/** Options of {@link loadExecutable}. */
 export interface ExecutableOptions extends RunOptions {
-  /** Instead of what the program says. */
+  /** Overrides the program's own name. */
   name?: string;
-  /** Instead of what the program says; it is `"write"` if nobody says. */
+  /** Overrides what the program says. Default `"write"`. */
   effect?: Effect;
   /** The rules under which an executor runs the tool: approval, retries, undo, ... */
   policy?: ToolPolicy;
-  /** A folder that the file does not leave, by links neither. Absolute. */
+  /** An absolute folder that must contain the file, links resolved. */
   root?: string;
-  /** The digest that the file has to have, before it is run for the first time. */
+  /** The digest that the file must have before it is first run. */
   digest?: string;
 }
 
@@ -57,7 +60,7 @@ export type Settings = Required<Omit<ExecutableOptions, Optional>> & Pick<Execut
 
 const MiB = 1024 * 1024;
 
-/** The options with their defaults. @throws TypeError for what can not be */
+/** The options with their defaults. @throws TypeError for invalid options */
 export function settingsOf(options: ExecutableOptions): Settings {
   const settings: Settings = {
     ...options,

@@ -2,15 +2,15 @@ import { changedLiteral, exceedsDepth, hasHugeNumber, parseJson } from "../json/
 import type { ProcessEnd } from "./process.ts";
 import type { ToolErrorCode } from "../errors.ts";
 
-/** Why a run gave nothing that can be read. */
+/** Why a run's output cannot be read. */
 export interface Unreadable {
   readonly code: ToolErrorCode;
-  /** What follows "The program of x": without a path, without anything that the program printed. */
+  /** Continues "The program of x": contains no path, and nothing that the program printed. */
   readonly reason: string;
   readonly cause?: unknown;
 }
 
-/** Why a run did not come to its own end; `undefined` when it did. */
+/** Why a run did not end by itself; `undefined` if it did. */
 export function interruption(
   end: ProcessEnd,
   limits: { timeoutMs: number; maxOutputBytes: number; maxStderrBytes: number; signal: AbortSignal | undefined },
@@ -54,7 +54,7 @@ function startFailure({ code, message }: NodeJS.ErrnoException): string {
   }
 }
 
-/** The one JSON value that a program printed. A byte order mark before it is passed over, as RFC 8259 allows. */
+/** The single JSON value that a program printed. A leading byte order mark is skipped, as RFC 8259 allows. */
 export function readJson(stdout: Buffer, maxDepth: number): { readonly value: unknown } | Unreadable {
   let text: string;
   try {
@@ -78,7 +78,7 @@ export function readJson(stdout: Buffer, maxDepth: number): { readonly value: un
   return invalid(`printed a number that would be read as another one (${literal.slice(0, 40)}): it has to be a text`);
 }
 
-/** Whether a JSON object, or a line of JSON, stands before the rest: a second value, or what was printed by mistake. */
+/** Whether a JSON object or a line of JSON comes first, followed by a second value or accidental output. */
 function beginsWithJson(text: string): boolean {
   const ends = [text.indexOf("\n"), ...endsOfRoot(text)];
   return ends.some((end) => {
@@ -92,7 +92,7 @@ function beginsWithJson(text: string): boolean {
   });
 }
 
-/** Where the brackets that opened the text are closed. */
+/** Where the text's root bracket is closed. */
 function endsOfRoot(text: string): number[] {
   let depth = 0;
   let inString = false;

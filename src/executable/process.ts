@@ -14,7 +14,7 @@ export interface ProcessOptions {
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string;
   readonly timeoutMs: number;
-  /** From SIGTERM to SIGKILL; and how long others may hold the output when the program itself has ended. */
+  /** From SIGTERM to SIGKILL; also how long others may hold the output once the program itself has ended. */
   readonly graceMs: number;
   /** Of stdout. */
   readonly maxOutputBytes: number;
@@ -23,9 +23,9 @@ export interface ProcessOptions {
   readonly onProgress: ((line: ProgressLine) => void) | undefined;
 }
 
-/** Why it is over. */
+/** How it ended. */
 export type ProcessEnd =
-  /** `exitCode` is `null` when a signal ended it. */
+  /** `exitCode` is `null` if a signal ended it. */
   | { readonly type: "exited"; readonly exitCode: number | null; readonly signal: string | null }
   | { readonly type: "timeout" }
   | { readonly type: "aborted" }
@@ -46,8 +46,9 @@ export interface ProcessOutcome {
  * Runs a program to its end, and never longer than `timeoutMs + graceMs`: whatever it does, the promise settles, the
  * pipes are closed and its process group is gone. Never rejects, whatever the system says.
  *
- * Each rule is a measurement on Node 26: with `spawn(timeout)` a grandchild that holds stdout delays `close` for as long
- * as it likes, a child that ignores SIGTERM outlives its timeout, and EPIPE on a stdin without listener ends the host.
+ * Each rule is a measurement on Node 26: with `spawn(timeout)` a grandchild that holds stdout delays `close` for as
+ * long as it likes, a child that ignores SIGTERM outlives its timeout, and EPIPE on a stdin without listener ends the
+ * host.
  */
 export function runProcess(options: ProcessOptions): Promise<ProcessOutcome> {
   const { timeoutMs, graceMs, signal } = options;
@@ -73,7 +74,7 @@ export function runProcess(options: ProcessOptions): Promise<ProcessOutcome> {
     });
     if (pid === undefined) return; // after EMFILE it has no pipes either
 
-    child.stdin.on("error", () => {}); // EPIPE: it does not read its input, which is its own affair
+    child.stdin.on("error", () => {}); // EPIPE: the program does not read its input, which is its own business
     enterGroup(pid);
     timer = setTimeout(stop, timeoutMs, { type: "timeout" });
     signal?.addEventListener("abort", onAbort);
@@ -83,7 +84,7 @@ export function runProcess(options: ProcessOptions): Promise<ProcessOutcome> {
       isGroupGone = !hasMembers(pid);
       end ??= { type: "exited", exitCode, signal: signalName };
       if (isSettled) return leaveGroup(pid);
-      if (end.type === "exited") restartTimer(); // what it started may still write, for a while
+      if (end.type === "exited") restartTimer(); // what it started may go on writing for a while
     });
     child.once("close", finish);
     child.stdin.end(options.input);
@@ -104,10 +105,10 @@ export function runProcess(options: ProcessOptions): Promise<ProcessOutcome> {
       stop({ type: "aborted" });
     }
 
-    /** Asks the whole group to end, and ends it a little later. */
+    /** Asks the whole group to end, and kills it a little later. */
     function stop(why: ProcessEnd): void {
       if (isSettled || (end !== undefined && end.type !== "exited")) return;
-      const isOver = end !== undefined; // only what it started is left
+      const isOver = end !== undefined; // then only what it started is left
       end = why;
       if (isOver) return finish();
       killGroup(pid!, "SIGTERM");
@@ -119,7 +120,7 @@ export function runProcess(options: ProcessOptions): Promise<ProcessOutcome> {
       timer = setTimeout(finish, graceMs);
     }
 
-    /** Nothing of the call outlives it: what still runs in the group is killed, what holds the pipes writes into nothing. */
+    /** Nothing outlives the call: what still runs in the group is killed, and the pipes are closed. */
     function finish(): void {
       if (isSettled) return;
       if (!isGroupGone) killGroup(pid!, "SIGKILL");
@@ -152,7 +153,7 @@ function start(options: ProcessOptions): ChildProcessWithoutNullStreams {
   });
 }
 
-/** What comes byte by byte takes a hundred times its size as a list of buffers. */
+/** Output that arrives byte by byte would take a hundred times its size as a list of buffers. */
 function growingBuffer(): { push(more: Buffer): void; bytes(): Buffer } {
   let buffer = Buffer.alloc(0);
   let length = 0;

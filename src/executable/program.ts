@@ -6,14 +6,14 @@ import type { Settings } from "./options.ts";
 import { runProcess, type ProcessOutcome } from "./process.ts";
 import type { ProgressLine } from "./stderr.ts";
 
-/** A file that was looked at, and may be run as long as it stays as it is. */
+/** A checked file, which may be run as long as it does not change. */
 export interface Program {
   /** As it was when it was opened. */
   readonly file: CheckedFile;
   /**
-   * Between the approval of a call and the call lies time: what is run now has to be what was looked at.
+   * Time passes between approval and call: checks that what runs now is what was checked before.
    *
-   * @throws ToolError `executable_changed`, `executable_refused`, with a message for the model: it has no path
+   * @throws ToolError `executable_changed`, `executable_refused`, with a message for the model that contains no path
    */
   checkAgain(): Promise<void>;
   run(how: ProgramRun): Promise<ProcessOutcome>;
@@ -31,7 +31,7 @@ export interface ProgramRun {
 
 /**
  * @throws TypeError for a relative path
- * @throws ToolError `executable_refused`, `executable_changed` for another digest than `settings.digest`
+ * @throws ToolError `executable_refused`, `executable_changed` if the digest is not `settings.digest`
  */
 export async function openProgram(path: string, settings: Settings): Promise<Program> {
   const digests = createDigests();

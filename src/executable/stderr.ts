@@ -5,22 +5,22 @@ const KEPT = 16 * 1024;
 /** A longer line is no progress line. */
 const MAX_LINE = 64 * 1024;
 
-/** Reads a program's stderr as it comes. */
+/** Reads a program's stderr as it arrives. */
 export interface StderrReader {
   push(bytes: Uint8Array): void;
-  /** The end of all that was no progress. */
+  /** The end of everything that was not progress. */
   end(): string;
 }
 
-/** A line `{"progress": ...}` of a program's stderr; what else stands beside `progress` is the program's choice. */
+/** A line `{"progress": ...}` of a program's stderr; other properties are up to the program. */
 export interface ProgressLine {
   readonly progress: unknown;
   readonly [key: string]: unknown;
 }
 
-/** Lines `{"progress": ...}` go to `onProgress`, all others are kept, the last 16 Ki characters of them. */
+/** Passes lines `{"progress": ...}` to `onProgress`, and keeps the last 16 Ki characters of all others. */
 export function createStderrReader(onProgress: ((line: ProgressLine) => void) | undefined): StderrReader {
-  const decoder = new TextDecoder(); // streams: a character may come in two pieces
+  const decoder = new TextDecoder(); // used with `stream`: a character may arrive in two pieces
   let line = "";
   let kept = "";
 

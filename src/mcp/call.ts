@@ -16,7 +16,7 @@ import type { McpToolsOptions } from "./types.ts";
 
 /** Rounds in which a server may ask for more. */
 const MAX_ROUNDS = 10;
-/** How long a listener may keep the outcome waiting: progress is told before it. */
+/** How long progress listeners may delay the outcome, which is reported after them. */
 const PROGRESS_MS = 1_000;
 
 interface CallOptions {
@@ -25,9 +25,10 @@ interface CallOptions {
 }
 
 /**
- * One call of a server's tool, with all that it asks for in between.
+ * One call of a server's tool, including everything that it asks for in between.
  *
- * @throws ToolError `server_failed`, `timeout`, `aborted`, `input_required`, `invalid_answer`; and what `onInputRequired` throws
+ * @throws ToolError `server_failed`, `timeout`, `aborted`, `input_required`, `invalid_answer`; and what
+ *   `onInputRequired` throws
  */
 export async function callServer(
   client: McpClient,

@@ -1,7 +1,7 @@
 /**
- * What is asked of a connected MCP client. By shape, so that a client of `@modelcontextprotocol/client` 2 and one of the
- * older `@modelcontextprotocol/sdk` both fit, and neither is needed to compile.
- * Types of the fields that are read, 2026-11: https://ts.sdk.modelcontextprotocol.io/v2/
+ * The part of a connected MCP client that is used. Structural, so that clients of `@modelcontextprotocol/client` 2 and
+ * of the older `@modelcontextprotocol/sdk` both fit, and neither is needed to compile. Types of the fields that are
+ * read, 2026-11: https://ts.sdk.modelcontextprotocol.io/v2/
  */
 export interface McpClient {
   listTools(params?: { cursor?: string }, options?: RequestOptions): Promise<McpToolList>;
@@ -17,7 +17,7 @@ interface McpToolList {
   readonly nextCursor?: string | undefined;
 }
 
-/** A tool as its server describes it. Nothing of it can be relied on. */
+/** A tool as its server describes it. Untrusted. */
 export interface McpToolDefinition {
   readonly name: string;
   readonly title?: string | undefined;
@@ -29,7 +29,7 @@ export interface McpToolDefinition {
   readonly execution?: { readonly taskSupport?: string | undefined } | undefined;
 }
 
-/** What a server says of the effect of its tool: hints, which a hostile server sets as it likes. */
+/** What a server says about its tool's effect: hints, which a hostile server can set as it likes. */
 export interface McpAnnotations {
   readonly title?: string | undefined;
   readonly readOnlyHint?: boolean | undefined;
@@ -43,7 +43,7 @@ interface McpCall {
   arguments?: Record<string, unknown>;
 }
 
-/** How far a call is, as its server says: what `context.progress()` is told. */
+/** A call's progress as reported by its server, passed to `context.progress()`. */
 export interface McpProgress {
   readonly progress: number;
   readonly total?: number | undefined;
@@ -57,7 +57,7 @@ export interface RequestOptions {
   onprogress?: (progress: McpProgress) => void;
 }
 
-/** What a call comes to. `resultType` is `"input_required"` when the server wants something first (MCP 2026-07-28). */
+/** The result of a call. `resultType` is `"input_required"` if the server wants something first (MCP 2026-07-28). */
 export interface McpResult {
   readonly content?: readonly McpContent[] | undefined;
   readonly structuredContent?: unknown;
@@ -84,7 +84,10 @@ export interface McpContent {
     | undefined;
 }
 
-/** What a server asks for before it answers: https://modelcontextprotocol.io/specification/2026-07-28 (multi-round-trip requests). */
+/**
+ * What a server asks for before it answers: https://modelcontextprotocol.io/specification/2026-07-28 (multi-round-trip
+ * requests).
+ */
 export interface McpInputRequired {
   /** By the server's own names: elicitation, sampling or roots requests. */
   readonly inputRequests?: Readonly<Record<string, unknown>> | undefined;
@@ -94,15 +97,16 @@ export interface McpInputRequired {
 
 type AnyFunction = (...args: unknown[]) => Promise<unknown>;
 
-/** Calls a tool with either generation of client: only the newer one speaks of eras. */
+/** Calls a tool with either generation of client: only the newer one knows protocol eras. */
 export function callTool(client: McpClient, params: McpCall, options: RequestOptions): Promise<McpResult> {
   const call = (client.callTool as AnyFunction).bind(client);
   return (isVersion2(client) ? call(params, options) : call(params, undefined, options)) as Promise<McpResult>;
 }
 
 /**
- * Calls a tool and gets back what the server asks for, which `callTool()` would else take care of itself. It checks what
- * comes against the output schema of its list, but what is asked for is no output: so it is given the definition without.
+ * Calls a tool and returns what the server asks for, which `callTool()` would otherwise handle itself. The client
+ * checks results against the listed output schema, but such a request is not an output: so it gets the definition
+ * without one.
  */
 export function requestTool(
   client: McpClient,

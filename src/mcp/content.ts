@@ -3,14 +3,14 @@ import { lostNumber } from "../json/index.ts";
 import type { McpContent, McpResult, McpToolDefinition } from "./client.ts";
 
 /**
- * A result as a model reads it: the structured content where there is some, else the text of all blocks.
- * What is no text is named and not shown: as text, its Base64 would be thousands of tokens that say nothing.
- * Links are not followed.
+ * A result as a model reads it: the structured content if there is some, otherwise the text of all blocks. Anything
+ * that is not text is named but not shown: its Base64 would be thousands of meaningless tokens. Links are not followed.
  *
- * The client has parsed the structured content, and JavaScript keeps integers up to 2^53 only. Where one has lost its
- * digits, the text still has them: it is taken if the tool does not promise structure.
+ * The client has parsed the structured content, and JavaScript keeps integers only up to 2^53. If one has lost digits,
+ * the text still has them, and is used if the tool does not promise structure.
  *
- * @throws ToolError `invalid_answer` for a number that can not be kept, of a tool that promises structure, or has no text
+ * @throws ToolError `invalid_answer` for a number that cannot be kept, if the tool promises structure or there is no
+ *   text
  */
 export function resultOf({ structuredContent, content = [] }: McpResult, { outputSchema }: McpToolDefinition): unknown {
   if (structuredContent === undefined) return textOf(content);

@@ -5,12 +5,12 @@ import { foreignSchema } from "../schema/foreign-schema.ts";
 import type { Schema } from "../schema/index.ts";
 import type { McpToolDefinition } from "./client.ts";
 
-/** A server's tool, looked through. */
+/** A checked definition of a server's tool. */
 export interface CheckedDefinition {
   readonly definition: McpToolDefinition;
   readonly inputSchema: Schema;
   readonly outputSchema: Schema | undefined;
-  /** Of all that a model, a person or a policy was shown: `sha256:` and 64 hexadecimal digits. */
+  /** Of everything that a model, a person or a policy was shown: `sha256:` and 64 hexadecimal digits. */
   readonly digest: string;
 }
 
@@ -18,15 +18,15 @@ export interface CheckedDefinition {
 const MAX_TEXT = 32_768;
 
 /**
- * @throws ToolError `invalid_tool`, `too_large` for a definition that is no tool, or costs too much
+ * @throws ToolError `invalid_tool`, `too_large` for a definition that is malformed, or too costly
  */
 export async function checkDefinition(definition: McpToolDefinition): Promise<CheckedDefinition> {
   const { name, title, description, inputSchema, outputSchema, annotations, execution } = definition;
-  // The specification's rule; without it two names could look the same and not be.
+  // The specification's rule: otherwise different names could look the same.
   if (!/^[\w.-]{1,128}$/.test(name)) {
     throw new ToolError("invalid_tool", "its name has other characters than A-Z, a-z, 0-9, _ . -, or more than 128.");
   }
-  // Its server has to refuse every other call: https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
+  // Its server must refuse any other call: https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
   if (execution?.taskSupport === "required") {
     throw new ToolError("invalid_tool", "its server runs it as a task only, and calls are no tasks here.");
   }
@@ -42,7 +42,7 @@ export async function checkDefinition(definition: McpToolDefinition): Promise<Ch
   };
 }
 
-/** The client has validated the output already; a schema that we can not use is one check less. */
+/** The client has already validated the output: a schema that we cannot use only means one check less. */
 function usable(outputSchema: Readonly<Record<string, unknown>>): Schema | undefined {
   try {
     return foreignSchema(outputSchema, true);

@@ -4,7 +4,7 @@ import { isRecord } from "../schema/json.ts";
 const MAX_MESSAGE = 2_000;
 
 /**
- * An error of either SDK as one of ours. Both have a `code`: a number of JSON-RPC where the server said it, else a word
+ * Converts an error of either SDK. Both have a `code`: a JSON-RPC number if it came from the server, otherwise a word
  * (version 2) or a number (before).
  */
 export function serverError(error: unknown, signal: AbortSignal | undefined, what: string): ToolError {
@@ -16,7 +16,8 @@ export function serverError(error: unknown, signal: AbortSignal | undefined, wha
   if (signal?.aborted === true) {
     return new ToolError("aborted", "The call was given up by its caller.", { cause: signal.reason ?? error });
   }
-  // Version 1 has a number for its own timeouts, too, and what they were. Servers say `Session not found` with it.
+  // Version 1 uses a number for its own timeouts as well, with the limit as data. Servers send it as `Session not
+  // found`.
   const isOwn = code === -32001 && isRecord(data) && ("timeout" in data || "maxTotalTimeout" in data);
   if (code === "REQUEST_TIMEOUT" || isOwn) {
     return new ToolError("timeout", "The MCP server did not answer in time.", { cause: error });
@@ -33,8 +34,8 @@ export function inputRequired(cause?: unknown): ToolError {
 }
 
 /**
- * What says that a server asked and got no answer: the client can not do what is asked for (-32021, -32042), or has no
- * handler for it, or the server asked again and again. What a server itself says of inputs has a number, and is its own.
+ * Whether a server asked for something and got no answer: the client cannot do it (-32021, -32042), has no handler for
+ * it, or the server kept asking. What a server itself says about inputs has a number, and is not meant here.
  */
 function isAboutInput(code: unknown, message: unknown): boolean {
   if (code === -32021 || code === -32042 || code === "INPUT_REQUIRED_ROUNDS_EXCEEDED") return true;

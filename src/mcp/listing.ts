@@ -11,7 +11,7 @@ export interface SkippedMcpTool {
   readonly code: ToolErrorCode;
 }
 
-/** All that a server offers, looked through. */
+/** Everything that a server offers, checked. */
 export interface Listing {
   /** By the server's own name. */
   readonly tools: ReadonlyMap<string, CheckedDefinition>;
@@ -21,14 +21,14 @@ export interface Listing {
 const MAX_PAGES = 100;
 
 /**
- * Asks a server for its tools, all pages of them.
+ * Lists a server's tools, across all pages.
  *
- * @throws ToolError `server_failed`, `timeout`, `aborted`; `too_large` for a list without end
+ * @throws ToolError `server_failed`, `timeout`, `aborted`; `too_large` for an endless list
  */
 export async function listTools(client: McpClient, maxTools: number, options: RequestOptions): Promise<Listing> {
   const tools = new Map<string, CheckedDefinition>();
   const skipped: SkippedMcpTool[] = [];
-  const seen = new Set<string>(); // names that differ in case only are one to a reader
+  const seen = new Set<string>(); // names that differ only in case are the same to a reader
   for (const definition of await definitionsOf(client, maxTools, options)) {
     const name = String(definition.name);
     const skip = (code: ToolErrorCode, reason: string) => skipped.push({ name, reason, code });
@@ -57,7 +57,7 @@ async function definitionsOf(
   for (let cursor: string | undefined; ;) {
     let page;
     try {
-      // A newer client would answer from its cache otherwise.
+      // A newer client would otherwise answer from its cache.
       const fresh = { ...options, cacheMode: "refresh" };
       page = await client.listTools(cursor === undefined ? undefined : { cursor }, fresh);
     } catch (error) {

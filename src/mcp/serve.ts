@@ -9,18 +9,21 @@ import type { Tool, ToolContext } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
 import type { McpContent } from "./client.ts";
 
-/** What {@link serveMcp} takes. */
+/** Options of {@link serveMcp}. */
 export interface ServeMcpOptions {
   /**
-   * Runs a call; hand in an executor's here. Default: `use.execute(context)`, which knows no approval, and of an error of
-   * the handler what {@link safeMessage} leaves.
+   * Runs a call, for example with an executor. Default: `use.execute(context)`, without approvals, and with handlers'
+   * errors reduced by {@link safeMessage}.
    */
   execute?: (use: ToolUse, context: Partial<ToolContext>) => unknown;
-  /** What handlers are told of the caller, from the server's context of the request (`authInfo`, ...). Nothing by default. */
+  /**
+   * What handlers are told about the caller, derived from the server's request context (`authInfo`, ...). Default:
+   * nothing.
+   */
   context?: (requestContext: unknown) => Partial<ToolContext>;
 }
 
-/** The two requests about tools, for servers of any version: hand them to the server's `setRequestHandler()`. */
+/** Handlers for the two requests about tools, for the `setRequestHandler()` of a server of any version. */
 export interface McpHandlers {
   listTools(): { tools: ServedTool[] };
   callTool(request: CallRequest, requestContext?: unknown): Promise<ServedResult>;
@@ -36,7 +39,7 @@ export interface ServedTool {
   annotations: { readOnlyHint: boolean; destructiveHint: boolean; idempotentHint: boolean };
 }
 
-/** What a call came to, as MCP says it. */
+/** The result of a call in MCP's format. */
 export interface ServedResult {
   [key: string]: unknown;
   content: { type: "text"; text: string }[];
@@ -52,7 +55,7 @@ interface CallRequest {
   };
 }
 
-/** What is asked of a server of `@modelcontextprotocol/server` 2: its `Server`, or the `McpServer` around it. */
+/** The part of a `Server` or `McpServer` of `@modelcontextprotocol/server` 2 that is used. */
 export interface McpServerLike {
   setRequestHandler(method: never, handler: never): void;
   registerCapabilities(capabilities: { tools: object }): void;
@@ -64,11 +67,12 @@ const mcpName = safeToolName({ allowed: /[A-Za-z0-9_.-]/, maxLength: 128 });
 const INVALID_PARAMS = -32602;
 
 /**
- * Offers tools as an MCP server: call it before the server is connected. Tools that join the registry later are offered,
- * too; tell clients with the server's `sendToolListChanged()`. External tools are left out, since nobody here runs them.
+ * Offers tools as an MCP server; call it before the server is connected. Tools that are registered later are offered
+ * too; tell clients with the server's `sendToolListChanged()`. External tools are left out, since nobody here runs
+ * them.
  *
- * @param server of `@modelcontextprotocol/server` 2, made by you; for an older one see {@link mcpHandlers}
- * @throws TypeError for what is no such server
+ * @param server of `@modelcontextprotocol/server` 2, created by you; for older ones see {@link mcpHandlers}
+ * @throws TypeError for anything else
  * @throws ToolError as {@link mcpHandlers} does
  * @example
  * const server = new Server({ name: "orders", version: "1.0.0" }, { capabilities: { tools: {} } });
@@ -93,8 +97,8 @@ export function serveMcp(
 /**
  * The handlers behind {@link serveMcp}.
  *
- * @throws ToolError `duplicate_tool` when two names map to one; `invalid_tool` for a tool that takes a text, and
- *   without `execute` for one that needs approval
+ * @throws ToolError `duplicate_tool` if two names map to one; `invalid_tool` for a tool that takes a string and,
+ *   without `execute`, for one that needs approval
  * @example
  * const { listTools, callTool } = mcpHandlers(registry); // a server of @modelcontextprotocol/sdk 1
  * server.setRequestHandler(ListToolsRequestSchema, listTools);
@@ -102,12 +106,12 @@ export function serveMcp(
  */
 export function mcpHandlers(tools: ToolSource, options: ServeMcpOptions = {}): McpHandlers {
   const { execute = executeHere } = options;
-  for (const tool of offered(tools).values()) checkServable(tool); // a mistake in the set shows at once
+  for (const tool of offered(tools).values()) checkServable(tool); // reports mistakes in the set immediately
   return { listTools: () => ({ tools: [...offered(tools)].map(([name, tool]) => served(name, tool)) }), callTool };
 
   async function callTool({ params }: CallRequest, requestContext?: unknown): Promise<ServedResult> {
     const tool = offered(tools).get(params.name);
-    // Not a result: the client asks for what was never offered.
+    // Not a result, since the client asks for something that was never offered.
     if (tool === undefined) throw Object.assign(new Error(`Tool ${params.name} not found`), { code: INVALID_PARAMS });
     const { signal, notify } = readContext(requestContext);
     try {
@@ -119,7 +123,7 @@ export function mcpHandlers(tools: ToolSource, options: ServeMcpOptions = {}): M
       });
       return resultOf(tool, output);
     } catch (error) {
-      // For the model that called: the messages of our errors are written for one.
+      // For the calling model: the messages of our errors are written for models.
       const message = isToolError(error) ? error.message : `Tool ${tool.name} failed.`;
       return { content: [{ type: "text", text: message }], isError: true };
     }
@@ -139,7 +143,7 @@ export function mcpHandlers(tools: ToolSource, options: ServeMcpOptions = {}): M
   }
 }
 
-/** Whoever calls is elsewhere, and perhaps a stranger. */
+/** The caller is remote, and perhaps a stranger. */
 async function executeHere(use: ToolUse, context: Partial<ToolContext>): Promise<unknown> {
   try {
     return await use.execute(context);
@@ -182,7 +186,7 @@ function served(name: string, { description, inputSchema, outputSchema, effect }
   };
 }
 
-/** A text as it is, anything else as JSON; structured where the tool says what comes out. */
+/** A string as it is, anything else as JSON; structured if the tool has an output schema. */
 function resultOf(tool: Tool, output: unknown): ServedResult {
   const text = outputText(output);
   const content: (McpContent & { type: "text"; text: string })[] = [{ type: "text", text }];
@@ -195,7 +199,7 @@ function resultOf(tool: Tool, output: unknown): ServedResult {
 
 type Notify = (notification: { method: string; params: Record<string, unknown> }) => Promise<void>;
 
-/** Version 2 gives handlers a context with `mcpReq`, the older one has the same at its top. */
+/** Version 2 passes handlers a context with `mcpReq`; the older one has the same fields at the top. */
 function readContext(context: unknown): { signal: AbortSignal | undefined; notify: Notify | undefined } {
   const { mcpReq, signal, sendNotification } = (context ?? {}) as {
     mcpReq?: { signal?: AbortSignal; notify?: Notify };
@@ -205,7 +209,7 @@ function readContext(context: unknown): { signal: AbortSignal | undefined; notif
   return { signal: mcpReq?.signal ?? signal, notify: mcpReq?.notify ?? sendNotification };
 }
 
-/** Progress has to grow, and is a number: what a tool tells is counted, unless it says how far it is. */
+/** MCP's progress is a growing number: a tool's reports are counted, unless they say how far it is. */
 function progressTo(notify: Notify | undefined, progressToken: string | number | undefined): ToolContext["progress"] {
   let count = 0;
   return async (value) => {
@@ -227,7 +231,7 @@ function progressTo(notify: Notify | undefined, progressToken: string | number |
         },
       });
     } catch {
-      // the client has left: the signal says so, and handlers need not wait for what they tell
+      // the client has left: the signal says so, and handlers need not wait for their reports
     }
   };
 }

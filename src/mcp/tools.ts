@@ -9,18 +9,18 @@ import { serverError } from "./failure.ts";
 import { listTools, type Listing, type SkippedMcpTool } from "./listing.ts";
 import type { McpChanges, McpToolInfo, McpToolSet, McpToolsOptions } from "./types.ts";
 
-/** An error is read by the model: in UTF-16 units. */
+/** Errors are read by the model. In UTF-16 units. */
 const MAX_ERROR_LENGTH = 16_384;
 
 /**
  * The tools of a connected MCP client.
  *
- * A server is somebody else's program: its definitions are looked through and bounded, its annotations decide nothing,
- * and a tool whose definition is not the one that was listed (the model, a person and a policy have seen that one)
- * is not called: `definition_changed`.
+ * A server is somebody else's program: its definitions are checked and bounded, its annotations decide nothing, and a
+ * tool whose definition differs from the one that was listed, and that the model, a person and a policy have seen, is
+ * not called: `definition_changed`.
  *
- * @throws TypeError for options that can not be
- * @throws ToolError `server_failed`, `timeout`, `aborted`, `too_large` when the tools can not be listed
+ * @throws TypeError for invalid options
+ * @throws ToolError `server_failed`, `timeout`, `aborted`, `too_large` if the tools cannot be listed
  * @example
  * const github = await mcpTools(client, { prefix: "github" });
  * const stream = openaiChat.read(response, { tools: github });
@@ -45,7 +45,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
 
   let listing: Listing;
   let listedAt = -Infinity;
-  /** How often the server has said that something changed, and how often it had when `listing` was asked for. */
+  /** How many changes the server has announced, and how many it had when `listing` was requested. */
   let changes = 0;
   let listedChanges = -1;
   let running: { readonly changes: number; readonly done: Promise<void> } | undefined;
@@ -62,7 +62,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
     stale: () => void changes++,
   };
 
-  /** Calls that come at once wait for one listing; not for one that was asked for before the last change. */
+  /** Concurrent calls share one listing, unless it was requested before the last change. */
   function list(by?: AbortSignal): Promise<void> {
     if (running?.changes !== changes) {
       const mine = { changes, done: listNow(changes, by).finally(() => running === mine && (running = undefined)) };
@@ -74,7 +74,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
   async function listNow(changesThen: number, by: AbortSignal | undefined): Promise<void> {
     const askedAt = performance.now();
     const fresh = await listTools(client, maxTools, { ...request, ...(by === undefined ? {} : { signal: by }) });
-    if (changesThen < listedChanges) return; // a later one was faster
+    if (changesThen < listedChanges) return; // a later listing was faster
     listing = fresh;
     listedAt = askedAt;
     listedChanges = changesThen;
@@ -82,7 +82,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
 
   async function listIfStale(): Promise<void> {
     if (listedChanges !== changes || performance.now() - listedAt >= maxAgeMs) await list();
-    if (listedChanges !== changes) await list(); // changed while the list was on its way: once more, not for ever
+    if (listedChanges !== changes) await list(); // changed while being listed: once more, not forever
   }
 
   async function refresh(): Promise<McpChanges> {
@@ -168,7 +168,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
   }
 }
 
-/** Several calls may wait for one listing; who has given up does not. */
+/** Several calls may wait for one listing; a call that was aborted stops waiting. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
   return new Promise((resolve, reject) => {
@@ -182,7 +182,7 @@ function infoOf(metadata: Tool["metadata"]): McpToolInfo {
   return metadata["mcp"] as McpToolInfo;
 }
 
-/** @throws TypeError when the server has no name, or none that can be used */
+/** @throws TypeError if the server has no usable name */
 function ownPrefix(name: string | undefined): string {
   const prefix = (name ?? "")
     .replace(/[^A-Za-z0-9_-]+/g, "_")

@@ -3,43 +3,45 @@ import type { Effect, Tool, ToolContext } from "../tool/tool.ts";
 import type { McpAnnotations, McpInputRequired, McpResult, McpToolDefinition } from "./client.ts";
 import type { SkippedMcpTool } from "./listing.ts";
 
-/** What `mcpTools()` takes. */
+/** Options of `mcpTools()`. */
 export interface McpToolsOptions {
   /**
-   * Before each name, with `__` between: `github__search`. Default: the name that the server gives itself, in the
-   * characters A-Z, a-z, 0-9, _ and -; give one yourself where you do not trust it. `""` for none.
+   * Put before each name, separated by `__`: `github__search`. Default: the server's own name, in the characters A-Z,
+   * a-z, 0-9, _ and -; set one yourself if you do not trust it. `""` for none.
    */
   prefix?: string;
-  /** What a tool does to the world, as you know it. Default: `"write"` for all, whatever the annotations say. */
+  /** What a tool does to the world, as far as you know. Default: `"write"` for all, whatever the annotations say. */
   effect?: (definition: McpToolDefinition, annotations: McpAnnotations) => Effect | undefined;
   /** The rules under which an executor runs a tool. */
   policy?: (definition: McpToolDefinition, annotations: McpAnnotations) => ToolPolicy | undefined;
   /** Which tools to take. Default: all. */
   filter?: (definition: McpToolDefinition) => boolean;
-  /** Of a request. Default 60,000. */
+  /** For each request. Default 60,000. */
   timeoutMs?: number;
   /**
-   * A listing older than this is asked for again before a call, to notice definitions that changed. Default 60,000;
-   * 0: before every call; `Infinity`: only after `stale()`.
+   * An older listing is refreshed before a call, to notice changed definitions. Default 60,000; 0 means before every
+   * call, `Infinity` only after `stale()`.
    */
   maxAgeMs?: number;
   /** Default 1,000. */
   maxTools?: number;
-  /** A result as the tool returns it. Default: its structured content, or the text of its blocks. */
+  /**
+   * Turns the server's result into what the tool returns. Default: the structured content, or the text of all blocks.
+   */
   result?: (result: McpResult, definition: McpToolDefinition) => unknown;
   /**
-   * Answers what a server asks for before it answers (MCP 2026-07-28; clients of version 2 only): gives the responses by
-   * the server's own names. Without it the client's own request handlers are asked; if it has none, the call fails with
+   * Answers what a server asks for before it answers (MCP 2026-07-28; clients of version 2 only): returns responses by
+   * the server's own names. Default: the client's own request handlers; if it has none, the call fails with
    * `input_required`.
    */
   onInputRequired?: (request: McpInputRequired, context: ToolContext) => Promise<Readonly<Record<string, unknown>>>;
-  /** Gives up listing. A call has the signal of its context. */
+  /** Aborts listing. Calls use the signal of their context. */
   signal?: AbortSignal;
 }
 
-/** What `tool.metadata.mcp` says of a tool of an MCP server. */
+/** `tool.metadata.mcp` of a tool of an MCP server. */
 export interface McpToolInfo {
-  /** As it calls itself. */
+  /** What the server calls itself. */
   readonly server: { readonly name: string; readonly version: string } | undefined;
   /** The server's own name of the tool. */
   readonly name: string;
@@ -57,13 +59,13 @@ export interface McpChanges {
   readonly removed: readonly string[];
 }
 
-/** The tools of one server. Whatever takes tools takes it. */
+/** The tools of one server. Accepted wherever tools are. */
 export interface McpToolSet {
   tools(): readonly Tool[];
-  /** What the server offers that can not be used, and why. */
+  /** What the server offers that cannot be used, and why. */
   readonly skipped: readonly SkippedMcpTool[];
-  /** Asks the server again and takes over what it offers now. */
+  /** Lists the server's tools again and adopts what it offers now. */
   refresh(): Promise<McpChanges>;
-  /** Has the next call ask the server again: for the client's `listChanged` handler. */
+  /** Makes the next call list the tools again. For the client's `listChanged` handler. */
   stale(): void;
 }

@@ -12,15 +12,15 @@ import { asFailure, perform } from "./perform.ts";
 import { remoteTool } from "./remote.ts";
 import { Waiting } from "./waiting.ts";
 
-/** Where the queue is: the same for those who call and for the workers. */
+/** Where the queue is: the same for callers and workers. */
 export interface BullmqPlace {
-  /** The application's own client of `ioredis` or `redis`, or what one is made of: `{ host, port }`. */
+  /** Your own `ioredis` or `redis` client, or options for one: `{ host, port }`. */
   readonly connection: ConnectionOptions;
   /** The queue's name. Default `toolstream`. */
   readonly queue?: string;
-  /** In front of all keys, as BullMQ has it. Default `bull`. */
+  /** BullMQ's prefix of all keys. Default `bull`. */
   readonly prefix?: string;
-  /** Hears of connections that fail. They are made again; default: nobody. */
+  /** Gets the errors of connections, which are re-established. Default: ignored. */
   readonly onError?: (error: Error) => void;
 }
 
@@ -28,30 +28,30 @@ export interface BullmqPlace {
 export interface BullmqToolsOptions extends BullmqPlace {
   /** Which tools are executed by workers. Default: all that have a handler. */
   readonly only?: (tool: Tool) => boolean;
-  /** What handlers over there get in their context beside the ids and the principal's id. JSON; it lies in Redis. */
+  /** What the workers' handlers get in their context besides the ids and the principal's id. JSON, stored in Redis. */
   readonly context?: (context: ToolContext) => Readonly<Record<string, unknown>>;
   /**
-   * Of each job: its priority, what to wait between attempts, how long it is kept after its end (default: 1 hour): so long
-   * a process that goes on for one that has died finds what came of it.
+   * For each job: priority, delay between attempts, and how long it is kept after its end (default: 1 hour), so that a
+   * process that resumes the call finds its outcome.
    */
   readonly jobOptions?: Pick<JobsOptions, "backoff" | "lifo" | "priority" | "removeOnComplete" | "removeOnFail">;
-  /** How often to look after a job of which nothing is heard, in milliseconds. Default 5 s. */
+  /** How often to check on a silent job, in milliseconds. Default 5 s. */
   readonly pollMs?: number;
 }
 
 /** Tools that are executed by workers. */
 export interface BullmqTools {
-  /** For an executor: all tools of the source, in their order; those that a registry has got meanwhile, too. */
+  /** For an executor: all tools of the source, in order, including those registered later. */
   readonly tools: readonly Tool[];
-  /** Ends the connections. Jobs go on; calls that wait for theirs fail, writes as `outcome_unknown`. */
+  /** Closes the connections. Jobs continue; calls that wait for theirs fail, writes with `outcome_unknown`. */
   close(): Promise<void>;
 }
 
 /**
- * The tools with their handlers elsewhere: `execute` puts the call into a BullMQ queue and waits for what a
- * {@link bullmqWorker} makes of it. The job's id is the call's idempotency key, so that a call that is asked for again
- * finds its job; `tool.retries` are the queue's attempts. A timeout or an abort takes the job out of the queue, or tells the
- * worker that has it.
+ * The tools with their handlers elsewhere: `execute` puts the call into a BullMQ queue and waits for the result of a
+ * {@link bullmqWorker}. The job's id is the call's idempotency key, so that a repeated call finds its job;
+ *   `tool.retries` are the queue's attempts. A timeout or an abort removes the job from the queue, or tells the worker
+ *   that has it.
  *
  * @example
  * const { tools: remote, close } = bullmqTools(tools, { connection: { host: "localhost", port: 6379 } });
@@ -61,7 +61,7 @@ export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): Bul
   const { queue: name, place, onError, end } = placeOf(options, "bullmqTools");
   const { only = () => true, context: extra = () => ({}), jobOptions = {}, pollMs = 5_000 } = options;
   checkMs("pollMs", pollMs);
-  toolList(tools); // a mistake shows at once
+  toolList(tools); // reports mistakes immediately
   const queue = new Queue<JobData, JobResult>(name, place);
   const events = new QueueEvents(name, place);
   const producer = new QueueEventsProducer(name, place);
@@ -70,7 +70,7 @@ export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): Bul
   producer.on("error", onError);
   const waiting = new Waiting({
     pollMs,
-    // A job that can not be read now is looked at again.
+    // A job that cannot be read now is looked at again.
     look: async (id) => endOf(await queue.getJob(id)),
   });
   events.on("completed", ({ jobId, returnvalue }) =>
@@ -83,7 +83,7 @@ export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): Bul
   const owner = crypto.randomUUID();
   const takeOver = async (jobId: string, data: Partial<JobData>) => {
     const job = await queue.getJob(jobId);
-    // It may have ended, and been removed, before or at this moment: that is heard.
+    // It may have ended and been removed by now: an event will say so.
     await job?.updateData({ ...job.data, ...data }).catch(() => {});
   };
   let listening: Promise<void> | undefined;
@@ -96,9 +96,9 @@ export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): Bul
       return waiting.wait(jobId, tool, context, {
         async add() {
           await (listening ??= untilHeard(events, producer, owner));
-          // Given up meanwhile: it is not even begun.
+          // Aborted meanwhile: do not even start.
           if (context.signal?.aborted === true) return;
-          // The queue may have forgotten a write that was done: it is looked for, and never put there again.
+          // The queue may have forgotten a write that was done: look for it, but never add it again.
           if (tool.effect === "write" && context.attempt > 1) return takeOver(jobId, { owner });
           await queue.add(tool.name, data, {
             backoff: { type: "exponential", delay: 200 },
@@ -107,19 +107,19 @@ export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): Bul
             ...jobOptions,
             jobId,
             attempts: retries + 1,
-            // What is in a stack is nobody's business who can read the queue.
+            // Stacks are not for everyone who can read the queue.
             stackTraceLimit: 0,
           });
-          // Goes on for a process that is taken for dead: the job is there, and is this one's now.
+          // Resumed for a process presumed dead: the job exists, and now belongs to this one.
           if (context.attempt > 1) await takeOver(jobId, { ...data, isGivenUp: false });
         },
         async cancel() {
           const job = await queue.getJob(jobId);
-          // Who was taken for dead, and was not, has nothing to say any more.
+          // A process that was wrongly presumed dead no longer decides about the job.
           if (job?.data.owner !== owner) return;
-          // A worker that has died hears nothing, and its job is handed to another one.
+          // A dead worker hears nothing, and its job is handed to another one: note it in the job.
           await job.updateData({ ...job.data, isGivenUp: true });
-          // The worker that has it holds a lock: then it can not be removed, and the worker has to hear of it.
+          // A worker that has the job holds a lock: then it cannot be removed, and the worker must be told.
           if ((await queue.remove(jobId)) === 0) await producer.publishEvent({ eventName: CANCEL, jobId }, MAX_EVENTS);
         },
       });
@@ -142,15 +142,15 @@ export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): Bul
   };
 }
 
-/** A {@link ToolExecutor} that has its tools executed by workers. */
+/** A {@link ToolExecutor} whose tools are executed by workers. */
 export interface BullmqExecutor extends ToolExecutor {
-  /** Ends the connections, as that of {@link BullmqTools}. */
+  /** Closes the connections, as in {@link BullmqTools}. */
   close(): Promise<void>;
 }
 
 /**
- * A ToolExecutor whose handlers run at {@link bullmqWorker}s. Rules, approvals, the record, events, timeouts and undoing
- * are here, and as they were.
+ * A ToolExecutor whose handlers run in {@link bullmqWorker}s. Rules, approvals, the record, events, timeouts and undo
+ * stay in this process, unchanged.
  *
  * @example
  * const executor = bullmqExecutor({ tools, store, connection: { host: "localhost", port: 6379 } });
@@ -164,32 +164,32 @@ export function bullmqExecutor(options: ToolExecutorOptions & BullmqToolsOptions
 
 export interface BullmqWorkerOptions extends BullmqPlace {
   /**
-   * Where it is recorded that a write was begun, so that none runs twice: one store for all workers. Needed when a tool
-   * has effect `write`.
+   * Records that a write was started, so that none runs twice: one store for all workers. Required if a tool has effect
+   * `write`.
    */
   readonly store?: Store;
-  /** How many jobs at the same time, a rate limit, how long a lock holds, …: as BullMQ has them. */
+  /** BullMQ's own options: concurrency, rate limit, lock duration, … */
   readonly worker?: Omit<WorkerOptions, "connection" | "prefix">;
   /** How large an output may be as JSON, in bytes. Default 1 MiB. */
   readonly maxOutputBytes?: number;
-  /** What of a handler's error is told. Default: `safeMessage` of `toolstream/execute`. */
+  /** What is reported of a handler's error. Default: `safeMessage` of `toolstream/execute`. */
   readonly errorMessage?: (error: unknown, tool: Tool) => string;
 }
 
 export interface BullmqWorker {
-  /** BullMQ's own, for its events and for `pause()`. */
+  /** BullMQ's own worker, for its events and for `pause()`. */
   readonly worker: Worker<JobData, JobResult>;
-  /** Takes no more jobs, and ends when those that it has are done. */
+  /** Takes no more jobs, and resolves once the current ones are done. */
   close(): Promise<void>;
 }
 
 /**
  * Executes what {@link bullmqTools} puts into the queue, with the handlers of these tools.
  *
- * A job whose worker dies is handed to another one. Tools of effect `read` and `idempotent` are then executed again; a
- * write is not, if it was begun: what is on record of it is told, or that its outcome is unknown.
+ * A job whose worker dies is handed to another one. Tools with effect `read` and `idempotent` are then executed again.
+ * A write that was started is not: its recorded outcome is returned, or else its outcome is unknown.
  *
- * @throws TypeError for tools of effect `write` without a store
+ * @throws TypeError for tools with effect `write` without a store
  * @example
  * const { close } = bullmqWorker(tools, { connection: { host: "localhost", port: 6379 }, store });
  * process.once("SIGTERM", () => void close());
@@ -235,14 +235,14 @@ export function bullmqWorker(tools: ToolSource, options: BullmqWorkerOptions): B
     { ...options.worker, ...place, autorun: false },
   );
   worker.on("error", onError);
-  // Another worker has, or will have, the job: this one's result is not taken any more.
+  // Another worker has, or will have, the job: this one's result no longer counts.
   worker.on("lockRenewalFailed", (ids) => ids.forEach((jobId) => stop(jobId, "The lock of the job was lost.")));
   const events = new QueueEvents(name, place);
   events.on("error", onError);
   events.on<OurEvents, typeof CANCEL>(CANCEL, ({ jobId }: { jobId: string }) =>
     stop(jobId, "Nobody waits for the job any more."),
   );
-  // Who takes a job can be told to leave it.
+  // A worker that takes jobs must be reachable for cancellations.
   if (options.worker?.autorun !== false) {
     void events
       .waitUntilReady()
@@ -252,7 +252,7 @@ export function bullmqWorker(tools: ToolSource, options: BullmqWorkerOptions): B
   return {
     worker,
     async close() {
-      // Jobs take as long as they take, and the server may come back meanwhile, or go.
+      // Jobs may take long, and the server may come back meanwhile, or disappear.
       const isNeeded = async () => running.size > 0 || (await answers(name, place));
       let isThere = await answers(name, place);
       while (!isThere && running.size > 0) isThere = await answers(name, place);
@@ -265,14 +265,14 @@ export function bullmqWorker(tools: ToolSource, options: BullmqWorkerOptions): B
   };
 }
 
-/** An event of ours beside BullMQ's: nobody waits for the job any more. */
+/** Our own event, next to BullMQ's: nobody waits for the job any more. */
 const CANCEL = "toolstream.cancel";
-/** As many as BullMQ keeps itself. */
+/** The same as BullMQ's own limit. */
 const MAX_EVENTS = 10_000;
-/** So long the end of a job can be read, in seconds: by a process that goes on for one that has died. */
+/** How long the end of a job can be read, in seconds, by a process that resumes its call. */
 const KEPT = { age: 3_600 };
 
-/** Another one: does anybody hear? */
+/** Another event of ours, to test whether events are received. */
 const HELLO = "toolstream.hello";
 
 interface OurEvents extends QueueEventsListener {
@@ -281,8 +281,8 @@ interface OurEvents extends QueueEventsListener {
 }
 
 /**
- * Events are read from when the reading begins, and nothing says when that is: the end of a first, short job would be
- * missed. So it is tried out; after the first event that was heard none is missed.
+ * Events are received from the moment reading starts, which nothing announces: the end of a first, short job could be
+ * missed. So send test events; once one was received, none is missed.
  */
 async function untilHeard(events: QueueEvents, producer: QueueEventsProducer, from: string): Promise<void> {
   let isHeard = false;
@@ -292,14 +292,14 @@ async function untilHeard(events: QueueEvents, producer: QueueEventsProducer, fr
       if (isHeard) resolve();
     });
   });
-  // In vain, jobs are looked at from time to time.
+  // If none is received, polling still finds the ends of jobs.
   for (let tries = 0; !isHeard && tries < 40; tries++) {
     await producer.publishEvent({ eventName: HELLO, from }, MAX_EVENTS).catch(() => {});
     await Promise.race([heard, new Promise((resolve) => setTimeout(resolve, 25))]);
   }
 }
 
-/** Whether the server does: tried out, for a worker that ends with its jobs waits for one that does not for ever. */
+/** Whether the server answers, found by trying: a closing worker would wait forever for one that does not. */
 async function answers(name: string, place: Pick<BullmqPlace, "connection" | "prefix">): Promise<boolean> {
   const probe = new QueueEventsProducer(name, place);
   probe.on("error", () => {});
@@ -308,14 +308,14 @@ async function answers(name: string, place: Pick<BullmqPlace, "connection" | "pr
   return isThere;
 }
 
-/** Closes a connection; one whose server does not answer is cut. What fails at its end changes nothing. */
+/** Closes a connection, or cuts it if its server does not answer. Errors while closing are ignored. */
 async function hangUp(part: { close(): Promise<void>; disconnect(): Promise<void> }): Promise<void> {
   if (!(await settlesWithin(HANG_UP_MS, part.close()))) void part.disconnect().catch(() => {});
 }
 
 const HANG_UP_MS = 2_000;
 
-/** What the queue keeps of it, and whether it tries again. */
+/** The error as the queue keeps it, and whether it retries. */
 function failureOf(error: unknown): Error {
   const failure = asFailure(error);
   return failure.isFinal ? Object.assign(new UnrecoverableError(failure.message), { cause: failure.cause }) : failure;
@@ -329,7 +329,7 @@ function endOf(job: Job<JobData, JobResult> | undefined) {
     : ({ status: "failed", reason: job.failedReason } as const);
 }
 
-/** As BullMQ has it. */
+/** The same as BullMQ's. */
 function retryDelayMs(times: number): number {
   return Math.max(Math.min(Math.exp(times), 20_000), 1_000);
 }
@@ -340,7 +340,7 @@ function placeOf({ connection, queue = "toolstream", prefix, onError }: BullmqPl
   }
   let isEnded = false;
   const { retryStrategy = retryDelayMs } = connection as RedisOptions;
-  // A client that was never connected can not be closed: it has to stop trying. The application's own is let be.
+  // A client that never connected cannot be closed: it must stop trying. The application's own client is left alone.
   const ending = { ...connection, retryStrategy: (times: number) => (isEnded ? null : retryStrategy(times)) };
   const isClient = typeof (connection as { connect?: unknown }).connect === "function";
   return {

@@ -2,13 +2,13 @@ import { isToolError } from "../errors.ts";
 import { storeKey, type Store } from "../store/store.ts";
 import type { JobResult } from "./job.ts";
 
-/** What is on record of a write, under `job/<idempotency key>`. */
+/** The record of a write, under `job/<idempotency key>`. */
 type Claim =
   | { readonly status: "started"; readonly worker: string; readonly at: number }
   | { readonly status: "done"; readonly result: JobResult; readonly at: number }
   | { readonly status: "failed"; readonly reason: string; readonly at: number };
 
-/** Whether a worker may begin a write, or what came of it before. */
+/** Whether a worker may start a write, or the record of an earlier start. */
 export type ClaimAnswer = { readonly status: "yours"; end(end: ClaimEnd): Promise<void> } | Claim;
 
 export type ClaimEnd =
@@ -16,11 +16,11 @@ export type ClaimEnd =
   | { readonly status: "failed"; readonly reason: string };
 
 /**
- * The record of writes, between the workers: a queue hands a job out again when the worker that has it gives no sign for a
- * while, and that one may have done it, or may still be at it. So who begins a write says so first, and only the first one
- * may.
+ * The record of writes shared by the workers. A queue hands a job out again if its worker is silent for a while,
+ * although that one may have done it, or may still be running it. So a worker records that it starts a write first, and
+ * only the first one may.
  *
- * @throws ToolError `store_failed`: nobody knows whether it was begun before
+ * @throws ToolError `store_failed`: nobody knows whether it was started before
  */
 export async function claim(store: Store, idempotencyKey: string, worker: string): Promise<ClaimAnswer> {
   const key = storeKey("job", idempotencyKey);

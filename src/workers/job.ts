@@ -5,7 +5,7 @@ import { parseJson } from "../json/parse.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
 
 /**
- * A call as it lies in the queue: plain JSON, and nothing of the application but what it asked to be sent.
+ * A call as it is queued: plain JSON, with nothing of the application except what it asked to send.
  *
  * ```
  * { version: 1, tool: "get_weather", definition: "sha256:…", input: '{"city":"Oslo"}', context: { runId, … } }
@@ -14,18 +14,18 @@ import type { Tool, ToolContext } from "../tool/tool.ts";
 export interface JobData {
   readonly version: 1;
   readonly tool: string;
-  /** Of the tool as it was offered, and perhaps approved: a worker with another one does not run it. */
+  /** Digest of the tool as it was offered, and perhaps approved: a worker with a different tool does not run it. */
   readonly definition: string;
-  /** The input as JSON text: nothing on the way makes another value of it. */
+  /** The input as JSON text, so that nothing on the way can change its value. */
   readonly input: string;
   readonly context: JobContext;
   /** Who waits for it, and may cancel it. */
   readonly owner?: string;
-  /** Nobody waits for it any more: who gets it now does not begin. */
+  /** Nobody waits for it any more: a worker that gets it does not start. */
   readonly isGivenUp?: boolean;
 }
 
-/** What a handler is told about its call, over there. */
+/** What a worker's handler is told about its call. */
 export interface JobContext {
   readonly idempotencyKey: string;
   readonly runId: string;
@@ -37,12 +37,12 @@ export interface JobContext {
   readonly [key: string]: unknown;
 }
 
-/** What a worker gives back, as JSON text for the same reason. */
+/** What a worker returns, as JSON text for the same reason. */
 export interface JobResult {
   readonly output: string;
-  /** Registered symbols of the output's root: an adapter's "these are content parts". */
+  /** Registered symbols on the output's root, such as an adapter's "these are content parts". */
   readonly marks?: readonly string[];
-  /** `false`: it was nothing that JSON can say. */
+  /** `false` if JSON cannot represent it. */
   readonly undoData?: string | false;
 }
 
@@ -50,7 +50,7 @@ export interface JobResult {
  * A call for the queue.
  *
  * @param extra what the application sends along for its handlers; JSON
- * @throws ToolError `not_serializable` for an input that would be another one at the worker, `too_large`
+ * @throws ToolError `not_serializable` for an input that the worker would read differently, `too_large`
  */
 export async function jobOf(
   tool: Tool,
@@ -79,8 +79,8 @@ export async function jobOf(
 }
 
 /**
- * The input as it travels. The worker reads it with the tool's schema again, as nobody can say who writes into the queue:
- * so the schema has to make of it what it was.
+ * The input as it is sent. The worker validates it again, since anybody might write into the queue: so the schema must
+ * accept it and leave it unchanged.
  */
 function inputText(tool: Tool, input: unknown): string {
   let text: string;
@@ -106,14 +106,14 @@ function inputText(tool: Tool, input: unknown): string {
 
 const MAX_INPUT = 8 * 1024 * 1024;
 
-/** The digest of a tool's definition, with that of the program behind it where there is one. */
+/** The digest of a tool's definition, including that of the program behind it, if there is one. */
 export async function digestOfTool(tool: Tool): Promise<string> {
   const { executableDigest } = tool.metadata as { executableDigest?: unknown };
   const executable: unknown = typeof executableDigest === "function" ? await executableDigest() : executableDigest;
   return definitionDigest(tool, typeof executable === "string" ? executable : "");
 }
 
-/** What came out of the queue, if it is a job of ours; else what is wrong with it. */
+/** Data from the queue, if it is one of our jobs; otherwise what is wrong with it. */
 export function readJob(data: unknown): JobData | string {
   if (typeof data !== "object" || data === null) return "it has no data";
   const { version, tool, definition, input, context } = data as Partial<Record<keyof JobData, unknown>>;
@@ -129,7 +129,7 @@ export function reasonText(code: ToolErrorCode, message: string): string {
   return `[${code}] ${message}`;
 }
 
-/** The error behind a reason; `undefined` for one that no worker of ours has written. */
+/** The error behind a reason; `undefined` if none of our workers wrote it. */
 export function errorOfReason(reason: unknown): ToolError | undefined {
   const [, code, message = ""] = /^\[([a-z_]+)\] ([^]*)$/.exec(typeof reason === "string" ? reason : "") ?? [];
   const known = TOOL_ERROR_CODES.find((one) => one === code);

@@ -9,7 +9,7 @@ import type { Tool, ToolContext } from "../tool/tool.ts";
 import { claim } from "./claims.ts";
 import { digestOfTool, reasonText, readJob, type JobData, type JobResult } from "./job.ts";
 
-/** What a worker performs jobs with. */
+/** What a worker needs to perform jobs. */
 export interface Workshop {
   readonly tools: Pick<KnownTools, "get">;
   /** For writes. */
@@ -29,9 +29,9 @@ export interface JobStart {
   readonly onProgress: (text: string) => Promise<void>;
 }
 
-/** A job that has failed: `message` is the reason as the queue keeps it. */
+/** A failed job: `message` is the reason as the queue keeps it. */
 export class JobFailure extends Error {
-  /** Whether it may be tried again, if the queue is told to. */
+  /** Whether it must not be retried. */
   readonly isFinal: boolean;
 
   constructor(code: ToolErrorCode, message: string, options: { cause?: unknown; isFinal?: boolean } = {}) {
@@ -42,7 +42,7 @@ export class JobFailure extends Error {
 }
 
 /**
- * Performs a job: the handler of its tool, under the tool's timeout; a write only if no worker has begun it before.
+ * Performs a job: runs its tool's handler, under the tool's timeout; a write only if no worker has started it before.
  *
  * @throws JobFailure
  */
@@ -53,7 +53,8 @@ export async function perform(shop: Workshop, start: JobStart): Promise<JobResul
   try {
     call = await checked(shop, data);
   } catch (error) {
-    // Another worker may have begun it, as a write: then this is not what came of it. Without a store none has any.
+    // Another worker may have started it as a write: then this error is not its outcome. Without a store there are no
+    // writes.
     if (start.attempt > 1 && shop.store !== undefined) return once(shop, start, data, () => Promise.reject(error));
     throw error;
   }
@@ -62,7 +63,7 @@ export async function perform(shop: Workshop, start: JobStart): Promise<JobResul
   return tool.effect === "write" ? once(shop, start, data, work) : work();
 }
 
-/** Does the work, or tells what came of it at the worker that has begun it. */
+/** Does the work, or reports the outcome at the worker that started it. */
 async function once(
   shop: Workshop,
   start: JobStart,
@@ -73,12 +74,12 @@ async function once(
   if (answer.status === "done") return answer.result;
   if (answer.status === "failed") throw reasonFailure(answer.reason);
   if (answer.status !== "yours") {
-    // Begun, or a record that this version can not have written.
+    // Started, or a record that this version cannot have written.
     throw new JobFailure("outcome_unknown", `${UNKNOWN} Another worker began it and gave no sign any more.`);
   }
   try {
     const result = await work();
-    // What can not be recorded is known here, and by the queue, if it hears of it.
+    // If it cannot be recorded, at least this worker and, if it can be told, the queue know it.
     await answer.end({ status: "done", result }).catch(() => {});
     return result;
   } catch (error) {
@@ -91,7 +92,7 @@ async function once(
 const UNKNOWN =
   "It was started, and it is not known what came of it. It may have had its effect: look before you call it again.";
 
-/** Whoever may write into the queue may write anything. */
+/** Data in the queue is untrusted input. */
 async function checked({ tools }: Workshop, data: JobData) {
   if (data.isGivenUp === true) throw new JobFailure("aborted", "It was given up before this worker began it.");
   const tool = tools.get(data.tool);
@@ -115,7 +116,7 @@ async function claimed({ store, worker }: Workshop, { attempt }: JobStart, data:
   try {
     return await claim(store!, data.context.idempotencyKey, worker);
   } catch (cause) {
-    // At the first attempt nobody has begun it.
+    // At the first attempt nobody has started it.
     if (attempt === 1) {
       throw new JobFailure("store_failed", `${data.tool} was not executed: its record can not be read.`, { cause });
     }
@@ -184,18 +185,18 @@ function failureOf({ errorMessage }: Workshop, tool: Tool, end: Extract<HandlerE
   }
 }
 
-/** What is too large, or nothing that JSON can say, is not told: progress changes nothing. */
+/** Progress that is too large, or not JSON, is dropped: it changes nothing. */
 async function tellProgress(value: unknown, tell: (text: string) => Promise<void>): Promise<void> {
   try {
     await tell(jsonOf(value, MAX_PROGRESS));
   } catch {
-    // The queue can not be reached, or the value can not be sent.
+    // The queue cannot be reached, or the value cannot be sent.
   }
 }
 
 const MAX_PROGRESS = 64 * 1024;
 
-/** What was not expected, too. */
+/** Converts any error, including unexpected ones. */
 export function asFailure(error: unknown): JobFailure {
   if (error instanceof JobFailure) return error;
   return new JobFailure("execution_failed", safeMessage(error), { cause: error });

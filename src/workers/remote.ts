@@ -9,10 +9,10 @@ import { jobOf, type JobData, type JobResult } from "./job.ts";
 /** Where jobs are sent, and come back from. */
 export interface Dispatch {
   /**
-   * Hands a job to the workers and waits for its end. A job of the same key that is there already is waited for in its
-   * place. Of a write whose `attempt` is not the first that one is all that is looked for: none is made.
+   * Hands a job to the workers and waits for its end. If a job with the same key exists, that one is waited for
+   * instead. For a write after its first `attempt`, only an existing job is looked for and none is created.
    *
-   * @throws ToolError as the worker told it; `outcome_unknown` where a write may have been begun
+   * @throws ToolError as reported by the worker; `outcome_unknown` if a write may have been started
    */
   send(job: JobData, tool: Tool, context: ToolContext): Promise<JobResult>;
   /** What the application sends along. */
@@ -20,11 +20,11 @@ export interface Dispatch {
 }
 
 /**
- * The tool, executed elsewhere. Everything else about it is as it was: who offers it, asks for approval, records it or
- * undoes it sees no difference.
+ * The tool, executed elsewhere. Everything else about it is unchanged: offering, approving, recording and undoing it
+ * make no difference.
  */
 export function remoteTool(tool: Tool, dispatch: Dispatch): Tool {
-  // The queue tries again, not the executor.
+  // The queue retries, not the executor.
   const { retries: _, ...rest } = tool;
   const remote: Tool = {
     ...rest,
@@ -41,10 +41,10 @@ export function remoteTool(tool: Tool, dispatch: Dispatch): Tool {
   return Object.freeze(remote);
 }
 
-/** As little to be kept as what it stands for: the executor says then that the call can not be undone. */
+/** Stands for undo data that could not be kept, and cannot be kept itself: the executor then reports that. */
 const LOST = Symbol("lost");
 
-/** The worker has checked what its handler returned; what comes back is the JSON of it. */
+/** The worker has validated what its handler returned; what comes back is its JSON. */
 function unchecked(schema: Schema): Schema {
   return { ...schema, validate: (value) => ({ ok: true, value }) };
 }

@@ -3,16 +3,16 @@ import { parseJson } from "../json/parse.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
 import { errorOfReason, type JobResult } from "./job.ts";
 
-/** How a job has ended, as the queue tells it. `gone`: it is not there (any more). */
+/** How a job ended, according to the queue. `gone`: it does not exist (any more). */
 export type JobEnd =
   | { readonly status: "completed"; readonly returned: unknown }
   | { readonly status: "failed"; readonly reason: unknown }
   | { readonly status: "gone" };
 
-/** What can be done about one job. */
+/** Operations on one job. */
 export interface JobHandle {
   add(): Promise<void>;
-  /** Takes it out of the queue, or tells the worker that has it. */
+  /** Removes it from the queue, or tells the worker that has it. */
   cancel(): Promise<void>;
 }
 
@@ -23,8 +23,8 @@ interface Waiter {
 }
 
 /**
- * The calls that wait for their jobs. Told by events; as these may get lost (a connection that breaks, a stream that was
- * cut), jobs of which nothing is heard are looked at from time to time.
+ * The calls that wait for their jobs. Events report the ends; since events may get lost (a broken connection, a trimmed
+ * stream), silent jobs are polled.
  */
 export class Waiting {
   readonly #pollMs: number;
@@ -32,7 +32,7 @@ export class Waiting {
   readonly #waiters = new Map<string, Set<Waiter>>();
   readonly #cancels = new Set<Promise<void>>();
 
-  /** @param options.look how the job stands; `undefined`: it has not ended */
+  /** @param options.look reads how the job ended; `undefined` if it has not */
   constructor({ pollMs, look }: { pollMs: number; look(jobId: string): Promise<JobEnd | undefined> }) {
     this.#pollMs = pollMs;
     this.#look = look;
@@ -49,17 +49,17 @@ export class Waiting {
       const value = parseJson(text);
       for (const { onProgress } of this.#waiters.get(jobId) ?? []) onProgress(value);
     } catch {
-      // Not of a worker of ours.
+      // Not from one of our workers.
     }
   }
 
-  /** Nobody waits any more. Resolves when those that gave up have said so. */
+  /** Ends all waits. Resolves once their cancellations were sent. */
   async close(): Promise<void> {
     for (const waiters of this.#waiters.values()) for (const { onClose } of waiters) onClose();
     await Promise.all(this.#cancels);
   }
 
-  /** Puts a job into the queue and waits for its end; when the signal fires it is cancelled, and waited for nevertheless. */
+  /** Queues a job and waits for its end. If the signal fires, the job is cancelled, and still waited for. */
   async wait(jobId: string, tool: Tool, context: ToolContext, job: JobHandle): Promise<JobResult> {
     const { signal } = context;
     let settle!: (end: JobEnd) => void;
@@ -79,7 +79,7 @@ export class Waiting {
     this.#waiters.set(jobId, waiters.add(waiter));
     const look = () => void this.#look(jobId).then(take, () => {});
     let grace: ReturnType<typeof setTimeout> | undefined;
-    /** The time in which the event of a job that is not there any more may yet come. */
+    /** Whether the event of a job that is gone can no longer be expected. */
     let isOver = false;
     const take = (end: JobEnd | undefined) => {
       if (end?.status === "gone" && !isOver && signal?.aborted !== true) {
@@ -95,12 +95,12 @@ export class Waiting {
       const added = job.add().catch((cause: unknown) => {
         throw lost(tool, "execution_failed", "It could not be handed to the queue.", cause);
       });
-      // Without a server it may take for ever.
+      // Without a server it may take forever.
       await Promise.race([added, ended]);
       if (signal?.aborted === true) onAbort();
       else signal?.addEventListener("abort", onAbort);
       timer = setInterval(look, this.#pollMs);
-      // It may have ended before anybody listened, for another process that asked for it.
+      // It may have ended before we listened, on behalf of another process.
       look();
       return resultOf(await ended, tool, signal);
     } finally {
@@ -122,7 +122,10 @@ export class Waiting {
   }
 }
 
-/** A job that is removed when it ends (`removeOnComplete: true`) may be gone before the event arrives that says how it ended. */
+/**
+ * A job that is removed at its end (`removeOnComplete: true`) may be gone before the event that says how it ended
+ * arrives.
+ */
 const EVENT_MS = 1_000;
 
 function resultOf(end: JobEnd, tool: Tool, signal: AbortSignal | undefined): JobResult {
@@ -143,7 +146,7 @@ function resultOf(end: JobEnd, tool: Tool, signal: AbortSignal | undefined): Job
   }
 }
 
-/** What is known of a job without a worker's word: of a write, that it may have been begun. */
+/** The error for a job without a worker's report: a write may have been started. */
 function lost(tool: Tool, code: "aborted" | "execution_failed", message: string, cause?: unknown): ToolError {
   if (tool.effect !== "write") return new ToolError(code, message, { cause });
   const unknown = "Whether it was executed is unknown: look before you call it again.";
