@@ -41,7 +41,7 @@ export interface UserMessage {
  *   (https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming)
  * - half a character in an input
  * - the id of a call that another one before it has
- * - text and thinking after a call: the calls are moved behind them
+ * - what follows a call: the call is moved behind it, unless it stands between thinking
  * - what a model that declined has thought and called, where another one went on
  *   (https://platform.claude.com/docs/en/build-with-claude/refusals-and-fallback#continuing-the-conversation)
  *
@@ -146,18 +146,17 @@ function callBlock(block: Block, call: ToolCall): Block {
 }
 
 /**
- * Moves the calls behind the last text or thinking that follows one of them, and leaves the rest as it is.
- * The API takes such a message for one whose results are missing: https://github.com/anthropics/claude-code/issues/473
+ * The calls behind what follows them, since the API takes what stands behind a call for the model's next words, and misses
+ * the result (https://github.com/anthropics/claude-code/issues/473, https://github.com/vercel/ai/issues/13013). A call
+ * between thinking stays: the API refuses, for ever, thinking in another order, and two blocks of it in a row
+ * (https://github.com/UKGovernmentBEIS/inspect_ai/pull/4922, https://github.com/Yeachan-Heo/gajae-code/pull/4418).
  */
 function callsLast(blocks: readonly Block[]): readonly Block[] {
-  const isCall = ({ type }: Block) => type === "tool_use";
-  const first = blocks.findIndex(isCall);
-  const last = blocks.findLastIndex(
-    ({ type }) => type === "text" || type === "thinking" || type === "redacted_thinking",
-  );
-  if (first === -1 || last < first) return blocks;
-  const upTo = blocks.slice(0, last + 1);
-  return [...upTo.filter((block) => !isCall(block)), ...upTo.filter(isCall), ...blocks.slice(last + 1)];
+  const isThinking = ({ type }: Block) => type === "thinking" || type === "redacted_thinking";
+  const first = blocks.findIndex(isThinking);
+  const last = blocks.findLastIndex(isThinking);
+  const isMoved = ({ type }: Block, at: number) => type === "tool_use" && (at < first || at > last);
+  return [...blocks.filter((block, at) => !isMoved(block, at)), ...blocks.filter(isMoved)];
 }
 
 /**

@@ -584,8 +584,8 @@ describe("the history", () => {
     const [message] = anthropic.assistantMessage(await turnOf("unknown-blocks"));
     expect(message?.content).toEqual([
       { type: "compaction", content: "The user asked about Oslo." },
-      { type: "tool_use", id: "toolu_01new", name: "get_weather", input: { city: "Oslo" } },
       { type: "hologram", frames: [1, 2] },
+      { type: "tool_use", id: "toolu_01new", name: "get_weather", input: { city: "Oslo" } },
     ]);
   });
 
@@ -724,19 +724,40 @@ describe("the history", () => {
     expect(await kept(deep)).toEqual([{ ...block, input: { INVALID_JSON: deep } }]);
   });
 
-  it("moves calls behind text and thinking that follow them, and only then", async () => {
+  describe("of a turn that goes on behind a call", () => {
     const call1 = [call(0, "toolu_1", "get_weather"), json(0, '{"city": "Oslo"}'), close(0)];
     const call2 = [call(2, "toolu_2", "get_weather"), json(2, '{"city": "Bergen"}'), close(2)];
+    const search = [
+      open(3, { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "x" } }),
+      close(3),
+      open(4, { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: [] }),
+      close(4),
+    ];
+    const thought = (index: number, type = "thinking") => [
+      open(index, { type, signature: "c2ln", data: "ZGF0YQ==" } as WireBlock),
+      close(index),
+    ];
     const types = async (...events: WireEvent[]) => {
       const { turn } = await readEvents([start, ...events, ...end("tool_use")]);
       return (anthropic.assistantMessage(turn)[0]!.content as { type: string; id?: string }[]).map(
         ({ type, id }) => id ?? type,
       );
     };
-    expect(await types(...call1, ...text(1, "and"), ...call2)).toEqual(["text", "toolu_1", "toolu_2"]);
-    expect(await types(...call1, ...text(1, "and"))).toEqual(["text", "toolu_1"]);
-    const search = open(3, { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "x" } });
-    expect(await types(...call1, search, close(3), ...call2)).toEqual(["toolu_1", "srvtoolu_1", "toolu_2"]);
+
+    it("moves it behind text and what the server ran", async () => {
+      expect(await types(...call1, ...text(1, "and"), ...call2)).toEqual(["text", "toolu_1", "toolu_2"]);
+      expect(await types(...call1, ...text(1, "and"))).toEqual(["text", "toolu_1"]);
+      // https://github.com/vercel/ai/issues/13013
+      const ran = ["srvtoolu_1", "web_search_tool_result"];
+      expect(await types(...call1, ...search, ...call2)).toEqual([...ran, "toolu_1", "toolu_2"]);
+    });
+
+    // https://github.com/UKGovernmentBEIS/inspect_ai/pull/4922: `thinking` blocks ... cannot be modified
+    it.each(["thinking", "redacted_thinking"])("moves none over %s", async (type) => {
+      const interleaved = [...thought(5), ...call1, ...thought(6, type), ...call2];
+      expect(await types(...interleaved)).toEqual(["thinking", "toolu_1", type, "toolu_2"]);
+      expect(await types(...interleaved, ...text(7, "and"))).toEqual(["thinking", "toolu_1", type, "text", "toolu_2"]);
+    });
   });
 
   it("keeps of a message that a gateway gave up nothing but the calls, since each of them gets a result", async () => {
