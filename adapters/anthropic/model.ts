@@ -12,6 +12,7 @@ import type {
   MessageCreateParamsStreaming,
   MessageParam,
   RawMessageStreamEvent,
+  ServerToolCaller,
   ServerToolUseBlockParam,
   TextBlockParam,
   Tool,
@@ -19,6 +20,7 @@ import type {
   ToolUnion,
   ImageBlockParam,
   ToolResultBlockParam,
+  ToolUseBlockParam,
 } from "@anthropic-ai/sdk/resources/messages";
 import type { Adapter } from "../../src/adapter.ts";
 import type { ToolChoice } from "../../src/tool/choice.ts";
@@ -147,27 +149,43 @@ export const conversation: Conversation<MessageParam> = {
 
 /**
  * Without the server's calls that never got a result, where the conversation has gone on without them: a turn that was
- * paused, and then given up. The API refuses them for ever (`was found without a corresponding web_search_tool_result
- * block`), save at the end, where it goes on with them, and before the results that a program of its own waits for.
+ * paused, and then given up, or one in which the user says more than the results. The API refuses them for ever
+ * (`was found without a corresponding web_search_tool_result block`), save where nothing but results follows: it goes on
+ * with them then (https://github.com/anthropics/anthropic-sdk-typescript/issues/1090).
  */
 function withoutLost(messages: MessageParam[]): MessageParam[] {
   const answered = new Set<unknown>();
   const lost = new Set<unknown>();
   let goesOn = true;
-  for (const [at, { role, content }] of [...messages.entries()].toReversed()) {
+  for (const { role, content } of messages.toReversed()) {
     const blocks = typeof content === "string" ? [] : content;
-    const isBeforeModel = (messages[at + 1]?.role ?? "assistant") === "assistant";
-    if (role !== "assistant") goesOn = blocks.some(isResult) || (goesOn && !isBeforeModel);
+    if (role !== "assistant") goesOn &&= blocks.length > 0 && blocks.every(isResult);
     for (const block of blocks) if ("tool_use_id" in block) answered.add(block.tool_use_id);
-    for (const block of blocks) if (!goesOn && isServerCall(block) && !answered.has(block.id)) lost.add(block);
+    for (const block of blocks) if (!goesOn && isServerCall(block) && !answered.has(block.id)) lost.add(block.id);
   }
   if (lost.size === 0) return messages;
+  const isLost = (block: ContentBlockParam) => isServerCall(block) && lost.has(block.id);
   return messages.flatMap((message): MessageParam[] => {
     const { content } = message;
-    if (typeof content === "string" || !content.some((block) => lost.has(block))) return [message];
-    const left = content.filter((block) => !lost.has(block));
+    if (typeof content === "string" || !content.some((block) => isLost(block) || lost.has(callerOf(block))))
+      return [message];
+    const left = content
+      .filter((block) => !isLost(block))
+      .map((block) => (lost.has(callerOf(block)) ? withoutCaller(block) : block));
     return left.length === 0 ? [] : [withoutContainer({ ...message, content: left } as MessageParam)];
   });
+}
+
+/** The id of the program that made a call. */
+function callerOf(block: ContentBlockParam): string | undefined {
+  const { caller } = block as { readonly caller?: Partial<ServerToolCaller> | null };
+  return caller?.tool_id;
+}
+
+/** `source tool ... not found for tool use block ...`, says the API of one whose program is gone. */
+function withoutCaller(block: ContentBlockParam): ContentBlockParam {
+  const { caller: _, ...rest } = block as ToolUseBlockParam;
+  return rest;
 }
 
 function isServerCall(block: ContentBlockParam): block is ServerToolUseBlockParam {

@@ -286,10 +286,31 @@ describe("what only one provider wants", () => {
     ]) {
       expect(pair(right)).toEqual(right);
     }
-    // Its call gets a result, and so the program goes on.
+    // Where its call gets a result, and nothing else is said, the program goes on.
+    const use = { type: "tool_use" as const, id: "toolu_1", name: "f", input: {} };
     const caller = { type: "code_execution_20260120" as const, tool_id: "srvtoolu_1" };
-    const waiting = model(search, { type: "tool_use", id: "toolu_1", name: "f", input: {}, caller });
-    expect(pair([waiting, user])).toEqual([waiting, { role: "user", content: [expect.anything()] }, user]);
+    const waiting = model(said, search, { ...use, caller });
+    const results = { role: "user" as const, content: [{ type: "tool_result" as const, tool_use_id: "toolu_1" }] };
+    const again = model({ ...use, id: "toolu_2", caller });
+    const more = { role: "user" as const, content: [{ type: "tool_result" as const, tool_use_id: "toolu_2" }] };
+    for (const right of [
+      [waiting, results],
+      [waiting, results, again, more],
+      [user, waiting, results, again, more, model(found, said), user],
+    ]) {
+      expect(pair(right)).toEqual(right);
+    }
+    // https://github.com/anthropics/anthropic-sdk-typescript/issues/1090
+    const both = { role: "user" as const, content: [...results.content, said] };
+    expect(pair([waiting, both])).toEqual([model(said, use), both]);
+    expect(pair([waiting, results, user])).toEqual([model(said, use), results, user]);
+    expect(pair([waiting, results, again, more, user])).toEqual([
+      model(said, use),
+      results,
+      model({ ...use, id: "toolu_2" }),
+      more,
+      user,
+    ]);
   });
 
   it("google: all results in one content, found by name where there are no ids", () => {
