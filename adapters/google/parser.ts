@@ -38,6 +38,8 @@ export class GoogleParser implements Parser<GoogleEvent> {
   #finishReason: FinishReason | undefined;
   /** It was a clean end, and no piece of a call came behind it. */
   #isFinished = false;
+  /** It said STOP before there was anything: that counts if nothing follows. */
+  #emptyStop: WireCandidate | undefined;
   #blocked = false;
   #sawDone = false;
   /** The counts are running totals, so only the last ones are passed on. */
@@ -89,10 +91,16 @@ export class GoogleParser implements Parser<GoogleEvent> {
     const parts = content?.parts;
     if (Array.isArray(parts)) for (const item of parts) if (typeof item === "object" && item !== null) this.#part(item);
     if (typeof word === "string" && word !== "" && word !== "FINISH_REASON_UNSPECIFIED") {
-      this.#finishReason = finishReasonOf(word);
-      this.#isFinished = this.#finishReason === "stop";
-      this.#sink.finish(this.#finishReason, word, finishMessageOf(word, textOf(finishMessage)));
+      // A gateway may say STOP with the empty chunks before an answer: https://github.com/Chevey339/kelivo/issues/1003
+      if (this.native.parts.length === 0 && finishReasonOf(word) === "stop") this.#emptyStop = candidate;
+      else this.#finish(word, finishMessage);
     }
+  }
+
+  #finish(word: string, message: string | undefined): void {
+    this.#finishReason = finishReasonOf(word);
+    this.#isFinished = this.#finishReason === "stop";
+    this.#sink.finish(this.#finishReason, word, finishMessageOf(word, textOf(message)));
   }
 
   #part(item: WirePart): void {
@@ -319,6 +327,9 @@ export class GoogleParser implements Parser<GoogleEvent> {
   end(): void {
     if (this.#grounding) this.#serverResult("groundingMetadata", "grounding", undefined, this.#grounding);
     if (this.#pages) this.#serverResult("urlContextMetadata", "url_context", undefined, this.#pages);
+    const stop = this.#emptyStop;
+    if (stop !== undefined && this.native.parts.length === 0 && this.#finishReason === undefined)
+      this.#finish(stop.finishReason!, stop.finishMessage);
     // A call without its end marker is finished if the answer is: with any other finish, or none, it was cut.
     this.#close(this.#isFinished ? "finish" : "cut");
     const usage = this.#usage && usageOf(this.#usage);

@@ -436,6 +436,20 @@ describe("the end", () => {
     expect(turn.providerFinishReason).toBe("MAX_TOKENS");
   });
 
+  // https://github.com/Chevey339/kelivo/issues/1003
+  it("is not that of empty chunks before the answer", async () => {
+    const empty = chunk([], "STOP");
+    const answer = chunk([{ text: "a" }, call({ name: "set_volume", args: { level: 1 } })]);
+    const { events, calls } = await readChunks([empty, empty, answer]);
+    expect(events.at(-1)).toMatchObject({ type: "error", error: { code: "connection_lost" } });
+    expect(calls).toMatchObject([{ released: false }]);
+    const { events: ended, calls: released } = await readChunks([empty, empty, answer, empty]);
+    expect(ended.at(-1)).toMatchObject({ type: "finish", reason: "tool-use", providerReason: "STOP" });
+    expect(released).toMatchObject([{ released: true }]);
+    const { events: nothing } = await readChunks([chunk([], "STOP", "No words.")]);
+    expect(nothing.at(-1)).toMatchObject({ type: "finish", reason: "stop", message: "No words." });
+  });
+
   it("without a finish reason is a lost connection", async () => {
     const { events } = await readChunks([chunk([{ text: "a" }])]);
     expect(events.at(-1)).toMatchObject({ type: "error", error: { code: "connection_lost" } });

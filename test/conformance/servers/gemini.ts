@@ -59,6 +59,7 @@ export const gemini = server({
     finish: fc.constantFrom("apart", "with the last part", "with empty text", "always", "early", "none"),
     text: place,
     thoughts: place,
+    hasEmptyStart: flag,
     hasNoise: flag,
   },
   canTell({ args, id, ends, isNamedAgain, finish }, calls) {
@@ -120,8 +121,10 @@ export const gemini = server({
     const content = { role: "model", parts: [{ text: "" }] };
     const end = { candidates: [{ index: 0, finishReason: "STOP" }] };
     if (finish === "apart") events.push(end);
-    if (finish === "early") events = mixed(events, [end], dice);
+    // Before anything is said it is no end.
+    if (finish === "early") events = [events[0]!, ...mixed(events.slice(1), [end], dice)];
     if (finish === "with empty text") events.push({ candidates: [{ index: 0, content, finishReason: "STOP" }] });
+    if (more.hasEmptyStart) events.unshift(end, end);
     if (more.hasNoise) events = strewn(events, NOISE, dice);
     return finish === "none" ? [...events, DONE] : events;
   },
