@@ -34,6 +34,8 @@ export class GoogleParser implements Parser<GoogleEvent> {
   /** Made for the second call, or a result of the server's: few streams have either. */
   #lookup: CallLookup | undefined;
   #open: OpenCall | undefined;
+  /** The last call, if it came whole and without arguments: they may come behind it, so that it is complete with the answer. */
+  #bare: number | undefined;
   #started = false;
   #finishReason: FinishReason | undefined;
   /** It was a clean end, and no piece of a call came behind it. */
@@ -152,9 +154,8 @@ export class GoogleParser implements Parser<GoogleEvent> {
     // `functionCall: {}` ends a call; with none open it says nothing.
     if (!wire.name && isNothing(wire.args) && pieces === undefined) return;
     // A gateway may send a call as if it were whole, and its arguments behind it: https://github.com/mcowger/plexus/issues/702
-    const last = this.native.calls.at(-1);
-    if (!wire.name && last !== undefined && hasNoArguments(this.native.parts[last.position]))
-      return this.#refuse(last.callIndex, "a piece of its arguments can not be read", "rejected");
+    if (!wire.name && this.#bare !== undefined)
+      return this.#refuse(this.#bare, "a piece of its arguments can not be read", "rejected");
     // The model has gone on to the next call, so the one before has ended, though its end marker is missing.
     this.#close("next");
 
@@ -169,9 +170,12 @@ export class GoogleParser implements Parser<GoogleEvent> {
       const args = isNothing(wire.args) ? {} : argsOf(wire);
       // What is no object is kept as it came: without its arguments the call would be another one.
       const argsText = args === undefined ? argsTextOf(wire) : undefined;
-      this.#sink.tool(toolChunk(0, callIndex, id, name, argsText, true, metadata, args));
+      const done = args === undefined || !isEmpty(args);
+      this.#bare = done ? undefined : callIndex;
+      this.#sink.tool(toolChunk(0, callIndex, id, name, argsText, done, metadata, args));
       return;
     }
+    this.#bare = undefined;
     this.#sink.tool(toolChunk(0, callIndex, id, name, undefined, false, metadata));
     const call: OpenCall = {
       callIndex,
@@ -352,8 +356,9 @@ function callMetadata({ thoughtSignature }: WirePart, repeatsId: boolean): Recor
   return { ...(thoughtSignature !== undefined && { thoughtSignature }), ...(repeatsId && { repeatsId }) };
 }
 
-function hasNoArguments({ functionCall }: WirePart = {}): boolean {
-  return isObject(functionCall?.args) && Object.keys(functionCall.args).length === 0;
+function isEmpty(args: object): boolean {
+  for (const _ in args) return false;
+  return true;
 }
 
 function argsOf({ args }: WireFunctionCall): Readonly<Record<string, unknown>> | undefined {

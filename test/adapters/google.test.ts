@@ -135,6 +135,19 @@ describe("calls that come whole", () => {
       { status: "rejected", released: false },
     ]);
     expect(partsOf(turn)).toHaveLength(2);
+    // Nor where they only read, and would run at once.
+    const look = defineTool({
+      name: "look",
+      inputSchema: z.object({ at: z.string().optional() }),
+      effect: "read",
+      execute: () => "",
+    });
+    for (const head of [{ name: "look", args: {} }, { name: "look" }]) {
+      const { calls: looks } = await readChunks([chunk([call(head)]), ...more, stop], [look]);
+      expect(looks).toMatchObject([{ status: "rejected", released: false }]);
+      const { calls: whole } = await readChunks([chunk([call(head)]), stop], [look]);
+      expect(whole).toMatchObject([{ input: {}, repairs: [], released: true }]);
+    }
   });
 
   it("are not harmed by a call without a name behind them that can be none of their arguments", async () => {
