@@ -24,6 +24,11 @@ export function continues(wire: WireFunctionCall, open: OpenCall): boolean {
   return !wire.name || (Boolean(wire.id) && wire.id === open.id && wire.name === open.name);
 }
 
+/** Whether a part without a name has the id of another call than the open one. */
+export function isAstray({ id, name }: WireFunctionCall, open: OpenCall): boolean {
+  return !name && !!id && open.id !== undefined && id !== open.id;
+}
+
 /** Adds one piece of arguments to `patches`. Returns what is wrong with it, if anything is. */
 export function patch(call: OpenCall, piece: WirePartialArg, patches: PathPatch[]): string | undefined {
   const { stringValue, numberValue, boolValue } = piece;

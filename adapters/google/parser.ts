@@ -7,7 +7,7 @@ import { countOf, isNothing, isObject, textOf } from "../../src/wire/field.ts";
 import { Templates } from "../../src/wire/index.ts";
 import { CallLookup } from "./call-lookup.ts";
 import { finishMessageOf, finishReasonOf } from "./finish.ts";
-import { continues, cutOf, patch, type CallEnd, type OpenCall } from "./open-call.ts";
+import { continues, cutOf, isAstray, patch, type CallEnd, type OpenCall } from "./open-call.ts";
 import { usageOf } from "./usage.ts";
 import type {
   GoogleErrorBody,
@@ -146,6 +146,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
     const pieces = Array.isArray(partialArgs) ? partialArgs : undefined;
     const open = this.#open;
     if (open !== undefined && continues(wire, open)) {
+      if (isAstray(wire, open)) return this.#refuseBoth(open, wire.id!);
       if (item.thoughtSignature !== undefined) this.#signLate(open, item.thoughtSignature);
       this.#more(open, wire, pieces);
       if (!willContinue) this.#close("end");
@@ -248,6 +249,14 @@ export class GoogleParser implements Parser<GoogleEvent> {
   #failCall(call: OpenCall, error: string, errorType: "truncated" | "rejected"): void {
     call.failed = true;
     this.#refuse(call.callIndex, error, errorType);
+  }
+
+  /** Calls side by side: what came without an id may have been of either. */
+  #refuseBoth(open: OpenCall, id: string): void {
+    const error = "a piece of arguments came under the id of another call";
+    if (!open.failed) this.#failCall(open, error, "rejected");
+    const other = this.#calls.find(id, undefined);
+    if (other !== undefined) this.#refuse(other.callIndex, error, "rejected");
   }
 
   #refuse(callIndex: number, error: string, errorType: "truncated" | "rejected"): void {

@@ -323,6 +323,23 @@ describe("calls whose arguments are streamed", () => {
     );
   });
 
+  it("are not executed where one is told of under the id of another", async () => {
+    const begun = (id: string) => call({ id, name: "set_volume", willContinue: true });
+    const level = (numberValue: number) => ({ partialArgs: [{ jsonPath: "$.level", numberValue }] });
+    const first = [begun("a"), call({ id: "a", ...level(1), willContinue: true })];
+    const second = [begun("b"), call({ ...level(2), willContinue: true })];
+    for (const astray of [{ id: "a", ...level(3), willContinue: true }, { id: "a", ...level(3) }, { id: "a" }]) {
+      const { calls } = await readChunks([chunk([...first, ...second, call(astray), call({ id: "b" })]), stop]);
+      expect(calls.map(({ status, released }) => ({ status, released }))).toEqual(
+        [0, 1].map(() => ({ status: "rejected", released: false })),
+      );
+    }
+    const { calls } = await readChunks([chunk([...first, call({ id: "a" }), ...second, call({ id: "b" })]), stop]);
+    expect(calls.map(({ input, released }) => ({ input, released }))).toEqual(
+      [1, 2].map((at) => ({ input: { level: at }, released: true })),
+    );
+  });
+
   it.each<[string, GoogleEvent[]]>([
     ["the end marker comes inside a string", [chunk([call({})]), stop]],
     ["the next call begins inside a string", [chunk([call({ name: "get_weather", args: { city: "Oslo" } })]), stop]],
