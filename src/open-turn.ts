@@ -1,5 +1,6 @@
 import { isToolError, ToolError } from "./errors.ts";
 import type { ModelTurn, ResponseInfo } from "./model.ts";
+import { lost } from "./read/failures.ts";
 import type { TurnStream } from "./read/index.ts";
 import { textOf } from "./wire/field.ts";
 
@@ -94,7 +95,20 @@ class Asked<Event> implements AsyncIterable<Event>, AsyncIterator<Event> {
 
   async next(): Promise<IteratorResult<Event>> {
     const events = (this.#events ??= await this.#open());
-    const step = await events.next();
+    let step: IteratorResult<Event>;
+    try {
+      step = await events.next();
+    } catch (error) {
+      // It was not we who gave up, but a time limit of the SDK's (`httpOptions.timeout` of `@google/genai`).
+      if (this.controller.signal.aborted || lost(error).code !== "aborted") throw error;
+      throw new ToolError(
+        "connection_lost",
+        `The client gave up before the provider ended the turn: ${messageOf(error)}`,
+        {
+          cause: error,
+        },
+      );
+    }
     if (this.response === undefined && step.done !== true) this.response = this.#opened?.responseOf?.(step.value);
     return step;
   }

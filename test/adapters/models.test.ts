@@ -194,6 +194,19 @@ describe.each(Object.entries(rows))("the model of %s", (_, { wire, model, retrie
   });
 });
 
+it("takes a time limit of the client's for a failure, and no abort", async () => {
+  const slow = await slowServer("google");
+  const client = new GoogleGenAI({ apiKey: "none", httpOptions: { baseUrl: slow.url, timeout: 200 } });
+  const turn = google
+    .model(client, { model: "gemini-x" })
+    .open({ messages: [google.conversation.userMessage("Hi")], tools: sharedTools });
+  const { error } = await turn.done();
+  expect(error?.code).toBe("connection_lost");
+  expect(error?.message).toMatch(/^The client gave up .*abort/);
+  await slow.closed();
+  await slow.end();
+});
+
 describe("model() of a client that is none, or another SDK's, is refused at once", () => {
   const others = {
     undefined: undefined,
