@@ -185,7 +185,8 @@ export class AnthropicParser implements Parser<ParserInput> {
     const before = this.#open.get(index ?? -1);
     // Said twice, it is one block.
     if (block.id && before?.record.block.id === block.id) return;
-    if (before !== undefined && !isSpoken(before.record)) this.#stopped.set(index ?? -1, before);
+    if (before !== undefined && isSpoken(before.record)) before.record.done = true;
+    else if (before !== undefined) this.#stopped.set(index ?? -1, before);
     this.#startContent(block, index ?? 0);
     this.#open.set(index ?? -1, this.#openBlock(block));
     this.#say(block);

@@ -692,13 +692,14 @@ describe("the history", () => {
   );
 
   it("keeps the unsigned thinking of servers that sign nothing", async () => {
-    const { turn } = await readEvents([
-      start,
-      open(0, { type: "thinking", thinking: "Hm." }),
-      close(0),
-      ...end("end_turn"),
-    ]);
-    expect(anthropic.assistantMessage(turn)[0]?.content).toEqual([{ type: "thinking", thinking: "Hm." }]);
+    const thinking = { type: "thinking", thinking: "Hm." };
+    const content = async (...events: WireEvent[]) => {
+      const { turn } = await readEvents([start, open(0, thinking), ...events]);
+      return anthropic.assistantMessage(turn)[0]?.content;
+    };
+    expect(await content(close(0), ...end("end_turn"))).toEqual([thinking]);
+    // Nor say where it ends: https://github.com/ollama/ollama/issues/17101
+    expect(await content(...text(0, "Hi"), ...end("end_turn"))).toEqual([thinking, { type: "text", text: "Hi" }]);
   });
 
   it.each([
