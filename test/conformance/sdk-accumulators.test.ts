@@ -229,14 +229,15 @@ function takenBack(content: readonly Json[], reason: unknown): Json[] {
     const isServers = type === "server_tool_use" || type === "mcp_tool_use";
     return !isServers || answered.has(callId) || (!isDeclined && (reason === "pause_turn" || reason === "tool_use"));
   });
-  const last = kept.findLastIndex(({ type }) => ["text", "thinking", "redacted_thinking"].includes(type as string));
-  const upTo = kept.slice(0, last + 1);
-  return [...upTo.filter((one) => !isCall(one)), ...upTo.filter(isCall), ...kept.slice(last + 1)].map(
-    ({ citations, ...one }) => ({
-      ...one,
-      ...(Array.isArray(citations) && { citations: citations.map(({ file_id: _, ...rest }) => rest) }),
-    }),
-  );
+  // Calls last, but for those that stand between thinking.
+  const isThinking = ({ type }: Json) => type === "thinking" || type === "redacted_thinking";
+  const first = kept.findIndex(isThinking);
+  const last = kept.findLastIndex(isThinking);
+  const isMoved = ({ type }: Json, at: number) => type === "tool_use" && (at < first || at > last);
+  return [...kept.filter((one, at) => !isMoved(one, at)), ...kept.filter(isMoved)].map(({ citations, ...one }) => ({
+    ...one,
+    ...(Array.isArray(citations) && { citations: citations.map(({ file_id: _, ...rest }) => rest) }),
+  }));
 }
 
 /** Inputs as JSON, with half characters mended; of a call that was cut the SDK has what its partial parser gives. */
