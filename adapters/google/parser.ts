@@ -34,7 +34,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
   /** Made for the second call, or a result of the server's: few streams have either. */
   #lookup: CallLookup | undefined;
   #open: OpenCall | undefined;
-  /** The last call, if it came whole and without arguments: they may come behind it, so that it is complete with the answer. */
+  /** The last call, if it came whole and without arguments: it ends with the next one, or the answer, since they may come behind it. */
   #bare: number | undefined;
   #started = false;
   #finishReason: FinishReason | undefined;
@@ -159,6 +159,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
       return this.#refuse(this.#bare, "a piece of its arguments can not be read", "rejected");
     // The model has gone on to the next call, so the one before has ended, though its end marker is missing.
     this.#close("next");
+    this.#endBare();
 
     const id = textOf(wire.id);
     const name = textOf(wire.name);
@@ -172,11 +173,10 @@ export class GoogleParser implements Parser<GoogleEvent> {
       // What is no object is kept as it came: without its arguments the call would be another one.
       const argsText = args === undefined ? argsTextOf(wire) : undefined;
       const done = args === undefined || !isEmpty(args);
-      this.#bare = done ? undefined : callIndex;
+      if (!done) this.#bare = callIndex;
       this.#sink.tool(toolChunk(0, callIndex, id, name, argsText, done, metadata, args));
       return;
     }
-    this.#bare = undefined;
     this.#sink.tool(toolChunk(0, callIndex, id, name, undefined, false, metadata));
     const call: OpenCall = {
       callIndex,
@@ -191,6 +191,12 @@ export class GoogleParser implements Parser<GoogleEvent> {
     this.#open = call;
     this.#more(call, wire, pieces);
     if (!willContinue) this.#close("end");
+  }
+
+  #endBare(): void {
+    const callIndex = this.#bare;
+    this.#bare = undefined;
+    if (callIndex !== undefined) this.#sink.tool(toolChunk(0, callIndex, undefined, undefined, undefined, true));
   }
 
   get #calls(): CallLookup {
@@ -347,7 +353,9 @@ export class GoogleParser implements Parser<GoogleEvent> {
     this.#close(this.#isFinished ? "finish" : "cut");
     const usage = this.#usage && usageOf(this.#usage);
     if (usage !== undefined) this.#sink.usage(usage);
-    if (this.#finishReason !== undefined || this.#blocked || this.#sawDone) this.#sink.terminal();
+    if (this.#finishReason === undefined && !this.#blocked && !this.#sawDone) return;
+    this.#endBare();
+    this.#sink.terminal();
   }
 
   /** `@google/genai` throws an `ApiError` whose message holds the JSON of the chunk. */

@@ -145,8 +145,10 @@ describe("calls that come whole", () => {
     for (const head of [{ name: "look", args: {} }, { name: "look" }]) {
       const { calls: looks } = await readChunks([chunk([call(head)]), ...more, stop], [look]);
       expect(looks).toMatchObject([{ status: "rejected", released: false }]);
-      const { calls: whole } = await readChunks([chunk([call(head)]), stop], [look]);
-      expect(whole).toMatchObject([{ input: {}, repairs: [], released: true }]);
+      const { calls: whole } = await readChunks([chunk([call(head), call(head)], "MAX_TOKENS")], [look]);
+      expect(whole).toMatchObject([0, 1].map(() => ({ input: {}, repairs: [], released: true })));
+      const { calls: cut } = await readChunks([chunk([call(head), call(head)])], [look]);
+      expect(cut).toMatchObject([{ released: true }, { status: "truncated", released: false }]);
     }
   });
 
