@@ -156,11 +156,12 @@ export function readIssues(
       case "const":
         return say(`must be ${short(limit)}, got ${short(got)}`);
       case "minimum":
-      case "exclusiveMinimum":
-        return say(`must be ${isExclusive(unit, "exclusiveMinimum") ? "more than" : "at least"} ${limit}, got ${got}`);
       case "maximum":
+        return say(`must be ${bound} ${limit}, got ${got}`);
+      case "exclusiveMinimum":
+        return say(`must be more than ${limit}, got ${got}`);
       case "exclusiveMaximum":
-        return say(`must be ${isExclusive(unit, "exclusiveMaximum") ? "less than" : "at most"} ${limit}, got ${got}`);
+        return say(`must be less than ${limit}, got ${got}`);
       case "multipleOf":
         return say(`must be a multiple of ${limit}, got ${got}`);
       case "minLength":
@@ -191,11 +192,6 @@ export function readIssues(
         return say("nothing is allowed here");
     }
     return say(unit.error.replace(/\.$/, ""));
-  }
-
-  /** By a keyword of its own; in draft-04 by `true` beside the bound. */
-  function isExclusive(unit: OutputUnit, keyword: string): boolean {
-    return unit.keyword === keyword || keywordValue(unit, keyword) === true;
   }
 
   function keywordValue(unit: OutputUnit, keyword = unit.keyword): unknown {

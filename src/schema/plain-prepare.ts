@@ -1,4 +1,4 @@
-import { format as knownFormats, type Schema as CheckedSchema, type SchemaDraft } from "@cfworker/json-schema";
+import { format as knownFormats, type Schema as CheckedSchema } from "@cfworker/json-schema";
 import { ToolError } from "../errors.ts";
 import { copyJson, getOwn, isRecord, setOwn } from "./json.ts";
 import { UNIQUE_ITEMS } from "./plain-lists.ts";
@@ -7,9 +7,10 @@ import { encodeToken, percentDecoded } from "./pointer.ts";
 import { ANNOTATIONS, eachSubschema, SCHEMA_KEYWORDS } from "./subschemas.ts";
 
 const NUMBERS = new Set(
-  "minimum maximum multipleOf minLength maxLength minItems maxItems minProperties maxProperties minContains maxContains".split(
-    " ",
-  ),
+  (
+    "minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems maxItems " +
+    "minProperties maxProperties minContains maxContains"
+  ).split(" "),
 );
 const TYPES = new Set(["object", "array", "string", "number", "integer", "boolean", "null"]);
 const MAX_DEPTH = 200;
@@ -20,20 +21,14 @@ const MAX_DEPTH = 200;
  * @param places where its references lead, see {@link placesIn}
  * @throws ToolError `invalid_tool` that says which keyword, at which JSON pointer, is wrong.
  */
-export function prepare(
-  schema: unknown,
-  draft: SchemaDraft,
-  places: ReadonlySet<string>,
-  at = "#",
-  depth = 0,
-): CheckedSchema | boolean {
+export function prepare(schema: unknown, places: ReadonlySet<string>, at = "#", depth = 0): CheckedSchema | boolean {
   if (typeof schema === "boolean") return schema;
   if (!isRecord(schema)) refuse(at, `a schema is an object or a boolean, got ${JSON.stringify(schema)}`);
   if (depth > MAX_DEPTH) refuse(at, `the schema is nested deeper than ${MAX_DEPTH}`);
   const copy: CheckedSchema = {};
   for (const [keyword, value] of Object.entries(schema)) {
     // What looks like an `$id` or a `$ref` in an example is none.
-    if (ANNOTATIONS.includes(keyword) || (keyword === "id" && draft !== "4")) continue;
+    if (ANNOTATIONS.includes(keyword) || keyword === "id") continue;
     setOwn(copy, keyword, prepareKeyword(keyword, value));
   }
   // Of OpenAPI 3.0, where many schemas come from. Providers and models understand it, so it has to hold.
@@ -48,7 +43,7 @@ export function prepare(
   function prepareKeyword(keyword: string, value: unknown): unknown {
     const here = `${at}/${encodeToken(keyword)}`;
     const sub = (item: unknown, key?: string | number) =>
-      prepare(item, draft, places, key === undefined ? here : `${here}/${encodeToken(String(key))}`, depth + 1);
+      prepare(item, places, key === undefined ? here : `${here}/${encodeToken(String(key))}`, depth + 1);
 
     switch (SCHEMA_KEYWORDS.get(keyword)) {
       case "one":
@@ -84,13 +79,6 @@ export function prepare(
         return pattern(value, here);
       case "format":
         return readFormat(value);
-      case "exclusiveMinimum":
-      case "exclusiveMaximum":
-        if (draft === "4" ? typeof value !== "boolean" : typeof value !== "number") {
-          const wanted = draft === "4" ? "a boolean" : 'a number (a boolean only under "$schema" draft-04)';
-          refuse(here, `is ${wanted}, got ${JSON.stringify(value)}`);
-        }
-        return value;
       case "$ref":
       case "$id":
       case "$anchor":
@@ -99,8 +87,10 @@ export function prepare(
       case "$dynamicRef":
         return refuse(here, `${JSON.stringify(value)}: dynamic references are not supported; use $ref`);
       default:
-        if (NUMBERS.has(keyword) && typeof value !== "number")
-          refuse(here, `is a number, got ${JSON.stringify(value)}`);
+        if (NUMBERS.has(keyword) && typeof value !== "number") {
+          const only = keyword.startsWith("ex") ? ' (a boolean only under "$schema" draft-04)' : "";
+          refuse(here, `is a number${only}, got ${JSON.stringify(value)}`);
+        }
         // The validator marks what it reads: nothing of it may be frozen.
         return isRecord(value) && keyword !== "const" ? prepareOther(value, here, depth + 1) : copyJson(value);
     }
@@ -108,7 +98,7 @@ export function prepare(
 
   /** In a keyword that is none of JSON Schema there are schemas where a `$ref` leads, and nothing else is kept. */
   function prepareOther(value: unknown, here: string, level: number): unknown {
-    if (places.has(here)) return prepare(value, draft, places, here, level);
+    if (places.has(here)) return prepare(value, places, here, level);
     if (!isRecord(value) || level > MAX_DEPTH) return undefined;
     const entries = Object.entries(value);
     return Object.fromEntries(

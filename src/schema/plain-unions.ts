@@ -42,7 +42,7 @@ export function guardUnions(prepared: unknown, known: Lookup, draft: SchemaDraft
     if (!isRecord(schema) || parts.has(schema)) return [...parts];
     const target = known[String(schema["__absolute_ref__"])];
     if (target !== undefined) partsOf(target, parts);
-    if (target !== undefined && (draft === "4" || draft === "7")) return [...parts]; // what is beside a $ref is ignored
+    if (target !== undefined && draft === "7") return [...parts]; // what is beside a $ref is ignored
     parts.add(schema);
     for (const part of (schema["allOf"] as unknown[] | undefined) ?? []) partsOf(part, parts);
     return [...parts];

@@ -1,5 +1,6 @@
 import { dereference, validate, type Schema as CheckedSchema, type SchemaDraft } from "@cfworker/json-schema";
 import { messageOf, ToolError, type Issue } from "../errors.ts";
+import { fromDraft4 } from "./draft4.ts";
 import { copyJson, frozenJson } from "./json.ts";
 import { readIssues } from "./plain-issues.ts";
 import { equalItems, LONG_LIST, MARK, markedLists } from "./plain-lists.ts";
@@ -16,11 +17,12 @@ import type { JsonSchema, Schema, Validation } from "./types.ts";
  * @throws ToolError `invalid_tool`
  */
 export function plainSchema(source: JsonSchema): Schema {
-  const { $schema: dialect, ...rest } = copySource(source);
-  const jsonSchema: JsonSchema = Object.freeze(rest);
+  const { $schema: dialect = "", ...rest } = copySource(source);
+  const isDraft4 = String(dialect).includes("draft-04");
+  const jsonSchema: JsonSchema = Object.freeze(isDraft4 ? (frozenJson(fromDraft4(rest)) as JsonSchema) : rest);
   checkKeywords(jsonSchema);
-  const draft = draftOf(dialect);
-  const prepared = prepare(jsonSchema, draft, placesIn(jsonSchema)) as CheckedSchema;
+  const draft = draftOf(String(dialect));
+  const prepared = prepare(jsonSchema, placesIn(jsonSchema)) as CheckedSchema;
   checkRoot(jsonSchema);
   let longLists = 0;
   let onLongList: CheckedSchema | boolean = MARK;
@@ -86,11 +88,9 @@ function copySource(source: JsonSchema): Record<string, unknown> {
 }
 
 /** 2020-12 where the schema does not say, or says something newer or unknown. */
-function draftOf(dialect: unknown): SchemaDraft {
-  const draft = /draft-0([467])|(2019-09)/.exec(String(dialect ?? ""));
-  if (draft === null) return "2020-12";
-  if (draft[2] !== undefined) return "2019-09";
-  return draft[1] === "4" ? "4" : "7";
+function draftOf(dialect: string): SchemaDraft {
+  if (/draft-0[467]/.test(dialect)) return "7";
+  return dialect.includes("2019-09") ? "2019-09" : "2020-12";
 }
 
 function references(prepared: CheckedSchema): Record<string, CheckedSchema | boolean> {

@@ -1,6 +1,6 @@
 import type { JsonSchema } from "./types.ts";
-import { isRecord, setOwn } from "./json.ts";
-import { SCHEMA_KEYWORDS } from "./subschemas.ts";
+import { isRecord } from "./json.ts";
+import { changeAll } from "./subschemas.ts";
 
 /** The patterns of a schema whose time can grow with a power of a text's length. */
 export interface SlowPatterns {
@@ -14,30 +14,18 @@ export interface SlowPatterns {
 
 /** More than this, and a word is too long. */
 const MAX_POWER = 50;
-/** What holds no schemas. */
-const DATA = new Set(["const", "enum", "default", "examples"]);
 
 /** @param schema not deeper than the stack: see `checkForeignSchema()` */
 export function findSlowPatterns(schema: JsonSchema): SlowPatterns {
   const counts: number[] = [];
   let areForNames = false;
-  const rest = withoutSlow(schema, false) as JsonSchema;
+  const rest = changeAll(schema, (node) => {
+    const { pattern, ...others } = node;
+    const { patternProperties: keyed } = node;
+    if (isRecord(keyed)) areForNames = Object.keys(keyed).filter(isSlow).length > 0 || areForNames;
+    return typeof pattern === "string" && isSlow(pattern) ? others : node;
+  });
   return { counts, areForNames, rest };
-
-  function withoutSlow(value: unknown, isMap: boolean): unknown {
-    if (Array.isArray(value)) return value.map((item) => withoutSlow(item, false));
-    if (!isRecord(value)) return value;
-    const copy = {};
-    for (const [key, child] of Object.entries(value)) {
-      if (key === "pattern" && typeof child === "string" && isSlow(child)) continue;
-      if (key === "patternProperties" && isRecord(child)) {
-        areForNames = Object.keys(child).filter(isSlow).length > 0 || areForNames;
-      }
-      const isData = !isMap && DATA.has(key);
-      setOwn(copy, key, isData ? child : withoutSlow(child, !isMap && SCHEMA_KEYWORDS.get(key) === "record"));
-    }
-    return copy;
-  }
 
   function isSlow(pattern: string): boolean {
     const power = powerOf(pattern);

@@ -1,4 +1,4 @@
-import { isRecord } from "./json.ts";
+import { isRecord, setOwn } from "./json.ts";
 import { encodeToken } from "./pointer.ts";
 import type { JsonSchema } from "./types.ts";
 
@@ -94,6 +94,30 @@ export function eachSubschema(
 export function walkSchema(node: JsonSchema, visit: (node: JsonSchema, pointer: string) => void, pointer = ""): void {
   visit(node, pointer);
   eachSubschema(node, (child, step) => walkSchema(child, visit, pointer + step));
+}
+
+/** What holds no schemas. */
+const DATA: ReadonlySet<string> = new Set(["const", "enum", "default", "examples"]);
+
+/**
+ * A copy of a schema with all in it changed, the inside first: in keywords of no standard, too, since a `$ref` may lead
+ * there (`#/components/schemas/Name`, in OpenAPI).
+ *
+ * @param schema not deeper than the stack
+ */
+export function changeAll(schema: JsonSchema, change: (node: JsonSchema) => JsonSchema): JsonSchema {
+  return visit(schema, false) as JsonSchema;
+
+  function visit(value: unknown, isMap: boolean): unknown {
+    if (Array.isArray(value)) return value.map((item) => visit(item, false));
+    if (!isRecord(value)) return value;
+    const copy = {};
+    for (const [key, child] of Object.entries(value)) {
+      const isData = !isMap && DATA.has(key);
+      setOwn(copy, key, isData ? child : visit(child, !isMap && SCHEMA_KEYWORDS.get(key) === "record"));
+    }
+    return isMap ? copy : change(copy);
+  }
 }
 
 function isSchema(value: unknown): value is JsonSchema | boolean {

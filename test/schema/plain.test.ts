@@ -268,6 +268,41 @@ describe("drafts", () => {
     expect(issues(schema, { a: 1 })).toEqual(["a: must be more than 1, got 1"]);
   });
 
+  it("shows what draft-04 says as later drafts say it: providers refuse a request with an exclusiveMinimum that is true", () => {
+    const schema = {
+      $schema: "http://json-schema.org/draft-04/schema#",
+      id: "https://example.com/order",
+      properties: {
+        a: { minimum: 1, exclusiveMinimum: true, maximum: 5, exclusiveMaximum: false },
+        b: { $ref: "#/components/schemas/limit" },
+        c: { $ref: "#name" },
+        d: { exclusiveMaximum: true },
+        id: { type: "string", default: { minimum: 1, exclusiveMinimum: true } },
+      },
+      definitions: { name: { id: "#name", type: "string" } },
+      components: { schemas: { limit: { maximum: 9, exclusiveMaximum: true }, id: { type: "null" } } },
+    };
+    expect(issues(schema, { a: 1, b: 9, c: 1, d: 1, id: "x" })).toEqual([
+      "a: must be more than 1, got 1",
+      "b: must be less than 9, got 9",
+      "c: must be a string, got a number",
+    ]);
+    expect(issues(schema, { a: 5, b: 8.9 })).toEqual([]);
+    expect(issues(schema, { a: 6 })).toEqual(["a: must be at most 5, got 6"]);
+    expect(toSchema(schema).jsonSchema).toEqual({
+      $id: "https://example.com/order",
+      properties: {
+        a: { exclusiveMinimum: 1, maximum: 5 },
+        b: { $ref: "#/components/schemas/limit" },
+        c: { $ref: "#name" },
+        d: {},
+        id: { type: "string", default: { minimum: 1, exclusiveMinimum: true } },
+      },
+      definitions: { name: { $id: "#name", type: "string" } },
+      components: { schemas: { limit: { exclusiveMaximum: 9 }, id: { type: "null" } } },
+    });
+  });
+
   it("reads OpenAPI's nullable: what a provider is told of has to hold", () => {
     const schema = toSchema({
       type: "object",
