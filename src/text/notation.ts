@@ -75,8 +75,8 @@ export interface TextOptions {
   /** Values that the model may refer to by their names, where the notation has names: results of earlier turns. */
   readonly variables?: Readonly<Record<string, unknown>> | undefined;
   /**
-   * Look for calls in what comes as reasoning, too. Default `false`: what is thought aloud there is often no more than a
-   * plan. A `<think>` in the text is text.
+   * Look for calls in what comes as reasoning, too. Default `false`. They count only in a turn that says nothing else and
+   * was not cut: then they are handed out at its end. It is the same with a `<think>` that the text begins with, always.
    */
   readonly reasoning?: boolean | undefined;
   /**

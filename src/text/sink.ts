@@ -1,10 +1,12 @@
 import type { ParserSink } from "../adapter.ts";
+import type { ToolChunk } from "../stream/chunk.ts";
 import { isClean } from "../stream/finish-reason.ts";
 import { resolveLimits } from "../stream/limits.ts";
 import { toolList } from "../tool/tool-set.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { Notation, TextOptions } from "./notation.ts";
-import { createScanner, type TextKnowledge, type TextScanner } from "./scanner.ts";
+import { createScanner, type TextKnowledge } from "./scanner.ts";
+import { splitThoughts } from "./thoughts.ts";
 import { createWriter } from "./writer.ts";
 
 /** A sink that finds calls in the text it is given. `end()` before the turn ends. */
@@ -28,31 +30,66 @@ export function textSink(
   options: TextOptions = {},
 ): TextSink {
   const context = contextOf(toolName, options);
-  const writer = createWriter(sink, (written) => {
+  const nameOf = (written: string) => {
     const tool = context.tool(written);
     return tool === undefined ? written : toolName(tool.name);
-  });
-  const text = createScanner(notations, writer, context);
-  let reasoning: TextScanner | undefined;
+  };
+  const said = { text: say, reasoning: (delta: string) => sink.reasoning(delta), tool: call };
+  const text = createScanner(notations, createWriter(said, nameOf), context);
+  const reasoning = plans();
+  const thoughts = plans();
+  const splitter = splitThoughts(
+    (delta) => {
+      sink.text(delta);
+      thoughts.push(delta);
+    },
+    (delta) => text.push(delta),
+  );
+  /** The turn has said something besides its thoughts. */
+  let hasSpoken = false;
   let isWhole = false;
-  if (options.reasoning === true) {
-    const thoughts = { ...writer, text: (delta: string) => sink.reasoning(delta) };
-    reasoning = createScanner(notations, thoughts, context);
+
+  function say(delta: string): void {
+    hasSpoken ||= /\S/.test(delta);
+    sink.text(delta);
   }
+
+  function call(chunk: ToolChunk): void {
+    hasSpoken = true;
+    sink.tool(chunk);
+  }
+
+  /** Finds the calls of thoughts, which have been passed on as they came. */
+  function plans() {
+    const calls: ToolChunk[] = [];
+    const scanner = createScanner(
+      notations,
+      createWriter({ text() {}, reasoning() {}, tool: (chunk) => calls.push(chunk) }, nameOf),
+      context,
+    );
+    return { ...scanner, calls };
+  }
+
   return {
     start: (responseId, model) => sink.start(responseId, model),
-    text: (delta) => text.push(delta),
-    reasoning: (delta) => (reasoning === undefined ? sink.reasoning(delta) : reasoning.push(delta)),
-    refusal: (delta) => sink.refusal(delta),
-    tool: (chunk) => sink.tool(chunk),
-    providerTool: (call) => sink.providerTool(call),
+    text: (delta) => splitter.push(delta),
+    reasoning(delta) {
+      sink.reasoning(delta);
+      if (options.reasoning === true) reasoning.push(delta);
+    },
+    refusal(delta) {
+      hasSpoken = true;
+      sink.refusal(delta);
+    },
+    tool: call,
+    providerTool: (made) => sink.providerTool(made),
     usage: (usage) => sink.usage(usage),
     finish(reason, providerReason, message) {
       isWhole = isClean(reason);
       sink.finish(reason, providerReason, message);
     },
     terminal: () => sink.terminal(),
-    isInBlock: () => text.isInBlock(),
+    isInBlock: () => (splitter.isThinking() ? thoughts : text).isInBlock(),
     fail(error) {
       isWhole = false;
       // What was held back did come, and a turn that has failed takes nothing more.
@@ -62,9 +99,20 @@ export function textSink(
     end,
   };
 
+  /**
+   * A call in the thoughts is mostly a plan, which the answer then carries out or drops: run as well, it would run twice
+   * (PrimeIntellect-ai/renderers#80). It is the answer where there is no other: some models end their turn with it
+   * (sgl-project/sglang#11764, vllm-project/vllm#39056). Of a turn that was cut nobody knows whether one was to come.
+   */
   function end(): void {
-    reasoning?.end(isWhole);
+    splitter.end();
     text.end(isWhole);
+    thoughts.end(isWhole);
+    reasoning.end(isWhole);
+    // Servers that leave the thoughts in the text may send them as reasoning, too.
+    const planned = thoughts.calls.length > 0 ? thoughts.calls : reasoning.calls;
+    if (!hasSpoken && isWhole) for (const chunk of planned) sink.tool(chunk);
+    hasSpoken = true;
   }
 }
 
