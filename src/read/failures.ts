@@ -1,4 +1,4 @@
-/** What ends a turn before its provider does. */
+/** The errors that end a turn before its provider does. */
 import { isToolError, ToolError } from "../errors.ts";
 import { textOfThrown } from "../tool/thrown.ts";
 
@@ -6,22 +6,22 @@ export function aborted(cause: unknown): ToolError {
   return new ToolError("aborted", "Reading was aborted.", { cause });
 }
 
-/** An event that has not the form it should have must not throw, and has no meaning that could be trusted. */
+/** A malformed event must not throw, and nothing in it can be trusted. */
 export function unreadable(cause: unknown): ToolError {
-  return new ToolError("invalid_event", `An event of the stream can not be read: ${textOfThrown(cause)}`, { cause });
+  return new ToolError("invalid_event", `An event of the stream cannot be read: ${textOfThrown(cause)}`, { cause });
 }
 
-/** What came, in the words of a message. */
+/** What the source gave, as messages name it. */
 export type Came = "stream" | "response" | "text";
 
-/** What came, if anything did, ended, and the adapter has understood nothing of it. */
+/** The source ended, and the adapter recognised nothing in what came, if anything did. */
 export function meaningless(wire: string, came: Came | undefined): ToolError {
   if (came === "text")
     return new ToolError(
       "invalid_event",
-      `The stream can not be read by ${wire}: it is text already. Give the bytes, before they are decoded.`,
+      `The stream cannot be read by ${wire}: it is already text. Pass the bytes before they are decoded.`,
     );
-  // SDKs take a page of HTML, or a body of JSON, for a stream without events.
+  // SDKs take an HTML page or a JSON body for a stream without events.
   const hint =
     came === undefined
       ? "it had no event. Is the base URL right?"
@@ -29,7 +29,7 @@ export function meaningless(wire: string, came: Came | undefined): ToolError {
   return new ToolError("connection_lost", `The ${came ?? "stream"} ended before the provider ended the turn: ${hint}`);
 }
 
-/** An answer with an error status: what the provider says of it, or how its body begins. */
+/** A response with an error status: the provider's own message, or else the beginning of the body. */
 export function refused(status: number, body: string, said?: ToolError): ToolError {
   const text = said?.message ?? body.trim().slice(0, 200);
   const message = `The provider answered with HTTP status ${status}${text === "" ? "." : `: ${text}`}`;
@@ -37,8 +37,8 @@ export function refused(status: number, body: string, said?: ToolError): ToolErr
 }
 
 /**
- * What the SDKs throw for an error that the provider sent has a status or the error's body; the rest is the connection,
- * or the caller's own signal. Anything can be thrown, also what can not be looked at.
+ * What the SDKs throw for an error that the provider sent has a status or the error's body; anything else is the
+ * connection, or the caller's own signal. Anything can be thrown, even a value that throws when it is inspected.
  */
 export function lost(error: unknown): ToolError {
   if (isToolError(error)) return error;
@@ -52,8 +52,8 @@ export function lost(error: unknown): ToolError {
 }
 
 /**
- * A signal that the SDK or `fetch` was given has fired. The SDKs' class for it (`APIUserAbortError`) has no name of its
- * own, and always this message; others name their errors of time so, too.
+ * A signal that was passed to the SDK or to `fetch` has fired. The SDKs' class for it (`APIUserAbortError`) sets no
+ * `name`, but always has this message. `TimeoutError` counts only as a DOMException: others use that name for timeouts.
  */
 function isAbort(error: unknown): boolean {
   const { name, message } = error as Error;
@@ -66,7 +66,7 @@ function isProviders(error: unknown): boolean {
   return typeof said?.status === "number" || (said?.error !== undefined && said.error !== null);
 }
 
-/** What a look finds; `undefined` where looking throws, as at a proxy, a getter, or an object without a prototype. */
+/** The result of `look`; `undefined` where it throws, as on a proxy, a getter, or an object without a prototype. */
 function looked<T>(look: () => T): T | undefined {
   try {
     return look();

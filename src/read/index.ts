@@ -15,13 +15,13 @@ export interface ReadOptions<T extends Tool = Tool> {
   /** The tools that were offered. Without them every tool name is accepted and no input is validated. */
   readonly tools?: ToolSource<T> | undefined;
   readonly limits?: Partial<Limits> | undefined;
-  /** In place of every tool's own repair policy. */
+  /** Overrides every tool's own repair policy. */
   readonly repair?: RepairPolicy | undefined;
   /** The first part of every invocation id: letters, digits, `-` and `_`. Default: random. */
   readonly runId?: string | undefined;
   /**
-   * Ends the reading: the last event is then an `error` of code `aborted`. What came before it and is not handed out yet
-   * is dropped, and no call in it is released.
+   * Ends the reading: the last event is then an `error` with code `aborted`. Events that were read but not yet handed
+   * out are dropped, and no call among them is released.
    */
   readonly signal?: AbortSignal | undefined;
 }
@@ -36,21 +36,21 @@ export interface Reading<Event> {
 /**
  * The `read()` of every adapter: source -> decoder -> parser -> turn -> events.
  *
- * @throws TypeError at once when the source is none, is locked, or was read already
+ * @throws TypeError immediately when the source is not one, is locked, or was already read
  */
 export function readTurn<Event, T extends Tool = Tool>(
   adapter: Reading<Event>,
   source: EventSource<Event>,
   options: ReadOptions<T> = {},
 ): TurnStream<T> {
-  // First what the caller may have got wrong in the options, so that the source can still be read after that.
+  // Options first: if the caller got one wrong, the source has not been touched and can still be read.
   const reader = readerOf(adapter, options);
   const parser = adapter.parser(reader);
   const stream = new PumpedStream(new Pump(openSource(adapter.name, source), reader, parser, options.signal));
   return stream as TurnStream as TurnStream<T>; // its calls are those of these tools
 }
 
-/** The `parse()` of every adapter: a whole response, as the events of a stream that came all at once. */
+/** The `parse()` of every adapter: a whole response as the events of a stream that arrived all at once. */
 export function parseResponse<Event, T extends Tool = Tool>(
   adapter: Reading<Event>,
   response: Event,
@@ -79,14 +79,12 @@ function readerOf(adapter: Reading<any>, options: ReadOptions): TurnReader {
   }
   const { tools, limits, repair, runId, signal } = options;
   if (signal !== undefined && typeof signal?.addEventListener !== "function") {
-    throw new TypeError(
-      `signal is an AbortSignal (of an AbortController its \`signal\`), got ${signal && typeof signal}.`,
-    );
+    throw new TypeError(`signal is an AbortSignal (an AbortController's \`signal\`), got ${signal && typeof signal}.`);
   }
   return new TurnReader({ wire: adapter.name, tools, limits, repair, runId, toolName: toolNameOf(adapter) });
 }
 
-/** The names that each adapter has made, since most streams are read with the same tools as the one before. */
+/** A cache of each adapter's tool names: most streams are read with the same tools as the one before. */
 const toolNames = new WeakMap<Reading<any>, (name: string) => string>();
 const MAX_NAMES = 1024;
 

@@ -10,14 +10,14 @@ import { aborted, lost, meaningless, refused, unreadable, type Came } from "./fa
 const END_WITHIN_MS = 1000;
 const END_WITHIN_STEPS = 100;
 
-/** Characters of an error answer that are read. */
+/** How many characters of an error response are read. */
 const MAX_REFUSAL = 64 * 1024;
 
 type Body = Pick<Decoder, "feed" | "end">;
 
 /**
- * Moves what a source gives into a turn, piece by piece, up to the provider's own end. Never throws: what fails is said
- * by the turn.
+ * Moves what a source gives into a turn, piece by piece, up to the provider's own end. Never throws: failures are
+ * reported by the turn.
  *
  * ```
  * await step()  ->  take(step) | thrown(error)  ->  reader.hasEvents, isOver
@@ -34,11 +34,11 @@ export class Pump implements DecoderOptions {
   readonly #status: number | undefined;
   readonly #parser: Parser<any>;
   readonly #source: AsyncIterable<unknown>;
-  /** What a source of other pieces than bytes gives, by its first one. */
+  /** What a source of anything but bytes gives, judged by its first piece. */
   #gives: Came | undefined;
   /** The bytes held an event. */
   #hasEvents = false;
-  /** How the body of an error answer begins. */
+  /** The beginning of an error response's body. */
   #refusal = "";
   #utf8: TextDecoder | undefined;
   #onAbort: (() => void) | undefined;
@@ -51,11 +51,11 @@ export class Pump implements DecoderOptions {
     this.#status = status;
     this.#parser = parser;
     this.#source = items;
-    // The helpers of the SDKs (`messages.stream()`) keep nothing for those who come late, who would wait for ever.
+    // The SDKs' helpers (`messages.stream()`) buffer nothing: iterating them too late would wait forever.
     if ("ended" in items) this.#iterator = items[Symbol.asyncIterator]();
   }
 
-  /** When nothing more is taken in, whether or not the source has settled what it was asked for. */
+  /** Resolves when nothing more is taken in, whether or not the source has settled its last `next()`. */
   get over(): Promise<void> {
     this.#over ??= Promise.withResolvers<void>();
     if (this.isOver) this.#over.resolve();
@@ -68,7 +68,7 @@ export class Pump implements DecoderOptions {
     try {
       this.#iterator ??= this.#source[Symbol.asyncIterator]();
       const step = this.#iterator.next();
-      // By hand-made iterators it may be none.
+      // Hand-written iterators may not return a promise.
       return step instanceof Promise ? step : Promise.resolve(step);
     } catch (error) {
       return Promise.reject(error);
@@ -76,29 +76,29 @@ export class Pump implements DecoderOptions {
   }
 
   take(step: IteratorResult<unknown>): void {
-    if (this.isOver) return; // it was stopped while it waited
+    if (this.isOver) return; // stopped while waiting
     if (this.isAborted) return this.abort();
     try {
       if (step.done === true) this.#end();
-      // By what it is, not by its class: under some test runners bytes are of another realm.
+      // Not `instanceof`: under some test runners, bytes come from another realm.
       else if (ArrayBuffer.isView(step.value)) this.#feed(step.value as Uint8Array);
       else if (this.#gives !== undefined) this.#parser.push(step.value);
       else this.#takeOther(step.value);
     } catch (cause) {
       this.reader.cut(unreadable(cause));
     }
-    // The provider's terminal event or a failure ends the turn, not the end of the connection: some proxies keep it open.
+    // The provider's terminal event or a failure ends the turn, not the connection's end: some proxies keep it open.
     if (this.#isExhausted || this.reader.isOver) this.stop();
   }
 
-  /** The source has failed: the caller has given up, the SDK has made an error of an event, or the connection is lost. */
+  /** The source failed: the caller gave up, the SDK turned an event into an error, or the connection was lost. */
   thrown(error: unknown): void {
     if (this.isOver) return;
     if (this.isAborted) return this.stop(aborted(error));
     if (this.#status !== undefined) return this.stop();
     const event = this.#eventOf(error);
     if (event !== undefined) push(this.reader, this.#parser, event);
-    // What the event said may be the end.
+    // The event itself may have ended the turn.
     this.stop(this.reader.isOver ? undefined : lost(error));
   }
 
@@ -107,21 +107,21 @@ export class Pump implements DecoderOptions {
     return this.#signal?.aborted === true;
   }
 
-  /** Ends the turn for that. Of events that nobody was given yet, only what tells how it ends is said once more. */
+  /** Ends the turn as aborted. Of the events not handed out yet, only those of failed or unreleased calls are kept. */
   abort(kept: readonly StreamEvent[] = []): void {
     const error = aborted(this.#signal!.reason);
     this.reader.takeBack(kept, error);
     this.stop(error);
   }
 
-  /** Ends the turn as far as it was read, and lets go of the source. */
+  /** Ends the turn at the point read so far, and releases the source. */
   stop(error?: ToolError): void {
     if (this.isOver) return;
     this.isOver = true;
     const { reader } = this;
     if (error !== undefined) reader.cut(error);
     if (this.#onAbort !== undefined) this.#signal!.removeEventListener("abort", this.#onAbort);
-    // Nobody waits any longer for a source that hangs.
+    // Stop waiting for a source that may hang.
     this.#rejectStep?.(undefined);
     this.#over?.resolve();
     if (!this.#isExhausted) {
@@ -132,7 +132,7 @@ export class Pump implements DecoderOptions {
     finish(reader, this.#parser, this.#gives ?? (this.#hasEvents ? "stream" : undefined));
   }
 
-  /** An error answer is told by its status and the provider's own words, which seldom name it. */
+  /** An error response is reported by its status and the provider's own message, which seldom names it. */
   #refuse(status: number): void {
     const { turn } = this.reader;
     const said = turn.error;
@@ -155,7 +155,7 @@ export class Pump implements DecoderOptions {
     });
   }
 
-  /** What the parser makes of an error; it may be one that throws when it is looked at. */
+  /** The event the parser makes of an error, which may itself throw when inspected. */
   #eventOf(error: unknown): unknown {
     try {
       return this.#parser.thrown?.(error);
@@ -168,7 +168,7 @@ export class Pump implements DecoderOptions {
     this.#isExhausted = true;
     this.#decoder?.end();
     const { turn, isTerminated } = this.reader;
-    // The streams of the SDKs end without a word when a signal that they were given fires.
+    // SDK streams end silently when a signal they were given fires.
     const signal = isTerminated || turn.finishReason !== undefined ? undefined : controllerOf(this.#source)?.signal;
     if (signal?.aborted === true) this.reader.cut(aborted(signal.reason));
   }
@@ -179,14 +179,14 @@ export class Pump implements DecoderOptions {
     this.#decoder.feed(bytes);
   }
 
-  /** By the first piece, so that those that are bytes as they should be need not be looked at. */
+  /** Decided by the first piece, so that plain `Uint8Array` pieces need no further check. */
   #openDecoder(first: Uint8Array): Body {
     const decoder = createDecoder(this);
     if (tagOf(first) === "Uint8Array") return decoder;
     return { feed: (piece) => decoder.feed(bytesOf(piece)), end: () => decoder.end() };
   }
 
-  /** Before anything that is an event. */
+  /** The first piece that is not a view of bytes: an `ArrayBuffer`, text, or an event. */
   #takeOther(piece: unknown): void {
     if (typeof piece === "object" && piece !== null && "byteLength" in piece && tagOf(piece) === "ArrayBuffer")
       return this.#feed(bytesOf(piece as ArrayBuffer));
@@ -194,7 +194,7 @@ export class Pump implements DecoderOptions {
     this.#parser.push(piece);
   }
 
-  // What the decoder finds, on its way to the parser: the methods of DecoderOptions
+  // The methods of DecoderOptions: what the decoder finds, on its way to the parser
 
   get maxEventBytes(): number {
     return this.reader.maxEventBytes;
@@ -214,12 +214,12 @@ export class Pump implements DecoderOptions {
   }
 
   onError(error: ToolError): void {
-    // An error answer that is none of the provider's own (a page of HTML, say) is told by its status. And what stands
-    // behind the provider's terminal event is not read, whether or not it came in one piece with that.
+    // An error response that is not the provider's own (an HTML page, say) is reported by its status. And what follows
+    // the provider's terminal event is not read, even if it came in the same piece.
     if (this.#status === undefined && !this.reader.isOver) this.reader.cut(error);
   }
 
-  /** @returns false where it is too long to be read on */
+  /** @returns false once the body is too long to read on */
   #keepRefusal(bytes: Uint8Array): boolean {
     if (this.#refusal.length < MAX_REFUSAL)
       this.#refusal += (this.#utf8 ??= new TextDecoder()).decode(bytes, { stream: true });
@@ -227,8 +227,8 @@ export class Pump implements DecoderOptions {
   }
 
   /**
-   * After the provider's terminal event the source has nothing to say but its end, and a connection that is read to its
-   * end is used again. Nobody waits for it, and one that is kept open (proxies do that) is cancelled.
+   * After the provider's terminal event only the source's end is left, and a connection that is read to its end can be
+   * reused. Nothing waits for this, and a connection that is kept open (proxies do that) is cancelled.
    */
   async #letEnd(): Promise<void> {
     const timer = setTimeout(() => this.#cancel(), END_WITHIN_MS);
@@ -239,7 +239,7 @@ export class Pump implements DecoderOptions {
         isDone = (await this.#iterator!.next()).done === true;
       if (!isDone) this.#cancel();
     } catch {
-      // It is over in any case.
+      // The turn is over either way.
     }
     clearTimeout(timer);
   }
@@ -249,10 +249,10 @@ export class Pump implements DecoderOptions {
       this.#iterator ??= this.#source[Symbol.asyncIterator]();
       // Not awaited: a source that hangs must not hold up the end.
       Promise.resolve(this.#iterator.return?.()).catch(() => {});
-      // A generator that waits for its next piece can not return: the streams of the SDKs are ended by their controller.
+      // A generator waiting for its next piece cannot return: SDK streams are ended through their controller.
       controllerOf(this.#source)?.abort();
     } catch {
-      // It has failed before.
+      // The source has already failed.
     }
   }
 }
@@ -265,7 +265,7 @@ export function push(reader: TurnReader, parser: Parser<any>, event: unknown): v
   }
 }
 
-/** @param came what came, if anything did, for the case that it meant nothing */
+/** @param came what the source gave, if anything, for the error when nothing in it was recognised */
 export function finish(reader: TurnReader, parser: Parser<any>, came: Came | undefined): void {
   try {
     parser.end();
@@ -277,7 +277,7 @@ export function finish(reader: TurnReader, parser: Parser<any>, came: Came | und
   reader.end();
 }
 
-/** Nothing has come of it but what some parsers also find in the events of others: a start without an id, a usage. */
+/** Nothing was recognised, except what some parsers find in others' events too: a start without an id, or usage. */
 function isUntouched({ turn, isTerminated }: TurnReader): boolean {
   const isEnded = isTerminated || turn.finishReason !== undefined || turn.error !== undefined;
   if (isEnded || turn.responseId !== undefined || turn.model !== undefined) return false;
@@ -285,18 +285,18 @@ function isUntouched({ turn, isTerminated }: TurnReader): boolean {
   return !hasText && turn.calls.length === 0 && turn.providerToolCalls.length === 0;
 }
 
-/** Of an SDK's stream. */
+/** The controller that SDK streams carry. */
 function controllerOf(source: object): AbortController | undefined {
   const { controller } = source as { controller?: unknown };
   return controller instanceof AbortController ? controller : undefined;
 }
 
-/** By what it says it is, not by its class: it may be of another realm. */
+/** Not `instanceof`: the value may come from another realm. */
 function tagOf(piece: object): unknown {
   return (piece as { [Symbol.toStringTag]?: unknown })[Symbol.toStringTag];
 }
 
-/** Of a `DataView`, an `ArrayBuffer`, or numbers of another size. */
+/** The bytes of a `DataView`, an `ArrayBuffer`, or a typed array of another element size. */
 function bytesOf(piece: ArrayBufferView | ArrayBuffer): Uint8Array {
   return ArrayBuffer.isView(piece)
     ? new Uint8Array(piece.buffer, piece.byteOffset, piece.byteLength)

@@ -4,7 +4,7 @@ import type { Tool } from "../tool/tool.ts";
 import type { Pump } from "./pump.ts";
 
 /**
- * The events of one stream, once. Reading starts with the first event that is asked for.
+ * The events of one stream, readable once. Nothing is read until the first event is asked for.
  *
  * @example
  * for await (const event of stream) console.log(event.type);
@@ -14,20 +14,20 @@ export interface TurnStream<T extends Tool = Tool> extends AsyncIterable<StreamE
   /** What has been read so far; complete after the last event. */
   readonly turn: Turn;
   /**
-   * The same events in lists, one for each piece of the source that brought any: fewer promises, where a network chunk
-   * holds many events. In place of iterating the stream itself.
+   * The same events in lists, one for each piece of the source that brought any: fewer promises when a network chunk
+   * holds many events. Use it instead of iterating the stream itself.
    */
   readBatches(): AsyncIterable<readonly StreamEvent<T>[]>;
   /**
-   * Reads what is left, and gives the turn. Never rejects: a failure is `turn.error`.
+   * Reads the rest and returns the turn. Never rejects: a failure is `turn.error`.
    *
-   * While a loop reads the stream, it reads ahead of that loop and takes no event from it: the turn is complete, and the
-   * loop may still have events to come.
+   * While a loop reads the stream, `done()` reads ahead and takes no event from it: the turn is then complete, while
+   * the loop may still have events to come.
    */
   done(): Promise<Turn>;
 }
 
-/** What somebody who asked for an event, or for all there are, gets. */
+/** The answer to a request for one event, or for all there are. */
 type Received = IteratorResult<any, void>;
 
 /** Never written to. */
@@ -35,25 +35,25 @@ const NO_EVENTS: StreamEvent[] = [];
 const NOBODY = Promise.resolve();
 
 /**
- * What a pump brings, in batches or one by one, without waiting for those that came together.
+ * Hands out what a pump brings, in batches or one by one; events that came together are handed out without waiting.
  *
- * No async function on the way of an event, since with one event a network chunk each promise counts.
+ * No async function on an event's path: with one event per network chunk, each promise counts.
  */
 export class PumpedStream implements TurnStream, AsyncIterator<StreamEvent, void, undefined> {
   readonly #pump: Pump;
-  /** Of a batch with more than one event. */
+  /** Index of the next event in `#batch`. */
   #next = 0;
   #batch: StreamEvent[] = NO_EVENTS;
-  /** Whoever asked before the events were there is served first, in turn. */
+  /** Requests waiting for events. They are served first, in order. */
   #waiting = 0;
-  /** How many of those only read ahead. */
+  /** How many of `#waiting` only read ahead. */
   #ahead = 0;
-  /** Whether the one who waits for the source wants all that it brings. */
+  /** Whether the request now waiting for the source wants everything it brings. */
   #wantsAll = false;
   #last: Promise<unknown> = NOBODY;
   readonly turn: Turn;
   #isTaken = false;
-  /** The signal has fired, and what was kept then is dropped. */
+  /** The signal has fired, and the events buffered at that moment were dropped. */
   #isCut = false;
 
   constructor(pump: Pump) {
@@ -79,7 +79,7 @@ export class PumpedStream implements TurnStream, AsyncIterator<StreamEvent, void
     return this.#ask(false);
   }
 
-  /** The consumer has enough: the turn ends here, as one that was aborted. */
+  /** The consumer stops early: the turn ends here, as aborted. */
   async return(): Promise<Received> {
     this.#batch = NO_EVENTS;
     this.#pump.stop(new ToolError("aborted", "Reading was stopped before the turn ended."));
@@ -105,7 +105,7 @@ export class PumpedStream implements TurnStream, AsyncIterator<StreamEvent, void
 
   #ask(all: boolean): Promise<Received> {
     if (this.#waiting === 0) return (this.#last = this.#now(all));
-    // Who reads ahead takes none of the events that are here: they wait only for those who asked for events before.
+    // Reading ahead consumes no events: what is buffered waits only behind requests for events made before.
     if (this.#waiting === this.#ahead && this.#next < this.#batch.length) return Promise.resolve(this.#kept(all));
     return this.#inTurn(() => this.#now(all));
   }
@@ -133,7 +133,7 @@ export class PumpedStream implements TurnStream, AsyncIterator<StreamEvent, void
     while (!this.#pump.isOver) await this.#readAhead();
   }
 
-  /** One more piece of the source, whose events are kept for whoever asks next. */
+  /** Reads one more piece of the source and keeps its events for the next request. */
   #readAhead(): Promise<void> {
     this.#ahead++;
     return this.#inTurn(async () => {
@@ -152,7 +152,7 @@ export class PumpedStream implements TurnStream, AsyncIterator<StreamEvent, void
   }
 
   #keep(events: StreamEvent[]): void {
-    // A list that was handed out is not ours to add to.
+    // A list that was handed out must not be added to.
     if (this.#next < this.#batch.length) {
       for (const event of events) this.#batch.push(event);
     } else {
@@ -198,7 +198,7 @@ export class PumpedStream implements TurnStream, AsyncIterator<StreamEvent, void
     const { reader } = this.#pump;
     if (!reader.hasEvents) return { value: undefined, done: true };
     if (!all) {
-      // Mostly there is one, and nothing to be kept.
+      // Mostly there is just one, and nothing to buffer.
       const event = reader.takeOnly();
       if (event !== undefined) return { value: event, done: false };
     }
@@ -207,7 +207,7 @@ export class PumpedStream implements TurnStream, AsyncIterator<StreamEvent, void
     return this.#result(all);
   }
 
-  /** Of what came together. Once the signal has fired there is nothing more of it but how the turn ends then. */
+  /** From the buffered events. Once the signal has fired, only how their calls and the turn end is left of them. */
   #kept(all: boolean): Received {
     if (!this.#pump.isAborted || this.#isCut) return this.#result(all);
     this.#isCut = true;

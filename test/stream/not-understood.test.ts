@@ -92,7 +92,7 @@ describe("a source of text", () => {
     for (const { adapter } of adapters) {
       expect((await adapter.read(source()).done()).error).toMatchObject({
         code: "invalid_event",
-        message: `The stream can not be read by ${adapter.name}: it is text already. Give the bytes, before they are decoded.`,
+        message: `The stream cannot be read by ${adapter.name}: it is already text. Pass the bytes before they are decoded.`,
       });
     }
   });
