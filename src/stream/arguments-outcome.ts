@@ -5,7 +5,7 @@ import type { RepairPolicy } from "../tool/tool.ts";
 import type { Repair } from "../tool/use.ts";
 import type { Limits } from "./limits.ts";
 
-/** What the arguments of an ended call come to. */
+/** The outcome of an ended call's arguments. */
 export type ArgumentsOutcome = { readonly ok: true; readonly value: unknown } | ArgumentsFailure;
 
 export interface ArgumentsFailure {
@@ -22,8 +22,8 @@ export const TRUNCATED: ArgumentsFailure = {
 };
 
 /**
- * What a text comes to: what it was parsed to, or, if it is no JSON, what a repair makes of it that closes nothing.
- * Each mercy is added to `repairs`.
+ * The outcome of a text: its parsed value or, if it is not JSON, what a repair that closes nothing makes of it.
+ * Each repair is added to `repairs`.
  */
 export function outcomeOfText(
   text: string,
@@ -46,7 +46,7 @@ export function noArguments(before: string, repairs: Repair[]): ArgumentsOutcome
   return { ok: true, value: {} };
 }
 
-/** A value, unless a number in it is not the one that was written: in the text, or in what somebody else has parsed. */
+/** A value, unless a number in it is not the one that was written, in the text or in what somebody else parsed. */
 export function exactly(value: unknown, text?: string): ArgumentsOutcome {
   if (!hasHugeNumber(value)) return { ok: true, value };
   const literal = text === undefined ? lostNumber(value) : changedLiteral(text);
@@ -55,7 +55,7 @@ export function exactly(value: unknown, text?: string): ArgumentsOutcome {
   return {
     ok: false,
     code: "invalid_input",
-    message: `hold the number ${shown}, which can not be kept exactly (integers beyond ${Number.MAX_SAFE_INTEGER} can not): write it as a string where the schema takes one`,
+    message: `hold the number ${shown}, which cannot be kept exactly (integers beyond ${Number.MAX_SAFE_INTEGER} cannot): write it as a string where the schema takes one`,
   };
 }
 
@@ -71,12 +71,12 @@ export function tooDeep({ maxDepth }: Limits): ArgumentsFailure {
   return { ok: false, code: "too_large", message: `nest deeper than ${maxDepth} levels (limits.maxDepth)` };
 }
 
-/** What a text says. An object, since what it says may be `null`. */
+/** The meaning of a text. An object, since the value itself may be `null`. */
 export interface Parsed {
   readonly value: unknown;
 }
 
-/** `JSON.parse`; `undefined` for what is no JSON, or nests deeper than `maxDepth`. */
+/** `JSON.parse`; `undefined` if it is not JSON, or nests deeper than `maxDepth`. */
 export function parse(text: string, maxDepth = Infinity): Parsed | undefined {
   if (exceedsDepth(text, maxDepth)) return undefined;
   try {
@@ -97,7 +97,7 @@ function encodedTwice(inner: string, policy: RepairPolicy, limits: Limits, repai
 function repaired(text: string, policy: RepairPolicy, limits: Limits, repairs: Repair[]): ArgumentsOutcome {
   const mended = repairJson(text, { maxDepth: limits.maxDepth });
   if (!mended.ok) {
-    // A quote that is not escaped leaves open where its string ends, and with it whether all is there.
+    // An unescaped quote makes it unclear where its string ends, and so whether everything is there.
     if (mended.reason === "truncated" && /[}\]]/.test(text.trimEnd().slice(-1)))
       return { ...TRUNCATED, message: `${TRUNCATED.message}, or a quote in them is not escaped` };
     if (mended.reason === "truncated") return TRUNCATED;

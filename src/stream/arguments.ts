@@ -25,37 +25,37 @@ import type { Limits } from "./limits.ts";
 import { Misfit, ValueArguments } from "./value-arguments.ts";
 
 /**
- * The arguments of one call while they come: as JSON text in pieces, as free text, or as values.
+ * The arguments of one call while they arrive: as JSON text in pieces, as free text, or as values.
  *
- * Text pieces are kept in order and joined once. The incremental parser is made when somebody looks (the live
- * partial input, or the question whether the root is closed) and is fed only what it has not seen.
- * From the first value on {@link ValueArguments} answers for all that came.
+ * Text pieces are kept in order and joined once. The incremental parser is created when it is first needed (for the
+ * live partial input, or to tell whether the root is closed) and is fed only what it has not seen. From the first value
+ * on, {@link ValueArguments} answers for everything that came.
  */
 export class Arguments {
-  // First what is looked at with every delta, as in CallState.
-  /** Why no more is taken in; the text is given up then. */
+  // First the fields read for every delta, as in CallState.
+  /** Why nothing more is taken in; the text is then dropped. */
   failure: ArgumentsFailure | undefined;
-  /** Where they come as values: made for the first one. */
+  /** For arguments that come as values: created with the first one. */
   #values: ValueArguments | undefined;
   /** The arguments are free text, not JSON (custom tools). */
   custom = false;
   #length = 0;
-  /** Last character that is not white space; the text may be in many pieces, so it is not looked up there. */
+  /** The last character that is not white space, kept here since the text may be in many pieces. */
   #lastChar = 0;
-  /** The last delta, when it began with everything that came before it: perhaps the stream is cumulative. */
+  /** The last delta, if it began with everything that came before it: the stream may be cumulative. */
   #snapshot: string | undefined;
   readonly #limits: Limits;
   readonly #text = new GrowingText();
   #parser: TwinParser | undefined;
-  /** In place of a parser while nobody looks at the partial input: asked whether the root is closed. */
+  /** Replaces the parser while nobody reads the partial input: it tells whether the root is closed. */
   #scan: RootScan | undefined;
-  /** What the parser, or else the scan, if there is one, has not seen. */
+  /** What the parser (or the scan, if there is no parser) has not seen yet. */
   #unfed = "";
-  /** What has changed in free text since that was last asked; `undefined` until it is. */
+  /** What changed in free text since the last `changes()`; `undefined` until it is first called. */
   #changes: JsonChange[] | undefined;
-  /** The text, read when its root was found closed; `null` where it is no JSON. */
+  /** The text, parsed when its root was found closed; `null` if it is not JSON. */
   #whole: Parsed | null | undefined;
-  /** The compact JSON of a text whose root is closed: made once, however many copies are compared with it. */
+  /** The compact JSON of a text whose root is closed: made once, however many copies are compared against it. */
   #json: string | undefined;
   #cumulative = false;
   #beginsObject: boolean | undefined;
@@ -65,7 +65,7 @@ export class Arguments {
     this.#limits = limits;
   }
 
-  /** Nothing has come that is not white space. */
+  /** Nothing but white space has come. */
   get isEmpty(): boolean {
     return this.#lastChar === 0 && this.#values === undefined;
   }
@@ -76,29 +76,29 @@ export class Arguments {
     return (this.#beginsObject ??= /^\s*\{/.test(this.text));
   }
 
-  /** Whether only `{}` has come: the arguments of a call without any, or a placeholder for those to come. */
+  /** Whether only `{}` has come: the arguments of a call without any, or a placeholder for some to come. */
   get isPlaceholder(): boolean {
     if (this.#values !== undefined) return !this.custom && this.#values.isEmpty;
     if (this.#lastChar !== CLOSE || this.#length > 16) return false;
     return this.text.replace(/\s/g, "") === "{}";
   }
 
-  /** Whether the arguments came as an object or as changes at paths, so that there is no text of the model's. */
+  /** Whether the arguments came as an object or as changes at paths, so that the model wrote no text. */
   get isValue(): boolean {
     return this.#values !== undefined;
   }
 
-  /** Whether they come as changes at paths, so that nothing in them tells their end. */
+  /** Whether they come as changes at paths, so that nothing in them marks their end. */
   get isPatched(): boolean {
     return this.#values !== undefined && this.#values.isPatched;
   }
 
-  /** The text as it came; the compact JSON of arguments that came as values. */
+  /** The text as it came; for arguments that came as values, their compact JSON. */
   get text(): string {
     return this.#values === undefined ? this.#text.text : this.#values.text;
   }
 
-  /** Whether `text` costs next to nothing. */
+  /** Whether `text` is nearly free. */
   get isTextMade(): boolean {
     return this.#values === undefined || this.#values.isTextMade;
   }
@@ -110,7 +110,7 @@ export class Arguments {
     return this.#feed().value;
   }
 
-  /** What has changed in the partial input since this was last asked. */
+  /** What changed in the partial input since the last call. */
   changes(): JsonChange[] {
     if (this.#values !== undefined) return this.#values.changes();
     if (!this.custom) return this.#feed().changes();
@@ -119,14 +119,14 @@ export class Arguments {
     return changes;
   }
 
-  /** A cheap first look at {@link isClosed}. */
+  /** A cheap first check for {@link isClosed}. */
   get mayBeClosed(): boolean {
     return (this.#lastChar === CLOSE && !this.custom) || this.#values !== undefined;
   }
 
   /**
    * Whether nothing can follow: the model has closed the root value, or the arguments came as an object.
-   * Free text has no end that could be seen.
+   * The end of free text cannot be seen.
    */
   get isClosed(): boolean {
     if (this.#values !== undefined) return true;
@@ -134,14 +134,14 @@ export class Arguments {
     return this.#parser === undefined ? this.#isWhole() : this.#feed().state === "closed";
   }
 
-  /** Takes in a delta and says what it added to the text: `""` for a copy that was dropped. */
+  /** Takes in a delta and returns what it added to the text: `""` for a copy that was dropped. */
   append(delta: string): string {
     const { length } = delta;
     if (length === 0 || this.failure !== undefined) return "";
     if (this.#values !== undefined) return this.#afterValue(delta);
     if (this.#length > 0 && !this.custom) {
-      // The fast path is all but the first few deltas: it can be no copy of what came if it is shorter,
-      // and nothing can follow a closed root but a copy, a placeholder's successor or rubbish.
+      // The fast path is all but the first few deltas: a delta shorter than what came cannot be a copy of it,
+      // and nothing can follow a closed root but a copy, the successor of a placeholder, or garbage.
       if (length >= (this.#snapshot?.length ?? this.#length)) {
         const added = this.#asSnapshot(delta);
         if (added !== undefined) return added;
@@ -158,7 +158,7 @@ export class Arguments {
     return delta;
   }
 
-  /** Takes in a whole object: merged with objects that came before, in place of text that did. */
+  /** Takes in a whole object: merged with earlier objects, replacing earlier text. */
   merge(object: Readonly<Record<string, unknown>>): void {
     if (this.failure !== undefined) return;
     try {
@@ -171,7 +171,7 @@ export class Arguments {
     }
   }
 
-  /** Takes in changes at paths. A path that does not fit fails this call. */
+  /** Takes in changes at paths. A path that does not fit fails the call. */
   patch(patches: readonly PathPatch[]): void {
     if (this.failure !== undefined) return;
     try {
@@ -182,17 +182,17 @@ export class Arguments {
     }
   }
 
-  /** Whether an object is what came already. */
+  /** Whether an object equals what already came. */
   equals(value: Readonly<Record<string, unknown>>): boolean {
     return this.#isJson(jsonOf(value));
   }
 
-  /** Whether the arguments of another call, which has ended as this one has, say the same. */
+  /** Whether the arguments of another call are the same; both calls have ended. */
   equalsThoseOf(other: Arguments): boolean {
     return this.text === other.text || (other.isClosed && this.equalsText(other.text));
   }
 
-  /** Whether a text says what came already. */
+  /** Whether a text equals what already came. */
   equalsText(text: string): boolean {
     if (this.custom) return text === this.text;
     const parsed = this.#parse(text);
@@ -200,7 +200,7 @@ export class Arguments {
   }
 
   /**
-   * What the call's arguments are, now that the call has ended.
+   * The outcome of the arguments, now that the call has ended.
    *
    * Only a strict `JSON.parse`, or a repair that closed nothing, makes them complete: text whose root the model left
    * open is `truncated`, whatever the provider says about the end.
@@ -216,7 +216,7 @@ export class Arguments {
     if (this.#lastChar === 0) return noArguments(text, this.repairs);
     const read = this.#takeRead();
     if (read !== undefined) return exactly(read, text);
-    // What the parser has closed it has found no deeper than the limit.
+    // What the parser has closed was already checked against the depth limit.
     if (this.#parser?.state !== "closed" && exceedsDepth(text, this.#limits.maxDepth)) return tooDeep(this.#limits);
     const parsed = parse(text) ?? this.#parseCopies(text);
     return outcomeOfText(text, parsed, policy, this.#limits, this.repairs);
@@ -232,7 +232,7 @@ export class Arguments {
     this.#lastChar = lastCharOf(delta) || this.#lastChar;
   }
 
-  /** The parser, made for the first who looks, and fed what has come since. */
+  /** The parser, created on first use and fed what has come since. */
   #feed(): TwinParser {
     if (this.#parser === undefined) {
       this.#parser = createTwinParser(this.#limits);
@@ -246,7 +246,7 @@ export class Arguments {
     return this.#parser;
   }
 
-  /** {@link isClosed} without a parser: as soon as the root may be closed, all of it is read by the engine. */
+  /** {@link isClosed} without a parser: once the root may be closed, `JSON.parse` reads the whole text. */
   #isWhole(): boolean {
     if (this.#scan === undefined) {
       this.#scan = new RootScan(this.#limits.maxDepth);
@@ -259,18 +259,18 @@ export class Arguments {
     return this.#whole !== null;
   }
 
-  /** The arguments, if they were read already and nobody has seen what was read: then the text need not be read again. */
+  /** The parsed arguments, if there are any that nobody has seen yet: the text need not be parsed again. */
   #takeRead(): unknown {
     if ((this.#parser === undefined && this.#scan === undefined) || !this.isClosed) return undefined;
     const value = this.#parser === undefined ? this.#whole!.value : this.#parser.takeTwin();
     if (this.#parser === undefined) this.#whole = TAKEN;
-    // Anything but an object takes the long way.
+    // Anything but an object takes the general path.
     return typeof value === "object" && value !== null ? value : undefined;
   }
 
   /**
-   * Cumulative deltas: each begins with all that came before. That may be chance (`{"a":` twice is how `{"a":{"a":1}}`
-   * begins), so it counts only where what came could be JSON, and all of it with this delta can not.
+   * Cumulative deltas: each begins with everything that came before. That may be coincidence (`{"a":` twice is how
+   * `{"a":{"a":1}}` begins), so it counts only if the text so far could be JSON and the text with this delta cannot.
    */
   #asSnapshot(delta: string): string | undefined {
     const before = this.#snapshot ?? this.text;
@@ -297,7 +297,7 @@ export class Arguments {
     return added;
   }
 
-  /** What was dropped as said before was not: `{` twice and then `"a":1}` has a bracket that was never closed. */
+  /** What was dropped as a repetition was not one: `{` twice and then `"a":1}` has a bracket that was never closed. */
   #afterSnapshots(): string {
     const message =
       "came as snapshots, each beginning with all that came before, and then as a piece of something else";
@@ -305,7 +305,7 @@ export class Arguments {
     return "";
   }
 
-  /** The root is closed and something that looks like a value follows. */
+  /** The root is closed, and something that looks like a value follows. */
   #afterClosed(delta: string): string | undefined {
     if (!this.isClosed) return undefined;
     const next = this.#parse(delta);
@@ -319,7 +319,7 @@ export class Arguments {
     return delta;
   }
 
-  /** Text after a value adds nothing: it is a copy, or wrong. Unless the value was none, as a server begins that decodes. */
+  /** Text after a value adds nothing: it is a copy, or wrong. Except after `{}`, with which decoding servers may begin. */
   #afterValue(delta: string): string {
     const next = this.#parse(delta);
     if (next !== undefined && this.#isCopy(next.value)) return "";
@@ -329,7 +329,7 @@ export class Arguments {
       this.#replace(delta);
       return delta;
     }
-    this.failure = { ok: false, code: "invalid_json", message: "came as an object, and other ones as text" };
+    this.failure = { ok: false, code: "invalid_json", message: "came as an object, then others as text" };
     return "";
   }
 
@@ -344,28 +344,28 @@ export class Arguments {
     return parsed;
   }
 
-  /** Whether `next` is what came once more, perhaps encoded as a JSON string. */
+  /** Whether `next` repeats what came, perhaps encoded as a JSON string. */
   #isCopy(next: unknown): boolean {
     if (this.#isJson(jsonOf(next))) return true;
     const inner = typeof next === "string" ? this.#parse(next) : undefined;
     return inner !== undefined && this.#isCopy(inner.value);
   }
 
-  /** Whether the arguments are closed, and of this compact JSON. */
+  /** Whether the arguments are closed and have this compact JSON. */
   #isJson(json: string | undefined): boolean {
     if (json === undefined || !this.isClosed) return false;
     if (this.#values !== undefined) return json === this.#values.text;
-    // Only white space can have followed the text that was read: what is closed says the same for good. Of a text that
-    // was given up since nothing is a copy.
+    // Only white space can have followed the text that was parsed: once closed, the value is final. Nothing is a copy
+    // of a text that was dropped since.
     return json === (this.#json ??= jsonOf(parse(this.text)?.value));
   }
 
-  /** `JSON.parse` of what may be a copy; `undefined` for what is none, or nests too deep to be compared. */
+  /** `JSON.parse` of a possible copy; `undefined` if it is not JSON, or nests too deep to compare. */
   #parse(text: string): Parsed | undefined {
     return parse(text, this.#limits.maxDepth);
   }
 
-  /** Begins again with this text. */
+  /** Starts over with this text. */
   #replace(text: string): void {
     this.#text.clear();
     this.#parser = this.#scan = this.#whole = this.#json = undefined;
@@ -374,12 +374,12 @@ export class Arguments {
     this.#push(text);
   }
 
-  /** Each mercy is told once, however often it is needed: a server that does it, does it again and again. */
+  /** Each repair is reported once, however often it is needed: a server that needs it once needs it again and again. */
   #note(kind: Repair["kind"], before: unknown): void {
     if (this.repairs.every((repair) => repair.kind !== kind)) this.repairs.push({ kind, before });
   }
 
-  /** A value could not be taken in. */
+  /** A value was not accepted. */
   #refuse(error: unknown): void {
     if (error instanceof TooLong) this.#giveUp();
     else if (error instanceof TooDeep) this.failure = tooDeep(this.#limits);
@@ -389,7 +389,7 @@ export class Arguments {
 
   #giveUp(): void {
     this.failure = tooLong(this.#limits);
-    // The text is given up; who has looked at the partial input keeps what it has seen.
+    // The text is dropped; those who read the partial input keep what they have seen.
     this.#text.clear();
     this.#unfed = "";
   }
@@ -400,7 +400,7 @@ const OPEN = 123; // "{"
 const CLOSE = 125; // "}"
 const TAKEN = { value: undefined };
 
-/** Compact; `undefined` for what is too deep to be compared. */
+/** Compact; `undefined` if too deep to compare. */
 function jsonOf(value: unknown): string | undefined {
   try {
     return JSON.stringify(value);
@@ -415,7 +415,7 @@ function startsValue(text: string): boolean {
   return first === OPEN || first === QUOTE;
 }
 
-/** The first character that is not white space; 0 where there is none. */
+/** The first character that is not white space; 0 if there is none. */
 export function firstCharOf(text: string): number {
   for (let i = 0; i < text.length; i++) {
     const c = text.charCodeAt(i);

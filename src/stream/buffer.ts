@@ -15,7 +15,7 @@ import { runIdOf } from "./run-id.ts";
 
 export interface ToolBufferOptions {
   readonly limits?: Partial<Limits> | undefined;
-  /** In place of every tool's own policy. */
+  /** Overrides every tool's own policy. */
   readonly repair?: RepairPolicy | undefined;
   /** The first part of every invocation id: letters, digits, `-` and `_`. Default: random. */
   readonly runId?: string | undefined;
@@ -23,14 +23,14 @@ export interface ToolBufferOptions {
   readonly toolName?: ((name: string) => string) | undefined;
 }
 
-/** What stands behind {@link ToolBuffer.current}: for the turn, not for users. */
+/** The state behind {@link ToolBuffer.current}: for the turn, not for users. */
 export let currentOf: (buffer: ToolBuffer) => CallState | undefined;
 
 /**
- * Takes in what only adds to the arguments of a call that is open, has a name, and is not yet at its end: the same as
- * {@link ToolBuffer.append} with a chunk that says nothing else. If the call's `outcome` is there then, it is the next one.
+ * Takes in a chunk that only adds arguments to a call that is open, named, and not yet at its end: the same as
+ * {@link ToolBuffer.append} with such a chunk. If the call then has an `outcome`, {@link ToolBuffer.next} returns it.
  *
- * @returns the call; `undefined` where it may be anything else, of which nothing was taken in
+ * @returns the call; `undefined` where the chunk may be anything else, and nothing was taken in
  */
 export let appendDelta: (
   buffer: ToolBuffer,
@@ -77,8 +77,8 @@ export class ToolBuffer {
   }
 
   /**
-   * @param tools without them every name is taken for a tool, and no input is validated.
-   * @throws TypeError for an option that can not be
+   * @param tools without them, every name is accepted as a tool and no input is validated.
+   * @throws TypeError for an invalid option
    * @throws ToolError `duplicate_tool` when the provider would know two of the tools by one name
    */
   constructor(tools?: ToolSource, options: ToolBufferOptions = {}) {
@@ -100,7 +100,7 @@ export class ToolBuffer {
     return this.#overflow === undefined ? errors : [...errors, this.#overflow];
   }
 
-  /** The call that the last chunk belonged to; `undefined` before the first and after one call too many. */
+  /** The call that the last chunk belonged to; `undefined` before the first, and after a call over the limit. */
   get current(): ToolCall | undefined {
     return this.#current?.call;
   }
@@ -110,29 +110,29 @@ export class ToolBuffer {
     return this.#added;
   }
 
-  /** The call of an invocation id, `undefined` for an id that is none. */
+  /** The call with an invocation id; `undefined` if there is none. */
   call(invocationId: string): ToolCall | undefined {
-    // From the end, since mostly it is asked for the call that has just ended.
+    // From the end, since mostly the call that has just ended is asked for.
     return this.#states.findLast((state) => state.invocationId === invocationId)?.call;
   }
 
-  /** The live partial input of a call, `undefined` for an id that is none. */
+  /** The live partial input of the call with an invocation id; `undefined` if there is none. */
   partial(invocationId: string): unknown {
     return this.call(invocationId)?.input;
   }
 
   /**
-   * Takes in a chunk. Hands out the call that it completes, if any; where it completes two
-   * (the one before it and its own), {@link next} hands out the second.
+   * Takes in a chunk. Returns the call that it completes, if any; if it completes two (the one before it and its own),
+   * {@link next} returns the second.
    */
   append(chunk: ToolChunk): ToolUse | ToolCallError | undefined {
     if (this.#ended) throw new TypeError("append() after end(): use a new ToolBuffer for the next turn.");
-    // White space around a name is none of it: https://github.com/ml-explore/mlx-lm/pull/1756
+    // White space around a name is not part of it: https://github.com/ml-explore/mlx-lm/pull/1756
     const name = chunk.name?.trim();
     if (name && name !== chunk.name) chunk = { ...chunk, name };
     this.#added = "";
     const before = this.#current;
-    // The fast path: more of the call now open, which ends none.
+    // The fast path: more of the call now open, which ends no other.
     if (before !== undefined && goesOn(before, chunk)) {
       if (!before.isRetracted) this.#apply(before, chunk);
       return this.next();
@@ -142,11 +142,11 @@ export class ToolBuffer {
     this.#current = state;
     if (state === undefined || state.isRetracted) return this.next();
     // The next call has begun: the one before it has ended, if its root is closed. `{}` may still be a placeholder.
-    // That a call goes on which had begun before says nothing: calls may come side by side.
+    // A chunk for a call that began earlier proves nothing: calls may be interleaved.
     if (before !== undefined && before !== state && isOpen(before) && before.mayBeClosed) {
       const { args, ended } = before;
       const isOver = ended || (this.#opened > opened && args.isClosed && !args.isPlaceholder && !args.isPatched);
-      // A call without a name waits for it.
+      // A call without a name waits for one.
       if (isOver && before.name !== null) this.#settle(before);
     }
     if (state.outcome === undefined) this.#apply(state, chunk);
@@ -167,19 +167,19 @@ export class ToolBuffer {
     return state;
   }
 
-  /** The next call that has ended and was not handed out. */
+  /** The next call that has ended and was not yet handed out. */
   next(): ToolUse | ToolCallError | undefined {
     return this.#settled.length === 0 ? undefined : this.#settled.shift();
   }
 
   /**
-   * The turn is over: hands out, in call order, what only that can decide.
+   * The turn is over: returns, in call order, what only the end can decide.
    *
-   * @param finish why it ended; leave it out when it was cut, so that every open call is `truncated`.
+   * @param finish why it ended; omit it when the turn was cut, so that every open call is `truncated`.
    */
   end(finish?: FinishReason): (ToolUse | ToolCallError)[] {
     this.#ended = true;
-    // Of a copy, since one that came twice is taken out.
+    // Over a copy, since a repeated call is removed.
     for (const state of this.#states.slice()) if (state.outcome === undefined) this.#settleAtEnd(state, finish);
     const rest = inCallOrder(this.#settled);
     this.#settled = NONE;
@@ -187,8 +187,8 @@ export class ToolBuffer {
   }
 
   /**
-   * Takes a call out: the provider has run it itself.
-   * @returns the call; `undefined` for an id that is none.
+   * Removes a call: the provider has run it itself.
+   * @returns the call; `undefined` if there is none with this id.
    */
   retract(invocationId: string): ToolCall | undefined {
     const state = this.#states.find((each) => each.invocationId === invocationId);
@@ -237,21 +237,21 @@ export class ToolBuffer {
     if (args.failure !== undefined) return this.#settle(state);
     if (chunk.done === true) state.ended = true;
     else if (!isNamedLate) return;
-    // Nothing tells empty arguments from those that were cut before their first character, but what comes next.
+    // Only what comes next tells empty arguments from arguments cut before their first character.
     if ((!args.isEmpty || args.custom) && state.name !== null) this.#settle(state);
   }
 
-  /** A chunk for a call that was handed out. Copies and empty ends are common and harmless, other arguments are not. */
+  /** A chunk for a call that was handed out. Copies and empty ends are common and harmless; other arguments are not. */
   #applyLate(state: CallState, chunk: ToolChunk): void {
     const { outcome } = state;
     state.isLate = true;
     if (chunk.metadata !== undefined) addMetadata(state, chunk.metadata);
-    // What was released may have run, with the arguments it had then: it keeps them, and its own outcome.
+    // What was released may have run with the arguments it had then: it keeps them, and its own outcome.
     if (!(outcome instanceof ToolUse) || state.isReleased || outcome.executed) {
       if (chunk.errorType === "withdrawn") this.#remove(state);
       return;
     }
-    // The provider refuses the call that it sent.
+    // The provider rejects the call that it sent.
     if (chunk.error !== undefined || chunk.errorType !== undefined) return this.#fail(state, chunk);
     if (!bringsMore(state, chunk)) return;
     const message = `More arguments of ${state.call.name} came after the call was complete.`;
@@ -259,8 +259,8 @@ export class ToolBuffer {
   }
 
   /**
-   * The first name stays. Later pieces are part of it only where all of them make the name of a tool that is known:
-   * some servers repeat the name on every delta, few send it in pieces.
+   * The first name stays. Later pieces are part of it only if all of them together make the name of a known tool: some
+   * servers repeat the name on every delta, few send it in pieces.
    */
   #name(state: CallState, piece: string): void {
     if (state.name === null) {
@@ -287,10 +287,10 @@ export class ToolBuffer {
     const { args } = state;
     if (!args.isClosed) {
       const isOpenEnded = args.isEmpty || args.custom;
-      // An end that is a cut vouches for nothing that does not show its own end.
+      // An ending that is a cut does not vouch for arguments that do not show their own end.
       if (finish === undefined || (isOpenEnded && !isClean(finish))) return this.#put(state, truncated(state));
     } else if (!state.ended) {
-      // `{}` may stand for what was to come.
+      // `{}` may be a placeholder for what was to come.
       const isOpenEnded = args.isPatched || args.isPlaceholder;
       if (finish === undefined || (isOpenEnded && !isClean(finish))) return this.#put(state, truncated(state));
     }
@@ -299,7 +299,7 @@ export class ToolBuffer {
 
   #settle(state: CallState): void {
     const isCopy = state.metadata?.["repeatsId"] === true && this.#states.some((other) => isSameCall(state, other));
-    if (isCopy) this.#fail(state, { error: "it is the same as one before it, with its id", errorType: "withdrawn" });
+    if (isCopy) this.#fail(state, { error: "it repeats an earlier one, with its id", errorType: "withdrawn" });
     else this.#put(state, decide(state, this.#tools, this.#repair));
   }
 
@@ -318,12 +318,12 @@ function isOpen({ outcome, isRetracted }: CallState): boolean {
   return outcome === undefined && !isRetracted;
 }
 
-/** Whether a call with the id of another one, which will run or has, is that one once more. */
+/** Whether a call repeats another one with the same id that will run or has run. */
 function isSameCall({ id, name, args }: CallState, other: CallState): boolean {
   return other.outcome instanceof ToolUse && other.id === id && other.name === name && args.equalsThoseOf(other.args);
 }
 
-/** Whether a chunk that came after its call was complete says anything else than the call did. */
+/** Whether a chunk that came after its call was complete says anything beyond what the call said. */
 function bringsMore({ args }: CallState, { argsTextDelta, argsKvPatch, argsPathPatch }: ToolChunk): boolean {
   if (argsKvPatch !== undefined && !args.equals(argsKvPatch)) return true;
   if (argsPathPatch?.some(saysMore) === true) return true;
@@ -335,7 +335,7 @@ function saysMore({ append, value }: PathPatch): boolean {
   return append === undefined ? value !== undefined : append !== "";
 }
 
-/** Properties become own ones, whatever their name; what was handed out sees those that come late. */
+/** All properties become own ones, whatever their name; later ones show up in what was already handed out. */
 function addMetadata(state: CallState, metadata: Readonly<Record<string, unknown>>): void {
   const target = (state.metadata ??= {});
   for (const key of Object.keys(metadata)) setOwn(target, key, metadata[key]);

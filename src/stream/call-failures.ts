@@ -40,7 +40,7 @@ export function badArguments(name: string, message: string): string {
   return / again\b/.test(message) ? said : `${said} Send the call again.`;
 }
 
-/** The call that the provider has given up, as it says why. */
+/** A call that the provider has given up, with its reason. */
 export function givenUp(state: CallState, { error, errorType }: ToolChunk): ToolCallError {
   const name = state.call.name ?? "a tool";
   if (errorType === "truncated") return truncated(state, error ? `were cut: ${error}` : undefined);
@@ -50,11 +50,11 @@ export function givenUp(state: CallState, { error, errorType }: ToolChunk): Tool
   return failure(state, "rejected", `The provider ${did} the call of ${name}: ${reason}`);
 }
 
-function unreadable(name: string, why = "it is written in no way that is known"): string {
-  return `The call of ${name} can not be read: ${sentence(why)} Correct it and send it again.`;
+function unreadable(name: string, why = "its notation is not known"): string {
+  return `The call of ${name} cannot be read: ${sentence(why)} Correct it and send it again.`;
 }
 
-/** With a full stop, where it has none. */
+/** Adds a full stop where there is none. */
 export function sentence(text: string): string {
   return /[.!?]$/.test(text) ? text : `${text}.`;
 }
@@ -62,7 +62,7 @@ export function sentence(text: string): string {
 export function unknownTool(given: string, tools: NamedTools): string {
   const name = given.length > 128 ? `${given.slice(0, 128)}…` : given;
   const listed = new Set<Tool>();
-  // By the first name of each: the model knows no other.
+  // Only the first name of each tool: the model knows no other.
   const names = [...tools].filter(([, tool]) => !listed.has(tool) && listed.add(tool)).map(([first]) => first);
   if (names.length === 0) return `There is no tool ${JSON.stringify(name)}: no tools were offered.`;
   const list = names.length > 20 ? `${names.slice(0, 20).join(", ")} and ${names.length - 20} more` : names.join(", ");

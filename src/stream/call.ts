@@ -8,37 +8,37 @@ import { showGetters } from "./shown.ts";
 
 /** What the buffer keeps of one call. Users see it through {@link ToolCall}. */
 export class CallState {
-  // First what is looked at with every chunk: of thousands of open calls each line of memory is far away.
+  // First the fields read for every chunk: with thousands of open calls, each cache line is far away.
   callIndex: number | undefined;
   readonly turnIndex: number;
-  /** The provider's id: the first that is not empty; `""` where only empty ones came; `null` where none. */
+  /** The provider's id: the first non-empty one; `""` if only empty ones came; `null` if none came. */
   id: string | null = null;
   name: string | null = null;
   readonly args: Arguments;
   /** The provider said that the call is over; it may still be undecided whether its arguments are empty or cut. */
   ended = false;
   outcome: ToolUse | ToolCallError | undefined;
-  /** The provider has run it itself, or taken it back: whatever still comes for it is none of ours. */
+  /** The provider ran it itself or took it back: whatever still comes for it is ignored. */
   isRetracted = false;
   /** Whether `tool-input-start` was sent. */
   isAnnounced = false;
   readonly call: ToolCall;
   /** Whether `tool-use` was sent. */
   isReleased = false;
-  /** All the pieces of name that came, where they differ: they may be parts of one name. */
+  /** All the pieces of the name so far, where they differ: they may be parts of one name. */
   namePieces: string | undefined;
   tool: Tool | undefined;
   metadata: Record<string, unknown> | undefined;
   readonly invocationId: string;
   readonly position: number;
-  /** Chunks came after its outcome: they change nothing in its input. */
+  /** Chunks came after its outcome: they do not change its input. */
   isLate = false;
-  /** Characters of its arguments that came with its first chunk. */
+  /** How many characters of its arguments came with its first chunk. */
   headLength = 0;
-  /** Its name came once more after its arguments were closed: other arguments would be those of another call. */
+  /** Its name came again after its arguments were closed: further arguments would belong to another call. */
   isNamedAgain = false;
 
-  /** A cheap first look: `false` means that the root is certainly open, so that more text can only be its own. */
+  /** A cheap first check: `false` means that the root is certainly open, so that more text can only belong to it. */
   get mayBeClosed(): boolean {
     return this.ended || this.outcome !== undefined || this.args.mayBeClosed;
   }
@@ -52,7 +52,7 @@ export class CallState {
   }
 }
 
-/** What stands behind a {@link ToolCall}: for the floors of the stream, not for users. */
+/** The state behind a {@link ToolCall}: for internal use by the stream, not for users. */
 export let stateOf: (call: ToolCall) => CallState;
 
 /**
@@ -71,7 +71,7 @@ export class ToolCall {
     this.#state = state;
   }
 
-  /** Our own id of the call: unique in its run. */
+  /** Our own id of the call: unique within its run. */
   get invocationId(): string {
     return this.#state.invocationId;
   }
@@ -79,7 +79,7 @@ export class ToolCall {
   get id(): string | null {
     return this.#state.id;
   }
-  /** The tool's name, or what the model wrote where no tool has it; `null` until it is known. */
+  /** The tool's name, or what the model wrote if there is no such tool; `null` until it is known. */
   get name(): string | null {
     return this.#state.tool?.name ?? this.#state.name;
   }
@@ -100,20 +100,20 @@ export class ToolCall {
   get metadata(): Readonly<Record<string, unknown>> {
     return this.#state.metadata ?? NONE;
   }
-  /** The arguments so far, as they came. Joining costs their length: read `input` or `changes()` to follow them live. */
+  /** The arguments so far, as they came. Joining costs their length: follow them live with `input` or `changes()`. */
   get argsText(): string {
     return this.#state.args.text;
   }
   /**
-   * The partial input so far: a preview, not validated. A string grows, a number appears when it is finished.
-   * The same object grows from one read to the next; copy it to keep a moment of it. It is not the input that runs.
+   * The partial input so far: a preview, not validated. A string grows; a number appears once it is finished.
+   * The same object grows from one read to the next: copy it to keep a snapshot. It is not the input that is executed.
    */
   get input(): unknown {
     return this.#state.args.partial;
   }
   /**
-   * What changed in `input` since this was last asked, so that an editor can append instead of rendering anew. Asked for
-   * the first time, it tells what is there already, each property under its own path.
+   * What changed in `input` since the last call, so that an editor can append instead of re-rendering. The first call
+   * reports what is there already, each property under its own path.
    *
    * @example [{ path: ["content"], append: "more text", done: false }]
    */

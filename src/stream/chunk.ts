@@ -3,9 +3,9 @@ export type PathStep = string | number;
 
 /**
  * A change at one place of the arguments (streamed partial arguments).
- * `value` sets, `append` extends the string that is there; `done` says that nothing more comes for this place, and may
- * come alone. A string that was extended without `done` is open, and a call that ends so is `truncated`: until a patch of
- * the same path says `done`, or sets a value in its place.
+ * `value` sets, `append` extends the string already there; `done` says that nothing more comes for this place, and may
+ * come alone. A string that was extended without `done` stays open, and a call that ends that way is `truncated`,
+ * unless a patch of the same path says `done` or sets a value instead.
  */
 export interface PathPatch {
   readonly path: readonly PathStep[];
@@ -27,7 +27,7 @@ export interface PathPatch {
 export interface ToolChunk {
   /** The provider's id. `""`, `null` and a missing id are the same: no id. */
   readonly id?: string | null | undefined;
-  /** Which model message of the stream (one of several choices, or the nth message that begins in one stream). Default 0. */
+  /** Which model message of the stream: one of several choices, or the nth message that begins in it. Default 0. */
   readonly turnIndex?: number | undefined;
   /** The provider's label of the call: not a position, it may be sparse, repeated or missing. */
   readonly callIndex?: number | undefined;
@@ -40,19 +40,19 @@ export interface ToolChunk {
   readonly argsPathPatch?: readonly PathPatch[] | undefined;
   /** The provider says that this call is finished. */
   readonly done?: boolean | undefined;
-  /** The provider says that this call has failed, in its words. */
+  /** The provider says that this call has failed, in its own words. */
   readonly error?: string | undefined;
   /**
-   * `"truncated"` (it was cut), `"unreadable"` (the model wrote it in a way that can not be read), `"withdrawn"` (it was
-   * taken back: it is no call of the turn any more, and gets no result) and `"rejected"` are known; any other word is
-   * treated as `"rejected"`.
+   * Known are `"truncated"` (it was cut), `"unreadable"` (the model wrote it in a way that cannot be read),
+   * `"withdrawn"` (it was taken back: it is no longer a call of the turn, and gets no result) and `"rejected"`; any
+   * other word is treated as `"rejected"`.
    */
   readonly errorType?: string | undefined;
   /**
-   * What else belongs to the call and goes back with it (signatures, callers); merged into `use.metadata`.
-   * `dependent: true` says that the arguments refer to the result of another call, and are validated later;
-   * `repeatsId: true` that no two calls of this wire have one id, and that this one has that of another: where their
-   * arguments are the same, too, it is that call once more, and is withdrawn.
+   * Anything else that belongs to the call and goes back with it (signatures, callers); merged into `use.metadata`.
+   * `dependent: true` says that the arguments refer to the result of another call and are validated later;
+   * `repeatsId: true` that ids are unique on this wire, yet this call has the id of another one: if the arguments are
+   * the same too, it is a repetition of that call and is withdrawn.
    */
   readonly metadata?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -95,7 +95,7 @@ interface CallSink {
   toolDelta?(turnIndex: number | undefined, callIndex: number | undefined, argsTextDelta: string): void;
 }
 
-/** Says more of a call's arguments, as most of a stream does: a chunk is made of it only for a sink that takes nothing else. */
+/** Sends an arguments delta, which is most of a stream: a chunk is only made for a sink without `toolDelta`. */
 export function sayDelta(
   sink: CallSink,
   turnIndex: number | undefined,

@@ -4,21 +4,22 @@ import { setOwn } from "../schema/json.ts";
 export class TooDeep extends RangeError {}
 export class TooLong extends RangeError {}
 
-/** A copy, and what is seen while it is made, since to walk over a large value once more costs nearly as much. */
+/** A copy, and what was noticed while making it: walking over a large value again costs nearly as much. */
 export interface Copied {
   readonly copy: unknown;
-  /** About how long its JSON is. */
+  /** Approximate length of its JSON. */
   readonly length: number;
-  /** The value was JSON, so that both have the same text. */
+  /** The value was plain JSON, so both have the same text. */
   readonly isExact: boolean;
-  /** It holds a number that may not be the one that was written. */
+  /** It holds a number that may differ from the one that was written. */
   readonly hasHuge: boolean;
 }
 
 /**
- * A deep copy of a JSON value. Properties are own ones, whatever their name; what no JSON can hold becomes `null`.
+ * A deep copy of a JSON value. All properties become own ones, whatever their name; what JSON cannot hold becomes
+ * `null`.
  *
- * @throws TooDeep, TooLong where the value passes a limit; it is not read further then.
+ * @throws TooDeep, TooLong where the value passes a limit; the rest is then not read.
  */
 export function copyValue(value: unknown, maxDepth: number, maxLength: number): Copied {
   let length = 0;
@@ -48,7 +49,7 @@ export function copyValue(value: unknown, maxDepth: number, maxLength: number): 
   return { copy, length, isExact, hasHuge };
 }
 
-/** What no JSON can hold (a function, a BigInt) comes from no provider. */
+/** No provider sends what JSON cannot hold (a function, a BigInt). */
 function isJson(value: unknown): boolean {
   return value === null || typeof value === "string" || typeof value === "number" || typeof value === "boolean";
 }

@@ -8,10 +8,10 @@ import type { NamedTools } from "./router.ts";
 import { validateInput } from "./validate-input.ts";
 
 /**
- * What a call that has ended comes to. Name, then arguments, then schema: the first that is wrong is said.
+ * The outcome of an ended call. Name, then arguments, then schema: the first that is wrong is reported.
  *
- * @param tools those that there are; without them every name is taken for a tool
- * @param repair in place of the tool's own policy
+ * @param tools the known tools; without them, every name is accepted as a tool
+ * @param repair overrides the tool's own policy
  */
 export function decide(
   state: CallState,
@@ -23,7 +23,7 @@ export function decide(
   const tool = (state.tool ??= tools === undefined ? anyTool(name) : undefined);
   const policy = repair ?? tool?.repair ?? "off";
   const read = args.finish(policy);
-  // A call that was cut is that first, whatever its name: the name may be cut too.
+  // That a call was cut is reported first, whatever its name: the name may be cut too.
   if (!read.ok && read.code === "truncated") return truncated(state, read.message);
   if (tool === undefined) return failure(state, "unknown_tool", unknownTool(name, tools!));
   if (!read.ok) return failure(state, read.code, badArguments(tool.name, read.message));
@@ -51,12 +51,12 @@ export function decide(
   });
 }
 
-/** It refers to the result of another call, and is validated when that has been filled in: until then it does not run. */
+/** It refers to the result of another call, and is validated once that is filled in: until then it does not run. */
 function isDependent({ metadata }: CallState): boolean {
   return metadata?.["dependent"] === true;
 }
 
-/** A tool for a name that nobody defined: external, takes any input. */
+/** A tool for a name that was not defined: external, takes any input. */
 function anyTool(name: string): Tool {
   const accept = { jsonSchema: {}, validate: (value: unknown) => ({ ok: true, value }) as const };
   const tool = makeTool({ name: "any", inputSchema: accept }, name);

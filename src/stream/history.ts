@@ -6,25 +6,25 @@ import { ToolUse } from "../tool/use.ts";
 import type { ToolCall } from "./call.ts";
 import type { Turn } from "./events.ts";
 
-/** How a wire says the outcome of one call. */
+/** How a wire expresses the outcome of one call. */
 export interface Replies<Reply> {
   result(use: ToolUse, output: unknown): Reply;
   error(call: FailedCall, message: string): Reply;
 }
 
-/** A stream in the place of its turn is told what to give. */
+/** A stream passed instead of its turn is a likely mistake: the message says what to pass. */
 export function checkTurn(turn: Turn): void {
   if (Array.isArray(turn?.calls)) return;
   throw new TypeError(`A turn is needed: stream.turn, or what stream.done() resolves to. Got ${gotOf(turn)}.`);
 }
 
-/** An id in the place of the use would be an answer to no call. */
+/** An id passed instead of the use would give an answer to no call. */
 export function checkUse(use: ToolUse): void {
   if (typeof use?.invocationId === "string") return;
   throw new TypeError(`toolResult() takes the use of a call, as event.use is, and its output. Got ${gotOf(use)}.`);
 }
 
-/** What a handler threw knows no call. */
+/** An error that a handler threw does not know its call. */
 export function checkCallError(error: ToolCallError): void {
   if (typeof error?.call?.invocationId === "string") return;
   throw new TypeError(
@@ -40,7 +40,8 @@ function gotOf(value: unknown): string {
 
 /**
  * One reply for every call of a finished turn, in call order: its result, or why there is none.
- * A call that was handed out and not executed is reported to the model as that, and so is an output that JSON can not say.
+ * A call that was handed out but not executed is reported to the model as such, and so is an output JSON cannot
+ * express.
  *
  * @throws TypeError while a call is still open or running: wait for the turn and for its executions first.
  */
@@ -67,12 +68,11 @@ export function repliesOf<Reply>(turn: Turn, replies: Replies<Reply>): Reply[] {
 }
 
 /**
- * An output that JSON has no word for (a BigInt, a cycle), or of which it keeps nothing (a Response, a Map), takes no
- * other one with it; the model hears that the tool ran.
+ * An output that JSON cannot express (a BigInt, a cycle), or of which it keeps nothing (a Response, a Map), does not
+ * affect the other results; the model is told that the tool ran.
  */
 function resultOf<Reply>(use: ToolUse, replies: Replies<Reply>): Reply {
-  const unsent = (why: string) =>
-    replies.error(use, `Tool ${use.name} has run, but its output can not be sent: ${why}`);
+  const unsent = (why: string) => replies.error(use, `Tool ${use.name} has run, but its output cannot be sent: ${why}`);
   const { result } = use;
   try {
     if (isEmptied(result) && !("toJSON" in result)) return unsent(`it is ${emptiedMessage(result)}`);
@@ -83,14 +83,14 @@ function resultOf<Reply>(use: ToolUse, replies: Replies<Reply>): Reply {
 }
 
 /**
- * The id under which a call goes back: the provider's, byte for byte; our own where it gave none, or that of a call before
- * it, since each may have one result only.
+ * The id under which a call goes back: the provider's, byte for byte; our own where it gave none or repeated the id of
+ * an earlier call, since each id may have only one result.
  */
 export function wireId({ id, invocationId, metadata }: Pick<FailedCall, "id" | "invocationId" | "metadata">): string {
   return id && metadata["repeatsId"] !== true ? id : invocationId;
 }
 
-/** An output as text: a string as it is, anything else as JSON, nothing at all as `null`; half characters are mended. */
+/** An output as text: a string as it is, anything else as JSON, `undefined` as `null`; lone surrogates are replaced. */
 export function outputText(output: unknown): string {
   return typeof output === "string" ? output.toWellFormed() : wellFormedJson(JSON.stringify(output) ?? "null");
 }
@@ -102,9 +102,9 @@ export function outputValue(output: unknown): unknown {
 }
 
 /**
- * The arguments as they may stand in the history: verbatim if they are the JSON of an object, else as they were mended,
- * else wrapped as `{"INVALID_JSON":"…"}`, so that the model sees what it wrote. Servers parse the history again, and
- * many refuse all of it for anything else.
+ * The arguments in a form fit for the history: verbatim if they are the JSON of an object, else as repaired, else
+ * wrapped as `{"INVALID_JSON":"…"}`, so that the model sees what it wrote. Servers parse the history again, and many
+ * reject the whole request for anything else.
  */
 export function historyArguments(call: ToolCall): string {
   const { argsText, outcome } = call;
@@ -114,7 +114,7 @@ export function historyArguments(call: ToolCall): string {
   for (const { kind, after } of call.repairs) {
     if (kind === "syntax" && typeof after === "string" && isObjectJson(after)) return after;
   }
-  // Sent twice, or encoded twice: the value is sound, though the text is not.
+  // Sent twice, or encoded twice: the value is sound even though the text is not.
   if (outcome instanceof ToolUse || outcome?.code === "turn_not_finished") {
     const validated = outcome instanceof ToolUse ? outcome.input : outcome.call.input;
     const value = [call.input, validated].find(isRecord);
@@ -128,7 +128,7 @@ export function historyInput(call: ToolCall): Record<string, unknown> {
   return parseJson(historyArguments(call)) as Record<string, unknown>;
 }
 
-/** The blocks of a message without the calls that were found in its text: what it says beside them stands where it began. */
+/** A message's blocks without the calls found in its text: the remaining text goes where the first text block was. */
 export function onlySaid<Block extends { readonly type: string }>(blocks: readonly Block[], said: string): Block[] {
   const isText = ({ type }: Block) => type === "text";
   const first = blocks.findIndex(isText);
@@ -139,14 +139,14 @@ export function onlySaid<Block extends { readonly type: string }>(blocks: readon
 }
 
 /**
- * Containers that may be nested in arguments whose depth nobody has looked at. Those who serialize the history recurse:
- * one call that nests too deep would make every request after it fail. As a string it is harmless.
+ * How deep containers may nest in arguments whose depth was never checked. History serializers recurse: one call that
+ * nests too deep would make every later request fail. As a string it is harmless.
  */
 const MAX_DEPTH = 128;
 
 /**
- * Whether the arguments were read to their end, within the limits of the stream. What was refused for something else
- * (an unknown tool, a turn that was cut) may have come by them.
+ * Whether the arguments were read to their end within the stream's limits. A call refused for another reason (an
+ * unknown tool, a turn that was cut) may have skipped them.
  */
 function isWithinLimits(outcome: ToolCall["outcome"]): boolean {
   if (outcome instanceof ToolUse) return true;

@@ -1,4 +1,4 @@
-/** Bounds on what a stream may make us keep. Each has its own clear error, raised while streaming. */
+/** Bounds on what a stream may make us buffer. Each has its own clear error, raised while streaming. */
 export interface Limits {
   /** Characters (UTF-16 units) of one call's arguments. Default 16 Mi. */
   readonly maxArgumentsLength: number;
@@ -17,7 +17,7 @@ const DEFAULTS: Limits = {
   maxEventBytes: 32 * 1024 * 1024,
 };
 
-/** @throws TypeError for a limit that is no positive number, or that does not exist. */
+/** @throws TypeError for a limit that is not a positive number, or that does not exist. */
 export function resolveLimits(given: Partial<Limits> | undefined): Limits {
   if (given === undefined) return DEFAULTS;
   const limits: { -readonly [name in keyof Limits]: number } = { ...DEFAULTS };

@@ -2,11 +2,11 @@ import type { JsonChange } from "../json/index.ts";
 import { setOwn } from "../schema/json.ts";
 import type { PathPatch, PathStep } from "./chunk.ts";
 
-/** An array is not grown further than this past its end: few bytes must not cost much memory. Models write in order. */
+/** How far past its end an array may grow: a few bytes must not cost much memory. Models write in order. */
 const MAX_GAP = 16;
 
 /**
- * Applies one patch to a value and gives the value back: the same object, or a new root where the path is empty.
+ * Applies one patch to a value and returns it: the same object, or a new root where the path is empty.
  * Properties are always own properties (`__proto__` included), gaps in an array are filled with `null`.
  *
  * @throws RangeError when the path does not fit the value that is there.
@@ -28,8 +28,8 @@ export function applyPatch(root: unknown, patch: PathPatch): unknown {
 }
 
 /**
- * What a patch that was applied changes for somebody who has a copy of `before`'s shape: where the patch made
- * containers or filled a gap, all of what is new there; else the patch itself.
+ * What an applied patch changes for a consumer with a copy of the earlier shape: where the patch created containers or
+ * filled a gap, everything that is new there; else the patch itself.
  */
 export function changeOf(patch: PathPatch, told: number, root: unknown): JsonChange {
   const { path, append, value, done = false } = patch;
@@ -45,8 +45,8 @@ export function changeOf(patch: PathPatch, told: number, root: unknown): JsonCha
 }
 
 /**
- * How many steps of a path lead to the first place that a patch makes anew: all of them if only the last place changes,
- * one more if the string that the patch extends is not there yet.
+ * How many steps of a path lead to the first place that a patch creates: all of them if only the last place changes,
+ * one more if the string that the patch extends does not exist yet.
  */
 export function stepsToNew(root: unknown, { path, append }: PathPatch): number {
   let at = root;
@@ -76,7 +76,7 @@ function patchedLeaf(before: unknown, patch: PathPatch): unknown {
 
 type Container = unknown[] | Record<string, unknown>;
 
-/** What is there if the next step can go into it, a new container if nothing is there. */
+/** The existing value if the next step can go into it; a new container if there is none. */
 function container(existing: unknown, step: PathStep): Container {
   if (existing === undefined || existing === null) return typeof step === "number" ? [] : {};
   if (typeof step === "number" ? Array.isArray(existing) : typeof existing === "object" && !Array.isArray(existing)) {

@@ -3,30 +3,30 @@ import { firstCharOf } from "./arguments.ts";
 import type { CallState } from "./call.ts";
 import type { ToolChunk } from "./chunk.ts";
 
-/** Those that were offered, by the names under which the provider knows them, and after that by their own. */
+/** The offered tools: first by the names under which the provider knows them, then by their own. */
 export type NamedTools = ReadonlyMap<string, Tool>;
 
 /** A new call, or `undefined` when there are too many. */
 export type OpenCall = (turnIndex: number, chunk: ToolChunk) => CallState | undefined;
 
 /**
- * Finds the call that a chunk belongs to: by a wire id that is bound, by its index, or the call now open.
- * The rules are the answer to what real servers do:
+ * Finds the call that a chunk belongs to: by a known wire id, by its index, or the call now open.
+ * The rules answer to what real servers do:
  *
- * - an id wins over an index, since the index may drift inside one call
- * - a new id on a bound index opens a new call, since some servers send index 0 for every call; but not with a piece of
- *   the call that has the index, nor with its head once more
+ * - an id wins over an index, since the index may drift within one call
+ * - a new id on a known index opens a new call, since some servers send index 0 for every call; but not with a piece of
+ *   the call that has the index, nor with a repetition of its head
  * - a name for a call whose arguments are complete opens a new one, with the arguments that come with it or after it,
  *   since some servers send one id and one index for all
- * - without an id and with an index that is not bound, it is the call now open, unless that has ended or a name comes
- * - a call that came in pieces and comes whole, with its id, under another index is no other one
- * - a name that is neither said again nor a piece of one opens a new call, where nothing else tells calls apart
+ * - without an id and with an unknown index, it is the call now open, unless that has ended or a name comes
+ * - a call that came in pieces and comes again whole, with its id, under another index is the same call
+ * - a name that neither repeats nor continues one opens a new call, where nothing else tells calls apart
  */
 export class ToolRouter {
   readonly #tools: NamedTools | undefined;
   readonly #openCall: OpenCall;
   #last: TurnRoutes | undefined;
-  /** Only where there are several. */
+  /** Only where there is more than one. */
   #turns: Map<number, TurnRoutes> | undefined;
 
   constructor(tools: NamedTools | undefined, openCall: OpenCall) {
@@ -34,7 +34,7 @@ export class ToolRouter {
     this.#openCall = openCall;
   }
 
-  /** The call of a chunk; `undefined` when it would be one call too many. */
+  /** The call of a chunk; `undefined` if it would exceed the limit of calls. */
   route(chunk: ToolChunk): CallState | undefined {
     const turnIndex = chunk.turnIndex ?? 0;
     let routes = this.#last;
@@ -45,7 +45,7 @@ export class ToolRouter {
     const byIndex = callIndex === undefined ? undefined : routes.byIndex.get(callIndex);
     const bound = id === undefined ? byIndex : byIndex?.id === id ? byIndex : routes.byId.get(id);
     if (bound !== undefined) {
-      // One id for two calls side by side: the second has an index and a name of its own.
+      // One id for two parallel calls: the second has its own index and name.
       const hasOwnIndex = byIndex === undefined && callIndex !== undefined && !!chunk.name;
       const isAnother = hasOwnIndex && !isSentAgain(bound, chunk);
       return isAnother || this.#begins(bound, chunk) ? this.#openAfter(bound, routes, chunk) : (routes.open = bound);
@@ -61,7 +61,7 @@ export class ToolRouter {
     return (routes.open = open);
   }
 
-  /** {@link route} for what has nothing but an index: the call that has it, if it can only be more of that one. */
+  /** {@link route} for a chunk with only an index: the call that has it, if the chunk can only continue that one. */
   goOn(turnIndex: number, callIndex: number | undefined): CallState | undefined {
     const routes = this.#last;
     if (routes === undefined || routes.turnIndex !== turnIndex || callIndex === undefined) return undefined;
@@ -70,27 +70,27 @@ export class ToolRouter {
     return (routes.open = bound);
   }
 
-  /** Neither id nor a bound index: the call now open, unless the chunk names another one. */
+  /** No id and no known index: the call now open, unless the chunk names another one. */
   #belongsToOpen({ open }: TurnRoutes, chunk: ToolChunk): CallState | undefined {
     const { name, callIndex, argsKvPatch } = chunk;
     if (open === undefined) return undefined;
-    // With an index of its own it is another call, if it has a name or is whole, or nothing can follow what is open.
+    // An index of its own means another call, if there is a name or whole arguments, or the open call has ended.
     if (callIndex !== undefined && (name || argsKvPatch !== undefined || open.ended)) return undefined;
     if (!name) return open;
     if (open.name === null) return open;
-    // The name said once more, or more of it, in the middle of the call.
+    // The name repeated, or more of it, in the middle of the call.
     const isItsName = name === open.name || continuesName(this.#tools, open, name);
     return isItsName && !open.ended ? open : undefined;
   }
 
-  /** Whether a chunk that leads to a call already known is the head of another one. */
+  /** Whether a chunk routed to a known call is the head of another one. */
   #begins(state: CallState, chunk: ToolChunk): boolean {
     const { name } = chunk;
-    // What comes without a name is no call of its own, if no head came before it: nobody could say what of.
+    // Without a name, and without a head before it, a chunk starts no call: its tool would be unknown.
     if (!name) return state.isNamedAgain && startsArguments(chunk) && !isPlaceholder(state) && !isCopyOf(state, chunk);
     const isAnotherName = state.name !== null && name !== state.name;
     if (!state.mayBeClosed || !(state.ended || state.args.isClosed)) {
-      // One id and one index for two calls, the first of them without arguments, or given up before its end was seen.
+      // One id and one index for two calls; the first has no arguments, or was given up before its end was seen.
       return (
         isAnotherName &&
         (state.args.isEmpty || state.args.failure !== undefined) &&
@@ -100,14 +100,14 @@ export class ToolRouter {
       );
     }
     if (isAnotherName) return true;
-    // Its name said once more, or the head of a call whose arguments come apart: what follows will tell.
+    // Its name repeated, or the head of a call whose arguments come separately: what follows will tell.
     if (isHead(chunk)) state.isNamedAgain = name === state.name && !state.args.isPatched && !state.isRetracted;
     // A call of the same name needs arguments of its own: many servers repeat the name on every delta,
     // some send the arguments twice, and `{}` may be a placeholder for what comes now.
     return startsArguments(chunk) && (isBare(state) || !(isPlaceholder(state) || isCopyOf(state, chunk)));
   }
 
-  /** Opens a call at the place of another. Arguments whose head came before them have its id, index and name. */
+  /** Opens a call in the place of another. Arguments whose head came earlier take over its id, index and name. */
   #openAfter(before: CallState, routes: TurnRoutes, chunk: ToolChunk): CallState | undefined {
     if (chunk.name) return this.#open(routes, chunk);
     const { name, tool } = before;
@@ -124,7 +124,7 @@ export class ToolRouter {
   #open(routes: TurnRoutes, chunk: ToolChunk): CallState | undefined {
     const state = this.#openCall(routes.turnIndex, chunk);
     if (state === undefined) {
-      // What follows the head of one call too many is none of the call before it.
+      // What follows the head of a call over the limit does not belong to the call before it.
       routes.open = undefined;
       return undefined;
     }
@@ -151,7 +151,7 @@ export class ToolRouter {
   }
 }
 
-/** Whether a chunk is more of the call now open, as most are. Nothing can make it another call while its root is open. */
+/** Whether a chunk continues the call now open, as most do. While its root is open, it can be no other call's. */
 export function goesOn(open: CallState, { turnIndex, callIndex, id, name }: ToolChunk): boolean {
   return (
     callIndex === open.callIndex &&
@@ -168,11 +168,11 @@ interface TurnRoutes {
   readonly byIndex: Labels<number>;
   /** The call that the last chunk belonged to. */
   open: CallState | undefined;
-  /** An id that came with nothing, while a call was open: it may be that of the next one, whose name is late. */
+  /** An id that came alone while a call was open: it may belong to the next call, whose name comes later. */
   idAlone: string | undefined;
 }
 
-/** A map of calls that makes none for the first one: most turns have no other. */
+/** A map of calls that allocates nothing for the first one: most turns have no other. */
 class Labels<Label> {
   #first: Label | undefined;
   #call: CallState | undefined;
@@ -189,7 +189,7 @@ class Labels<Label> {
   }
 }
 
-/** The pieces of a name so far and this one, if a known name begins so. Some servers send all of the name so far. */
+/** The name's pieces including this one, if a known name starts that way. Some servers send the whole name so far. */
 export function joinedName(
   tools: NamedTools | undefined,
   { namePieces = "" }: CallState,
@@ -206,8 +206,8 @@ function continuesName(tools: NamedTools | undefined, state: CallState, piece: s
 }
 
 /**
- * A new id: of the call that has the chunk's index, or, where the chunk has neither index nor name, of the one now open:
- * if that still has none, or is one whose ids change.
+ * A new id: of the call that has the chunk's index, or, if the chunk has neither index nor name, of the one now open,
+ * provided that call has no id yet or its ids change.
  */
 function awaitsId({ open }: TurnRoutes, byIndex: CallState | undefined, chunk: ToolChunk): CallState | undefined {
   const call = byIndex ?? (chunk.callIndex === undefined && !chunk.name ? open : undefined);
@@ -216,30 +216,30 @@ function awaitsId({ open }: TurnRoutes, byIndex: CallState | undefined, chunk: T
 }
 
 /**
- * Whether a chunk with an id that nobody has can only be more of a call: no other begins before its root is closed, and
- * what has no name, or the same one, is no head. Servers that give each piece an id of its own, or tell a head twice:
+ * Whether a chunk with an unknown id can only continue a call: no other begins before its root is closed, and a chunk
+ * without a name, or with the same one, is no head. Servers that give each piece its own id, or repeat a head:
  * https://github.com/poolsideai/pool/issues/9, https://github.com/vllm-project/vllm/pull/23522,
  * https://github.com/Avarok-Cybersecurity/atlas/issues/33
  */
 function goesOnUnderAnotherId({ args, name, ended }: CallState, chunk: ToolChunk): boolean {
   if (chunk.argsKvPatch !== undefined || name === null || ended || args.isClosed) return false;
   const hasText = !!chunk.argsTextDelta;
-  // Without an index nothing but arguments says whose they are: the name may be late.
+  // Without an index, only arguments tell whose chunk it is: the name may come later.
   if (!chunk.name) return hasText || chunk.callIndex !== undefined;
   return chunk.name === name && !args.custom && (args.isEmpty || (hasText && args.beginsObject));
 }
 
-/** Whether what came may stand for arguments to come. */
+/** Whether what came may be a placeholder for arguments to come. */
 function isPlaceholder({ args, ended }: CallState): boolean {
   return args.isPlaceholder && !ended;
 }
 
-/** Whether a chunk says nothing of arguments and of an end. */
+/** Whether a chunk carries neither arguments nor an end. */
 function isHead({ argsTextDelta: text, argsKvPatch, argsPathPatch, done }: ToolChunk): boolean {
   return !text?.trim() && argsKvPatch === undefined && argsPathPatch === undefined && done !== true;
 }
 
-/** Whether a chunk brings the beginning of arguments. */
+/** Whether a chunk starts arguments. */
 function startsArguments({ argsTextDelta: text, argsKvPatch }: ToolChunk): boolean {
   return argsKvPatch !== undefined || firstCharOf(text ?? "") === OPEN;
 }
@@ -247,8 +247,8 @@ function startsArguments({ argsTextDelta: text, argsKvPatch }: ToolChunk): boole
 const OPEN = 123; // "{"
 
 /**
- * Whether a call has neither id nor index, and came whole. Who sends calls so sends each in one piece, and equal ones are
- * two: a copy would follow arguments in pieces.
+ * Whether a call has neither id nor index and came whole. Servers that do this send each call in one piece, and equal
+ * ones are two calls: a copy would follow arguments in pieces.
  */
 function isBare({ id, callIndex, args, headLength }: CallState): boolean {
   if (id || callIndex !== undefined) return false;
@@ -256,15 +256,15 @@ function isBare({ id, callIndex, args, headLength }: CallState): boolean {
 }
 
 /**
- * Whether a call that came in pieces comes whole behind them, with its id and name, and another index: gateways that make
- * chunks of a response tell it once more with its end. https://github.com/QuantumNous/new-api/issues/6223
+ * Whether a call that came in pieces comes again whole, with its id and name but another index: gateways that cut a
+ * response into chunks repeat it at its end. https://github.com/QuantumNous/new-api/issues/6223
  */
 function isSentAgain(state: CallState, chunk: ToolChunk): boolean {
   const isWhole = chunk.name === state.name && startsArguments(chunk);
   return isWhole && !state.args.isValue && state.args.text.length !== state.headLength && isCopyOf(state, chunk);
 }
 
-/** Whether the arguments are those of the call, once more. */
+/** Whether the arguments repeat those of the call. */
 function isCopyOf({ args }: CallState, { argsTextDelta, argsKvPatch }: ToolChunk): boolean {
   return argsKvPatch === undefined ? args.equalsText(argsTextDelta!) : args.equals(argsKvPatch);
 }

@@ -1,7 +1,7 @@
 /**
  * The first part of every invocation id: the caller's, or a random one.
  *
- * @throws TypeError for one with other characters than letters, digits, `-` and `_`
+ * @throws TypeError for one with characters other than letters, digits, `-` and `_`
  */
 export function runIdOf(runId: string | undefined): string {
   if (runId === undefined) return randomId();
@@ -9,12 +9,12 @@ export function runIdOf(runId: string | undefined): string {
   throw new TypeError(`runId holds letters, digits, "-" and "_", got ${JSON.stringify(runId)}.`);
 }
 
-/** Random bytes for many ids, since asking for them costs much the same for one and for a thousand. */
+/** Random bytes for many ids: asking for one costs about as much as asking for a thousand. */
 const pool = new Uint8Array(8192);
 let taken = pool.length;
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
-/** Eight bytes. */
+/** Eight bytes, as hex. */
 function randomId(): string {
   if (taken === pool.length) {
     crypto.getRandomValues(pool);

@@ -17,24 +17,24 @@ export interface TurnOptions extends ToolBufferOptions {
 }
 
 /**
- * Takes what a parser says and gives stream events. It decides on the release of complete calls:
- * tools that only read at once, the others at the clean end of the turn, in call order.
+ * Turns what a parser reports into stream events, and decides when complete calls are released: those of tools that
+ * only read immediately, the others at the clean end of the turn, in call order.
  */
 export class TurnReader {
-  /** Nothing that comes now can change the turn. Both are kept here, so that an event need not look at the turn. */
+  /** Nothing that still comes can change the turn. These two live here so that an event need not look at the turn. */
   isOver = false;
   #hasFailed = false;
   readonly #buffer: ToolBuffer;
-  /** The event that nobody has taken, mostly, or those, where there are more. */
+  /** The pending event, since mostly there is one; where there are more, they are in `#events`. */
   #only: StreamEvent | undefined;
   #events: StreamEvent[] = NONE;
   readonly turn: TurnState;
   /** The provider said that nothing more will come. */
   isTerminated = false;
-  /** Complete calls that wait for the end of the turn, and unknown names, which may turn out to be the provider's own. */
+  /** Complete calls that wait for the end of the turn, and unknown names that may turn out to be the provider's own. */
   #held: (ToolUse | ToolCallError)[] = [];
   #hasEnded = false;
-  /** What the provider said of its failure. */
+  /** What the provider said about its failure. */
   #complaint: string | undefined;
 
   constructor(options: TurnOptions) {
@@ -50,7 +50,7 @@ export class TurnReader {
     return this.#only !== undefined || this.#events.length > 0;
   }
 
-  /** The events since this was last asked. */
+  /** The events since the last call. */
   take(): StreamEvent[] {
     const only = this.takeOnly();
     if (only !== undefined) return [only];
@@ -59,7 +59,7 @@ export class TurnReader {
     return events;
   }
 
-  /** {@link take} where there is one event, and no list is to be made for it; `undefined` where there are more, or none. */
+  /** {@link take} for a single event, without making a list; `undefined` if there are more, or none. */
   takeOnly(): StreamEvent | undefined {
     const only = this.#only;
     this.#only = undefined;
@@ -75,7 +75,7 @@ export class TurnReader {
     }
   }
 
-  // What a parser says: the methods of ParserSink
+  // The methods of ParserSink: what a parser reports
 
   start(responseId: string | undefined, model: string | undefined): void {
     const { turn } = this;
@@ -137,8 +137,8 @@ export class TurnReader {
 
   finish(reason: FinishReason, providerReason: string | null, message?: string): void {
     const { turn } = this;
-    // The last word counts, but a word that says nothing does not undo one that does, nor no word
-    // one that nobody knows.
+    // The last word counts. But a word without a meaning does not override one with a meaning, and a missing word does
+    // not override an unknown one.
     const { finishReason: known } = turn;
     if (reason === "unknown" && known !== undefined && (known !== "unknown" || !providerReason)) return;
     turn.finishReason = reason;
@@ -157,14 +157,14 @@ export class TurnReader {
     this.cut(error);
   }
 
-  /** The turn is over before its provider ended it. The first failure is the one that is told. */
+  /** The turn is over before its provider ended it. The first failure is the one reported. */
   cut(error: ToolError): void {
     this.turn.error ??= error;
     this.#hasFailed = true;
     this.isOver = true;
   }
 
-  /** The stream is over: decides on every call that is still open or held, and says the last event. */
+  /** The stream is over: decides on every call that is still open or held, and emits the last event. */
   end(): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
@@ -174,7 +174,7 @@ export class TurnReader {
       else this.cut(new ToolError("connection_lost", "The stream ended before the provider ended the turn."));
     }
     const hasFailed = turn.error !== undefined;
-    // The calls of a turn that failed after its finish were ended by that: they are no longer cut, though they stay held.
+    // If the turn failed after its finish, that finish ended its calls: they no longer count as cut, but stay held.
     const ending = this.#ending();
     const rest = this.#buffer.end(ending);
     turn.finishReason = this.#neutralReason(hasFailed ? undefined : ending);
@@ -189,8 +189,8 @@ export class TurnReader {
   }
 
   /**
-   * The turn has failed before these events were given to anybody: what they release is not released, unless somebody who
-   * looked at the turn has executed it. Of the others those are said again that are about calls.
+   * The turn failed before these events were handed out: their calls are not released, except those already executed by
+   * a caller who found them on the turn. Of the other events, only failed calls are emitted again.
    */
   takeBack(events: readonly StreamEvent[], error: ToolError): void {
     this.cut(error);
@@ -198,7 +198,7 @@ export class TurnReader {
       if (event.type === "tool-error") this.#say(event);
       else if (event.type === "tool-use" && !event.use.executed) {
         const withheld = this.#withhold(event.use);
-        // Whoever has it from the turn can not run it any more.
+        // Callers who got it from the turn can no longer run it.
         if (withheld !== undefined) event.use.provideError(withheld);
       }
     }
@@ -222,7 +222,7 @@ export class TurnReader {
     if (!state.isAnnounced) {
       state.isAnnounced = true;
       this.#say({ type: "tool-input-start", call });
-      // What came before the name is told with it.
+      // What came before the name is reported together with it.
       const delta = state.args.isValue ? "" : call.argsText;
       if (delta !== "" || state.args.isValue) this.#say({ type: "tool-input-delta", call, delta });
     } else if (added !== "" || (hasValues && !state.isLate)) {
@@ -230,7 +230,7 @@ export class TurnReader {
     }
   }
 
-  /** A turn that was ended without a word has ended well; a word that we do not know may say that it was cut. */
+  /** A turn that ended without any word ended well; a word we do not know may mean that it was cut. */
   #ending(): FinishReason | undefined {
     const { finishReason, providerFinishReason } = this.turn;
     return finishReason === "unknown" && !providerFinishReason ? "stop" : finishReason;
@@ -246,7 +246,7 @@ export class TurnReader {
   }
 
   #release(outcome: ToolUse | ToolCallError): void {
-    // A call that was handed out and turned out to have more arguments: the error takes its place.
+    // A call that was handed out and then turned out to have more arguments: the error takes its place.
     if (this.#held.length > 0) this.#held = this.#held.filter((held) => held.invocationId !== outcome.invocationId);
     if (outcome instanceof ToolCallError) {
       if (outcome.code === "unknown_tool") this.#held.push(outcome);
@@ -260,10 +260,10 @@ export class TurnReader {
     this.#say({ type: "tool-use", use });
   }
 
-  /** A turn that was cut, failed or refused releases no write; the model hears of it. */
+  /** A turn that was cut, failed or refused releases no write; the model is told. */
   #withhold(use: ToolUse): ToolCallError | undefined {
     const call = this.#buffer.call(use.invocationId);
-    if (call === undefined) return undefined; // it is the provider's own, or was withdrawn
+    if (call === undefined) return undefined; // the provider's own, or withdrawn
     const error = new ToolCallError(
       "turn_not_finished",
       `The call of ${use.name} was not executed, since the turn it belongs to did not finish: ${sentence(this.#whyUnfinished())} Send it again if it is still wanted.`,
@@ -276,7 +276,7 @@ export class TurnReader {
     return error;
   }
 
-  /** For the model: what anybody but its provider said is none of its business, and may hold addresses, or orders. */
+  /** For the model: only the provider's own words are passed on, since others may hold addresses or instructions. */
   #whyUnfinished(): string {
     const { error, providerFinishReason, finishReason } = this.turn;
     // The provider may have said `stop`.
@@ -285,7 +285,7 @@ export class TurnReader {
     return this.#complaint ?? WHY_CUT[error.code] ?? "The turn failed";
   }
 
-  /** The provider has run the call itself: it is none of ours. */
+  /** The provider ran the call itself: it is no longer ours. */
   #giveBack({ call, isRetracted }: CallState, chunk: ToolChunk): void {
     if (isRetracted) return;
     this.#buffer.retract(call.invocationId);
@@ -308,9 +308,9 @@ const NONE: StreamEvent[] = [];
 const WHY_CUT: { readonly [code in ToolErrorCode]?: string } = {
   aborted: "The turn was aborted",
   connection_lost: "The stream ended before the provider ended the turn",
-  event_too_large: "The provider sent more at once than is read",
-  invalid_event: "The provider sent something that can not be read",
-  too_large: "There are more calls in it than one turn may have",
+  event_too_large: "The provider sent an event too large to read",
+  invalid_event: "The provider sent something that cannot be read",
+  too_large: "It has more calls than one turn may have",
 };
 
 /** The turn while it is read. */
@@ -329,7 +329,7 @@ export class TurnState implements Turn {
   error: ToolError | undefined;
   native: unknown;
   readonly providerToolCalls: ProviderToolCall[] = [];
-  /** Where in that list a call is. */
+  /** The index of a call in that list. */
   #providerCalls: Map<string, number> | undefined;
   readonly #buffer: ToolBuffer;
 
@@ -347,10 +347,10 @@ export class TurnState implements Turn {
     return this.#buffer.calls;
   }
 
-  /** A provider's call is told when it starts and when it is done: the later word takes the earlier one's place. */
+  /** A provider's call is reported when it starts and when it is done: the later report replaces the earlier one. */
   noteProviderCall(call: ProviderToolCall): void {
     const list = this.providerToolCalls;
-    // One without an id is the last of its name that has started and not ended.
+    // A call without an id is the last of its name that has started and not ended.
     const key = call.id === null ? `name ${call.name}` : `id ${call.id}`;
     const places = (this.#providerCalls ??= new Map());
     const at = places.get(key);

@@ -4,8 +4,8 @@ import type { RepairPolicy, Tool } from "../tool/tool.ts";
 import type { Repair } from "../tool/use.ts";
 
 /**
- * Whether the arguments that a model wrote fit the schema of a tool, each mercy added to `repairs`. A check of the
- * caller's own may throw; that is the end of this call, not of the stream.
+ * Whether the arguments that a model wrote fit a tool's schema; each repair is added to `repairs`. A custom check may
+ * throw; that ends this call, not the stream.
  */
 export function validateInput(tool: Tool, value: unknown, policy: RepairPolicy, repairs: Repair[]): Validation {
   try {
@@ -18,9 +18,9 @@ export function validateInput(tool: Tool, value: unknown, policy: RepairPolicy, 
 }
 
 /**
- * The schema decides on the value as it is. Only if it refuses, or the value holds a null (which it may convert to 0, or
- * let pass by an alternative that knows less): nulls that strict modes force are taken out. Only if it refuses, and the
- * policy allows it: values are given the types that the schema asks for.
+ * The schema first judges the value as it is. Only if it rejects it, or the value holds a null (which the schema may
+ * convert to 0, or accept through a looser alternative), nulls that strict modes force are removed. Only if it still
+ * rejects, and the policy allows it, values are coerced to the types that the schema asks for.
  */
 function validate(tool: Tool, value: unknown, policy: RepairPolicy, repairs: Repair[]): Validation {
   const { inputSchema } = tool;

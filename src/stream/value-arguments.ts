@@ -7,47 +7,47 @@ import { copyValue, TooDeep, TooLong, type Copied } from "./copy.ts";
 import type { Limits } from "./limits.ts";
 import { applyPatch, changeOf, hasPlace, stepsToNew } from "./path.ts";
 
-/** What came does not fit what is there. */
+/** What came does not fit what is already there. */
 export class Misfit extends RangeError {}
 
 /**
  * The arguments of one call that come as values, not as text: whole objects, which are merged, and changes at paths.
  *
- * There are up to three of them, so that nobody writes to what is somebody else's:
+ * There are up to three copies, so that no one writes to an object that belongs to someone else:
  *
  * ```
  * source    the object as it came, in the provider's event: only read
- * value     what all that came adds up to, and what runs once it is handed out
- * shown     the live partial input, which whoever looks at it may write to: made for the first look
+ * value     everything received, merged: this is what runs, once it is handed out
+ * shown     the live partial input, which its readers may modify: made when it is first read
  * ```
  *
- * Whatever passes a limit or does not fit is thrown; nothing more may come then.
+ * Throws for whatever passes a limit or does not fit; nothing more may be added after that.
  */
 export class ValueArguments {
-  /** They come as changes at paths, so that nothing in them tells their end. */
+  /** They come as changes at paths, so nothing in them marks their end. */
   isPatched = false;
-  /** Nothing here any more once it is handed out. */
+  /** Empty once it has been handed out. */
   #value: unknown;
   #shown: unknown;
-  /** What has changed since that was last asked; `undefined` until it is. */
+  /** What changed since the last `changes()`; `undefined` until it is first called. */
   #changes: JsonChange[] | undefined;
-  /** Strings that were said to go on. */
+  /** Strings that were announced to go on. */
   #openPaths: Set<string> | undefined;
-  /** About how long the JSON of all that came is. */
+  /** Approximate length of the JSON of everything that came. */
   #length: number;
-  /** They are all there is, and nothing in them is open. */
+  /** Everything has come, and nothing in it is open. */
   #isFinished = false;
-  /** A number has come that may not be the one that was written. */
+  /** A number came that may differ from the one that was written. */
   #hasHuge = false;
   readonly #limits: Limits;
-  /** Kept if it is all that came and has the same text. Nobody gets it from here, so nobody changes it. */
+  /** Kept only if it is all that came and has the same text. Never handed out, so nobody can change it. */
   #source: unknown;
-  /** The compact JSON: made once, however many copies are compared with it. */
+  /** The compact JSON: made once, however many copies are compared against it. */
   #json: string | undefined;
 
   /**
-   * @param length of the text that came before, which the limit counts too.
-   * @param first the object that came; without one, changes at paths are to come.
+   * @param length of the text that came before; it counts towards the limit too.
+   * @param first the object that came; without one, changes at paths follow.
    * @throws TooDeep, TooLong
    */
   constructor(limits: Limits, length: number, first?: Readonly<Record<string, unknown>>) {
@@ -67,7 +67,7 @@ export class ValueArguments {
     return (this.#json ??= JSON.stringify(this.#source ?? this.#value));
   }
 
-  /** Whether `text` costs next to nothing. To make it costs as much as to parse it, and few ask for it. */
+  /** Whether `text` is nearly free. Making it costs as much as parsing it, and few ask for it. */
   get isTextMade(): boolean {
     return this.#source === undefined;
   }
@@ -82,14 +82,14 @@ export class ValueArguments {
     return (this.#shown ??= this.#copy());
   }
 
-  /** What has changed in the partial input since this was last asked. */
+  /** What changed in the partial input since the last call. */
   changes(): JsonChange[] {
     const changes = this.#changes ?? this.#tellAll();
     this.#changes = [];
     return changes;
   }
 
-  /** All there is, to who asks for the first time: an object by its properties, as the parser of text tells it. */
+  /** Everything there is, for the first call: an object property by property, as the text parser reports it. */
   #tellAll(): JsonChange[] {
     const all = this.#copy();
     if (!isRecord(all)) return [{ path: [], value: all, done: this.#isFinished }];
@@ -100,7 +100,7 @@ export class ValueArguments {
     return changes;
   }
 
-  /** Whether nothing more comes for a property. Of a container that is filled at paths only the end of the call tells it. */
+  /** Whether a property is final. For a container that is filled at paths, only the end of the call says so. */
   #isDone(key: string, value: unknown): boolean {
     if (this.#isFinished || !this.isPatched) return true;
     const isContainer = typeof value === "object" && value !== null;
@@ -108,7 +108,7 @@ export class ValueArguments {
   }
 
   /**
-   * Takes in one more object: its properties are put in place of those that are there.
+   * Merges one more object: its properties replace those that are there.
    *
    * @throws TooDeep, TooLong, Misfit
    */
@@ -116,7 +116,7 @@ export class ValueArguments {
     const copy = this.#takeIn(object, 0).copy as Record<string, unknown>;
     this.#source = this.#json = undefined;
     const target = this.#value;
-    if (!isRecord(target)) throw new Misfit("came as an object, after a value that is none");
+    if (!isRecord(target)) throw new Misfit("came as an object after a value that is not one");
     for (const key of Object.keys(copy)) {
       setOwn(target, key, copy[key]);
       if (this.#hasOpenPath) this.#openPaths!.delete(JSON.stringify([key]));
@@ -136,10 +136,10 @@ export class ValueArguments {
     for (const patch of patches) this.#takePatch(patch);
   }
 
-  /** What they are, now that the call has ended. The value is handed out: who looks from now on sees a copy. */
+  /** The outcome, now that the call has ended. The value is handed out: later readers get a copy. */
   finish(): ArgumentsOutcome {
     if (this.#hasOpenPath) return TRUNCATED;
-    // Before somebody else has the value: the text says what the model wrote, whatever is done to it.
+    // Made before the value is handed out: the text says what the model wrote, whatever is done to the value.
     if (this.#source === undefined) this.#json = this.text;
     const value = this.#value ?? this.#copy();
     this.#value = undefined;
@@ -156,11 +156,11 @@ export class ValueArguments {
     if (isValue) {
       own = { ...patch, value: this.#takeIn(patch.value, path.length).copy };
       this.#length += lengthOf(path);
-      // Where a string was said to go on, there is another value now.
+      // The string announced to go on was replaced by a value.
       if (this.#hasOpenPath) this.#openPaths!.delete(JSON.stringify(path));
     } else {
       const place = JSON.stringify(path);
-      // A place counts once, so that it costs a long string nothing that its path comes with every piece.
+      // A place counts once, so that a long string is not charged for repeating its path with every piece.
       const openPaths = (this.#openPaths ??= new Set());
       if (patch.done === true ? !openPaths.delete(place) : !openPaths.has(place)) this.#length += place.length;
       if (append !== undefined) {
@@ -177,13 +177,13 @@ export class ValueArguments {
     try {
       this.#value = applyPatch(this.#value, own);
     } catch (error) {
-      throw new Misfit(`fit no value: ${messageOf(error)}`, { cause: error });
+      throw new Misfit(`do not fit together: ${messageOf(error)}`, { cause: error });
     }
     this.#show(own);
     this.#changes?.push(changeOf(own, told, this.#value));
   }
 
-  /** A copy of what came, so that what is done to it here is not done to the event it came in. */
+  /** A copy of what came, so that changes to it do not change the event it came in. */
   #takeIn(value: unknown, depth: number): Copied {
     const { maxDepth, maxArgumentsLength } = this.#limits;
     const copied = copyValue(value, maxDepth - depth, maxArgumentsLength - this.#length);
@@ -192,18 +192,18 @@ export class ValueArguments {
     return copied;
   }
 
-  /** Does the same to what is shown. */
+  /** Applies the same patch to what is shown. */
   #show(patch: PathPatch): void {
     if (this.#shown === undefined) return;
     const own = patch.append === undefined ? { ...patch, value: copyJson(patch.value) } : patch;
     try {
       this.#shown = applyPatch(this.#shown, own);
     } catch {
-      this.#shown = undefined; // somebody has written to it so that this does not fit: it is copied anew
+      this.#shown = undefined; // a reader modified it so that this no longer fits: it will be copied again
     }
   }
 
-  /** Of what came, also where the value was handed out and may have been written to. */
+  /** A copy of what came, even if the value was handed out and may have been modified. */
   #copy(): unknown {
     const value = this.#source ?? this.#value;
     return value === undefined ? parseJson(this.text) : copyJson(value);

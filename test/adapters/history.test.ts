@@ -426,7 +426,7 @@ describe.each(scripts)("the history of $adapter.name", (script) => {
   ])("tells of an output that JSON can not say, and has the results of the other calls: %o", async (output, why) => {
     const askUser: Tool = { ...tools[1]!, mode: "internal", execute: () => output };
     const turn = await play(script, [tools[0]!, askUser, tools[2]!]);
-    const said = `Tool ask_user has run, but its output can not be sent: ${why}`;
+    const said = `Tool ask_user has run, but its output cannot be sent: ${why}`;
     const expected = JSON.parse(JSON.stringify(results).replace(told.notExecuted, said)) as unknown;
     expect(adapter.toolResults(turn)).toEqual(expected);
   });

@@ -240,7 +240,7 @@ describe("what is wrong with a call", () => {
       "a path that fits nothing",
       { ...call("anything", ""), argsPathPatch: [{ path: ["x", 99], value: 1 }] },
       "rejected",
-      /^The arguments of anything fit no value: the index 99 is too far past the end of an array of 0\. Send/,
+      /^The arguments of anything do not fit together: the index 99 is too far past the end of an array of 0\. Send/,
     ],
     [
       "null at the root",

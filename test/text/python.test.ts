@@ -250,7 +250,7 @@ describe("what is refused, with a reason", () => {
     [`f(3j)`, /complex numbers/],
     [`f(1e999)`, /too large/],
     [`f(010)`, /010 is no number in Python/],
-    [`f(12345678901234567890)`, /can not be kept exactly/],
+    [`f(12345678901234567890)`, /cannot be kept exactly/],
     [String.raw`f("\N{BULLET}")`, /is not known here/],
     [String.raw`f("\x4")`, /is not whole/],
     [String.raw`f("\U00110000")`, /is no character/],
@@ -305,7 +305,7 @@ describe("what is refused, with a reason", () => {
     const { code, message } = calls[0]!.outcome as ToolCallError;
     expect([code, message]).toEqual([
       "invalid_call",
-      "The call of f can not be read: an f-string is not evaluated: write the text itself, or pass the variable as an argument of its own. Correct it and send it again.",
+      "The call of f cannot be read: an f-string is not evaluated: write the text itself, or pass the variable as an argument of its own. Correct it and send it again.",
     ]);
   });
 
@@ -332,7 +332,7 @@ describe("what is refused, with a reason", () => {
 
   it("but a syntax error leaves nothing to run, since what follows it may be the rest of a string", async () => {
     expect(outcomes(await turnOf(`f("first line\ng()\n")`))).toEqual([
-      'invalid_call: The call of a tool can not be read: line 1 is no valid Python: f("first line. Nothing of the block was run. Correct it and send it again.',
+      'invalid_call: The call of a tool cannot be read: line 1 is no valid Python: f("first line. Nothing of the block was run. Correct it and send it again.',
     ]);
   });
 

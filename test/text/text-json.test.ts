@@ -64,7 +64,7 @@ describe.each(names)("text-json/%s", (name) => {
     const { turn } = await readText(adapter, [textOf(loadFixture(adapter.name, "parallel"))], tools);
     for (const { outcome } of turn.calls) if (outcome instanceof ToolUse) await outcome.execute();
     const [message] = adapter.toolResults(turn);
-    expect(message!.content).toContain("Tool get_weather has run, but its output can not be sent");
+    expect(message!.content).toContain("Tool get_weather has run, but its output cannot be sent");
     expect(message!.content).toContain('"tool":"find_orders');
   });
 
