@@ -319,7 +319,7 @@ export class Arguments {
     return delta;
   }
 
-  /** Text after a value adds nothing: it is a copy, or wrong. Except after `{}`, with which decoding servers may begin. */
+  /** Text after a value adds nothing: it is a copy, or wrong. Except after `{}`, as servers that decode may begin. */
   #afterValue(delta: string): string {
     const next = this.#parse(delta);
     if (next !== undefined && this.#isCopy(next.value)) return "";
