@@ -1,12 +1,12 @@
 const EMPTY = new Uint8Array(0);
-/** What is kept allocated between two events. */
+/** How much stays allocated between two events. */
 const KEPT_BYTES = 64 * 1024;
 
-/** A growing byte buffer for what one chunk leaves unfinished: appending costs linear time in all, byte by byte too. */
+/** A growing byte buffer for what a chunk leaves unfinished: appending is linear in total, even byte by byte. */
 export interface ByteBuffer {
   readonly length: number;
   append(bytes: Uint8Array): void;
-  /** What is in it, which then counts as taken out. Valid until the next `append()`. */
+  /** Takes the contents out. Valid until the next `append()`. */
   take(): Uint8Array;
 }
 

@@ -3,7 +3,7 @@ import { parseJson } from "../json/parse.ts";
 import type { DecoderOptions } from "./decoder.ts";
 import { notJsonError } from "./errors.ts";
 
-/** Makes events of texts, and says what is wrong with one: after that it says nothing. */
+/** Turns texts into events, and reports what is wrong with one: after that it is silent. */
 export class DataReader {
   hasFailed = false;
   readonly options: DecoderOptions;
@@ -13,7 +13,7 @@ export class DataReader {
   }
 
   /**
-   * The data of a Server-Sent Event; `cut` where the stream ended in it.
+   * The data of a Server-Sent Event; `cut` if the stream ended within it.
    *
    * @returns the value of the data, if it is JSON
    */
@@ -61,7 +61,7 @@ export class DataReader {
     if (!cut) this.fail(notJsonError(data, reason(cause), cause));
   }
 
-  /** Servers that end an event with one line end only: every line is an event, the last one may be cut. */
+  /** For servers that end an event with a single line end: every line is an event, and the last one may be cut. */
   #separate(lines: string[], cut: boolean): boolean {
     const values: unknown[] = [];
     for (const [i, line] of lines.entries()) {
@@ -82,7 +82,7 @@ export class DataReader {
   }
 }
 
-/** The parser's complaint without the quotation that it adds: the message has its own. */
+/** The parser's message without its excerpt: ours has its own. */
 function reason(cause: unknown): string {
   return messageOf(cause)
     .replace(/, ?(?:\.\.\.)?".*$/s, "")

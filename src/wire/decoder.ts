@@ -9,22 +9,22 @@ import { concat } from "./utf8.ts";
 export interface DecoderOptions {
   /** One event, parsed. The `[DONE]` that ends some streams comes as the string `"[DONE]"`. */
   onEvent(value: unknown): void;
-  /** What is known of the events of this wire. Default: what this stream teaches. */
+  /** What is known about the events of this wire. Default: only what this stream teaches. */
   readonly templates?: Templates | undefined;
-  /** An event of which `templates` know that it is nothing but such a piece; if the answer is false, it comes to `onEvent`. */
+  /** An event that `templates` recognise as just such a piece; if it returns false, the event goes to `onEvent`. */
   onDelta?(delta: Delta<any>, text: string, index: number): boolean;
-  /** `invalid_event` or `event_too_large`: the last thing that is said. */
+  /** `invalid_event` or `event_too_large`: the last callback. */
   onError(error: ToolError): void;
   /** The largest event, and with it the largest buffer. Default 32 MiB. */
   readonly maxEventBytes?: number | undefined;
 }
 
-/** The bytes of one stream, as they come, to the events in them. Synchronous; one instance a stream. */
+/** Turns the bytes of one stream, as they arrive, into its events. Synchronous; one instance per stream. */
 export interface Decoder {
   feed(bytes: Uint8Array): void;
-  /** No more bytes, once. What was not ended is delivered if it is whole, and else dropped: a cut event carries nothing. */
+  /** No more bytes; call once. An unterminated event is delivered if whole, else dropped: a cut one carries nothing. */
   end(): void;
-  /** Known from the first byte that is no whitespace. */
+  /** Known from the first byte that is not white space. */
   readonly format: "sse" | "json" | undefined;
 }
 
@@ -33,8 +33,8 @@ const BOM = [0xef, 0xbb, 0xbf];
 const JSON_STARTS = [0x7b, 0x5b, 0x22]; // { [ "
 
 /**
- * Decodes the body of a response, streamed or not. The format is told from the first bytes:
- * Server-Sent Events, or JSON (a value a line, one document, or one array whose elements are the events).
+ * Decodes the body of a response, streamed or not. The first bytes tell the format:
+ * Server-Sent Events, or JSON (one value per line, one document, or one array whose elements are the events).
  * The same bytes give the same events, however they are split.
  *
  * @example
@@ -47,8 +47,8 @@ export function createDecoder(options: DecoderOptions): Decoder {
 }
 
 /**
- * On the way of every event classes, not closures: of thousands of open streams each would have its own functions.
- * And few objects, since each of them is far away in memory.
+ * Classes, not closures, on the path of every event: otherwise each of thousands of open streams would have its own
+ * functions. And few objects, since each of them is far away in memory.
  */
 class BodyDecoder extends DataReader implements Decoder {
   #body: { feed(bytes: Uint8Array): void; end(): void } | undefined;
@@ -56,7 +56,7 @@ class BodyDecoder extends DataReader implements Decoder {
   readonly #maxEventBytes: number;
   #start: Uint8Array = NOTHING; // bytes that may turn out to be a byte order mark
   #bomPassed = false;
-  #offset = 0; // of what has been passed over before the first event
+  #offset = 0; // of the first event: bytes passed over before it
 
   constructor(options: DecoderOptions) {
     const { maxEventBytes = 32 * 1024 * 1024 } = options;
@@ -75,7 +75,7 @@ class BodyDecoder extends DataReader implements Decoder {
     this.#body?.end();
   }
 
-  /** Without the byte order mark; `undefined` while there may be one. */
+  /** The bytes after the byte order mark; `undefined` while there may still be one. */
   #afterByteOrderMark(bytes: Uint8Array): Uint8Array | undefined {
     if (this.#bomPassed) return bytes;
     const known = this.#start.length === 0 ? bytes : concat(this.#start, bytes);

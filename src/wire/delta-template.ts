@@ -16,22 +16,23 @@ import {
 import type { PlainEvent } from "./sse.ts";
 import { fixedOf, MAX_SLOTS, SLOT, type Slot, type Template } from "./template.ts";
 
-/** One of the delta's places, while the text is walked. */
+/** One of the delta's places while the text is walked. */
 interface Place {
   readonly path: EventPath;
-  /** So many of its first steps lead to where we are. */
+  /** How many of its first steps lead to the current position. */
   matched: number;
-  /** The most that ever did: a step that is taken twice is a key that comes twice. */
+  /** The highest `matched` so far: a step taken twice means a duplicate key. */
   reached: number;
 }
 
 /**
- * The template of one event that is a delta. What may change in those like it, the delta tells, so that there is no need
- * to see a second one; all else is fixed, but for the spaces before the last brace, where it is padded with some.
+ * The template of one event that is a delta. The delta says what may change in similar events, so that one event is
+ * enough; everything else is fixed, except for the spaces before the last brace if it is padded with some.
  *
- * @param isOwn for this stream alone: what is steady is fixed, and so are the spaces. It is faster, and fits fewer.
- * @returns `undefined` where the piece is not found, or a place of the delta's twice, or its index is no count, or a key
- *   has an escape and might be any
+ * @param isOwn for this stream alone: the steady places are fixed, and so are the spaces. Faster, but fits fewer
+ * events.
+ * @returns `undefined` if the piece is not found, one of the delta's places comes twice, its index is not a count, or a
+ *   key has an escape and so could be any key
  */
 export function deltaTemplateOf(event: PlainEvent, delta: Delta<any>, isOwn = false): Template | undefined {
   const { data } = event;
@@ -42,7 +43,7 @@ export function deltaTemplateOf(event: PlainEvent, delta: Delta<any>, isOwn = fa
   if (delta.ignored !== undefined) for (const path of delta.ignored) places.push(placeOf(path));
   if (!isOwn && delta.steady !== undefined) for (const path of delta.steady) places.push(placeOf(path));
 
-  const ends: number[] = []; // of fixed parts, and where those behind them begin
+  const ends: number[] = []; // of the fixed parts; `starts` is where they begin
   const starts: number[] = [0];
   const slots: Slot[] = [];
   let textSlot = -1;
@@ -114,13 +115,13 @@ function placeOf(path: EventPath): Place {
   return { path, matched: 0, reached: 0 };
 }
 
-/** The place that the value at this depth is, if it is one. */
+/** The place whose value is at this depth, if there is one. */
 function placeAt(places: readonly Place[], depth: number): Place | undefined {
   for (const place of places) if (place.matched === depth && place.path.length === depth) return place;
   return undefined;
 }
 
-/** The next member of the container at this depth. @returns false for one that came before */
+/** The next member of the container at this depth. @returns false for a duplicate key */
 function stepTo(places: readonly Place[], depth: number, step: string | number): boolean {
   for (const place of places)
     if (place.matched >= depth - 1 && !match(place, depth, place.path[depth - 1] === step)) return false;

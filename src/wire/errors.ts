@@ -28,6 +28,6 @@ export function invalidUtf8Error(offset: number): ToolError {
 export function tooLargeError(maxEventBytes: number): ToolError {
   return new ToolError(
     "event_too_large",
-    `One event of the stream is larger than ${maxEventBytes} bytes; reading stopped. Raise maxEventBytes if that is meant.`,
+    `One event of the stream is larger than ${maxEventBytes} bytes; reading stopped. Raise maxEventBytes if this is intended.`,
   );
 }

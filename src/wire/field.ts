@@ -1,21 +1,21 @@
-/** What a server has put in a field. Servers send what they like, so a field is asked for what it holds before it is read. */
+/** Reading fields of what a server sent. Servers send anything, so the type of a field is checked before it is read. */
 
-/** A string with something in it. */
+/** A string that is not empty. */
 export function textOf(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** A number, zero too. */
+/** A number, including zero. */
 export function countOf(value: unknown): number | undefined {
   return typeof value === "number" ? value : undefined;
 }
 
-/** Whether it holds fields or a list. Where a list is something else, ask `isRecord` of the JSON values. */
+/** Whether it is an object or a list. Where those differ, use `isRecord` of the JSON values. */
 export function isObject<T>(value: T): value is T & object {
   return typeof value === "object" && value !== null;
 }
 
-/** Whether nothing is said: the field is left out, or filled with `null`. */
+/** Whether nothing is said: the field is missing or `null`. */
 export function isNothing(value: unknown): value is null | undefined {
   return value === null || value === undefined;
 }

@@ -3,7 +3,7 @@ import { MAX_DIGITS } from "./json-text.ts";
 import { MAX_SLOT_LENGTH, MAX_SLOTS, SLOT, type Template } from "./template.ts";
 import { decodeUtf8 } from "./utf8.ts";
 
-// Constants of this module's own, since they are asked for in every event: see SLOT.
+// Constants of this module, since they are read for every event: see SLOT.
 const { COUNT, IGNORED, PIECE, STRING } = SLOT;
 const LONGEST = MAX_SLOT_LENGTH;
 const DIGITS = MAX_DIGITS;
@@ -17,17 +17,17 @@ const BACKSLASH = 0x5c;
 const UNESCAPED = new Uint8Array(256);
 for (const char of '"\\/bfnrt') UNESCAPED[char.charCodeAt(0)] = (JSON.parse(`"\\${char}"`) as string).charCodeAt(0);
 
-/** Bytes of a string that is read here; longer ones are read by the engine's own functions, which are faster then. */
+/** The longest string, in bytes, that is read here; for longer ones the engine's own functions are faster. */
 const MAX_READ = lastMade.units.length - 1;
 
-/** The values of the slots, for whoever fitted last: nothing comes between their being read and taken. */
+/** The values of the slots of the last template that fitted: they are read and taken with nothing in between. */
 const values: unknown[] = [];
 
 export function valueOf(slot: number): unknown {
   return values[slot];
 }
 
-/** Where the event at `start` of the bytes ends, if it is one of the template; -1 if it is none. */
+/** Where the event at `start` of the bytes ends, if it fits the template; -1 if it does not. */
 export function fit({ first, words }: Template, bytes: Uint8Array, start: number): number {
   bringNear(bytes, start);
   const limit = nearLength;
@@ -46,7 +46,7 @@ export function fit({ first, words }: Template, bytes: Uint8Array, start: number
     }
     const { next } = part;
     if (next === undefined) return end + nearFrom;
-    // Which of them is asked here and not in a function of its own: a call costs as much as a slot.
+    // Tested inline, not in a function: a call costs as much as a slot.
     const kind = part.slot;
     if (kind === PIECE) at = readString(slot, end);
     else if (kind === IGNORED) at = passOver(slot, end);
@@ -59,17 +59,17 @@ export function fit({ first, words }: Template, bytes: Uint8Array, start: number
 }
 
 /**
- * A copy of the bytes that are looked into: to copy a network chunk costs less than to make a view of its buffer, and
- * far less where each chunk has a buffer of its own. One for all streams.
+ * A copy of the bytes being matched: copying a network chunk costs less than making a view of its buffer, and far less
+ * when each chunk has its own buffer. Shared by all streams.
  */
 const NEAR = 16_384;
 const near = new Uint8Array(NEAR + 8); // a short part is read as eight bytes
 const nearView = new DataView(near.buffer);
-/** Whose they are, how many, and from where on. */
+/** Whose bytes these are, how many, and from which offset. */
 let nearOf: Uint8Array | undefined;
 let nearLength = 0;
 let nearFrom = 0;
-/** Of bytes that are too many, so many are there at least. A longer event may be nobody's. */
+/** If the bytes do not all fit, at least this many are there. A longer event may fit no template. */
 const REACH = 8192;
 
 function bringNear(bytes: Uint8Array, at: number): void {
@@ -92,12 +92,12 @@ function isInReach(bytes: Uint8Array, at: number): boolean {
   return at >= nearFrom && (at - nearFrom <= NEAR - REACH || nearFrom + nearLength === bytes.length);
 }
 
-/** Before bytes are looked into: they may be an object as before with other bytes in it, where a source uses it again. */
+/** Call before matching new bytes: a source may reuse the same array with other bytes in it. */
 export function lookAnew(): void {
   nearOf = undefined;
 }
 
-// What stands in a slot that begins at `start`: each says where it ends, -1 if it is not that, and puts it into `values`.
+// The value in a slot that begins at `start`: each returns where it ends, or -1 if it is not one, and sets `values`.
 
 function readCount(slot: number, start: number): number {
   let at = start;
@@ -115,7 +115,7 @@ function afterSpaces(start: number): number {
   return at;
 }
 
-/** From behind the opening quote of a string to the closing one. */
+/** From after a string's opening quote to its closing one. */
 function readString(slot: number, start: number): number {
   const end = endOfPlain(start);
   if (near[end] !== QUOTE || end - start > MAX_READ) return readOdd(slot, start, end);
@@ -123,7 +123,7 @@ function readString(slot: number, start: number): number {
   return end;
 }
 
-/** Notes of a string how many of its first characters are plain ASCII. */
+/** Records how many of a string's first characters are plain ASCII. */
 function made(text: string, plain: number): string {
   lastMade.text = text;
   lastMade.plain = plain;
@@ -131,10 +131,11 @@ function made(text: string, plain: number): string {
 }
 
 /**
- * Where plain ASCII ends that begins here: mostly with the closing quote. Four bytes at a time, of which two subtractions
- * bring out in the highest bit of each whether it is another one: the first those below 0x21, when the quote (0x22) has
- * changed places with the space (0x20), the second 0, when the backslash has become that; and one of them at the least
- * leaves it set in what is not ASCII. What is borrowed from the byte behind such a one does not matter: it is not the first.
+ * Where the plain ASCII that begins here ends: mostly at the closing quote. Reads four bytes at a time. Two
+ * subtractions set the highest bit of each byte that is not plain: the first for those below 0x21, after an XOR that
+ * swaps the quote (0x22) with the space (0x20), the second for 0, to which an XOR maps the backslash; and at least one
+ * of them leaves the bit set for non-ASCII. A borrow from the byte after such a byte does not matter: only the first
+ * one counts.
  */
 function endOfPlain(start: number): number {
   const limit = limitOf(start);
@@ -146,10 +147,10 @@ function endOfPlain(start: number): number {
   return Math.max(start, limit);
 }
 
-/** Of each of four bytes the highest bit. */
+/** The highest bit of each of four bytes. */
 const HIGHEST = 0x80808080 | 0;
 
-/** Where the closing quote is, of a string that goes on at `from` with more than plain ASCII. */
+/** The closing quote of a string that goes on at `from` with more than plain ASCII. */
 function endOfString(start: number, from: number): number {
   const limit = limitOf(start);
   let at = from;
@@ -158,16 +159,16 @@ function endOfString(start: number, from: number): number {
 }
 
 /**
- * No string is looked through beyond this; the last byte of all closes none, since the event goes on behind it. Of a
- * character that begins before it the end may be behind it: then nothing is left for what has to follow.
+ * No string is searched beyond this; the very last byte closes none, since the event goes on after it. A character that
+ * begins before the limit may end after it: then nothing is left for what has to follow.
  */
 function limitOf(start: number): number {
   return Math.min(nearLength - 2, start + LONGEST);
 }
 
-/** The text of plain ASCII: a flat string of its own, whatever network chunk it came in. */
+/** A text of plain ASCII: a flat string of its own, not a slice of its network chunk. */
 function plainText(start: number, count: number): string {
-  // Mostly it is so short: for more, to copy them into a list is faster than to name them.
+  // Mostly this short: for more characters, copying them into a list is faster than naming each.
   switch (count) {
     case 1:
       return String.fromCharCode(near[start]!);
@@ -183,7 +184,7 @@ function plainText(start: number, count: number): string {
   return String.fromCharCode(...list);
 }
 
-/** Like {@link readString}, for one that is long, or has escapes or characters outside of ASCII from `plainEnd` on. */
+/** Like {@link readString}, for a string that is long, or has escapes or non-ASCII characters from `plainEnd` on. */
 function readOdd(slot: number, start: number, plainEnd: number): number {
   const limit = Math.min(limitOf(start), start + MAX_READ);
   if (plainEnd > limit) return readByEngine(slot, start, plainEnd);
@@ -210,21 +211,21 @@ function readOdd(slot: number, start: number, plainEnd: number): number {
   return readByEngine(slot, start, at);
 }
 
-/** The text of so many {@link units}. */
+/** The text of the first `count` {@link units}. */
 function textOf(count: number): string {
   const list = exact[count]!;
   for (let i = 0; i < list.length; i++) list[i] = units[i]!;
   return String.fromCharCode(...list);
 }
 
-/** The UTF-16 units of an odd text: whoever parses it next needs them, too. */
+/** The UTF-16 units of such a text: whoever parses it next needs them too. */
 const { units } = lastMade;
-/** A list for each length, used again and again: to spread one is far faster than to make it. */
+/** One reused list for each length: spreading a list is far faster than creating it. */
 const exact = Array.from({ length: MAX_READ + 1 }, (_, length) => Array.from({ length }, () => 0));
 
 /**
- * Like {@link readString}, by the engine's own functions: they are faster for many bytes, and know what is rare. The
- * closing quote is looked for from `from` on.
+ * Like {@link readString}, by the engine's own functions: they are faster for many bytes, and know the rare cases. The
+ * closing quote is searched from `from` on.
  */
 function readByEngine(slot: number, start: number, from: number): number {
   made("", 0); // its units are overwritten
@@ -239,7 +240,7 @@ function readByEngine(slot: number, start: number, from: number): number {
   return end;
 }
 
-/** Like {@link readString}, for one that may have been read a moment ago: an id, a model's name, arguments once more. */
+/** Like {@link readString}, for a string that may have been read recently: an id, a model's name, a resent argument. */
 function readAgain(slot: number, start: number): number {
   for (const known of lately) {
     if (!isAt(start, known)) continue;
@@ -253,7 +254,7 @@ function readAgain(slot: number, start: number): number {
   return end;
 }
 
-/** Like {@link readString}, for one that nobody wants: plain ASCII, as ids and padding are, is only passed over. */
+/** Like {@link readString}, for a string that is not needed: plain ASCII, such as ids and padding, is only skipped. */
 function passOver(slot: number, start: number): number {
   const known = passed[slot]!;
   if (isAt(start, known)) return start + known.length;
@@ -263,21 +264,21 @@ function passOver(slot: number, start: number): number {
   return end;
 }
 
-/** A string of which it is known what its bytes are, as the words of a {@link Template}. */
+/** A string whose bytes are known, as the words of a {@link Template}. */
 interface Known {
   length: number;
   readonly words: number[];
-  /** Empty where it was only passed over. */
+  /** Empty if it was only skipped. */
   text: string;
 }
 
 const MIN_KNOWN = 16;
 
-/** The strings that were read last, of any stream: an id is mostly that of the event before, wherever it stands in it. */
+/** The strings read last, of any stream: an id is mostly the same as in the event before, wherever it stands. */
 const lately = Array.from({ length: 8 }, nothing);
-/** Which of them is the first to go. */
+/** The one to be replaced next. */
 let oldest = 0;
-/** What was only passed over last in each slot, of any stream, and its text not kept. */
+/** What was last skipped in each slot, of any stream, without its text. */
 const passed = Array.from({ length: MAX_SLOTS }, nothing);
 
 function nothing(): Known {
@@ -293,7 +294,7 @@ function keep(known: Known, start: number, end: number, text: string): void {
   known.text = text;
 }
 
-/** Whether it is the whole string that begins at `start`. */
+/** Whether this is the whole string that begins at `start`. */
 function isAt(start: number, { length, words }: Known): boolean {
   const end = start + length;
   if (length === 0 || end >= nearLength || near[end] !== QUOTE) return false;
@@ -302,7 +303,7 @@ function isAt(start: number, { length, words }: Known): boolean {
   return nearView.getFloat64(end - 8, true) === words[i];
 }
 
-/** The character of two or three bytes that begins here; -1 for one of four, and for what is no UTF-8. */
+/** The character of two or three bytes that begins here; -1 for one of four, and for invalid UTF-8. */
 function character(at: number): number {
   const first = near[at]!;
   const second = near[at + 1]!;

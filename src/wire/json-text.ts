@@ -11,10 +11,10 @@ export const CLOSE_BRACKET = 0x5d;
 export const OPEN_BRACE = 0x7b;
 export const CLOSE_BRACE = 0x7d;
 
-/** All numbers of so many digits are exact. */
+/** Every number of this many digits is exact. */
 export const MAX_DIGITS = 15;
 
-/** The quote that ends the string whose first character is at `from`. */
+/** The closing quote of the string whose first character is at `from`. */
 export function endOfString(text: string, from: number): number {
   let at = from;
   for (; at < text.length && text.charCodeAt(at) !== QUOTE; at++) if (text.charCodeAt(at) === BACKSLASH) at++;
@@ -27,7 +27,7 @@ export function afterSpaces(text: string, from: number): number {
   return at;
 }
 
-/** Where the spaces begin that end at `to`. */
+/** The start of the spaces that end at `to`. */
 export function beforeSpaces(text: string, to: number): number {
   let at = to;
   while (text.charCodeAt(at - 1) === SPACE) at--;
@@ -43,7 +43,7 @@ export function endOfNumber(text: string, from: number): number {
   }
 }
 
-/** A whole number without a sign, and exact. */
+/** A whole number, without a sign, small enough to be exact. */
 export function isCount(text: string, from: number, to: number): boolean {
   for (let at = from; at < to; at++) if (!isDigit(text.charCodeAt(at))) return false;
   return to - from <= MAX_DIGITS;

@@ -13,9 +13,9 @@ const CLOSE_BRACE = 0x7d;
 const SPACE = 0x20;
 
 export interface JsonValuesOptions {
-  /** The text of one value. A bare number or word that only the end of the stream ended may be a part of one, and is none. */
+  /** The text of one value. A bare number or word that ends with the stream may be cut, and is not delivered. */
   onValue(text: string): void;
-  /** `invalid_event` or `event_too_large`: what comes after it is not to be listened to. */
+  /** `invalid_event` or `event_too_large`: ignore whatever comes after it. */
   onError(error: ToolError): void;
   readonly maxEventBytes: number;
   /** Position of the first byte in the whole body, for messages. */
@@ -23,13 +23,13 @@ export interface JsonValuesOptions {
 }
 
 /**
- * JSON values one after the other: a value a line, values without anything between them, values over many lines.
- * An array at the root is not a value but the list of them, and its elements come as they are closed.
- * Only finds where a value ends, which is a matter of brackets and quotes; whether it is JSON, its reader says.
+ * JSON values one after the other: one per line, with nothing between them, or over many lines.
+ * An array at the root is not a value but a list of them, and its elements are delivered as they are closed.
+ * Only finds where a value ends, by brackets and quotes; whether it is JSON is for its reader to say.
  */
 export function createJsonValues(options: JsonValuesOptions): { feed(bytes: Uint8Array): void; end(): void } {
   const { onValue, onError, maxEventBytes } = options;
-  const kept = createByteBuffer(); // the open value, as far as it came before this chunk
+  const kept = createByteBuffer(); // the part of the open value that came before this chunk
   let offset = options.offset; // of the first byte of the chunk
   let inList = false;
   let open = false; // inside a value
@@ -75,7 +75,7 @@ export function createJsonValues(options: JsonValuesOptions): { feed(bytes: Uint
     offset += bytes.length;
   }
 
-  /** Whitespace; the brackets and commas of the list at the root. */
+  /** White space; also the brackets and commas of a list at the root. */
   function isBetween(byte: number): boolean {
     if (byte === SPACE || byte === 10 || byte === 13 || byte === 9) return true;
     if (inList) {
@@ -111,7 +111,7 @@ export function createJsonValues(options: JsonValuesOptions): { feed(bytes: Uint
     onError(notJsonError(decodeLeniently(takeValue(bytes, start, end)), "a line ends inside a string"));
   }
 
-  /** What is open carries nothing, but it has to be text. */
+  /** An open value is not delivered, but it has to be UTF-8 text. */
   function finish(): void {
     const valueOffset = offset - kept.length;
     const value = kept.take();

@@ -6,11 +6,11 @@ const LF = 10;
 const CR = 13;
 
 export interface LinesOptions {
-  /** One or more whole lines with their ends: LF or CR, one character each. The LF of a CRLF may start the next text. */
+  /** One or more whole lines with their ends: LF or CR, one character each. A CRLF's LF may begin the next text. */
   onLines(text: string): void;
-  /** What follows the last line end, perhaps nothing; once, at the end of the bytes. */
+  /** What follows the last line end, possibly nothing; called once, at the end of the bytes. */
   onTail(text: string): void;
-  /** `invalid_event` (not UTF-8) or `event_too_large`: what comes after it is not to be listened to. */
+  /** `invalid_event` (not UTF-8) or `event_too_large`: ignore whatever comes after it. */
   onError(error: ToolError): void;
   readonly maxLineBytes: number;
   /** Position of the first byte in the whole body, for messages. */
@@ -19,15 +19,15 @@ export interface LinesOptions {
 
 export interface Lines {
   feed(bytes: Uint8Array): void;
-  /** So many bytes, whole lines of text, were read by somebody else: only where `isIdle`. */
+  /** This many bytes, whole lines of text, were read elsewhere; only allowed while `isIdle`. */
   skip(bytes: number): void;
   end(): void;
-  /** All that was fed has been handed on. */
+  /** Everything fed has been handed on. */
   readonly isIdle: boolean;
 }
 
 /**
- * Bytes to text in whole lines. Each byte is decoded once, and no line is copied that lies whole inside its chunk:
+ * Bytes to text in whole lines. Each byte is decoded once, and a line that lies whole within its chunk is not copied:
  *
  * ```
  * chunk   …rest of a line⏎ line⏎ line⏎ line⏎ start of a li
@@ -55,9 +55,9 @@ export function createLines(options: LinesOptions): Lines {
   }
 
   function split(text: string, bytes: number): void {
-    // As most servers send it: whole events, one or more, in one piece.
+    // The usual case: one or more whole events in one piece.
     if (kept.length === 0 && text.charCodeAt(text.length - 1) === LF) return handOn(text);
-    // Two searches that cost next to nothing, before the slower one from the end: most of a long line has no end in it.
+    // Two cheap searches before the slower one from the end: most of a long line has no line end in it.
     const lf = text.indexOf("\n");
     const cr = text.indexOf("\r");
     if (lf === -1 && cr === -1) return keep(text, bytes);
@@ -90,7 +90,7 @@ export function createLines(options: LinesOptions): Lines {
 
   function handOn(text: string): void {
     if (3 * text.length <= maxLineBytes) return onLines(text);
-    // so many that one of them may be too large: what comes before that one still counts
+    // long enough that a line may be too large: the lines before that one still count
     for (let at = 0; at < text.length;) {
       const end = afterFirstLineEnd(text, at);
       const line = text.slice(at, end);
@@ -107,7 +107,7 @@ export function createLines(options: LinesOptions): Lines {
   return lines;
 }
 
-/** Whether a line, its end not counted, has more bytes. */
+/** Whether a line has more bytes than this, not counting its end. */
 function isTooLarge(line: string, maxBytes: number): boolean {
   return 3 * line.length > maxBytes && utf8Length(line) - 1 > maxBytes;
 }

@@ -10,17 +10,17 @@ import { decodeUtf8 } from "./utf8.ts";
 
 const LF = 10;
 const CR = 13;
-/** Longer than any event that there is a template of. */
+/** Longer than any event that has a template. */
 const NEAR = 8192;
-/** Most events are shorter. */
+/** Most events are shorter than this. */
 const GLANCE = 2048;
-/** Pieces of a stream after which it is a long one, that has a template of its own. */
+/** After this many pieces a stream counts as long and gets a template of its own. */
 const LONG = 256;
-/** Events without one that is known, after which none is looked for any more. */
+/** After this many events without a known template, the search for one ends. */
 const PATIENCE = 32;
 
 /**
- * A body of Server-Sent Events. Three ways lead through it, each slower than the one before and for more:
+ * A body of Server-Sent Events, read in three ways, each slower but more general than the one before:
  *
  * ```
  * an event like one before it       templates
@@ -30,14 +30,14 @@ const PATIENCE = 32;
  */
 export class SseBody {
   readonly #templates: Templates;
-  /** What fitted last, and mostly fits next. */
+  /** The template that fitted last, and mostly fits next. */
   #fitted: Template | undefined;
   readonly #options: DecoderOptions;
   #reader: SseReader | undefined; // only a stream that needs it pays for it
-  /** Events since another template fitted, and how many make a template of this stream's own worth while. */
+  /** Events since another template fitted, and how many make a template of this stream's own worthwhile. */
   #run = 0;
   #long = LONG;
-  /** Events that no template knew, before there was one that did. */
+  /** Events that fitted no template, before the first one that did. */
   #unknown = 0;
   #skipped = 0; // bytes of events, before there was a reader
   readonly #maxEventBytes: number;
@@ -55,7 +55,7 @@ export class SseBody {
     this.#offset = offset;
   }
 
-  /** Event by event, so that after one that no template knows the next one may be known. */
+  /** Event by event, so that after an event without a template the next one may fit one. */
   feed(bytes: Uint8Array): void {
     lookAnew();
     for (let at = 0; at < bytes.length;) {
@@ -82,7 +82,7 @@ export class SseBody {
     this.#reader?.end();
   }
 
-  /** Where the event at `at` ends, if it is one of a template, which is then `#fitted`; -1 for any other. */
+  /** Where the event at `at` ends, if it fits a template, which is then `#fitted`; -1 if it does not. */
   #match(bytes: Uint8Array, at: number): number {
     let end = this.#fitted === undefined ? -1 : fit(this.#fitted, bytes, at);
     if (end !== -1 || this.#isHopeless) return end;
@@ -93,7 +93,7 @@ export class SseBody {
     return end;
   }
 
-  /** Where many are alike they are so in more than in all streams. If that turns out wrong, it takes longer next time. */
+  /** Many alike in a row share more than events of all streams do. If this turns out wrong, it waits longer next time. */
   #specialise(event: Uint8Array): void {
     this.#long *= 2;
     const { delta } = this.#fitted!;
@@ -102,7 +102,7 @@ export class SseBody {
     if (plain !== undefined) this.#fitted = deltaTemplateOf(plain, delta!, true) ?? this.#fitted;
   }
 
-  /** The events of this stream are like none before them, and unlike each other. */
+  /** The events of this stream are unlike any before and unlike each other. */
   get #isHopeless(): boolean {
     return this.#unknown >= PATIENCE;
   }
@@ -115,15 +115,15 @@ export class SseBody {
   }
 
   /**
-   * A shortcut for bytes that are one event, as it mostly comes: what lines and fields are for is known at a glance.
+   * A shortcut for bytes that are exactly one event in its usual form: no splitting into lines and fields is needed.
    *
-   * @returns false for all others, and nothing was done
+   * @returns false for anything else, with nothing done
    */
   #takePlain(bytes: Uint8Array, isKnown: boolean): boolean {
     const { length } = bytes;
     if (length > this.#maxEventBytes || bytes[length - 1] !== LF) return false;
     if (bytes[length - 2] !== LF && bytes[length - 3] !== LF) return false;
-    // Many bytes may be many events: they are not decoded only to see that.
+    // Many bytes may be many events: do not decode them just to find that out.
     if (length > NEAR && afterBlankLine(bytes.subarray(0, GLANCE), 0) < GLANCE) return false;
     const text = decodeUtf8(bytes);
     const plain = text === undefined ? undefined : plainEventOf(text);
@@ -154,7 +154,7 @@ export class SseBody {
   }
 }
 
-/** Behind the next blank line; at the end of the bytes, if it is not near: what follows an event that long is as long. */
+/** After the next blank line; if none is near, the end of the bytes: what follows an event that long is long, too. */
 function afterBlankLine(bytes: Uint8Array, from: number): number {
   const near = bytes.length - from <= NEAR ? bytes : bytes.subarray(0, from + NEAR);
   for (let at = near.indexOf(LF, from); at !== -1; at = near.indexOf(LF, at + 1)) {

@@ -7,22 +7,22 @@ import { createStrayErrors } from "./stray.ts";
 export interface SseReaderOptions {
   /** See `SseOptions`. */
   onData(data: string, cut: boolean): void;
-  /** An error that stood between the events, as an event. */
+  /** An error found between the events, as an event. */
   onStray(value: unknown): void;
-  /** What comes after it is not to be listened to. */
+  /** Ignore whatever comes after it. */
   onError(error: ToolError): void;
   readonly maxEventBytes: number;
   /** Position of the first byte in the whole body, for messages. */
   readonly offset: number;
 }
 
-/** Reads all that may come as Server-Sent Events, in bytes that are cut anywhere. */
+/** Reads everything that may come as Server-Sent Events, from bytes that may be cut anywhere. */
 export interface SseReader {
   feed(bytes: Uint8Array): void;
-  /** So many bytes, whole events, were read by somebody else: only where `isIdle`. */
+  /** This many bytes, whole events, were read elsewhere; only allowed while `isIdle`. */
   skip(bytes: number): void;
   end(): void;
-  /** Between two events, and all that was fed has been handed on. */
+  /** Between two events, and everything fed has been handed on. */
   readonly isIdle: boolean;
 }
 

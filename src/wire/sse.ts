@@ -3,29 +3,30 @@ import { tooLargeError } from "./errors.ts";
 
 export interface SseOptions {
   /**
-   * The `data` of one event: its data lines, joined by LF. `cut` when the stream ended before the blank line.
-   * Event names and ids are not passed on: every wire says in its data what an event is.
+   * The `data` of one event: its data lines, joined by LF. `cut` if the stream ended before the blank line.
+   * Event names and ids are not passed on: in every wire, the data says what an event is.
    */
   onData(data: string, cut: boolean): void;
-  /** A line that the standard ignores: an unknown field or no field at all. */
+  /** A line that the standard ignores: an unknown field, or no field at all. */
   onStray(line: string, cut: boolean): void;
   /** The data lines of one event together are too large; reading has stopped. */
   onError(error: ToolError): void;
-  /** Of one event with several data lines, in characters; a single line is bounded where lines are made. */
+  /** For an event with several data lines, in characters; a single line is bounded where lines are made. */
   readonly maxEventLength: number;
 }
 
 const LF = 10;
 const SPACE = 32;
 const COLON = 58;
-/** Before every place in a text, and not -1. */
+/** Less than any index, and not -1. */
 const NOT_YET = -2;
-/** Fields of the standard that are of no use here. */
+/** Standard fields that are not used here. */
 const IGNORED = new Set(["event", "id", "retry"]);
 
 /**
  * Server-Sent Events (https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation), from
- * whole lines: `push(text)` takes what ends in a line end, `end(tail)` the rest. `isIdle` between two events.
+ * whole lines: `push(text)` takes text that ends in a line end, `end(tail)` the rest. `isIdle` means between two
+ * events.
  */
 export function createSse(options: SseOptions): {
   push(text: string): void;
@@ -35,7 +36,7 @@ export function createSse(options: SseOptions): {
   const { onData, onStray, onError, maxEventLength } = options;
   let data = "";
   let dataLines = 0; // of the open event
-  let isFresh = true; // no line of the next event was seen
+  let isFresh = true; // no line of the next event was seen yet
   let isAfterCr = false; // of a CRLF whose LF may come with the next text
   let ending = false;
   let failed = false;
@@ -49,7 +50,7 @@ export function createSse(options: SseOptions): {
       isAfterCr = false;
       if (text.charCodeAt(0) === LF) at = 1;
     }
-    // Each is searched again only when it is passed, so that each character is searched once.
+    // Each is searched for again only once passed, so that each character is searched once.
     let lf = NOT_YET;
     let cr = text.indexOf("\r", at);
     while (at < text.length && !failed) {
@@ -108,8 +109,9 @@ export interface PlainEvent {
 const HEAD = /^(?:event:[^\r\n]*\r?\n)?data: ?/;
 
 /**
- * Of a text that is one event as it mostly comes: a data line and a blank one, perhaps behind an event line. Lines end in
- * LF, or in CRLF, as Google's do and those of Python's `sse-starlette`. `undefined` for all other texts, events or not.
+ * For a text that is one event in its usual form: a data line and a blank one, perhaps after an event line. Lines end
+ * in LF, or in CRLF, as Google's and those of Python's `sse-starlette` do. `undefined` for all other texts, events or
+ * not.
  */
 export function plainEventOf(text: string): PlainEvent | undefined {
   const head = HEAD.exec(text)?.[0];
@@ -119,7 +121,7 @@ export function plainEventOf(text: string): PlainEvent | undefined {
   return data.includes("\n") || data.includes("\r") ? undefined : { head, data, end };
 }
 
-/** Whether the line from `at` to `to` is one of the field `data`. */
+/** Whether the line from `at` to `to` is a `data` field. */
 function isData(text: string, at: number, to: number): boolean {
   return (
     text.charCodeAt(at) === 100 &&

@@ -1,26 +1,26 @@
 import { jsonIn } from "../json/parse.ts";
 
-/** A failure that a server writes between its events is short; what is longer is none. */
+/** An error that a server writes between its events is short; anything longer is not one. */
 const MAX_BLOCK_LENGTH = 64 * 1024;
-/** Lines that may be its last one. */
+/** How many lines may be tried as its last one. */
 const MAX_ATTEMPTS = 32;
 const MAX_KEPT_LENGTH = 600;
 const FIELDS = ["data", "event", "id", "retry", "error"];
 
 /**
- * The lines of an event stream that the standard says to ignore, for two things that servers write there:
+ * Handles the lines of an event stream that the standard says to ignore, for two things that servers write there:
  * an `error: {…}` field (llama-box: https://github.com/gpustack/llama-box), and a bare JSON object with an
- * `error` in it, on one line or on several, where a gateway fails in the middle of a stream.
- * The first comes as `{ error: <its value> }`, the second as it is; everything else stays ignored.
+ * `error` in it, on one line or several, when a gateway fails in the middle of a stream.
+ * The first becomes `{ error: <its value> }`, the second stays as it is; everything else is ignored.
  */
 export function createStrayErrors(onEvent: (value: unknown) => void): {
   line(line: string, cut: boolean): void;
   /** An event came. */
   passed(): void;
-  /** The lines, if the body had nothing else in it. */
+  /** The lines, if there was nothing else in the body. */
   only(): string | undefined;
 } {
-  let block = ""; // a bare JSON object, as far as it came
+  let block = ""; // a bare JSON object, as far as it has come
   let attempts = 0; // to parse it
   let kept: string | undefined;
   let sawEvent = false;

@@ -20,46 +20,46 @@ import {
 } from "./json-text.ts";
 import type { PlainEvent } from "./sse.ts";
 
-/** What events have in common: the bytes between the values that differ, and what to make of these. */
+/** What events have in common: the bytes between the values that differ, and what to build from those values. */
 export interface Template {
-  /** Of the fixed parts. */
+  /** The first of the fixed parts. */
   readonly first: Part;
   /**
-   * Those of eight bytes and more, eight bytes each, read as doubles: comparing them so takes an eighth of the time. The
-   * last word of a part ends with it, and may overlap the one before.
+   * The parts of eight bytes and more, as eight-byte words read as doubles: comparing them this way takes an eighth of
+   * the time. The last word of a part ends with the part, and may overlap the word before.
    */
   readonly words: readonly number[];
-  /** `undefined` where there is a delta, which needs no event. */
+  /** `undefined` for a delta, which needs no event. */
   readonly model: Model | undefined;
-  /** What its events are a piece of; `undefined` where they are no piece. */
+  /** How its events are read as pieces of something longer; `undefined` if they are not pieces. */
   readonly delta: Delta<any> | undefined;
-  /** Of the slots, which is the piece. That of a string begins and ends between its quotes. */
+  /** The slot that holds the piece. A string's slot begins and ends inside its quotes. */
   readonly textSlot: number;
   /** -1 where there is no index. */
   readonly indexSlot: number;
-  /** When an event fitted last, in uses of all of them. */
+  /** The last time an event fitted, counted in uses of all templates. */
   lastUse: number;
-  /** Where among all of them the one is that came behind it last time; -1 where none did. */
+  /** Index among all templates of the one that followed it last time; -1 if none did. */
   next: number;
 }
 
-/** What is the same in all events, from one slot to the next. */
+/** The bytes that are the same in all events, from one slot to the next. */
 export interface Part {
   /** In bytes. */
   readonly length: number;
-  /** Of fewer than eight bytes, the first four and the others: zeros where there is none, and masks to make them so. */
+  /** For parts shorter than eight bytes: the first four bytes and the rest, zero-padded, with masks that select them. */
   readonly head: number;
   readonly headMask: number;
   readonly rest: number;
   readonly restMask: number;
-  /** What stands between it and the next one. Behind the last one there is nothing. */
+  /** What stands between this part and the next. Nothing follows the last part. */
   readonly slot: Slot;
   readonly next: Part | undefined;
 }
 
 /**
- * What may stand between two fixed parts. In one object, for whoever is in a hurry to take them out of it: a constant
- * that is imported by its own name V8 looks up and checks at every use.
+ * What may stand between two fixed parts. One object, so that hot paths can destructure it into constants of their own:
+ * V8 looks up and checks an imported binding at every use.
  */
 export const SLOT = {
   /** A string, which may be the same in many events. */
@@ -68,9 +68,9 @@ export const SLOT = {
   COUNT: 1,
   /** Spaces between two tokens: some servers pad with them. */
   SPACES: 2,
-  /** A string that means nothing. */
+  /** A string without meaning. */
   IGNORED: 3,
-  /** A string that is another one in every event. */
+  /** A string that differs in every event. */
   PIECE: 4,
 } as const;
 export type Slot = (typeof SLOT)[keyof typeof SLOT];
@@ -79,7 +79,7 @@ export type Slot = (typeof SLOT)[keyof typeof SLOT];
 export interface Model {
   readonly original: Container;
   readonly isArray: boolean;
-  /** The containers and the slots in it. */
+  /** The containers and slots inside it. */
   readonly places: readonly Place[];
 }
 
@@ -92,15 +92,15 @@ interface Place {
 export type Container = Record<string | number, unknown>;
 
 export const MAX_SLOTS = 12;
-/** Of a string, in bytes: JSON.parse has its merits with longer ones. */
+/** Of a string, in bytes: for longer ones, `JSON.parse` is the better choice. */
 export const MAX_SLOT_LENGTH = 1024;
 
 const utf8 = new TextEncoder();
 
-/** A level of the JSON text while it is walked. */
+/** A nesting level of the JSON text while it is walked. */
 interface Level {
   readonly isArray: boolean;
-  /** Of an object: where the name of the open member begins and ends. */
+  /** For an object: where the name of the current member begins and ends. */
   keyStart: number;
   keyEnd: number;
   index: number;
@@ -109,22 +109,22 @@ interface Level {
 /** What two events have in common. */
 export interface Likeness {
   readonly template: Template;
-  /** The second one, to compare a third with: what was a slot will be one again, and what was in it is not kept. */
+  /** The second event, to compare a third with: its slots stay slots, and their values are not kept. */
   readonly blank: string;
 }
 
-/** What can be the same in no event: an escape, a number too long for a count, more spaces than anybody pads with. */
+/** Values that no event has: an escape, a number too long for a count, more spaces than any server pads with. */
 const BLANKS = ["\\\\", "9".repeat(MAX_DIGITS + 1), " ".repeat(99)];
 
 /**
- * What an event has in common with the text of one that has the same head, if it is all but the values of some strings
- * and numbers.
- * A string with an escape is a slot though it is the same in both: side by side calls begin with the same piece.
- * Refuses what would take care: escapes in keys, keys that come twice, `__proto__`, numbers that are no counts.
+ * What an event has in common with the text of another with the same head, if they differ only in the values of some
+ * strings and numbers.
+ * A string with an escape is a slot even if it is the same in both: parallel calls begin with the same piece.
+ * Gives up on what would need care: escapes in keys, duplicate keys, `__proto__`, numbers that are not counts.
  */
 export function likenessOf(one: string, event: PlainEvent): Likeness | undefined {
   const { data: two } = event;
-  const ends: number[] = []; // of fixed parts, and where those behind them begin
+  const ends: number[] = []; // of the fixed parts; `starts` is where they begin
   const starts: number[] = [0];
   const slots: Slot[] = [];
   const paths: (string | number)[][] = [];
@@ -193,7 +193,7 @@ export function likenessOf(one: string, event: PlainEvent): Likeness | undefined
     }
     if (slots.length > MAX_SLOTS) return undefined;
   }
-  // A value of our own: that of the event may be kept, and changed, by who got it.
+  // A value of our own: whoever got the event's value may keep and change it.
   const value = parseJson(two) as Container;
   if (i !== one.length || keys !== keysOf(value)) return undefined;
   ends.push(two.length);
@@ -205,7 +205,7 @@ export function likenessOf(one: string, event: PlainEvent): Likeness | undefined
 }
 
 /**
- * What no value of a slot changes.
+ * The fixed parts: what no slot's value changes.
  *
  * @param starts where the fixed parts begin in the JSON text, and `ends` where they end
  */
@@ -227,14 +227,14 @@ export function fixedOf(
   return { first, words };
 }
 
-/** `paths` are those of the slots that lie in this container, with their first `depth` steps. */
+/** `paths` are those of the slots inside this container, including its own first `depth` steps. */
 function modelOf(original: Container, paths: readonly (readonly (string | number)[])[], depth: number): Model {
   const isArray = Array.isArray(original);
   const places: Place[] = [];
   for (const name of Object.keys(original)) {
     const key = isArray ? Number(name) : name;
     const value = original[key];
-    // Paths of other containers stay in the list, so that the index is the slot; they are emptied.
+    // Paths into other containers stay in the list, emptied, so that the index remains the slot.
     const inside = paths.map((path) => (path[depth] === key ? path : []));
     if (typeof value === "object" && value !== null) {
       places.push({ key, model: modelOf(value as Container, inside, depth + 1), slot: -1 });
@@ -248,7 +248,7 @@ function modelOf(original: Container, paths: readonly (readonly (string | number
   return { original, isArray, places };
 }
 
-/** How many keys a value has, those of the values in it included; NaN where one is `__proto__`. */
+/** How many keys a value has, including nested ones; NaN if one is `__proto__`. */
 function keysOf(value: unknown): number {
   if (typeof value !== "object" || value === null) return 0;
   let count = 0;
@@ -259,7 +259,7 @@ function keysOf(value: unknown): number {
   return count;
 }
 
-/** The closing quote of the second string, if both strings are one and the same, without an escape; else -1. */
+/** The closing quote of the second string, if the two strings are equal and have no escape; else -1. */
 function endOfSame(one: string, oneAt: number, two: string, from: number): number {
   for (let at = from + 1; at < two.length; at++) {
     const code = two.charCodeAt(at);
@@ -269,12 +269,12 @@ function endOfSame(one: string, oneAt: number, two: string, from: number): numbe
   return -1;
 }
 
-/** Longer than any event that a template is made of. */
+/** Longer than any event that a template is made from. */
 const scratch = new Uint8Array(8192);
 const scratchView = new DataView(scratch.buffer);
 
 /**
- * Doubles are equal only where their bytes are, but for the two zeros: in their place stands NaN, which is equal to
+ * Two doubles are equal only if their bytes are, except for the two zeros: those are replaced by NaN, which equals
  * nothing.
  */
 function partOf(text: string, words: number[]): Omit<Part, "slot" | "next"> {
@@ -289,7 +289,7 @@ function partOf(text: string, words: number[]): Omit<Part, "slot" | "next"> {
   return { length, head, headMask: maskOf(length), rest, restMask: maskOf(length - 4) };
 }
 
-/** Of so many bytes out of four. */
+/** Selects this many bytes out of four. */
 function maskOf(bytes: number): number {
   return bytes >= 4 ? -1 : bytes <= 0 ? 0 : (1 << (8 * bytes)) - 1;
 }

@@ -4,62 +4,63 @@ import { fit, valueOf } from "./fit.ts";
 import type { PlainEvent } from "./sse.ts";
 import { likenessOf, type Container, type Model, type Template } from "./template.ts";
 
-/** A wire has some ten kinds of events, and servers that write them in different ways. */
+/** A wire has about ten kinds of events, and servers differ in how they write them. */
 const MAX_TEMPLATES = 24;
 const MAX_KINDS = 24;
-/** Longer events are rare, and what is kept of one is as long as it is. */
+/** Longer events are rare, and what is kept of one is as long as the event. */
 const MAX_LENGTH = 2048;
-/** An event to learn from is paid for with eight that were found, but for a start. */
+/** After a starting credit, each event to learn from is paid for by eight events that were found. */
 const MAX_CREDIT = 1024;
 const LEARNING = 8;
-/** What each stream brings: to learn from its first events costs it next to nothing. */
+/** The credit that each stream brings: learning from its first events costs it next to nothing. */
 const START = 4 * LEARNING;
 
 /** Events with the same keys and the same head. */
 interface Kind {
-  /** The JSON text of one, with which the others are compared. */
+  /** The JSON text of one such event, to compare the others with. */
   sample: string;
   template: Template | undefined;
-  /** How many came that no template knew, and which of them is learned from: what was in vain is mostly so again. */
+  /** How many came that no template knew, and which of them to learn from next: what failed once mostly fails again. */
   seen: number;
   next: number;
 }
 
 /**
- * Events repeat one another but for a few values: the delta, a number that counts, a padding, an id. One that is a delta
- * makes a template, and so do two that are none but are alike: the bytes between those values, and the parsed event to
- * put new ones into. An event that has the same bytes between its values needs no text and no `JSON.parse`; at the
- * slightest difference it is nobody's and is read as ever.
+ * Events repeat one another except for a few values: the delta, a counter, padding, an id. One event that is a delta
+ * makes a template, and so do two similar events that are not: the bytes between those values, and the parsed event to
+ * put new values into. An event with the same bytes between its values needs no text and no `JSON.parse`; at the
+ * slightest difference it fits no template and is read as usual.
  *
  * ```
  * data: {"type":"delta","n":7,"delta":"lo","index":0}⏎⏎
  * ----- fixed -------------|1|-- fixed --|2-|-- fixed ---
  * ```
  *
- * One for all streams of a wire: they begin and end alike, and what thousands of open streams look into is in one place.
- * It holds so many templates and no more, and one event of each kind until another one like it came: of what was in the
- * places that change nothing is kept then.
+ * Shared by all streams of a wire: they begin and end alike, and what thousands of open streams consult is in one
+ * place. It holds a limited number of templates, and one event of each kind until a similar one comes: after that,
+ * nothing is kept of what stood in the changing places.
  */
 export class Templates {
-  /** That of the event which was found last. */
+  /** The template of the last event found. */
   found: Template | undefined;
   #templates: Template[] = [];
   readonly #kinds = new Map<string, Kind>();
   #credit = MAX_CREDIT;
   #uses = 0;
-  /** Where the one is that a stream began with last time; -1 where none did. */
+  /** Index of the template with which a stream began last time; -1 if none did. */
   #first = -1;
   readonly #deltaOf: ((event: any) => Delta<any> | undefined) | undefined;
 
-  /** @param deltaOf knows what an event is a piece of, if it is one: asked once for each template */
+  /** @param deltaOf says what an event is a piece of, if it is one: asked once for each template */
   constructor(deltaOf?: (event: any) => Delta<any> | undefined) {
     this.#deltaOf = deltaOf;
   }
 
   /**
-   * Where the event at `at` of the bytes ends, if it is one of a template, which is then `found`; -1 for any other.
+   * Where the event at `at` of the bytes ends, if it fits a template, which is then `found`; -1 if it does not.
    *
-   * @param last that of the event before it, which it is not one of. What came behind that last time mostly does again.
+   * @param last the template of the event before; this event does not fit it. What followed it last time mostly does
+   * again.
    */
   find(bytes: Uint8Array, at: number, last?: Template): number {
     const templates = this.#templates;
@@ -85,12 +86,12 @@ export class Templates {
     return end;
   }
 
-  /** A stream begins. Were those before it like none that is known, it is learned from all the same. */
+  /** A stream begins. Even if no template fitted earlier ones, this one gets some credit to learn from. */
   begin(): void {
     this.#credit = Math.min(MAX_CREDIT, this.#credit + START);
   }
 
-  /** An event that no template knew, and what its data was parsed to. */
+  /** An event that fitted no template, and its parsed data. */
   learn(event: PlainEvent, value: unknown): void {
     const { head, data } = event;
     if (this.#credit < LEARNING || head.length + data.length > MAX_LENGTH) return;
@@ -117,7 +118,7 @@ export class Templates {
     return kind;
   }
 
-  /** Makes a template of what an event has in common with another one of its kind. */
+  /** Makes a template of what an event has in common with another of its kind. */
   #compare(kind: Kind, event: PlainEvent): void {
     const found = likenessOf(kind.sample, event);
     if (found === undefined) {
@@ -146,7 +147,7 @@ export class Templates {
   }
 }
 
-/** The keys of a value, and what kinds of values they have: those that are alike in it may differ in strings and numbers. */
+/** The keys of a value and the kinds of their values: events with the same shape may differ in strings and numbers. */
 function shapeOf(value: unknown): string {
   if (typeof value === "string") return '"';
   if (typeof value === "number") return "0";
@@ -162,17 +163,17 @@ export function textIn({ textSlot }: Template): string {
   return valueOf(textSlot) as string;
 }
 
-/** 0 where there is no index. */
+/** 0 if there is no index. */
 export function indexIn({ indexSlot }: Template): number {
   return indexSlot === -1 ? 0 : (valueOf(indexSlot) as number);
 }
 
-/** The event that has just fitted a template which is no delta's. Made anew each time, nothing in it is shared. */
+/** The event that has just fitted a template without a delta. Created fresh each time, sharing nothing. */
 export function valueIn({ model }: Template): unknown {
   return copy(model!);
 }
 
-/** A fresh value: the copies of all containers, with the values of the slots in their places. */
+/** A fresh value: copies of all containers, with the slots' values in their places. */
 function copy({ original, isArray, places }: Model): Container {
   const made = (isArray ? (original as unknown as unknown[]).slice() : Object.assign({}, original)) as Container;
   for (let i = 0; i < places.length; i++) {

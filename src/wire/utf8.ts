@@ -1,19 +1,19 @@
 const EMPTY = new Uint8Array(0);
 
-// ignoreBOM keeps a U+FEFF inside the stream as the character it is there; the one at the start is the decoder's to skip
+// ignoreBOM keeps a U+FEFF inside the stream as a character; the one at the start is for the decoder to skip
 const lenient = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** What stands in the text for bytes that are not UTF-8; it may also have been sent. */
+/** Replaces bytes that are not UTF-8; it may also have been sent. */
 const REPLACEMENT = "\ufffd";
 
-/** The text of whole UTF-8 sequences; `undefined` if they are not UTF-8. */
+/** The text of whole UTF-8 sequences; `undefined` if they are invalid. */
 export function decodeUtf8(bytes: Uint8Array): string | undefined {
-  // Node's fatal decoder takes three times as long, where there is but one character outside of ASCII.
+  // Node's fatal decoder takes three times as long with even one character outside of ASCII.
   const text = lenient.decode(bytes);
   return text.includes(REPLACEMENT) ? decodeStrictly(bytes, false) : text;
 }
 
-/** The same for text that may be cut in its last character, which is then left out. */
+/** The same for text whose last character may be cut, which is then left out. */
 export function decodeCutUtf8(bytes: Uint8Array): string | undefined {
   return decodeStrictly(bytes, true);
 }
@@ -26,14 +26,14 @@ function decodeStrictly(bytes: Uint8Array, stream: boolean): string | undefined 
   }
 }
 
-/** The text of bytes that need not be UTF-8, for messages. */
+/** The text of bytes that may not be UTF-8, for messages. */
 export function decodeLeniently(bytes: Uint8Array): string {
   return lenient.decode(bytes);
 }
 
 /**
- * The index of the byte that makes `bytes` invalid; of the last one where only the last character is cut.
- * For the error path: the shortest prefix that a streaming decoder refuses, found by halving.
+ * The index of the byte that makes `bytes` invalid; of the last byte if only the last character is cut.
+ * For the error path: finds the shortest prefix that a streaming decoder rejects, by bisection.
  */
 export function invalidUtf8At(bytes: Uint8Array): number {
   let valid = 0;
@@ -57,34 +57,34 @@ export function utf8Length(text: string): number {
   return length;
 }
 
-/** UTF-8 in pieces, a character may be cut by them. */
+/** UTF-8 in pieces, which may cut a character. */
 export interface Utf8Stream {
-  /** The text so far as it is whole; up to the invalid byte, if there is one. */
+  /** The whole characters so far; up to the invalid byte, if there is one. */
   decode(bytes: Uint8Array): string;
   /** How many bytes the text of the last `decode()` had. */
   readonly decodedBytes: number;
   /** No character is cut at the end of what came. */
   readonly isWhole: boolean;
-  /** Position of the byte that is not UTF-8, counted from the first byte of all; -1 as long as there is none. */
+  /** Position of the byte that is not UTF-8, counted from the very first byte; -1 while there is none. */
   readonly invalidAt: number;
 }
 
 /**
- * A TextDecoder with `stream: true` would say neither where the text stops to be UTF-8 nor what came before it in the
- * same piece, and its calls cost twice as much for small pieces.
+ * A TextDecoder with `stream: true` would report neither where the text stops being UTF-8 nor what came before that in
+ * the same piece, and its calls cost twice as much for small pieces.
  */
 export function createUtf8Stream(): Utf8Stream {
-  let cut: Uint8Array = EMPTY; // the bytes of a character that is not whole
-  let offset = 0; // of the first byte that is not decoded
+  let cut: Uint8Array = EMPTY; // the bytes of an incomplete character
+  let offset = 0; // of the first byte not yet decoded
   // Fields, not getters: in an object literal each getter is a new function every time, for which V8 makes a hidden class
-  // of its own: slow to make, and it keeps all that it can see until the next full garbage collection.
+  // of its own: slow to create, and it retains everything in its scope until the next full garbage collection.
   const stream = { decode, decodedBytes: 0, isWhole: true, invalidAt: -1 };
 
   function decode(piece: Uint8Array): string {
     const bytes = cut.length === 0 ? piece : concat(cut, piece);
     const length = bytes.length - cutCharacterLength(bytes);
     stream.isWhole = length === bytes.length;
-    // A copy, since a source may use its bytes again; of a Buffer, slice() would be none.
+    // A copy, since a source may reuse its bytes; slice() of a Buffer would not be one.
     cut = stream.isWhole ? EMPTY : new Uint8Array(bytes.subarray(length));
     const text = decodeUtf8(length === bytes.length ? bytes : bytes.subarray(0, length));
     if (text === undefined) return valid(bytes);
@@ -104,7 +104,7 @@ export function createUtf8Stream(): Utf8Stream {
   return stream;
 }
 
-/** How many bytes at the end are the start of a longer character. */
+/** How many bytes at the end are the beginning of an incomplete character. */
 function cutCharacterLength(bytes: Uint8Array): number {
   const { length } = bytes;
   for (let back = 1; back <= 3 && back <= length; back++) {
