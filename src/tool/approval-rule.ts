@@ -1,6 +1,6 @@
 import type { ToolPolicy } from "./policy.ts";
 
-/** What a tool says of approval, with the default that `irreversible` makes. */
+/** A tool's approval rule, with the default that `irreversible` implies. */
 export function approvalRule({
   irreversible = false,
   needsApproval = irreversible,

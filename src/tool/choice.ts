@@ -3,15 +3,15 @@ export type ToolChoice =
   | "auto"
   | "none"
   | "required"
-  /** This one, certainly. */
+  /** Exactly this one. */
   | { readonly name: string }
   /** One of these, or none of them unless `required`. */
   | { readonly names: readonly string[]; readonly required?: boolean };
 
 /**
- * A choice as every adapter takes it: of the names there is at least one.
+ * Checks a choice for every adapter: if it lists names, there is at least one.
  *
- * @throws TypeError when it is none, or requires one of no tools
+ * @throws TypeError when it is not a choice, or requires one of no tools
  */
 export function checkedChoice(choice: ToolChoice): ToolChoice {
   if (choice === "auto" || choice === "none" || choice === "required") return choice;
@@ -19,7 +19,7 @@ export function checkedChoice(choice: ToolChoice): ToolChoice {
     if ("name" in choice && typeof choice.name === "string") return choice;
     if ("names" in choice && Array.isArray(choice.names) && choice.names.every((name) => typeof name === "string")) {
       if (choice.names.length > 0) return choice;
-      // For most providers an empty list of names would be all of them.
+      // For most providers, an empty list of names would mean all of them.
       if (choice.required !== true) return "none";
     }
   }

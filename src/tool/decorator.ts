@@ -6,7 +6,7 @@ import { toolList } from "./tool-set.ts";
 import { makeTool, type Execute, type Tool, type ToolContext, type ToolDefinition } from "./tool.ts";
 
 /**
- * What `@tool` takes: a {@link ToolDefinition} whose function is the method and whose name is the method's, if not given.
+ * Options of `@tool`: a {@link ToolDefinition} whose function is the method, and whose name defaults to the method's.
  * `undo`, `needsApproval` and `approvalMessage` are called with the object as `this`: declare it, `undo(this: Notes, { input }) { … }`.
  */
 export interface ToolOptions<S extends SchemaSource = SchemaSource> extends Omit<
@@ -16,7 +16,7 @@ export interface ToolOptions<S extends SchemaSource = SchemaSource> extends Omit
   name?: string;
 }
 
-/** Fits a method that takes what the schema gives; for another one it asks for what no method has. */
+/** Accepts a method that takes what the schema gives; for any other it demands a property that no method has. */
 type Takes<Input, Args extends readonly unknown[]> = ((...args: Args) => unknown) extends (
   input: Input,
   context: ToolContext,
@@ -42,7 +42,7 @@ const decorations = createDecorations<ToolOptions>();
 /**
  * Makes a method a tool: `toolsOf()` finds it. On instance and static methods; inherited by subclasses.
  *
- * @throws TypeError on anything that is no public method
+ * @throws TypeError on anything but a public method
  * @example
  * class Weather {
  *   @tool({ description: "Current weather of a city.", inputSchema: z.object({ city: z.string() }), effect: "read" })
@@ -69,10 +69,10 @@ export function tool<const S extends SchemaSource>(options: ToolOptions<S>): Too
 
 /**
  * The tools of objects (their decorated methods, bound to them) and of classes (their decorated static methods).
- * A tool's qualified name is that of the class that was instantiated: `Weather.getWeather`. A method that overrides a
- * decorated one is the tool instead, with its own decoration if it has one.
+ * A tool's qualified name is that of the instantiated class: `Weather.getWeather`. A method that overrides a decorated
+ * one becomes the tool instead, with its own decoration if it has one.
  *
- * @throws ToolError `duplicate_tool` that names both, `invalid_tool`
+ * @throws ToolError `duplicate_tool`, naming both; `invalid_tool`
  * @example const tools = toolsOf(new Weather(), Calculator);
  */
 export function toolsOf(...instancesOrClasses: readonly object[]): Tool[] {
@@ -116,7 +116,7 @@ function bind(owner: object, className: string, { key, options }: Decoration<Too
   );
 }
 
-/** A rule that is a function has the object as `this`, as its methods have. */
+/** A rule that is a function gets the object as `this`, like its methods. */
 function boundTo<Rule>(owner: object, rule: Rule): Rule {
   return typeof rule === "function" ? rule.bind(owner) : rule;
 }

@@ -6,15 +6,15 @@ import type { JsonSchema } from "../schema/types.ts";
 import { toolList, toolsByName, type ToolSource } from "./tool-set.ts";
 import type { Tool } from "./tool.ts";
 
-/** What the caller of an adapter's `tools()` may choose. */
+/** Options of an adapter's `tools()`. */
 export interface ToolsOptions {
   /** `"auto"`: strict for each tool whose schema loses nothing by it that the plain form keeps. Default `false`. */
   readonly strict?: boolean | "auto" | undefined;
-  /** What to do with what the dialect can not say. Default `"warn"`: one `console.warn` a tool. A function gets each loss. */
+  /** For what the dialect cannot express. Default `"warn"`: one `console.warn` per tool. A function gets each loss. */
   readonly onLoss?: OnLoss | ((loss: Loss) => void) | undefined;
 }
 
-/** A tool in the provider's words, before it takes the form of the provider's request. */
+/** A tool in the provider's terms, before it takes the form of the provider's request. */
 export interface LoweredTool {
   /** As the provider will know it. */
   readonly name: string;
@@ -22,24 +22,25 @@ export interface LoweredTool {
   readonly strict: boolean;
 }
 
-/** What an adapter says of its dialect. */
+/** An adapter's description of its dialect. */
 export interface Dialect<ToolParam> {
   /** The adapter's name, for messages. */
   readonly adapter: string;
   /** The name under which the provider knows a tool. */
   toolName(name: string): string;
   readonly plain: readonly Rewrite[];
-  /** Leave it out where the provider has no strict mode; `strict: true` is then reported as a loss. */
+  /** Omit it if the provider has no strict mode; `strict: true` is then reported as a loss. */
   readonly strict?: readonly Rewrite[];
   readonly options: ToolsOptions | undefined;
   make(tool: Tool, lowered: LoweredTool): ToolParam;
 }
 
 /**
- * Tools in a provider's form: names mapped, schemas lowered, losses reported. What an adapter's `tools()` is made of.
+ * Tools in a provider's form: names mapped, schemas lowered, losses reported. The core of an adapter's `tools()`.
  *
- * @throws ToolError `duplicate_tool` when two names map to one; `schema_loss` with `onLoss: "throw"`, one issue a loss
- * @throws TypeError when an option is none that is known
+ * @throws ToolError `duplicate_tool` when two names map to one; `schema_loss` with `onLoss: "throw"`, one issue per
+ * loss
+ * @throws TypeError for an unknown option value
  */
 export function lowerTools<ToolParam>(tools: ToolSource, dialect: Dialect<ToolParam>): ToolParam[] {
   const { adapter, options = {} } = dialect;
@@ -78,7 +79,7 @@ function lowerTool(tool: Tool, dialect: Dialect<unknown>, wanted: boolean | "aut
   return plain;
 }
 
-/** Which adapters have warned of a tool: an agent sends the same tools with every request. */
+/** Which adapters have already warned about a tool: an agent sends the same tools with every request. */
 const warned = new WeakMap<Tool, Set<string>>();
 
 function warn(adapter: string, tool: Tool, losses: readonly Loss[]): void {
@@ -87,7 +88,7 @@ function warn(adapter: string, tool: Tool, losses: readonly Loss[]): void {
   if (adapters.has(adapter)) return;
   warned.set(tool, adapters.add(adapter));
   console.warn(
-    `toolstream: ${adapter} can not say all of the input schema of ${tool.name}: ${losses.map(describeLoss).join("; ")}. ` +
+    `toolstream: ${adapter} cannot express all of the input schema of ${tool.name}: ${losses.map(describeLoss).join("; ")}. ` +
       `Inputs are still validated against the whole schema. Set onLoss to change what happens here.`,
   );
 }
@@ -96,7 +97,7 @@ function lossError(adapter: string, losses: readonly Loss[]): ToolError {
   const names = [...new Set(losses.map((loss) => loss.tool))].join(", ");
   return new ToolError(
     "schema_loss",
-    `${adapter} can not say all of the input schema of ${names}: ${losses.map(describeLoss).join("; ")}. Change the schema, or set onLoss to "warn" or "ignore".`,
+    `${adapter} cannot express all of the input schema of ${names}: ${losses.map(describeLoss).join("; ")}. Change the schema, or set onLoss to "warn" or "ignore".`,
     {
       issues: losses.map((loss) => ({
         message: `${loss.tool}: ${loss.rule}: ${loss.message}`,
@@ -121,10 +122,10 @@ function checkOptions(strict: unknown, onLoss: unknown): void {
 }
 
 /**
- * For APIs that know objects only: sent as free text, which others have, the model would be told of a tool without
- * parameters.
+ * For APIs that only know objects: if such a tool were sent as free text, as other APIs take it, the model would see a
+ * tool without parameters.
  *
- * @throws ToolError `schema_loss` for a tool whose input can be no object
+ * @throws ToolError `schema_loss` for a tool whose input cannot be an object
  */
 export function refuseText(adapter: string, tools: ToolSource): void {
   for (const { name, inputSchema } of toolList(tools)) {
@@ -139,7 +140,7 @@ export function refuseText(adapter: string, tools: ToolSource): void {
   }
 }
 
-/** The names of those tools whose input is free text, not an object. */
+/** The names of the tools whose input is free text, not an object. */
 export function freeTextNames(tools: ToolSource): ReadonlySet<string> {
   const taking = toolList(tools).filter(({ inputSchema }) => isFreeText(inputSchema.jsonSchema));
   return new Set(taking.map(({ name }) => name));

@@ -1,7 +1,7 @@
 import { isObjectLike } from "../schema/json.ts";
 
-// Must run before the first decorated class: no engine has Symbol.metadata yet, and TypeScript's own output gives
-// decorators a `metadata` object only where it finds the symbol. esbuild, babel and swc fall back to this same one.
+// Must run before the first decorated class: no engine has Symbol.metadata yet, and TypeScript's output gives
+// decorators a `metadata` object only if the symbol exists. esbuild, babel and swc fall back to this same one.
 const METADATA: unique symbol = Symbol.for("Symbol.metadata") as never;
 if (!("metadata" in Symbol) && Object.isExtensible(Symbol)) {
   Object.defineProperty(Symbol, "metadata", { value: METADATA, configurable: true, writable: true });
@@ -15,13 +15,13 @@ export interface Decoration<Options> {
 }
 
 /**
- * What decorators said about the methods of classes, kept beside the classes and not in them.
- * Standard decorators see the class only as its `metadata` object, legacy ones as prototype or constructor;
- * compilers that give no metadata leave only the function.
+ * What decorators said about the methods of classes, kept outside the classes.
+ * Standard decorators see the class only as its `metadata` object, legacy ones as prototype or constructor; with
+ * compilers that provide no metadata, only the function is left.
  */
 export interface Decorations<Options> {
   add(owner: object, decoration: Decoration<Options>): void;
-  /** Of a class and what it extends, the nearest decoration of each method. Base classes come first. */
+  /** For a class and what it extends, the nearest decoration of each method. Base classes come first. */
   of(constructor: object, isStatic: boolean): ReadonlyMap<string | symbol, Decoration<Options>>;
 }
 
@@ -57,7 +57,7 @@ export function createDecorations<Options>(): Decorations<Options> {
   }
 }
 
-/** The class and all it extends, the base first. */
+/** The class and everything it extends, the base first. */
 function lineage(constructor: object): object[] {
   const classes: object[] = [];
   for (let one: object | null = constructor; typeof one === "function" && one !== Function.prototype;) {

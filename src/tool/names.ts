@@ -1,20 +1,20 @@
-/** What a provider takes as the name of a tool. */
+/** What a provider accepts as the name of a tool. */
 export interface NameRules {
   /** Matches one character that may stand anywhere, for example `/[a-zA-Z0-9_-]/`. Without the flags `g` and `y`. */
   readonly allowed: RegExp;
   /** Matches one character that may stand first. Default: `allowed`. */
   readonly allowedFirst?: RegExp;
-  /** In characters. Must leave room for the suffix of a cut name: at least 16. */
+  /** In characters. Must leave room for the suffix of a shortened name: at least 16. */
   readonly maxLength: number;
 }
 
 /**
- * Makes the function that maps a tool's name to one that a provider takes: a refused character becomes `__`, a name
- * that begins with one that may not stand first gets a `_` before it, and one that is too long is cut and ends with a
- * hash of the whole name. A name that is fine already stays as it is.
+ * Creates the function that maps a tool's name to one that a provider accepts: a character that is not allowed becomes
+ * `__`, a name whose first character may not stand first is prefixed with `_`, and one that is too long is cut and ends
+ * with a hash of the whole name. A valid name stays as it is.
  *
- * The function is pure, so the same name gives the same result in every process; two names may still meet in one
- * (`math.add` and `math__add`), so whoever sends a set of tools compares the results.
+ * The function is pure, so the same name gives the same result in every process. Two names may still map to the same
+ * one (`math.add` and `math__add`), so compare the results of a set of tools before sending it.
  *
  * @example
  * const toolName = safeToolName({ allowed: /[a-zA-Z0-9_-]/, maxLength: 64 });

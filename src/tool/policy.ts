@@ -2,14 +2,14 @@ import { ToolError } from "../errors.ts";
 import { isTimerMs, MAX_TIMER_MS } from "../time.ts";
 import type { Effect } from "./tool.ts";
 
-/** What a rule is told about a call: who, where, which. What the application put into the context is there, too. */
+/** What a rule is told about a call: who, where, which. It also has whatever the application put into the context. */
 export interface PolicyContext {
   readonly runId: string;
   readonly invocationId: string;
-  /** The provider's id of the call, `null` where it gave none. No identity: providers repeat ids. */
+  /** The provider's id of the call, `null` if it gave none. Not an identity: providers repeat ids. */
   readonly toolCallId: string | null;
   readonly toolName: string;
-  /** The mode in which the model works now (`"doc_edit"`), if there are modes. */
+  /** The mode in which the model currently works (`"doc_edit"`), if there are modes. */
   readonly behavior: string | undefined;
   /** On whose behalf the call is made. */
   readonly principal: { readonly id: string; readonly [attribute: string]: unknown } | undefined;
@@ -32,28 +32,28 @@ export interface UndoRecord<Input = any, Output = any, Data = any> {
   readonly completedAt: number;
 }
 
-/** What an undo function is given to work with. */
+/** What an undo function gets to work with. */
 export interface UndoContext {
-  /** Stable over repeated tries of the same undo, and another one than that of the action. */
+  /** Stable over retries of the same undo; not the same as that of the action. */
   readonly idempotencyKey: string;
   readonly signal: AbortSignal | undefined;
   readonly principal: PolicyContext["principal"];
-  /** Throw what this makes when the target was changed since: the undo then fails with code `undo_conflict`. */
+  /** Throw its result when the target has changed since: the undo then fails with code `undo_conflict`. */
   conflict(message: string): ToolError;
 }
 
 /**
- * The rules under which an executor runs a tool. All optional; without an executor (`use.execute()`) they do nothing.
- * They hold for the tool wherever it is used, so that they stand beside its handler and not in the loop.
+ * The rules under which an executor runs a tool. All optional; without an executor (`use.execute()`) they have no
+ * effect. They hold for the tool wherever it is used, so they live next to its handler and not in the loop.
  */
 export interface ToolPolicy<Input = any> {
-  /** The modes in which the tool may be called. Default, and for an empty list: in all. */
+  /** The modes in which the tool may be called. Default, and for an empty list: all. */
   readonly behaviors?: readonly string[] | undefined;
   /** Whether a person has to approve the call. A function that throws denies the call. */
   readonly needsApproval?: boolean | ((input: Input, context: PolicyContext) => boolean | Promise<boolean>) | undefined;
-  /** What the person is asked. Default: the tool's name and input. Is stored, and told in an event: no secrets. */
+  /** What the person is asked. Default: the tool's name and input. It is stored and put into an event: no secrets. */
   readonly approvalMessage?: string | ((input: Input) => string) | undefined;
-  /** How long a call may take, all its attempts included, in milliseconds. Default: the executor's. */
+  /** How long a call may take, including all its attempts, in milliseconds. Default: the executor's. */
   readonly timeoutMs?: number | undefined;
   /** Runs alone: no other call of the same `executeAll()` (a turn) runs at the same time. */
   readonly sequential?: boolean | undefined;
@@ -63,18 +63,18 @@ export interface ToolPolicy<Input = any> {
   readonly undo?: ((record: UndoRecord<Input>, context: UndoContext) => unknown) | undefined;
   /** How long a call can be undone, in milliseconds. Default: 1 hour. */
   readonly undoTtlMs?: number | undefined;
-  /** What the tool does can not be taken back: every call needs approval, unless `needsApproval` says otherwise. */
+  /** The tool's effect cannot be undone: every call needs approval, unless `needsApproval` says otherwise. */
   readonly irreversible?: boolean | undefined;
-  /** Tools that must have succeeded in this run before. */
+  /** Tools that must have succeeded earlier in this run. */
   readonly requires?: string | readonly string[] | undefined;
   /** How many calls of the tool may run in one run. */
   readonly maxCallsPerRun?: number | undefined;
 }
 
 /**
- * The rules that a definition holds, and nothing else of it.
+ * Only the policy rules of a definition.
  *
- * @throws ToolError `invalid_tool` for a rule that can not be meant
+ * @throws ToolError `invalid_tool` for an invalid rule
  */
 export function policyOf(definition: ToolPolicy & { readonly name: string }, effect: Effect): ToolPolicy {
   checkFields(FIELDS, definition, definition.name);
@@ -98,7 +98,7 @@ export function policyOf(definition: ToolPolicy & { readonly name: string }, eff
 
 export type Check = readonly [fits: (value: unknown) => boolean, expected: string];
 
-/** @throws ToolError `invalid_tool` for a field that is there and can not be meant */
+/** @throws ToolError `invalid_tool` for a field that is present but invalid */
 export function checkFields(checks: Readonly<Record<string, Check>>, definition: object, name: string): void {
   for (const [field, [fits, expected]] of Object.entries(checks)) {
     const value = (definition as Record<string, unknown>)[field];
@@ -111,7 +111,7 @@ export const isBoolean = (value: unknown): boolean => typeof value === "boolean"
 const isText = (value: unknown): boolean => typeof value === "string" && value !== "";
 const isTexts = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
-/** It ends at a date, and dates have an end. */
+/** It results in a date, and dates have a maximum. */
 const isTtl = (value: unknown): boolean => typeof value === "number" && value > 0 && value <= 31_536_000_000_000;
 
 const FIELDS = {
@@ -134,7 +134,7 @@ function invalid(name: string, what: string): ToolError {
 
 function shown(value: unknown): string {
   if (typeof value === "function") return "a function";
-  // Infinity and NaN would be `null`, and a bigint no JSON at all.
+  // Infinity and NaN would become `null`, and a bigint has no JSON.
   return typeof value === "number" || typeof value === "bigint"
     ? String(value)
     : (JSON.stringify(value) ?? typeof value);

@@ -1,16 +1,16 @@
 import { settlesWithin } from "../time.ts";
 
-/** Progress of a program, or of a server, on its way to who listens. */
+/** Progress of a program or a server, on its way to a listener. */
 export interface ProgressQueue<Value> {
   push(value: Value): void;
-  /** Waits until all is told, or `waitMs` have passed; then tells no more. */
+  /** Waits until everything is delivered or `waitMs` have passed, then delivers no more. */
   end(waitMs: number): Promise<void>;
 }
 
-/** It can come faster than it can be told: of what waits, so many values are kept, and then the newest only. */
+/** Progress can come faster than it is delivered: this many values wait, and beyond that only the newest is kept. */
 const MAX_WAITING = 100;
 
-/** Tells one value after the other, each when the listener is done with the one before. What it throws is ignored. */
+/** Delivers values one at a time, each once the listener is done with the one before. Its errors are ignored. */
 export function createProgressQueue<Value>(listener: (value: Value) => unknown): ProgressQueue<Value> {
   const waiting: Value[] = [];
   let telling: Promise<void> | undefined;
@@ -33,7 +33,7 @@ export function createProgressQueue<Value>(listener: (value: Value) => unknown):
       try {
         await listener(waiting.shift()!);
       } catch {
-        // whoever listens to progress has no say in the call
+        // a progress listener has no say in the call
       }
     }
     telling = undefined;

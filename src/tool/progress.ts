@@ -1,6 +1,6 @@
 /**
- * What a handler's answer comes to: the value of a promise; of a generator what it returned, or the last it yielded where
- * it returned nothing.
+ * The outcome of a handler's return value: the value of a promise; for a generator, what it returned or, if it returned
+ * nothing, the last value it yielded.
  */
 export type HandlerResult<Output> =
   Output extends AnyGenerator<infer Yielded, infer Returned>
@@ -14,8 +14,8 @@ type AnyGenerator<Yielded = unknown, Returned = unknown> =
   | Generator<Yielded, Returned, any>;
 
 /**
- * True for what an `async function*` or a `function*` gives, compiled down or not. A stream or a list that is only
- * iterable is a value like others.
+ * True for the result of an `async function*` or a `function*`, compiled down or not. A stream or a list, which is only
+ * iterable, is a value like any other.
  */
 export function isGenerator(value: unknown): value is AnyGenerator {
   if (typeof value !== "object" || value === null) return false;
@@ -25,8 +25,8 @@ export function isGenerator(value: unknown): value is AnyGenerator {
 }
 
 /**
- * Runs a handler's answer to its end. What a generator yields is told as progress, and the next is asked for when the
- * listener is done with it.
+ * Runs a handler's answer to its end. What a generator yields is reported as progress; the next value is requested once
+ * the listener is done with it.
  */
 export async function settle(
   answer: unknown,
@@ -39,12 +39,12 @@ export async function settle(
     const { done, value } = await answer.next();
     if (done === true) return value === undefined ? last : value;
     try {
-      // One that is not async may yield promises.
+      // A sync generator may yield promises.
       last = await value;
       signal?.throwIfAborted();
       await onProgress(last);
     } catch (error) {
-      // Nobody waits for it any more, or nobody can be told: its finally blocks run, the rest of it does not.
+      // Nobody waits for it any longer, or nobody can be told: its finally blocks run, the rest of it does not.
       await (async () => answer.return(undefined))().catch(() => {});
       throw error;
     }

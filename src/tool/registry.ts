@@ -5,7 +5,7 @@ import type { Tool, ToolMode } from "./tool.ts";
 
 /** How a tool is registered. */
 export interface RegisterOptions {
-  /** `"external"` hands the calls of a tool that has a handler to the caller nevertheless. */
+  /** `"external"` hands a tool's calls to the caller even if it has a handler. */
   mode?: ToolMode;
 }
 
@@ -18,7 +18,7 @@ export interface RegisterOptions {
  * registry.register(deleteFile, { mode: "external" });
  */
 export class ToolRegistry {
-  /** Under each name and each qualified name; a Map, since models also ask for `constructor`. */
+  /** By name and by qualified name; a Map, since models also ask for `constructor`. */
   readonly #known = new Map<string, Tool>();
   readonly #tools: Tool[] = [];
 
@@ -28,10 +28,10 @@ export class ToolRegistry {
   }
 
   /**
-   * Adds a tool and returns it as the set knows it.
+   * Adds a tool and returns it as the registry holds it.
    *
-   * @throws ToolError `duplicate_tool` when another one has its name or its qualified name,
-   *   `invalid_tool` for `mode: "internal"` of a tool without a handler
+   * @throws ToolError `duplicate_tool` when another one has its name or its qualified name; `invalid_tool` for
+   *   `mode: "internal"` of a tool without a handler
    */
   register(tool: Tool, options: RegisterOptions = {}): Tool {
     checkTool(tool);
@@ -47,7 +47,7 @@ export class ToolRegistry {
     return registered;
   }
 
-  /** By name or qualified name, letter by letter; `undefined` when there is no such tool. */
+  /** By exact name or qualified name; `undefined` if there is no such tool. */
   get(name: string): Tool | undefined {
     return this.#known.get(name);
   }
@@ -56,17 +56,17 @@ export class ToolRegistry {
     return this.#known.has(name);
   }
 
-  /** `undefined` when there is no such tool. */
+  /** `undefined` if there is no such tool. */
   mode(name: string): ToolMode | undefined {
     return this.get(name)?.mode;
   }
 
-  /** False also when there is no such tool. */
+  /** Also false if there is no such tool. */
   isExternal(name: string): boolean {
     return this.mode(name) === "external";
   }
 
-  /** All tools, in the order in which they came. */
+  /** All tools, in the order they were registered. */
   tools(): readonly Tool[] {
     return [...this.#tools];
   }

@@ -2,9 +2,9 @@ import { cut } from "./cut.ts";
 import { textOfThrown } from "./thrown.ts";
 
 /**
- * What of a handler's error may reach the model and the events: its message, on one line, without what tells of the
- * machine. Stack lines, absolute paths, queries, credentials in URLs and the values of secret environment variables are
- * taken out. The error itself stays the `cause`.
+ * The part of a handler's error that may reach the model and the events: its message, on one line, without details of
+ * the machine. Stack lines, absolute paths, queries, credentials in URLs and the values of secret environment variables
+ * are removed. The error itself stays the `cause`.
  */
 export function safeMessage(error: unknown): string {
   let text = textOfThrown(error).slice(0, MAX_READ);
@@ -16,7 +16,7 @@ export function safeMessage(error: unknown): string {
     .replace(CREDENTIALS, "$1[hidden]@")
     .replace(PARAMETER, "$1[hidden]")
     .replace(/\bfile:\/\/\/[^\s'")]+/g, "[path]")
-    // In quotes a path may hold spaces.
+    // In quotes, a path may hold spaces.
     .replace(/(['"`])(?:\/|[A-Za-z]:[\\/]|\\\\)[^'"`]*\1/g, "$1[path]$1")
     .replace(/(?<!\w)(?:[A-Za-z]:(?:\\|\/(?!\/))|\\\\)[^\s'"`]+/g, "[path]")
     .replace(PATH, "[path]")
@@ -26,13 +26,13 @@ export function safeMessage(error: unknown): string {
   return cut(text, MAX_LENGTH);
 }
 
-/** How much of a text is looked at: the costs grow with it. */
+/** How much of a text is processed: the cost grows with it. */
 const MAX_READ = 65_536;
 const MAX_LENGTH = 1_000;
 
 /**
- * A user, or a user and all up to the last `@`: passwords are written into URLs as they are, with `/` and `@` in them. But
- * not `https://registry.example/@scope/package` or `https://cdn.example/package@1.0`.
+ * A user, or a user and everything up to the last `@`: passwords are written into URLs unescaped, with `/` and `@` in
+ * them. But not `https://registry.example/@scope/package` or `https://cdn.example/package@1.0`.
  */
 const CREDENTIALS = /((?:[a-z][\w+.-]*:)?\/\/)(?:[^\s'"<>/?#@:]*:(?!\d+\/)[^\s'"<>]*(?<!\/)@|[^\s'"<>/?#@:]+@)/gi;
 
@@ -40,14 +40,14 @@ const CREDENTIALS = /((?:[a-z][\w+.-]*:)?\/\/)(?:[^\s'"<>/?#@:]*:(?!\d+\/)[^\s'"
 const PARAMETER =
   /([?&#](?:[\w.-]{0,40}(?:key(?!word)|token|secret|passw|credential|signature|auth(?!or))[\w.-]{0,40}|sig)=)[^\s'"<>&#]+/gi;
 
-/** Of two steps or more, and not behind a host or a word. */
+/** Two steps or more, and not following a host or a word. */
 const PATH = /(?<![\p{L}\p{M}\p{N}_/.\\-])(?:\/[\p{L}\p{M}\p{N}_.@~+%-]+){2,}\/?/gu;
 
-/** Nobody writes so but for a database. */
+/** In capitals, only a database query reads like this. */
 const QUERY_IN_CAPITALS =
   /\b(?:SELECT\b.+?\bFROM|INSERT INTO|REPLACE INTO|UPDATE\b.+?\bSET|DELETE FROM|(?:CREATE|ALTER|DROP|TRUNCATE) TABLE)\b.*/;
 
-/** In small letters it may be a sentence ("select a value from the list"): then it has no names with signs around them. */
+/** In lower case it may be a sentence ("select a value from the list"): names in those have no signs around them. */
 const QUERY = new RegExp(
   String.raw`\b(?:${[
     "select (?:distinct )?ITEM(?: ?, ?ITEM)+ from",
@@ -63,7 +63,7 @@ const QUERY = new RegExp(
   "i",
 );
 
-/** Where there is an environment: what its names say is secret. The longest first, since one may hold another. */
+/** The values in the environment, if any, whose names say they are secret. Longest first: one may contain another. */
 function secrets(): string[] {
   const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
   const found: string[] = [];

@@ -1,14 +1,14 @@
 import { ToolError } from "../errors.ts";
 import type { Tool } from "./tool.ts";
 
-/** Tools as a list, or anything that keeps one (a `ToolRegistry`). */
+/** Tools as a list, or anything that holds one (a `ToolRegistry`). */
 export type ToolSource<T extends Tool = Tool> = readonly T[] | { tools(): readonly T[] };
 
 /**
  * The tools of a source, in its order.
  *
- * @throws ToolError `duplicate_tool` when two of them have one name; it says where both come from.
- * @throws TypeError when the source holds what is no tool.
+ * @throws ToolError `duplicate_tool` when two of them have the same name; it says where both come from.
+ * @throws TypeError when the source holds something that is not a tool.
  */
 export function toolList(source: ToolSource): readonly Tool[] {
   const tools = listOf(source);
@@ -17,16 +17,16 @@ export function toolList(source: ToolSource): readonly Tool[] {
 }
 
 /**
- * The tools of a source by their names, or those that `nameOf` makes of them.
+ * The tools of a source by their names, or by the names that `nameOf` makes of them.
  *
- * @throws as {@link toolList}, and when two of the names that were made are the same
+ * @throws as {@link toolList}, and when two of the resulting names are the same
  */
 export function toolsByName(source: ToolSource, nameOf?: (name: string) => string): Map<string, Tool> {
   return byName(listOf(source), nameOf);
 }
 
 /**
- * The same, and then by their own names, where no other tool has that one: servers know some tools by themselves
+ * The same, and also by their own names, where no other tool has that name: servers know some tools by themselves
  * (`$web_search`), and models write names as they read them elsewhere.
  *
  * @throws as {@link toolsByName}
@@ -58,9 +58,9 @@ function byName(tools: readonly Tool[], nameOf?: (name: string) => string): Map<
 }
 
 /**
- * Those tools of a source that are named, in the order of the source.
+ * The named tools of a source, in the order of the source.
  *
- * @throws TypeError when one of them is not there
+ * @throws TypeError when one of them is missing
  */
 export function namedTools(source: ToolSource, names: readonly string[]): readonly Tool[] {
   const tools = toolList(source);
@@ -71,7 +71,7 @@ export function namedTools(source: ToolSource, names: readonly string[]): readon
   return tools.filter((tool) => names.includes(tool.name));
 }
 
-/** @throws TypeError with what to do, when a value is no tool */
+/** @throws TypeError that says what to do, when a value is not a tool */
 export function checkTool(tool: unknown): asserts tool is Tool {
   if (typeof (tool as Tool | undefined)?.use === "function") return;
   const got = typeof tool === "object" && tool !== null ? tool.constructor?.name || "an object" : typeof tool;

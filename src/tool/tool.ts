@@ -19,28 +19,28 @@ export type Effect = "read" | "idempotent" | "write";
 /** Who runs a tool: this process, or the caller, who hands the result back. */
 export type ToolMode = "internal" | "external";
 
-/** How far arguments may be mended: not at all, their JSON syntax, or also their types where the schema asks for it. */
+/** How far arguments may be repaired: not at all, their JSON syntax, or also their types as the schema asks for. */
 export type RepairPolicy = "off" | "syntax" | "coerce";
 
 /** What a handler is told about the call it serves. An executor may add to it. */
 export interface ToolContext {
   /** Our own id of the call: run + turn + position. Stable over retries: pass it on as an idempotency key. */
   readonly invocationId: string;
-  /** The provider's id of the call, `null` where it gave none. No identity: providers repeat ids. */
+  /** The provider's id of the call, `null` if it gave none. Not an identity: providers repeat ids. */
   readonly toolCallId: string | null;
   readonly toolName: string;
   /** Fires when the caller gives up; a handler that waits should pass it on. */
   readonly signal: AbortSignal | undefined;
   /**
-   * To be handed on to whoever keeps the effect, so that a repeated try does not have it twice: the same over all
-   * attempts and processes, another one for every other call.
+   * To pass on to whatever performs the effect, so that a retry does not repeat it: the same over all attempts and
+   * processes, different for every other call.
    */
   readonly idempotencyKey: string;
   /** From 1; grows with each try of the same call. */
   readonly attempt: number;
-  /** Tells how far the call has come. Resolves when it was told. `async function*` handlers yield it instead. */
+  /** Reports how far the call has come. Resolves once it is delivered. `async function*` handlers yield it instead. */
   progress(value: unknown): Promise<void>;
-  /** What the tool's `undo` will need, as it is now. Stored with the result, and shown to nobody. The last one counts. JSON. */
+  /** What the tool's `undo` will need, as of now. JSON; stored with the result, never shown. The last call counts. */
   undoData(data: unknown): void;
   /** From an executor: on whose behalf the call is made, in which mode, in which run. */
   readonly principal?: PolicyContext["principal"];
@@ -49,10 +49,10 @@ export interface ToolContext {
   readonly [key: string]: unknown;
 }
 
-/** The function behind a tool. May be async; a generator (`async function*`) yields its progress and returns its result. */
+/** The function behind a tool. May be async; a generator (`async function*`) yields progress and returns its result. */
 export type Execute<Input = any, Output = unknown> = (input: Input, context: ToolContext) => Output;
 
-/** What `defineTool()` and `@tool` take. `S` is the kind of input schema, the handler's parameter is inferred from it. */
+/** What `defineTool()` and `@tool` take. `S` is the kind of input schema, which types the handler's parameter. */
 export interface ToolDefinition<
   S extends SchemaSource = SchemaSource,
   Output = unknown,
@@ -62,16 +62,16 @@ export interface ToolDefinition<
   name: Name;
   description?: string | undefined;
   inputSchema: S;
-  /** Checked after execution by an executor; sent to providers that take it. */
+  /** Checked by an executor after execution; sent to providers that take it. */
   outputSchema?: SchemaSource | undefined;
-  /** Without it the tool is external: its calls are handed to the caller. */
+  /** Without it, the tool is external: its calls are handed to the caller. */
   execute?: Execute<InferOutput<S>, Output> | undefined;
   effect?: Effect | undefined;
-  /** Hand the call out as soon as it is complete, though the turn goes on. Default: true for `effect: "read"`. */
+  /** Release the call as soon as it is complete, even while the turn goes on. Default: true for `effect: "read"`. */
   eager?: boolean | undefined;
   /** Default: `"coerce"` for `effect: "read"`, `"syntax"` for the others. */
   repair?: RepairPolicy | undefined;
-  /** Anything the application wants to find again on the tool. */
+  /** Anything that the application wants to find on the tool later. */
   metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
@@ -95,8 +95,8 @@ export interface Tool<
   readonly repair: RepairPolicy;
   readonly metadata: Readonly<Record<string, unknown>>;
   /**
-   * Called with an `attempt` above 1, `execute` begins nothing, and gives what has come of the first one: so the outcome
-   * of a write is known although the process that began it has died. Default: it can not.
+   * With an `attempt` above 1, `execute` starts nothing and returns the outcome of the first attempt: so the outcome of
+   * a write is known even if the process that began it died. Default: it cannot do that.
    */
   readonly recalls?: true;
   /**
@@ -111,7 +111,7 @@ export interface Tool<
 /**
  * Defines a tool.
  *
- * @throws ToolError `invalid_tool` when the name or the schema can not be used.
+ * @throws ToolError `invalid_tool` when the name or the schema is unusable.
  * @example
  * const getWeather = defineTool({
  *   name: "get_weather",
@@ -127,7 +127,7 @@ export function defineTool<const S extends SchemaSource, Output = unknown, Name 
   return makeTool(definition, definition?.name);
 }
 
-/** {@link defineTool} with a qualified name of its own: for tools that come from a class or a server. */
+/** {@link defineTool} with a separate qualified name: for tools that come from a class or a server. */
 export function makeTool<S extends SchemaSource, Output, Name extends string>(
   definition: ToolDefinition<S, Output, Name>,
   qualifiedName: string,
@@ -157,7 +157,7 @@ export function makeTool<S extends SchemaSource, Output, Name extends string>(
   return Object.freeze(tool);
 }
 
-/** Providers differ in what a name may hold; each adapter maps what its own refuses. This is what no provider takes. */
+/** Providers differ in what names they accept; each adapter maps what its own rejects. This is what none accepts. */
 function checkName(name: unknown, qualifiedName: string): void {
   if (typeof name === "string" && name.length > 0 && name.length <= 128 && !/[\s\p{Cc}\p{Cf}]/u.test(name)) return;
   throw new ToolError(

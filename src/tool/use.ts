@@ -4,7 +4,7 @@ import { isGenerator, settle, type HandlerResult } from "./progress.ts";
 import { textOfThrown } from "./thrown.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 
-/** One mercy that was shown to the arguments of a call, for the log and for the user. */
+/** One repair made to the arguments of a call, for the log and for the user. */
 export interface Repair {
   /**
    * - `empty`: nothing, `null` or `"null"` was read as `{}`
@@ -12,7 +12,7 @@ export interface Repair {
    * - `resend`: a full copy sent again was dropped
    * - `snapshot`: the deltas were cumulative
    * - `object`: an object came where text was expected
-   * - `syntax`: broken JSON was mended
+   * - `syntax`: broken JSON was repaired
    * - `coerce`: a value was given the type that the schema asks for
    * - `null_dropped`: `null` for an optional property (strict modes force it) was read as absent
    */
@@ -22,7 +22,7 @@ export interface Repair {
   readonly after?: unknown;
 }
 
-/** What a ToolUse made by hand may say about itself. */
+/** Optional parts of a ToolUse made by hand. */
 export interface ToolUseInit {
   /** The provider's id; default `null`. */
   id?: string | null | undefined;
@@ -31,17 +31,17 @@ export interface ToolUseInit {
   metadata?: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** What {@link ToolUse.execute} is told of a call, for its handler. What `progress` answers is awaited. */
+/** What {@link ToolUse.execute} passes on to the handler. The return value of `progress` is awaited. */
 export type GivenContext = {
   readonly [K in keyof ToolContext]?: K extends "progress" ? (value: unknown) => unknown : ToolContext[K];
 };
 
-/** All that a ToolUse is made of; `input` has been validated. */
+/** Everything that a ToolUse is made of; `input` has been validated. */
 export interface ToolUseParts<Input = any, Output = any, Name extends string = string> extends Omit<
   FailedCall,
   "argsText"
 > {
-  /** The text, or what makes it when it is asked for. */
+  /** The text, or an object that makes it on demand. */
   readonly argsText: string | { readonly text: string };
   readonly tool: Tool<Input, Output, any, Name>;
   readonly name: Name;
@@ -50,13 +50,13 @@ export interface ToolUseParts<Input = any, Output = any, Name extends string = s
 }
 
 /**
- * What a call of one of the tools is: of each of them one, so that `use.name === "get_weather"` says which it is, and
- * what its input.
+ * A call of one of the tools, as a union over them, so that `use.name === "get_weather"` narrows it and the type of its
+ * input.
  */
 export type UseOf<T extends Tool> =
   T extends Tool<infer Input, infer Output, any, infer Name> ? ToolUse<Input, Output, Name> : never;
 
-/** What somebody holds who has taken a {@link ToolUse} to execute it elsewhere. */
+/** Held by whoever has taken a {@link ToolUse} to execute it elsewhere. */
 export interface ToolUseHandle<Output = any> {
   finish(output: HandlerResult<Output>): void;
   /** An error's message is for the model; a ToolCallError is kept as it is. */
@@ -71,33 +71,33 @@ export interface ToolUseHandle<Output = any> {
  * if (event.type === "tool-use") console.log(event.use.name, await event.use.execute());
  */
 export class ToolUse<Input = any, Output = any, Name extends string = string> implements FailedCall {
-  /** Our own id of the call: unique in its run; stable, so a key for idempotency, approval and undo. */
+  /** Our own id of the call: unique in its run and stable, so a key for idempotency, approval and undo. */
   readonly invocationId: string;
-  /** The provider's id, byte for byte; `null` where the wire gave none. */
+  /** The provider's id, byte for byte; `null` if the wire gave none. */
   readonly id: string | null;
   readonly name: Name;
   readonly tool: Tool<Input, Output, any, Name>;
   /** As the schema outputs it: defaults filled in, transforms applied. */
   readonly input: Input;
-  // Declared, so that the constructor is the first to make them, in this order: see #argsText.
-  /** The arguments as the model wrote them; the compact JSON of those that came as a value. */
+  // `declare`, so that the constructor is the first to create them, in this order: see #argsText.
+  /** The arguments as the model wrote them; the compact JSON of arguments that came as a value. */
   declare readonly argsText: string;
   declare readonly repairs: readonly Repair[];
   declare readonly turnIndex: number;
   /** Position among the calls of the stream, from 0. */
   declare readonly position: number;
-  /** What else came with the call and goes back with it (signatures, callers). */
+  /** Anything else that came with the call and goes back with it (signatures, callers). */
   declare readonly metadata: Readonly<Record<string, unknown>>;
-  /** What makes `argsText` when it is asked for. */
+  /** Makes `argsText` on demand. */
   #args: { readonly text: string } | undefined;
   #state: "new" | "running" | "done" | "failed" = "new";
   #result: HandlerResult<Output> | undefined;
   #error: ToolCallError | undefined;
 
   /**
-   * A property as any other, for those who copy a ToolUse. One function for all, in a place where no value has been: else
-   * V8 gives the object a table or a hidden class of its own, which takes half a microsecond or more and keeps the whole
-   * stream until the next full collection.
+   * Defined as a property like any other, for code that copies a ToolUse. A single function for all, on a property that
+   * never held a value: otherwise V8 gives the object a table or a hidden class of its own, which takes half a
+   * microsecond or more and retains the whole stream until the next full collection.
    */
   static readonly #argsText: PropertyDescriptor & ThisType<ToolUse> = {
     get() {
@@ -150,7 +150,7 @@ export class ToolUse<Input = any, Output = any, Name extends string = string> im
     return new ToolUse<I, O, N>({ ...call, tool, input: checked.value, repairs: [] });
   }
 
-  /** Whether the handler was started. */
+  /** Whether the handler was started or an outcome was handed in. */
   get executed(): boolean {
     return this.#state !== "new";
   }
@@ -171,13 +171,13 @@ export class ToolUse<Input = any, Output = any, Name extends string = string> im
   }
 
   /**
-   * Runs the handler, sync or async. Of a generator (`async function*`) the result is what it returns, or the last
-   * that it yields where it returns nothing; what it yields goes to `context.progress`.
+   * Runs the handler, sync or async. For a generator (`async function*`), the result is what it returns or, if it
+   * returns nothing, the last value it yields; what it yields goes to `context.progress`.
    *
-   * A failure is also kept in `error`, and reaches the model with `toolResults(turn)`; so a promise that nobody awaits
-   * yet, while the stream goes on, does not end the process as an unhandled rejection.
+   * A failure is also kept in `error`, and reaches the model with `toolResults(turn)`; so a promise that is not awaited
+   * yet while the stream goes on does not end the process as an unhandled rejection.
    *
-   * @param context what the handler gets as its second argument, beside the call's own ids.
+   * @param context what the handler gets as its second argument, alongside the call's own ids.
    * @throws ToolError `external_tool` (the tool has no handler), `already_executed`, `unresolved` (it waits for the
    *   result of another call)
    * @throws ToolCallError `execution_failed` when the handler throws; its error is the `cause`.
@@ -191,8 +191,8 @@ export class ToolUse<Input = any, Output = any, Name extends string = string> im
   /**
    * Runs a sync handler and returns its result.
    *
-   * @throws ToolError `async_tool` when the handler answers with a promise (which goes on; its failure is swallowed) or is
-   *   a generator, `external_tool`, `already_executed`
+   * @throws ToolError `async_tool` when the handler returns a promise (which goes on; its failure is swallowed) or is a
+   *   generator, `external_tool`, `already_executed`
    * @throws ToolCallError `execution_failed`
    */
   executeSync(context?: GivenContext): Output {
@@ -205,7 +205,7 @@ export class ToolUse<Input = any, Output = any, Name extends string = string> im
       throw this.#fail(cause);
     }
     if (isPromise(output) || isGenerator(output)) {
-      // A generator has not begun yet, and never will.
+      // A generator has not started yet, and never will.
       if (isPromise(output)) output.then(undefined, () => {});
       this.#state = "failed";
       throw (this.#error = this.#isAsync());
@@ -214,14 +214,14 @@ export class ToolUse<Input = any, Output = any, Name extends string = string> im
   }
 
   /**
-   * Hands in what somebody else's execution of the call came to: the outcome of an external tool.
+   * Hands in the outcome of an execution elsewhere, such as that of an external tool.
    *
-   * @throws ToolError `already_executed` when there is an outcome, or the handler runs
+   * @throws ToolError `already_executed` when there is an outcome, or the handler is running
    * @throws TypeError for a promise
    * @example use.provideResult(await askTheUser(use.input));
    */
   provideResult(output: HandlerResult<Output>): void {
-    if (isPromise(output)) throw new TypeError("provideResult() takes what a promise comes to: await it first.");
+    if (isPromise(output)) throw new TypeError("provideResult() takes the value of a promise: await it first.");
     this.#claim();
     this.#finish(output);
   }
@@ -238,8 +238,8 @@ export class ToolUse<Input = any, Output = any, Name extends string = string> im
   }
 
   /**
-   * Takes the call for an execution elsewhere: it counts as running until one of the functions is called, so that nobody
-   * else runs it or answers it meanwhile. `release` gives it back as if it had not been taken.
+   * Takes the call for execution elsewhere: it counts as running until one of the functions is called, so that nothing
+   * else runs or answers it meanwhile. `release` gives it back as if it had not been taken.
    *
    * @throws ToolError `already_executed`, `unresolved`
    */
@@ -279,7 +279,7 @@ export class ToolUse<Input = any, Output = any, Name extends string = string> im
     return execute;
   }
 
-  /** Its input has not been validated, since it has places that other results are to fill. */
+  /** The input of such a call has not been validated, since other results are still to be filled in. */
   #checkResolved(): void {
     if (this.metadata["dependent"] !== true) return;
     throw new ToolError(
@@ -299,7 +299,7 @@ export class ToolUse<Input = any, Output = any, Name extends string = string> im
   }
 
   #context(context: GivenContext = {}): ToolContext {
-    // What is given as undefined is not given.
+    // A value of undefined counts as not given.
     const { signal, idempotencyKey = this.invocationId, attempt = 1, progress, undoData = () => {} } = context;
     return {
       ...context,
@@ -340,7 +340,7 @@ export class ToolUse<Input = any, Output = any, Name extends string = string> im
   }
 }
 
-/** The error for an input that does not fit: says each issue with its path, for the model. */
+/** The error for an input that does not fit: lists each issue with its path, for the model. */
 export function invalidInput(
   call: FailedCall,
   issues: readonly { message: string; path: readonly (string | number)[] }[],
@@ -354,7 +354,7 @@ export function invalidInput(
   );
 }
 
-/** Known before it runs; other functions that return a promise are found out after. */
+/** Known before it runs; other functions that return a promise are only found out afterwards. */
 function isAsyncFunction(value: unknown): boolean {
   const kind = typeof value === "function" ? Object.prototype.toString.call(value) : "";
   return /^\[object (?:AsyncFunction|(?:Async)?GeneratorFunction)\]$/.test(kind);

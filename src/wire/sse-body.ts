@@ -93,7 +93,7 @@ export class SseBody {
     return end;
   }
 
-  /** Many alike in a row share more than events of all streams do. If this turns out wrong, it waits longer next time. */
+  /** Many alike in a row share more than the events of all streams do. If this was wrong, it waits longer next time. */
   #specialise(event: Uint8Array): void {
     this.#long *= 2;
     const { delta } = this.#fitted!;

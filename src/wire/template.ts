@@ -47,7 +47,7 @@ export interface Template {
 export interface Part {
   /** In bytes. */
   readonly length: number;
-  /** For parts shorter than eight bytes: the first four bytes and the rest, zero-padded, with masks that select them. */
+  /** For parts shorter than eight bytes: the first four bytes and the rest, zero-padded, with masks to select them. */
   readonly head: number;
   readonly headMask: number;
   readonly rest: number;

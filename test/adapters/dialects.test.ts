@@ -1156,7 +1156,7 @@ describe.each(adapters)("onLoss of $name", (adapter) => {
     const once = tool();
     adapter.tools([once], options);
     adapter.tools([once], { ...options, onLoss: "warn" });
-    expect(warn.mock.calls).toEqual([[expect.stringContaining(`${adapter.name} can not say all`)]]);
+    expect(warn.mock.calls).toEqual([[expect.stringContaining(`${adapter.name} cannot express all`)]]);
     warn.mockRestore();
   });
 

@@ -367,7 +367,7 @@ describe("safeMessage()", () => {
           throw new Error("no");
         },
       },
-      "what was thrown can not be shown",
+      "what was thrown cannot be shown",
     ],
   ])("%s", (_, error, message) => {
     expect(safeMessage(error)).toBe(message);

@@ -522,7 +522,7 @@ describe("a source that fails", () => {
   it.each<[string, () => unknown, string, RegExp]>([
     ["an error without a message", () => new TypeError(""), "connection_lost", /: TypeError$/],
     ["an object without a message", () => ({}), "connection_lost", /: an object without a message was thrown$/],
-    ["without a prototype", () => Object.create(null), "connection_lost", /: what was thrown can not be shown$/],
+    ["without a prototype", () => Object.create(null), "connection_lost", /: what was thrown cannot be shown$/],
     [
       "of the provider, without a prototype",
       () => Object.assign(Object.create(null), { status: 429, message: "Slow down" }),
@@ -541,7 +541,7 @@ describe("a source that fails", () => {
       "that can not be looked at",
       () => new Proxy({}, { get: () => raise("get"), has: () => raise("has"), getPrototypeOf: () => raise("is") }),
       "connection_lost",
-      /: what was thrown can not be shown$/,
+      /: what was thrown cannot be shown$/,
     ],
   ])("with a value %s", async (_, make, code, message) => {
     for (const { adapter } of adapters) {
