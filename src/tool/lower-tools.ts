@@ -38,8 +38,7 @@ export interface Dialect<ToolParam> {
 /**
  * Tools in a provider's form: names mapped, schemas lowered, losses reported. The core of an adapter's `tools()`.
  *
- * @throws ToolError `duplicate_tool` when two names map to one; `schema_loss` with `onLoss: "throw"`, one issue per
- * loss
+ * @throws ToolError `duplicate_tool` when two names map to one; `schema_loss` with `onLoss: "throw"`, an issue per loss
  * @throws TypeError for an unknown option value
  */
 export function lowerTools<ToolParam>(tools: ToolSource, dialect: Dialect<ToolParam>): ToolParam[] {

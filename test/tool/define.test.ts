@@ -350,8 +350,8 @@ describe("a ToolUse made by hand", () => {
     ["an object with a message", { message: "no disk" }, "no disk"],
     ["an object without one", { code: 28 }, "an object without a message was thrown"],
     ["an error without one", new RangeError(""), "RangeError"],
-    ["an error whose message is none", Object.assign(new Error("no"), { message: Symbol("x") }), "can not be shown"],
-    ["what has no text", Object.create(null), "can not be shown"],
+    ["an error whose message is none", Object.assign(new Error("no"), { message: Symbol("x") }), "cannot be shown"],
+    ["what has no text", Object.create(null), "cannot be shown"],
   ])("says what a handler threw: %s", async (_, thrown, said) => {
     const fail = defineTool({ name: "save", inputSchema: {}, execute: async () => Promise.reject(thrown) });
     const use = fail.use({});
