@@ -14,9 +14,9 @@ const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
 /**
- * Did the writer itself close the root and every string of this JSON text, broken as the text may be? A tolerant scan:
+ * Did the writer itself close the root and every string of this JSON text, however broken the text is? A tolerant scan:
  * linear, without recursion, and conservative. True means that every reading we know of ends where the text ends;
- * whatever can be read in two ways (a lone quote in a string, say) is false.
+ * anything ambiguous (a lone quote in a string, say) is false.
  *
  * Only objects and arrays count: the end of any other broken root is a guess.
  *
@@ -28,36 +28,36 @@ export function closedByItself(text: string): boolean {
   return readerOf(text, false)?.read() !== undefined;
 }
 
-/** Whether a piece of a JSON object is not its last one: that ends with a bracket. */
+/** Whether a piece of a JSON object is not its last one: the last one ends with a bracket. */
 export function isAmidObject(piece: string): boolean {
   return /[^}\]\s]\s*$/.test(piece);
 }
 
-/** Is this {@link closedByItself}, with nothing before or behind the root? It can stand as a value in another text. */
+/** Is this {@link closedByItself}, with nothing before or after the root? Then it can be a value in another text. */
 export function isClosedRoot(text: string): boolean {
   const reading = readerOf(text, false)?.read();
   return reading?.start === 0 && reading.end === text.length;
 }
 
-/** `text.slice(from, to)` is to become `by`. */
+/** Replace `text.slice(from, to)` with `by`. */
 export interface Edit {
   readonly from: number;
   readonly to: number;
   readonly by: string;
 }
 
-/** How a broken text was read. */
+/** The result of reading a broken text. */
 export interface BrokenReading {
   /** The root is `text.slice(start, end)`. */
   readonly start: number;
   readonly end: number;
-  /** What makes JSON of the root, as it was read; in order of `from`, apart from each other. */
+  /** What turns the root into JSON, as it was read; ordered by `from`, not overlapping. */
   readonly edits: readonly Edit[];
-  /** An escape sequence that JSON does not have (`\d`, `\.`): the first such, as written. */
+  /** The first escape sequence that JSON does not have (`\d`, `\.`), as written. */
   readonly unknownEscape: string | undefined;
 }
 
-/** Reads a broken text; `undefined` when it is not closed, or when we can not be sure that it is. */
+/** Reads a broken text; `undefined` if it is not closed, or may not be. */
 export function readBroken(text: string): BrokenReading | undefined {
   return readerOf(text, true)?.read();
 }
@@ -68,31 +68,31 @@ function readerOf(text: string, takesNotes: boolean): BrokenReader | undefined {
   return new BrokenReader(text, start, takesNotes);
 }
 
-/** Before the root: white space (a byte order mark is some), the opening line of a Markdown fence. */
+/** Before the root: white space (including a byte order mark), the opening line of a Markdown fence. */
 const PREAMBLE = /^\s*(?:```[a-z]*\s*)?/i;
 
 /**
- * After the root: white space, brackets too many, a comma or semicolon, the end of a fence, a leaked control token.
- * One of them at a time: a regular expression that repeats a choice runs out of stack in some ten million of them.
+ * After the root: white space, surplus brackets, a comma or semicolon, the end of a fence, a leaked control token.
+ * One at a time: a regular expression that repeats an alternation runs out of stack after some ten million repetitions.
  */
 const AFTERWORD = /[\s}\],;]+|```|<\|[a-z_]{1,32}\|>/iy;
 
-/** A bare word: a number, a literal, or text that somebody forgot to quote. No quotes, brackets or other punctuation. */
+/** A bare word: a number, a literal, or text that was not quoted. No quotes, brackets or other punctuation. */
 const BARE_WORD = /[\p{L}\p{N}_$.+-][\p{L}\p{N}\p{M}_$.+\-%@#!?=*~^ \t]*/uy;
 
-/** A number or literal with more behind it: two values without a comma, or one text without quotes. */
+/** A number or literal followed by more: two values without a comma, or one text without quotes. */
 const VALUE_AND_MORE =
   /^(?:(?:-|-?(?:\d+(?:\.\d*)?|\.\d*)(?:e[+-]?\d*)?)[ \t]|(?:true|false|null|none)(?![\w$]))[ \t]*[^ \t]/i;
 
 const BEHIND_TEXT = /["']|[ \t]*\/\/[^\n"]*"/y;
 
-/** Of Python; or a number of something. */
+/** A Python comment; or a number sign. */
 const COMMENT = /[ \t]#[ \t]/;
 
-/** A number as JSON has it, or without a digit on one side of its point. One that begins with a needless zero is a text. */
+/** A JSON number, also without a digit on one side of its point. With a needless leading zero it counts as text. */
 const NUMBER = /^(-?)(?=\.?\d)(0|[1-9]\d*|)(\.\d*)?(e[+-]?\d+)?$/i;
 
-/** Those of JSON, and what Python and JavaScript say instead. */
+/** The literals of JSON, and their counterparts in Python and JavaScript. */
 const LITERALS: ReadonlyMap<string, string> = new Map([
   ["true", "true"],
   ["false", "false"],
@@ -103,29 +103,29 @@ const LITERALS: ReadonlyMap<string, string> = new Map([
   ["undefined", "null"],
 ]);
 
-/** What may follow a backslash in a string of JSON. */
+/** What may follow a backslash in a JSON string. */
 const ESCAPED = '"\\/bfnrtu';
 
-/** What comes next. */
+/** What must come next. */
 type Expected = "key" | "colon" | "value" | "next";
 
-/** What stands before a quote in a string is looked at no further back. */
+/** How far back the text before a quote inside a string is examined. */
 const MAX_INDENT = 64;
 
-/** Deeper than any text that is repaired can nest. */
+/** Deeper than any repairable text can nest. */
 const MAX_OWED = 1_048_576;
 
 class BrokenReader {
   readonly #text: string;
   readonly #start: number;
-  /** Whether edits are noted. For a long text they take many times its memory. */
+  /** Whether edits are recorded. For a long text they take many times its memory. */
   readonly #takesNotes: boolean;
   #at: number;
-  /** The closing brackets that are owed. */
+  /** The closing brackets still to come. */
   readonly #owed: number[] = [];
   readonly #edits: Edit[] = [];
   #unknownEscape: string | undefined;
-  /** The next end of a comment, and of a line: looked up once for each. */
+  /** The next end of a comment, and of a line: each is looked up once. */
   #starSlash = -1;
   #newline = -1;
 
@@ -138,7 +138,7 @@ class BrokenReader {
 
   read(): BrokenReading | undefined {
     let expected: Expected | undefined = "value";
-    let comma = -1; // where the last thing read, a comma, is
+    let comma = -1; // the position of a comma, if that was the last thing read
     while (expected !== undefined) {
       this.#skipComments();
       if (this.#at >= this.#text.length) return undefined;
@@ -146,7 +146,8 @@ class BrokenReader {
       const inObject = this.#owed[this.#owed.length - 1] === CLOSE_BRACE;
 
       if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
-        // After a key or its colon something is missing; and a bracket of the wrong kind closes nothing for sure.
+        // After a key or its colon, something is missing; and a bracket of the wrong kind does not certainly close
+        // anything.
         if (expected === "colon" || (expected === "value" && inObject) || code !== this.#owed.pop()) return undefined;
         if (comma >= 0) this.#edit(comma, comma + 1, "");
         comma = -1;
@@ -213,10 +214,10 @@ class BrokenReader {
     if (word === undefined || VALUE_AND_MORE.test(word) || COMMENT.test(word)) return false;
     const said = word.trimEnd();
     const meant = isKey ? undefined : (LITERALS.get(said) ?? numberOf(said));
-    // Behind a text, or in what looks like a comment there, a quote is the end of a string that has no begin.
+    // After text, or in what looks like a comment there, a quote ends a string that has no beginning.
     BEHIND_TEXT.lastIndex = this.#at + said.length;
     if (meant === undefined && BEHIND_TEXT.test(this.#text)) return false;
-    // In a list, where none can begin a key, it is that behind anything, or more of a text: `ls "My Files"`.
+    // In a list, where it cannot begin a key, a quote after any word does, or belongs to more text: `ls "My Files"`.
     if (!inObject && /["']/.test(this.#text[this.#at + word.length] ?? "")) return false;
     this.#edit(this.#at, this.#at + said.length, meant ?? textOf(said));
     this.#at += word.length;
@@ -224,10 +225,10 @@ class BrokenReader {
   }
 
   /**
-   * A quoted string. A quote ends it when what has to follow it follows. Other quotes belong to it if they pair up as
-   * a reader would pair them (`say "hi" to`); a lone one could be the end of a string whose rest never came, and two of
-   * them next to each other in an array that of one item and the begin of the next. Keys hold neither quotes nor line
-   * breaks: what does is a key and a value whose quotes are missing.
+   * A quoted string. A quote ends it if what must follow it does follow. Other quotes belong to the string if they pair
+   * up as a reader would pair them (`say "hi" to`); a lone one could be the end of a string whose rest never came, and
+   * two adjacent ones in an array could be the end of one item and the beginning of the next. Keys contain neither
+   * quotes nor line breaks: one that does is a key and a value with missing quotes.
    */
   #quoted(quote: number, isKey: boolean, inObject: boolean): boolean {
     const text = this.#text;
@@ -235,13 +236,13 @@ class BrokenReader {
     let inner = 0;
     let innerQuote = open;
     let isObject = false;
-    let apostrophes = quote === APOSTROPHE ? -1 : 0; // but the one that ends it
+    let apostrophes = quote === APOSTROPHE ? -1 : 0; // without the one that ends it
     let hasEscaped = false;
     if (quote === APOSTROPHE) this.#edit(open, open + 1, '"');
     for (let at = open + 1; at < text.length; at++) {
       const code = text.charCodeAt(at);
       if (code === BACKSLASH) {
-        // Between quotes that are not escaped, of code say, it may be none of JSON's: `print("a\n")`.
+        // Between unescaped quotes, in code say, it may not be a JSON escape: `print("a\n")`.
         if (inner % 2 === 1) return false;
         hasEscaped ||= text[at + 1] === "'";
         this.#escape(at++, isKey);
@@ -258,23 +259,23 @@ class BrokenReader {
       }
       const looksOpening = at === open + 1 || /[\s([{=:]/.test(text[at - 1]!);
       if (this.#endsString(at, isKey, inObject)) {
-        // At the begin of a line it is the end all the same: files end with a line break.
+        // At the beginning of a line it is the end anyway: files end with a line break.
         if (inner % 2 === 1 || (inner > 0 && looksOpening && text[at - 1] !== "\n")) return false;
-        // Who escapes one and leaves another means the backslash: `'it'\''s'` for a shell.
+        // Escaping one and not another means that the backslash is meant: `'it'\''s'` for a shell.
         if (hasEscaped && apostrophes > 0) this.#unknownEscape ??= "\\'";
         if (quote === APOSTROPHE) this.#edit(at, at + 1, '"');
         this.#at = at + 1;
         return true;
       }
-      // In an array two items without a comma between them look like this, too.
+      // In an array, two items without a comma between them look like this, too.
       if (!inObject && (at === open + 1 || /["']/.test(text[this.#skipSpace(at + 1)] ?? ""))) return false;
-      // Who quotes in a string leaves no space behind the quote that begins it. Three are those of Python.
+      // A quotation inside a string has no space after its opening quote. Three quotes are Python's.
       if (looksOpening && /\s/.test(text[at + 1] ?? "")) return false;
       if (at === open + 1 && text[at + 1] === text[open]) return false;
       inner++;
       if (isKey || looksOpening !== (inner % 2 === 1)) return false;
       if (!looksOpening && inObject && text.charCodeAt(this.#skipSpace(at + 1)) === COLON) {
-        // A key behind a value whose end is missing; but there are objects in code, and `if x == "a": ...`.
+        // A key after a value whose end is missing; but there are objects in code, and `if x == "a": ...`.
         const from = Math.max(open + 1, innerQuote - MAX_INDENT);
         const before = text.slice(from, innerQuote).replaceAll(/\\[nrt]/g, " ");
         isObject ||= /\{\s*$/.test(before);
@@ -287,9 +288,10 @@ class BrokenReader {
   }
 
   /**
-   * A backslash in a string. JSON does not have `\'`, but others do, and mean an apostrophe. Some models escape the
-   * underscores of names as Markdown does (https://github.com/Pythagora-io/gpt-pilot/issues/756), which a key is.
-   * Before anything else, and in values, it may be one of a regular expression, of Markdown, of a shell or of a path.
+   * A backslash in a string. JSON does not have `\'`, but other languages do, for an apostrophe. Some models escape the
+   * underscores of names as in Markdown (https://github.com/Pythagora-io/gpt-pilot/issues/756), and a key is a name.
+   * Before any other character, and in values, it may belong to a regular expression, Markdown, a shell command or a
+   * path.
    */
   #escape(at: number, isKey: boolean): void {
     const char = this.#text[at + 1] ?? "";
@@ -311,7 +313,7 @@ class BrokenReader {
     return end >= 0 && text.charCodeAt(this.#skipSpace(end + 1)) === COLON && !/[\\\n]/.test(text.slice(at, end));
   }
 
-  /** Where the white space and comments that begin here end; the length of the text for a comment without end. */
+  /** The end of the white space and comments that begin here; the length of the text for an unterminated comment. */
   #skipSpace(at: number): number {
     const text = this.#text;
     for (;;) {
@@ -331,19 +333,19 @@ class BrokenReader {
   }
 }
 
-/** With what was left out of it; `undefined` if it is none. */
+/** Completed with the omitted digits; `undefined` if it is not a number. */
 function numberOf(word: string): string | undefined {
   const [whole, sign, integer, fraction = "", exponent = ""] = NUMBER.exec(word) ?? [];
   if (whole === undefined) return undefined;
   return `${sign}${integer || 0}${fraction.replace(/\.$/, ".0")}${exponent}`;
 }
 
-/** A sum, or an ellipsis for what was left out, stays as it is: JSON can not say it. */
+/** A sum, or an ellipsis for something omitted, stays as it is: JSON cannot express it. */
 function textOf(word: string): string {
   return /^\.{3}|\+/.test(word) ? word : JSON.stringify(word);
 }
 
-/** As it is written in a string of JSON. */
+/** As written inside a JSON string. */
 function escaped(char: string): string {
   return JSON.stringify(char).slice(1, -1);
 }

@@ -1,4 +1,4 @@
-/** Where in a number we are: RFC 8259, section 6. A number may end at ZERO, INTEGER, FRACTION and EXPONENT. */
+/** The position within a number: RFC 8259, section 6. A number may end at ZERO, INTEGER, FRACTION and EXPONENT. */
 export type NumberPart = number;
 export const START = 0;
 const MINUS = 1;
@@ -10,7 +10,7 @@ const E = 6;
 const E_SIGN = 7;
 export const EXPONENT = 8;
 
-/** The part of the number that begins with this character; -1 when the number can not go on with it. */
+/** The part of the number that begins with this character; -1 if the number cannot continue with it. */
 export function nextNumberPart(part: number, code: number): number {
   if (code >= 0x30 && code <= 0x39) {
     if (part === ZERO) return -1;
@@ -24,7 +24,7 @@ export function nextNumberPart(part: number, code: number): number {
   return part === E && (code === 0x2b || code === 0x2d) /* + - */ ? E_SIGN : -1;
 }
 
-/** What the character after a backslash stands for; "" when it stands for nothing. */
+/** What the character after a backslash stands for; "" if it stands for nothing. */
 export function unescaped(code: number): string {
   switch (code) {
     case 0x22:

@@ -1,7 +1,7 @@
-/** What holds other values. */
+/** A value that holds other values. */
 export type Container = Record<string, unknown> | unknown[];
 
-/** Always an own property, as `JSON.parse` makes it: `__proto__` and whatever else Object.prototype has included. */
+/** Always an own property, as `JSON.parse` makes it: including `__proto__` and whatever else Object.prototype has. */
 export function put(container: Container, key: string | number, value: unknown): void {
   if (typeof key === "string" && key in Object.prototype) putOwn(container, key, value);
   else (container as Record<string | number, unknown>)[key] = value;
@@ -12,7 +12,7 @@ export function putOwn(container: Container, key: string | number, value: unknow
   Object.defineProperty(container, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
-/** A copy that shares what is in it. */
+/** A shallow copy. */
 export function copyOf(container: Container): Container {
   return Array.isArray(container) ? container.slice() : { ...container };
 }

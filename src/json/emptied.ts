@@ -1,19 +1,20 @@
 /**
- * Neither a list nor an instance of a class. Of another realm, too: the prototype of its plain objects has none itself.
+ * Neither a list nor an instance of a class. Works across realms: the prototype of plain objects has no prototype
+ * itself.
  */
 export function isPlainObject(value: object): boolean {
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** An instance of a class that keeps what it holds elsewhere: a promise that was not awaited, a Response, a Map. */
+/** An instance of a class that keeps its contents elsewhere: a promise that was not awaited, a Response, a Map. */
 export function isEmptied(value: unknown): value is object {
   if (typeof value !== "object" || value === null || Array.isArray(value) || isPlainObject(value)) return false;
   // JSON knows `new Number(5)`.
   return Object.keys(value).length === 0 && typeof value.valueOf() === "object";
 }
 
-/** What is said of such an instance. */
+/** The message for such an instance. */
 export function emptiedMessage({ constructor }: object): string {
   return `an instance of ${constructor?.name || "a class"}, of which JSON would keep nothing`;
 }

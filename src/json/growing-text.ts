@@ -1,21 +1,22 @@
-/** Pieces become one flat string when they add up to this many characters. */
+/** Pieces are flattened into one string once they add up to this many characters. */
 const BLOCK = 4096;
-/** The same of a text that is shorter than that, and that nobody has looked at. */
+/** The same for a text that is still shorter than a block and was never read. */
 const FIRST = 256;
 
 /**
- * A string that grows by many small pieces. V8 adds strings by making a tree of them: cheap, but each piece stays an
- * object of its own until a character of the whole is touched, which then copies all of it. So the pieces are made flat
- * a block at a time: a tree of few, large leaves.
+ * A string that grows by many small pieces. V8 concatenates strings into a tree: cheap, but each piece stays an object
+ * of its own until a character of the whole is read, which then copies all of it. So the pieces are flattened a block
+ * at a time, into a tree of few, large leaves.
  *
- * The first blocks are small: of short texts, thousands of which may be open at once, the pieces are most of the memory.
+ * The first blocks are small: for short texts, of which thousands may be open at once, the pieces are most of the
+ * memory.
  */
 export class GrowingText {
   #blocks = "";
   #block = "";
   #limit = FIRST;
 
-  /** All of it, at no cost in proportion to its length. */
+  /** The whole text, at a cost independent of its length. */
   get text(): string {
     if (this.#blocks !== "" && this.#limit === FIRST) this.#unite();
     return this.#blocks === "" ? this.#block : this.#blocks + this.#block;
@@ -27,20 +28,20 @@ export class GrowingText {
     else this.#close(block);
   }
 
-  /** Begins again with nothing. */
+  /** Starts over, empty. */
   clear(): void {
     this.#blocks = this.#block = "";
     this.#limit = FIRST;
   }
 
   #close(block: string): void {
-    touched.unit = block.charCodeAt(0); // makes it flat
+    touched.unit = block.charCodeAt(0); // flattens it
     this.#blocks += block;
     this.#block = "";
     if (this.#blocks.length >= BLOCK) this.#limit = BLOCK;
   }
 
-  /** Whoever touches what is handed out makes that flat: it should be what goes on growing, not a copy of it. */
+  /** Reading a character of what is handed out flattens it: it should be the text that keeps growing, not a copy. */
   #unite(): void {
     this.#limit = BLOCK;
     this.#block = this.#blocks + this.#block;
@@ -48,5 +49,5 @@ export class GrowingText {
   }
 }
 
-/** Where the touched character goes: the optimizer would drop a touch that leaves no trace. */
+/** Where the character that was read goes: the optimizer would drop a read without an effect. */
 const touched = { unit: 0 };

@@ -1,12 +1,12 @@
 import { endOfString } from "./scan.ts";
 
 /**
- * JavaScript keeps integers up to 2^53 exactly and numbers up to 1.8e308 at all: `JSON.parse` reads
+ * JavaScript holds integers exactly only up to 2^53, and numbers only up to 1.8e308: `JSON.parse` reads
  * 12345678901234567890 as 12345678901234567000 and 1e400 as Infinity (https://www.rfc-editor.org/rfc/rfc8259#section-6).
- * An order id that is silently another one is worse than an error.
+ * An order id that silently becomes another one is worse than an error.
  */
 
-/** Whether a value that was read from JSON holds a number that may not be the one that was written. */
+/** Whether a value read from JSON holds a number that may differ from the one that was written. */
 export function hasHugeNumber(value: unknown): boolean {
   if (typeof value === "number") return isHuge(value);
   if (typeof value !== "object" || value === null) return false;
@@ -22,7 +22,7 @@ export function isHuge(value: number): boolean {
   return !(Math.abs(value) <= Number.MAX_SAFE_INTEGER);
 }
 
-/** The first number literal of a valid JSON text that is read as another number; fractions are always rounded, and may be. */
+/** The first number literal of a valid JSON text that is read as another number. Fractions are rounded, and may be. */
 export function changedLiteral(text: string): string | undefined {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
@@ -44,8 +44,8 @@ function isChanged(literal: string): boolean {
 }
 
 /**
- * The first number that has lost digits, of arguments that somebody else has parsed. The literal is gone: an integer
- * beyond 2^53 that needs all the digits that a number has is taken for one that had more.
+ * The first number that lost digits, in arguments that somebody else parsed. The literal is gone: an integer beyond
+ * 2^53 that needs all the digits a number has is assumed to have had more.
  */
 export function lostNumber(value: unknown): string | undefined {
   if (typeof value === "number") {

@@ -1,6 +1,6 @@
 /**
- * The JSON of a value with the keys of its objects in order, so that what says the same is the same text: a database
- * with a JSON type of its own (`jsonb`) keeps no order of keys, nor does a server that parses what its model wrote.
+ * The JSON of a value with the keys of its objects sorted, so that equal values give equal text: a database with a JSON
+ * type of its own (`jsonb`) does not keep the order of keys, nor does a server that parses what its model wrote.
  */
 export function orderedText(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) => {

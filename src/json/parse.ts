@@ -1,12 +1,12 @@
 import { createJsonParser } from "./parser.ts";
 
 /**
- * `JSON.parse`, but right about keys with escapes.
+ * `JSON.parse`, but correct for keys with escapes.
  *
- * V8 14 (Node 24 to 26) remembers a key with a backslash, and then reads another key with an escape as that one, for
- * the rest of the process: after `{"h":[],"\\":0}` the key of `{"h":1,"\"":2}` comes out as a backslash
+ * V8 14 (Node 24 to 26) remembers a key with a backslash and then reads another key with an escape as that one, for the
+ * rest of the process: after `{"h":[],"\\":0}` the key of `{"h":1,"\"":2}` comes out as a backslash
  * (https://github.com/nodejs/node/issues/63785). So one hostile call could change the arguments of a later one.
- * A text with such a key is read by our own parser; all others, nearly every one there is, by the engine.
+ * A text with such a key is read by our own parser; all others, nearly every text, by the engine.
  *
  * @throws SyntaxError as `JSON.parse` does
  */
@@ -14,11 +14,11 @@ export function parseJson(text: string): unknown {
   if (!mayHaveEscapedKey(text) || !hasEscapedKey(text)) return JSON.parse(text);
   const parser = createJsonParser({ maxDepth: Number.MAX_SAFE_INTEGER });
   parser.feed(text);
-  // What is wrong with it, the engine says better; it is not right about a text that is no JSON.
+  // For text that is not JSON, the engine has the better error message, and the bug does no harm.
   return parser.state === "closed" ? parser.value : JSON.parse(text);
 }
 
-/** The value of a JSON text; `undefined` for what is none. */
+/** The value of a JSON text; `undefined` if it is not JSON. */
 export function jsonIn(text: string): unknown {
   try {
     return parseJson(text);
@@ -28,8 +28,8 @@ export function jsonIn(text: string): unknown {
 }
 
 /**
- * A first look, much cheaper where long strings have many escapes, or keys have none: from a colon behind a backslash back
- * over the key before it, if there is one, and on with the next backslash. `false` is certain.
+ * A first check, much cheaper if long strings have many escapes, or keys have none: from a colon after a backslash back
+ * over the key before it, if there is one, and on to the next backslash. `false` is certain.
  */
 function mayHaveEscapedKey(text: string): boolean {
   for (let colon = afterEscape(text, 0); colon !== -1;) {
@@ -37,7 +37,7 @@ function mayHaveEscapedKey(text: string): boolean {
     while (text.charCodeAt(at) <= 32) at--;
     let before = at;
     while (text.charCodeAt(before - 1) === BACKSLASH) before--;
-    // An escaped quote ends no key: it is one in a string, as in JSON that stands in one.
+    // An escaped quote ends no key: it is inside a string, such as JSON within a string.
     if (text.charCodeAt(at) !== QUOTE || (at - before) % 2 === 1) {
       colon = text.indexOf(":", colon + 1);
       continue;
@@ -45,14 +45,14 @@ function mayHaveEscapedKey(text: string): boolean {
     do {
       if (text.charCodeAt(--at) === BACKSLASH) return true;
     } while (text.charCodeAt(at) !== QUOTE);
-    // The quote that opens it, unless it is one inside of a string.
+    // The opening quote, unless it is inside a string.
     if (text.charCodeAt(at - 1) === BACKSLASH) return true;
     colon = afterEscape(text, colon);
   }
   return false;
 }
 
-/** The first colon behind the next backslash; -1 if there is none. */
+/** The first colon after the next backslash; -1 if there is none. */
 function afterEscape(text: string, from: number): number {
   const escape = text.indexOf("\\", from);
   return escape === -1 ? -1 : text.indexOf(":", escape);
@@ -62,13 +62,13 @@ const QUOTE = 34;
 const BACKSLASH = 92;
 
 /**
- * Whether a string with a backslash is followed by a colon. Everything else is passed over by `indexOf`; the closing
- * quote found stays the one until it is passed, so that each character is searched once.
+ * Whether a string with a backslash is followed by a colon. `indexOf` skips everything else; the closing quote it finds
+ * is reused until it is passed, so that each character is searched once.
  */
 function hasEscapedKey(text: string): boolean {
   let quote = -1;
   for (let escape = text.indexOf("\\"); escape !== -1;) {
-    // In JSON a backslash stands in a string only: go to that string's end, past what is escaped.
+    // In JSON, a backslash only occurs in a string: go to that string's end, past what is escaped.
     const from = escape + 2;
     if (quote < from) quote = text.indexOf('"', from);
     if (quote === -1) return false;

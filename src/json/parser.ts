@@ -16,10 +16,10 @@ import { GrowingText } from "./growing-text.ts";
 import { lastMade } from "./last-made.ts";
 import { Twin } from "./twin.ts";
 
-// Of its own, since it is asked for at every character: V8 looks an imported object up at every use.
+// A constant of this module, since it is read at every character: V8 looks up an imported object at every use.
 const { units } = lastMade;
 
-/** What is known of a text that is still arriving. */
+/** What is known about a text that is still arriving. */
 export type JsonState =
   /** Nothing but white space so far. */
   | "empty"
@@ -41,9 +41,9 @@ export type JsonState =
  * { path: ["text"], append: "llo", done: true }         the string there grew, and is finished
  * { path: [], done: true }                              the object closed
  * ```
- * A `value` takes the place of whatever was there, an `append` follows it. Each property of a root object is told under
- * its own path; what lies deeper may come inside of the `value` of the property that it lies in.
- * A `value` is a copy as far as it is still open; what is closed in it is shared with the parser's value: read, do not write.
+ * A `value` replaces whatever was there, an `append` extends it. Each property of a root object is reported under its
+ * own path; what lies deeper may come inside the `value` of the property that contains it. The open parts of a `value`
+ * are copies; its closed parts are shared with the parser's value: read them, do not write.
  */
 export type JsonChange =
   | { readonly path: readonly (string | number)[]; readonly value: unknown; readonly done: boolean }
@@ -58,20 +58,20 @@ export interface JsonParser {
    * @throws TypeError after `end()`.
    */
   feed(text: string): void;
-  /** No more text comes: a bare number or literal at the root is now closed. */
+  /** No more text will come: a bare number or literal at the root is now closed. */
   end(): void;
   readonly state: JsonState;
   /**
    * The value so far; `undefined` before there is any. The same object grows from one read to the next.
-   * A container appears when it opens, a string when it opens (and never shows half an escape or half a surrogate
-   * pair), a number or literal when it is finished, a key together with its value.
+   * A container appears when it opens, a string when it opens (never with half an escape or half a surrogate pair), a
+   * number or literal when it is finished, a key together with its value.
    */
   readonly value: unknown;
-  /** What changed since it was last asked, in order. All changes applied to `undefined` give `value`. */
+  /** What changed since the last call, in order. All changes applied to `undefined` give `value`. */
   changes(): JsonChange[];
 }
 
-/** What the next character has to be. */
+/** What the next character must be. */
 const VALUE = 0;
 const FIRST_ITEM = 1; // a value or "]"
 const FIRST_KEY = 2; // a key or "}"
@@ -84,10 +84,10 @@ const NUMBER = 8; // inside a number: see `numberPart`
 const LITERAL = 9; // inside true, false or null
 const DONE = 10; // white space only
 
-/** Returned by the readers when the rest of the text is not to be read. */
+/** Returned by the readers when the rest of the text must not be read. */
 const STOP = Infinity;
 
-/** A child that was put into a container known to whoever asks for changes; its value is looked up when they ask. */
+/** A child put into a container that `changes()` has reported; its value is looked up at the next `changes()`. */
 interface Placed {
   readonly level: number;
   readonly container: Container;
@@ -96,11 +96,11 @@ interface Placed {
 }
 
 /**
- * Makes a parser for one JSON text (RFC 8259; what `JSON.parse` refuses is refused), fed in pieces of any size.
+ * Creates a parser for one JSON text (RFC 8259; what `JSON.parse` rejects is rejected), fed in pieces of any size.
  * Time is linear in the text, whether or not `value` and `changes()` are read after every piece; nothing recurses.
- * The size of the text is the caller's to bound.
+ * Limiting the size of the text is up to the caller.
  *
- * @param options.maxDepth how many containers may be nested; default 128.
+ * @param options.maxDepth how deep containers may nest; default 128.
  * @throws TypeError when `maxDepth` is not a number of at least 1.
  * @example
  * const parser = createJsonParser();
@@ -112,9 +112,9 @@ export function createJsonParser({ maxDepth = 128 }: { maxDepth?: number } = {})
   return new StreamingParser(maxDepth, false);
 }
 
-/** A parser that makes its value twice: whoever looks at the live one might write to it. */
+/** A parser that builds its value twice, since readers of the live one might write to it. */
 export interface TwinParser extends JsonParser {
-  /** The value of a closed root that nobody has seen, once; `undefined` where there is none: it is given up when it is large. */
+  /** The unseen value of a closed root, once; `undefined` if there is none: a large one is not kept. */
   takeTwin(): unknown;
 }
 
@@ -124,40 +124,40 @@ export function createTwinParser({ maxDepth }: { maxDepth: number }): TwinParser
 }
 
 /**
- * A class, so that its functions are shared: of thousands of open streams each has one of these. What every delta inside
- * of a string needs is declared first, since it lies in memory in that order.
+ * A class, so that its functions are shared: each of thousands of open streams has one of these. The fields that every
+ * delta inside a string needs come first, since they lie in memory in that order.
  */
 class StreamingParser implements TwinParser {
   #mode = VALUE;
   #isOver = false; // ended, invalid or too deep: no more is read
   #escape = 0; // 1 after a backslash, 2 to 5 while 0 to 3 digits of \uXXXX have been read
-  #held = ""; // a high surrogate, until we know what follows
+  #held = ""; // a high surrogate, until what follows is known
   readonly #string = new GrowingText(); // the string or number being read
-  #isStale = false; // the container does not show the string as it is now
-  #wasRead = false; // somebody has the value, and may look into it again
-  #grown: string | undefined; // what the string that changes() told of has got since; `undefined`: not told of
+  #isStale = false; // the container does not hold the latest string yet
+  #wasRead = false; // a caller has the value, and may look into it again
+  #grown: string | undefined; // what the string reported by changes() has gained since; `undefined`: not reported
 
-  // The place that is being filled: in the innermost open container, or the root, where there is none.
+  // The place being filled: in the innermost open container, or the root if there is none.
   #container: Container | undefined;
   #key: string | number = 0;
   #isInherited = false; // Object.prototype has a property of that name: see `set`
   #inArray = false;
   #root: unknown;
   #depth = 0; // how many containers are open
-  // The places of the open containers, from that of the second one, made when there is one.
+  // The places of the open containers, from the second one on; created once there is one.
   #outer: Container[] | undefined;
   #outerKeys: (string | number)[] | undefined;
 
   #state: JsonState = "empty";
   #hasEnded = false;
   readonly #maxDepth: number;
-  #unit = 0; // of \uXXXX, as far as it was read
+  #unit = 0; // of \uXXXX, as far as it has been read
   #numberPart: NumberPart = START;
   #literal = "";
   #literalAt = 0;
   #twin: Twin | undefined;
 
-  // For changes(): the places at the lowest `known` depths have been told of (0: nobody ever asked).
+  // For changes(): the places at the lowest `known` depths have been reported (0: never called).
   #known = 0;
   #log: (JsonChange | Placed)[] | undefined;
 
@@ -297,7 +297,7 @@ class StreamingParser implements TwinParser {
     return at + 1;
   }
 
-  /** Moves to a place. The name of one in an object is looked at when it is set, which needs a key to be read first. */
+  /** Moves to a place. The name of one in an object is checked when it is read, before anything is set there. */
   #enter(container: Container | undefined, key: string | number, inArray: boolean): void {
     this.#container = container;
     this.#key = key;
@@ -309,7 +309,7 @@ class StreamingParser implements TwinParser {
     this.#mode = this.#depth === 0 ? DONE : NEXT;
   }
 
-  /** Puts a value at the current place. The name is looked up once a key: a string that grows is put there again and again. */
+  /** Puts a value at the current place. The name is checked once per key: a growing string is put there repeatedly. */
   #set(value: unknown): void {
     if (this.#container === undefined) {
       this.#root = value;
@@ -328,7 +328,7 @@ class StreamingParser implements TwinParser {
     else (this.#container as Record<string | number, unknown>)[this.#key] = value;
   }
 
-  /** Who looked has frozen what was there, as libraries for state do: what is open goes on as a copy. */
+  /** A reader has frozen what was there, as state libraries do: the open containers go on as copies. */
   #thaw(): void {
     const frozen = Array.from({ length: this.#depth }, (_, i) => this.#containerAt(i + 1)!);
     const open = frozen.map(copyOf);
@@ -347,7 +347,7 @@ class StreamingParser implements TwinParser {
     if (this.#twin?.set(this.#key, value) === false) this.#twin = undefined;
   }
 
-  /** A value with nothing to come. */
+  /** A value that will not change any more. */
   #finished(value: unknown): void {
     this.#set(value);
     this.#setTwin(value);
@@ -359,7 +359,7 @@ class StreamingParser implements TwinParser {
 
   #readString(text: string, at: number): number {
     if (this.#escape !== 0) at = this.#readEscape(text, at);
-    let run = ""; // of this text, unescaped
+    let run = ""; // part of this text, unescaped
     let from = at;
     const isSeen = at === 0 && text === lastMade.text;
     if (isSeen) at = lastMade.plain;
@@ -380,7 +380,7 @@ class StreamingParser implements TwinParser {
         this.#closeString();
         return at + 1;
       }
-      // An escape that is cut, or \u, or none.
+      // An escape that is cut, or \u, or an invalid one.
       run = "";
       this.#escape = 1;
       from = at = this.#readEscape(text, at + 1);
@@ -418,9 +418,9 @@ class StreamingParser implements TwinParser {
   }
 
   /**
-   * Keeps a high surrogate at the end of a run out of sight until the next character, its other half perhaps, is there.
+   * Holds back a high surrogate at the end of a run until the next character, possibly its other half, is there.
    *
-   * @param last unit of the run as it is written, told since to look it up would make the string flat
+   * @param last unit of the run as written; passed in, since looking it up would flatten the string
    */
   #appendRun(run: string, last: number): void {
     if (run === "") return;
@@ -439,7 +439,7 @@ class StreamingParser implements TwinParser {
     if (this.#grown !== undefined) this.#grown += text;
   }
 
-  /** All of the string or number that was read; there is none being read after that. */
+  /** The whole string or number just read; nothing is being read after that. */
   #take(): string {
     if (this.#held !== "") this.#append("");
     const whole = this.#string.text;
@@ -521,14 +521,14 @@ class StreamingParser implements TwinParser {
     return this.#outerKeys === undefined ? [this.#key] : [...this.#outerKeys, this.#key];
   }
 
-  /** Notes, if somebody asks for changes, that there is a new value at the current place. */
+  /** Notes, if changes are being asked for, that there is a new value at the current place. */
   #placed(): void {
     if (this.#depth >= this.#known) return;
     this.#log!.push({ level: this.#depth, container: this.#container!, key: this.#key, path: this.#path() });
   }
 
   changes(): JsonChange[] {
-    // Nearly always there is nothing but more of a string that was told of.
+    // Nearly always there is only more of a string that was already reported.
     const onlyGrows = this.#grown !== undefined && this.#log!.length === 0;
     if (!onlyGrows || this.#wasRead) this.#show();
     if (onlyGrows) return this.#tellGrown([]);
@@ -542,7 +542,7 @@ class StreamingParser implements TwinParser {
     return this.#mode === STRING ? this.#tellGrown(told) : told;
   }
 
-  /** Adds what the string being read has got since it was told of, if it was: with what is added now it has been. */
+  /** Adds what the current string has gained since it was reported, if it was; from now on it counts as reported. */
   #tellGrown(told: JsonChange[]): JsonChange[] {
     const append = this.#grown;
     if (append !== undefined && append !== "") told.push({ path: this.#path(), append, done: false });
@@ -550,7 +550,7 @@ class StreamingParser implements TwinParser {
     return told;
   }
 
-  /** All there is, to who asks for the first time: an object by its properties, so that each is told under its own path. */
+  /** Everything so far, for the first call: an object property by property, each under its own path. */
   #tellRoot(): JsonChange[] {
     const root = this.#root;
     const isOpen = this.#depth > 0;
@@ -570,7 +570,7 @@ class StreamingParser implements TwinParser {
     return { path, value: level === this.#depth ? value : this.#copyOpen(level + 1), done: false };
   }
 
-  /** The container that the place at a depth is in; `undefined` for the root, and where none is open. */
+  /** The container of the place at a depth; `undefined` for the root, and if none is open. */
   #containerAt(level: number): Container | undefined {
     return level === this.#depth ? this.#container : this.#outer?.[level - 1];
   }
@@ -579,7 +579,7 @@ class StreamingParser implements TwinParser {
     return level === this.#depth ? this.#key : (this.#outerKeys?.[level - 1] ?? 0);
   }
 
-  /** Copies the container of the place at a depth and the open ones in it, so that they do not grow any more. */
+  /** Copies the container of the place at a depth and the open ones inside it, so that they no longer grow. */
   #copyOpen(level: number): unknown {
     let copy: Container | undefined;
     for (let i = this.#depth; i >= level; i--) {
@@ -604,24 +604,24 @@ class StreamingParser implements TwinParser {
   }
 }
 
-/** Where the first character is from `at` on that means something in a string. */
+/** The index of the first character from `at` on that has a meaning inside a string. */
 function endOfPlain(text: string, at: number): number {
   while (at < text.length && isPlain(text.charCodeAt(at))) at++;
   return at;
 }
 
-/** The same in the text that was made last, by the units that are known of it. */
+/** The same for the text of `lastMade`, by its known units. */
 function endOfPlainUnits(at: number, length: number): number {
   while (at < length && isPlain(units[at]!)) at++;
   return at;
 }
 
-/** Neither a quote nor a backslash nor a control. */
+/** Neither a quote nor a backslash nor a control character. */
 function isPlain(unit: number): boolean {
   return unit >= 0x20 && unit !== 0x22 && unit !== 0x5c;
 }
 
-/** Whether a number is over, and not the begin of a text without quotes, such as `2024-01-15`. */
+/** Whether a number ends here, rather than being the beginning of unquoted text such as `2024-01-15`. */
 function endsNumber(code: number): boolean {
   return code <= 0x20 || code === 0x2c /* , */ || code === 0x5d /* ] */ || code === 0x7d; /* } */
 }

@@ -2,17 +2,17 @@ import { closedByItself, readBroken, type Edit } from "./broken.ts";
 import { createJsonParser } from "./parser.ts";
 import { exceedsDepth, isBalanced } from "./scan.ts";
 
-/** What came of an attempt to mend a broken JSON text. `message` is written for the model that wrote the text. */
+/** The outcome of an attempt to repair a broken JSON text. `message` is written for the model that wrote the text. */
 export type RepairOutcome =
   | { readonly ok: true; readonly value: unknown; readonly text: string }
   | {
       readonly ok: false;
-      /** Not closed by the model; not mendable for sure; longer than we try; nested too deep. */
+      /** Not closed by the model; not repairable with certainty; too long to try; nested too deep. */
       readonly reason: "truncated" | "invalid" | "too_large" | "too_deep";
       readonly message: string;
     };
 
-/** Where each character needs an edit, 1 Mi of them take about 100 MB for a moment, and 0.3 s (Node 26). */
+/** If every character needs an edit, 1 Mi of them briefly take about 100 MB, and 0.3 s (Node 26). */
 const MAX_LENGTH = 1_048_576;
 
 /** Bounds of {@link repairJson}. */
@@ -27,7 +27,8 @@ export interface RepairLimits {
 const BEGINS_LIKE_JSON = /^\s*(?:[{["]|```)/;
 
 /**
- * Mends the syntax of a text that `JSON.parse` refused: quotes, commas, comments, bare words, line breaks in strings.
+ * Repairs the syntax of a text that `JSON.parse` rejected: quotes, commas, comments, bare words, line breaks in
+ * strings.
  *
  * It never finishes what the model did not: a text that does not close its own root and strings is `truncated`, and no
  * bracket, key or value is added, moved or dropped.
@@ -38,7 +39,7 @@ const BEGINS_LIKE_JSON = /^\s*(?:[{["]|```)/;
  */
 export function repairJson(text: string, { maxLength = MAX_LENGTH, maxDepth = 128 }: RepairLimits = {}): RepairOutcome {
   if (!BEGINS_LIKE_JSON.test(text)) return refused("invalid", "The text is not a JSON object or array.");
-  // Not read for a repair, which takes notes of many times its length.
+  // Not read for a repair, which would record many times its length.
   const isTooLong = text.length > maxLength;
   if (isTooLong && closedByItself(text)) {
     return refused(
@@ -48,7 +49,8 @@ export function repairJson(text: string, { maxLength = MAX_LENGTH, maxDepth = 12
   }
   const reading = isTooLong ? undefined : readBroken(text);
   if (reading === undefined) {
-    // Not for sure closed. Where every bracket and quote has its partner it was not cut, but neither can it be read.
+    // Not certainly closed. If every bracket and quote has its counterpart, it was not cut, but it cannot be read
+    // either.
     if (isBalanced(text)) return refused("invalid", HOPELESS);
     return refused(
       "truncated",
@@ -59,7 +61,7 @@ export function repairJson(text: string, { maxLength = MAX_LENGTH, maxDepth = 12
   const root = text.slice(start, end);
   if (exceedsDepth(root, maxDepth)) return refused("too_deep", `The JSON is nested deeper than ${maxDepth} levels.`);
   if (unknownEscape !== undefined) {
-    // Without the backslash a regular expression or a Windows path is another one.
+    // Without the backslash, a regular expression or a Windows path would be a different one.
     return refused(
       "invalid",
       `The JSON has the unknown escape sequence ${unknownEscape}: write \\\\ for a backslash in a string.`,
@@ -73,13 +75,13 @@ export function repairJson(text: string, { maxLength = MAX_LENGTH, maxDepth = 12
   return { ok: true, value: parser.value, text: mended };
 }
 
-const HOPELESS = "The JSON is broken in a way that can not be repaired for sure. Write it again.";
+const HOPELESS = "The JSON is broken in a way that cannot be repaired for sure. Write it again.";
 
 function refused(reason: "truncated" | "invalid" | "too_large" | "too_deep", message: string): RepairOutcome {
   return { ok: false, reason, message };
 }
 
-/** `text.slice(start, end)` after these edits. */
+/** `text.slice(start, end)` with these edits applied. */
 function edited(text: string, start: number, end: number, edits: readonly Edit[]): string {
   const pieces: string[] = [];
   let from = start;

@@ -1,4 +1,4 @@
-// Not shared: loops over characters take a quarter longer with constants that are exported.
+// Not shared: loops over characters take a quarter longer with imported constants.
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const OPEN_BRACKET = 0x5b;
@@ -7,8 +7,8 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
 /**
- * Are the containers of a JSON text nested deeper than `max`? Strings are skipped by searching for their end, so that
- * this is much cheaper than parsing, and can come before it.
+ * Are the containers of a JSON text nested deeper than `max`? Strings are skipped by searching for their end, so this
+ * is much cheaper than parsing, and can be done before it.
  */
 export function exceedsDepth(text: string, max: number): boolean {
   if (text.length <= max) return false;
@@ -28,16 +28,16 @@ export function exceedsDepth(text: string, max: number): boolean {
 }
 
 /**
- * Follows the brackets of a JSON text that comes in pieces, to say when its root, an object or array, is closed. Much
- * cheaper than to parse it, as {@link exceedsDepth} is, and it says as little: what is closed here need not be JSON.
+ * Follows the brackets of a JSON text that comes in pieces, to tell when its root, an object or array, is closed. Like
+ * {@link exceedsDepth} it is much cheaper than parsing, and as limited: what is closed here need not be JSON.
  */
 export class RootScan {
-  /** `closed` by a last bracket, with only white space after it; `broken` for good, where no JSON can come of it any more. */
+  /** `closed` by a last bracket, with only white space after it; `broken` once it can never become JSON. */
   state: "open" | "closed" | "broken" = "open";
   readonly #maxDepth: number;
   #depth = 0;
   #inString = false;
-  /** Whether the string goes on with a character that is escaped. */
+  /** Whether the next character of the string is escaped. */
   #isEscaped = false;
 
   constructor(maxDepth: number) {
@@ -61,7 +61,7 @@ export class RootScan {
     }
   }
 
-  /** @returns where the string ends, behind its quote; the length of the text where it does not end in it */
+  /** @returns the position after the string's closing quote; the length of the text if it does not end there */
   #skipString(text: string, from: number): number {
     for (let at = this.#isEscaped ? from + 1 : from; ;) {
       const quote = text.indexOf('"', at);
@@ -80,7 +80,7 @@ export class RootScan {
   }
 }
 
-/** Does every bracket and every quote of a broken text have its partner, the last one at its end? Says nothing of its meaning. */
+/** Is every bracket and quote of a broken text paired, the last bracket at its end? Says nothing about its meaning. */
 export function isBalanced(text: string): boolean {
   let depth = 0;
   let last = 0;
@@ -99,7 +99,7 @@ export function isBalanced(text: string): boolean {
   return depth === 0 && (last === CLOSE_BRACE || last === CLOSE_BRACKET);
 }
 
-/** Where the string that opens at `from` has its closing quote; -1 when it has none. */
+/** The closing quote of the string that opens at `from`; -1 if there is none. */
 export function endOfString(text: string, from: number): number {
   for (let at = text.indexOf('"', from + 1); at >= 0; at = text.indexOf('"', at + 1)) {
     let first = at;
