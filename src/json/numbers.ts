@@ -2,7 +2,7 @@ import { endOfString } from "./scan.ts";
 
 /**
  * JavaScript holds integers exactly only up to 2^53, and numbers only up to 1.8e308: `JSON.parse` reads
- * 12345678901234567890 as 12345678901234567000 and 1e400 as Infinity (https://www.rfc-editor.org/rfc/rfc8259#section-6).
+ * 12345678901234567890 as 12345678901234567000, 1e400 as Infinity (https://www.rfc-editor.org/rfc/rfc8259#section-6).
  * An order id that silently becomes another one is worse than an error.
  */
 
