@@ -1,8 +1,8 @@
 import type { DeleteOptions, ListOptions, PutOptions } from "./store.ts";
 
-/** What the user gave is checked once, here, so that all drivers refuse the same things with the same words. */
+/** User input is checked here, once, so that all drivers reject the same things with the same messages. */
 
-/** Printable ASCII: in this alphabet the order of UTF-16 code units is the order of bytes, in every backend. */
+/** Printable ASCII: here the order of UTF-16 code units equals the order of bytes, in every backend. */
 const KEY = /^[\x20-\x7e]+$/;
 
 /** @throws TypeError */
@@ -21,7 +21,7 @@ export function checkPrefix(prefix: string): void {
   }
 }
 
-/** The first key that is behind all keys with the prefix; `undefined` when every key has it. */
+/** The first key after all keys with the prefix; `undefined` if every key has it. */
 export function endOf(prefix: string): string | undefined {
   if (prefix === "") return undefined;
   return prefix.slice(0, -1) + String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1);
@@ -35,7 +35,7 @@ export function checkPut(key: string, { expectedVersion, ttlMs }: PutOptions): v
   if (wrong) throw new TypeError(`ttlMs is ${shown(ttlMs)}. Expected milliseconds above 0, "keep" or null.`);
 }
 
-/** A thousand years: what is beyond is a mistake, and would overflow in some backends. */
+/** A thousand years: anything longer is a mistake, and would overflow in some backends. */
 const MAX_TTL_MS = 1_000 * 365 * 86_400_000;
 
 /** @throws TypeError */

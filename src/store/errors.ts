@@ -1,6 +1,6 @@
 import { isToolError, messageOf, ToolError } from "../errors.ts";
 
-/** What is stored is not what the caller expected; 0: there is nothing. */
+/** The stored version is not the one that the caller expected; 0: there is none. */
 export function conflict(key: string, expected: number, stored: number): ToolError {
   return new ToolError(
     "version_conflict",
@@ -10,26 +10,26 @@ export function conflict(key: string, expected: number, stored: number): ToolErr
   );
 }
 
-/** True when a write lost against another one. */
+/** True if a write lost against another one. */
 export function isConflict(error: unknown): boolean {
   return isToolError(error) && error.code === "version_conflict";
 }
 
-/** True when the store did not do what was asked, or did not answer. */
+/** True if the store did not do what was asked, or did not answer. */
 export function isStoreFailure(error: unknown): error is ToolError {
   return isToolError(error) && error.code === "store_failed";
 }
 
 /**
- * Whether somebody who waits looks again: a wait may take days, and a store fail for a moment.
+ * Whether a waiting caller should try again: a wait may take days, and a store may fail for a moment.
  *
- * @param failures so many in a row, with this one
+ * @param failures how many there were in a row, including this one
  */
 export function mayPass(error: unknown, failures: number): boolean {
   return isStoreFailure(error) && failures <= 5;
 }
 
-/** The backend did not do what was asked, or did not answer: whoever asked must not take it for "not there". */
+/** The backend did not do what was asked, or did not answer: the caller must not take it for "not there". */
 export function failed(store: string, verb: string, subject: string, cause: unknown): ToolError {
   return new ToolError(
     "store_failed",
@@ -42,7 +42,7 @@ export function closed(store: string): ToolError {
   return new ToolError("store_failed", `The ${store} store is closed. Make a new one.`);
 }
 
-/** What is stored under a key is nothing that a store wrote. */
+/** What is stored under a key was not written by a store. */
 export function unreadable(store: string, key: string, cause?: unknown): ToolError {
   return new ToolError(
     "store_failed",

@@ -2,18 +2,18 @@ import type { StoreChange } from "./store.ts";
 
 type Listener = (change: StoreChange) => void;
 
-/** Who listens under which prefix. */
+/** The listeners of a store, by prefix. */
 export interface Listeners {
   readonly size: number;
-  /** @returns ends it: nothing more is told from then on */
+  /** @returns a function that removes it: nothing is reported to it from then on */
   add(prefix: string, listener: Listener): () => void;
   tell(change: StoreChange): void;
-  /** Tells everyone to read again what they depend on. */
+  /** Tells all listeners to read again what they depend on. */
   tellMissed(): void;
   clear(): void;
 }
 
-/** A listener's failure is its own affair: it reaches neither the writer nor the other listeners. */
+/** A listener's failure does not reach the writer or the other listeners. */
 export function createListeners(): Listeners {
   const all = new Set<{ readonly prefix: string; readonly listener: Listener }>();
   return {
@@ -26,7 +26,7 @@ export function createListeners(): Listeners {
       return () => void all.delete(entry);
     },
     tell(change) {
-      // A listener that is removed by one before it is not told any more: a Set's iteration leaves it out.
+      // A listener that an earlier one removes is not called any more: iterating a Set skips it.
       for (const { prefix, listener } of all) if (change.key.startsWith(prefix)) call(listener, change);
     },
     tellMissed() {

@@ -6,14 +6,14 @@ import { createSortedKeys } from "./sorted-keys.ts";
 import type { ListOptions, PutOptions, Store, StoreChange, StoreEntry } from "./store.ts";
 import { textOf } from "./value.ts";
 
-/** A value is kept as its JSON: a copy in, a copy out, and what other stores would refuse is refused here, too. */
+/** A value is kept as its JSON: copied in, copied out, and what other stores would reject is rejected here too. */
 interface Row {
   readonly text: string;
   readonly version: number;
   readonly expiresAt: number | null;
 }
 
-/** After so many writes (or as many as there are rows, if they are more) all rows are looked at for expired ones. */
+/** After this many writes (or as many as there are rows, if that is more), all rows are checked for expired ones. */
 const SWEEP_AFTER = 1_000;
 
 /**
@@ -27,7 +27,7 @@ const SWEEP_AFTER = 1_000;
 export function memoryStore(): Store {
   const name = "memory";
   const rows = new Map<string, Row>();
-  /** The keys of `rows`, in order. */
+  /** The keys of `rows`, sorted. */
   const keys = createSortedKeys();
   const listeners = createListeners();
   let lastVersion = 0;
@@ -56,7 +56,7 @@ export function memoryStore(): Store {
     for (const [key, row] of rows) if (isOver(row)) remove(key);
   }
 
-  /** Later, so that no listener runs inside of the writer's call. */
+  /** Deferred, so that no listener runs inside the writer's call. */
   function tell(change: StoreChange): void {
     if (listeners.size > 0) queueMicrotask(() => listeners.tell(change));
   }

@@ -1,4 +1,4 @@
-/** What is used of a client of the package `redis`, version 5 and later. */
+/** The part of a client of the package `redis`, version 5 and later, that is used. */
 export interface NodeRedisClient {
   readonly isOpen: boolean;
   readonly options?: object | undefined;
@@ -6,30 +6,30 @@ export interface NodeRedisClient {
   duplicate(overrides?: object): unknown;
 }
 
-/** What is used of a client of the package `ioredis`, version 5 and later. */
+/** The part of a client of the package `ioredis`, version 5 and later, that is used. */
 export interface IoRedisClient {
   readonly status: string;
   call(command: string, ...args: string[]): Promise<unknown>;
   duplicate(overrides?: object): unknown;
 }
 
-/** What the store needs of either. */
+/** What the store needs from either client. */
 export interface RedisConnection {
   send(command: string, ...args: string[]): Promise<unknown>;
   /**
-   * Subscribes to a channel on a connection of its own, which is made again whenever it breaks. `onReconnect`: it
-   * broke, and is subscribed again; messages may have been missed.
+   * Subscribes to a channel on a connection of its own, which is reopened whenever it breaks. `onReconnect`: it broke
+   * and has subscribed again; messages may have been missed.
    */
   listen(channel: string, onMessage: (message: string) => void, onReconnect: () => void): Subscription;
 }
 
 export interface Subscription {
-  /** Resolves when the server has confirmed it. */
+  /** Resolves once the server has confirmed it. */
   readonly ready: Promise<void>;
   end(): void;
 }
 
-/** Which package made the client shows in its shape. */
+/** The client's shape shows which package made it. */
 export function connectionOf(client: NodeRedisClient | IoRedisClient): RedisConnection {
   const shape = (typeof client === "object" && client !== null ? client : {}) as Partial<
     NodeRedisClient & IoRedisClient
@@ -39,7 +39,7 @@ export function connectionOf(client: NodeRedisClient | IoRedisClient): RedisConn
   if (typeof shape.duplicate === "function" && shape.isCluster !== true) {
     if (typeof shape.call === "function" && typeof shape.status === "string") return ioRedis(client as IoRedisClient);
     const isNodeRedis = typeof shape.sendCommand === "function" && typeof shape.isOpen === "boolean";
-    // Only a client of one server can select a database: no cluster, pool or sentinel has it.
+    // Only a client of a single server can select a database: clusters, pools and sentinels cannot.
     if (isNodeRedis && "select" in shape) return nodeRedis(client as NodeRedisClient);
   }
   throw new TypeError(
@@ -47,7 +47,7 @@ export function connectionOf(client: NodeRedisClient | IoRedisClient): RedisConn
   );
 }
 
-/** A subscription tries for ever, whatever the user's own client does: 50 ms, 100 ms, ... 2 s. */
+/** A subscription retries forever, whatever the user's own client does: 50 ms, 100 ms, ... 2 s. */
 const reconnectDelay = (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 6), 2_000);
 
 function nodeRedis(client: NodeRedisClient): RedisConnection {
@@ -69,7 +69,7 @@ function nodeRedis(client: NodeRedisClient): RedisConnection {
       }) as Subscriber;
       let isListening = false;
       subscriber.on("error", () => {}); // it reconnects
-      // It has subscribed again when it says "ready".
+      // It has already subscribed again when it emits "ready".
       subscriber.on("ready", () => {
         if (isListening) onReconnect();
       });
@@ -103,9 +103,9 @@ function ioRedis(client: IoRedisClient): RedisConnection {
     listen(channel, onMessage, onReconnect) {
       const subscriber = client.duplicate({
         lazyConnect: true,
-        autoResubscribe: false, // by itself it does not say when it has
+        autoResubscribe: false, // it would not report when it has
         retryStrategy: reconnectDelay,
-        keyPrefix: "", // the channel's name is the store's
+        keyPrefix: "", // the store names the channel
       }) as Subscriber;
       let isListening = false;
       subscriber.on("error", () => {}); // it reconnects

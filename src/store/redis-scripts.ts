@@ -1,9 +1,9 @@
 /**
- * An entry is one string, `<version> <expiresAt or 0> <write id> <json>`, so that one GET reads it whole and a script
- * can compare versions without reading the value. Beside the entries, which vanish by themselves, are kept:
+ * An entry is one string, `<version> <expiresAt or 0> <write id> <json>`, so that one GET reads all of it and a script
+ * can compare versions without reading the value. Next to the entries, which expire by themselves, are kept:
  *
  * KEYS[2] a sorted set of all keys, by name: what `list()` reads
- * KEYS[3] a sorted set of the keys that vanish, by time: each write takes some of the vanished out of both
+ * KEYS[3] a sorted set of the expiring keys, by time: each write removes some expired ones from both sets
  * KEYS[4] the last version
  */
 const HEAD = `
@@ -14,7 +14,7 @@ local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 `;
 
-/** One second later than they vanish, so that none is taken out that is still there. */
+/** One second after they expire, so that no key is removed that is still there. */
 const SWEEP = `
 local over = redis.call('ZRANGEBYSCORE', KEYS[3], '-inf', now - 1000, 'LIMIT', 0, 20)
 if #over > 0 then
@@ -25,13 +25,13 @@ end
 
 /**
  * ARGV: key, json, expected version or "", ttl in ms or "keep" or "", write id, channel.
- * Gives { 1, version, expiresAt } or { 0, stored version }.
+ * Returns { 1, version, expiresAt } or { 0, stored version }.
  *
  * A client that lost its connection before the answer may send the same command again: its write id is then the stored
- * one, and it gets the answer that was lost.
+ * one, and it gets the lost answer.
  *
- * Versions are at least the time in microseconds. A server that lost its last writes (a failover, an old backup) does
- * not give their versions to others.
+ * Versions are at least the time in microseconds. A server that lost its latest writes (a failover, an old backup) does
+ * not reuse their versions.
  */
 export const PUT = `${HEAD}
 if exists and not version then return redis.error_reply('DAMAGED entry') end
@@ -56,7 +56,7 @@ redis.call('PUBLISH', ARGV[6], 'put ' .. ARGV[1])
 return { 1, version, expires }
 `;
 
-/** ARGV: key, expected version or "", channel. Gives { 1 }, { 0, stored version } or { 2 }: nothing was there. */
+/** ARGV: key, expected version or "", channel. Returns { 1 }, { 0, stored version } or { 2 }: nothing was there. */
 export const DELETE = `${HEAD}
 ${SWEEP}
 if not exists then return { 2 } end

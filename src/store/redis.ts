@@ -12,18 +12,18 @@ import { textOf } from "./value.ts";
 export type { IoRedisClient, NodeRedisClient } from "./redis-clients.ts";
 
 export interface RedisStoreOptions {
-  /** What all keys of this store begin with. Default `"toolstream"`. Stores of one prefix are one store. */
+  /** The beginning of all keys of this store. Default `"toolstream"`. Stores with the same prefix are one store. */
   prefix?: string;
   /** How long to wait for the server's answer before `store_failed`. Default 10,000. */
   timeoutMs?: number;
 }
 
-/** So many entries are read at once by `list()`. */
+/** How many entries `list()` reads at once. */
 const PAGE = 100;
 
 /**
- * A store on a Redis server (5 or later, or a server that speaks like it), for all processes that reach it. Takes a
- * connected client of `redis` or `ioredis`, which stays yours; subscriptions get a connection of their own.
+ * A store on a Redis server (5 or later, or a compatible one), for all processes that can reach it. Takes a connected
+ * client of `redis` or `ioredis`, which stays yours; subscriptions get a connection of their own.
  *
  * @example
  * const store = redisStore(await createClient().connect(), { prefix: "my-app" });
@@ -34,7 +34,7 @@ export function redisStore(client: NodeRedisClient | IoRedisClient, options: Red
   if (storePrefix === "" || /[{}]/.test(storePrefix)) throw new TypeError("prefix is empty, or has braces in it.");
   checkMs("timeoutMs", timeoutMs);
   const connection = connectionOf(client);
-  // In braces: in one slot, as scripts need it where keys are spread by their names.
+  // In braces: one hash slot, as scripts need where keys are distributed by name.
   const entryPrefix = `{${storePrefix}}:entry:`;
   const keysKey = `{${storePrefix}}:keys`;
   const expiryKey = `{${storePrefix}}:expiry`;
@@ -42,7 +42,7 @@ export function redisStore(client: NodeRedisClient | IoRedisClient, options: Red
   const channel = `{${storePrefix}}:changes`;
   const digests = new Map<string, string>();
   const listeners = createListeners();
-  /** The connection that listens, while somebody does. */
+  /** The listening connection, while there are listeners. */
   let subscription: Subscription | undefined;
   let isClosed = false;
 
@@ -56,7 +56,7 @@ export function redisStore(client: NodeRedisClient | IoRedisClient, options: Red
     }
   }
 
-  /** By its digest; a server that was restarted gets the text again. */
+  /** By its digest; a server that was restarted is sent the text again. */
   async function script(text: string, key: string, ...args: string[]): Promise<unknown[]> {
     const rest = ["4", entryPrefix + key, keysKey, expiryKey, versionKey, key, ...args];
     const digest = digests.get(text) ?? String(await connection.send("SCRIPT", "LOAD", text));
@@ -151,7 +151,7 @@ export function redisStore(client: NodeRedisClient | IoRedisClient, options: Red
 
     async subscribe(prefix, listener) {
       checkPrefix(prefix);
-      // Added first, so that nobody who leaves meanwhile takes the connection away.
+      // Added first, so that a listener leaving meanwhile does not close the connection.
       const stop = listeners.add(prefix, listener);
       const end = async () => {
         stop();
@@ -184,7 +184,7 @@ function strings(reply: unknown): (string | null)[] {
   return (reply as unknown[]).map((item) => (item === null ? null : String(item)));
 }
 
-/** @throws ToolError `store_failed` for what the script did not write */
+/** @throws ToolError `store_failed` for anything that the script did not write */
 function entryOf<Value>(store: string, key: string, text: string): StoreEntry<Value> {
   const head = /^(\d+) (\d+) \S+ /.exec(text);
   if (head === null) throw unreadable(store, key);

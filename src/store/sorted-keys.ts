@@ -1,26 +1,26 @@
-/** Keys in order (by UTF-16 code unit), each once. */
+/** Keys in order (by UTF-16 code unit), without duplicates. */
 export interface SortedKeys {
   add(key: string): void;
   delete(key: string): void;
-  /** Those from this key on, itself included if it is there. They must not change meanwhile. */
+  /** The keys from this one on, including it if present. They must not change meanwhile. */
   from(key: string): Iterable<string>;
   clear(): void;
 }
 
-/** Twice as many and the block is cut in two. Small enough to insert into, large enough that blocks are few. */
+/** A block of twice as many is split. Small enough to insert into, large enough that there are few blocks. */
 const BLOCK = 512;
 
 /**
- * A list of short sorted lists: putting a key between others moves at most a block of them, however many there are.
+ * A list of short sorted lists: inserting a key moves at most one block of keys, however many there are.
  *
  * ```
- * [ [a, b, c], [f, g], [k, l, m] ]      blocks are never empty, and each begins behind the end of the one before
+ * [ [a, b, c], [f, g], [k, l, m] ]      blocks are never empty, and each begins after the end of the one before
  * ```
  */
 export function createSortedKeys(): SortedKeys {
   const blocks: string[][] = [];
 
-  /** The block that holds the key, or would: the last one that begins at or before it. */
+  /** The block that holds the key, or would hold it: the last one that begins at or before it. */
   function blockOf(key: string): number {
     let low = 0;
     let high = blocks.length;
@@ -39,7 +39,7 @@ export function createSortedKeys(): SortedKeys {
       if (block === undefined) return void blocks.push([key]);
       const position = positionOf(block, key);
       if (block[position] === key) return;
-      // Numbered keys come in their order, and the last block is left as it is: full, and the next one begins.
+      // Numbered keys come in order: the last block stays as it is, full, and a new one begins.
       if (position === block.length && at === blocks.length - 1 && block.length >= BLOCK)
         return void blocks.push([key]);
       block.splice(position, 0, key);
@@ -71,7 +71,7 @@ export function createSortedKeys(): SortedKeys {
   };
 }
 
-/** Where the key is in the block, or belongs. */
+/** The index of the key in the block, or where it belongs. */
 function positionOf(keys: readonly string[], key: string): number {
   let low = 0;
   let high = keys.length;

@@ -9,23 +9,23 @@ import type { ListOptions, PutOptions, Store, StoreEntry } from "./store.ts";
 import { textOf } from "./value.ts";
 
 export interface SqliteStoreOptions {
-  /** The database file; it is made where it is missing, its folder is not. `":memory:"`: gone with the store. */
+  /** The database file; created if missing, but not its folder. `":memory:"`: gone when the store is closed. */
   path: string;
   /** How long to wait for other writers before `store_failed`. Default 5,000. */
   busyTimeoutMs?: number;
-  /** How often to look for changes that other processes made; only while something is subscribed. Default 50. */
+  /** How often to look for changes made by other processes; only while there are subscriptions. Default 50. */
   pollMs?: number;
 }
 
-/** "tool", so that `file` and we ourselves recognise the database. https://sqlite.org/pragma.html#pragma_application_id */
+/** "tool": lets `file` and this library recognise the database. https://sqlite.org/pragma.html#pragma_application_id */
 const APPLICATION_ID = 0x746f6f6c;
 
-/** The layout of the tables. A file with a greater one is refused. */
+/** The layout of the tables. A file with a higher one is rejected. */
 const FORMAT = 1;
 
 /**
- * AUTOINCREMENT: a version is never given twice, also not after a delete. https://sqlite.org/autoinc.html
- * A deleted entry stays for a while as a row without a value, so that other processes hear of it.
+ * AUTOINCREMENT: a version is never reused, not even after a delete. https://sqlite.org/autoinc.html
+ * A deleted entry stays for a while as a row without a value, so that other processes learn about it.
  */
 const TABLES = `
   CREATE TABLE entry (
@@ -39,10 +39,10 @@ const TABLES = `
   PRAGMA user_version = ${FORMAT};
 `;
 
-/** How long a delete can be heard of by a process that was stopped. */
+/** How long a process that was stopped can still learn about a delete. */
 const DELETED_MS = 600_000;
 
-/** One attempt waits so long inside of SQLite, where it holds up the whole process; then it waits outside. */
+/** How long one attempt waits inside SQLite, where it blocks the whole process; after that, waiting happens outside. */
 const BLOCKING_MS = 10;
 
 interface Row {
@@ -53,10 +53,10 @@ interface Row {
 }
 
 /**
- * A store in an SQLite file, for all processes of one machine. A write that has answered survives a crash of the
- * process and a loss of power (WAL, `synchronous = FULL`). Not for network file systems.
+ * A store in an SQLite file, for all processes of one machine. A completed write survives a crash of the process and a
+ * loss of power (WAL, `synchronous = FULL`). Not for network file systems.
  *
- * @throws ToolError `store_failed` when the file can not be opened, belongs to another application, or was made by a
+ * @throws ToolError `store_failed` when the file cannot be opened, belongs to another application, or was made by a
  * newer version of this library
  * @example
  * const store = sqliteStore("runs.db");
@@ -89,7 +89,7 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
   );
   const dataVersion = database.prepare("PRAGMA data_version");
 
-  /** Waits for other writers without holding up this process. */
+  /** Waits for other writers without blocking this process. */
   async function run<Result>(verb: string, subject: string, work: () => Result): Promise<Result> {
     const giveUpAt = performance.now() + busyTimeoutMs;
     for (;;) {
@@ -128,19 +128,19 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
     timer = undefined;
   }
 
-  /** `data_version` says, for 3 µs, whether another connection wrote since. https://sqlite.org/pragma.html#pragma_data_version */
+  /** `data_version` tells in 3 µs if another connection wrote. https://sqlite.org/pragma.html#pragma_data_version */
   function look(): void {
     if (timer === undefined) return;
     try {
       const data = dataVersion.get()?.["data_version"];
       if (data !== seenData) tellChanges();
       seenData = data;
-      // This process was stopped for so long that deletes may have been forgotten.
+      // This process was stopped for so long that deletes may have been removed already.
       const sleptFor = Date.now() - lookedAt;
       lookedAt = Date.now();
       if (sleptFor > DELETED_MS / 2) listeners.tellMissed();
     } catch {
-      // Nothing was marked as seen: the next look tells it.
+      // Nothing was marked as seen: the next look reports it.
     }
   }
 
@@ -151,7 +151,7 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
     }
   }
 
-  /** What this process wrote does not show in `data_version`. */
+  /** This process's own writes do not show in `data_version`. */
   function tellOwn(): void {
     if (listeners.size === 0 || isTelling) return;
     isTelling = true;
@@ -160,7 +160,7 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
       try {
         if (timer !== undefined) tellChanges();
       } catch {
-        seenData = undefined; // the next look tells it
+        seenData = undefined; // the next look reports it
       }
     });
   }
@@ -217,7 +217,7 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
     async list<Value>(prefix: string, listOptions: ListOptions = {}) {
       checkList(prefix, listOptions);
       const { after = "", limit = -1 } = listOptions;
-      // "\x7f" is behind every key
+      // "\x7f" sorts after every key
       const rows = await run("list", prefix, () => page.all(prefix, endOf(prefix) ?? "\x7f", after, Date.now(), limit));
       return rows.map((row) => entryOf<Value>(name, row as unknown as Row));
     },
@@ -226,8 +226,8 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
       checkPrefix(prefix);
       const stop = await run("subscribe to", prefix, () => {
         if (timer === undefined) startWatching();
-        else tellChanges(); // to the others: who comes now hears of what is written from now on
-        // In the same step, so that nobody who leaves meanwhile ends the watching.
+        else tellChanges(); // for the others: a new listener only gets later writes
+        // In the same step, so that a listener leaving meanwhile does not end the watching.
         return listeners.add(prefix, listener);
       });
       return async () => {
@@ -289,7 +289,7 @@ function create(database: DatabaseSync, path: string, busyTimeoutMs: number): vo
       database.exec("PRAGMA journal_mode = WAL");
       break;
     } catch (error) {
-      // Changing to WAL does not wait for a process that does the same: SQLite says "busy" at once.
+      // Changing to WAL does not wait for a process that does the same: SQLite immediately reports "busy".
       if (!isBusy(error) || performance.now() >= giveUpAt) throw error;
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5);
     }
@@ -301,7 +301,7 @@ function create(database: DatabaseSync, path: string, busyTimeoutMs: number): vo
 }
 
 function transaction<Result>(database: DatabaseSync, work: () => Result): Result {
-  // IMMEDIATE, so that what is compared can not change before it is written
+  // IMMEDIATE, so that what is compared cannot change before the write
   database.exec("BEGIN IMMEDIATE");
   try {
     const result = work();
@@ -317,7 +317,7 @@ function rollBack(database: DatabaseSync): void {
   try {
     database.exec("ROLLBACK");
   } catch {
-    // SQLite did it by itself, as it does when the disk is full.
+    // SQLite already did it itself, as it does when the disk is full.
   }
 }
 

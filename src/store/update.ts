@@ -2,24 +2,24 @@ import { isConflict } from "./errors.ts";
 import { pause } from "../time.ts";
 import type { PutOptions, Store, StoreEntry } from "./store.ts";
 
-/** What `updateEntry()` may be told. */
+/** Options of `updateEntry()`. */
 export interface UpdateOptions {
-  /** How long the new value is kept. Default: `"keep"`, as long as the one before. */
+  /** How long the new value is kept. Default: `"keep"`, as long as the previous one. */
   ttlMs?: PutOptions["ttlMs"];
   /** How often it may lose against other writers before it gives up. Default 100. */
   maxConflicts?: number;
-  /** Ends the waiting between two attempts. */
+  /** Ends the wait between two attempts. */
   signal?: AbortSignal;
 }
 
 /**
- * Reads, changes and writes one value such that no other writer's change is lost: where another one wrote in between,
- * it reads again, after a short random wait.
+ * Reads, changes and writes one value so that no other writer's change is lost: if another writer came in between, it
+ * reads again, after a short random wait.
  *
- * `change` gets a copy of the value (`undefined`: there is none), which it may alter and return. It may run several
+ * `change` gets a copy of the value (`undefined` if there is none), which it may modify and return. It may run several
  * times, so it should do nothing else. If it returns `undefined`, nothing is written.
  *
- * @returns the entry as it is now; `undefined` when there was none and none was made
+ * @returns the current entry; `undefined` if there was none and none was created
  * @throws ToolError `version_conflict` after `maxConflicts`; whatever `change` or the store throws
  * @example
  * await updateEntry<number>(store, storeKey("calls", runId), (count = 0) => count + 1);

@@ -1,24 +1,24 @@
 import { messageOf } from "../errors.ts";
 import { isPlainObject } from "../json/index.ts";
 
-/** More levels than any tool's data has, and few enough for every stack. */
+/** More levels than any tool's data has, yet few enough for every stack. */
 const MAX_DEPTH = 1_000;
 
 /**
- * The JSON of a value, in ASCII-safe form: lone surrogates and NUL are escaped, so that no backend can change them.
+ * The JSON of a value, in a safe form: lone surrogates and NUL are escaped, so that no backend can change them.
  *
- * What would come back as something else is refused, and not silently changed as `JSON.stringify` does it: NaN and
- * Infinity (`null`), `undefined` in an array (`null`), functions and symbols (left out), Date, Map and other class
- * instances. Two things are let pass: a property that is `undefined` is left out, and -0 becomes 0.
+ * What would come back as something else is rejected, instead of being changed silently as `JSON.stringify` does: NaN
+ * and Infinity (`null`), `undefined` in an array (`null`), functions and symbols (omitted), Date, Map and other class
+ * instances. Two things are let through: a property that is `undefined` is omitted, and -0 becomes 0.
  *
- * @throws TypeError with the path of what can not be kept
+ * @throws TypeError with the path of what cannot be stored
  */
 export function textOf(value: unknown): string {
   check(value, []);
   try {
     return JSON.stringify(value);
   } catch (cause) {
-    throw new TypeError(`A store keeps JSON, and the value can not be written as JSON: ${messageOf(cause)}.`, {
+    throw new TypeError(`A store keeps JSON, and the value cannot be written as JSON: ${messageOf(cause)}.`, {
       cause,
     });
   }
