@@ -126,10 +126,14 @@ function parallelChoice(parallel: boolean, given: WireToolChoice = { type: "auto
   return { tool_choice: given.type === "none" ? given : { ...given, disable_parallel_tool_use: !parallel } };
 }
 
-/** Some of the tools can not be named on this wire: those are offered, and the others are not. */
+/**
+ * Some of the tools can not be named on this wire: those are offered, and the others are not. One that has to be called
+ * can, and so the others stay: other tools would mean another prompt, for the cache and for thinking that is bound to it.
+ */
 function chosenTools(tools: ToolSource, choice: ToolChoice | undefined): ToolSource {
   if (typeof choice !== "object" || choice === null || "name" in choice || choice.names.length === 0) return tools;
-  return namedTools(tools, choice.names);
+  const named = namedTools(tools, choice.names);
+  return choice.required === true && choice.names.length === 1 ? tools : named;
 }
 
 export const conversation: Conversation<MessageParam> = {

@@ -378,10 +378,12 @@ describe("the choice of tools", () => {
   });
 
   it("keeps all tools where one is named, or none may be called: anthropic", async () => {
-    for (const toolChoice of [{ name: weather.name }, { names: [] }] as const) {
+    const one = { names: [weather.name], required: true } as const;
+    for (const toolChoice of [{ name: weather.name }, one, { names: [] }] as const) {
       const { tools } = await sentBy(at("anthropic"), { tools: [weather, calculate], toolChoice });
       expect(tools).toHaveLength(2);
     }
+    expect(() => at("anthropic").open({ messages: [], tools: [calculate], toolChoice: one })).toThrow(TypeError);
   });
 
   it("says whether calls may come side by side, with a choice and without one", async () => {
