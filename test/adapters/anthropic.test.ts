@@ -589,6 +589,26 @@ describe("the history", () => {
     ]);
   });
 
+  // https://github.com/anthropics/anthropic-sdk-typescript/issues/1164
+  it("adds up the summary of a compaction, whose metadata is the last that came", async () => {
+    const block = { type: "compaction", content: null, encrypted_content: "first" };
+    const told = (content: string | null, encrypted_content: string | null) =>
+      delta(0, "compaction_delta", { content, encrypted_content });
+    const { turn } = await readEvents([
+      start,
+      open(0, block as unknown as WireBlock),
+      told("The user ", null),
+      told("is in Oslo.", "second"),
+      told(null, null),
+      delta(0, "signature_delta", { signature: "S1" }),
+      close(0),
+      ...end("compaction"),
+    ]);
+    expect(anthropic.assistantMessage(turn)[0]?.content).toEqual([
+      { type: "compaction", content: "The user is in Oslo.", encrypted_content: "second", signature: "S1" },
+    ]);
+  });
+
   it("gives back who called, and which toolset, with the call and its result", async () => {
     const caller = { type: "code_execution_20250825", tool_id: "srvtoolu_1" };
     const block = {
