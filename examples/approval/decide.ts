@@ -1,6 +1,6 @@
 /**
  * Decides over the WebSocket: `node examples/approval/decide.ts ws://127.0.0.1:… [approve | deny]`.
- * Without a decision it shows what there is to decide.
+ * Without a decision it shows what is pending.
  */
 import { WebSocket } from "ws";
 

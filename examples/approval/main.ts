@@ -1,11 +1,12 @@
 /**
  * A model asks to refund an order. A person approves it here in the terminal, or over a WebSocket, and may undo it.
- * Kill this process between the request and the decision (kill -9), start it again: it goes on where it was.
+ * Kill this process between the request and the decision (kill -9) and start it again: it continues where it was.
  *
  *   node examples/approval/main.ts [--state DIR] [--port N] [--approve | --deny] [--undo] [--reset]
  *
- * Reads from top to bottom; the parts: `model.ts` what the model wants, `shop.ts` the tools, `server.ts` the WebSocket,
- * `terminal.ts` the person. Outside of this repository `../../src/execute/approvals/index.ts` is `toolstream/approvals`.
+ * Read it from top to bottom. `model.ts` is what the model wants, `shop.ts` the tools, `server.ts` the WebSocket
+ * server, `terminal.ts` the person. Outside this repository, `../../src/execute/approvals/index.ts` is
+ * `toolstream/approvals`.
  */
 import { mkdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -36,7 +37,7 @@ mkdirSync(options.state, { recursive: true });
 
 const store = sqliteStore(join(options.state, "approvals.db"));
 const tools = shopTools(join(options.state, "refunds.txt"));
-/** On whose behalf the model acts. Who asks may not approve. */
+/** The user that the model acts for, who may not approve its own requests. */
 const clerk = { id: "clerk", role: "clerk" };
 const manager = { id: "manager", role: "manager" };
 
@@ -63,7 +64,7 @@ try {
   await store.close();
 }
 
-/** What the model wants is kept before anything is done about it, so that a new process does not ask it again. */
+/** The model's calls are stored before anything is done about them, so that a new process does not ask it again. */
 async function wantedCalls(): Promise<{ runId: string; calls: readonly WantedCall[] }> {
   const key = storeKey("example", "run");
   const kept = await store.get<{ runId: string; calls: readonly WantedCall[] }>(key);
@@ -75,7 +76,7 @@ async function wantedCalls(): Promise<{ runId: string; calls: readonly WantedCal
   return (await store.put(key, { runId, calls: await askModel(tools, runId) })).value;
 }
 
-/** Executes all calls; those that need approval wait for it, whoever gives it. */
+/** Executes all calls; those that need approval wait for it, wherever it is given. */
 async function execute(run: { runId: string; calls: readonly WantedCall[] }): Promise<Outcome[]> {
   const uses = run.calls.map(({ name, input, id, invocationId }) => {
     const tool = tools.find((one) => one.name === name)!;
@@ -89,7 +90,7 @@ async function execute(run: { runId: string; calls: readonly WantedCall[] }): Pr
   return outcomes;
 }
 
-/** Asks in the terminal, until it is decided here or elsewhere. */
+/** Asks in the terminal, until the request is decided here or elsewhere. */
 async function askPerson({ decide }: Terminal, signal: AbortSignal): Promise<void> {
   for await (const { type, request } of approvals.subscribe({ signal })) {
     if (type === "approval.decided") {
@@ -99,7 +100,7 @@ async function askPerson({ decide }: Terminal, signal: AbortSignal): Promise<voi
       const decided = approvals.await(request.id, { signal }).finally(() => elsewhere.abort());
       decided.catch(() => {});
       const decision = await decide(request, elsewhere.signal);
-      // The first decision counts: if somebody was faster, this one says so.
+      // The first decision counts: if somebody was faster, this throws and says so.
       if (decision === undefined) await decided.catch(() => {});
       else
         await approvals.decide(request.id, { decision }, manager).catch((error: Error) => console.log(error.message));
@@ -113,7 +114,7 @@ async function offerUndo({ actionId }: Outcome): Promise<void> {
   console.log(undone.status === "undone" ? undone.message : undone.error.message);
 }
 
-/** What the model gets to read. */
+/** What the model is told. */
 function describe(outcome: Outcome): string {
   if (outcome.status === "completed") return JSON.stringify(outcome.output) + (outcome.undone ? ", undone since" : "");
   return outcome.status === "awaiting_approval" ? "waits" : outcome.error.message;

@@ -4,7 +4,7 @@ import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import type { Tool } from "../../src/index.ts";
 import { serveReplay } from "../../src/replay/index.ts";
 
-/** A call as it is kept: what it takes to make the same use again in another process. */
+/** A stored call: what is needed to make the same use again in another process. */
 export interface WantedCall {
   readonly name: string;
   readonly input: unknown;
@@ -14,7 +14,7 @@ export interface WantedCall {
 
 /**
  * What the model wants to do. The official client talks to a local server that answers from a recording, so it needs no
- * key and no network: give the client your key and leave `baseURL` out, and it asks the real one.
+ * key and no network. Give the client your key and leave out `baseURL` to ask the real model.
  */
 export async function askModel(tools: readonly Tool[], runId: string): Promise<WantedCall[]> {
   const server = await serveReplay({

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { WebSocketServer } from "ws";
 import { approvalSockets, type ApprovalService, type Principal } from "../../src/execute/approvals/index.ts";
 
-/** Approvals on a loopback port, for whoever has the token in the address. */
+/** Approvals on a loopback port, for anyone who has the token in the URL. */
 export async function serveApprovals(
   service: ApprovalService,
   { port, principal }: { readonly port: number; readonly principal: Principal },
@@ -11,7 +11,7 @@ export async function serveApprovals(
   const token = crypto.randomUUID();
   const { options, accept } = approvalSockets({
     service,
-    // A web application looks into its session here, and lists its own pages below.
+    // A web application checks its session here, and lists its own pages below.
     authenticate: ({ url }) => (url.searchParams.get("token") === token ? { principal } : undefined),
     origins: [],
     allowNoOrigin: true,

@@ -2,7 +2,7 @@ import { appendFileSync } from "node:fs";
 import { z } from "zod";
 import { defineTool, type Tool } from "../../src/index.ts";
 
-/** The tools of a shop. Its books are a file with a line for each thing that was done. */
+/** The tools of a shop. Its books are a file with a line per action. */
 export function shopTools(books: string): Tool[] {
   const write = (line: string) => appendFileSync(books, `${line}\n`);
   return [
@@ -20,7 +20,7 @@ export function shopTools(books: string): Tool[] {
       needsApproval: true,
       approvalMessage: ({ order_id: order, amount }) => `Refund ${amount.toFixed(2)} for order ${order}?`,
       execute: ({ order_id: order, amount }, { idempotencyKey, undoData }) => {
-        // The bank gets the key: should it be asked twice, it pays once.
+        // The bank gets the key: if it is asked twice, it pays once.
         write(`refund ${order} ${amount.toFixed(2)} ${String(idempotencyKey)}`);
         undoData({ order, amount });
         return { refunded: amount };

@@ -1,9 +1,9 @@
 import { createInterface } from "node:readline/promises";
 import type { ApprovalRequest, Decision } from "../../src/execute/approvals/index.ts";
 
-/** The person in front of the terminal; or the flags, where there is none. */
+/** The person at the terminal, or the flags if there is none. */
 export interface Terminal {
-  /** `undefined`: it was decided elsewhere, or has to be. */
+  /** `undefined` if it was decided elsewhere, or has to be. */
   decide(request: ApprovalRequest, elsewhere: AbortSignal): Promise<Decision["decision"] | undefined>;
   wantsUndo(): Promise<boolean>;
   close(): void;
@@ -25,7 +25,7 @@ export function createTerminal({ approve, deny, undo }: Flags): Terminal {
         const answer = await lines?.question("Approve? [y/n] ", { signal: elsewhere });
         return answer === undefined ? undefined : answer.trim().toLowerCase().startsWith("y") ? "approve" : "deny";
       } catch {
-        console.log(); // decided elsewhere while the question stood there
+        console.log(); // decided elsewhere while the question was on screen
         return undefined;
       }
     },
@@ -37,7 +37,7 @@ export function createTerminal({ approve, deny, undo }: Flags): Terminal {
   };
 }
 
-/** What a model wrote must not move the cursor, nor hide what is asked. */
+/** Text from a model must not move the cursor or hide the question. */
 function plain(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]/gu, "?");
 }

@@ -2,7 +2,7 @@ import type { Model, ToolSource } from "../../src/index.ts";
 import { Orchestrator, type PendingToolCall, type ToolResultInput } from "../../src/run/index.ts";
 import type { Store } from "../../src/store/index.ts";
 
-/** What the agent sees: what the user says, or results of the calls that it was given, in any order and number. */
+/** What the agent observes: a user message, or results of the calls that it made, in any order and number. */
 export type Observation = UserMessage | ToolMessage | readonly ToolMessage[];
 
 export interface UserMessage {
@@ -26,9 +26,9 @@ export interface AgentMessage {
 }
 
 export interface AgentCall {
-  /** Unique in the conversation, whatever the provider sent: results are handed in under it. */
+  /** Unique in the conversation, whatever the provider sent. Results refer to it. */
   readonly id: string;
-  /** The provider's id; `null` where it gave none. Providers repeat ids. */
+  /** The provider's id; `null` if it gave none. Providers repeat ids. */
   readonly wireId: string | null;
   readonly name: string;
   readonly arguments: unknown;
@@ -44,22 +44,22 @@ export interface AgentState {
 }
 
 export interface NextMessage {
-  /** `null`: more results are needed before the agent goes on. */
+  /** `null` while more results are needed. */
   readonly message: AgentMessage | null;
   readonly state: AgentState;
 }
 
-/** An agent as benchmarks of tool use expect it: one message in, one message out; the environment runs the tools. */
+/** An agent as tool-use benchmarks expect it: one message in, one message out; the environment runs the tools. */
 export interface BenchmarkAgent {
   getInitState(history?: readonly unknown[]): AgentState;
   getNextMessage(observation: Observation, state: AgentState): Promise<NextMessage>;
 }
 
 /**
- * An agent whose tools the benchmark executes. What happened is in the store, so that any process with the same store can
- * be given the next observation.
+ * An agent whose tools are executed by the benchmark. The conversation is in the store, so any process with the same
+ * store can take the next observation.
  *
- * @param tools external ones; a tool with a handler would be run here, and the benchmark would not see it
+ * @param tools external ones; a tool with a handler would run here, unseen by the benchmark
  */
 export function createAgent(model: Model, tools: ToolSource, store: Store): BenchmarkAgent {
   const orchestrator = new Orchestrator({ model, tools, store });
@@ -73,7 +73,7 @@ export function createAgent(model: Model, tools: ToolSource, store: Store): Benc
           : await orchestrator.resume(conversationId, { toolResults: [observation].flat().map(resultOf) });
       if (result.status === "error") throw result.error!;
       const { content, pendingToolCalls } = result;
-      // The others were handed out before, and their results are still to come.
+      // The others were handed out before, and still wait for their results.
       const calls = pendingToolCalls.filter(({ id }) => !waiting.includes(id)).map(callOf);
       const isWaiting = pendingToolCalls.length > 0 && calls.length === 0;
       return {

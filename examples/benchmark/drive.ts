@@ -7,22 +7,22 @@ import type { Recorded, RecordedAnswer, RecordedMessage } from "./recording.ts";
 import type { RecordedWire } from "./wires.ts";
 
 export interface Driven {
-  /** Calls that the agent handed out. */
+  /** Calls that the agent made. */
   readonly calls: number;
   /** How often it waited for results. */
   readonly pauses: number;
-  /** What came out otherwise than it was recorded, in words. */
+  /** Descriptions of what differs from the recording. */
   readonly mismatches: readonly string[];
-  /** The conversation as the model was sent it, request by request, in the provider's form. */
+  /** The conversation as it was sent to the model, request by request, in the provider's format. */
   readonly requests: readonly (readonly unknown[])[];
 }
 
-/** In what order the results of one answer are handed in. */
+/** How the results of one answer are delivered. */
 export type Delivery = "together" | "reversed" | "one by one";
 
 /**
- * Plays a recorded conversation against the agent: the recorded answers are what the model says, as streams of the wire;
- * what the user said and what the tools gave is what the agent observes. What the agent says is held against the record.
+ * Plays a recorded conversation against the agent: the recorded answers become the model's streams, and the recorded
+ * user messages and tool results become the agent's observations. What the agent says is compared with the recording.
  */
 export async function drive(
   { id, messages }: Recorded,
@@ -48,7 +48,7 @@ export async function drive(
     let said: AgentMessage | null = null;
     try {
       for (const observation of observationsOf(observed, before, delivery)) {
-        // Between two messages the state may be kept anywhere.
+        // Between two messages, the state may be stored anywhere.
         const given = JSON.parse(JSON.stringify(state)) as typeof state;
         ({ message: said, state } = await agent.getNextMessage(observation, given));
       }
@@ -70,7 +70,7 @@ export async function drive(
     );
   }
   for (const [at, request] of model.requests.entries()) {
-    // Repaired is only what is amiss: a call without its result, or a result without its call.
+    // pair() would only repair defects: a call without its result, or a result without its call.
     if (!isDeepStrictEqual(model.pair(request.messages), request.messages)) {
       mismatches.push(`${id}, request ${at + 1}: not every call has its one result`);
     }
@@ -83,7 +83,7 @@ interface Exchange {
   readonly answer: RecordedAnswer;
 }
 
-/** What was observed, and what was said to it. What nobody has answered is left out. */
+/** Pairs of observations and recorded answers. Observations without an answer are left out. */
 function exchanges(messages: readonly RecordedMessage[]): Exchange[] {
   const found: Exchange[] = [];
   let observed: RecordedMessage[] = [];
@@ -97,13 +97,13 @@ function exchanges(messages: readonly RecordedMessage[]): Exchange[] {
   return found;
 }
 
-/** The calls that were handed out last, and the same ones as they were recorded. */
+/** The calls that were made last, and the same ones as they were recorded. */
 interface Handed {
   readonly said: AgentMessage | null;
   readonly answer: RecordedAnswer | undefined;
 }
 
-/** The recorded messages as the agent observes them: under the ids of the calls that it has handed out. */
+/** The recorded messages as the agent observes them, with the ids of the calls that it made. */
 function observationsOf(
   observed: readonly RecordedMessage[],
   { said, answer }: Handed,
@@ -113,7 +113,7 @@ function observationsOf(
   const results = observed
     .filter((message) => message.role === "tool")
     .map((message): ToolMessage => {
-      // Of two calls with one id the first result belongs to the first.
+      // If two calls have the same id, the first result belongs to the first one.
       const at = recorded.indexOf(message.tool_call_id);
       if (at !== -1) recorded[at] = undefined;
       return { ...message, tool_call_id: said?.tool_calls?.[at]?.id ?? message.tool_call_id };

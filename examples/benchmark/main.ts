@@ -1,10 +1,10 @@
 /**
- * Recorded conversations of a benchmark, played through the Orchestrator: do the calls come out as they were recorded?
+ * Plays recorded conversations of a benchmark through the Orchestrator, and checks that the calls are as recorded.
  *
  *   node examples/benchmark/main.ts TRAJECTORIES.jsonl --tools TOOLS.json --wire NAME
  *
- * Prints `{ conversations, calls, pauses, mismatches }` as JSON. Ends with 1 when something came out otherwise (what, is on
- * stderr), and with 2 for wrong usage. Outside of this repository `../../src/run/index.ts` is `toolstream/run`.
+ * Prints `{ conversations, calls, pauses, mismatches }` as JSON. Exits with 1 if anything differs (details are on
+ * stderr), and with 2 for wrong usage. Outside this repository, `../../src/run/index.ts` is `toolstream/run`.
  */
 import { parseArgs } from "node:util";
 import { drive } from "./drive.ts";
@@ -29,7 +29,7 @@ else {
   process.exitCode = totals.mismatches === 0 ? 0 : 1;
 }
 
-/** What was asked for; `undefined` when it can not be done, and said so. */
+/** The parsed arguments; `undefined`, after a message, if they are unusable. */
 function input() {
   try {
     const options = { tools: { type: "string" }, wire: { type: "string" } } as const;

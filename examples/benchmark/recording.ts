@@ -10,7 +10,7 @@ export interface Recorded {
 
 export type RecordedMessage = UserMessage | ToolMessage | RecordedAnswer;
 
-/** What the model said. */
+/** An answer of the model. */
 export interface RecordedAnswer {
   readonly role: "assistant";
   readonly content?: string | null;
@@ -18,11 +18,11 @@ export interface RecordedAnswer {
 }
 
 export interface RecordedCall {
-  /** The provider's: the same one may come again. */
+  /** The provider's id, which may be repeated. */
   readonly id: string;
   readonly name: string;
   readonly arguments: unknown;
-  /** As the model wrote them, where that was kept. */
+  /** As the model wrote them, if that was recorded. */
   readonly arguments_text?: string;
 }
 
@@ -33,7 +33,7 @@ interface RecordedTool {
   readonly parameters: Record<string, unknown>;
 }
 
-/** Reads a file with one conversation a line. @throws Error that says which line is none */
+/** Reads a file with one conversation per line. @throws Error that names the malformed line */
 export function readConversations(file: string): Recorded[] {
   const conversations: Recorded[] = [];
   for (const [at, line] of readFileSync(file, "utf8").split("\n").entries()) {
@@ -45,7 +45,9 @@ export function readConversations(file: string): Recorded[] {
   return conversations;
 }
 
-/** Reads a list of tools. They have no handler: the benchmark executes them. @throws Error, ToolError `invalid_tool` */
+/**
+ * Reads a list of tools, without handlers, since the benchmark executes them. @throws Error, ToolError `invalid_tool`
+ */
 export function readTools(file: string): Tool[] {
   const tools = parsed(readFileSync(file, "utf8"), file, Array.isArray, "a list of tools") as RecordedTool[];
   return tools.map(({ name, description = "", kind, parameters }) => {

@@ -17,10 +17,10 @@ const adapters: Record<Wire, ConversationAdapter> = {
 
 export const wireNames = Object.keys(adapters) as readonly Wire[];
 
-/** A wire that can say what was recorded, whoever said it. */
+/** A wire that can express a recorded answer, whichever provider it came from. */
 export interface RecordedWire {
   readonly adapter: ConversationAdapter;
-  /** The body of the stream in which the provider would have said it. */
+  /** The body of the stream that the provider would have sent. */
   encode(answer: RecordedAnswer): Uint8Array;
   /** The answer as a message of the conversation. */
   message(answer: RecordedAnswer): Promise<readonly unknown[]>;

@@ -1,10 +1,10 @@
 /**
  * A chat in the terminal, with a tool that you execute yourself and one that you have to approve.
- * End it at any question (Ctrl-D, or kill -9) and start it again: it goes on where it was.
+ * Stop it at any question (Ctrl-D, or kill -9) and start it again: it continues where it was.
  *
  *   node examples/chat/main.ts [--wire openai | anthropic] [--state DIR] [--reset] [--live]
  *
- * The parts: `model.ts` who answers, `tools.ts` what it may do, `terminal.ts` you. Outside of this repository
+ * `model.ts` is who answers, `tools.ts` what it may do, `terminal.ts` is you. Outside this repository,
  * `../../src/run/index.ts` is `toolstream/run`.
  */
 import { mkdirSync, rmSync } from "node:fs";
@@ -57,7 +57,7 @@ async function chat(): Promise<void> {
   terminal.say(status === "completed" ? "Goodbye." : `Paused (${status}). Start again to go on.`);
 }
 
-/** Something new is said. */
+/** Starts a run with what the user says. */
 async function begin(): Promise<RunStream | undefined> {
   let input: string | undefined;
   do input = await terminal.ask("> ");
@@ -65,7 +65,7 @@ async function begin(): Promise<RunStream | undefined> {
   return input === undefined ? undefined : orchestrator.stream({ conversationId, input });
 }
 
-/** One of the things that the run waits for. */
+/** Provides one of the things that the run waits for. */
 async function goOn({
   pendingToolCalls,
   pendingApprovals,
@@ -87,7 +87,7 @@ async function goOn({
   return again?.startsWith("y") === true ? resume({}) : undefined;
 }
 
-/** Shows a run while it goes on. */
+/** Shows a run as it happens. */
 async function told(stream: RunStream): Promise<OrchestrationResult> {
   for await (const event of stream) {
     if (event.type === "text-delta") terminal.write(event.delta);

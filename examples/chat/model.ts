@@ -12,8 +12,8 @@ export interface Connection {
 }
 
 /**
- * The official clients. Without `live` they talk to a local server that answers from recordings, so that no key and no
- * network is needed: whatever you say, the model calls its tools, and then says something about a town.
+ * The official clients. Without `live` they talk to a local server that answers from recordings, which needs no key and
+ * no network: whatever you say, the model calls its tools, and then says something about a town.
  */
 export async function connect({ wire, live }: { wire: string; live: boolean }): Promise<Connection> {
   const modelAt = WIRES[wire];
@@ -27,7 +27,7 @@ export async function connect({ wire, live }: { wire: string; live: boolean }): 
   const answering = modelAt(server.url, "text-only");
   const model: Model = {
     ...calling,
-    // The results of tools are answered with text.
+    // Tool results are answered with text.
     open: (request) => (isSaid(request.messages.at(-1)) ? calling : answering).open(request),
   };
   return { model, close: () => server.close() };

@@ -2,9 +2,9 @@ import { createInterface } from "node:readline";
 
 /** The person at the terminal, or a script at the other end of a pipe. */
 export interface Terminal {
-  /** The line that was typed; `undefined` when there are none any more. */
+  /** The line that was typed; `undefined` at the end of input. */
   ask(question: string): Promise<string | undefined>;
-  /** A line of its own. */
+  /** Prints a line. */
   say(text: string): void;
   write(text: string): void;
   endLine(): void;
@@ -41,7 +41,7 @@ export function createTerminal(): Terminal {
   };
 }
 
-/** What a model wrote must not move the cursor, nor hide what is asked. */
+/** Text from a model must not move the cursor or hide the question. */
 function plain(text: string): string {
   return text.replace(/[^\P{C}\n]/gu, "?");
 }

@@ -2,10 +2,10 @@ import { appendFileSync } from "node:fs";
 import { z } from "zod";
 import { defineTool, type Tool } from "../../src/index.ts";
 
-/** @param ledger the file that refunds are written to */
+/** @param ledger file to which refunds are written */
 export function chatTools(ledger: string): Tool[] {
   return [
-    // Without execute: whoever drives the run brings the result. Here that is you.
+    // Without `execute`, whoever drives the run provides the result. Here that is you.
     defineTool({
       name: "get_weather",
       description: "Asks somebody who is there how the weather is.",
