@@ -263,10 +263,11 @@ export class AnthropicParser implements Parser<ParserInput> {
         else block["citations"] = [delta.citation];
         return;
       default:
-        // compaction_delta and what is yet to be invented: its fields extend those of the block, save what is encrypted.
+        // What is yet to be invented: its fields extend those of the block. Those of a compaction_delta are its last word.
         for (const [field, value] of Object.entries(delta)) {
           if (field === "type" || field === "__proto__") continue;
-          if (typeof value === "string" && field !== "encrypted_content") append(block, field, value);
+          if (delta.type === "compaction_delta") block[field] = value;
+          else if (typeof value === "string") append(block, field, value);
           else if (!isNothing(value)) block[field] = value;
         }
     }

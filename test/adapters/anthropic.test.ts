@@ -589,24 +589,25 @@ describe("the history", () => {
     ]);
   });
 
-  // https://github.com/anthropics/anthropic-sdk-typescript/issues/1164
-  it("adds up the summary of a compaction, whose metadata is the last that came", async () => {
-    const block = { type: "compaction", content: null, encrypted_content: "first" };
-    const told = (content: string | null, encrypted_content: string | null) =>
-      delta(0, "compaction_delta", { content, encrypted_content });
-    const { turn } = await readEvents([
-      start,
-      open(0, block as unknown as WireBlock),
-      told("The user ", null),
-      told("is in Oslo.", "second"),
-      told(null, null),
-      delta(0, "signature_delta", { signature: "S1" }),
-      close(0),
-      ...end("compaction"),
-    ]);
-    expect(anthropic.assistantMessage(turn)[0]?.content).toEqual([
-      { type: "compaction", content: "The user is in Oslo.", encrypted_content: "second", signature: "S1" },
-    ]);
+  // As the client does it: https://github.com/anthropics/anthropic-sdk-typescript/issues/1164
+  it("takes what is told of a compaction for its last word, also that there is none", async () => {
+    const block = { type: "compaction", content: "", encrypted_content: "first" };
+    const content = async (...told: object[]) => {
+      const { turn } = await readEvents([
+        start,
+        open(0, block),
+        ...told.map((fields) => delta(0, "compaction_delta", fields)),
+        delta(0, "signature_delta", { signature: "S1" }),
+        close(0),
+        ...end("compaction"),
+      ]);
+      return anthropic.assistantMessage(turn)[0]?.content;
+    };
+    const last = { content: "The user is in Oslo.", encrypted_content: "last" };
+    const kept = { type: "compaction", ...last, signature: "S1" };
+    expect(await content(last)).toEqual([kept]);
+    expect(await content({ content: "The user" }, last)).toEqual([kept]);
+    expect(await content({ content: null })).toEqual([{ ...block, content: null, signature: "S1" }]);
   });
 
   it("gives back who called, and which toolset, with the call and its result", async () => {
