@@ -10,11 +10,11 @@ import type { Templates } from "./wire/index.ts";
 
 export type { ToolsOptions } from "./tool/lower-tools.ts";
 
-/** What a wire can do; what it can not is `false`. */
+/** What a wire can do; what it cannot is `false`. */
 export interface AdapterCapabilities {
   /** Arguments come in pieces. */
   readonly streamsInput: boolean;
-  /** Every call has an id of the provider's. */
+  /** Every call has an id from the provider. */
   readonly wireIds: boolean;
   /** Several calls in one turn. */
   readonly parallelCalls: boolean;
@@ -27,10 +27,10 @@ export interface AdapterCapabilities {
 }
 
 /**
- * What a parser says, one call an item, in the order of the wire. Nothing is allocated for it but the ToolChunk.
+ * What a parser reports, item by item, in the order of the wire. Nothing is allocated for it except the ToolChunk.
  *
  * ```
- * event of the provider  ->  parser.push(event)  ->  sink.text("Hel") / sink.tool(chunk) / sink.finish("stop", "end_turn")
+ * provider event  ->  parser.push(event)  ->  sink.text("Hel") / sink.tool(chunk) / sink.finish("stop", "end_turn")
  * ```
  */
 export interface ParserSink {
@@ -40,48 +40,48 @@ export interface ParserSink {
   refusal(delta: string): void;
   tool(chunk: ToolChunk): void;
   /**
-   * The same as `tool({ turnIndex, callIndex, argsTextDelta })`, for which no chunk has to be made. A sink may be without
-   * it: parsers that do not ask whether it is there say everything by `tool`.
+   * The same as `tool({ turnIndex, callIndex, argsTextDelta })`, without allocating a chunk. Optional for sinks:
+   * parsers that do not check for it report everything with `tool`.
    */
   toolDelta?(turnIndex: number | undefined, callIndex: number | undefined, argsTextDelta: string): void;
   providerTool(call: ProviderToolCall): void;
   usage(usage: Usage): void;
-  /** The provider's word for the end. More may follow (usage, an error); the last word counts, a known one before `unknown`. */
+  /** The provider's word for the end. More may follow (usage, an error). The last word counts, except for `unknown`. */
   finish(reason: FinishReason, providerReason: string | null, message?: string): void;
-  /** The provider's terminal event: nothing more of this turn will come. Without `finish` or `terminal` a stream was cut. */
+  /** The provider's terminal event: the turn has nothing more. A stream without `finish` or `terminal` was cut. */
   terminal(): void;
   /** The turn has failed. */
   fail(error: ToolError): void;
 }
 
-/** Turns the events of one stream into what {@link ParserSink} takes. Synchronous; one instance a stream. */
+/** Turns the events of one stream into calls of a {@link ParserSink}. Synchronous; one instance per stream. */
 export interface Parser<Event> {
-  /** One event of the stream, or a whole response that was not streamed. Unknown events are passed over. */
+  /** One event of the stream, or a whole response that was not streamed. Unknown events are skipped. */
   push(event: Event): void;
   /**
-   * What is known of the events of this wire: one `new Templates(deltaOf)` for all of its parsers. `deltaOf` says what an
-   * event is a piece of, if it is nothing but a piece of text or of one call's arguments. Most of a stream is such events,
-   * alike but for the piece: they are read by {@link Delta.push}, and not made.
+   * What is known about the events of this wire: one `new Templates(deltaOf)` for all of its parsers. `deltaOf` says
+   * what an event is a piece of, if it is only a piece of text or of one call's arguments. Most of a stream is such
+   * events, alike except for the piece: they are read by {@link Delta.push}, without building the event.
    */
   readonly templates?: Templates;
   /** The stream is over. */
   end(): void;
   /**
-   * SDKs throw when the provider sends an error. The event that their error was made of, so that it is read as any
-   * other; `undefined` for an error that was made of none.
+   * SDKs throw when the provider sends an error. Returns the event from which they made that error, so that it is read
+   * like any other; `undefined` for an error without one.
    */
   thrown?(error: unknown): Event | undefined;
   /** The record from which `assistantMessage()` rebuilds the message: plain JSON, complete after `end()`. */
   readonly native: unknown;
 }
 
-/** How the provider's HTTP endpoint looks from outside: for the replay server. */
+/** The provider's HTTP endpoint as seen from outside: for the replay server. */
 export interface Endpoint {
-  /** Whether a request is one of this wire, and asks for a stream or for a whole response. */
+  /** Whether a request belongs to this wire, and whether it asks for a stream or for a whole response. */
   match(request: EndpointRequest): "stream" | "whole" | undefined;
-  /** What a stream is made of, so that the recorded events of an SDK are served as it. Left out: they are served as kept. */
+  /** The format of a stream, in which recorded events of an SDK are served. If omitted, they are served as recorded. */
   readonly streams?: "sse";
-  /** The body of an error answer, in the provider's form. */
+  /** The body of an error response, in the provider's form. */
   errorBody(status: number, message: string): unknown;
 }
 
@@ -90,13 +90,13 @@ export interface EndpointRequest {
   /** Path without the server's own prefix, for example `/v1/messages`. */
   readonly path: string;
   readonly query: URLSearchParams;
-  /** The parsed JSON body; `undefined` if it is none. */
+  /** The parsed JSON body; `undefined` if it is not JSON. */
   readonly body: unknown;
 }
 
 /**
- * What the events may come from: an SDK's async iterable, bytes, or a fetch `Response`. Where an SDK hands out the
- * `Response` (`asResponse()`), that is read in a fraction of the time that its events take.
+ * Where the events may come from: an SDK's async iterable, bytes, or a fetch `Response`. If an SDK exposes the
+ * `Response` (`asResponse()`), reading that takes a fraction of the time that its events take.
  */
 export type EventSource<Event> =
   | AsyncIterable<Event>
@@ -111,27 +111,27 @@ export type EventSource<Event> =
 export interface Adapter<Event = any, Response = any, ToolParam = any, Message = any> {
   readonly name: string;
   readonly capabilities: AdapterCapabilities;
-  /** The name under which this provider knows a tool: what its charset refuses is mapped, and mapped back on the way in. */
+  /** The name under which this provider knows a tool: characters it rejects are mapped, and back on the way in. */
   toolName(name: string): string;
   /**
-   * The tools as the request takes them.
+   * The tools in the form the request takes.
    * @throws ToolError `schema_loss` with `onLoss: "throw"`; `duplicate_tool` when two names map to one
    */
   tools(tools: ToolSource, options?: ToolsOptions): ToolParam[];
-  /** The request fields that say which tools may be called; spread them into the request. */
+  /** The request fields that say which tools may be called: spread them into the request. */
   toolChoice(choice: ToolChoice, options?: { readonly parallel?: boolean | undefined }): Record<string, unknown>;
   parser(sink: ParserSink): Parser<Event | Response>;
-  /** Reads a stream. Failures arrive as the last event; misuse throws a `TypeError` at once. */
+  /** Reads a stream. Failures arrive as the last event; misuse throws a `TypeError` immediately. */
   read(source: EventSource<Event>, options?: ReadOptions): TurnStream;
   /** The same for a response that was not streamed. */
   parse(response: Response, options?: ReadOptions): StreamEvent[];
-  /** What must go back into the history, lossless: signatures, reasoning and ids as they came. */
+  /** What must go back into the history, losslessly: signatures, reasoning and ids as they came. */
   assistantMessage(turn: Turn): Message[];
-  /** The result of one call. `output` is a string as it is, anything else as JSON. */
+  /** The result of one call. A string `output` is sent as it is, anything else as JSON. */
   toolResult(use: ToolUse, output: unknown): Message;
-  /** What the model hears of a call that did not happen or failed. */
+  /** What the model is told about a call that was not executed or failed. */
   toolError(error: ToolCallError): Message;
-  /** One result for every call of a finished turn, in call order, from what was executed: put it after `assistantMessage(turn)`. */
+  /** One result for every call of a finished turn, in call order: add them after `assistantMessage(turn)`. */
   toolResults(turn: Turn): Message[];
   /** Whether an event or a response looks like one of this wire. */
   recognises(event: unknown): boolean;

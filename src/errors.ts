@@ -1,81 +1,81 @@
 /** What went wrong, as a closed set. The message is for a person, the code is for a program. */
 export const TOOL_ERROR_CODES = [
-  // one call that can not be executed: data for the model
-  "unknown_tool", // no tool of that name was offered
-  "invalid_json", // the arguments are no JSON and could not be repaired
+  // one call that cannot be executed: data for the model
+  "unknown_tool", // no tool with that name was offered
+  "invalid_json", // the arguments are not JSON and could not be repaired
   "invalid_input", // the arguments do not fit the tool's input schema
   "truncated", // the model did not finish the call
-  "too_large", // a limit of size, depth or number was passed
+  "too_large", // a limit of size, depth or number was exceeded
   "rejected", // the provider refused the call that its own model wrote
   "turn_not_finished", // the call is complete, the turn is not: a write is not released
   // execution
   "execution_failed", // the handler threw
   "external_tool", // the tool is executed by the caller, not by this process
   "timeout", // it took longer than it may
-  "async_tool", // executeSync() of a tool that answers with a promise
+  "async_tool", // executeSync() of a tool that returns a promise
   "already_executed", // a ToolUse is executed once
   // an executor's outcomes
   "denied", // a rule, a policy or a person said no: nothing was executed
-  "outcome_unknown", // it was started, and nobody knows what came of it
-  "not_serializable", // the output, or what has to be digested, is nothing that JSON can say
+  "outcome_unknown", // it was started, and its outcome is not known
+  "not_serializable", // the output, or what has to be digested, cannot be expressed in JSON
   "invalid_output", // the output does not fit the tool's output schema
-  "output_too_large", // the output passed the limit
+  "output_too_large", // the output exceeded the limit
   // undoing
-  "not_undoable", // the action has nothing to undo it with, or has no effect that could be undone
+  "not_undoable", // the action has no undo function, or no effect that could be undone
   "already_undone", // an action is undone once
-  "undo_expired", // the time in which it could be undone is over
+  "undo_expired", // the time for undoing it is over
   "undo_not_allowed", // this principal may not undo the action
-  "undo_conflict", // what would be undone was changed by somebody else since
+  "undo_conflict", // the target was changed by someone else since
   "undo_failed", // the tool's undo function threw
   // definitions
-  "invalid_tool", // a definition that can not be used
-  "duplicate_tool", // two tools of one name in one set
-  "schema_loss", // the provider's schema dialect can not say what the schema says
+  "invalid_tool", // an unusable definition
+  "duplicate_tool", // two tools with the same name in one set
+  "schema_loss", // the provider's schema dialect cannot express the whole schema
   // calls in text
-  "invalid_call", // the call is written in a way that can not be read
-  "unresolved", // the call waits for the result of another one, or can not have it
+  "invalid_call", // the call is written in a way that cannot be read
+  "unresolved", // the call waits for the result of another one, or cannot get it
   // the stream as a whole
   "invalid_event", // an event that is not JSON
-  "event_too_large", // one event passed the limit
+  "event_too_large", // one event exceeded the limit
   "provider_error", // the provider reported a failure
   "connection_lost", // the stream ended before the provider ended the turn
   "aborted", // the caller's signal fired
   // tools from outside: programs and servers
-  "executable_refused", // the file may not or can not be run: not there, writable by others, no program
-  "executable_changed", // the file is not the one that was loaded, or that the manifest knows
+  "executable_refused", // the file must not or cannot be run: missing, writable by others, not a program
+  "executable_changed", // the file is not the one that was loaded, or that the manifest lists
   "spawn_failed", // the system could not start the program
-  "definition_changed", // the server offers another tool under the name than it did
+  "definition_changed", // the server now offers a different tool under the name
   "tool_failed", // the program or the server says that the call failed
-  "invalid_answer", // what the program printed, or the server sent, is no answer
+  "invalid_answer", // what the program printed, or the server sent, is not an answer
   "input_required", // the server asks for something before it answers
   "server_failed", // the server refused the request, or could not be asked
   // recordings
   "unknown_wire", // no adapter recognises the content
-  "invalid_recording", // the file can not be read as a recording
+  "invalid_recording", // the file cannot be read as a recording
   // stores
   "store_failed", // the store did not answer: whether it did what was asked is unknown
-  "version_conflict", // another version is stored than the expected one: nothing was written
+  "version_conflict", // the stored version is not the expected one: nothing was written
   // approvals
-  "approval_not_found", // no such request, or none that this principal may know of
-  "approval_not_allowed", // this principal may know of the request, and may not decide it
+  "approval_not_found", // no such request, or none that this principal may know about
+  "approval_not_allowed", // this principal may know about the request, but may not decide it
   "already_decided", // the first decision counts; the error carries it
   "approval_expired", // nobody decided in time
-  "approval_void", // what was shown is not what would run any more
-  "invalid_approval", // a stored request that can not be what this library has written
+  "approval_void", // what was shown is no longer what would run
+  "invalid_approval", // a stored request that this library cannot have written
   // runs
   "unknown_run", // there is no such conversation
   "run_open", // the conversation has calls without a result
-  "run_busy", // another process, or another call, works on the run
+  "run_busy", // another process, or another call, is working on the run
   "not_waiting", // the run is completed: there is nothing to resume
   "lease_lost", // another process has taken the run over
-  "unknown_call", // no call of that id waits for a result
+  "unknown_call", // no call with that id waits for a result
   "already_answered", // the call has its result; the first one counts
-  "invalid_result", // the result is none, or does not fit the tool
+  "invalid_result", // the result is not one, or does not fit the tool
   "max_steps", // the run has had as many turns as it may
   "budget_exceeded", // calls, tokens or time are used up
   "wrong_wire", // the conversation is in another provider's form
-  "invalid_checkpoint", // what is stored of a run is damaged
-  "checkpoint_newer", // what is stored of a run was written by a newer version
+  "invalid_checkpoint", // the stored state of a run is damaged
+  "checkpoint_newer", // the stored state of a run was written by a newer version
 ] as const;
 
 export type ToolErrorCode = (typeof TOOL_ERROR_CODES)[number];
@@ -99,7 +99,7 @@ const marker: unique symbol = Symbol.for("toolstream.error") as never;
  */
 export class ToolError extends Error {
   readonly code: ToolErrorCode;
-  /** What is wrong in detail, where there is more than one thing to say. */
+  /** The details, if there is more than one thing to say. */
   readonly issues: readonly Issue[];
   readonly [marker] = true;
 
@@ -120,26 +120,26 @@ export function isToolError(value: unknown): value is ToolError {
   try {
     return typeof value === "object" && value !== null && (value as { [marker]?: unknown })[marker] === true;
   } catch {
-    // A proxy may throw whatever it is asked, and anything may be thrown.
+    // A proxy may throw on any access, and anything may be thrown.
     return false;
   }
 }
 
-/** What an error says, of whatever realm it is; of anything else that was thrown, its text. */
+/** An error's message, whatever realm it is from; for anything else that was thrown, its text. */
 export function messageOf(error: unknown): string {
   const { message } = (error ?? {}) as { readonly message?: unknown };
   return typeof message === "string" ? message : String(error);
 }
 
-/** Which call an error is about. */
+/** The call that an error is about. */
 export interface FailedCall {
   /** Our own id of the call: unique in its run. */
   readonly invocationId: string;
-  /** The provider's id, byte for byte; `null` where the wire gave none. */
+  /** The provider's id, byte for byte; `null` if the wire gave none. */
   readonly id: string | null;
-  /** The name as the tool set knows it, or as the model wrote it where no tool has it; `null` where none came. */
+  /** The name as the tool set knows it, or as the model wrote it if there is no such tool; `null` if none came. */
   readonly name: string | null;
-  /** The arguments as far as they came. */
+  /** The arguments as far as they arrived. */
   readonly argsText: string;
   /** The arguments as far as they could be read: a preview, not validated. */
   readonly input: unknown;
@@ -150,10 +150,10 @@ export interface FailedCall {
 }
 
 /**
- * A call that can not be, or was not, executed: unknown tool, bad JSON, bad input, truncated, too large, rejected,
- * not released, or failed in its handler. Its `message` is written for the model and holds no stack; that of a handler's
- * error is in it as it is (an executor takes paths and the like out of it).
- * The stream hands it out as data; `ToolUse.execute()` throws it when the handler fails (with the handler's error as `cause`).
+ * A call that cannot be, or was not, executed: unknown tool, bad JSON, bad input, truncated, too large, rejected,
+ * not released, or failed in its handler. Its `message` is written for the model and holds no stack; a handler's own
+ * error message is included unchanged (an executor removes paths and the like from it).
+ * The stream hands it out as data; `ToolUse.execute()` throws it when the handler fails (whose error is the `cause`).
  */
 export class ToolCallError extends ToolError {
   readonly call: FailedCall;
@@ -169,7 +169,7 @@ export class ToolCallError extends ToolError {
     this.call = call;
   }
 
-  /** The provider's id of the call, `null` where it gave none. */
+  /** The provider's id of the call, `null` if it gave none. */
   get id(): string | null {
     return this.call.id;
   }

@@ -5,13 +5,13 @@ import type { Turn } from "./stream/events.ts";
 import type { ToolSource } from "./tool/tool-set.ts";
 import type { ToolUse } from "./tool/use.ts";
 
-/** What a model is asked. */
+/** A request to a model. */
 export interface ModelRequest<Message = any> {
-  /** The conversation in the provider's own form, oldest first. Goes out as it is. */
+  /** The conversation in the provider's own form, oldest first. Sent as it is. */
   readonly messages: readonly Message[];
-  /** The tools that are offered. Default: none. */
+  /** The tools on offer. Default: none. */
   readonly tools?: ToolSource | undefined;
-  /** What the system says, in place of what the model's parameters say. */
+  /** The system instructions, replacing those in the model's parameters. */
   readonly instructions?: string | undefined;
   readonly toolChoice?: ToolChoice | undefined;
   /** Ends the turn as `aborted` and closes the connection. */
@@ -20,23 +20,23 @@ export interface ModelRequest<Message = any> {
   readonly runId?: string | undefined;
 }
 
-/** What the provider's answer says beside its stream. */
+/** What the provider's answer says besides its stream. */
 export interface ResponseInfo {
-  /** HTTP status, where the SDK tells it. */
+  /** HTTP status, if the SDK exposes it. */
   readonly status: number | undefined;
   /** The provider's id of the request, for its support. */
   readonly requestId: string | undefined;
-  /** All headers but cookies, their names in small letters. */
+  /** All headers except cookies, with names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Those of them that are about limits: `…ratelimit…` and `retry-after…`. */
+  /** Those about limits: `…ratelimit…` and `retry-after…`. */
   readonly rateLimits: Readonly<Record<string, string>>;
 }
 
-/** A turn that a {@link Model} was asked for. */
+/** A turn requested from a {@link Model}. */
 export interface ModelTurn extends TurnStream {
   /**
-   * Known with the first event, of a refused request too; `undefined` before, where there was no answer, and for an SDK
-   * that tells nothing of it, or a client that is wrapped (for tracing, say) so that it does not.
+   * Known with the first event, also for a refused request; `undefined` before that, if there was no answer, and with
+   * an SDK that does not expose it, or a client that is wrapped (for tracing, say) so that it does not.
    */
   readonly response: ResponseInfo | undefined;
 }
@@ -45,34 +45,34 @@ export interface ModelTurn extends TurnStream {
 export interface ResultImage {
   /** `image/png`, `image/jpeg`, … */
   readonly mediaType: string;
-  /** Base64, without `data:` before it. */
+  /** Base64, without a `data:` prefix. */
   readonly data: string;
 }
 
-/** What a loop has to know of a provider's messages. */
+/** What a loop has to know about a provider's messages. */
 export interface Conversation<Message = any> {
-  /** What the user says, as a message. */
+  /** The user's text as a message. */
   userMessage(text: string): Message;
-  /** What the model said, as a message: a text without calls. Default: `{ role: "assistant", content: text }`. */
+  /** The model's text as a message without calls. Default: `{ role: "assistant", content: text }`. */
   modelMessage?(text: string): Message;
   /**
-   * The messages such that the provider takes them: behind every call its one result, in call order. Messages in which
-   * nothing is amiss are given as they are; a missing result becomes an error that says that the outcome is unknown;
-   * a result that came when the model had gone on goes back to its call; one without a call is dropped.
+   * The messages in a form that the provider accepts: after every call its one result, in call order. Messages that are
+   * in order are returned as they are; a missing result becomes an error that says that the outcome is unknown; a
+   * result that came after the model had gone on is moved back to its call; one without a call is dropped.
    *
-   * @throws TypeError for a message in another provider's form, as far as that shows
+   * @throws TypeError for a message in another provider's form, as far as that is detectable
    */
   pair(messages: readonly Message[]): Message[];
-  /** The turn is not over, though nothing is called: asked again with its own message, the provider goes on with it. */
+  /** The turn is not over, though nothing is called: asked again with its own message, the provider continues it. */
   goesOn?(turn: Turn): boolean;
   /**
-   * Fills the results of other calls into a call that refers to them (`use.metadata.dependent`), and validates it: in
-   * notations that know such calls. The results are by the `metadata.step` of their calls.
+   * Fills the results of other calls into a call that refers to them (`use.metadata.dependent`), and validates it: for
+   * notations that have such calls. Results are keyed by the `metadata.step` of their calls.
    *
    * @throws ToolCallError for the model to read
    */
   resolve?(use: ToolUse, results: ReadonlyMap<number, unknown>): ToolUse;
-  /** A result with images, to be given to `adapter.toolResult()`; missing where results hold no images. */
+  /** A result with images, for `adapter.toolResult()`; absent if results cannot hold images. */
   imageResult?(output: unknown, images: readonly ResultImage[]): unknown;
 }
 
@@ -82,16 +82,16 @@ export interface ConversationAdapter<Message = any> extends Adapter<any, any, an
 }
 
 /**
- * A model at a provider: the user's own client with the parameters of its requests, and what a loop has to know of the
- * provider's messages. Made by `openaiChat.model(client, params)` and its like.
+ * A model at a provider: the user's own client with the parameters of its requests, and what a loop has to know about
+ * the provider's messages. Made by `openaiChat.model(client, params)` and its counterparts.
  *
  * ```
  * model.open({ messages, tools }) -> ModelTurn -> start, text-delta, …, finish | error
  * ```
  *
- * Whatever goes wrong after `open()` is told in one place, the last event: a refused request (its own retries are the
- * SDK's), a lost connection and an abort are `error` events, with the SDK's error as `cause`. Only misuse throws: a
- * `TypeError`, or the ToolError `schema_loss` of tools that the provider can not express.
+ * Whatever goes wrong after `open()` is reported in one place, the last event: a refused request (retries are up to the
+ * SDK), a lost connection and an abort are `error` events, with the SDK's error as `cause`. Only misuse throws: a
+ * `TypeError`, or the ToolError `schema_loss` for tools that the provider cannot express.
  *
  * @example
  * const turn = model.open({ messages, tools, instructions: "Be brief." });
@@ -101,18 +101,18 @@ export interface ConversationAdapter<Message = any> extends Adapter<any, any, an
  */
 export interface Model<Message = any> extends Conversation<Message> {
   readonly adapter: Adapter<any, any, any, Message>;
-  /** Asks for one turn. The request is sent when the first event is asked for. */
+  /** Asks for one turn. Nothing is sent until the first event is asked for. */
   open(request: ModelRequest<Message>): ModelTurn;
 }
 
-/** How a model asks, beside the parameters of the provider's requests. */
+/** Options of a model, besides the parameters of the provider's requests. */
 export interface ModelOptions extends ToolsOptions, Pick<ReadOptions, "limits" | "repair"> {
-  /** Whether several calls may come in one turn, where the provider knows it. Default: what the parameters say. */
+  /** Whether several calls may come in one turn, if the provider can say so. Default: as in the parameters. */
   readonly parallel?: boolean | undefined;
 }
 
 /**
- * Whether a choice asks for a call. Any other says nothing where there are no tools, and providers refuse it there:
+ * Whether a choice asks for a call. Any other choice is meaningless without tools, and providers reject it then:
  * https://github.com/writer/writer-framework/pull/1013
  */
 export function asksForCall(choice: ToolChoice): boolean {

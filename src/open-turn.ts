@@ -4,15 +4,15 @@ import { lost } from "./read/failures.ts";
 import type { TurnStream } from "./read/index.ts";
 import { textOf } from "./wire/field.ts";
 
-/** What an SDK gives for a request: the stream, and as much as it tells of the answer. */
+/** What an SDK returns for a request: the stream, and what it exposes of the response. */
 export interface Opened<Event> {
   readonly events: AsyncIterable<Event>;
   readonly response?: ResponseInfo | undefined;
-  /** For SDKs that tell of the answer with an event. */
+  /** For SDKs that report the response with an event. */
   readonly responseOf?: ((event: Event) => ResponseInfo | undefined) | undefined;
 }
 
-/** What a client gives for a request: the SDK's own promise; a plain one, where the client is wrapped for tracing. */
+/** What a client returns for a request: the SDK's own promise, or a plain one if the client is wrapped for tracing. */
 export type Requested<Event> =
   | PromiseLike<AsyncIterable<Event>>
   | {
@@ -23,19 +23,19 @@ export type Requested<Event> =
       }>;
     };
 
-/** A client without the method is a mistake of the caller: asked, it would look like a connection that was lost. */
+/** A client without the method is the caller's mistake; calling it would look like a lost connection. */
 export function checkClient(method: unknown, model: string, client: string): void {
   if (typeof method !== "function") throw new TypeError(`${model} takes a client of ${client}, made by you.`);
 }
 
-/** Parameters that are none, or the name of the model alone: the request would go without them, or fail when it is sent. */
+/** Invalid parameters, or just the model's name: the request would go out without them, or fail when it is sent. */
 export function checkParams(params: unknown, model: string): void {
   if (typeof params === "object" && params !== null) return;
   const got = params === null ? "null" : typeof params;
-  throw new TypeError(`${model} takes the parameters of each request, { model, ... }, behind the client, got ${got}.`);
+  throw new TypeError(`${model} takes the parameters of each request, { model, ... }, after the client, got ${got}.`);
 }
 
-/** The stream, and what is told of the answer. */
+/** The stream, and what is known about the response. */
 export async function opened<Event>(requested: Requested<Event>): Promise<Opened<Event>> {
   if (!("withResponse" in requested)) return { events: await requested };
   const { data, response, request_id: id } = await requested.withResponse();
@@ -43,7 +43,7 @@ export async function opened<Event>(requested: Requested<Event>): Promise<Opened
 }
 
 /**
- * A turn whose request is sent when its first event is asked for.
+ * A turn whose request is not sent until its first event is asked for.
  *
  * @param read the adapter's `read()`, with its options
  * @param ask sends the request; the signal closes the connection
@@ -58,7 +58,7 @@ export function openTurn<Event>(
   return Object.defineProperty(stream as AskedTurn, "response", response);
 }
 
-/** Hidden: who copies a turn copies its `response`. */
+/** Hidden, since code that copies a turn reads its `response`. */
 const SOURCE = Symbol("source");
 
 interface AskedTurn extends ModelTurn {
@@ -66,8 +66,8 @@ interface AskedTurn extends ModelTurn {
 }
 
 /**
- * A property as any other, for those who copy a turn. One function for all: with a getter of its own V8 keeps a turn as a
- * dictionary, which is slow, and lets go of what the getter sees with the next full collection only.
+ * A property like any other, for code that copies a turn. One function for all: with a getter of its own, V8 keeps each
+ * turn as a dictionary, which is slow, and retains what the getter sees until the next full collection.
  */
 const response: PropertyDescriptor & ThisType<AskedTurn> = {
   get() {
@@ -78,7 +78,7 @@ const response: PropertyDescriptor & ThisType<AskedTurn> = {
 
 /** The events of a request that is sent with the first `next()`. */
 class Asked<Event> implements AsyncIterable<Event>, AsyncIterator<Event> {
-  /** `read()` aborts it when the reader leaves: the connection closes, also while its answer is waited for. */
+  /** `read()` aborts it when the reader leaves: this closes the connection, even while its answer is awaited. */
   readonly controller = new AbortController();
   response: ResponseInfo | undefined;
   readonly #ask: (signal: AbortSignal) => Promise<Opened<Event>>;
@@ -131,7 +131,7 @@ class Asked<Event> implements AsyncIterable<Event>, AsyncIterator<Event> {
   }
 }
 
-/** What SDKs hang on the errors that they throw, under the names of all of them. */
+/** What SDKs attach to the errors that they throw, under all their different names. */
 interface SdkError {
   readonly message?: unknown;
   readonly status?: unknown;
@@ -160,7 +160,7 @@ function statusOf(error: unknown): number | undefined {
   return [status, statusCode].find((value): value is number => typeof value === "number");
 }
 
-/** Some SDKs give the whole body as the message: of that, what the provider said in it. */
+/** Some SDKs use the whole body as the message: extracts what the provider said in it. */
 function messageOf(error: unknown): string {
   const { message, body } = (error ?? {}) as SdkError;
   const said = (body as { message?: unknown } | null | undefined)?.message;
@@ -177,7 +177,7 @@ function messageOf(error: unknown): string {
   }
 }
 
-/** What the error of a refused request tells of the answer. */
+/** What the error of a refused request exposes of the response. */
 function errorInfo(error: unknown): ResponseInfo | undefined {
   const status = statusOf(error);
   if (status === undefined) return undefined;
@@ -185,7 +185,7 @@ function errorInfo(error: unknown): ResponseInfo | undefined {
   return responseInfo(status, headers ?? rawResponse?.headers, textOf(requestID));
 }
 
-/** The names under which providers send the id of a request. */
+/** The headers in which providers send the id of a request. */
 const REQUEST_IDS = [
   "x-request-id",
   "request-id",
@@ -195,7 +195,7 @@ const REQUEST_IDS = [
   "x-debug-trace-id",
 ];
 
-/** @param headers a `Headers`, or a record of them; anything else is none */
+/** @param headers a `Headers` or a record of them; anything else counts as none */
 export function responseInfo(status: number | undefined, headers: unknown, requestId?: string | null): ResponseInfo {
   const all = Array.from(entriesOf(headers), ([name, value]) => [name.toLowerCase(), value] as const).filter(
     (header): header is [string, string] => typeof header[1] === "string" && header[0] !== "set-cookie",
@@ -211,7 +211,7 @@ export function responseInfo(status: number | undefined, headers: unknown, reque
 
 function entriesOf(headers: unknown): Iterable<[string, unknown]> {
   if (typeof headers !== "object" || headers === null) return [];
-  // By shape: SDKs bring a `Headers` of their own.
+  // By shape: SDKs bring their own `Headers`.
   const { entries } = headers as { entries?: unknown };
   return typeof entries === "function" ? (headers as Headers).entries() : Object.entries(headers);
 }

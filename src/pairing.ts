@@ -1,26 +1,26 @@
-/** A call as it stands in a history. */
+/** A call in a history. */
 export interface HistoryCall {
-  /** The provider's id; `""` where there is none. */
+  /** The provider's id; `""` if there is none. */
   readonly id: string;
   readonly name: string;
 }
 
-/** A result as it stands in a history, as a message of its own. */
+/** A result in a history, as a message of its own. */
 export interface HistoryResult<Message> extends HistoryCall {
   readonly message: Message;
 }
 
-/** What one message holds of calls and results. */
+/** The calls and results in one message. */
 export interface MessageParts<Message> {
   /** Whether the model wrote it. */
   readonly isModels: boolean;
   readonly calls: readonly HistoryCall[];
   readonly results: readonly HistoryResult<Message>[];
-  /** What the message holds beside its results; `undefined`: nothing. */
+  /** What the message holds besides its results; `undefined` if nothing. */
   readonly rest: Message | undefined;
-  /** Something else stands before one of its results. Default false. */
+  /** Something else precedes one of its results. Default false. */
   readonly isMixed?: boolean;
-  /** It may stand for calls that are not seen here: results behind it that have no call are kept. Default false. */
+  /** It may stand for calls that are not visible here: results after it without a call are kept. Default false. */
   readonly mayHoldCalls?: boolean;
 }
 
@@ -29,36 +29,36 @@ export interface PairingRules<Message> {
   parts(message: Message): MessageParts<Message>;
   /** The result of a call that has none. `text` is for the model. */
   missing(call: HistoryCall, text: string): Message;
-  /** Results as the provider wants them together. Default: one message after the other. */
+  /** Results grouped as the provider wants them. Default: one message after the other. */
   join?(results: readonly Message[]): Message[];
-  /** Messages of the model that follow one another are one turn. */
+  /** Consecutive messages of the model are one turn. */
   readonly joinsTurns: boolean;
-  /** All results of a turn have to be in one message. */
+  /** All results of a turn must be in one message. */
   readonly inOneMessage?: boolean;
-  /** Calls may be at the provider, so that a result without a call may have one. */
+  /** Calls may be stored at the provider, so that a result without a call may have one there. */
   readonly keepsOrphans?: boolean;
 }
 
-/** What the model hears of a call of which nothing is known. Nothing is guessed. */
+/** What the model is told about a call of which nothing is known. Nothing is guessed. */
 export const OUTCOME_UNKNOWN = "The outcome of this call is unknown: no result of it was recorded.";
 
 interface Entry<Message> extends MessageParts<Message> {
   readonly message: Message;
 }
 
-/** A turn of the model, and what came until the next one. Before the first turn there is none. */
+/** A turn of the model, and what came before the next one. The group before the first turn has none. */
 interface Group<Message> {
   readonly turn: readonly Entry<Message>[];
   readonly answers: readonly Entry<Message>[];
   readonly calls: readonly HistoryCall[];
-  /** Those of its answers, until they are moved. */
+  /** The results in its answers, until they are moved. */
   readonly results: HistoryResult<Message>[];
   isMoved: boolean;
 }
 
 /**
- * The messages, with exactly one result behind every call, in call order and adjacent: providers refuse a whole
- * conversation, for ever, for one call without a result or one result without a call.
+ * The messages, with exactly one result after every call, in call order and adjacent: providers reject a whole
+ * conversation, permanently, for one call without a result or one result without a call.
  */
 export function pairMessages<Message>(messages: readonly Message[], rules: PairingRules<Message>): Message[] {
   const groups = groupsOf(messages, rules);
@@ -92,9 +92,9 @@ function groupsOf<Message>(messages: readonly Message[], rules: PairingRules<Mes
   return groups;
 }
 
-/** A result that came when the model had gone on goes to its call: the last one of its id that has none. */
+/** Moves a result that came after the model had gone on to its call: the last one with its id that has none. */
 function bringBack<Message>(groups: readonly Group<Message>[]): void {
-  /** By the id of a call without a result: whose it is, the last one last. */
+  /** For each id of calls without a result, the groups of those calls, latest last. */
   const open = new Map<string, Group<Message>[]>();
   for (const group of groups) {
     const late = group.results.filter(({ id }) => id !== "" && !group.calls.some((call) => call.id === id));
@@ -119,7 +119,7 @@ function bringBack<Message>(groups: readonly Group<Message>[]): void {
   }
 }
 
-/** Whether nothing is amiss, so that the messages can go out as they are. */
+/** Whether everything is in order, so that the messages can be sent as they are. */
 function isInOrder<Message>(
   calls: readonly HistoryCall[],
   answers: readonly Entry<Message>[],
@@ -150,7 +150,7 @@ function resultsOf<Message>(
   return results.length === 0 ? [] : (rules.join?.(results) ?? results);
 }
 
-/** Whether a result is that of a call: by id, or by name where one of them has no id. */
+/** Whether a result belongs to a call: by id, or by name if one of them has no id. */
 export function isResultOf(result: HistoryCall, call: HistoryCall): boolean {
   return result.id !== "" && call.id !== "" ? result.id === call.id : result.name === call.name;
 }

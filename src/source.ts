@@ -1,6 +1,6 @@
 import { isPromise } from "./promise.ts";
 
-/** Where the events come from; `status` if it is the body of an answer with an error status. */
+/** Where the events come from; `status` for the body of a response with an error status. */
 export interface Source {
   readonly items: AsyncIterable<unknown>;
   readonly status?: number;
@@ -9,9 +9,9 @@ export interface Source {
 const readOnce = new WeakSet<object>();
 
 /**
- * Opens what `read()` was given, once.
+ * Opens the argument of `read()`, once.
  *
- * @throws TypeError when it is no stream, is locked, or was read already
+ * @throws TypeError when it is not a stream, is locked, or was already read
  */
 export function openSource(name: string, source: unknown): Source {
   if (typeof source !== "object" || source === null) {
@@ -26,33 +26,33 @@ export function openSource(name: string, source: unknown): Source {
     const items = source.body === null ? NOTHING : itemsOf(source.body);
     if (items === undefined) {
       throw new TypeError(
-        `${name}.read(): the body of the response is no stream, got ${typeof source.body}. Use a fetch that streams, or parse() for a whole response.`,
+        `${name}.read(): the body of the response is not a stream, got ${typeof source.body}. Use a fetch that streams, or parse() for a whole response.`,
       );
     }
     readOnce.add(source);
     return source.ok ? { items } : { items, status: source.status };
   }
   if (isReadableStream(source) && source.locked)
-    throw new TypeError(`${name}.read(): the stream is locked, somebody else reads it.`);
+    throw new TypeError(`${name}.read(): the stream is locked: it has another reader.`);
   const items = itemsOf(source);
   if (items === undefined) {
     const hint = isPromise(source) ? " Await it first." : " For a whole response use parse().";
     throw new TypeError(
-      `${name}.read() takes an SDK stream, a ReadableStream or a Response, got an object that is none.${hint}`,
+      `${name}.read() takes an SDK stream, a ReadableStream or a Response, got another object.${hint}`,
     );
   }
   if ((source as { ended?: unknown }).ended === true)
-    throw new TypeError(`${name}.read(): this stream has ended, and kept nothing. Give it to read() at once.`);
+    throw new TypeError(`${name}.read(): this stream has ended, and kept nothing. Pass it to read() right away.`);
   readOnce.add(source);
   return { items };
 }
 
-/** By shape, since responses of another realm or of an SDK's own fetch are no instances of ours. */
+/** By shape, since responses of another realm or of an SDK's own fetch are not instances of ours. */
 export function isResponse(source: object): source is Response {
   return "body" in source && "bodyUsed" in source && "status" in source;
 }
 
-/** What a stream of any kind gives; `undefined` of what is none. The body of a `node-fetch` response is a stream of Node's. */
+/** The items of any kind of stream; `undefined` for anything else. The body of a `node-fetch` response is Node's. */
 function itemsOf(source: unknown): AsyncIterable<unknown> | undefined {
   if (typeof source !== "object" || source === null) return undefined;
   if (isReadableStream(source)) return iterate(source);
@@ -72,7 +72,7 @@ function isNodeStream(source: object): source is NodeStream {
   return typeof (source as NodeStream).destroy === "function";
 }
 
-/** The iterator of a stream of Node's is a generator. While it waits for the next piece it is ended from outside only. */
+/** A Node stream's iterator is a generator. While it waits for the next piece, it can only be ended from outside. */
 function iterateNode(stream: NodeStream): AsyncIterable<unknown> {
   return {
     [Symbol.asyncIterator]() {
@@ -89,8 +89,8 @@ function iterateNode(stream: NodeStream): AsyncIterable<unknown> {
 }
 
 /**
- * `ReadableStream[Symbol.asyncIterator]` is missing in some browsers. No generator: that could not cancel a stream
- * whose next piece it waits for.
+ * `ReadableStream[Symbol.asyncIterator]` is missing in some browsers. Not a generator: that could not cancel a stream
+ * while waiting for its next piece.
  */
 function iterate(stream: ReadableStream<Uint8Array>): AsyncIterable<unknown> {
   const reader = stream.getReader();
@@ -105,7 +105,7 @@ function iterate(stream: ReadableStream<Uint8Array>): AsyncIterable<unknown> {
   };
 }
 
-/** The body of a response that has none. */
+/** Stands for the body of a response without one. */
 const NOTHING: AsyncIterable<unknown> = {
   [Symbol.asyncIterator]: () => ({ next: async () => ({ done: true, value: undefined }) }),
 };

@@ -1,5 +1,5 @@
 /**
- * What a timer can wait: one that has to wait longer fires at once.
+ * The longest wait of a timer: one with a longer delay fires immediately.
  * https://developer.mozilla.org/docs/Web/API/Window/setTimeout#maximum_delay_value
  */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -9,14 +9,14 @@ export function isTimerMs(value: unknown): value is number {
   return typeof value === "number" && value > 0 && value <= MAX_TIMER_MS;
 }
 
-/** A setting that becomes a timer. @throws TypeError */
+/** Checks a setting that becomes a timer. @throws TypeError */
 export function checkMs(name: string, ms: number): void {
   if (isTimerMs(ms)) return;
   const got = typeof ms === "string" ? JSON.stringify(ms) : String(ms);
   throw new TypeError(`${name} is ${got}. Expected milliseconds above 0, at most ${MAX_TIMER_MS}.`);
 }
 
-/** Waits so many milliseconds, not at all where they are over, or until the signal fires. */
+/** Waits this many milliseconds (not at all if that is not positive), or until the signal fires. */
 export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   if (!(ms > 0) || signal?.aborted === true) return;
   await new Promise<void>((resolve) => {
@@ -30,7 +30,7 @@ export async function pause(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** Whether a promise settles, well or not, before so many milliseconds have passed; it is not waited for any longer. */
+/** Whether a promise settles, either way, within this many milliseconds; it is not waited for any longer. */
 export async function settlesWithin(ms: number, promise: Promise<unknown>): Promise<boolean> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const isOver = () => true;

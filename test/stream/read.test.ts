@@ -276,7 +276,9 @@ describe("misuse is a TypeError at once", () => {
     expect(() => openaiChat.read(Promise.resolve() as never)).toThrow("Await it first.");
     expect(() => openaiChat.read({} as never)).toThrow("use parse()");
     const unstreamed = { ok: true, status: 200, bodyUsed: false, body: undefined };
-    expect(() => openaiChat.read(unstreamed as never)).toThrow("the body of the response is no stream, got undefined");
+    expect(() => openaiChat.read(unstreamed as never)).toThrow(
+      "the body of the response is not a stream, got undefined",
+    );
     expect(() => openaiChat.parse(Promise.resolve() as never)).toThrow("Await it first.");
     expect(() => openaiChat.parse(new Response("{}") as never)).toThrow("use read()");
     expect(() => openaiChat.parse(null as never)).toThrow(TypeError);
