@@ -142,7 +142,7 @@ export class ChatParser implements Parser<WireEvent | string> {
     let saysCalls = false;
     let others: WireMessage[] | undefined;
     let error = event.error ?? event.x_groq?.error ?? baseError(event);
-    if (isBareError(event)) error ??= event as WireError;
+    if (!isError(error) && isBareError(event)) error = event as WireError;
     if (Array.isArray(choices)) {
       for (let position = 0; position < choices.length; position++) {
         const choice = choices[position] as WireChoice | null;

@@ -20,6 +20,10 @@ export interface WireEvent {
   readonly base_resp?: { readonly status_code?: number | null; readonly status_msg?: string | null } | null;
   /** Of an error that is not wrapped: `{ object: "error", message }` (vLLM, Mistral), `{ message }` behind `event: error`. */
   readonly message?: unknown;
+  /** The same of FastAPI: text, or a list of `{ loc, msg, type }`. */
+  readonly detail?: unknown;
+  /** The same of Cloudflare: `[{ code, message }]`. */
+  readonly errors?: unknown;
 }
 
 export interface WireChoice {
@@ -124,6 +128,10 @@ export interface WireError {
   readonly error?: WireError | string | null;
   /** llama-box, FastAPI. */
   readonly detail?: unknown;
+  /** In a list of FastAPI's. */
+  readonly msg?: string | null;
+  /** Cloudflare. */
+  readonly errors?: unknown;
 }
 
 /**

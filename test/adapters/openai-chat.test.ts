@@ -285,12 +285,37 @@ describe("openaiChat.parser()", () => {
     ["an error in an error", { error: { detail: "d", error: { message: "No." } } }, "No."],
     ["an error without a wrapper", { object: "error", message: "No.", type: "BadRequestError" }, "No."],
     ["an error with nothing but a message", { message: "No." }, "No."],
+    ["an error with nothing but a detail", { detail: "No." }, "No."],
+    ["a list of details", { detail: [{ loc: ["body", "tools"], msg: "No.", type: "value_error" }] }, "No."],
+    [
+      "a list of errors",
+      { result: null, success: false, errors: [{ code: 7009, message: "No." }], messages: [] },
+      "No.",
+    ],
+    ["a list of errors that are text", { errors: ["No."] }, "No."],
+    ["an error that is only said to be one, beside its message", { error: true, message: "No." }, "No."],
     ["a status that is none of success", { choices: null, base_resp: { status_code: 1008, status_msg: "No." } }, "No."],
     ["an error with nothing but a code", { error: { code: 503 } }, "The provider reported the error 503."],
+    [
+      "an error with nothing but a type",
+      { error: { type: "overloaded" } },
+      "The provider reported the error overloaded.",
+    ],
   ])("fails at %s", (_, event, message) => {
     const [, error] = said([event as ChatEvent]).findLast(([what]) => what === "fail")!;
     expect(error).toMatchObject({ code: "provider_error", message });
   });
+
+  it.each([{ detail: null }, { detail: [] }, { result: {}, success: true, errors: [], messages: [] }])(
+    "takes %j for no error",
+    (event) => {
+      expect(said([delta({ content: "x" }), event as ChatEvent, end]).map(([what]) => what)).toEqual([
+        "start",
+        "text",
+        "finish",
+      ]);
+    },
+  );
 
   it.each([null, "", {}, { message: "", code: null }])("takes an error of %j for none", (error) => {
     expect(said([delta({ content: "x" }, "stop", { error })]).map(([what]) => what)).toEqual([
