@@ -28,6 +28,7 @@ export const messages = server({
     hasServerTool: flag,
     text: place,
     hasThinking: flag,
+    isSpeechEnded: flag,
     hasNoise: flag,
   },
   canTell({ index, id, begins, ends, isInterleaved, hasServerTool, text, stop, isStopped }, calls) {
@@ -100,13 +101,13 @@ export const messages = server({
     const said = [
       begin(textAt, { type: "text", text: "" }),
       ...cut(SAID, dice).map((text) => delta(textAt, "text", { text })),
-      at(textAt, "stop"),
+      ...(more.isSpeechEnded ? [at(textAt, "stop")] : []),
     ];
     const thought = [
       begin(0, { type: "thinking", thinking: "", signature: "" }),
       ...cut(SAID, dice).map((thinking) => delta(0, "thinking", { thinking })),
       delta(0, "signature", { signature: "c2ln" }),
-      at(0, "stop"),
+      ...(more.isSpeechEnded ? [at(0, "stop")] : []),
     ];
     const isApart = ["anew", "always 0", "none"].includes(index);
     const isAmid = more.text === "amid" && !isApart;
