@@ -489,6 +489,16 @@ describe("the history", () => {
     ]);
   });
 
+  it("gives signed thinking back where it was, also that of which no words came", async () => {
+    const [message] = anthropic.assistantMessage(await turnOf("thinking-between-calls"));
+    expect(message?.content).toMatchObject([
+      { type: "thinking", thinking: "Two cities. First the one in the north." },
+      { id: "toolu_01north" },
+      { type: "thinking", thinking: "", signature: "EqABCkgIBxABGAIiQSECONDofTwoBLOCKS==" },
+      { id: "toolu_01south" },
+    ]);
+  });
+
   it("gives back server tools with their input and result, and text with its citations", async () => {
     const [message] = anthropic.assistantMessage(await turnOf("provider-tool"));
     expect(message?.content).toMatchObject([
