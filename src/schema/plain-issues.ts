@@ -263,7 +263,7 @@ function listOf(values: readonly unknown[]): string {
 
 function short(value: unknown): string {
   const text = JSON.stringify(value) ?? String(value);
-  return text.length <= 80 ? text : `${text.slice(0, 77)}...`;
+  return text.length <= 80 ? text : `${text.slice(0, 77).toWellFormed()}...`;
 }
 
 function count(limit: unknown, noun: string): string {

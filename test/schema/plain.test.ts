@@ -66,6 +66,11 @@ describe("what the model is told", () => {
     [{ city: "Oslo", note: "too long" }, ["note: must have at most 4 characters, has 8"]],
     [{ city: "Oslo", code: "abc" }, ['code: must match the pattern ^[A-Z]+$, got "abc"']],
     [{ city: "Oslo", day: "today" }, ['day: must be a valid date, got "today"']],
+    // Servers refuse a request with half a character in it.
+    [
+      { city: "Oslo", day: `${"x".repeat(75)}😀 and more` },
+      [`day: must be a valid date, got "${"x".repeat(75)}\ufffd...`],
+    ],
     [{ city: "Oslo", list: {} }, ["list: must be an array, got an object"]],
     [
       { city: "Oslo", list: [{}, { id: "1" }] },
