@@ -50,6 +50,11 @@ export class Envelopes {
     this.#call?.unreadable("the JSON is not closed where the call ends");
   }
 
+  /** The call that was closed last, and not ended yet, is none. */
+  unreadable(reason: string): void {
+    this.#closed?.unreadable(reason);
+  }
+
   /** The text is over. */
   cut(): void {
     this.#closed?.cut();

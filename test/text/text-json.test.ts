@@ -3,6 +3,7 @@ import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { rescueTextCalls, textJson, type NotationName, type TextAdapter } from "../../adapters/text-json/index.ts";
 import { notations } from "../../adapters/text-json/notations/index.ts";
 import { defineTool, jsonSchema, ToolUse, type FinishReason, type ToolCallError, type Turn } from "../../src/index.ts";
+import type { TextDialect } from "../../src/text/dialect.ts";
 import { loadFixture, sharedTools } from "../fixtures.ts";
 import { readText, textOf } from "./support.ts";
 
@@ -71,9 +72,14 @@ describe.each(names)("text-json/%s", (name) => {
   it("no result ends its block, begins another one, or a call", async () => {
     const { turn } = await readText(adapter, [textOf(loadFixture(adapter.name, "one-call"))], sharedTools);
     const use = turn.calls[0]!.outcome as ToolUse;
-    const { writeResults, markers, countResults } = notations[name];
+    const { writeResults, markers, leading = [], countResults }: TextDialect = notations[name];
     const plain = writeResults([{ id: use.id, name: use.name, metadata: {}, output: "", isError: false }]);
-    const marks = new Set([...markers, ...plain.match(/<[^<>]+>|\[[A-Z_/]+\]|## Return of /g)!]);
+    // A bracket begins a call only as the first letter of a text, and that no result is.
+    expect(leading).not.toContain(plain[0]);
+    const marks = new Set([
+      ...markers.filter((mark) => mark.length > 1),
+      ...plain.match(/<[^<>]+>|\[[A-Z_/]+\]|## Return of /g)!,
+    ]);
     const { content } = adapter.toolResult(use, `\n${[...marks].join(" \n")}`);
     for (const mark of marks) expect(content.split(mark).length).toBeLessThanOrEqual(plain.split(mark).length);
     expect(countResults(content)).toBe(1);

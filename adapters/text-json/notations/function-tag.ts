@@ -2,6 +2,7 @@ import { countOf, type TextDialect } from "../../../src/text/dialect.ts";
 import { skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter, CallWriter } from "../../../src/text/writer.ts";
+import { BARE, BareCalls, isBare } from "../bare.ts";
 import { argumentsOf, JsonBlock, type JsonConsumer } from "../block.ts";
 import { Envelopes } from "../envelope.ts";
 import { anyName, endOfName, offer, resultText } from "../prompt.ts";
@@ -15,15 +16,18 @@ const ENDS = ["<|eom_id|>", "<|eot_id|>"];
 
 /**
  * Llama: `<function=name>{…}</function>`, and `<|python_tag|>{"name": …, "parameters": {…}}` for the same as JSON, which
- * ends with its message. The `>` may be missing, be another character, or come behind the JSON.
+ * ends with its message; or that without the mark. The `>` may be missing, be another character, or come behind the JSON.
  *
  * @see https://www.llama.com/docs/model-cards-and-prompt-formats/llama3_1/#user-defined-custom-tool-calling
  */
 export const functionTag: TextDialect = {
   name: "function-tag",
-  markers: [OPEN, PYTHON_TAG],
-  start: (writer, context) => (marker) =>
-    marker === OPEN ? functionBlock(writer, context) : pythonTag(writer, context),
+  markers: [OPEN, PYTHON_TAG, ...BARE],
+  leading: BARE,
+  start: (writer, context) => (marker) => {
+    if (isBare(marker)) return new BareCalls(marker, ENDS, writer, context);
+    return marker === OPEN ? functionBlock(writer, context) : pythonTag(writer, context);
+  },
   toolName: anyName,
   ends: [CLOSE, ...ENDS],
   countResults: (message) => countOf(message, "<function_result="),

@@ -1,6 +1,7 @@
 import { outputText } from "../../../src/stream/history.ts";
 import { skipSpace } from "../../../src/text/look.ts";
 import { countOf, withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
+import { BARE, BareCalls, isBare } from "../bare.ts";
 import { JsonBlock } from "../block.ts";
 import { Envelopes } from "../envelope.ts";
 import { anyName, offer } from "../prompt.ts";
@@ -14,22 +15,25 @@ const [CLOSE] = CLOSES;
 
 /**
  * Hermes and Qwen: `<tool_call>{"name": …, "arguments": {…}}</tool_call>`, one block a call. Others write the same, or a
- * list of it, between marks of their own.
+ * list of it, between marks of their own; and Qwen2.5-Coder without any mark.
  *
  * @see https://github.com/NousResearch/Hermes-Function-Calling
  */
 export const hermes: TextDialect = {
   name: "hermes",
-  markers: OPENS,
-  start: (writer, context) => () =>
-    new JsonBlock({
-      head: headOfObjects,
-      begin: () => new Envelopes(writer, context),
-      ends: CLOSES,
-      nexts: OPENS,
-      context,
-      writer,
-    }),
+  markers: [...OPENS, ...BARE],
+  leading: BARE,
+  start: (writer, context) => (marker) =>
+    isBare(marker)
+      ? new BareCalls(marker, CLOSES, writer, context)
+      : new JsonBlock({
+          head: headOfObjects,
+          begin: () => new Envelopes(writer, context),
+          ends: CLOSES,
+          nexts: OPENS,
+          context,
+          writer,
+        }),
   toolName: anyName,
   ends: CLOSES,
   countResults: (message) => countOf(message, "<tool_response>"),

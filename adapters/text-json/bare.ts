@@ -1,0 +1,163 @@
+import { lookFor, skipSpace } from "../../src/text/look.ts";
+import { MAX_HEAD, type BlockReader, type TextContext } from "../../src/text/notation.ts";
+import type { BlockWriter } from "../../src/text/writer.ts";
+import { Envelopes } from "./envelope.ts";
+import { ValueEnd } from "./value.ts";
+
+/** What an answer begins with that is calls without any mark. */
+export const BARE = ["{", "["] as const;
+
+export function isBare(marker: string): boolean {
+  return marker === "{" || marker === "[";
+}
+
+/**
+ * Calls without a mark, as the beginning of an answer: `{"name": "f", "parameters": {…}}`, a list of them, or several with
+ * `;` or white space between. An answer in JSON begins the same way, so the first object has to name a tool that there is
+ * and to go on with its arguments; and behind the last one its line ends, since else it is written about.
+ *
+ * @see https://github.com/ollama/ollama/issues/12174 for Qwen2.5-Coder
+ * @see https://github.com/vllm-project/vllm/blob/main/vllm/tool_parsers/llama_tool_parser.py for Llama 3
+ */
+export class BareCalls implements BlockReader {
+  state: BlockReader["state"] = "head";
+  readonly #marker: string;
+  readonly #context: TextContext;
+  readonly #envelopes: Envelopes;
+  readonly #ends: readonly string[];
+  /** The value that is open. */
+  #value: ValueEnd | undefined;
+
+  constructor(marker: string, ends: readonly string[], writer: BlockWriter, context: TextContext) {
+    this.#marker = marker;
+    this.#ends = ends;
+    this.#context = context;
+    this.#envelopes = new Envelopes(writer, context);
+  }
+
+  read(text: string, from: number): number {
+    let at = from;
+    if (this.state === "head") {
+      const begin = this.#marker === "{" ? at : beginOfObject(text, at);
+      const head = typeof begin === "string" ? begin : headOfCall(text, begin, this.#context);
+      if (head === "none") this.state = "none";
+      if (head !== "yes") return at;
+      this.state = "open";
+      this.#begin();
+      this.#feed(this.#marker, 0);
+    }
+    for (;;) {
+      if (this.#value !== undefined) {
+        at = this.#feed(text, at);
+        if (this.#value !== undefined) return at;
+      }
+      const next = this.#next(text, at);
+      if (next === "more") return at;
+      if (next === undefined) {
+        this.state = "closed";
+        return this.#close(text, at);
+      }
+      at = next;
+      this.#begin();
+    }
+  }
+
+  #begin(): void {
+    this.#value = new ValueEnd();
+  }
+
+  #feed(text: string, from: number): number {
+    const at = this.#value!.read(text, from);
+    const isClosed = this.#value!.isClosed;
+    // The end of a list would end its last call, which what comes behind it may say is none.
+    this.#envelopes.feed(text.slice(from, isClosed && text[at - 1] === "]" ? at - 1 : at));
+    if (isClosed) this.#value = undefined;
+    return at;
+  }
+
+  /** Where the next object begins that is a call. */
+  #next(text: string, from: number): number | "more" | undefined {
+    const at = endOfGap(text, from);
+    if (at === text.length || lookFor(text, at, this.#ends) === "maybe") return "more";
+    if (text[at] !== "{") return undefined;
+    const near = text.slice(0, at + MAX_HEAD);
+    const head = headOfCall(near, at + 1, this.#context);
+    if (head === "more" && near.length - at < MAX_HEAD) return head;
+    return head === "yes" ? at : undefined;
+  }
+
+  #close(text: string, from: number): number {
+    const at = endOfGap(text, from);
+    const end = lookFor(text, at, this.#ends);
+    if (typeof end === "object") {
+      this.#envelopes.end();
+      return at + end.word.length;
+    }
+    if (text.slice(from, at).includes("\n")) this.#envelopes.end();
+    else this.#envelopes.unreadable("text stands behind it in its line, as if it were only written about");
+    return from;
+  }
+
+  end(rest: string): string | undefined {
+    if (this.state !== "open") return undefined;
+    if (this.#value === undefined) this.#envelopes.endOfText();
+    else this.#envelopes.cut();
+    return rest === "" ? undefined : rest;
+  }
+}
+
+/** Of what may stand between two calls. */
+function endOfGap(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && at - from < MAX_HEAD && /[\s;,]/.test(text[at]!)) at++;
+  return at;
+}
+
+function beginOfObject(text: string, at: number): number | "more" | "none" {
+  const begin = skipSpace(text, at);
+  if (begin === text.length) return "more";
+  return text[begin] === "{" ? begin + 1 : "none";
+}
+
+const KEYS = ["name", "function", "type", "arguments", "parameters"].map((key) => `"${key}"`);
+
+/**
+ * Behind `{`: the name of a tool, and then the beginning of its arguments. `{"function": {"name": …, "parameters": …}}` is
+ * how tools are described.
+ */
+function headOfCall(text: string, from: number, context: TextContext): "yes" | "more" | "none" {
+  let isNamed = false;
+  let isNested = false;
+  for (let at = from; ;) {
+    at = skipSpace(text, at);
+    const key = lookFor(text, at, KEYS);
+    if (key === "maybe") return "more";
+    if (key === undefined) return "none";
+    at = skipSpace(text, at + key.word.length);
+    if (at === text.length) return "more";
+    if (text[at] !== ":") return "none";
+    at = skipSpace(text, at + 1);
+    if (at === text.length) return "more";
+    if (key.word === '"arguments"' || key.word === '"parameters"') {
+      if (text[at] === '"' && at + 1 === text.length) return "more";
+      if (isNested && key.word !== '"arguments"') return "none";
+      return isNamed && (text[at] === "{" || text.startsWith('"{', at)) ? "yes" : "none";
+    }
+    if (key.word === '"function"' && text[at] === "{") {
+      isNested = true;
+      at++;
+      continue;
+    }
+    if (text[at] !== '"') return "none";
+    const end = text.indexOf('"', at + 1);
+    const value = text.slice(at + 1, end < 0 ? undefined : end);
+    if (/[\\\n]/.test(value) || value.length > MAX_HEAD) return "none";
+    if (end < 0) return "more";
+    if (key.word === '"type"' ? value !== "function" : context.tool(value) === undefined) return "none";
+    isNamed ||= key.word !== '"type"';
+    at = skipSpace(text, end + 1);
+    if (at === text.length) return "more";
+    if (text[at] !== ",") return "none";
+    at++;
+  }
+}

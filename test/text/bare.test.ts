@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import { openaiChat } from "../../adapters/openai-chat/index.ts";
+import { rescueTextCalls, textJson } from "../../adapters/text-json/index.ts";
+import { defineTool, jsonSchema, ToolUse } from "../../src/index.ts";
+import { sharedTools } from "../fixtures.ts";
+import { readText } from "./support.ts";
+
+const oslo = '{"name": "get_weather", "arguments": {"city": "Oslo"}}';
+const rome = '{"name": "get_weather", "parameters": {"city": "Rome"}}';
+const city = (name: string) => ({ city: name });
+
+/** The text, the outcomes of its calls, and what is left of it. */
+const cases: readonly [string, string, unknown[], string][] = [
+  ["is one without any mark", oslo, [city("Oslo")], ""],
+  ["may have white space around it", `\n ${oslo} \n`, [city("Oslo")], "\n  \n"],
+  ["may be written by Llama", rome, [city("Rome")], ""],
+  ["with its type", rome.replace("{", '{"type": "function", '), [city("Rome")], ""],
+  ["under another key", rome.replace("name", "function"), [city("Rome")], ""],
+  ["as on the wire", `{"type":"function","function":${oslo}}`, [city("Oslo")], ""],
+  [
+    "with its arguments as text",
+    '{"name": "get_weather", "arguments": "{\\"city\\": \\"Oslo\\"}"}',
+    [city("Oslo")],
+    "",
+  ],
+  ["may be several", `${oslo}; ${rome};${oslo}`, [city("Oslo"), city("Rome"), city("Oslo")], ""],
+  ["one a line", `${oslo}\n${rome}\n`, [city("Oslo"), city("Rome")], "\n"],
+  ["or a list", `[${oslo}, ${rome}]`, [city("Oslo"), city("Rome")], ""],
+  ["may stand before a text", `${oslo}\n\nI look.`, [city("Oslo")], "\n\nI look."],
+  ["may have no arguments", '{"name": "now", "arguments": {}}', [{}], ""],
+  ["may follow the thoughts", `<think>So.</think>\n${oslo}`, [city("Oslo")], "<think>So.</think>\n"],
+  ["is none without its last bracket", oslo.slice(0, -1), ["truncated"], ""],
+  ["nor in a list that has no end", `[${oslo}, ${rome.slice(0, -1)}`, [city("Oslo"), "truncated"], ""],
+  ["is not written about in its line", `${oslo} calls it.`, ["invalid_call"], " calls it."],
+  ["in a list either", `[${rome}, ${oslo}] calls it.`, [city("Rome"), "invalid_call"], " calls it."],
+];
+
+/** What is text from its first letter to its last. */
+const texts: readonly [string, string][] = [
+  ["an answer in JSON", '{"name": "Ada", "arguments": {"city": "Oslo"}}'],
+  ["an answer with the name of a tool", '{"name": "get_weather", "city": "Oslo"}'],
+  ["one without arguments", '{"name": "get_weather"}'],
+  ["one whose arguments are none", '{"name": "get_weather", "arguments": ["Oslo"]}'],
+  ["one whose arguments come first", '{"arguments": {"city": "Oslo"}, "name": "get_weather"}'],
+  [
+    "the description of a tool",
+    '{"type": "function", "function": {"name": "get_weather", "parameters": {"city": "x"}}}',
+  ],
+  ["a list", '["a", {"name": "get_weather"}]'],
+  ["a list that begins with something else", `[1, ${oslo}]`],
+  ["a call behind a text", `I look.\n${oslo}`],
+  ["a call in a fence", `\`\`\`json\n${oslo}\n\`\`\``],
+  ["a call in quotes", `"${oslo}"`],
+  ["a call that goes on for long before its name", `{${" ".repeat(400)}${oslo.slice(1)}`],
+  ["a head", '{"name": "get_weather", "argu'],
+  ["a bracket", "{"],
+  ["two", "[ {"],
+];
+
+describe.each(["hermes", "function-tag"] as const)("a call that an answer begins with, %s", (name) => {
+  it.each(cases)("%s: %j", async (_, text, outcomes, said) => {
+    for (const pieces of [[text], text.split("")]) {
+      const { turn } = await readText(textJson(name), pieces, sharedTools);
+      expect(turn.calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code))).toEqual(
+        outcomes,
+      );
+      expect(turn.text).toBe(said);
+    }
+  });
+
+  it.each(texts)("is not %s: %j", async (_, text) => {
+    for (const pieces of [[text], text.split("")]) {
+      const { turn } = await readText(textJson(name), pieces, sharedTools);
+      expect(turn.calls).toEqual([]);
+      expect(turn.text).toBe(text);
+    }
+  });
+
+  it("is none where no tools are known", async () => {
+    const { turn } = await readText(textJson(name), [oslo], undefined);
+    expect([turn.calls, turn.text]).toEqual([[], oslo]);
+  });
+
+  it("runs where it is whole and the turn has ended well, cut it anywhere", async () => {
+    const set = defineTool({
+      name: "set",
+      inputSchema: jsonSchema({ type: "object" }),
+      execute: () => 1,
+    });
+    const text = '{"name": "set", "arguments": {"to": "}"}}\n{"name": "set", "arguments": {}}';
+    const first = text.indexOf("\n");
+    for (let at = 0; at <= text.length; at++) {
+      const { events } = await readText(textJson(name), [text.slice(0, at)], [set]);
+      const inputs = events.flatMap((event) => (event.type === "tool-use" ? [event.use.input] : []));
+      expect([at, inputs]).toEqual([at, [{ to: "}" }, {}].slice(0, Number(at >= first) + Number(at === text.length))]);
+      const cut = await readText(textJson(name), [text.slice(0, at), { type: "finish", reason: "length" }], [set]);
+      expect(cut.events.filter(({ type }) => type === "tool-use")).toEqual([]);
+    }
+  });
+});
+
+describe("a server that hands out the JSON of its model", () => {
+  it("is mended without a word about the notation, and the call goes back in its field", () => {
+    const chat = rescueTextCalls(openaiChat);
+    for (const content of [oslo, rome, `[${oslo}]`]) {
+      const choice = { index: 0, message: { role: "assistant", content }, finish_reason: "stop" };
+      const events = chat.parse({ object: "chat.completion", choices: [choice] } as never, { tools: sharedTools });
+      expect(events.map(({ type }) => type)).toContain("tool-use");
+    }
+  });
+
+  it("is as fast with white space that has no end as with text", async () => {
+    const time = async (text: string) => {
+      const from = performance.now();
+      await readText(textJson("hermes"), text.match(/[^]{1,16}/g)!, sharedTools);
+      return performance.now() - from;
+    };
+    const size = 400_000;
+    await time(`${oslo}\n${"x".repeat(size)}`);
+    const plain = await time(`${oslo}\n${"x".repeat(size)}`);
+    for (const one of [" ", "\n", ";", "{", '{"name":', "["]) {
+      expect(await time(oslo + one.repeat(size / one.length))).toBeLessThan(20 * plain + 200);
+    }
+  });
+});
