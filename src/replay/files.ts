@@ -4,8 +4,8 @@ import { messageOf, ToolError } from "../errors.ts";
 import { checkRecording, FORMATS, formatOf, type Format, type RecordedChunk, type Recording } from "./recording.ts";
 
 /**
- * Writes a recording: the body into the file itself, its timing into `<file>.timing.json` beside it.
- * A directory gets `stream.sse`, `stream.ndjson` or `stream.json`. Returns the path of the body.
+ * Writes a recording: the body into the file itself, its timing into `<file>.timing.json` next to it.
+ * In a directory, the file is `stream.sse`, `stream.ndjson` or `stream.json`. Returns the path of the body.
  *
  * @throws ToolError `invalid_recording` if the recording is empty
  */
@@ -23,15 +23,15 @@ export async function saveRecording(path: string, recording: Recording): Promise
   return file;
 }
 
-/** Where the body goes: `stream.sse` and its like in a directory, which ends with a slash or is there; else the file itself. */
+/** Where the body goes: `stream.sse` etc. in a directory (an existing one, or a path ending in a slash), else `path`. */
 export async function bodyFile(path: string, recording: Recording): Promise<string> {
   const intoDirectory = /[/\\]$/.test(path) || (await isDirectory(path));
   return intoDirectory ? join(path, `stream.${formatOf(recording)}`) : path;
 }
 
 /**
- * Reads a recording: a body with or without its timing, or a directory with a `stream.sse`, `stream.ndjson` or
- * `stream.json` in it (the first that is there).
+ * Reads a recording: a body with or without timing, or a directory that holds a `stream.sse`, `stream.ndjson` or
+ * `stream.json` (the first found).
  *
  * @throws ToolError `invalid_recording`, which says what is wrong and what to do
  */
@@ -42,7 +42,7 @@ export async function loadRecording(path: string): Promise<Recording> {
     bytes = new Uint8Array(await readFile(file));
   } catch (cause) {
     const missing = (cause as NodeJS.ErrnoException).code === "ENOENT";
-    const what = missing ? "there is no such file" : `it can not be read (${messageOf(cause)})`;
+    const what = missing ? "there is no such file" : `it cannot be read (${messageOf(cause)})`;
     throw invalid(file, what, "Give the path of a recorded body, or of a directory with a stream.sse in it", cause);
   }
   if (bytes.length === 0) throw invalid(file, "the file is empty", "Record it again");
@@ -72,13 +72,13 @@ async function loadTiming(file: string, bodyLength: number): Promise<Partial<Rec
     text = await readFile(path, "utf8");
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw invalid(path, `the timing can not be read (${messageOf(cause)})`, "Delete it or record again", cause);
+    throw invalid(path, `the timing cannot be read (${messageOf(cause)})`, "Delete it or record again", cause);
   }
   const timing = parseTiming(text);
   const length = timing?.chunks.reduce((sum, chunk) => sum + chunk.length, 0);
   if (timing === undefined || (timing.chunks.length > 0 && length !== bodyLength)) {
-    const what = timing === undefined ? "this is no timing" : `it tells of ${length} bytes, the body has ${bodyLength}`;
-    throw invalid(path, what, "Delete it (the body then comes at once) or record again");
+    const what = timing === undefined ? "it holds no timing" : `it covers ${length} bytes, the body has ${bodyLength}`;
+    throw invalid(path, what, "Delete it (the body then comes all at once) or record again");
   }
   return timing;
 }

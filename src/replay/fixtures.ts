@@ -5,25 +5,25 @@ import { loadRecording } from "./files.ts";
 import { FORMATS, formatOf } from "./recording.ts";
 import type { Recording } from "./recording.ts";
 
-/** How the server answers for a case, where it does not simply send its body. */
+/** How the server answers for a case, if not by simply sending its body. */
 export interface ReplayBehaviour {
-  /** Answers with this status and the provider's error body, and sends nothing of the recording. */
+  /** Answers with this status and the provider's error body; nothing of the recording is sent. */
   readonly status?: number | undefined;
   /** The message in that error body. */
   readonly message?: string | undefined;
   /** Sends this many bytes of the body and then ends the connection. */
   readonly cutAtByte?: number | undefined;
-  /** How it ends then: `reset` breaks the connection, `end` ends the response as if that were all. Default `reset`. */
+  /** How the connection ends then: `reset` breaks it, `end` ends the response as if complete. Default `reset`. */
   readonly cut?: "reset" | "end" | undefined;
   /** Waits before it answers. */
   readonly delayMs?: number | undefined;
-  /** Only for so many requests; the others are answered as usual. Default: all. */
+  /** Applies to this many requests only; later ones are answered as usual. Default: all. */
   readonly times?: number | undefined;
 }
 
 /**
- * What the server has for one case of one wire. Of several bodies each request gets the next one, as the turns of a
- * conversation do, and behind the last one the first; a request that `behaviour` made fail gets the same one again.
+ * One case of one wire. If there are several bodies, each request gets the next one, like the turns of a conversation,
+ * starting over after the last; a request that `behaviour` made fail gets the same body again.
  */
 export interface ReplayCase {
   /** The body of a streamed response. */
@@ -33,22 +33,22 @@ export interface ReplayCase {
   readonly behaviour?: ReplayBehaviour | undefined;
 }
 
-/** Where cases come from. Names are `<wire>/<case>`. */
+/** A source of cases. Names are `<wire>/<case>`. */
 export interface Fixtures {
   find(wire: string, name: string): Promise<ReplayCase | undefined>;
   names(): Promise<string[]>;
 }
 
-/** A wire or a case: no separators, no `..`, nothing hidden. */
+/** The name of a wire or case: no separators, no `..`, nothing hidden. */
 const NAME = /^[A-Za-z0-9_][\w.-]*$/;
 
-/** A body of a case: the first, or the one of a later turn. */
+/** A body of a case: the first one, or that of a later turn. */
 const BODY = /^stream(?:-([1-9]\d*))?\.(sse|ndjson|json)$/;
 
 /**
- * Cases in a directory, `<wire>/<case>/stream.sse|.ndjson|.json`, those of later turns `stream-2.sse`, `stream-3.sse`,
- * and a `meta.json` whose `serve` may hold a {@link ReplayBehaviour}. Read when they are asked for, so that a changed
- * file counts at once.
+ * Cases in a directory: `<wire>/<case>/stream.sse|.ndjson|.json`, with `stream-2.sse`, `stream-3.sse` for later turns,
+ * and a `meta.json` whose `serve` may hold a {@link ReplayBehaviour}. Read on every request, so that a changed file
+ * takes effect immediately.
  */
 export function fixturesIn(directory: string): Fixtures {
   return {
@@ -98,7 +98,7 @@ function inOrder(turns: ReadonlyMap<number, Recording>): Recording[] {
   return [...turns].toSorted(([one], [other]) => one - other).map(([, recording]) => recording);
 }
 
-/** One JSON document is a response that was not streamed; an array is a stream of its elements. */
+/** A single JSON document is a response that was not streamed; an array is a stream of its elements. */
 function isWhole(recording: Recording): boolean {
   if (formatOf(recording) !== "json") return false;
   return new TextDecoder().decode(recording.bytes.subarray(0, 1024)).trimStart().startsWith("{");
@@ -109,7 +109,7 @@ async function behaviourOf(path: string): Promise<ReplayBehaviour | undefined> {
     const meta = JSON.parse(await readFile(path, "utf8")) as { serve?: ReplayBehaviour };
     return meta.serve;
   } catch (cause) {
-    throw new ToolError("invalid_recording", `${path} is not JSON. Mend it or delete it.`, { cause });
+    throw new ToolError("invalid_recording", `${path} is not JSON. Fix it or delete it.`, { cause });
   }
 }
 

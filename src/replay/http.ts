@@ -3,17 +3,17 @@ import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } fro
 import type { AddressInfo } from "node:net";
 import { messageOf } from "../errors.ts";
 
-/** A request may have images in it, but not more. */
+/** Room for a request with images, but not for more. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 export interface Listening {
   readonly url: string;
   readonly port: number;
-  /** Breaks what is open and frees the port. */
+  /** Breaks open connections and frees the port. */
   close(): Promise<void>;
 }
 
-/** Listens on one address. An error of `handle` is answered with status 500, or breaks an answer that has begun. */
+/** Listens on one address. An error of `handle` becomes a response with status 500, or breaks one that has begun. */
 export async function listen(
   handle: (request: IncomingMessage, response: ServerResponse) => Promise<void>,
   options: { readonly host: string; readonly port: number; readonly signal: AbortSignal | undefined },
@@ -83,7 +83,7 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
   response.end(JSON.stringify(body));
 }
 
-/** Writes one piece and waits where the receiver is slow. `false` when it has left. */
+/** Writes one piece and waits while the receiver is slow. `false` once it has left. */
 export async function writePiece(response: ServerResponse, bytes: Uint8Array): Promise<boolean> {
   if (response.destroyed) return false;
   if (response.write(bytes)) return true;
@@ -102,7 +102,7 @@ export async function writePiece(response: ServerResponse, bytes: Uint8Array): P
 const SECRET_NAME = /auth|key|token|secret|cookie|credential|password|signature|session/i;
 const SECRET_VALUE = /^\s*(?:bearer|basic|digest|aws4-)\b/i;
 
-/** The headers without what may be a secret: by their names, and by values that look like credentials. */
+/** The headers without possible secrets: judged by their names, and by values that look like credentials. */
 export function withoutSecrets(headers: IncomingHttpHeaders): Record<string, string> {
   const kept: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers)) {

@@ -6,7 +6,7 @@ import { record } from "./record.ts";
 import type { Recording } from "./recording.ts";
 import type { Wire } from "./serve.ts";
 
-/** Which response a recording is of. Nothing in it can be a secret. */
+/** The response that a recording was made from. Nothing in it can be a secret. */
 export interface RecordedResponse {
   readonly method: string;
   /** Without the query. */
@@ -16,54 +16,55 @@ export interface RecordedResponse {
   readonly file: string | undefined;
 }
 
-/** A response that was passed on, and of which nothing is kept. */
+/** A response that was passed on without being recorded. */
 export interface SkippedResponse {
   readonly method: string;
   /** Without the query. */
   readonly path: string;
-  /** As the client got it. */
+  /** As received by the client. */
   readonly status: number;
   /** For a person. */
   readonly reason: string;
 }
 
-/** What {@link recordingProxy} takes. */
+/** Options of {@link recordingProxy}. */
 export interface ProxyOptions {
   /** The real endpoint's base URL; a request's path is appended to its path. */
   readonly url: string;
-  /** Keep only what this adapter takes for its own requests. Default: every successful response. */
+  /** Record only requests that belong to this adapter's wire. Default: every successful response. */
   readonly wire?: Wire | undefined;
   /**
-   * A file for the first response body; those after it get `-2`, `-3` before the extension. In a directory they are
+   * A file for the first response body; later ones get `-2`, `-3` before the extension. In a directory they are named
    * `stream.sse` (or `.ndjson`, `.json`), `stream-2.sse`, ...
    */
   readonly out?: string | undefined;
   readonly onRecording?: ((recording: Recording, response: RecordedResponse) => void) | undefined;
-  /** Hears of every response that is not recorded, and why. */
+  /** Called for every response that is not recorded, with the reason. */
   readonly onSkipped?: ((response: SkippedResponse) => void) | undefined;
   /** A response could not be recorded or saved. Default: `close()` rejects with the first one. */
   readonly onError?: ((error: unknown) => void) | undefined;
-  /** Default 0: a free one. */
+  /** Default 0: a free port. */
   readonly port?: number | undefined;
   /** Default `127.0.0.1`. */
   readonly host?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** A proxy that listens, until it is closed. */
+/** A listening proxy, until it is closed. */
 export interface RecordingProxy {
   /** Use it as the client's base URL instead of the real one. */
   readonly url: string;
   readonly port: number;
-  /** Breaks what is open, saves what has come of it, frees the port. */
+  /** Breaks open connections, saves what has come so far, and frees the port. */
   close(): Promise<void>;
 }
 
 /**
- * Stands in front of a real endpoint, passes requests and responses on, and records the bodies of the responses.
- * Request headers, keys and cookies go to the endpoint and nowhere else; of the response headers the content type is kept.
+ * Sits in front of a real endpoint, passes requests and responses on, and records the bodies of the responses.
+ * Request headers, keys and cookies go to the endpoint and nowhere else; of the response headers, only the content type
+ * is kept.
  *
- * @throws TypeError if `url` is no http(s) URL, or `wire` no adapter
+ * @throws TypeError if `url` is not an http(s) URL, or `wire` is not an adapter
  */
 export async function recordingProxy(options: ProxyOptions): Promise<RecordingProxy> {
   const base = endpointUrl(options?.url);
@@ -75,12 +76,12 @@ export async function recordingProxy(options: ProxyOptions): Promise<RecordingPr
   const errors: unknown[] = [];
   const onError = options.onError ?? ((error) => errors.push(error));
   let saved = 0;
-  /** They are saved one after the other, so that they are told of in the order of their numbers. */
+  /** Saved one after the other, so that they are reported in the order of their numbers. */
   let last: Promise<void> = Promise.resolve();
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const target = request.url ?? "/";
-    if (!target.startsWith("/")) return sendJson(response, 400, { error: { message: "This is no path." } });
+    if (!target.startsWith("/")) return sendJson(response, 400, { error: { message: "Not a path." } });
     const method = request.method ?? "GET";
     const { pathname, search, searchParams } = new URL(`http://proxy${target}`);
     const body = await readBody(request);
@@ -99,7 +100,7 @@ export async function recordingProxy(options: ProxyOptions): Promise<RecordingPr
     } catch (error) {
       if (left.signal.aborted) return;
       const why = error instanceof Error ? String(error.cause ?? error) : String(error);
-      const message = `${base.origin} can not be reached: ${why}`;
+      const message = `${base.origin} cannot be reached: ${why}`;
       sendJson(response, 502, { error: { message } });
       return onSkipped?.({ method, path: pathname, status: 502, reason: message });
     }
@@ -116,7 +117,7 @@ export async function recordingProxy(options: ProxyOptions): Promise<RecordingPr
     } else {
       onSkipped?.({
         ...answered,
-        reason: isOurs ? "only what succeeds is recorded" : `it is no request of ${wire!.name}`,
+        reason: isOurs ? "only successful responses are recorded" : `it is not a ${wire!.name} request`,
       });
       await pass(upstream.body, response);
     }
@@ -143,7 +144,7 @@ export async function recordingProxy(options: ProxyOptions): Promise<RecordingPr
     async close() {
       await server.close();
       await Promise.all(open);
-      const [first] = errors.splice(0); // said once
+      const [first] = errors.splice(0); // reported once
       if (first !== undefined) throw first;
     },
   };
@@ -157,7 +158,7 @@ function endpointUrl(url: string): URL {
   return parsed;
 }
 
-/** Only path and query are the client's: the host stays that of `base`, whatever the path looks like. */
+/** Only path and query come from the client: the host stays that of `base`, whatever the path looks like. */
 function upstreamUrl(base: URL, pathname: string, search: string): URL {
   const target = new URL(base);
   target.pathname = base.pathname.replace(/\/$/, "") + pathname;
@@ -176,21 +177,21 @@ function requestHeaders(headers: IncomingHttpHeaders): Headers {
     if (value === undefined || OF_CONNECTION.has(name)) continue;
     forwarded.set(name, Array.isArray(value) ? value.join(", ") : value);
   }
-  forwarded.set("accept-encoding", "identity"); // the bytes are to be recorded as they are read
+  forwarded.set("accept-encoding", "identity"); // so that the bytes are recorded as they are read
   return forwarded;
 }
 
 function responseHeaders(headers: Headers): Record<string, string | string[]> {
   const forwarded: Record<string, string | string[]> = {};
   for (const [name, value] of headers) {
-    // fetch has decoded the body
+    // fetch has already decoded the body
     if (OF_CONNECTION.has(name) || name === "content-encoding") continue;
     forwarded[name] = name === "set-cookie" ? headers.getSetCookie() : value;
   }
   return forwarded;
 }
 
-/** The body, piece by piece; a body that breaks off breaks the answer off. */
+/** Sends the body piece by piece; if it breaks off, so does the response. */
 async function pass(body: ReadableStream<Uint8Array> | null, response: ServerResponse): Promise<void> {
   response.flushHeaders();
   try {

@@ -3,18 +3,18 @@ import type { RecordedChunk, Recording } from "./recording.ts";
 
 /** A source that is being recorded. */
 export interface Recorded<Source> {
-  /** The source again, of the same kind: read this one instead. It is read no faster than its reader wants. */
+  /** The same kind of source: read this one instead. It is read no faster than its reader asks. */
   readonly stream: Source;
   /**
-   * Settles when `stream` has been read to its end, has failed, or was left by its reader; the last two are marked
+   * Settles when `stream` was read to its end, failed, or was left by its reader; in the last two cases it is marked as
    * incomplete. Never rejects: a failure of the source reaches the reader of `stream`.
    */
   readonly recording: Promise<Recording>;
 }
 
 /**
- * Keeps a copy of what passes through, with its timing. Bytes are kept as they are; the events of an async iterable
- * (an SDK's stream) as NDJSON, one line each.
+ * Keeps a copy of what passes through, with its timing. Bytes are kept as they are; the events of an async iterable (an
+ * SDK's stream) are kept as NDJSON, one per line.
  *
  * @example
  * const { stream, recording } = record(await fetch(url, request));
@@ -73,12 +73,12 @@ function recordBytes(
         await reader.cancel(reason);
       },
     },
-    { highWaterMark: 0 }, // nothing is read ahead: the timing is that of the source, the pace that of the reader
+    { highWaterMark: 0 }, // no reading ahead: the timing is the source's, the pace the reader's
   );
   return { stream, recording: keeper.recording };
 }
 
-/** No generator: one that its reader leaves before the first event would never know of it. */
+/** Not a generator: one that its reader leaves before the first event would never know. */
 function recordEvents<Event>(source: AsyncIterable<Event>): Recorded<AsyncIterable<Event>> {
   const keeper = createKeeper(undefined);
   const encoder = new TextEncoder();
@@ -112,7 +112,8 @@ function recordEvents<Event>(source: AsyncIterable<Event>): Recorded<AsyncIterab
 }
 
 /**
- * What the provider sent of an event. `@google/genai` adds the HTTP response, all headers with it: cookies, account ids.
+ * The part of an event that the provider sent. `@google/genai` adds the HTTP response with all headers: cookies,
+ * account ids.
  * https://googleapis.github.io/js-genai/release_docs/classes/types.GenerateContentResponse.html#sdkhttpresponse
  */
 function withoutTransport(event: unknown): unknown {
@@ -152,23 +153,23 @@ function createKeeper(contentType: string | undefined): {
   };
 }
 
-/** By what it is, not by its class: the packages undici and node-fetch have their own, which SDKs may be given. */
+/** Not `instanceof`: the packages undici and node-fetch have their own classes, and SDKs may be given those. */
 function isResponse(source: unknown): source is Response {
   const { body, headers } = (source ?? {}) as Partial<Response>;
   return body !== undefined && typeof headers?.get === "function";
 }
 
-/** That of node-fetch's body is Node's own kind of stream, which is iterable only. */
+/** The body of node-fetch is Node's own kind of stream, which is only iterable. */
 function isStream(source: unknown): source is ReadableStream<Uint8Array> {
   return typeof (source as Partial<ReadableStream> | undefined)?.getReader === "function";
 }
 
-/** By what it is, not by its class: under some test runners bytes are of another realm. */
+/** Not by class: under some test runners, bytes come from another realm. */
 function isBytes(event: unknown): event is ArrayBufferView {
   return ArrayBuffer.isView(event);
 }
 
-/** The `slice()` of a `Buffer` is no copy. */
+/** The `slice()` of a `Buffer` does not copy. */
 function copyOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength).slice();
 }

@@ -1,6 +1,6 @@
 import { parseJson } from "./http.ts";
 
-/** When a piece of a body came, and how long it is. */
+/** When a piece of a body came, and its length. */
 export interface RecordedChunk {
   /** Milliseconds since recording began. */
   readonly atMs: number;
@@ -11,20 +11,20 @@ export interface RecordedChunk {
 /** A response body as it came over the wire: its exact bytes and their timing. Nothing of the request, no headers. */
 export interface Recording {
   readonly bytes: Uint8Array;
-  /** The pieces of `bytes` in order; empty where the timing is not known. */
+  /** The pieces of `bytes` in order; empty if the timing is not known. */
   readonly chunks: readonly RecordedChunk[];
   readonly contentType?: string | undefined;
   /** `false` when the source failed or the reader left before its end. */
   readonly complete: boolean;
 }
 
-/** Promises and paths come most often. */
+/** The most common mistakes are passing a promise or a path. */
 export function checkRecording(recording: Recording, taker: string): void {
   if (ArrayBuffer.isView(recording?.bytes)) return;
   throw new TypeError(`${taker} takes a recording: await loadRecording(path), or what record() resolves to`);
 }
 
-/** The kinds of body, with the name of their file and their content type. */
+/** The kinds of body: file extension and content type. */
 export const FORMATS = {
   sse: "text/event-stream",
   ndjson: "application/x-ndjson",
@@ -34,14 +34,14 @@ export const FORMATS = {
 export type Format = keyof typeof FORMATS;
 
 /**
- * The events of an SDK's stream, kept as NDJSON, as the server-sent events that they were made from. Some clients go by
- * `event`, which is the type where there is one.
+ * Turns the events of an SDK's stream, kept as NDJSON, back into the server-sent events they were made from. Some
+ * clients go by `event`, which is the event's `type` if it has one.
  */
 export function sseOf({ bytes, chunks, complete }: Recording): Recording {
   const encoder = new TextEncoder();
   const lines = new TextDecoder().decode(bytes).split("\n");
   const events = lines.filter((line) => line.trim() !== "").map(sseEvent);
-  // As they were recorded, one a line.
+  // As they were recorded: one per line.
   const isTimed = chunks.length === events.length;
   return {
     bytes: encoder.encode(events.join("")),

@@ -1,21 +1,21 @@
 import { pause } from "../time.ts";
 import { checkRecording, type RecordedChunk, type Recording } from "./recording.ts";
 
-/** What {@link replay} takes. */
+/** Options of {@link replay}. */
 export interface ReplayOptions {
-  /** How many times faster than it was recorded. Default `Infinity`: at once, as fast as it is read. */
+  /** How many times faster than it was recorded. Default `Infinity`: immediately, as fast as it is read. */
   readonly speed?: number | undefined;
   /** Ends the replay with the signal's reason. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The size of the pieces where a recording has no timing. */
+/** The size of the pieces if a recording has no timing. */
 const PIECE_BYTES = 16 * 1024;
 
 /**
- * The recorded body again, in the chunks in which it came.
+ * Plays the recorded body again, in its original chunks.
  *
- * @throws TypeError if `recording` is none, or `speed` is not a positive number
+ * @throws TypeError if `recording` is not one, or `speed` is not a positive number
  */
 export function replay(recording: Recording, options: ReplayOptions = {}): ReadableStream<Uint8Array<ArrayBuffer>> {
   const { speed = Infinity, signal } = options;
@@ -26,7 +26,7 @@ export function replay(recording: Recording, options: ReplayOptions = {}): Reada
   let next = 0;
   let at = 0;
   let onAbort: (() => void) | undefined;
-  /** A wait for the next piece ends, too: it would keep the process from its end. */
+  /** Also ends a wait for the next piece, which would keep the process alive. */
   const over = new AbortController();
   const stop = (): void => {
     if (onAbort !== undefined) signal?.removeEventListener("abort", onAbort);
@@ -63,7 +63,7 @@ export function replay(recording: Recording, options: ReplayOptions = {}): Reada
   );
 }
 
-/** The recorded chunks, or the body in pieces of one size, due at once. */
+/** The recorded chunks; without timing, pieces of equal size that are due immediately. */
 function piecesOf(recording: Recording): readonly RecordedChunk[] {
   const { bytes, chunks } = recording;
   if (chunks.length > 0) return chunks;

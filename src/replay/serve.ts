@@ -9,21 +9,21 @@ import { FORMATS, formatOf, sseOf } from "./recording.ts";
 import type { Recording } from "./recording.ts";
 import { replay } from "./replay.ts";
 
-/** What the server needs of an adapter: its name, and how its provider's endpoint looks. */
+/** What the server needs from an adapter: its name, and the form of its provider's endpoint. */
 export type Wire = Pick<Adapter, "name" | "endpoint">;
 
-/** What {@link serveReplay} takes. */
+/** Options of {@link serveReplay}. */
 export interface ServeOptions {
   readonly adapters: readonly Wire[];
   /** A directory of `<wire>/<case>/stream.*` (and `stream-2.*`, ...), or cases in memory under `"<wire>/<case>"`. */
   readonly fixtures: string | ReadonlyMap<string, ReplayCase>;
-  /** Default 0: a free one. */
+  /** Default 0: a free port. */
   readonly port?: number | undefined;
-  /** Default `127.0.0.1`: nobody outside of this machine. */
+  /** Default `127.0.0.1`: only reachable from this machine. */
   readonly host?: string | undefined;
-  /** How many times faster than it was recorded. Default `Infinity`: at once. */
+  /** How many times faster than it was recorded. Default `Infinity`: immediately. */
   readonly speed?: number | undefined;
-  /** How to answer for `"<wire>/<case>"`, instead of what its `meta.json` says. */
+  /** How to answer for `"<wire>/<case>"`, overriding its `meta.json`. */
   readonly behaviour?: Readonly<Record<string, ReplayBehaviour>> | undefined;
   /** Closes the server. */
   readonly signal?: AbortSignal | undefined;
@@ -38,31 +38,31 @@ export interface ReceivedRequest {
   readonly fixture: string;
   /** Without anything that may be a secret. */
   readonly headers: Readonly<Record<string, string>>;
-  /** The parsed JSON body; `undefined` if it was none. */
+  /** The parsed JSON body; `undefined` if it was not JSON. */
   readonly body: unknown;
 }
 
-/** A server that listens, until it is closed. */
+/** A listening server, until it is closed. */
 export interface ReplayServer {
-  /** For example `http://127.0.0.1:49152`. A client's base URL is this, `/<wire>/<case>` and the provider's own path. */
+  /** `http://127.0.0.1:49152`, say. A client's base URL is this, `/<wire>/<case>` and the provider's own path. */
   readonly url: string;
   readonly port: number;
-  /** What has been asked, oldest first; of very many the last 1,000. */
+  /** The requests so far, oldest first; only the last 1,000 are kept. */
   readonly requests: readonly ReceivedRequest[];
-  /** Breaks the open answers and frees the port. */
+  /** Breaks open responses and frees the port. */
   close(): Promise<void>;
 }
 
 /**
  * Answers as the providers do, from recordings: point an SDK's client at it by its base URL.
  *
- * @throws TypeError for an option that can not be
+ * @throws TypeError for an invalid option
  * @example
  * const server = await serveReplay({ adapters: [anthropic], fixtures: "fixtures" });
  * const client = new Anthropic({ apiKey: "none", baseURL: `${server.url}/anthropic/parallel` });
  */
 export async function serveReplay(options: ServeOptions): Promise<ReplayServer> {
-  if (!Array.isArray(options?.adapters)) throw new TypeError("serveReplay() takes adapters, a list of them");
+  if (!Array.isArray(options?.adapters)) throw new TypeError("serveReplay() takes a list of adapters");
   const { adapters, host = "127.0.0.1", port = 0, speed = Infinity, behaviour, signal } = options;
   if (!(speed > 0)) throw new TypeError(`speed has to be a positive number, not ${speed}`);
   if (typeof options.fixtures !== "string" && typeof options.fixtures?.get !== "function") {
@@ -72,7 +72,7 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
   const fixtures = typeof options.fixtures === "string" ? fixturesIn(options.fixtures) : fixturesFrom(options.fixtures);
   for (const name of Object.keys(behaviour ?? {})) {
     if (!wires.has(name.split("/")[0]!) || name.split("/").length !== 2) {
-      throw new TypeError(`behaviour is by <wire>/<case>, got ${JSON.stringify(name)}; ${known(wires)}`);
+      throw new TypeError(`behaviour is keyed by <wire>/<case>, got ${JSON.stringify(name)}; ${known(wires)}`);
     }
   }
   const requests: ReceivedRequest[] = [];
@@ -81,7 +81,7 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const target = request.url ?? "/";
-    if (!target.startsWith("/") || DOT_DOT.test(target)) return sendError(response, undefined, 400, "This is no path.");
+    if (!target.startsWith("/") || DOT_DOT.test(target)) return sendError(response, undefined, 400, "Not a path.");
     const url = new URL(target, "http://replay");
     const [, wireName = "", caseName = "", ...rest] = url.pathname.split("/");
     const wire = wires.get(wireName);
@@ -103,7 +103,7 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
       requests.shift();
 
     const kind = wire.endpoint.match({ method, path, query: url.searchParams, body });
-    if (kind === undefined) return sendError(response, wire, 404, `${method} ${path} is no request of ${wire.name}.`);
+    if (kind === undefined) return sendError(response, wire, 404, `${method} ${path} is not a ${wire.name} request.`);
     const how = currentBehaviour(fixture, behaviour?.[fixture] ?? found.behaviour);
     const recording = currentBody(`${fixture} ${kind}`, bodiesOf(found, kind), how);
     if (recording === undefined && how.status === undefined) {
@@ -137,7 +137,7 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     if (response.destroyed) return;
     if (recording === undefined || (how.status !== undefined && how.status !== 200)) {
       const status = how.status ?? 500;
-      return sendError(response, wire, status, how.message ?? `Replayed error of status ${status}.`);
+      return sendError(response, wire, status, how.message ?? `Replayed error with status ${status}.`);
     }
     const contentType = recording.contentType ?? FORMATS[formatOf(recording)];
     response.writeHead(200, { "content-type": contentType, "cache-control": "no-cache" });
@@ -164,7 +164,7 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
       throw error;
     }
     if (allowed <= 0 && how.cut !== "end") {
-      // an empty write calls back when all before it is with the system: the client gets these bytes, then no end
+      // an empty write calls back once the system has everything before it: the client gets these bytes, then no end
       await new Promise((done) => response.write("", done));
       response.socket?.destroy();
     } else {
@@ -180,7 +180,7 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     const names = (await fixtures.names())
       .filter((name) => name.startsWith(prefix))
       .map((name) => name.slice(prefix.length));
-    // The folder may be another one than was meant: relative, or one too deep.
+    // The folder may not be the intended one: relative, or one level too deep.
     const where = typeof options.fixtures === "string" ? ` in ${resolve(options.fixtures)}` : "";
     return `There is no case "${bounded(caseName)}" of ${wireName}${where}. There are ${list(names)}.`;
   }
@@ -189,7 +189,7 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
   return { url, port: actualPort, requests, close };
 }
 
-/** A path that climbs, plain or encoded. */
+/** A path with `..`, plain or encoded. */
 const DOT_DOT = /(?:^|[/\\]|%2f|%5c)(?:\.|%2e){2}(?:$|[/\\?#]|%2f|%5c)/i;
 
 function sendError(response: ServerResponse, wire: Wire | undefined, status: number, message: string): void {
@@ -216,7 +216,7 @@ function bounded(text: string): string {
   return text.slice(0, 100);
 }
 
-/** At most fifty of them. */
+/** At most fifty of the names. */
 function list(names: readonly string[]): string {
   const shown = names.slice(0, 50).join(", ") || "none";
   return names.length > 50 ? `${shown} and ${names.length - 50} more` : shown;

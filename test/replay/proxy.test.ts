@@ -141,7 +141,7 @@ describe("the recording proxy", () => {
     expect([response.status, await response.json()]).toEqual([429, expect.objectContaining({ type: "error" })]);
     await proxy.close();
     expect(kept).toEqual([]);
-    const reason = "only what succeeds is recorded";
+    const reason = "only successful responses are recorded";
     expect(onSkipped.mock.calls).toEqual([[{ method: "POST", path: "/v1/write", status: 429, reason }]]);
   });
 
@@ -152,7 +152,7 @@ describe("the recording proxy", () => {
     expect(await (await post(`${proxy.url}/v1/write`, { stream: true })).text()).toBe(streamBody);
     await proxy.close();
     expect(kept).toEqual([]);
-    const reason = "it is no request of paper";
+    const reason = "it is not a paper request";
     expect(onSkipped.mock.calls).toEqual([[{ method: "POST", path: "/v1/write", status: 200, reason }]]);
   });
 
@@ -190,7 +190,7 @@ describe("the recording proxy", () => {
     onTestFinished(() => proxy.close());
     const response = await post(`${proxy.url}/v1/write`, {});
     expect(response.status).toBe(502);
-    expect(await response.text()).toMatch(/127\.0\.0\.1:\d+ can not be reached: .*ECONNREFUSED/);
+    expect(await response.text()).toMatch(/127\.0\.0\.1:\d+ cannot be reached: .*ECONNREFUSED/);
     expect(onSkipped.mock.calls).toMatchObject([[{ status: 502, reason: expect.stringContaining("ECONNREFUSED") }]]);
   });
 

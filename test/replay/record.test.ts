@@ -292,9 +292,9 @@ describe("files", () => {
       [directory, /no stream\.sse, stream\.ndjson or stream\.json in it, but a\.sse/],
       [join(directory, "nothing"), /but nothing/],
       [await put("empty.sse", ""), /the file is empty\. Record it again/],
-      [await put("a.sse", "data: 1\n\n"), /a\.sse\.timing\.json: this is no timing\. Delete it/],
-      [await put("b.sse", "data: 1\n\n"), /this is no timing/],
-      [await put("c.sse", "data: 1\n\n"), /it tells of 3 bytes, the body has 9/],
+      [await put("a.sse", "data: 1\n\n"), /a\.sse\.timing\.json: it holds no timing\. Delete it/],
+      [await put("b.sse", "data: 1\n\n"), /it holds no timing/],
+      [await put("c.sse", "data: 1\n\n"), /it covers 3 bytes, the body has 9/],
     ];
     for (const [path, message] of cases) {
       const error = await loadRecording(path).catch((reason: unknown) => reason);

@@ -83,7 +83,7 @@ describe("the replay server", () => {
       {},
       { type: "error", error: { status: 404, message: expect.stringContaining("both, streamed, whole") } },
     ],
-    ["/paper/both/v2/write", {}, { error: { message: "POST /v2/write is no request of paper." } }],
+    ["/paper/both/v2/write", {}, { error: { message: "POST /v2/write is not a paper request." } }],
     [
       "/paper/streamed/v1/write",
       {},
@@ -102,7 +102,7 @@ describe("the replay server", () => {
   });
 
   it.each([
-    [{ adapters: paper as never }, "takes adapters, a list of them"],
+    [{ adapters: paper as never }, "takes a list of adapters"],
     [{ fixtures: {} as never }, "the path of a directory, or a Map"],
     [{ behaviour: { both: { status: 500 } } }, 'by <wire>/<case>, got "both"; the wires are paper'],
     [{ behaviour: { "pen/both": { status: 500 } } }, 'got "pen/both"; the wires are paper'],
