@@ -3,20 +3,20 @@ import type { ConversationAdapter, Model, ModelRequest, ModelTurn } from "../mod
 import { openTurn } from "../open-turn.ts";
 import type { Recording } from "../replay/recording.ts";
 
-/** One answer: a recording, the bytes of a body, the events of a stream, or what makes one of them for a request. */
+/** One answer: a recording, the bytes of a body, the events of a stream, or a function that makes one for a request. */
 export type ReplayedTurn<Message = any> = ReplaySource | ((request: ModelRequest<Message>) => ReplaySource);
 type ReplaySource = Recording | Uint8Array | Iterable<unknown> | EventSource<any>;
 
-/** A model that answers from recordings, and keeps what it was asked. */
+/** A model that answers from recordings, and keeps the requests it gets. */
 export interface ReplayModel<Message = any> extends Model<Message> {
-  /** What it was asked, oldest first; the messages are copies. */
+  /** The requests so far, oldest first; the messages are copies. */
   readonly requests: readonly ModelRequest<Message>[];
 }
 
 /**
- * A model that answers with what was recorded, one answer a turn: for tests, and for a run without a key.
+ * A model that answers with recordings, one per turn: for tests, and for a run without a key.
  *
- * @throws TypeError in `open()` when there is no answer left, or when it is none
+ * @throws TypeError from `open()` when no answer is left, or it is not an answer
  * @example
  * const model = replayModel(anthropic, [await loadRecording("fixtures/anthropic/parallel")]);
  */
@@ -57,7 +57,7 @@ function sourceOf(source: ReplaySource): AsyncIterable<unknown> {
   if (Symbol.iterator in source) return each(source);
   if (Symbol.asyncIterator in source) return source as AsyncIterable<unknown>;
   if ("body" in source) return source.body ?? each([]);
-  throw noSource("then" in source ? "a promise, which is to be awaited before" : "another object");
+  throw noSource("then" in source ? "a promise, which must be awaited first" : "another object");
 }
 
 function noSource(got: string): TypeError {

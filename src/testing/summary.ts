@@ -9,10 +9,10 @@ export type CallStatus = "complete" | "truncated" | "invalid" | "unknown-tool" |
 
 /** A call as plain JSON. */
 export interface CallSummary {
-  /** The provider's id; `null` where the wire gave none. */
+  /** The provider's id; `null` if the wire gave none. */
   readonly id: string | null;
   readonly name: string | null;
-  /** Validated for a complete call, else as far as it could be read; `null` where nothing could. */
+  /** Validated for a complete call, else as far as it could be read; `null` if nothing could. */
   readonly input: unknown;
   readonly argsText: string;
   readonly status: CallStatus;
@@ -30,7 +30,7 @@ export interface TurnSummary {
   readonly refusal: string;
   /** `null` when the turn failed before the provider gave a reason. */
   readonly finishReason: FinishReason | null;
-  /** The provider's own word; `null` where it gave none. */
+  /** The provider's own word; `null` if it gave none. */
   readonly providerFinishReason: string | null;
   readonly toolCalls: readonly CallSummary[];
   readonly providerToolCalls: readonly { readonly id: string | null; readonly name: string }[];
@@ -72,7 +72,7 @@ function summarizeCall(call: ToolCall): CallSummary {
   };
 }
 
-/** A complete call that was not released is complete: its error says why it did not run. */
+/** A complete call that was not released counts as complete: its error says why it did not run. */
 function statusOf(error: ToolCallError | undefined): CallStatus {
   switch (error?.code) {
     case undefined:

@@ -7,7 +7,7 @@ const request = { messages: [], tools: [] };
 it.each([
   ["a path", "fixtures/anthropic/parallel", '"fixtures/anthropic/parallel"; loadRecording(path) reads a file'],
   ["nothing", undefined, "got undefined"],
-  ["a recording that nobody waited for", Promise.resolve(new Uint8Array()), "got a promise, which is to be awaited"],
+  ["a recording that nobody waited for", Promise.resolve(new Uint8Array()), "got a promise, which must be awaited"],
   ["an object", {}, "got another object"],
 ])("refuses %s for an answer", (_, answer, words) => {
   const open = () => replayModel(anthropic, [() => answer as never]).open(request);
