@@ -1,4 +1,4 @@
-import { countOf, isNothing, isObject, textOf } from "../../src/wire/field.ts";
+import { countOf, errorText, isNothing, isObject, textOf } from "../../src/wire/field.ts";
 import type { WireError, WireEvent } from "./wire.ts";
 
 /** Whether it is a failure: servers that fill every field send one with nothing in it. */
@@ -10,7 +10,7 @@ export function isError(error: unknown): error is WireError | string {
 /** Whether an event is an error itself, without a field around it. */
 export function isBareError({ object, choices, message, detail, errors }: WireEvent): boolean {
   if (object === "error") return true;
-  return isNothing(choices) && (textOf(message) ?? errorMessage(detail) ?? errorMessage(errors)) !== undefined;
+  return isNothing(choices) && (textOf(message) ?? errorText(detail) ?? errorText(errors)) !== undefined;
 }
 
 /** How MiniMax tells it, whose every response has such a field: https://github.com/edenai/edenai-apis/pull/360 */
@@ -18,18 +18,10 @@ export function baseError({ base_resp: base }: WireEvent): WireError | undefined
   return isObject(base) && base.status_code ? { message: base.status_msg ?? null, code: base.status_code } : undefined;
 }
 
-/** What it says, at whatever depth a gateway has put it; of several errors the first. */
-export function errorMessage(error: unknown): string | undefined {
-  if (!isObject(error)) return textOf(error);
-  if (Array.isArray(error)) return errorMessage(error[0]);
-  const { message, msg, error: inner, detail, errors, code, type } = error as WireError;
+/** What it says. */
+export function errorMessage(error: WireError | string): string {
+  const { code, type } = error as WireError;
   const name = textOf(code) ?? countOf(code) ?? textOf(type);
-  return (
-    errorMessage(message) ??
-    errorMessage(msg) ??
-    errorMessage(inner) ??
-    errorMessage(detail) ??
-    errorMessage(errors) ??
-    (name === undefined ? undefined : `The provider reported the error ${name}.`)
-  );
+  const noText = name === undefined ? "an error without a message" : `the error ${name}`;
+  return errorText(error) ?? `The provider reported ${noText}.`;
 }

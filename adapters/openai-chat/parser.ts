@@ -331,7 +331,7 @@ export class ChatParser implements Parser<WireEvent | string> {
   }
 
   #fail(raw: WireError | string): void {
-    const message = errorMessage(raw) ?? "The provider reported an error without a message.";
+    const message = errorMessage(raw);
     const failed = failedGeneration(raw);
     if (failed !== undefined) {
       this.#sink.tool({

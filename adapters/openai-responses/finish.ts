@@ -1,4 +1,4 @@
-import { countOf, textOf } from "../../src/wire/field.ts";
+import { countOf, errorText, textOf } from "../../src/wire/field.ts";
 import type { WireError, WireResponse } from "./wire.ts";
 
 /**
@@ -20,7 +20,7 @@ const UNFINISHED: ReadonlySet<unknown> = new Set(["incomplete", "failed", "cance
 export function errorMessage(error: WireError | string | null | undefined): string {
   if (typeof error === "string") return error;
   const code = countOf(error?.code) ?? textOf(error?.code) ?? textOf(error?.type);
-  const message = textOf(error?.message);
+  const message = errorText(error);
   if (!message) return code ? `The provider reported ${code}.` : "The provider reported an error without a message.";
   return code && code !== "error" ? `${code}: ${message}` : message;
 }

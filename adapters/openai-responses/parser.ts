@@ -2,7 +2,7 @@ import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
-import { textOf } from "../../src/wire/field.ts";
+import { errorText, textOf } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { errorMessage, statusOf } from "./finish.ts";
 import { answeredCall, endOf, isHosted, isHostedResult, providerCall } from "./hosted.ts";
@@ -104,7 +104,7 @@ export class ResponsesParser implements Parser<unknown> {
     // A response that was not streamed.
     else if ((event as WireResponse).object === "response") this.#onEnd(event, "response.done");
     // The body of an error answer, or a line of a server that has no event for it.
-    else if ((event as WireEvent).error) this.#fail((event as WireEvent).error, null);
+    else if ((event as WireEvent).error || errorText(event)) this.#fail((event as WireEvent).error ?? event, null);
   }
 
   /** A stream that ends before its terminal event was cut. */
@@ -166,6 +166,9 @@ export class ResponsesParser implements Parser<unknown> {
         return this.#onEnd(isRecord(event.response) ? event.response : {}, type);
       case "error":
         return this.#fail(event.error ?? (event as WireError), "failed");
+      default:
+        // vLLM's, whose type is a word for what went wrong.
+        if ((event as WireResponse).object === "error") this.#fail(event as WireError, "failed");
     }
   }
 

@@ -19,3 +19,11 @@ export function isObject<T>(value: T): value is T & object {
 export function isNothing(value: unknown): value is null | undefined {
   return value === null || value === undefined;
 }
+
+/** What an error says, at whatever depth a gateway has put it; of several errors the first. */
+export function errorText(error: unknown): string | undefined {
+  if (!isObject(error)) return textOf(error);
+  if (Array.isArray(error)) return errorText(error[0]);
+  const { message, msg, error: inner, detail, errors } = error as { readonly [field: string]: unknown };
+  return errorText(message) ?? errorText(msg) ?? errorText(inner) ?? errorText(detail) ?? errorText(errors);
+}

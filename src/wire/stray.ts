@@ -1,4 +1,5 @@
 import { jsonIn } from "../json/parse.ts";
+import { errorText, isObject } from "./field.ts";
 
 /** An error that a server writes between its events is short; anything longer is not one. */
 const MAX_BLOCK_LENGTH = 64 * 1024;
@@ -9,8 +10,8 @@ const FIELDS = ["data", "event", "id", "retry", "error"];
 
 /**
  * Handles the lines of an event stream that the standard says to ignore, for two things that servers write there:
- * an `error: {…}` field (llama-box: https://github.com/gpustack/llama-box), and a bare JSON object with an
- * `error` in it, on one line or several, when a gateway fails in the middle of a stream.
+ * an `error: {…}` field (llama-box: https://github.com/gpustack/llama-box), and a bare JSON object that is an error or
+ * has one in it, on one line or several, when a gateway fails in the middle of a stream.
  * The first becomes `{ error: <its value> }`, the second stays as it is; everything else is ignored.
  */
 export function createStrayErrors(onEvent: (value: unknown) => void): {
@@ -46,7 +47,7 @@ export function createStrayErrors(onEvent: (value: unknown) => void): {
     const value = jsonIn(block);
     if (value === undefined) return;
     block = "";
-    if (typeof value === "object" && value !== null && "error" in value) event(value);
+    if (isObject(value) && ("error" in value || errorText(value) !== undefined)) event(value);
   }
 
   function keep(line: string, cut: boolean): void {

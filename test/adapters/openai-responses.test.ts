@@ -785,6 +785,17 @@ describe("the parser", () => {
     expect(lines.at(-1)).toEqual(["terminal"]);
   });
 
+  it.each<[string, object]>([
+    ["an error without a wrapper", { object: "error", message: "Slow down.", type: "overloaded" }],
+    ["nothing but a detail", { detail: "Slow down." }],
+    ["a list of errors", { success: false, errors: [{ code: 1, message: "Slow down." }] }],
+    ["an error in an error", { type: "error", error: { error: { message: "Slow down." } } }],
+    ["an error event with a detail", { type: "error", error: { detail: [{ loc: ["body"], msg: "Slow down." }] } }],
+  ])("tells the message of %s", (_, event) => {
+    const [error] = said([event, completed]).all("fail");
+    expect(error).toMatchObject({ code: "provider_error", message: expect.stringContaining("Slow down.") });
+  });
+
   it.each(["cancelled", "in_progress", "queued"])("fails for a whole response that is %s", (status) => {
     const { all } = said([{ object: "response", status, output: [call(0, "{}")] }]);
     expect(all("fail")).toMatchObject([{ code: "provider_error" }]);

@@ -107,6 +107,11 @@ const events: Case[] = [
     says: [{ a: 1 }, { error: { code: 503 } }],
   },
   {
+    name: "reads a bare error without a wrapper between events",
+    body: 'data: {"a":1}\n\n{"code":"x","message":"full"}\n{"detail":"full"}\n',
+    says: [{ a: 1 }, { code: "x", message: "full" }, { detail: "full" }],
+  },
+  {
     name: "passes over bare JSON that is no error",
     body: 'data: {"a":1}\n\n{"b":{"c":2}}\n\ndata: {"d":3}\n\n',
     says: [{ a: 1 }, { d: 3 }],
