@@ -1,5 +1,5 @@
 import type { ToolChoice } from "../tool/choice.ts";
-import { ToolCallError, type ToolError } from "../errors.ts";
+import { ToolCallError, ToolError } from "../errors.ts";
 import type { Model } from "../model.ts";
 import type { FinishReason, StreamEvent, Turn } from "../stream/events.ts";
 import { isClean } from "../stream/finish-reason.ts";
@@ -74,7 +74,21 @@ export async function askModel(request: TurnRequest): Promise<AskedTurn> {
   const { turn } = stream;
   const requestId = stream.response?.requestId;
   const time = { at, durationMs: elapsedMs() };
-  return { row: rowOf(model, turn, turnId, time, requestId, held.errors), uses, error: turn.error, hasBegun };
+  const row = rowOf(model, turn, turnId, time, requestId, held.errors);
+  return { row, uses, error: turn.error ?? noAnswer(turn), hasBegun };
+}
+
+/**
+ * The error of a turn that is not an answer although it ended: the provider dropped what the model wrote (Gemini's
+ * `MALFORMED_FUNCTION_CALL`), or says that there are calls and sent nothing at all
+ * (https://github.com/anthropics/claude-code/issues/63581).
+ */
+function noAnswer(turn: Turn): ToolError | undefined {
+  const { calls, text, providerToolCalls, finishReason, providerFinishReason, finishMessage } = turn;
+  const isEmpty = text === "" && providerToolCalls.length === 0;
+  if (calls.length > 0 || !(finishReason === "error" || (finishReason === "tool-use" && isEmpty))) return undefined;
+  const why = finishMessage ?? "there is no answer in it.";
+  return new ToolError("provider_error", `The turn ended with ${providerFinishReason ?? finishReason}: ${why}`);
 }
 
 /** External calls are announced as soon as they are complete, so that the caller may start during the turn. */

@@ -952,6 +952,33 @@ describe("a turn that is cut", () => {
     expect(events).toContain("turn.retried");
   });
 
+  it.each([
+    ["dropped by the provider", { finish: "error" }],
+    ["dropped by the provider behind some text", { text: "I will look.", finish: "error" }],
+    ["said to have calls, with nothing in it", { finish: "tool_calls" }],
+  ])("%s is asked for again, and is no answer in the end", async (_, turn) => {
+    const model = scripted(turn, { text: "Hello" });
+    const run = { store: memoryStore(), retryDelayMs: 0 };
+    const result = await new Orchestrator({ ...run, model }).run({ conversationId, input: "Go" });
+    expect(result).toMatchObject({ status: "completed", content: "Hello" });
+    expect(short(result.messages)).toEqual(["user", "say(Hello)"]);
+
+    const never = scripted(turn);
+    const failed = await new Orchestrator({ ...run, model: never }).run({ conversationId: "never", input: "Go" });
+    expect(failed).toMatchObject({ status: "error", content: "", error: { code: "provider_error" } });
+    expect((failed as { error?: Error }).error?.message).toBe(
+      `The turn ended with ${turn.finish}: there is no answer in it.`,
+    );
+    expect(never.requests).toHaveLength(3);
+  });
+
+  it("said to have calls, with text in place of them, is an answer: some servers say so of every one", async () => {
+    const model = scripted({ text: "Hello", finish: "tool_calls" });
+    const result = await new Orchestrator({ model, store: memoryStore() }).run({ conversationId, input: "Go" });
+    expect(result).toMatchObject({ status: "completed", content: "Hello" });
+    expect(model.requests).toHaveLength(1);
+  });
+
   it("by the connection is asked for again after a while, or not if the run is aborted in that time", async () => {
     const model = scripted({ text: "Hel", fail: new Error("overloaded") });
     const abort = new AbortController();
