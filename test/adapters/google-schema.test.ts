@@ -79,6 +79,18 @@ describe("tools", () => {
     ["a constant becomes a list", { const: "x" }, { type: "string", enum: ["x"] }, []],
     ["numbers may be listed", { enum: [1, 2] }, { enum: [1, 2] }, []],
     [
+      "a null that the type does not take is no value",
+      { type: "string", enum: ["a", null] },
+      { type: "string", enum: ["a"] },
+      [],
+    ],
+    [
+      "a null that the type takes stays one",
+      { type: ["string", "null"], enum: ["a", null] },
+      { anyOf: [{ type: "string", enum: ["a"] }, { type: "null" }] },
+      [],
+    ],
+    [
       "an exclusive bound of an integer becomes inclusive",
       { type: "integer", exclusiveMinimum: 0, exclusiveMaximum: 9.5 },
       { type: "integer", minimum: 1, maximum: 9 },
@@ -159,6 +171,18 @@ describe("tools", () => {
           { type: "number", nullable: true },
         ],
       },
+      [],
+    ],
+    [
+      "a null in a list is nullable where the type takes it",
+      { type: ["string", "null"], enum: ["a", null] },
+      { type: "string", enum: ["a"], format: "enum", nullable: true },
+      [],
+    ],
+    [
+      "a null that the type does not take is no value",
+      { type: "string", enum: ["a", null] },
+      { type: "string", enum: ["a"], format: "enum" },
       [],
     ],
     ["a constant becomes an enum", { const: "x" }, { type: "string", enum: ["x"], format: "enum" }, []],

@@ -38,7 +38,8 @@ export function nullableKeyword(): Rewrite {
       }
       const values = changed["enum"];
       if (Array.isArray(values) && values.includes(null) && values.length > 1) {
-        changed = { ...changed, enum: values.filter((value) => value !== null), nullable: true };
+        changed = { ...changed, enum: values.filter((value) => value !== null) };
+        if (types.length === 0 || types.includes("null")) changed = { ...changed, nullable: true };
       }
       for (const keyword of ["anyOf", "oneOf"] as const) {
         const branches = branchesOf(changed, keyword);
