@@ -438,6 +438,58 @@ table("foldAllOf", [
     { type: "integer", minimum: 5, maximum: 7 },
   ],
   [
+    "takes the values that all list",
+    foldAllOf(),
+    { allOf: [{ enum: ["a", { b: [1] }, "c"] }, { enum: ["c", { b: [1] }] }] },
+    { enum: [{ b: [1] }, "c"] },
+  ],
+  [
+    "reports lists of values that have none in common",
+    foldAllOf(),
+    { allOf: [{ enum: ["a"] }, { enum: ["b"] }] },
+    { enum: ["a"] },
+    [" foldAllOf"],
+  ],
+  ["takes the multiple of both", foldAllOf(), { allOf: [{ multipleOf: 2 }, { multipleOf: 6 }] }, { multipleOf: 6 }],
+  [
+    "takes the multiple of both, in the other order",
+    foldAllOf(),
+    { allOf: [{ multipleOf: 6 }, { multipleOf: 2 }] },
+    { multipleOf: 6 },
+  ],
+  [
+    "reports multiples of which neither is one of the other",
+    foldAllOf(),
+    { allOf: [{ multipleOf: 4 }, { multipleOf: 6 }] },
+    { multipleOf: 4 },
+    [" foldAllOf"],
+  ],
+  [
+    "reports items that would be those behind a tuple",
+    foldAllOf(),
+    { type: "array", allOf: [{ prefixItems: [str] }, { items: num }] },
+    { type: "array", prefixItems: [str], items: num },
+    [" foldAllOf"],
+  ],
+  [
+    "merges what other properties hold",
+    foldAllOf(),
+    {
+      allOf: [
+        { additionalProperties: str },
+        { additionalProperties: { minLength: 2 } },
+        { additionalProperties: true },
+      ],
+    },
+    { additionalProperties: { ...str, minLength: 2 } },
+  ],
+  [
+    "leaves an object closed that one part closes",
+    foldAllOf(),
+    { allOf: [{ additionalProperties: str }, { additionalProperties: false }] },
+    { additionalProperties: false },
+  ],
+  [
     "merges what a reference points to",
     foldAllOf(),
     { allOf: [{ $ref: "#/$defs/A" }, object({ b: num })], $defs: { A: object({ a: str }) } },

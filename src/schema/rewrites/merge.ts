@@ -103,11 +103,6 @@ function mergeKeyword(keyword: string, one: unknown, other: unknown, conflict: C
     case "items":
     case "propertyNames":
       return mergeEither(one, other, conflict);
-    case "$defs":
-    case "definitions":
-      return isRecord(one) && isRecord(other) && Object.keys(one).every((name) => !Object.hasOwn(other, name))
-        ? { ...other, ...one }
-        : undefined;
     default:
       return undefined;
   }
@@ -137,8 +132,7 @@ function mergeObjects(
   }
   if (movesOthers(first, second) || movesOthers(second, first)) conflict("patternProperties");
   const [one, other] = [first["additionalProperties"], second["additionalProperties"]];
-  if (one === false || other === false) merged["additionalProperties"] = false;
-  else if (one !== undefined && other !== undefined) merged["additionalProperties"] = mergeEither(one, other, conflict);
+  if (one !== undefined && other !== undefined) merged["additionalProperties"] = mergeEither(one, other, conflict);
   return merged;
 }
 
@@ -162,8 +156,8 @@ function otherProperty(node: JsonSchema): JsonSchema | boolean | undefined {
 }
 
 function mergeEither(one: unknown, other: unknown, conflict: Conflict): unknown {
-  if (one === true || one === undefined) return other;
-  if (other === true || other === undefined) return one;
+  if (one === true) return other;
+  if (other === true) return one;
   if (one === false || other === false) return false;
   return isRecord(one) && isRecord(other) ? mergeSchemas(one, other, conflict) : undefined;
 }
