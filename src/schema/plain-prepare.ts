@@ -158,7 +158,6 @@ export function checkReferences(
       if (IN_PLACE.has(keyword)) visit(child, via);
       else apart.push(child);
     });
-    open.delete(schema);
     done.add(schema);
     for (const child of apart) {
       open.clear(); // for another value (a property, an item): a chain of references may come back through it

@@ -308,6 +308,49 @@ describe("drafts", () => {
     });
   });
 
+  it("takes an id, that generators write everywhere, for no name of draft-07 and later", () => {
+    const schema = {
+      $schema: "http://json-schema.org/draft-07/schema#",
+      id: "https://example.com/root.json",
+      properties: { a: { id: "/properties/a", properties: { b: { $ref: "#/definitions/text" } } } },
+      definitions: { text: { type: "string" } },
+    };
+    expect(issues(schema, { a: { b: 1 } })).toEqual(["a.b: must be a string, got a number"]);
+  });
+
+  it("lets a reference come back to its schema through a property, in a part of it", () => {
+    const schema = {
+      $ref: "#/$defs/node",
+      $defs: { node: { allOf: [{ properties: { next: { $ref: "#/$defs/node" }, id: { type: "string" } } }] } },
+    };
+    expect(issues(schema, { next: { next: { id: 1 } } })).toEqual(["next.next.id: must be a string, got a number"]);
+  });
+
+  it("follows a $recursiveRef of 2019-09 to the root, and refuses another one", () => {
+    const schema = {
+      $schema: "https://json-schema.org/draft/2019-09/schema",
+      properties: { next: { $recursiveRef: "#" }, id: { maxLength: 1 } },
+    };
+    expect(issues(schema, { next: { next: { id: "long" } } })).toEqual([
+      "next.next.id: must have at most 1 character, has 4",
+    ]);
+    expect(() => toSchema({ properties: { next: { $recursiveRef: "#/$defs/a" } } })).toThrow(/a \$recursiveRef is "#"/);
+  });
+
+  it("compares constants and listed values whole, whatever is in them", () => {
+    const given = { type: "x", $ref: "#/nowhere", list: [{ properties: 1 }] };
+    const schema = { properties: { a: { const: given }, b: { enum: [given, null] } } };
+    expect(issues(schema, { a: { ...given }, b: { ...given } })).toEqual([]);
+    expect(issues(schema, { a: { ...given, more: 1 } })).toHaveLength(1);
+    expect(issues(schema, { b: { ...given, list: [] } })).toHaveLength(1);
+  });
+
+  it("checks the parts of a list whose items are unique, too", () => {
+    const schema = { properties: { list: { uniqueItems: true, allOf: [{ minItems: 2 }] } } };
+    expect(issues(schema, { list: [1] })).toEqual(["list: must have at least 2 items, has 1"]);
+    expect(issues(schema, { list: [1, 1] })).toEqual(["list: must have no equal items, items 0 and 1 are"]);
+  });
+
   it("reads OpenAPI's nullable: what a provider is told of has to hold", () => {
     const schema = toSchema({
       type: "object",
@@ -316,10 +359,13 @@ describe("drafts", () => {
         b: { type: ["integer", "null"], nullable: true },
         c: { type: "string", nullable: false },
         d: { nullable: true, anyOf: [{ type: "string" }, { type: "null" }] },
+        e: { type: ["string", "integer"], nullable: true },
       },
     });
     expect(schema.validate({ d: "x" }).ok).toBe(true);
-    expect(schema.validate({ a: null, b: null }).ok).toBe(true);
+    expect(schema.validate({ a: null, b: null, e: null }).ok).toBe(true);
+    expect(schema.validate({ e: 1 }).ok).toBe(true);
+    expect(schema.validate({ e: true }).ok).toBe(false);
     expect(schema.validate({ a: 5 })).toMatchObject({
       issues: [{ message: "must be a string or null, got a number" }],
     });
