@@ -237,3 +237,24 @@ describe.each([
     expect(lowered.losses.map(({ rule }) => rule)).toEqual(["unsupported:pattern"]);
   });
 });
+
+it.each([
+  ["plain", functionSchema()],
+  ["strict", strictFunctionSchema()],
+])("what the root may not have is told there (%s)", (_, rewrites) => {
+  const unsaid = {
+    enum: [{ a: "x", b: "y" }],
+    not: { required: ["c"] },
+    if: { required: ["a"] },
+    // oxlint-disable-next-line unicorn/no-thenable
+    then: { required: ["b"] },
+    else: { required: ["c"] },
+    unevaluatedProperties: false,
+  };
+  const { schema, losses } = lowerSchema(object({ a: text, b: text }, { required: ["a", "b"], ...unsaid }), rewrites);
+  for (const keyword of Object.keys(unsaid)) {
+    expect(schema).not.toHaveProperty(keyword);
+    expect(schema["description"]).toContain(`${keyword}: `);
+    expect(losses.map(({ rule }) => rule)).toContain(`unsupported:${keyword}`);
+  }
+});

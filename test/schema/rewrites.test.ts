@@ -438,6 +438,22 @@ table("foldAllOf", [
     { type: "integer", minimum: 5, maximum: 7 },
   ],
   [
+    "merges a part that two others have in common",
+    foldAllOf(),
+    {
+      allOf: [{ $ref: "#/$defs/B" }, { $ref: "#/$defs/C" }],
+      $defs: {
+        A: object({ a: str }),
+        B: { allOf: [{ $ref: "#/$defs/A" }, object({ b: str })] },
+        C: { allOf: [{ $ref: "#/$defs/A" }, object({ c: str })] },
+      },
+    },
+    object(
+      { a: str, b: str, c: str },
+      { $defs: { A: object({ a: str }), B: object({ a: str, b: str }), C: object({ a: str, c: str }) } },
+    ),
+  ],
+  [
     "takes the values that all list",
     foldAllOf(),
     { allOf: [{ enum: ["a", { b: [1] }, "c"] }, { enum: ["c", { b: [1] }] }] },
@@ -727,6 +743,24 @@ table("nullableKeyword and typeArrayToAnyOf", [
   ],
   ["keeps a union of the others", nullableKeyword(), { anyOf: [str, num, nul] }, { anyOf: [str, num], nullable: true }],
   ["leaves a lone null", nullableKeyword(), nul, nul],
+  [
+    "knows a null that is a constant, or the only value of a list",
+    nullableKeyword(),
+    object({ a: { anyOf: [str, { const: null }] }, b: { oneOf: [{ enum: [null] }, num] } }),
+    object({ a: { ...str, nullable: true }, b: { ...num, nullable: true } }),
+  ],
+  [
+    "keeps a branch in which null is one of the values",
+    nullableKeyword(),
+    { anyOf: [str, { enum: ["x", null], description: "d" }] },
+    { anyOf: [str, { enum: ["x"], description: "d", nullable: true }] },
+  ],
+  [
+    "leaves a type out that none of the listed values has",
+    typeArrayToAnyOf(),
+    { type: ["string", "integer"], enum: ["x"] },
+    { anyOf: [{ ...str, enum: ["x"] }] },
+  ],
   [
     "gives each type its keywords",
     typeArrayToAnyOf(),

@@ -40,7 +40,7 @@ export function functionSchema(): readonly Rewrite[] {
       // First: what is left out for its pattern may be what another part refers to.
       keepLocalRefs(),
       functionPatterns(),
-      dropAnnotations(["$schema", "$id", "$comment"]),
+      dropAnnotations(["$schema", "$comment"]),
       listedItemsToPrefixItems(),
       withoutBooleanSchemas(),
       atRoot(refsAlone()),

@@ -21,7 +21,6 @@ export function listedNamesToProperties(): Rewrite {
         return { ...without(node, ["patternProperties"]), additionalProperties: patternProperties["^(.*)$"] };
       if (names === undefined || !names.every((name) => typeof name === "string")) return node;
       if (patternProperties !== undefined || !Object.keys(stated).every((name) => names.includes(name))) return node;
-      if (value === false) return { ...rest, additionalProperties: false };
       const properties = names.map((name) => [name, own(stated, name) ?? value]);
       return { ...rest, properties: Object.fromEntries(properties), additionalProperties: false };
     },

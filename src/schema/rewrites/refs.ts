@@ -39,8 +39,7 @@ export function inlineRefs(): Rewrite {
           lossOf(context.lose, `${ref} and in what it points to`, schema),
         );
       };
-      const plain = expand(node, [node]);
-      return DEFINITIONS.some((keyword) => Object.hasOwn(plain, keyword)) ? dropDefinitions(plain) : plain;
+      return dropDefinitions(expand(node, [node]));
     },
   };
 }
