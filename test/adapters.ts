@@ -75,6 +75,7 @@ const notations: readonly NotationName[] = [
   "glm",
   "function-tag",
   "kimi",
+  "deepseek",
   "dsml",
   "invoke",
   "harmony",

@@ -12,9 +12,9 @@ export function isBare(marker: string): boolean {
 }
 
 /**
- * Calls without a mark, as the beginning of an answer: `{"name": "f", "parameters": {…}}`, a list of them, or several with
- * `;` or white space between. An answer in JSON begins the same way, so the first object has to name a tool that there is
- * and to go on with its arguments; and behind the last one its line ends, since else it is written about.
+ * Calls without a mark, as the beginning of an answer: `{"name": "f", "parameters": {…}}`, a list of them, or several
+ * with `;` or white space between. An answer in JSON begins the same way, so the first object has to name a tool that
+ * there is and to go on with its arguments; and behind the last one its line ends, since else it is written about.
  *
  * @see https://github.com/ollama/ollama/issues/12174 for Qwen2.5-Coder
  * @see https://github.com/vllm-project/vllm/blob/main/vllm/tool_parsers/llama_tool_parser.py for Llama 3
@@ -122,8 +122,8 @@ function beginOfObject(text: string, at: number): number | "more" | "none" {
 const KEYS = ["name", "function", "type", "arguments", "parameters"].map((key) => `"${key}"`);
 
 /**
- * Behind `{`: the name of a tool, and then the beginning of its arguments. `{"function": {"name": …, "parameters": …}}` is
- * how tools are described.
+ * Behind `{`: the name of a tool, and then the beginning of its arguments. `parameters` in an object of `function` are
+ * the description of a tool.
  */
 function headOfCall(text: string, from: number, context: TextContext): "yes" | "more" | "none" {
   let isNamed = false;

@@ -30,7 +30,7 @@ export function textJson(notation: NotationName): TextAdapter {
 export interface RescueTextCallsOptions {
   /** What is looked for. Default: all of them. */
   readonly notations?: readonly NotationName[] | undefined;
-  /** Look into the reasoning, too, where some servers leave the calls of a turn that says nothing else. Default `false`. */
+  /** Look into the reasoning, too: calls there count in a turn that says nothing else. Default `false`. */
   readonly reasoning?: boolean | undefined;
 }
 

@@ -25,6 +25,7 @@ const rows: readonly (readonly [TextAdapter, string])[] = [
       ["qwen-xml", "</tool_call>"],
       ["function-tag", "</function>"],
       ["kimi", "<|tool_call_end|>"],
+      ["deepseek", "<\u{ff5c}tool\u2581call\u2581end\u{ff5c}>"],
       ["dsml", "</\u{ff5c}DSML\u{ff5c}function_calls>"],
       ["invoke", "</minimax:tool_call>"],
     ] as const

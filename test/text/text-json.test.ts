@@ -101,7 +101,7 @@ describe.each(names)("text-json/%s", (name) => {
     const isNamed = /get_weather/.test(
       writeResults([{ id: null, name: "get_weather", metadata: {}, output: "", isError: false }]),
     );
-    const inOrder: NotationName[] = ["qwen-xml", "glm", "dsml", "invoke"];
+    const inOrder: NotationName[] = ["qwen-xml", "glm", "deepseek", "dsml", "invoke"];
     expect(isNamed).toBe(!inOrder.includes(name));
   });
 
@@ -233,6 +233,7 @@ describe("two values for the arguments of one call", () => {
   it.each<[NotationName, string]>([
     ["function-tag", "<function=now>@</function>"],
     ["kimi", "<|tool_call_begin|>functions.now:0<|tool_call_argument_begin|>@<|tool_call_end|>"],
+    ["deepseek", "<｜tool▁call▁begin｜>now<｜tool▁sep｜>@<｜tool▁call▁end｜>"],
     ["harmony", "<|channel|>commentary to=functions.now<|message|>@<|call|>"],
     ["dsml", '<|DSML|invoke name="now">@</|DSML|invoke>'],
   ])("are none, in any pieces: %s", async (name, call) => {
@@ -705,6 +706,28 @@ describe("a call of invoke", () => {
     ],
   ])("%s", async (_, text, outcomes, said) => {
     await expectRead(textJson("invoke"), text, outcomes, said);
+  });
+});
+
+describe("a call of deepseek", () => {
+  const [start, end, sep] = ["<｜tool▁call▁begin｜>", "<｜tool▁call▁end｜>", "<｜tool▁sep｜>"] as const;
+  const args = '{"city": "Oslo"}';
+  const oslo = { city: "Oslo" };
+  it.each<[string, string, unknown[], string]>([
+    ["needs no section", `${start}get_weather${sep}${args}${end} and`, [oslo], " and"],
+    ["may be fenced", `${start}function${sep}get_weather\n\`\`\`json\n${args}\n\`\`\`${end}`, [oslo], ""],
+    ["may be fenced by its own line", `${start}function${sep}get_weather\n\`\`\`\n${args}\n\`\`\`\n${end}`, [oslo], ""],
+    ["may have lines around its name", `${start}\nget_weather\n${sep}\n${args}\n${end}`, [oslo], ""],
+    ["may have lines without a fence", `${start}function${sep}get_weather\n${args}\n${end}`, [oslo], ""],
+    ["is cut without its end", `${start}get_weather${sep}${args}`, ["truncated"], ""],
+    ["is cut behind its fence", `${start}function${sep}get_weather\n\`\`\`json\n${args}\n\`\`\``, ["truncated"], ""],
+    ["takes nothing from the next one", `${start}now${sep}{"a": ${start}now${sep}{}${end}`, ["truncated", {}], ""],
+    ["is none without a name", `${start}${sep}{}${end}`, [], `${start}${sep}{}${end}`],
+    ["is none without the mark behind its name", `${start}now {}${end}`, [], `${start}now {}${end}`],
+    ["is cut behind the mark of its name", `${start}function${sep}`, ["truncated"], ""],
+    ["is none of another kind", `${start}code${sep}now\n{}${end}`, [], `${start}code${sep}now\n{}${end}`],
+  ])("%s", async (_, text, outcomes, said) => {
+    await expectRead(textJson("deepseek"), text, outcomes, said);
   });
 });
 

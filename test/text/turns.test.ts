@@ -23,6 +23,7 @@ const SPARE: Record<NotationName | "helpers", number> = {
   glm: 0,
   "function-tag": 0,
   kimi: "<|tool_calls_section_end|>".length,
+  deepseek: "<|tool calls end|>".length,
   dsml: "\n</|DSML|function_calls>".length,
   invoke: "\n</minimax:tool_call>".length,
   harmony: "<|call|>".length,

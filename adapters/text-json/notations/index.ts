@@ -1,4 +1,5 @@
 import type { TextDialect } from "../../../src/text/dialect.ts";
+import { deepseek } from "./deepseek.ts";
 import { dsml } from "./dsml.ts";
 import { glm } from "./glm.ts";
 import { invoke } from "./invoke.ts";
@@ -16,6 +17,7 @@ export type NotationName =
   | "glm"
   | "function-tag"
   | "kimi"
+  | "deepseek"
   | "dsml"
   | "invoke"
   | "harmony";
@@ -28,6 +30,7 @@ export const notations = {
   glm,
   "function-tag": functionTag,
   kimi,
+  deepseek,
   dsml,
   invoke,
   harmony,

@@ -1,9 +1,9 @@
 import { countOf, type TextDialect } from "../../../src/text/dialect.ts";
-import { find, lookFor, skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter } from "../../../src/text/writer.ts";
 import { argumentsOf, JsonBlock } from "../block.ts";
 import { anyName, offer, resultText } from "../prompt.ts";
+import { Section } from "../section.ts";
 
 /** The first spelling is the model's; some checkpoints write the other. */
 const SECTIONS = ["<|tool_calls_section_begin|>", "<|tool_call_section_begin|>"] as const;
@@ -26,7 +26,7 @@ const [SECTION_END] = SECTION_ENDS;
 export const kimi: TextDialect = {
   name: "kimi",
   markers: [...SECTIONS, CALL],
-  start: (writer, context) => (marker) => (marker === CALL ? callBlock(writer, context) : new Section(writer, context)),
+  start: (writer, context) => (marker) => (marker === CALL ? callBlock : section)(writer, context),
   toolName: anyName,
   ends: [...SECTION_ENDS, CALL_END],
   countResults: (message) => countOf(`\n${message}`, "\n## Return of "),
@@ -56,60 +56,15 @@ const MARKS = [...SECTIONS, ...SECTION_ENDS, CALL, CALL_END, ARGUMENTS, "## Retu
 /** With the white space around it. */
 const MAX_ID = 200;
 
-/** Calls, and nothing but white space between them. Without one the mark is text. */
-class Section implements BlockReader {
-  state: BlockReader["state"] = "head";
-  readonly #writer: BlockWriter;
-  readonly #context: TextContext;
-  #call: BlockReader | undefined;
-  /** What stands here to the end of a call means nothing. */
-  #isStrange = false;
-
-  constructor(writer: BlockWriter, context: TextContext) {
-    this.#writer = writer;
-    this.#context = context;
-  }
-
-  read(text: string, from: number): number {
-    for (let at = from; ;) {
-      if (this.#call !== undefined) {
-        at = this.#call.read(text, at);
-        const { state } = this.#call;
-        if (state === "open" || state === "head") return at;
-        this.#isStrange = state === "none";
-        if (this.#isStrange) this.#writer.call().unreadable(`it does not begin with a name and ${ARGUMENTS}`);
-        this.#call = undefined;
-      }
-      if (this.#isStrange) {
-        const end = find(text, at, [CALL_END, CALL, ...SECTION_ENDS]);
-        if (end.word === undefined) return end.at;
-        this.#isStrange = false;
-        at = end.word === CALL_END ? end.at + CALL_END.length : end.at;
-      }
-      at = skipSpace(text, at);
-      const next = lookFor(text, at, [CALL, ...SECTION_ENDS]);
-      if (next === "maybe") return this.state === "head" ? from : at;
-      if (next === undefined && this.state === "head") {
-        this.state = "none";
-        return from;
-      }
-      if (next?.word === CALL) {
-        this.state = "open";
-        this.#call = callBlock(this.#writer, this.#context);
-        at += CALL.length;
-        continue;
-      }
-      // The section has ended, or something else has begun.
-      this.state = "closed";
-      return next === undefined ? at : at + next.word.length;
-    }
-  }
-
-  end(rest: string): string | undefined {
-    // Nothing but the mark of a call has come of it.
-    if (this.#call?.state === "head" && rest.trim() === "") this.#writer.call().cut();
-    return this.#call?.end(rest);
-  }
+function section(writer: BlockWriter, context: TextContext): BlockReader {
+  return new Section({
+    begins: [CALL],
+    ends: [CALL_END],
+    sectionEnds: SECTION_ENDS,
+    call: () => callBlock(writer, context),
+    strange: `it does not begin with a name and ${ARGUMENTS}`,
+    writer,
+  });
 }
 
 function callBlock(writer: BlockWriter, context: TextContext): BlockReader {
