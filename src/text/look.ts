@@ -7,15 +7,19 @@ export function look(text: string, at: number, word: string): Look {
   return word.startsWith(text.slice(at)) ? "maybe" : "no";
 }
 
-/** The word that the text goes on with; `maybe` while it could be one of them, `undefined` if it is none. */
+/**
+ * The word that the text goes on with, the longest one where several fit; `maybe` while it could be one of them, or a
+ * longer one, `undefined` if it is none.
+ */
 export function lookFor(text: string, at: number, words: readonly string[]): { word: string } | "maybe" | undefined {
-  let found: { word: string } | "maybe" | undefined;
+  let found: string | undefined;
   for (const word of words) {
     const answer = look(text, at, word);
-    if (answer === "yes") return { word };
-    if (answer === "maybe") found = "maybe";
+    // It is longer than what is left of the text, and so than any that fits.
+    if (answer === "maybe") return answer;
+    if (answer === "yes" && (found === undefined || word.length > found.length)) found = word;
   }
-  return found;
+  return found === undefined ? undefined : { word: found };
 }
 
 /**

@@ -1,0 +1,91 @@
+/** The table of docs/text-calls.md: what each family writes is read by the notation that it names, and found without it. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { rescueTextCalls, textJson, type NotationName } from "../../adapters/text-json/index.ts";
+import { ToolUse } from "../../src/index.ts";
+import type { TextAdapter } from "../../src/text/adapter.ts";
+import { plainText } from "../../src/text/plain.ts";
+import { sharedTools } from "../fixtures.ts";
+import { readText } from "./support.ts";
+
+const args = '{"city": "Oslo"}';
+const json = `{"name": "get_weather", "arguments": ${args}}`;
+const xml = "<function=get_weather>\n<parameter=city>\nOslo\n</parameter>\n</function>";
+const deepseek = (call: string) =>
+  `<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>${call}<｜tool▁call▁end｜><｜tool▁calls▁end｜>`;
+const dsml = "｜DSML｜";
+
+/** By the first cell of the table. */
+const written: Readonly<Record<string, readonly string[]>> = {
+  "Hermes, Qwen2.5, Qwen3, Granite 4": [`<tool_call>\n${json}\n</tool_call>`],
+  "Qwen2.5-Coder": [json, JSON.stringify(JSON.parse(json), null, 2)],
+  xLAM: [`[${json}]`],
+  "Granite 3, Phi-4-mini": [`<|tool_call|>[${json}]`, `<|tool_call|>[${json}]<|/tool_call|>`],
+  "Hunyuan A13B, Jamba": [`<tool_calls>[${json}]</tool_calls>`, `<tool_calls>[\n  ${json}\n]</tool_calls>`],
+  "Nemotron Nano 2": [`<TOOLCALL>[${json}]</TOOLCALL>`],
+  "Command R7B, Command A": [
+    `<|START_ACTION|>[\n{"tool_call_id": "0", "tool_name": "get_weather", "parameters": ${args}}\n]<|END_ACTION|>`,
+  ],
+  "Qwen3-Coder, Qwen3.5, Nemotron 3": [`<tool_call>\n${xml}\n</tool_call>`],
+  "Seed-OSS": [`<seed:tool_call>\n${xml}\n</seed:tool_call>`],
+  "GLM 4.5 and on": [
+    "<tool_call>get_weather\n<arg_key>city</arg_key>\n<arg_value>Oslo</arg_value>\n</tool_call>",
+    "<tool_call>get_weather<arg_key>city</arg_key><arg_value>Oslo</arg_value></tool_call>",
+  ],
+  "Llama 3.1, 3.2, 3.3": [
+    json.replace("arguments", "parameters"),
+    `{"type": "function", "name": "get_weather", "parameters": ${args}}`,
+    `<|python_tag|>${json.replace("arguments", "parameters")}<|eom_id|>`,
+    `<function=get_weather>${args}</function>`,
+  ],
+  "Mistral, Devstral, Magistral": [`[TOOL_CALLS][${json}]`, `[TOOL_CALLS]get_weather[ARGS]${args}`],
+  "Kimi K2": [
+    `<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>${args}<|tool_call_end|><|tool_calls_section_end|>`,
+  ],
+  "DeepSeek V3, R1, V3.1": [
+    deepseek(`get_weather<｜tool▁sep｜>${args}`),
+    deepseek(`function<｜tool▁sep｜>get_weather\n\`\`\`json\n${args}\n\`\`\``),
+  ],
+  "DeepSeek V3.2 and on": [
+    `<${dsml}function_calls>\n<${dsml}invoke name="get_weather">\n<${dsml}parameter name="city" string="true">Oslo</${dsml}parameter>\n</${dsml}invoke>\n</${dsml}function_calls>`,
+  ],
+  "MiniMax M2, Claude": [
+    '<minimax:tool_call>\n<invoke name="get_weather">\n<parameter name="city">Oslo</parameter>\n</invoke>\n</minimax:tool_call>',
+    '<function_calls>\n<invoke name="get_weather">\n<parameter name="city">Oslo</parameter>\n</invoke>\n</function_calls>',
+  ],
+  "gpt-oss": [
+    `<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>${args}<|call|>`,
+    `<|start|>assistant<|channel|>commentary to=functions.get_weather<|message|>${args}`,
+  ],
+};
+
+const page = readFileSync(join(import.meta.dirname, "../../docs/text-calls.md"), "utf8");
+const [, section = ""] = page.split("## Which model writes what\n");
+const rows = section
+  .slice(0, section.indexOf("\n## "))
+  .split("\n")
+  .filter((line) => line.startsWith("| "))
+  .slice(2)
+  .map((line) => line.split(/(?<!\\)\|/).map((cell) => cell.trim()))
+  .map(([, models, , notation]) => [models!, notation!.replaceAll("`", "") as NotationName] as const);
+
+const everything = rescueTextCalls(plainText) as TextAdapter;
+
+describe("what the page says of models", () => {
+  it("has a row for each that is read here", () => {
+    expect(rows.map(([models]) => models)).toEqual(Object.keys(written));
+  });
+
+  it.each(rows)("is true of %s: %s", async (models, notation) => {
+    for (const text of written[models]!) {
+      for (const adapter of [textJson(notation), everything]) {
+        const { turn } = await readText(adapter, text.split(""), sharedTools);
+        const read = turn.calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.message));
+        expect(read).toEqual([{ city: "Oslo" }]);
+        expect(turn.calls.map(({ released }) => released)).toEqual([true]);
+        expect(turn.text).toBe("");
+      }
+    }
+  });
+});
