@@ -4,7 +4,7 @@ import type { Tool } from "../tool/tool.ts";
 import { adapterNamed } from "./wires.ts";
 
 export interface Ask {
-  /** Where the provider is; its own address when not given. */
+  /** Where the provider is; default: its own address. */
   readonly baseUrl?: string | undefined;
   readonly apiKey: string;
   readonly model: string;
@@ -15,14 +15,14 @@ export interface Ask {
 /** How the official client of a provider opens a stream. */
 export interface Client {
   readonly adapter: Adapter;
-  /** As people know it. */
+  /** The name people know. */
   readonly title: string;
   /** The environment variables that may hold the key. */
   readonly keys: readonly string[];
   readonly exampleModel: string;
   /** What its base URL has after that of the endpoint. */
   readonly basePath: string;
-  /** Loads the SDK, so that it does not count as time of the stream. */
+  /** Loads the SDK, so that loading does not count towards the stream's time. */
   load(): Promise<unknown>;
   open(ask: Ask): Promise<AsyncIterable<unknown>>;
 }
@@ -122,14 +122,14 @@ async function openaiClient(apiKey: string, baseURL: string | undefined) {
   return new OpenAI({ apiKey, ...(baseURL === undefined ? {} : { baseURL }) });
 }
 
-/** The SDKs are optional: who does not use one does not have it. */
+/** The SDKs are optional: only those that use one have it installed. */
 async function sdk<T>(load: () => Promise<T>, name: string): Promise<T> {
   try {
     return await load();
   } catch (cause) {
     throw new ToolError(
       "invalid_tool",
-      `The package ${name} is needed for this and can not be loaded: npm install ${name}`,
+      `The package ${name} is needed for this and cannot be loaded: npm install ${name}`,
       { cause },
     );
   }

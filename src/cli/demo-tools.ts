@@ -12,7 +12,7 @@ export async function executable(path: string): Promise<readonly Tool[]> {
   });
 }
 
-/** The tools that a real provider is offered. */
+/** The tools offered to a real provider. */
 export function demoTools(): readonly Tool[] {
   const answers = handlers();
   const text = { type: "string" };
@@ -49,7 +49,7 @@ function handlers(): Readonly<Record<string, (input: any) => unknown>> {
 /**
  * Numbers, `+ - * / ^`, signs and brackets.
  *
- * @throws Error that says where the expression can not be read
+ * @throws Error that says where the expression cannot be read
  */
 export function calculate(expression: string): number {
   const tokens = expression.match(/\d+(?:\.\d+)?|\S/g) ?? [];
@@ -72,7 +72,7 @@ export function calculate(expression: string): number {
       const value = sum();
       if (tokens[at++] === ")") return value;
     } else if (token !== undefined && /^\d/.test(token)) return Number(token);
-    throw new Error(`"${expression}" can not be calculated: token ${at} is ${token ?? "missing"}`);
+    throw new Error(`"${expression}" cannot be calculated: token ${at} is ${token ?? "missing"}`);
   };
   const power = (): number => {
     const base = atom();
@@ -83,6 +83,6 @@ export function calculate(expression: string): number {
   const product = () => chain("*/", power);
   const sum = () => chain("+-", product);
   const value = sum();
-  if (at < tokens.length) throw new Error(`"${expression}" can not be calculated: token ${at + 1} is ${tokens[at]!}`);
+  if (at < tokens.length) throw new Error(`"${expression}" cannot be calculated: token ${at + 1} is ${tokens[at]!}`);
   return value;
 }

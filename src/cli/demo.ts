@@ -23,7 +23,7 @@ with --live it runs anywhere.
   --model MODEL    its model
   --prompt TEXT    what to ask it`;
 
-/** Where they are in a checkout; a package has none. */
+/** Where the recordings are in a checkout; a published package has none. */
 const FIXTURES = resolve(import.meta.dirname, "../../fixtures");
 const PROMPT = "What is the weather in Oslo, which orders of ada are open, and what is 17 * 23? Use the tools.";
 
@@ -35,7 +35,7 @@ export async function demoCommand(args: readonly string[]): Promise<number> {
   const prompt = values.prompt ?? PROMPT;
   if (values.live !== undefined) return live(values.live, values.model, prompt, demoTools());
   if (values.model !== undefined || values.prompt !== undefined) {
-    throw new UsageError("--model and --prompt are for --live: without it recordings are shown.");
+    throw new UsageError("--model and --prompt need --live: without it, recordings are shown.");
   }
   if (!existsSync(FIXTURES))
     throw new CommandError(
@@ -101,7 +101,7 @@ interface Row {
   readonly isFailed: boolean;
 }
 
-/** Reads one stream through the official client, and runs its calls as they are released. */
+/** Reads one stream through the official client, and executes its calls as they are released. */
 async function show(client: Client, ask: Parameters<Client["open"]>[0]): Promise<Row> {
   process.stdout.write(`\n${bold(client.title)}\n`);
   await client.load();
@@ -134,7 +134,7 @@ async function show(client: Client, ask: Parameters<Client["open"]>[0]): Promise
   };
 }
 
-/** @throws CommandError with what the provider, or the connection, has said */
+/** @throws CommandError with what the provider or the connection reported */
 async function opened(client: Client, ask: Parameters<Client["open"]>[0]): Promise<AsyncIterable<unknown>> {
   try {
     return await client.open(ask);

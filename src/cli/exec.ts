@@ -18,13 +18,13 @@ import { CommandError, parseOptions, UsageError } from "./usage-error.ts";
 
 export const usage = `toolstream exec TOOL [--input JSON] [--timeout MS] [--progress] [--owner UID]
 
-Calls an executable tool and prints its result as JSON. When it fails, the error is on stderr and the exit status is 1.
+Calls an executable tool and prints its result as JSON. If it fails, the error is on stderr and the exit status is 1.
 
   TOOL          a path (with a slash in it), or the name of a tool in ${DEFAULT_SEARCH_PATHS.join(" or ")}
   --input JSON  its input; - reads it from stdin. Default {}
   --timeout MS  how long it may take. Default 30000
-  --progress    its progress lines, on stderr
-  --owner UID   files of this user are run, too; more than once for more`;
+  --progress    print its progress to stderr
+  --owner UID   also run files of this user; may be repeated`;
 
 /** @returns the exit status */
 export async function execCommand(args: readonly string[]): Promise<number> {
@@ -56,7 +56,7 @@ export async function execCommand(args: readonly string[]): Promise<number> {
   }
 }
 
-/** What the program said to people, and in place of an answer: the message, which is for a model, has neither. */
+/** What the program wrote to stderr, or printed instead of an answer: the message, meant for a model, has neither. */
 function printedOf(error: ToolError): string[] {
   const failure = error.cause instanceof ExecutableError ? error.cause : error;
   if (!(failure instanceof ExecutableError)) return [];
@@ -80,7 +80,7 @@ function readInput(json: string): unknown {
   try {
     return parseJson(json);
   } catch (error) {
-    throw new UsageError(`--input is no JSON: ${messageOf(error).replaceAll("\n", " ")}.`);
+    throw new UsageError(`--input is not JSON: ${messageOf(error).replaceAll("\n", " ")}.`);
   }
 }
 

@@ -12,17 +12,17 @@ export interface PanelState {
   /** `held`: complete, but a write waits for the clean end of its turn. */
   readonly status: "open" | "held" | "released" | "failed";
   readonly repairs: readonly Repair[];
-  /** What the tool answered, or why the call is not executed. */
+  /** What the tool returned, or why the call is not executed. */
   readonly outcome: string | undefined;
 }
 
-/** Everything that one turn shows. */
+/** Everything shown for one turn. */
 export interface FrameState {
   readonly reasoning: string;
   readonly text: string;
   readonly panels: readonly PanelState[];
   readonly notes: readonly string[];
-  /** When the calls came, in lines: see `timeline()`. */
+  /** The times of the calls, as lines: see `timeline()`. */
   readonly timeline: readonly string[];
 }
 
@@ -70,14 +70,14 @@ export function frame(state: FrameState, { columns, rows }: FrameSize, paint: Pa
     ...state.timeline.map((line) => paint("cyan", line)),
     ...state.notes.flatMap((note) => wrap(printable(note), columns)).map((line) => paint("dim", line)),
   ];
-  // The cursor can not go above the top of the screen: what does not fit is left out, the oldest first.
+  // The cursor cannot go above the top of the screen: what does not fit is left out, oldest first.
   if (lines.length <= rows) return lines;
   return [paint("dim", "⋮"), ...lines.slice(lines.length - Math.max(0, rows - 1))].slice(0, rows);
 }
 
 /**
- * More of the end than is shown: a frame of a text of megabytes costs no more than that of a page. It begins at one place
- * for a while, so that the lines do not jump.
+ * The end of a text, and more than is shown: a frame of a text of megabytes costs no more than one of a page. Its start
+ * stays in place for a while, so that the lines do not jump.
  */
 function endOf(text: string, columns: number): string {
   const step = TEXT_LINES * columns * 8;
@@ -121,7 +121,7 @@ function panel(state: PanelState, width: number, paint: Paint): string[] {
   ];
 }
 
-/** The input: its newest lines while it grows, its first ones when it is complete. */
+/** The input: its newest lines while it grows, its first ones once it is complete. */
 function body({ input, status }: PanelState, width: number): string[] {
   if (status === "open") {
     const lines = isNothing(input) ? [] : renderValue(input, "end").flatMap((line) => hang(line, width - 1));
@@ -133,18 +133,18 @@ function body({ input, status }: PanelState, width: number): string[] {
   return [...lines.slice(0, BODY_LINES - 1), `⋮ ${lines.length - BODY_LINES + 1} more lines`];
 }
 
-/** Nothing has come of it; `{` has. */
+/** Nothing has come of it yet, apart from `{`. */
 function isNothing(input: unknown): boolean {
   return input === undefined || (typeof input === "object" && input !== null && Object.keys(input).length === 0);
 }
 
-/** Wrapped, with the indent of its first line. */
+/** Wrapped, keeping the indent of the first line. */
 function hang(line: string, width: number): string[] {
   const indent = line.slice(0, Math.min(line.search(/[^ ]|$/), width - 10));
   return wrap(line.slice(indent.length), width - indent.length).map((part) => indent + part);
 }
 
-/** What was mended, in one line. */
+/** A repair, in one line. */
 export function repairLine({ kind, path, before, after }: Repair): string {
   const where = path === undefined || path.length === 0 ? "" : ` ${path.join(".")}`;
   const what = before === undefined && after === undefined ? "" : `: ${json(before)} → ${json(after)}`;

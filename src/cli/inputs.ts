@@ -6,25 +6,25 @@ import { loadRecording, replay, type Recording } from "../replay/index.ts";
 import { paced } from "./paced.ts";
 import { createLook, recognise, recordedAdapterNamed } from "./wires.ts";
 
-/** A recorded body, and who reads it. */
+/** A recorded body, and the adapter that reads it. */
 export interface Input {
   readonly adapter: Adapter;
   readonly body: AsyncIterable<Uint8Array>;
-  /** What its wire can be told from: all of a file, the first of what has come on the standard input. */
+  /** The bytes from which its wire can be recognised: the whole file, or the first ones from standard input. */
   soFar(): Uint8Array;
 }
 
 export interface InputOptions {
-  /** Recognised from the content when not given. */
+  /** Default: recognised from the content. */
   readonly wire: string | undefined;
-  /** Default: at once. */
+  /** Default: immediately. */
   readonly speed: number | undefined;
-  /** Whether a recording without timing is given one, where `speed` is given. */
+  /** Whether a recording without timing is given one, if `speed` is set. */
   readonly isPaced: boolean;
 }
 
 /**
- * Opens a recording; `-` is the standard input, which is read as it comes.
+ * Opens a recording; `-` is standard input, which is read as it arrives.
  *
  * @throws ToolError `invalid_recording`, `unknown_wire`, `invalid_event`
  */
@@ -54,7 +54,7 @@ async function openStandardInput(wire: string | undefined): Promise<Input> {
   return { adapter, body: continued(seen, source), soFar: () => Buffer.concat(seen) };
 }
 
-/** What was seen already, and what comes behind it; of that, too, the first pieces are kept. */
+/** The pieces already seen, then the rest, of which the first pieces are kept too. */
 async function* continued(seen: Uint8Array[], source: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
   yield* seen;
   for (let step = await source.next(); step.done !== true; step = await source.next()) {
@@ -69,9 +69,8 @@ const PIECES_KEPT = 16;
 const MAX_DEPTH = 3;
 
 /**
- * The recordings that are meant by a path: itself, or for a folder that is no fixture itself every fixture
- * (a folder with a `stream.*`, and what it has of later turns) and every `.sse` and `.ndjson` below it, in the order of
- * their names.
+ * The recordings that a path stands for: the path itself, or for a folder that is not a fixture, every fixture below it
+ * (a folder with a `stream.*`, and those of later turns) and every `.sse` and `.ndjson`, ordered by name.
  */
 export async function recordingsAt(path: string): Promise<readonly string[]> {
   const isFolder = await stat(path).then(
@@ -80,7 +79,7 @@ export async function recordingsAt(path: string): Promise<readonly string[]> {
   );
   if (!isFolder) return [path];
   const found = await recordingsBelow(path, MAX_DEPTH);
-  // A folder with nothing in it is opened all the same: that says what is wrong with it.
+  // An empty folder is opened anyway: the error says what is wrong with it.
   return found.length === 0 ? [path] : found;
 }
 
@@ -98,7 +97,7 @@ async function recordingsBelow(folder: string, depth: number): Promise<readonly 
   return found;
 }
 
-/** Of a conversation, as the recording proxy writes it, the bodies behind the first one. */
+/** The bodies after the first one of a conversation, as the recording proxy writes them. */
 function laterTurns(folder: string, names: readonly string[]): string[] {
   const turns = names.filter((name) => /^stream-\d+\.(?:sse|ndjson|json)$/.test(name));
   return turns.toSorted((a, b) => turnOf(a) - turnOf(b)).map((name) => join(folder, name));

@@ -32,7 +32,7 @@ ${Object.values(commands)
   .map((command) => `  ${command.usage.split("\n")[0]!}`)
   .join("\n")}
 
-toolstream COMMAND --help says more; toolstream --version says which this is.
+toolstream COMMAND --help explains a command; toolstream --version prints the version.
 `;
 
 async function main([name, ...args]: readonly string[]): Promise<number> {
@@ -58,24 +58,24 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
   return command.run(args);
 }
 
-// A reader that has seen enough (`| head`) is no failure; a disk that is full is.
+// A reader that has seen enough (`| head`) is not an error; a full disk is.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   if (error.code === "EPIPE") process.exit(0);
-  fail(`the output can not be written: ${error.message}`, 1);
+  fail(`the output cannot be written: ${error.message}`, 1);
   process.exit();
 });
-// Who does not read the complaints gets what was asked for all the same.
+// If nobody reads stderr, the output is still produced.
 process.stderr.on("error", () => {});
 
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  // What the user can mend is said in words; anything else is ours and keeps its stack.
+  // What the user can fix is reported without a stack; anything else is a bug and keeps its stack.
   if (error instanceof CommandError) fail(error.message, error.exitStatus);
   else if (isToolError(error)) fail(error.message, 1);
   else fail((error as Error)?.stack ?? String(error), 1);
 }
-// A module of tools may hold connections or timers: they are not what the command was about.
+// A module of tools may hold connections or timers, which must not keep the command running.
 await Promise.all([process.stdout, process.stderr].map((stream) => new Promise((done) => stream.write("", done))));
 process.exit();
 

@@ -1,9 +1,9 @@
 import { UsageError } from "./usage-error.ts";
 
 /**
- * Whose files are run: the user of this process, root, and who is named.
+ * The users whose files are run: the user of this process, root, and those given.
  *
- * @throws UsageError for what is no number of a user
+ * @throws UsageError for anything but a user's number
  */
 export function ownersOf(given: readonly string[] = []): { owners?: readonly number[] } {
   if (given.length === 0) return {};

@@ -1,11 +1,11 @@
 import type { RecordedChunk, Recording } from "../replay/index.ts";
 
-/** So long a paced recording takes: long enough to be watched, short enough to be waited for. */
+/** How long a paced recording takes: long enough to watch, short enough to wait for. */
 const TOTAL_MS = 2000;
 const MAX_FRAME_MS = 40;
 const PIECE_BYTES = 256;
 
-/** The recording with its timing; one that has none gets an event every few milliseconds, two seconds in all. */
+/** The recording with its timing; without one, it gets an event every few milliseconds, two seconds in total. */
 export function paced(recording: Recording): Recording {
   if (recording.chunks.length > 0) return recording;
   const ends = frameEnds(recording.bytes);
@@ -14,9 +14,9 @@ export function paced(recording: Recording): Recording {
   return { ...recording, chunks };
 }
 
-/** Where each event ends: at a blank line, or at the end of a line of NDJSON; in pieces where there are no such. */
+/** Where each event ends: at a blank line, or at the end of an NDJSON line; if there are none, pieces of equal size. */
 function frameEnds(bytes: Uint8Array): number[] {
-  // one character a byte
+  // one character per byte
   const text = new TextDecoder("latin1").decode(bytes);
   const ends = (separator: RegExp) => [...text.matchAll(separator)].map((match) => match.index + match[0].length);
   let found = ends(/(?:\r?\n){2,}/g);

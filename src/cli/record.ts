@@ -7,13 +7,13 @@ import { adapterNamed } from "./wires.ts";
 
 export const usage = `toolstream record --wire NAME --url URL --out FILE [--port N]
 
-Stands in front of a real endpoint and records the bodies of its responses. Point an SDK at it by its base URL.
+Sits in front of a real endpoint and records the bodies of its responses. Point an SDK's base URL at it.
 Request headers, keys and cookies are passed on and never written.
 
-  --wire NAME  keep only what is a request of this wire
+  --wire NAME  record only requests of this wire
   --url URL    the endpoint, for example https://api.openai.com
-  --out FILE   where the first response goes; those after it get -2, -3, ...; or a folder for them
-  --port N     default: a free one`;
+  --out FILE   the file of the first response, later ones get -2, -3, ...; or a folder for them
+  --port N     default: a free port`;
 
 /** Records until it is interrupted. */
 export async function recordCommand(args: readonly string[]): Promise<number> {
@@ -53,7 +53,7 @@ export async function recordCommand(args: readonly string[]): Promise<number> {
       },
     }),
   );
-  // A URL with a path is what the SDK has for its base URL itself; a mere host lacks what that adds.
+  // A URL with a path already is a complete base URL for the SDK; a mere host lacks the SDK's base path.
   const path = new URL(url).pathname === "/" ? clients.find((client) => client.adapter === adapter)!.basePath : "";
   const how = path === "" ? "Use it as the base URL." : `Use ${proxy.url}${path} as the base URL.`;
   process.stdout.write(`Recording ${url} at ${proxy.url}. ${how} Press Ctrl+C to stop.\n`);

@@ -1,13 +1,13 @@
 import { printable, short } from "./text.ts";
 
-/** So much of one string, and so many entries of one container, are drawn: inputs may be of many megabytes. */
+/** How much of one string, and how many entries of one container, are drawn: inputs may be many megabytes. */
 const CHARACTERS = 2000;
 const ENTRIES = 12;
 const DEPTH = 6;
 
 /**
- * A JSON value as lines that a person reads at a glance: names and values, text with its real line breaks.
- * Of what is too much, the `end` is kept while it grows, the `start` when it is finished.
+ * A JSON value as lines that a person can read at a glance: names and values, text with its real line breaks.
+ * If it is too much, the `end` is kept while it grows, the `start` once it is finished.
  *
  * ```
  * path: trip/packing.md
@@ -67,12 +67,12 @@ function isAmbiguous(text: string): boolean {
   return text.trim() === "" || /^(?:-?\d[\d.eE+-]*|true|false|null)$/.test(text);
 }
 
-/** A JSON value on one line: `city: Oslo, celsius: 8`. Of a long one the start. */
+/** A JSON value on one line: `city: Oslo, celsius: 8`. Only the start of a long one. */
 export function inlineValue(value: unknown, length: number): string {
   return short(inline(value, length), length);
 }
 
-/** No more than is needed for so many characters. */
+/** No more than is needed for this many characters. */
 function inline(value: unknown, length: number): string {
   if (typeof value === "string") return value.slice(0, length * 2);
   if (typeof value !== "object" || value === null) return String(value);

@@ -16,23 +16,23 @@ export const usage = `toolstream replay FILE... [--wire NAME] [--text NOTATION] 
 
 Shows recordings as they happened.
 
-  FILE          a recorded body (.sse, .ndjson, .json), the folder of a fixture, a folder of such,
-                or - for the standard input, which is shown as it comes
-  --wire NAME   the wire format; recognised from the content when not given
+  FILE          a recorded body (.sse, .ndjson, .json), a fixture folder, a folder of those,
+                or - for standard input, shown as it arrives
+  --wire NAME   the wire format; default: recognised from the content
   --text NOTATION
                 also find calls in the text, written as helpers (Python, in <helpers> blocks), hermes,
                 mistral, qwen-xml, glm, function-tag, kimi, deepseek, dsml, invoke
                 or harmony
   --tools FILE  a JSON array of { name, description, parameters }, or a module that exports tools;
-                without it every tool name is accepted and inputs are not validated
+                without it, every tool name is accepted and inputs are not validated
   --speed N     N times as fast as recorded; default: at once. On a terminal a recording without timing
                 is given one of two seconds.
-  --json        one line of JSON a file
+  --json        one line of JSON per file
 
 On a terminal the calls fill live, and end with their times:
   ${LEGEND}
 
-Exit status 1 when a file could not be read or recognised; the others are shown all the same.`;
+Exit status 1 when a file could not be read or recognised; the others are still shown.`;
 
 interface ReplayOptions {
   readonly wire: string | undefined;
@@ -69,12 +69,12 @@ export async function replayCommand(args: readonly string[]): Promise<number> {
       if (!(await replayOne(file, options))) status = 1;
     }
   }
-  // A turn may be over while the pipe stays open: it must not hold up the end.
+  // A turn may be over while the pipe stays open: that must not delay the exit.
   if (positionals.includes("-")) process.stdin.destroy();
   return status;
 }
 
-/** @returns whether the file could be read and recognised; how its turn ended is another matter */
+/** @returns whether the file could be read and recognised, however its turn ended */
 async function replayOne(file: string, { wire, notation, tools, speed, isJson }: ReplayOptions): Promise<boolean> {
   try {
     const isPaced = !isJson && isWatched(process.stdout);
@@ -104,7 +104,7 @@ async function show(title: string, stream: TurnStream): Promise<Turn> {
   return stream.turn;
 }
 
-/** The bytes as they are, and whether all of them were UTF-8; a character that the end cuts is no fault. */
+/** Passes the bytes on and notes whether all of them were UTF-8; a character cut by the end is not an error. */
 async function* watchText(body: AsyncIterable<Uint8Array>, text: { isBroken: boolean }): AsyncGenerator<Uint8Array> {
   const utf8 = new TextDecoder("utf-8", { fatal: true });
   for await (const bytes of body) {
@@ -117,7 +117,7 @@ async function* watchText(body: AsyncIterable<Uint8Array>, text: { isBroken: boo
   }
 }
 
-/** Whether nothing of a body was understood: it was cut or failed before its first word, or is of another wire. */
+/** Whether nothing in a body was understood: it was cut or failed before its first word, or belongs to another wire. */
 function saysNothing(turn: Turn): boolean {
   const { text, reasoning, refusal, calls, providerToolCalls, providerFinishReason } = turn;
   return (
@@ -125,7 +125,7 @@ function saysNothing(turn: Turn): boolean {
   );
 }
 
-/** The fields of a line about a file that could not be read; in the order of every line. */
+/** The fields of a line about a file that could not be read, in the same order as in every line. */
 const NOTHING: TurnSummary & { file: string } = {
   file: "",
   wire: "",

@@ -5,7 +5,7 @@ import { adapterNamed } from "./wires.ts";
 
 export const usage = `toolstream schema --tools FILE --provider NAME [--strict]
 
-Prints the tools as the provider's request takes them, and what its schema dialect can not say.
+Prints the tools in the form of the provider's request, and what its schema dialect cannot express.
 
   --tools FILE     a JSON array of { name, description, parameters }, or a module that exports tools
   --provider NAME  openai-chat, openai-responses, anthropic, google, cohere

@@ -8,10 +8,10 @@ import { adapters } from "./wires.ts";
 
 export const usage = `toolstream serve [DIR] [--port N] [--speed N]
 
-Answers as the providers do, from recordings in DIR/<wire>/<case>/. Point an SDK at it by its base URL.
+Answers like the providers, from recordings in DIR/<wire>/<case>/. Point an SDK's base URL at it.
 
   DIR        default: fixtures
-  --port N   default: a free one
+  --port N   default: a free port
   --speed N  N times as fast as recorded; default: at once`;
 
 /** Serves until it is interrupted. */
@@ -48,7 +48,7 @@ export async function serveCommand(args: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** @throws CommandError for a folder that holds no recordings */
+/** @throws CommandError for a folder without recordings */
 async function wiresIn(dir: string): Promise<[string, string[]][]> {
   const known = (await fixturesIn(dir).names()).map((name) => name.split("/") as [string, string]);
   const found = adapters
@@ -57,7 +57,7 @@ async function wiresIn(dir: string): Promise<[string, string[]][]> {
   if (found.length > 0) return found;
   const names = adapters.map((adapter) => adapter.name).join(", ");
   const is = await stat(dir).then(
-    (stats) => (stats.isDirectory() ? "holds no recordings" : "is no folder"),
+    (stats) => (stats.isDirectory() ? "holds no recordings" : "is not a folder"),
     () => "is not there",
   );
   throw new CommandError(`${dir} ${is}. Give a folder with <wire>/<case>/stream.sse in it; the wires are ${names}.`);
@@ -66,7 +66,7 @@ async function wiresIn(dir: string): Promise<[string, string[]][]> {
 /**
  * The server, once it listens.
  *
- * @throws CommandError that says why it can not, and what to do
+ * @throws CommandError that says why it cannot, and what to do
  */
 export async function listening<Server>(port: number, server: Promise<Server>): Promise<Server> {
   try {
@@ -80,7 +80,7 @@ export async function listening<Server>(port: number, server: Promise<Server>): 
   }
 }
 
-/** Fires on Ctrl+C and when the process is asked to end. */
+/** Fires on Ctrl+C and when the process is asked to exit. */
 export function untilInterrupted(): AbortSignal {
   const controller = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => controller.abort());

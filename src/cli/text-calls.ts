@@ -8,9 +8,9 @@ import { UsageError } from "./usage-error.ts";
 export const textNotations: readonly string[] = ["helpers", ...Object.keys(notations)];
 
 /**
- * An adapter that also finds the calls that stand in the text, in reasoning too.
+ * An adapter that also finds calls written in the text, and in the reasoning.
  *
- * @throws UsageError that names the notations there are
+ * @throws UsageError that names the known notations
  */
 export async function withTextCalls(adapter: Adapter, name: string): Promise<Adapter> {
   return rescue(adapter, { notations: [await notationOf(name)], reasoning: true });
@@ -22,7 +22,7 @@ export function checkNotation(name: string): void {
   throw new UsageError(`There is no notation ${JSON.stringify(name)}. The notations are: ${textNotations.join(", ")}.`);
 }
 
-/** Python is read with a package of its own, which nothing else needs. */
+/** Reading Python takes a package of its own, which nothing else needs. */
 async function notationOf(name: string): Promise<Notation> {
   if (name !== "helpers") return notations[name as NotationName];
   const { helpers } = await import("../../adapters/text-helpers/notation.ts");

@@ -1,4 +1,4 @@
-/** Text for a terminal: how many columns it takes, and nothing in it that the terminal would obey. */
+/** Text for a terminal: how many columns it takes, without anything that the terminal would obey. */
 
 const graphemes = new Intl.Segmenter();
 const ASCII = /^[\x20-\x7E]*$/;
@@ -6,7 +6,7 @@ const ZERO = /^[\p{M}\p{Cf}\p{Cc}]+$/u;
 /** East Asian wide and full-width characters (https://www.unicode.org/reports/tr11/), and emoji. */
 const WIDE =
   /^(?:\p{Emoji_Presentation}|[\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uA960-\uA97C\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6\u{1F300}-\u{1F64F}\u{1F900}-\u{1F9FF}\u{20000}-\u{3FFFD}])|\uFE0F/u;
-/** Controls, separators of lines, and the marks that turn the direction of what follows: a model's text must not steer the terminal. */
+/** Controls, line separators, and marks that change the text direction: a model's text must not steer the terminal. */
 // oxlint-disable-next-line no-control-regex -- these are what it is about
 const STEERING = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u2028-\u202E\u2066-\u2069]/g;
 
@@ -23,12 +23,12 @@ function columnsOf(grapheme: string): number {
   return WIDE.test(grapheme) ? 2 : 1;
 }
 
-/** The text without what a terminal would obey; line breaks stay, tabs become spaces. */
+/** The text without anything that a terminal would obey; line breaks stay, tabs become spaces. */
 export function printable(text: string): string {
   return text.replaceAll("\r\n", "\n").replaceAll("\t", "  ").replace(STEERING, "\uFFFD");
 }
 
-/** The line in exactly so many columns: filled with spaces, or cut. */
+/** The line in exactly this many columns: padded with spaces, or cut. */
 export function fit(line: string, width: number): string {
   const columns = widthOf(line);
   if (columns <= width) return line + " ".repeat(width - columns);
@@ -43,7 +43,7 @@ export function fit(line: string, width: number): string {
   return `${kept}…${" ".repeat(Math.max(0, width - 1 - used))}`;
 }
 
-/** Lines of at most so many columns, broken between words where there are any. */
+/** Lines of at most this many columns, broken between words where possible. */
 export function wrap(text: string, width: number): string[] {
   return text.split("\n").flatMap((line) => (widthOf(line) <= width ? [line] : wrapLine(line, width)));
 }
@@ -68,7 +68,7 @@ function wrapLine(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** The text on one line of at most so many characters. */
+/** The text on one line, with at most this many characters. */
 export function short(text: string, length: number): string {
   const line = printable(text.slice(0, length * 2)).replace(/\s+/g, " ");
   return line.length > length || text.length > length * 2 ? `${line.slice(0, length - 1).toWellFormed()}…` : line;

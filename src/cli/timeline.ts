@@ -12,11 +12,11 @@ export interface Span {
 
 const NAME_COLUMNS = 16;
 
-/** What the marks mean. */
+/** The meaning of the marks. */
 export const LEGEND = "━ input comes   · waits for the end of the turn   ● handed out   ✗ not executed";
 
 /**
- * The calls of a turn on one axis of time, which ends with the turn.
+ * The calls of a turn on one time axis, which ends with the turn.
  *
  * ```
  * get_weather       ━━━━━━●

@@ -7,8 +7,8 @@ import { defineTool, type Tool } from "../tool/tool.ts";
 import { toolList } from "../tool/tool-set.ts";
 
 /**
- * Loads tools from a JSON file (an array of `{ name, description, parameters, effect? }`), or from a module
- * (every tool, list of tools or registry that it exports).
+ * Loads tools from a JSON file (an array of `{ name, description, parameters, effect? }`), or from a module (every
+ * tool, list of tools or registry that it exports).
  *
  * @throws ToolError `invalid_tool` that says what the file holds instead
  */
@@ -26,7 +26,7 @@ async function read(path: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
   } catch (cause) {
-    throw new ToolError("invalid_tool", `The tool file ${path} can not be read: ${messageOf(cause)}`, {
+    throw new ToolError("invalid_tool", `The tool file ${path} cannot be read: ${messageOf(cause)}`, {
       cause,
     });
   }
@@ -37,16 +37,20 @@ function fromJson(path: string, text: string): readonly Tool[] {
   try {
     entries = JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch (cause) {
-    throw new ToolError("invalid_tool", `The tool file ${path} is no JSON: ${messageOf(cause).replaceAll("\n", " ")}`, {
-      cause,
-    });
+    throw new ToolError(
+      "invalid_tool",
+      `The tool file ${path} is not JSON: ${messageOf(cause).replaceAll("\n", " ")}`,
+      {
+        cause,
+      },
+    );
   }
   if (!Array.isArray(entries))
     throw new ToolError("invalid_tool", `The tool file ${path} holds ${kindOf(entries)}. ${SHAPE}`);
   return toolList(entries.map((entry, at) => fromEntry(path, entry, at)));
 }
 
-const SHAPE = "It has to be a JSON array of { name, description, parameters }, or a module that exports tools.";
+const SHAPE = "It must be a JSON array of { name, description, parameters }, or a module that exports tools.";
 const EFFECTS = ["read", "idempotent", "write"] as const;
 
 function fromEntry(path: string, entry: unknown, at: number): Tool {
@@ -66,7 +70,7 @@ function fromEntry(path: string, entry: unknown, at: number): Tool {
   if (effect !== undefined && known === undefined) {
     throw new ToolError(
       "invalid_tool",
-      `${tool} has the effect ${JSON.stringify(effect)}; it is ${EFFECTS.join(", ")}.`,
+      `${tool} has the effect ${JSON.stringify(effect)}; it must be ${EFFECTS.join(", ")}.`,
     );
   }
   return defineTool({
@@ -77,8 +81,8 @@ function fromEntry(path: string, entry: unknown, at: number): Tool {
   });
 }
 
-/** Node takes types out, and does not compile: https://nodejs.org/api/typescript.html (2026-11). */
-const COMPILE = `. Node runs no decorators and no enums: compile it, or set NODE_OPTIONS="--import tsx".`;
+/** Node strips types, and does not compile: https://nodejs.org/api/typescript.html (2026-11). */
+const COMPILE = `. Node does not run decorators and enums: compile it, or set NODE_OPTIONS="--import tsx".`;
 
 async function fromModule(path: string): Promise<readonly Tool[]> {
   let exports: Record<string, unknown>;
@@ -86,7 +90,7 @@ async function fromModule(path: string): Promise<readonly Tool[]> {
     exports = (await import(pathToFileURL(resolve(path)).href)) as Record<string, unknown>;
   } catch (cause) {
     const hint = cause instanceof SyntaxError && /ts$/i.test(path) ? COMPILE : "";
-    throw new ToolError("invalid_tool", `The tool module ${path} can not be loaded: ${messageOf(cause)}${hint}`, {
+    throw new ToolError("invalid_tool", `The tool module ${path} cannot be loaded: ${messageOf(cause)}${hint}`, {
       cause,
     });
   }
@@ -97,12 +101,12 @@ async function fromModule(path: string): Promise<readonly Tool[]> {
   throw new ToolError("invalid_tool", `The tool module ${path} ${what}. ${SHAPE}`);
 }
 
-/** A tool, a list of tools or what keeps one (a registry, an MCP server's tools); by shape, since the module may have its own copy of the library. */
+/** Tools, lists, and holders of one (a registry, an MCP server). By shape: the module may have its own library copy. */
 function toolsIn(value: unknown): readonly Tool[] {
   if (typeof value !== "object" || value === null) return [];
   if (Array.isArray(value)) return value.flatMap(toolsIn);
   const { tools, inputSchema, effect, use } = value as Record<string, unknown>;
-  if (typeof tools === "function" && tools.length === 0) return toolsIn(tools.call(value)); // an adapter's takes tools
+  if (typeof tools === "function" && tools.length === 0) return toolsIn(tools.call(value)); // not an adapter's
   return inputSchema !== undefined && effect !== undefined && typeof use === "function" ? [value as Tool] : [];
 }
 

@@ -12,15 +12,15 @@ import { parseOptions, UsageError } from "./usage-error.ts";
 
 export const usage = `toolstream tools [DIR...] [--json] [--manifest FILE [--write]] [--owner UID]
 
-Lists the executables in some folders that are tools, and says of all other files why they are none. Each executable is
+Lists the executables in some folders that are tools, and says why each other file is not one. Each executable is
 run once, with --schema. Without DIR: ${DEFAULT_SEARCH_PATHS.join(" and ")}.
 
   --json           one JSON object
-  --manifest FILE  only files that FILE knows, as it knows them; the others are not run
-  --write          writes FILE with the tools that are found
-  --owner UID      files of this user are run, too; more than once for more
+  --manifest FILE  only files listed in FILE, unchanged; no others are run
+  --write          writes the tools that are found to FILE
+  --owner UID      also run files of this user; may be repeated
 
-Exit status 1 when a DIR could not be read; FILE is not written then.`;
+Exit status 1 when a DIR could not be read; FILE is then not written.`;
 
 /** @returns the exit status */
 export async function toolsCommand(args: readonly string[]): Promise<number> {

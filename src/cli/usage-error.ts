@@ -1,12 +1,12 @@
 import { parseArgs, type ParseArgsConfig } from "node:util";
 import { messageOf } from "../errors.ts";
 
-/** What the user can mend: told in words, without a stack, with exit status 1. */
+/** An error that the user can fix: reported without a stack, with exit status 1. */
 export class CommandError extends Error {
   readonly exitStatus: 1 | 2 = 1;
 }
 
-/** The command was called in a way that it can not be: exit status 2. */
+/** The command line is invalid: exit status 2. */
 export class UsageError extends CommandError {
   override readonly exitStatus = 2;
 }
@@ -27,13 +27,13 @@ export function parseOptions<const Config extends ParseArgsConfig>(
   }
 }
 
-/** Of an unknown option the first sentence is on the mistake, and the rest on names that begin with a dash. */
+/** For an unknown option, the first sentence names the mistake, and the rest is about names that begin with a dash. */
 function mistakeIn(message: string): string {
   const said = message.startsWith("Unknown option") ? message.split(". ")[0]! : message.replaceAll("\n", " ");
   return said.endsWith(".") ? said : `${said}.`;
 }
 
-/** @throws UsageError for what is no positive number */
+/** @throws UsageError for anything but a positive number */
 export function speedOf(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const speed = text.trim() === "" ? Number.NaN : Number(text);
@@ -41,7 +41,7 @@ export function speedOf(text: string | undefined): number | undefined {
   throw new UsageError(`--speed is a positive number (2 is twice as fast), got ${JSON.stringify(text)}.`);
 }
 
-/** @throws UsageError for what is no port */
+/** @throws UsageError for anything but a port */
 export function portOf(text: string | undefined): number {
   const port = text === undefined ? 0 : text.trim() === "" ? Number.NaN : Number(text);
   if (Number.isInteger(port) && port >= 0 && port <= 65535) return port;

@@ -24,17 +24,17 @@ export interface Screen {
   readonly rows?: number | undefined;
 }
 
-/** Whether someone watches: on a terminal, and not under CI. */
+/** Whether a person is watching: on a terminal, and not under CI. */
 export function isWatched(screen: Screen): boolean {
   return screen.isTTY === true && !process.env["CI"] && process.env["TERM"] !== "dumb";
 }
 
-/** A live view on a terminal, plain lines under CI or into a pipe. */
+/** A live view on a terminal; plain lines under CI or into a pipe. */
 export function createView(screen: Screen): View {
   return isWatched(screen) ? liveView(screen) : plainView(screen);
 }
 
-/** One line for what happened; text is printed when the next thing happens. */
+/** One line per event; text is printed when the next event happens. */
 export function plainView(screen: Screen): View {
   let text = "";
   let textWord = "";
@@ -98,7 +98,7 @@ function lineOf(event: StreamEvent): [string, string] | undefined {
 const FRAME_MS = 30;
 const TIMELINE_FROM_MS = 100;
 
-/** Text above, and the calls as panels side by side, each with its partial input as it fills. */
+/** Text above, and below it the calls as panels side by side, each with its partial input as it fills up. */
 export function liveView(screen: Screen, paint: Paint = inColor): View {
   const calls: ToolCall[] = [];
   const results = new Map<string, string>();
@@ -126,9 +126,9 @@ export function liveView(screen: Screen, paint: Paint = inColor): View {
     const lines = frame(state, { columns, rows: isLast ? Infinity : Math.max(2, (screen.rows ?? 24) - 1) }, paint);
     screen.write(redraw(lines, height));
     height = lines.length;
-    drawnAt = performance.now(); // behind it: a frame that takes long does not take all of the time
+    drawnAt = performance.now(); // after drawing: a slow frame must not take all of the time
   }
-  /** Only where there was time between the calls. */
+  /** Only if there was time between the calls. */
   function isWorthATimeline(): boolean {
     return spans.size > 1 && endedMs >= TIMELINE_FROM_MS;
   }
@@ -148,7 +148,7 @@ export function liveView(screen: Screen, paint: Paint = inColor): View {
     const span = spans.get(invocationId);
     if (span !== undefined) spans.set(invocationId, { ...span, ...change });
   }
-  /** At most a frame every 30 ms, and always one for what came last. */
+  /** At most one frame every 30 ms, and always one for the latest event. */
   function drawSoon(): void {
     if (performance.now() - drawnAt >= FRAME_MS) draw(false);
     else timer ??= setTimeout(draw, FRAME_MS, false);
@@ -161,7 +161,7 @@ export function liveView(screen: Screen, paint: Paint = inColor): View {
       else if (event.type === "text-delta" || event.type === "refusal-delta") text += event.delta;
       else if (event.type === "tool-input-start") calls.push(event.call);
       else if (event.type === "tool-error" && !spans.has(event.error.invocationId)) {
-        notes.push(lineOf(event)!.join(" ")); // it never had a name, and so no panel
+        notes.push(lineOf(event)!.join(" ")); // it never had a name, so it has no panel
       } else if (event.type === "finish" || event.type === "error" || event.type === "provider-tool") {
         notes.push(lineOf(event)!.join(" "));
       }
@@ -190,8 +190,8 @@ function panelOf(call: ToolCall, results: ReadonlyMap<string, string>): PanelSta
 }
 
 /**
- * Draws over the lines that are there, in one write: a terminal that knows how shows it at once (mode 2026), no line
- * is empty in between, and a line that turns out too wide is cut (mode 7), so that the height stays what it is.
+ * Draws over the existing lines, in one write: a terminal that supports it shows them all at once (mode 2026), no line
+ * is empty in between, and a line that turns out too wide is cut (mode 7), so that the height stays the same.
  */
 function redraw(lines: readonly string[], heightBefore: number): string {
   const up = heightBefore > 0 ? `\u001B[${heightBefore}A` : "";

@@ -9,13 +9,13 @@ import { plainText } from "../text/plain.ts";
 import { createDecoder } from "../wire/index.ts";
 import { UsageError } from "./usage-error.ts";
 
-/** Every wire of the command line, by name. */
+/** Every wire of the command line. */
 export const adapters: readonly Adapter[] = [openaiChat, openaiResponses, anthropic, google, cohere];
 
-/** What a recording may be of: a text alone, too, which is no provider's. */
+/** The possible wires of a recording: also plain text, which is no provider's. */
 const recorded: readonly Adapter[] = [...adapters, plainText];
 
-/** Names that people use for the same wires. */
+/** Other names that people use for these wires. */
 const aliases: Readonly<Record<string, string>> = {
   openai: "openai-chat",
   "openai-compatible": "openai-chat",
@@ -29,16 +29,16 @@ const aliases: Readonly<Record<string, string>> = {
 /**
  * The adapter of a provider.
  *
- * @throws UsageError that names the ones there are
+ * @throws UsageError that names the known ones
  */
 export function adapterNamed(name: string): Adapter {
   return named(name, adapters);
 }
 
 /**
- * The adapter of what a recording may be of.
+ * The adapter for a recording.
  *
- * @throws UsageError that names the ones there are
+ * @throws UsageError that names the known ones
  */
 export function recordedAdapterNamed(name: string): Adapter {
   return named(name, recorded);
@@ -52,15 +52,15 @@ function named(name: string, among: readonly Adapter[]): Adapter {
   throw new UsageError(`There is no wire ${JSON.stringify(name)}. The wires are: ${names}.`);
 }
 
-/** How many events are looked at: some streams begin with events that say nothing. */
+/** How many events are examined: some streams begin with events that reveal nothing. */
 const EVENTS_TO_LOOK_AT = 50;
 /** A piece at a time, since the first few events of a long recording are enough. */
 const PIECE_BYTES = 4096;
 
 /**
- * Tells the wire of a body from its content.
+ * Recognises the wire of a body from its content.
  *
- * @throws ToolError `unknown_wire`, `invalid_event` for a body that holds no events
+ * @throws ToolError `unknown_wire`; `invalid_event` for a body without events
  */
 export function recognise(bytes: Uint8Array): Adapter {
   const look = createLook();
@@ -71,7 +71,7 @@ export function recognise(bytes: Uint8Array): Adapter {
 }
 
 /**
- * Of a body in which `adapter` has found nothing: whether it is of another wire.
+ * For a body in which `adapter` found nothing: whether it belongs to another wire.
  *
  * @throws ToolError `unknown_wire`
  */
@@ -84,14 +84,14 @@ export function checkWire(bytes: Uint8Array, adapter: Adapter): void {
   }
   if (other === adapter) return;
   const hint =
-    other === undefined ? "No other is recognised in it." : `It looks like ${other.name}: name that, or none.`;
+    other === undefined ? "No other wire is recognised." : `It looks like ${other.name}: use that, or omit --wire.`;
   throw new ToolError("unknown_wire", `Nothing in the body is of the wire ${adapter.name}. ${hint}`);
 }
 
-/** Looks at a body as it comes. */
+/** Examines a body as it arrives. */
 export interface Look {
   feed(bytes: Uint8Array): void;
-  /** More bytes would change nothing. */
+  /** More bytes would not change the result. */
   readonly isDecided: boolean;
   /** @throws ToolError `unknown_wire`, `invalid_event` */
   end(): Adapter;

@@ -67,7 +67,7 @@ describe("toolstream serve", () => {
 
   it.each([
     ["nowhere", "nowhere is not there."],
-    ["package.json", "package.json is no folder."],
+    ["package.json", "package.json is not a folder."],
     ["src", "src holds no recordings."],
   ])("says what is wrong with %s", async (dir, words) => {
     const { status, stderr } = await run(["serve", dir]);

@@ -64,25 +64,30 @@ describe("a tools file", () => {
   const object = '{"type":"object"}';
   it.each([
     ["an object", "tools.json", "{}", "holds an object"],
-    ["no JSON", "tools.json", "[{", "is no JSON"],
+    ["no JSON", "tools.json", "[{", "is not JSON"],
     ["a list of numbers", "tools.json", "[1]", "Entry 0 of the tool file"],
     ["a provider's form", "tools.json", '[{"type":"function","function":{}}]', "has no name, but type, function"],
     ["a tool without parameters", "tools.json", '[{"name":"a"}]', "has no parameters, which are a JSON Schema"],
     ["a schema that is none", "tools.json", '[{"name":"a","parameters":{"type":"text"}}]', '"text" is no type'],
     ["a name that is none", "tools.json", `[{"name":"a b","parameters":${object}}]`, "a name has 1 to 128 characters"],
-    ["an unknown effect", "tools.json", `[{"name":"a","effect":"x","parameters":${object}}]`, "it is read, idempotent"],
+    [
+      "an unknown effect",
+      "tools.json",
+      `[{"name":"a","effect":"x","parameters":${object}}]`,
+      "it must be read, idempotent",
+    ],
     [
       "one name twice",
       "tools.json",
       `[{"name":"a","parameters":${object}},{"name":"a","parameters":${object}}]`,
       "Two tools are called a",
     ],
-    ["text", "tools.txt", "get_weather", "is no JSON"],
+    ["text", "tools.txt", "get_weather", "is not JSON"],
     ["a module without tools", "tools.mjs", "export const answer = 42;", "exports no tools, but answer"],
     ["a module without exports", "tools.mjs", "", "exports nothing"],
-    ["a module that can not be read", "tools.mjs", "export const = 1", "can not be loaded"],
-    ["a module that throws", "tools.mjs", "throw new Error('no database')", "can not be loaded: no database"],
-    ["a module that throws a text", "tools.mjs", "throw 'no database'", "can not be loaded: no database"],
+    ["a module that can not be read", "tools.mjs", "export const = 1", "cannot be loaded"],
+    ["a module that throws", "tools.mjs", "throw new Error('no database')", "cannot be loaded: no database"],
+    ["a module that throws a text", "tools.mjs", "throw 'no database'", "cannot be loaded: no database"],
   ])("may not be %s", async (_, name, text, words) => {
     const path = join(folderWith({ [name]: text }), name);
     const error = await loadTools(path).catch((reason: unknown) => reason);
@@ -97,14 +102,14 @@ describe("a tools file", () => {
     const { status, stdout, stderr } = await run(["replay", "--json", "--tools", path, call]);
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" });
     expect(stderr).toBe(
-      `toolstream: The tool file ${path} holds an object. It has to be a JSON array of { name, description, parameters }, or a module that exports tools.\n`,
+      `toolstream: The tool file ${path} holds an object. It must be a JSON array of { name, description, parameters }, or a module that exports tools.\n`,
     );
   });
 
   it("has to be there", async () => {
     const { status, stderr } = await run(["schema", "--tools", "nowhere.json", "--provider", "cohere"]);
     expect(status).toBe(1);
-    expect(stderr).toContain("The tool file nowhere.json can not be read: ENOENT");
+    expect(stderr).toContain("The tool file nowhere.json cannot be read: ENOENT");
   });
 });
 

@@ -43,7 +43,7 @@ describe("toolstream", () => {
     [["serve", "--port", "70000"], "--port is a number from 0 to 65535"],
     [["exec"], "exec takes one tool"],
     [["exec", "a", "b"], "exec takes one tool"],
-    [["exec", "a", "--input", "{"], "--input is no JSON"],
+    [["exec", "a", "--input", "{"], "--input is not JSON"],
     [["exec", "a", "--timeout", "soon"], "--timeout is a number of milliseconds"],
     [["tools", "--owner", "ada"], "--owner is the number of a user"],
     [["tools", "--write"], "--write needs --manifest"],
@@ -51,7 +51,7 @@ describe("toolstream", () => {
     [["demo", "--live", "text"], 'There is no wire "text"'],
     [["schema", "--tools", "fixtures/tools.json", "--provider", "text"], 'There is no wire "text"'],
     [["record", "--wire", "text", "--url", "http://x", "--out", "x"], 'There is no wire "text"'],
-    [["demo", "--model", "x"], "are for --live"],
+    [["demo", "--model", "x"], "need --live"],
   ])("refuses %j with status 2, in words", async (args, words) => {
     const { status, stdout, stderr } = await run(args);
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
@@ -95,7 +95,7 @@ describe("toolstream", () => {
       child.stderr!.on("data", (text) => (stderr += text));
       const status = await new Promise((settle) => child.once("close", settle));
       expect(status).toBe(1);
-      expect(stderr).toMatch(/^toolstream: the output can not be written: ENOSPC.*\n$/);
+      expect(stderr).toMatch(/^toolstream: the output cannot be written: ENOSPC.*\n$/);
     },
   );
 });
