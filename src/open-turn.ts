@@ -58,7 +58,7 @@ export function openTurn<Event>(
   return Object.defineProperty(stream as AskedTurn, "response", response);
 }
 
-/** Hidden, since code that copies a turn reads its `response`. */
+/** Not enumerable: a copy of a turn gets its `response` instead. */
 const SOURCE = Symbol("source");
 
 interface AskedTurn extends ModelTurn {

@@ -12,7 +12,7 @@ Request headers, keys and cookies are passed on and never written.
 
   --wire NAME  record only requests of this wire
   --url URL    the endpoint, for example https://api.openai.com
-  --out FILE   the file of the first response, later ones get -2, -3, ...; or a folder for them
+  --out FILE   the file for the first response (later ones get -2, -3, ...), or a folder for them
   --port N     default: a free port`;
 
 /** Records until it is interrupted. */

@@ -22,7 +22,7 @@ export function isHuge(value: number): boolean {
   return !(Math.abs(value) <= Number.MAX_SAFE_INTEGER);
 }
 
-/** The first number literal of a valid JSON text that is read as another number. Fractions are rounded, and may be. */
+/** The first number literal of a valid JSON text that is read as another number; rounded fractions do not count. */
 export function changedLiteral(text: string): string | undefined {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);

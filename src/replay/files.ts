@@ -23,7 +23,7 @@ export async function saveRecording(path: string, recording: Recording): Promise
   return file;
 }
 
-/** Where the body goes: `stream.sse` etc. in a directory (an existing one, or a path ending in a slash), else `path`. */
+/** Where the body goes: `stream.sse` etc. in a directory (existing, or a path ending in a slash), else `path`. */
 export async function bodyFile(path: string, recording: Recording): Promise<string> {
   const intoDirectory = /[/\\]$/.test(path) || (await isDirectory(path));
   return intoDirectory ? join(path, `stream.${formatOf(recording)}`) : path;

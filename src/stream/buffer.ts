@@ -94,7 +94,7 @@ export class ToolBuffer {
     return this.#states.map((state) => state.call);
   }
 
-  /** Every call so far that can not be executed. */
+  /** Every call so far that cannot be executed. */
   get errors(): readonly ToolCallError[] {
     const errors = this.#states.map((state) => state.outcome).filter((outcome) => outcome instanceof ToolCallError);
     return this.#overflow === undefined ? errors : [...errors, this.#overflow];

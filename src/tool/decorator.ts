@@ -7,7 +7,8 @@ import { makeTool, type Execute, type Tool, type ToolContext, type ToolDefinitio
 
 /**
  * Options of `@tool`: a {@link ToolDefinition} whose function is the method, and whose name defaults to the method's.
- * `undo`, `needsApproval` and `approvalMessage` are called with the object as `this`: declare it, `undo(this: Notes, { input }) { … }`.
+ * `undo`, `needsApproval` and `approvalMessage` are called with the object as `this`: declare it, as in
+ * `undo(this: Notes, { input }) { … }`.
  */
 export interface ToolOptions<S extends SchemaSource = SchemaSource> extends Omit<
   ToolDefinition<S>,

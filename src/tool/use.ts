@@ -50,8 +50,8 @@ export interface ToolUseParts<Input = any, Output = any, Name extends string = s
 }
 
 /**
- * A call of one of the tools, as a union over them, so that `use.name === "get_weather"` narrows it and the type of its
- * input.
+ * A call of one of the tools, as a union over them, so that `use.name === "get_weather"` tells which it is and types
+ * its input.
  */
 export type UseOf<T extends Tool> =
   T extends Tool<infer Input, infer Output, any, infer Name> ? ToolUse<Input, Output, Name> : never;

@@ -11,7 +11,7 @@ export interface DecoderOptions {
   onEvent(value: unknown): void;
   /** What is known about the events of this wire. Default: only what this stream teaches. */
   readonly templates?: Templates | undefined;
-  /** An event that `templates` recognise as just such a piece; if it returns false, the event goes to `onEvent`. */
+  /** An event that `templates` recognise as a delta; if this returns false, the event goes to `onEvent`. */
   onDelta?(delta: Delta<any>, text: string, index: number): boolean;
   /** `invalid_event` or `event_too_large`: the last callback. */
   onError(error: ToolError): void;

@@ -76,8 +76,8 @@ export interface Utf8Stream {
 export function createUtf8Stream(): Utf8Stream {
   let cut: Uint8Array = EMPTY; // the bytes of an incomplete character
   let offset = 0; // of the first byte not yet decoded
-  // Fields, not getters: in an object literal each getter is a new function every time, for which V8 makes a hidden class
-  // of its own: slow to create, and it retains everything in its scope until the next full garbage collection.
+  // Fields, not getters: in an object literal each getter is a new function every time, for which V8 makes a hidden
+  // class of its own: slow to create, and it retains everything in its scope until the next full garbage collection.
   const stream = { decode, decodedBytes: 0, isWhole: true, invalidAt: -1 };
 
   function decode(piece: Uint8Array): string {
