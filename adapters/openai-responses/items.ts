@@ -47,7 +47,8 @@ export class Items {
       this.#idsChange ||= wire === undefined && differ(placed?.id, id) && !this.#byId.has(id!);
       return placed;
     }
-    const named = this.named(id) ?? this.findCall(wire?.call_id);
+    // Servers have the call's id in its place: https://github.com/anomalyco/opencode/pull/45081
+    const named = this.named(id) ?? this.findCall(wire === undefined ? event.call_id || id : wire.call_id);
     if (named !== undefined || id) return named;
     // No index and no id: the item now open, if it is one of that kind.
     const last = this.all.at(-1);
@@ -98,8 +99,8 @@ export class Items {
    *
    * @returns whether it can be of no other, too; nothing where an index or an id tells
    */
-  untold({ output_index: index, item_id: id }: WireEvent, type: string, whole: string): Untold | undefined {
-    if (typeof index === "number" || id) return undefined;
+  untold(event: WireEvent, type: string, whole: string): Untold | undefined {
+    if (typeof event.output_index === "number" || event.item_id || this.findCall(event.call_id)) return undefined;
     const open = this.all.filter(({ wire, done, isTold }) => wire.type === type && !done && !isTold);
     const item = open.find(({ sent }) => sent === 0 || sent === whole.length) ?? open[0];
     // One that is open may have been told what is the input of another.

@@ -54,6 +54,7 @@ export class ResponsesParser implements Parser<unknown> {
   #waitsForClient = false;
   #refused = false;
   #reasoned = false;
+  #hasTextPieces = false;
 
   static readonly #input: Delta<ResponsesParser> = {
     ...PLACES,
@@ -142,6 +143,8 @@ export class ResponsesParser implements Parser<unknown> {
       case "response.refusal.delta":
         return this.#onRefusal(this.#spoken(event, "message"), event.content_index, event.delta);
 
+      case "response.output_text.done":
+        return this.#onTextDone(event);
       case "response.output_item.added":
         return this.#onAdded(event);
       case "response.content_part.added":
@@ -372,9 +375,20 @@ export class ResponsesParser implements Parser<unknown> {
   // -- text
 
   #onText(item: Item, index: number | null | undefined, delta: unknown): void {
-    if (typeof delta !== "string") return;
+    if (typeof delta !== "string" || delta === "") return;
+    this.#hasTextPieces = true;
+    this.#say(item, index, delta);
+  }
+
+  #say(item: Item, index: number | null | undefined, text: string): void {
     (item.streamed ??= new Set()).add(index ?? NO_INDEX);
-    this.#sink.text(delta);
+    this.#sink.text(text);
+  }
+
+  /** The text of a part once more. It is news only of a server that sends no pieces: https://github.com/TanStack/ai/pull/937 */
+  #onTextDone(event: WireEvent): void {
+    if (this.#hasTextPieces || !event.text) return;
+    this.#rest(this.#spoken(event, "message"), event.content_index ?? NO_INDEX, { text: event.text });
   }
 
   #onPart(event: WireEvent): void {
@@ -407,7 +421,7 @@ export class ResponsesParser implements Parser<unknown> {
     if (part.refusal) return this.#onRefusal(item, index, part.refusal);
     if (!part.text) return;
     if (item.wire.type === "reasoning") this.#onReasoning(item, index, part.text, true);
-    else this.#onText(item, index, part.text);
+    else this.#say(item, index, part.text);
   }
 
   // -- the response

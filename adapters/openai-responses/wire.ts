@@ -10,6 +10,8 @@ export interface WireEvent {
   readonly output_index?: number | null;
   /** The item's id, not the call's; on some servers another one in every event of one item. */
   readonly item_id?: string | null;
+  /** In the place of the other two on some servers: https://github.com/lidge-jun/opencodex/pull/1361 */
+  readonly call_id?: string | null;
   readonly item?: WireItem | null;
   readonly content_index?: number | null;
   readonly summary_index?: number | null;

@@ -343,6 +343,28 @@ describe("the parser", () => {
       ...fields,
     });
 
+    // https://github.com/anomalyco/opencode/pull/45081, https://github.com/lidge-jun/opencodex/pull/1361
+    it.each(["item_id", "call_id"])("knows calls side by side by a call_id in the field %s alone", async (field) => {
+      const of = (n: number) => ({ [field]: `call_${n}` });
+      const turn = await turnOf(
+        [
+          ...begun.map((wire) => item("added", wire)),
+          piece(oslo.slice(0, 5), of(0)),
+          piece(rome, of(1)),
+          piece(oslo.slice(5), of(0)),
+          told(rome, of(1)),
+          told(oslo, of(0)),
+          end(),
+        ],
+        [getWeather, setHome],
+      );
+      expect(turn.calls.map(({ id, input }) => [id, input])).toEqual([
+        ["call_0", { city: "Oslo" }],
+        ["call_1", { city: "Rome" }],
+      ]);
+      expect(turn.calls.every(({ outcome }) => outcome instanceof ToolUse)).toBe(true);
+    });
+
     it.each<[string, Event[], unknown[]]>([
       [
         "no beginnings, and pieces of two calls side by side",
@@ -519,6 +541,50 @@ describe("the parser", () => {
     expect(spoken.joined("text")).toBe("Hello");
     expect(spoken.joined("refusal")).toBe("No more.");
     expect(spoken.lines).toContainEqual(["finish", "refusal", "completed"]);
+  });
+
+  // https://github.com/TanStack/ai/pull/937
+  it.each<[string, Event[]]>([
+    ["its end", [{ type: "response.output_text.done", output_index: 0, content_index: 0, text: "Hello" }]],
+    ["its end without an index", [{ type: "response.output_text.done", item_id: "msg_1", text: "Hello" }]],
+    [
+      "its end, behind an empty piece",
+      [
+        { type: "response.output_text.delta", output_index: 0, content_index: 0, delta: "" },
+        { type: "response.output_text.done", output_index: 0, content_index: 0, text: "Hello" },
+      ],
+    ],
+  ])("says text once that is told by nothing but %s, and gives it back", async (_, told) => {
+    const begun = added(0, { ...message(""), content: [] });
+    for (const events of [
+      [...told, completed],
+      [begun, ...told, ended(0, { ...message(""), content: [] }), completed],
+      [begun, ...told, ended(0, message("Hello")), completedWith(message("Hello"))],
+    ]) {
+      const turn = await turnOf(events);
+      expect(turn.text).toBe("Hello");
+      expect(JSON.stringify(openaiResponses.assistantMessage(turn))).toContain('"Hello"');
+    }
+  });
+
+  it("says text no second time at an end that is told early, late, or of another item", () => {
+    const piece = (text: string) => ({
+      type: "response.output_text.delta",
+      output_index: 0,
+      content_index: 0,
+      delta: text,
+    });
+    const told = (fields: object) => ({ type: "response.output_text.done", text: "Hel", ...fields });
+    const spoken = said([
+      added(0, { ...message(""), content: [] }),
+      piece("Hel"),
+      told({ output_index: 0, content_index: 0 }),
+      told({}),
+      piece("lo"),
+      told({ output_index: 1, item_id: "msg_2" }),
+      completed,
+    ]);
+    expect(spoken.joined("text")).toBe("Hello");
   });
 
   // https://github.com/vllm-project/vllm/issues/45742, https://github.com/vllm-project/vllm/pull/35184
