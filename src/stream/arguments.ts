@@ -164,7 +164,7 @@ export class Arguments {
     try {
       if (this.#values !== undefined) return this.#values.merge(object);
       const values = new ValueArguments(this.#limits, this.#length, object);
-      if (!this.isEmpty) this.#note("object", this.text);
+      if (!this.isEmpty) this.note("object", this.text);
       this.#values = values;
     } catch (error) {
       this.#refuse(error);
@@ -291,7 +291,7 @@ export class Arguments {
       return delta;
     }
     this.#replace(delta);
-    this.#note("snapshot", undefined);
+    this.note("snapshot", undefined);
     this.#cumulative = true;
     this.#snapshot = undefined;
     return added;
@@ -310,11 +310,11 @@ export class Arguments {
     if (!this.isClosed) return undefined;
     const next = this.#parse(delta);
     if (next !== undefined && this.#isCopy(next.value)) {
-      this.#note("resend", delta);
+      this.note("resend", delta);
       return "";
     }
     if (!this.isPlaceholder) return undefined;
-    this.#note("placeholder", this.text);
+    this.note("placeholder", this.text);
     this.#replace(delta);
     return delta;
   }
@@ -324,7 +324,7 @@ export class Arguments {
     const next = this.#parse(delta);
     if (next !== undefined && this.#isCopy(next.value)) return "";
     if (this.isPlaceholder && delta.trimStart().startsWith("{")) {
-      this.#note("placeholder", this.text);
+      this.note("placeholder", this.text);
       this.#values = undefined;
       this.#replace(delta);
       return delta;
@@ -339,7 +339,7 @@ export class Arguments {
     if (text.slice(0, half) !== text.slice(half)) return undefined;
     const parsed = parse(text.slice(0, half));
     if (parsed === undefined) return undefined;
-    this.#note("resend", text);
+    this.note("resend", text);
     this.#replace(text.slice(half));
     return parsed;
   }
@@ -375,8 +375,9 @@ export class Arguments {
   }
 
   /** Each repair is reported once, however often it is needed: a server that needs it once needs it again and again. */
-  #note(kind: Repair["kind"], before: unknown): void {
-    if (this.repairs.every((repair) => repair.kind !== kind)) this.repairs.push({ kind, before });
+  note(kind: Repair["kind"], before: unknown, after?: unknown): void {
+    if (this.repairs.some((repair) => repair.kind === kind)) return;
+    this.repairs.push(after === undefined ? { kind, before } : { kind, before, after });
   }
 
   /** A value was not accepted. */

@@ -10,7 +10,7 @@ import { decide } from "./decide.ts";
 import type { FinishReason } from "./events.ts";
 import { isClean } from "./finish-reason.ts";
 import { resolveLimits, type Limits } from "./limits.ts";
-import { goesOn, joinedName, ToolRouter, type NamedTools } from "./router.ts";
+import { bareName, goesOn, joinedName, ToolRouter, type NamedTools } from "./router.ts";
 import { runIdOf } from "./run-id.ts";
 
 export interface ToolBufferOptions {
@@ -128,7 +128,9 @@ export class ToolBuffer {
   append(chunk: ToolChunk): ToolUse | ToolCallError | undefined {
     if (this.#ended) throw new TypeError("append() after end(): use a new ToolBuffer for the next turn.");
     // White space around a name is not part of it: https://github.com/ml-explore/mlx-lm/pull/1756
-    const name = chunk.name?.trim();
+    const given = chunk.name?.trim();
+    const bare = given ? bareName(this.#tools, given) : undefined;
+    const name = bare ?? given;
     if (name && name !== chunk.name) chunk = { ...chunk, name };
     this.#added = "";
     const before = this.#current;
@@ -141,6 +143,7 @@ export class ToolBuffer {
     const state = this.#router.route(chunk);
     this.#current = state;
     if (state === undefined || state.isRetracted) return this.next();
+    if (bare !== undefined) state.args.note("name", given, bare);
     // The next call has begun: the one before it has ended, if its root is closed. `{}` may still be a placeholder.
     // A chunk for a call that began earlier proves nothing: calls may be interleaved.
     if (before !== undefined && before !== state && isOpen(before) && before.mayBeClosed) {

@@ -4,7 +4,7 @@ import { isGenerator, settle, type HandlerResult } from "./progress.ts";
 import { textOfThrown } from "./thrown.ts";
 import type { Tool, ToolContext } from "./tool.ts";
 
-/** One repair made to the arguments of a call, for the log and for the user. */
+/** One repair made to a call, mostly to its arguments, for the log and for the user. */
 export interface Repair {
   /**
    * - `empty`: nothing, `null` or `"null"` was read as `{}`
@@ -15,8 +15,18 @@ export interface Repair {
    * - `syntax`: broken JSON was repaired
    * - `coerce`: a value was given the type that the schema asks for
    * - `null_dropped`: `null` for an optional property (strict modes force it) was read as absent
+   * - `name`: the name came with a namespace before it (`functions.f`)
    */
-  readonly kind: "empty" | "placeholder" | "resend" | "snapshot" | "object" | "syntax" | "coerce" | "null_dropped";
+  readonly kind:
+    | "empty"
+    | "placeholder"
+    | "resend"
+    | "snapshot"
+    | "object"
+    | "syntax"
+    | "coerce"
+    | "null_dropped"
+    | "name";
   readonly path?: readonly (string | number)[];
   readonly before?: unknown;
   readonly after?: unknown;

@@ -916,6 +916,16 @@ describe("the parser", () => {
 });
 
 describe("the turn", () => {
+  it("runs a call whose name came with a namespace, and gives it back under the name that the API takes", async () => {
+    const turn = await turnOf([
+      added(0, call(0, "{}", { name: "functions.get_weather" })),
+      ended(0, call(0, '{"city":"Oslo"}', { name: "functions.get_weather" })),
+      completed,
+    ]);
+    expect(turn.calls[0]!.outcome).toBeInstanceOf(ToolUse);
+    expect(openaiResponses.assistantMessage(turn)).toMatchObject([{ type: "function_call", name: "get_weather" }]);
+  });
+
   it("has the call_id that came last", async () => {
     const turn = await turnOf([
       added(0, call(0, "")),

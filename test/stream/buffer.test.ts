@@ -422,6 +422,54 @@ describe("names that look like a tool's", () => {
     expect(buffer.calls).toMatchObject([{ name: "get_weather", outcome: { input: { city: "x" } } }]);
   });
 
+  // https://github.com/tontinton/maki/pull/518, https://github.com/tya5/reyn/pull/1992
+  it.each([
+    "functions.get_weather",
+    "default_api.get_weather",
+    "default_api:get_weather",
+    "functions.get_weather:12",
+    " functions.get_weather",
+  ])("%j is the tool's, since models are shown their tools in such a namespace", (name) => {
+    const use = one(call(name, '{"city":"Oslo"}')) as ToolUse;
+    expect([use.name, use.tool, use.input]).toEqual(["get_weather", weather, { city: "Oslo" }]);
+    expect(use.repairs).toEqual([{ kind: "name", before: name.trim(), after: "get_weather" }]);
+  });
+
+  it.each([
+    "tools.get_weather",
+    "functions.",
+    "functions.functions.get_weather",
+    "functions.weather",
+    "functions/get_weather",
+    "get_weather:0",
+    "functions.constructor",
+  ])("%j is no tool's", (name) => {
+    expect(one(call(name, "{}"))).toMatchObject({ code: "unknown_tool", call: { name } });
+  });
+
+  it("a name with such a namespace is the tool's that has all of it", () => {
+    const own = ["functions.f", "f"].map((name) => defineTool({ name, inputSchema: jsonSchema({ type: "object" }) }));
+    const use = one(call("functions.f", "{}"), {}, own) as ToolUse;
+    expect([use.tool, use.repairs]).toEqual([own[0], []]);
+  });
+
+  it("a name with such a namespace that is said on every piece, of calls side by side, is told once", () => {
+    const buffer = new ToolBuffer(tools);
+    for (const [callIndex, piece] of [
+      [0, '{"ci'],
+      [1, '{"id":'],
+      [0, 'ty":"Oslo"}'],
+      [1, '"7"}'],
+    ] as const) {
+      const name = callIndex === 0 ? "functions.get_weather" : "functions.refund";
+      buffer.append({ callIndex, id: `c${callIndex}`, name, argsTextDelta: piece });
+    }
+    expect((buffer.end("tool-use") as ToolUse[]).map((use) => [use.name, use.input, use.repairs.length])).toEqual([
+      ["get_weather", { city: "Oslo" }, 1],
+      ["refund", { id: "7" }, 1],
+    ]);
+  });
+
   it("a provider's name stands for the tool's, and after it the tool's own, as of `$web_search` at Moonshot", () => {
     const options = { toolName: (name: string) => `mcp__${name}` };
     expect(one(call("mcp__anything", "{}"), options)).toMatchObject({ name: "anything" });
