@@ -134,7 +134,8 @@ export class ChatParser implements Parser<WireEvent | string> {
 
   #event(event: WireEvent): void {
     const { choices } = event;
-    if (!this.#started && (event.id || event.model || (Array.isArray(choices) && choices.length > 0))) {
+    // The events of other wires have an id, too.
+    if (!this.#started && Array.isArray(choices) && (event.id || event.model || choices.length > 0)) {
       this.#started = true;
       this.#sink.start(textOf(event.id), textOf(event.model));
     }

@@ -30,6 +30,17 @@ describe("a source of which nothing is understood", () => {
     }
   });
 
+  // Google's wire ends with "[DONE]" at gateways: there all that stands before it may be nothing.
+  const pairs = adapters.flatMap(({ adapter }) =>
+    adapters
+      .map((other) => [other.adapter.name, adapter.name, adapter] as const)
+      .filter(([from, to]) => from !== to && !(from === "openai-chat" && to === "google")),
+  );
+  it.each(pairs)("says so of a stream of %s that is given to %s", async (name, _, adapter) => {
+    const { error } = await adapter.read(items(loadFixture(name, "demo").bytes.slice())).done();
+    expect(error).toMatchObject({ code: "connection_lost", message: hint(adapter.name, "stream") });
+  });
+
   it("and so does that of a response that was not streamed", () => {
     for (const { adapter } of adapters) {
       expect(adapter.parse({ type: "other" }).at(-1)).toMatchObject({
