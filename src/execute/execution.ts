@@ -135,8 +135,11 @@ export class Execution {
 
   /** If this execution failed before it started anything, another process may have started the call since. */
   async #lookAgain(entry: Entry | undefined, error: unknown): Promise<undefined> {
-    const now = this.#isUnrun ? await this.#deps.ledger.get(this.#actionId).catch(() => entry) : entry;
-    if (now?.version === entry?.version) throw error;
+    if (!this.#isUnrun) throw error;
+    this.#isUnrun = false;
+    const now = await this.#deps.ledger.get(this.#actionId);
+    this.#isUnrun = now?.version === entry?.version;
+    if (this.#isUnrun) throw error;
   }
 
   /** What can be known without the store: the input that would run, and its digest. */

@@ -8,7 +8,7 @@ import { Ledger } from "../../src/execute/ledger.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
 import type { ToolDefinition } from "../../src/tool/tool.ts";
 import { unorderedStore } from "../store/unordered.ts";
-import { counted, failing, RUN, setup, setupWithApprovals, sleep, until, useOf } from "./support.ts";
+import { counted, errorOf, failing, RUN, setup, setupWithApprovals, sleep, until, useOf } from "./support.ts";
 
 const down = () => new ToolError("store_failed", "The store is down.");
 
@@ -49,7 +49,7 @@ it.each([true, false])("a start that was written and not confirmed is one (can b
   const outcome = await executor.execute(call(tool), RUN);
   expect(ran).toHaveLength(canBeRead ? 1 : 0);
   if (canBeRead) expect(outcome).toMatchObject({ status: "completed", recorded: true });
-  else expect(outcome).toMatchObject({ status: "failed", error: { code: "store_failed" } });
+  else expect(outcome).toMatchObject({ status: "unknown", error: { code: "outcome_unknown" } });
 });
 
 it("a start that another execution of the process has written is not taken for one's own", async () => {
@@ -488,6 +488,23 @@ describe("a store that fails", () => {
     const { executor } = setupWithApprovals([tool], { store, storeEvents: false });
     const outcome = await executor.execute(call(tool), { ...RUN, signal: AbortSignal.timeout(100) });
     expect(outcome).toMatchObject({ status: "unknown", error: { code: "outcome_unknown" } });
+    expect(ran).toHaveLength(1);
+  });
+
+  it("when it was not begun here, and can not be looked at again: another process may have begun it", async () => {
+    const { tool, ran } = counted();
+    const inner = memoryStore();
+    let isDown = false;
+    const store = failing(inner, async (verb, key) => {
+      if (verb === "put" && key.startsWith("action/") && !isDown) {
+        isDown = true;
+        await setup([tool], { store: inner }).executor.execute(call(tool), RUN);
+      }
+      return isDown ? down() : undefined;
+    });
+    const outcome = await setup([tool], { store, storeEvents: false }).executor.execute(call(tool), RUN);
+    expect(outcome).toMatchObject({ status: "unknown", attempts: 0, recorded: false });
+    expect(errorOf(outcome).message).toMatch(/not known whether it was executed before. Do not call it again/);
     expect(ran).toHaveLength(1);
   });
 
