@@ -70,9 +70,16 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
   }
   const wires = new Map(adapters.map((adapter) => [adapter.name, adapter]));
   const fixtures = typeof options.fixtures === "string" ? fixturesIn(options.fixtures) : fixturesFrom(options.fixtures);
-  for (const name of Object.keys(behaviour ?? {})) {
-    if (!wires.has(name.split("/")[0]!) || name.split("/").length !== 2) {
+  const names = Object.keys(behaviour ?? {});
+  const cases = names.length === 0 ? [] : await fixtures.names();
+  for (const name of names) {
+    const [wireName = "", caseName = "", ...rest] = name.split("/");
+    if (!wires.has(wireName) || caseName === "" || rest.length > 0) {
       throw new TypeError(`behaviour is keyed by <wire>/<case>, got ${JSON.stringify(name)}; ${known(wires)}`);
+    }
+    // Without such a case it would do nothing: a test of a failure would see none, and pass.
+    if (!cases.includes(name)) {
+      throw new TypeError(`behaviour: ${await unknownMessage(wires.get(wireName), wireName, caseName)}`);
     }
   }
   const requests: ReceivedRequest[] = [];

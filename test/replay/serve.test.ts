@@ -106,6 +106,7 @@ describe("the replay server", () => {
     [{ fixtures: {} as never }, "the path of a directory, or a Map"],
     [{ behaviour: { both: { status: 500 } } }, 'by <wire>/<case>, got "both"; the wires are paper'],
     [{ behaviour: { "pen/both": { status: 500 } } }, 'got "pen/both"; the wires are paper'],
+    [{ behaviour: { "paper/bth": { status: 429 } } }, 'no case "bth" of paper. There are both, streamed, whole.'],
     [{ speed: 0 }, "speed has to be a positive number"],
   ])("refuses %j", async (options, words) => {
     await expect(serve(options)).rejects.toThrow(words);
