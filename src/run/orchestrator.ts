@@ -396,7 +396,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     if (head.wire === name) return;
     throw new ToolError(
       "wrong_wire",
-      `Conversation ${head.conversationId} has messages in the form of ${head.wire}, and the model speaks ${name}. Go on with a model of ${head.wire}.`,
+      `Conversation ${head.conversationId} has messages in the form of ${head.wire}, and the model speaks ${name}. Go on with a model of ${head.wire}, or begin another conversation with what was said as messages.`,
     );
   }
 
