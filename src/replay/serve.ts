@@ -70,9 +70,9 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
   }
   const wires = new Map(adapters.map((adapter) => [adapter.name, adapter]));
   const fixtures = typeof options.fixtures === "string" ? fixturesIn(options.fixtures) : fixturesFrom(options.fixtures);
-  const names = Object.keys(behaviour ?? {});
-  const cases = names.length === 0 ? [] : await fixtures.names();
-  for (const name of names) {
+  const failing = Object.keys(behaviour ?? {});
+  const cases = failing.length === 0 ? [] : await fixtures.names();
+  for (const name of failing) {
     const [wireName = "", caseName = "", ...rest] = name.split("/");
     if (!wires.has(wireName) || caseName === "" || rest.length > 0) {
       throw new TypeError(`behaviour is keyed by <wire>/<case>, got ${JSON.stringify(name)}; ${known(wires)}`);
