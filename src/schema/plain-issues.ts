@@ -23,7 +23,7 @@ export function readIssues(
   references: Lookup,
 ): Issue[] {
   const seen = new Set<string>();
-  return issuesOf(units).filter((issue) => {
+  return issuesOf(counted(units)).filter((issue) => {
     const key = JSON.stringify(issue);
     return !seen.has(key) && seen.add(key);
   });
@@ -47,7 +47,7 @@ export function readIssues(
     if (children[0]?.keyword === "false") {
       const { path } = locate(children[0].instanceLocation, value);
       const message = forbiddenMessage(unit, path);
-      if (message !== undefined) return [{ message, path }, ...issuesOf(children.slice(1), from)];
+      if (message !== undefined) return [{ message, path }];
     }
     if (unit.keyword === "anyOf" || unit.keyword === "oneOf") return alternatives(unit, children, at);
     if (unit.keyword === "propertyNames") {
@@ -209,6 +209,13 @@ export function readIssues(
     }
     return schema;
   }
+}
+
+/** Where too few items fit, the validator also lists why the others do not, beside `minContains`: none of them has to. */
+function counted(units: readonly OutputUnit[]): readonly OutputUnit[] {
+  const few = units.filter(({ keyword }) => keyword === "minContains");
+  const places = [...new Set(few.map(({ keywordLocation }) => keywordLocation.replace(/minContains$/, "contains")))];
+  return units.filter(({ keywordLocation }) => !places.some((place) => keywordLocation.startsWith(place)));
 }
 
 /** Whether a branch failed because it is about something else: another type, another discriminator. */

@@ -111,7 +111,8 @@ export function prepare(schema: unknown, places: ReadonlySet<string>, at = "#", 
 export function checkKeywords(root: Readonly<Record<string, unknown>>): void {
   const entries = Object.entries(root);
   const [first] = entries;
-  if (first && entries.every(([key, value]) => isRecord(value) && !SCHEMA_KEYWORDS.has(key) && key !== "const"))
+  const isName = (key: string) => !SCHEMA_KEYWORDS.has(key) && key !== "const" && key !== "dependentRequired";
+  if (first && entries.every(([key, value]) => isRecord(value) && isName(key)))
     refuse("#", `${first[0]} is no keyword; properties stand in { type: "object", properties: { … } }`);
 }
 

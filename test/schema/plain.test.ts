@@ -99,6 +99,8 @@ describe("what the model is told", () => {
     [{ city: "Oslo", some: [] }, ['some: must have an item that fits {"const":1}']],
     [{ city: "Oslo", some: [2] }, ['some: must have an item that fits {"const":1}']],
     [{ city: "Oslo", few: [1] }, ['few: must have at least 2 items that fit {"type":"number"}']],
+    // Not that "x" must be a number: it need not.
+    [{ city: "Oslo", few: ["x", 1] }, ['few: must have at least 2 items that fit {"type":"number"}']],
     [{ city: "Oslo", few: [1, 2, 3] }, ['few: must have at most 2 items that fit {"type":"number"}']],
     [{ city: "Oslo", version: 1 }, ["version: must be 2, got 1"]],
     [
@@ -343,6 +345,25 @@ describe("drafts", () => {
     expect(issues(schema, { a: { ...given }, b: { ...given } })).toEqual([]);
     expect(issues(schema, { a: { ...given, more: 1 } })).toHaveLength(1);
     expect(issues(schema, { b: { ...given, list: [] } })).toHaveLength(1);
+  });
+
+  it("takes a schema that says nothing but which properties need which", () => {
+    expect(issues({ dependentRequired: { a: ["b"] } }, { a: 1 })).toEqual([
+      'b: the property "b" is missing, which "a" needs',
+    ]);
+  });
+
+  it("says of a list in which too few fit only that, wherever it stands", () => {
+    const few = { contains: { $ref: "#/$defs/item" }, minContains: 1 };
+    const schema = {
+      properties: { a: { $ref: "#/$defs/few" }, contains: { $ref: "#/$defs/few" }, b: { items: { type: "string" } } },
+      $defs: { few, item: { properties: { id: { type: "string" } }, required: ["id"] } },
+    };
+    expect(issues(schema, { a: [{}, { id: 1 }], contains: [{}], b: [3] })).toEqual([
+      expect.stringMatching(/^a: must have at least 1 item that fit/),
+      expect.stringMatching(/^contains: must have at least 1 item that fit/),
+      "b.0: must be a string, got a number",
+    ]);
   });
 
   it("checks the parts of a list whose items are unique, too", () => {
