@@ -18,7 +18,7 @@ describe("what is called with nothing says what it needs", () => {
     ["approvalHandler()", (nothing) => approvalHandler(nothing), /needs a service/],
     ["approvalSockets()", (nothing) => approvalSockets(nothing), /needs a service/],
     ["sqliteStore()", (nothing) => sqliteStore(nothing), /needs the path of its file/],
-    ["serveReplay()", (nothing) => serveReplay(nothing), /takes adapters/],
+    ["serveReplay()", (nothing) => serveReplay(nothing), /takes a list of adapters/],
     ["recordingProxy()", (nothing) => recordingProxy(nothing), /url has to be an http or https URL/],
     [
       "recordingProxy() with a wire's name",
