@@ -47,7 +47,7 @@ export class ToolRouter {
     if (bound !== undefined) {
       // One id for two parallel calls: the second has its own index and name.
       const hasOwnIndex = byIndex === undefined && callIndex !== undefined && !!chunk.name;
-      const isAnother = hasOwnIndex && !isSentAgain(bound, chunk);
+      const isAnother = hasOwnIndex && !isSentAgain(bound, chunk) && !isPieceOf(bound, chunk);
       return isAnother || this.#begins(bound, chunk) ? this.#openAfter(bound, routes, chunk) : (routes.open = bound);
     }
     const open = id === undefined ? this.#belongsToOpen(routes, chunk) : awaitsId(routes, byIndex, chunk);
@@ -275,6 +275,16 @@ function isBare({ id, callIndex, args, headLength }: CallState): boolean {
 function isSentAgain(state: CallState, chunk: ToolChunk): boolean {
   const isWhole = chunk.name === state.name && startsArguments(chunk);
   return isWhole && !state.args.isValue && state.args.text.length !== state.headLength && isCopyOf(state, chunk);
+}
+
+/**
+ * Whether a chunk with a call's id and name, but its own index, is more of that call's arguments: some servers count the
+ * pieces. https://github.com/cubist38/mlx-openai-server/pull/216
+ */
+function isPieceOf({ args, name, ended }: CallState, chunk: ToolChunk): boolean {
+  const text = chunk.argsTextDelta;
+  if (!text || chunk.name !== name || ended || args.isValue || args.isClosed) return false;
+  return args.isEmpty || firstCharOf(text) !== OPEN;
 }
 
 /** Whether the arguments repeat those of the call. */

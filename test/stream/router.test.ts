@@ -48,6 +48,29 @@ describe("finds the call of a chunk", () => {
       ],
     ],
     [
+      "by its id and name, where the index counts the pieces",
+      [
+        head(0, "a", "f", ""),
+        more(1, '{"x":', "a", "f"),
+        more(2, "[1]", "a", "f"),
+        more(3, "}", "a", "f"),
+        head(4, "b", "f", '{"y"'),
+        more(5, ":2}", "b", "f"),
+      ],
+      [
+        ["a", "f", { x: [1] }],
+        ["b", "f", { y: 2 }],
+      ],
+    ],
+    [
+      "by its index, where two calls of one id and name come side by side",
+      [head(0, "a", "f", '{"x"'), head(1, "a", "f", '{"y"'), more(0, ":1}"), more(1, ":2}")],
+      [
+        ["a", "f", { x: 1 }],
+        ["a", "f", { y: 2 }],
+      ],
+    ],
+    [
       "by an id that came before its name, where a call without arguments has the index",
       [
         head(0, "a"),
