@@ -47,6 +47,8 @@ export const chat = server({
       "none",
     ),
     name: fc.constantFrom("once", "always", "late", "then empty"),
+    /** What models write before a name. */
+    namespace: fc.constantFrom("", "", "", "functions.", "default_api:"),
     args: fc.constantFrom("pieces", "pieces", "whole", "object", "snapshots", "twice", "encoded", "placeholder"),
     isFolded: flag,
     isInterleaved: flag,
@@ -84,7 +86,11 @@ export const chat = server({
   },
   mayLie: ({ finish }) => finish === "early",
   says: ({ text, reasoning }) => ({ text: text !== "nowhere", reasoning: reasoning !== "none" }),
-  send({ index, id, name, args, isFolded, isInterleaved, isPacked, finish, areLists, ...more }, calls, dice) {
+  send(
+    { index, id, name, namespace, args, isFolded, isInterleaved, isPacked, finish, areLists, ...more },
+    calls,
+    dice,
+  ) {
     const entries = calls.map((call, i) => {
       // What is none could go on, where all have one index, until a name comes that is late.
       const mayGoOn = index === "always 0" && name === "late";
@@ -123,7 +129,7 @@ export const chat = server({
           "always 0": "0",
           none: undefined,
         })[id];
-      const nameOf = (isNamed: boolean) => (isNamed ? call.name : name === "then empty" ? "" : undefined);
+      const nameOf = (isNamed: boolean) => (isNamed ? namespace + call.name : name === "then empty" ? "" : undefined);
       const entry = (isHead: boolean, isNamed: boolean, piece?: unknown): Json => ({
         ...(label !== undefined && (isHead || index !== "once") && { index: label }),
         id: idOf(isHead),

@@ -30,12 +30,13 @@ const SEARCH = { type: "web_search_call", id: "ws_1", action: { type: "search", 
 
 /** Where it puts an item: under the place in the output, all under one, or nowhere. */
 type Index = "counts" | "always 0" | "none";
-type ItemId = "same" | "rotates" | "none";
+/** The call's own stands in the place of the item's on some. */
+type ItemId = "same" | "rotates" | "call id" | "none";
 
 export const responses = server({
   adapter: openaiResponses,
   knobs: {
-    itemId: fc.constantFrom<ItemId>("same", "same", "rotates", "none"),
+    itemId: fc.constantFrom<ItemId>("same", "same", "rotates", "call id", "none"),
     index: fc.constantFrom<Index>("counts", "counts", "always 0", "none"),
     begins: fc.constantFrom("empty", "empty", "whole", "without arguments", "twice", "untold"),
     hasPieces: flag,
@@ -54,6 +55,8 @@ export const responses = server({
     end: fc.constantFrom("response.completed", "response.done"),
     counts: fc.constantFrom("each", "none", "one"),
     message: fc.constantFrom("none", "before", "amid", "after"),
+    /** Whether its text comes in pieces, or only at its end. */
+    hasTextPieces: fc.constantFrom(true, true, true, false),
     hasSearch: flag,
     hasReasoning: flag,
     hasNoise: flag,
@@ -83,7 +86,11 @@ export const responses = server({
     if (endsFurther && (index !== "counts" || itemId !== "same" || begins === "untold")) return false;
     // By its index an input is of one call, by its id of another, and only the end of each says which.
     if (endsFurther && isInterleaved && ends === "untold" && output !== "whole" && output !== "other ids") return false;
-    if (index !== "counts" && itemId !== "same" && isInterleaved) return false;
+    if (itemId === "call id" && begins === "untold") return false;
+    const hasIds = itemId === "same" || itemId === "call id";
+    if (index !== "counts" && !hasIds && isInterleaved) return false;
+    // Of calls that have one index the id of the item decides.
+    if (index === "always 0" && itemId === "call id" && isInterleaved) return false;
     if (index === "none" && itemId === "rotates")
       return ends === "once" && !hasPieces && message === "none" && !hasReasoning && begins !== "untold";
     // A piece could be of the text, and the end of a search of another one.
@@ -106,7 +113,7 @@ export const responses = server({
     const areSaid = (begins === "whole" || hasPieces) && !calls.some(({ input }) => isEmpty(input));
     const isHeaded = begins !== "untold";
     const saysAll = isHeaded && (isTold || areSaid);
-    const hasPlaces = index === "counts" || itemId === "same" || (isHeaded && itemId === "none");
+    const hasPlaces = index === "counts" || hasIds || (isHeaded && itemId === "none");
     return output === "whole" || ends !== "untold" || (saysAll && hasPlaces);
   },
   mayLie: () => false,
@@ -120,7 +127,8 @@ export const responses = server({
     const other = (id: string) => (knobs.itemId === "rotates" ? idOf(0) : id);
     const lists = texts.map((text, i) => callEvents(knobs, calls[i]!, text, i, placeOf(i + before), idOf, dice));
     if (knobs.hasSearch) lists.push(searchEvents(placeOf(before + calls.length), other));
-    const said = messageEvents(placeOf(message === "before" ? before - 1 : before + calls.length + 1), other, dice);
+    const placeOfText = placeOf(message === "before" ? before - 1 : before + calls.length + 1);
+    const said = messageEvents(placeOfText, other, knobs.hasTextPieces, dice);
     const thought = reasoningEvents(placeOf(0), other, dice);
     const calling = together(lists, knobs.isInterleaved, dice);
     const spoken = {
@@ -159,11 +167,12 @@ export const responses = server({
 
 function idsOf(itemId: ItemId): (i: number) => string | undefined {
   let rotated = 0;
-  return (i) => ({ same: `fc_${i}`, rotates: `fc_r${rotated++}`, none: undefined })[itemId];
+  return (i) => ({ same: `fc_${i}`, rotates: `fc_r${rotated++}`, "call id": `call_${i}`, none: undefined })[itemId];
 }
 
 function callItem({ name }: Call, text: string | undefined, i: number, id: string | undefined, status: string): Json {
-  return { type: "function_call", id, call_id: `call_${i}`, name, arguments: text, status };
+  const call_id = `call_${i}`;
+  return { type: "function_call", id: id === call_id ? undefined : id, call_id, name, arguments: text, status };
 }
 
 interface Telling {
@@ -224,16 +233,18 @@ function searchEvents(index: number | undefined, other: Other): Json[] {
   ];
 }
 
-function messageEvents(index: number | undefined, other: Other, dice: Dice): Json[] {
+function messageEvents(index: number | undefined, other: Other, hasPieces: boolean, dice: Dice): Json[] {
   const at = (type: string, fields: Json): Json => ({ type: `response.${type}`, output_index: index, ...fields });
   const of = (type: string, fields: Json) => at(type, { item_id: other(MESSAGE.id), content_index: 0, ...fields });
   return [
     at("output_item.added", { item: { ...MESSAGE, id: other(MESSAGE.id), content: [] } }),
     of("content_part.added", { part: { type: "output_text", text: "" } }),
-    ...cut(SAID, dice).map((delta) => of("output_text.delta", { delta })),
+    ...(hasPieces ? cut(SAID, dice).map((delta) => of("output_text.delta", { delta })) : []),
     of("output_text.done", { text: SAID }),
     of("content_part.done", { part: MESSAGE.content[0] }),
-    at("output_item.done", { item: { ...MESSAGE, id: other(MESSAGE.id) } }),
+    at("output_item.done", {
+      item: { ...MESSAGE, id: other(MESSAGE.id), content: hasPieces ? MESSAGE.content : [] },
+    }),
   ];
 }
 
