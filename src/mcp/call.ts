@@ -11,7 +11,7 @@ import {
   type McpToolDefinition,
   type RequestOptions,
 } from "./client.ts";
-import { inputRequired, serverError } from "./failure.ts";
+import { callError, inputRequired } from "./failure.ts";
 import type { McpToolsOptions } from "./types.ts";
 
 /** Rounds in which a server may ask for more. */
@@ -21,13 +21,15 @@ const PROGRESS_MS = 1_000;
 
 interface CallOptions {
   readonly timeoutMs: number;
+  /** What it does to the world is not to be done twice. */
+  readonly isWrite: boolean;
   readonly onInputRequired: McpToolsOptions["onInputRequired"];
 }
 
 /**
  * One call of a server's tool, including everything that it asks for in between.
  *
- * @throws ToolError `server_failed`, `timeout`, `aborted`, `input_required`, `invalid_answer`; and what
+ * @throws ToolError `server_failed`, `timeout`, `outcome_unknown`, `aborted`, `input_required`, `invalid_answer`; and what
  *   `onInputRequired` throws
  */
 export async function callServer(
@@ -51,7 +53,7 @@ async function ask(
   input: unknown,
   context: ToolContext,
   onprogress: (progress: McpProgress) => void,
-  { timeoutMs, onInputRequired }: CallOptions,
+  { timeoutMs, isWrite, onInputRequired }: CallOptions,
 ): Promise<McpResult> {
   const params = { name: definition.name, arguments: input as Record<string, unknown> };
   const how: RequestOptions = {
@@ -64,7 +66,7 @@ async function ask(
     try {
       return await answer;
     } catch (error) {
-      throw serverError(error, context.signal, "gave no usable answer"); // it may have run the tool
+      throw callError(error, context.signal, isWrite);
     }
   };
   if (onInputRequired === undefined) return checkResult(await asked(callTool(client, params, how)));

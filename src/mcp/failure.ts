@@ -34,6 +34,25 @@ export function inputRequired(cause?: unknown): ToolError {
 }
 
 /**
+ * The error of a call without a usable answer. A write may have been executed nevertheless, and a model that is not told so
+ * sends it again (hermes-agent#88821, smg#2441). If the server itself answered, the code is a JSON-RPC number; if HTTP
+ * refused, its status; a client without a connection has sent nothing.
+ */
+export function callError(error: unknown, signal: AbortSignal | undefined, isWrite: boolean): ToolError {
+  const known = serverError(error, signal, "gave no usable answer");
+  const { code, message, data } = (isRecord(error) ? error : {}) as Record<string, unknown>;
+  const status = isRecord(data) && typeof code === "string" ? data["status"] : code;
+  const isAnswer = typeof status === "number" && !NO_ANSWER.has(status) && status < 500;
+  const isKnown = isAnswer || code === "INVALID_RESULT" || code === "NOT_CONNECTED" || message === "Not connected";
+  if (!isWrite || (known.code !== "timeout" && (known.code !== "server_failed" || isKnown))) return known;
+  const words = `${known.message.replace(/\.$/, "")}. Whether it was executed is unknown: look before you call it again.`;
+  return new ToolError("outcome_unknown", words, { cause: error });
+}
+
+/** Version 1 has numbers for a lost connection, and for an answer that is malformed. */
+const NO_ANSWER: ReadonlySet<number> = new Set([-32000, -1]);
+
+/**
  * Whether a server asked for something and got no answer: the client cannot do it (-32021, -32042), has no handler for
  * it, or the server kept asking. What a server itself says about inputs has a number, and is not meant here.
  */

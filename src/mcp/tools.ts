@@ -1,6 +1,6 @@
 import { ToolError } from "../errors.ts";
 import { checkMs } from "../time.ts";
-import { makeTool, type Tool, type ToolContext } from "../tool/tool.ts";
+import { makeTool, type Effect, type Tool, type ToolContext } from "../tool/tool.ts";
 import { callServer } from "./call.ts";
 import { isVersion2, type McpClient, type McpToolDefinition, type RequestOptions } from "./client.ts";
 import { resultOf, textOf } from "./content.ts";
@@ -125,7 +125,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
       digest,
     });
     const usesOwnResult = options.result !== undefined;
-    return makeTool(
+    const tool: Tool = makeTool(
       {
         name,
         inputSchema,
@@ -134,10 +134,11 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
         metadata: { mcp },
         ...(definition.description === undefined ? {} : { description: definition.description }),
         ...(outputSchema === undefined || usesOwnResult ? {} : { outputSchema }),
-        execute: (input: unknown, context: ToolContext) => execute(definition, digest, input, context),
+        execute: (input: unknown, context: ToolContext) => execute(definition, digest, input, context, tool.effect),
       },
       `${prefix === "" ? (server?.name ?? "mcp") : prefix}/${definition.name}`,
     );
+    return tool;
   }
 
   async function execute(
@@ -145,6 +146,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
     digest: string,
     input: unknown,
     context: ToolContext,
+    effect: Effect,
   ): Promise<unknown> {
     if (context.signal?.aborted === true) throw serverError(undefined, context.signal, "was not asked");
     await unlessAborted(listIfStale(), context.signal);
@@ -156,7 +158,8 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
           : "was changed by its server after it was listed, and is not called";
       throw new ToolError("definition_changed", `The tool ${what}. It has to be listed and approved again.`);
     }
-    const result = await callServer(client, definition, input, context, { timeoutMs, onInputRequired });
+    const isWrite = effect === "write";
+    const result = await callServer(client, definition, input, context, { timeoutMs, isWrite, onInputRequired });
     if (result.isError === true) {
       const text = textOf(result.content ?? []) || (JSON.stringify(result.structuredContent) ?? "");
       throw new ToolError(

@@ -151,11 +151,11 @@ describe.each(Object.entries(processes))("serveMcp() over stdio, read by %s", (_
     expect(await execute(set.tools()[0], { a: 1, b: 2 })).toEqual({ sum: 3 });
   });
 
-  it("notices that the process is gone", async () => {
+  it("notices that the process is gone: what came of a write is unknown", async () => {
     const client = await connect();
     const set = await mcpTools(client);
     const progress = async () => void (await client.close());
-    expect(await failure(execute(set.tools()[1], {}, { progress }))).toMatchObject({ code: "server_failed" });
+    expect(await failure(execute(set.tools()[1], {}, { progress }))).toMatchObject({ code: "outcome_unknown" });
   });
 });
 

@@ -299,7 +299,26 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
     const set = await mcpTools(await connectTo(serverOf([plain("a")], () => new Promise(() => {}))), {
       timeoutMs: 200,
     });
-    expect(await failure(execute(set.tools()[0]))).toMatchObject({ code: "timeout" });
+    expect(await failure(execute(set.tools()[0]))).toMatchObject({
+      code: "outcome_unknown",
+      message: expect.stringMatching(/did not answer in time\. Whether it was executed is unknown: look before/),
+    });
+  });
+
+  it("does not know what came of a write when its connection is lost; a read has failed, and what is not sent", async () => {
+    const server = serverOf([plain("pay"), plain("look")], () => new Promise(() => {}));
+    const client = await connectTo(server);
+    const effect = ({ name }: { name: string }) => (name === "look" ? ("read" as const) : undefined);
+    const [pay, look] = (await mcpTools(client, { effect })).tools();
+    const executor = new ToolExecutor({ tools: [pay!, look!], store: memoryStore() });
+    const running = [pay!, look!].map((tool) => executor.execute(tool.use({}), { runId: "run" }));
+    await setTimeout(50);
+    await client.close();
+    const [paid, looked] = await Promise.all(running);
+    expect(paid).toMatchObject({ status: "unknown", error: { code: "outcome_unknown" } });
+    expect(looked).toMatchObject({ status: "failed", error: { code: "server_failed" } });
+    const later = await executor.execute(pay!.use({}), { runId: "run" });
+    expect(later).toMatchObject({ status: "failed", error: { code: "server_failed" } });
   });
 
   it.each([
