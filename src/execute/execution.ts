@@ -570,7 +570,7 @@ function unknownTool(name: string): Denial {
 }
 
 function nobodyToAsk(name: string): Denial {
-  const message = `${name} needs approval, and there is nobody to ask.`;
+  const message = `${name} needs approval, and there is nobody to ask: no ApprovalService was given as approvals.`;
   return { decision: "deny", reason: "approval_unavailable", message };
 }
 

@@ -527,7 +527,11 @@ describe("authorize", () => {
     expect(outcomes).toMatchObject([
       { status: "completed" },
       { status: "denied", reason: "policy", error: { message: "not for anna" } },
-      { status: "denied", reason: "approval_unavailable" },
+      {
+        status: "denied",
+        reason: "approval_unavailable",
+        error: { message: expect.stringContaining("no ApprovalService was given as approvals") },
+      },
     ]);
     expect(ran).toHaveLength(1);
   });
