@@ -7,7 +7,7 @@ import { z } from "zod";
 import { defineTool, type Tool } from "../../src/index.ts";
 import { ApprovalService, type ApprovalRequest } from "../../src/execute/approvals/index.ts";
 import { ToolExecutor, type Outcome, type ToolEvent, type UndoOutcome } from "../../src/execute/index.ts";
-import { memoryStore } from "../../src/store/index.ts";
+import { memoryStore, storeKey } from "../../src/store/index.ts";
 import { after, never, pass, Process, SharedStore } from "../own-time.ts";
 import { RUN } from "./support.ts";
 
@@ -247,7 +247,7 @@ export async function live(drawn: DrawnWorld) {
       }
       case "undo": {
         const signal = signalAfter(next.abortAfterMs);
-        const actionId = `${RUN.runId}/${invocationOf(at)}`;
+        const actionId = storeKey(RUN.runId, invocationOf(at));
         return note(undoOutcomes, at, process, executor.undo(actionId, undefined, { signal }));
       }
       case "redefine":
@@ -304,12 +304,15 @@ export function toolOf({ calls, tools }: DrawnWorld, at: number): number {
   return calls[at]! % tools.length;
 }
 
+/** Ids are the application's, and may hold anything. */
+const ODD = "__proto__/%2F:ü \ud800-";
+
 export function invocationOf(at: number): string {
-  return `0-${at}`;
+  return `${ODD}${at}`;
 }
 
 function callOf(invocationId: string): number {
-  return Number(invocationId.slice("0-".length));
+  return Number(invocationId.slice(ODD.length));
 }
 
 export function isSettled({ outcome, rejection }: Told<unknown>): boolean {
