@@ -3,6 +3,7 @@
  * bad luck do. {@link live} lives one of them and gives the story; what has to hold of it is in `worlds.property.test.ts`.
  */
 import fc from "fast-check";
+import { vi } from "vitest";
 import { z } from "zod";
 import { defineTool, type Tool } from "../../src/index.ts";
 import { ApprovalService, type ApprovalRequest } from "../../src/execute/approvals/index.ts";
@@ -47,6 +48,8 @@ const act = fc.oneof(
   // The process has another definition of all tools from now on; the caller changes the arguments that it has given.
   kind(2, "redefine", { who }),
   kind(1, "mutate", { call }),
+  // The clock of the machine is set: back, or ahead.
+  kind(2, "clock", { ms: fc.constantFrom(-5_000, -700, 700, 5_000) }),
   kind(2, "die", { who, atWrite: fc.integer({ min: 1, max: 12 }), isWritten: fc.boolean() }),
   kind(2, "fail", {
     who,
@@ -226,6 +229,7 @@ export async function live(drawn: DrawnWorld) {
       for (const { input } of uses.get(at) ?? []) input.n = 99;
       return;
     }
+    if (next.act === "clock") return void vi.setSystemTime(Date.now() + next.ms);
     const one = living[next.who % living.length]!;
     const { process, approvals, executor } = one;
     if (process.isDead) return;
