@@ -179,4 +179,61 @@ describe("outside of Node", () => {
         .toSorted(),
     );
   });
+
+  it("modules load, and what they make is made, where a worker may not wait, ask or draw random values", async () => {
+    const code = await bundle(`
+      import { defineTool, ToolRegistry } from "./src/index.ts";
+      ${adapters.map(({ adapter: { name } }) => `import * as ${name.replace("-", "_")} from "./adapters/${name}/index.ts";`).join("\n")}
+      import { textHelpers } from "./adapters/text-helpers/index.ts";
+      import { textJson } from "./adapters/text-json/index.ts";
+      import * as approvalRoutes from "./src/execute/approvals/index.ts";
+      import { ApprovalService, ToolExecutor } from "./src/execute/index.ts";
+      import * as mcp from "./src/mcp/index.ts";
+      import { Orchestrator } from "./src/run/index.ts";
+      import { memoryStore } from "./src/store/index.ts";
+      import * as testing from "./src/testing/index.ts";
+      const inputSchema = { type: "object", properties: { n: { type: "number" } } };
+      const undone = [];
+      const add = defineTool({ name: "add", inputSchema, execute: ({ n }) => n, undo: ({ input }) => void undone.push(input.n) });
+      const tools = new ToolRegistry([add]);
+      const store = memoryStore();
+      const approvals = new ApprovalService({ store, tools });
+      const executor = new ToolExecutor({ tools, store, approvals });
+      const model = textJson("hermes").model(async function* () { yield "Done."; });
+      const runs = new Orchestrator({ model, tools, store, approvals });
+      textHelpers().tools(tools);
+      export const all = { approvalRoutes, mcp, testing, ${adapters.map(({ adapter }) => adapter.name.replace("-", "_")).join(", ")} };
+      export async function run() {
+        const { actionId } = await executor.execute(add.use({ n: 1 }), { runId: "run" });
+        await executor.undo(actionId);
+        return JSON.stringify([undone, (await runs.run({ input: "Go" })).content]);
+      }
+    `);
+    // As workerd has it: timers, requests and random values are for handlers, not for the global scope.
+    let isGlobalScope = true;
+    const inHandlers = <Args extends unknown[], Result>(fn: (...args: Args) => Result) => {
+      return (...args: Args): Result => {
+        if (isGlobalScope) throw new Error("Disallowed operation called within global scope.");
+        return fn(...args);
+      };
+    };
+    const { subtle } = crypto;
+    const sandbox = createContext(
+      {
+        ...webGlobals(),
+        crypto: {
+          subtle,
+          randomUUID: inHandlers(() => crypto.randomUUID()),
+          getRandomValues: inHandlers((array: Uint8Array) => crypto.getRandomValues(array)),
+        },
+        fetch: inHandlers(fetch),
+        setTimeout: inHandlers(setTimeout),
+        setInterval: inHandlers(setInterval),
+      },
+      { codeGeneration: { strings: false, wasm: false } },
+    );
+    runInContext(code, sandbox);
+    isGlobalScope = false;
+    expect(JSON.parse(await (runInContext("bundle.run()", sandbox) as Promise<string>))).toEqual([[1], "Done."]);
+  });
 });

@@ -27,6 +27,4 @@ export interface Deps {
   readonly leaseMs: number;
   readonly retryDelayMs: number;
   readonly maxOutputBytes: number;
-  /** Owner of the leases for undoing here; each execution has its own owner. */
-  readonly owner: string;
 }

@@ -115,7 +115,6 @@ export class ToolExecutor {
       leaseMs: options.leaseMs ?? 30_000,
       retryDelayMs: options.retryDelayMs ?? 200,
       maxOutputBytes: options.maxOutputBytes ?? 1024 * 1024,
-      owner: crypto.randomUUID(),
     };
     this.#undoer = new Undoer(this.#deps, mayUndo);
   }

@@ -130,7 +130,7 @@ export class Undoer {
     const isAborted = () => options.signal?.aborted === true;
     if (isAborted()) return abortedOutcome(actionId, row);
     const by = principal?.id ?? null;
-    const lease = { owner: this.#deps.owner, until: Date.now() + this.#deps.leaseMs };
+    const lease = { owner: crypto.randomUUID(), until: Date.now() + this.#deps.leaseMs };
     const held = await this.#put(entry, { ...undo, state: "undoing", by, lease });
     if (held === undefined) return undefined;
     if (isAborted()) {
