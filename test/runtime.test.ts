@@ -224,7 +224,7 @@ describe("outside of Node", () => {
         crypto: {
           subtle,
           randomUUID: inHandlers(() => crypto.randomUUID()),
-          getRandomValues: inHandlers((array: Uint8Array) => crypto.getRandomValues(array)),
+          getRandomValues: inHandlers((array: Uint8Array<ArrayBuffer>) => crypto.getRandomValues(array)),
         },
         fetch: inHandlers(fetch),
         setTimeout: inHandlers(setTimeout),
