@@ -25,6 +25,8 @@ export interface ServeOptions {
   readonly speed?: number | undefined;
   /** How to answer for `"<wire>/<case>"`, overriding its `meta.json`. */
   readonly behaviour?: Readonly<Record<string, ReplayBehaviour>> | undefined;
+  /** Origins whose pages may send requests, as browsers write them: `["http://localhost:5173"]`. Default: none. */
+  readonly origins?: readonly string[] | undefined;
   /** Closes the server. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -63,10 +65,16 @@ export interface ReplayServer {
  */
 export async function serveReplay(options: ServeOptions): Promise<ReplayServer> {
   if (!Array.isArray(options?.adapters)) throw new TypeError("serveReplay() takes a list of adapters");
-  const { adapters, host = "127.0.0.1", port = 0, speed = Infinity, behaviour, signal } = options;
+  const { adapters, host = "127.0.0.1", port = 0, speed = Infinity, behaviour, origins = [], signal } = options;
   if (!(speed > 0)) throw new TypeError(`speed has to be a positive number, not ${speed}`);
   if (typeof options.fixtures !== "string" && typeof options.fixtures?.get !== "function") {
     throw new TypeError("fixtures is the path of a directory, or a Map of cases by their names, <wire>/<case>");
+  }
+  const wrong = origins.find((origin) => !URL.canParse(origin) || new URL(origin).origin !== origin);
+  if (wrong !== undefined) {
+    throw new TypeError(
+      `${JSON.stringify(wrong)} in origins is not an origin as browsers send it: "http://localhost:5173"`,
+    );
   }
   const wires = new Map(adapters.map((adapter) => [adapter.name, adapter]));
   const fixtures = typeof options.fixtures === "string" ? fixturesIn(options.fixtures) : fixturesFrom(options.fixtures);
@@ -87,6 +95,17 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
   const answered = new Map<string, number>();
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { origin } = request.headers;
+    if (origin !== undefined && origins.includes(origin)) {
+      response.setHeader("access-control-allow-origin", origin);
+      // What a browser asks before it sends JSON or a key to another origin (Fetch Standard, CORS-preflight fetch).
+      if (request.method === "OPTIONS") {
+        const headers = request.headers["access-control-request-headers"];
+        if (headers !== undefined) response.setHeader("access-control-allow-headers", headers);
+        response.writeHead(204).end();
+        return;
+      }
+    }
     const target = request.url ?? "/";
     if (!target.startsWith("/") || DOT_DOT.test(target)) return sendError(response, undefined, 400, "Not a path.");
     const url = new URL(target, "http://replay");

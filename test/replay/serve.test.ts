@@ -1,7 +1,7 @@
 import { getEventListeners } from "node:events";
 import { execFile } from "node:child_process";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
-import { request } from "node:http";
+import { request, type IncomingHttpHeaders } from "node:http";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -43,6 +43,30 @@ describe("the replay server", () => {
     ]);
     const whole = await post(`${server.url}/paper/both/v1/write`, {});
     expect([whole.headers.get("content-type"), await whole.text()]).toEqual(["application/json", wholeBody]);
+  });
+
+  it("lets pages of the named origins ask, and no others", async () => {
+    const origin = "http://localhost:5173";
+    const server = await serve({ origins: [origin] });
+    const ask = (from: string, method: string) =>
+      new Promise<[number | undefined, IncomingHttpHeaders]>((resolve, reject) => {
+        const headers = { origin: from, "access-control-request-headers": "content-type,x-api-key" };
+        const sent = request(`${server.url}/paper/both/v1/write`, { method, headers }, (response) => {
+          response.resume();
+          resolve([response.statusCode, response.headers]);
+        });
+        sent.on("error", reject);
+        sent.end(method === "POST" ? '{"stream":true}' : undefined);
+      });
+    const named = { "access-control-allow-origin": origin };
+    const preflight = { ...named, "access-control-allow-headers": "content-type,x-api-key" };
+    expect(await ask(origin, "OPTIONS")).toEqual([204, expect.objectContaining(preflight)]);
+    expect(await ask(origin, "POST")).toEqual([200, expect.objectContaining(named)]);
+    for (const method of ["OPTIONS", "POST"]) {
+      const [, headers] = await ask("http://localhost:5174", method);
+      expect(headers).not.toHaveProperty("access-control-allow-origin");
+    }
+    await expect(serve({ origins: ["http://localhost:5173/"] })).rejects.toThrow(TypeError);
   });
 
   it("listens on this machine only, on a free port", async () => {
