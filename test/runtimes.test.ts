@@ -51,7 +51,9 @@ describe("on a real runtime", () => {
       if (runtime === "workerd") {
         writeFileSync(join(folder, "config.capnp"), CONFIG);
         const child = start("workerd", ["serve", join(folder, "config.capnp"), "--control-fd=1"]);
-        const [line] = await once(child.stdout.setEncoding("utf8"), "data");
+        const ended = once(child, "close").then(() => Promise.reject(new Error("workerd does not take the worker")));
+        ended.catch(() => {});
+        const [line] = await Promise.race([once(child.stdout.setEncoding("utf8"), "data"), ended]);
         const { port } = JSON.parse(line) as { port: number };
         expect(await (await fetch(`http://127.0.0.1:${port}/`)).json()).toEqual(await expected);
       } else {
