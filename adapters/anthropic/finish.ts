@@ -4,9 +4,9 @@ import { finishReasons } from "../../src/stream/finish-reason.ts";
 export const finishReasonOf = finishReasons({
   end_turn: "stop",
   stop_sequence: "stop",
-  // The server's loop of server tools was cut short; send the message back as it is and it goes on.
+  // The server's own tool loop was cut short: send the message back as it is and the loop continues.
   pause_turn: "stop",
-  // Beta: the context was compacted and the request asked to pause then.
+  // Beta: the context was compacted, and the request asked for a pause at that point.
   compaction: "stop",
   tool_use: "tool-use",
   max_tokens: "length",
@@ -15,7 +15,7 @@ export const finishReasonOf = finishReasons({
 });
 
 /**
- * Stop reasons under which the last block may be a part only. A refusal, too, can fall into what the model is writing:
+ * Stop reasons after which the last block may be partial. A refusal, too, can interrupt what the model is writing:
  * https://platform.claude.com/docs/en/test-and-evaluate/strengthen-guardrails/handle-streaming-refusals
  */
 export const CUT_REASONS: ReadonlySet<unknown> = new Set(["max_tokens", "model_context_window_exceeded", "refusal"]);

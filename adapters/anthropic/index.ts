@@ -1,4 +1,4 @@
-// Without the SDK, as with `fetch`, what comes from it is `any` in the declarations, and no error.
+// Without the SDK, as with `fetch`, its types become `any` in the declarations instead of errors.
 /** @ts-ignore */
 import type { BetaMessageParam } from "@anthropic-ai/sdk/resources/beta/messages/messages";
 /** @ts-ignore */
@@ -40,7 +40,7 @@ const reading = { name: "anthropic", toolName, parser: (sink: ParserSink) => new
  * messages.push(...anthropic.assistantMessage(stream.turn), ...anthropic.toolResults(stream.turn));
  *
  * @example
- * // What only this API has is added to its own types:
+ * // Fields that only this API has are added to its own type:
  * tools: anthropic.tools(tools).map((tool) => ({ ...tool, eager_input_streaming: true }));
  */
 export const anthropic = defineAdapter({
@@ -72,7 +72,7 @@ export const anthropic = defineAdapter({
 });
 
 /**
- * A model for a loop: the user's own client, or its `beta`, and the parameters of its requests.
+ * A model for a loop, made of the user's own client (or its `beta`) and the parameters of its requests.
  *
  * @example anthropic.model(new Anthropic(), { model: "claude-sonnet-5-5", max_tokens: 4096 })
  */
@@ -94,7 +94,7 @@ function model(
   params: MessagesModelParams | BetaMessagesModelParams,
   options?: ModelOptions,
 ): Model<any> {
-  // As `this`, so that an adapter that wraps this one reads with what it adds.
+  // `this`, so that an adapter that wraps this one reads with what it adds.
   return messagesModel(this ?? anthropic, client as MessagesClient, params as MessagesModelParams, options);
 }
 

@@ -39,7 +39,7 @@ export interface MessagesClient {
   };
 }
 
-/** `client.beta`: for MCP servers, context management, fallbacks and what else is in beta. */
+/** `client.beta`: for MCP servers, context management, fallbacks and other beta features. */
 export interface BetaMessagesClient {
   readonly messages: {
     create(body: BetaCreateParams, options?: { signal?: AbortSignal }): Requested<BetaRawMessageStreamEvent>;
@@ -49,19 +49,19 @@ export interface BetaMessagesClient {
 /** This adapter, or one that wraps it. */
 export type MessagesAdapter = Adapter<any, any, any, MessageParam>;
 
-/** The parameters of `client.messages.create()`, without those that each turn brings. */
+/** The parameters of `client.messages.create()`, without those that each turn sets. */
 export interface MessagesModelParams extends Omit<MessageCreateParamsStreaming, "messages" | "tools" | "stream"> {
-  /** Tools that the provider runs (`web_search_20250305`, …), offered in every turn beside ours. */
+  /** Tools that the provider runs (`web_search_20250305`, …), offered in every turn alongside yours. */
   readonly tools?: readonly Exclude<ToolUnion, Tool>[] | undefined;
 }
 
-/** The parameters of `client.beta.messages.create()`, without those that each turn brings. */
+/** The parameters of `client.beta.messages.create()`, without those that each turn sets. */
 export interface BetaMessagesModelParams extends Omit<BetaCreateParams, "messages" | "tools" | "stream"> {
-  /** Tools that the provider runs (`mcp_toolset`, …), offered in every turn beside ours. */
+  /** Tools that the provider runs (`mcp_toolset`, …), offered in every turn alongside yours. */
   readonly tools?: readonly Exclude<BetaToolUnion, BetaTool>[] | undefined;
 }
 
-/** A model at the user's own client. */
+/** A model that uses the user's own client. */
 export function messagesModel(
   adapter: MessagesAdapter,
   client: MessagesClient,
@@ -96,7 +96,7 @@ export function messagesModel(
   };
 }
 
-/** A container in which code waits goes with its message, so that whoever goes on with the run finds it there. */
+/** The container in which code waits is kept with its message, so that any process that resumes the run finds it. */
 type Contained = MessageParam & { readonly container?: string };
 
 function withContainer(messages: MessageParam[], turn: Turn): Contained[] {
@@ -111,7 +111,7 @@ function withoutContainer(message: Contained): MessageParam {
   return rest;
 }
 
-/** It is sent beside the messages: that of the turn which is answered, since an older one may be gone. */
+/** It is sent next to the messages: the one of the turn being answered, since an older one may be gone. */
 function containerOf(
   messages: readonly Contained[],
   given: MessageCreateParamsStreaming["container"],
@@ -121,14 +121,14 @@ function containerOf(
   return { container: typeof given === "object" && given !== null ? { ...given, id } : id };
 }
 
-/** What is said of parallel calls is a part of the choice: of that in the parameters, where no other is made. */
+/** Parallel calls are a setting of the tool choice: of the one in the parameters, if no other is made. */
 function parallelChoice(parallel: boolean, given: WireToolChoice = { type: "auto" }): { tool_choice: WireToolChoice } {
   return { tool_choice: given.type === "none" ? given : { ...given, disable_parallel_tool_use: !parallel } };
 }
 
 /**
- * Some of the tools can not be named on this wire: those are offered, and the others are not. One that has to be called
- * can, and so the others stay: other tools would mean another prompt, for the cache and for thinking that is bound to it.
+ * This wire cannot name several tools, so only those are offered. A single one that must be called can be named, and
+ * the others stay: other tools would mean another prompt, for the cache and for thinking that is bound to it.
  */
 function chosenTools(tools: ToolSource, choice: ToolChoice | undefined): ToolSource {
   if (typeof choice !== "object" || choice === null || "name" in choice || choice.names.length === 0) return tools;
@@ -139,7 +139,7 @@ function chosenTools(tools: ToolSource, choice: ToolChoice | undefined): ToolSou
 export const conversation: Conversation<MessageParam> = {
   userMessage: (text) => ({ role: "user", content: text }),
   pair: (messages) => withoutLost(pairMessages(messages, PAIRING)),
-  // https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons, and the beta of compaction
+  // https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons, and the compaction beta
   goesOn: ({ providerFinishReason }) => providerFinishReason === "pause_turn" || providerFinishReason === "compaction",
   imageResult: (output, images) =>
     resultContent([
@@ -152,10 +152,10 @@ export const conversation: Conversation<MessageParam> = {
 };
 
 /**
- * Without the server's calls that never got a result, where the conversation has gone on without them: a turn that was
- * paused, and then given up, or one in which the user says more than the results. The API refuses them for ever
- * (`was found without a corresponding web_search_tool_result block`), save where nothing but results follows: it goes on
- * with them then (https://github.com/anthropics/anthropic-sdk-typescript/issues/1090).
+ * Drops server tool calls that never got a result, once the conversation has gone on without them: a turn that was
+ * paused and then given up, or one after which the user says more than the results. The API never accepts them (`was
+ * found without a corresponding web_search_tool_result block`), unless only results follow: then it resumes them
+ * (https://github.com/anthropics/anthropic-sdk-typescript/issues/1090).
  */
 function withoutLost(messages: MessageParam[]): MessageParam[] {
   const answered = new Set<unknown>();
@@ -186,7 +186,7 @@ function callerOf(block: ContentBlockParam): string | undefined {
   return caller?.tool_id;
 }
 
-/** `source tool ... not found for tool use block ...`, says the API of one whose program is gone. */
+/** The API rejects a call whose program is gone: `source tool ... not found for tool use block ...`. */
 function withoutCaller(block: ContentBlockParam): ContentBlockParam {
   const { caller: _, ...rest } = block as ToolUseBlockParam;
   return rest;

@@ -23,15 +23,15 @@ import type {
   WireUsage,
 } from "./wire.ts";
 
-/** Everything that {@link AnthropicParser} takes: an event of a stream, a whole message, or the `[DONE]` that gateways add. */
+/** The input of {@link AnthropicParser}: an event of a stream, a whole message, or the `[DONE]` that gateways add. */
 export type ParserInput = WireEvent | WireMessage | string;
 
 /** A block between its start and its stop. */
 interface OpenBlock {
   readonly record: BlockRecord;
-  /** The pieces of an input that is not a client's call. */
+  /** The input so far of a block that is not a client's call. */
   json: string;
-  /** An input that came whole with the start. */
+  /** An input that came whole at the start. */
   input: unknown;
   /** The last piece of the input; empty until one has come. */
   piece: string;
@@ -40,9 +40,9 @@ interface OpenBlock {
 /**
  * Reads what the Messages API sends.
  *
- * Pieces find their block by its index alone, and no block can touch another: text, thinking, server tools and calls
- * may be interleaved. A call's `callIndex` is the position of its block in the message, which is the block's index wherever the
- * server counts as documented.
+ * Pieces find their block by its index alone, and blocks are independent: text, thinking, server tools and calls may be
+ * interleaved. A call's `callIndex` is the position of its block in the message, which is the block's index wherever
+ * the server counts as documented.
  */
 export class AnthropicParser implements Parser<ParserInput> {
   readonly #sink: ParserSink;
@@ -52,15 +52,15 @@ export class AnthropicParser implements Parser<ParserInput> {
   /** The ids of the calls so far. */
   #callIds: Set<string> | undefined;
   #message: MessageRecord | undefined;
-  /** What `message_start` brought. */
+  /** The message that `message_start` brought. */
   #start: WireMessage | undefined;
   #ended = false;
   readonly #open = new Map<number, OpenBlock>();
-  /** Those with an input that were stopped, or whose index another one was given: the last of each index. */
+  /** Blocks with an input that were stopped, or whose index was reused: the last one of each index. */
   readonly #stopped = new Map<number, OpenBlock>();
-  /** The last block of thinking. */
+  /** The last thinking block. */
   #thinking: BlockRecord | undefined;
-  /** What was said last under the index of a block that it is none of. */
+  /** The last text or thinking that came under the index of a block of another type. */
   #astray: BlockRecord | undefined;
   #usage: WireUsage | undefined;
   #usageTold = true;
@@ -85,7 +85,7 @@ export class AnthropicParser implements Parser<ParserInput> {
       return true;
     },
   };
-  /** The pieces of an input or a text are most of a stream. */
+  /** Most of a stream is pieces of inputs or text. */
   static readonly #templates = new Templates(({ type, delta }: WireEvent) => {
     if (type !== "content_block_delta") return undefined;
     if (delta?.type === "input_json_delta") return AnthropicParser.#input;
@@ -121,15 +121,16 @@ export class AnthropicParser implements Parser<ParserInput> {
       case "error":
         return this.#fail(event as WireEvent);
       default:
-        // ping, and what is yet to be invented. An error that lost its type is still an error.
+        // ping, and future event types. An error that lost its type is still an error.
         if (!event.type && (event as WireEvent).error) this.#fail(event as WireEvent);
     }
   }
 
   /**
-   * Also the whole of a message that was not streamed. Its content and stop reason wait for what comes next. A start has
-   * them after programmatic calls, and where the client's `messages.stream()` is read a little late: of this very object
-   * the client makes the whole message (`#accumulateMessage` in its `lib/MessageStream`), whose blocks all come by themselves.
+   * Also a whole message that was not streamed. Its content and stop reason wait for what comes next. A start has them
+   * after programmatic calls, and if the client's `messages.stream()` is read a little late: the client builds the
+   * whole message in this very object (`#accumulateMessage` in its `lib/MessageStream`), and its blocks still come as
+   * events of their own.
    */
   #messageStart(start: WireMessage): void {
     const message = this.#message;
@@ -145,9 +146,9 @@ export class AnthropicParser implements Parser<ParserInput> {
   }
 
   /**
-   * The blocks that `message_start` brought: all, or those before the first one that comes by itself. Where nothing comes,
-   * the stream was cut, and they may be too. What comes is one of them if that stands at its index; a gateway may count
-   * those that follow from 0 again, or not at all.
+   * The blocks in `message_start`: all of them, or those before the first one that comes as an event. If nothing comes,
+   * the stream was cut, and they may be too. A block that comes is one of them if it matches the one at its index; a
+   * gateway may count the blocks that follow from 0 again, or not at all.
    */
   #startContent(next?: WireBlock, index = 0): void {
     const { content, stop_reason: reason } = this.#start ?? {};
@@ -172,18 +173,18 @@ export class AnthropicParser implements Parser<ParserInput> {
     return message;
   }
 
-  /** A gateway began again: the calls of its first attempt are over, and none of them may be joined to what follows. */
+  /** A gateway started over: the calls of its first attempt are over, and what follows must not be joined to them. */
   #abandon(first: MessageRecord): void {
     first.replaced = true;
     for (const { call } of first.blocks) {
-      if (call !== undefined) this.#cut(call, "the provider began the message again before it had ended");
+      if (call !== undefined) this.#cut(call, "the provider restarted the message before it ended");
     }
   }
 
   #blockStart({ index, content_block: block }: WireEvent): void {
     if (typeof block?.type !== "string") return;
     const before = this.#open.get(index ?? -1);
-    // Said twice, it is one block.
+    // Announced twice, it is still one block.
     if (block.id && before?.record.block.id === block.id) return;
     if (before !== undefined && isSpoken(before.record)) before.record.done = true;
     else if (before !== undefined) this.#stopped.set(index ?? -1, before);
@@ -192,7 +193,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     this.#say(block);
   }
 
-  /** What a block has of text when it begins. */
+  /** The text that a block begins with. */
   #say(block: WireBlock): void {
     const text = textOf(block.text);
     const thinking = textOf(block.thinking);
@@ -200,7 +201,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     if (thinking !== undefined) this.#sink.reasoning(thinking);
   }
 
-  /** Calls are announced here, with an input that came whole kept back until it is certain that no pieces follow. */
+  /** Announces calls. An input that came whole is held back until it is certain that no pieces follow. */
   #openBlock(block: WireBlock): OpenBlock {
     const { blocks } = this.#message ?? this.#beginMessage();
     const call =
@@ -228,8 +229,8 @@ export class AnthropicParser implements Parser<ParserInput> {
   }
 
   /**
-   * A model declined, and another goes on in its place. The calls of the first may be cut, and go back no more than their
-   * results: https://platform.claude.com/docs/en/build-with-claude/refusals-and-fallback#continuing-the-conversation
+   * A model declined, and another takes over. The calls of the first may be cut; neither they nor their results go
+   * back: https://platform.claude.com/docs/en/build-with-claude/refusals-and-fallback#continuing-the-conversation
    */
   #handOver({ to }: WireBlock, blocks: readonly BlockRecord[]): void {
     for (const { call } of blocks) {
@@ -263,7 +264,7 @@ export class AnthropicParser implements Parser<ParserInput> {
         else block["citations"] = [delta.citation];
         return;
       default:
-        // What is yet to be invented: its fields extend those of the block. Those of a compaction_delta are its last word.
+        // Future delta types: their fields extend those of the block. Those of a compaction_delta replace them.
         for (const [field, value] of Object.entries(delta)) {
           if (field === "type" || field === "__proto__") continue;
           if (delta.type === "compaction_delta") block[field] = value;
@@ -273,7 +274,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     }
   }
 
-  /** A gateway may sign thinking behind its end, or as what follows it: https://github.com/looplj/axonhub/issues/1105 */
+  /** A gateway may sign thinking after its end, or in the next block: https://github.com/looplj/axonhub/issues/1105 */
   #sign(record: BlockRecord | undefined, signature: unknown): void {
     const isStray = record === undefined || record.call !== undefined || record.block.type === "text";
     const signed = isStray ? this.#thinking : record;
@@ -300,7 +301,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     append(this.#blockThatSays("text", target), "text", piece);
   }
 
-  /** A gateway may give text or thinking the index of a call, or of the other: it is a block of its own. */
+  /** A gateway may send text or thinking under the index of a call, or of the other kind: it is a block of its own. */
   #blockThatSays(type: "text" | "thinking", { record }: OpenBlock): { [field: string]: unknown } {
     if (record.block.type === type || (record.call === undefined && !isSpoken(record))) return record.block;
     const { blocks } = this.#message!;
@@ -311,7 +312,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     return said.block;
   }
 
-  /** A gateway may forget to say that text or thinking begins, or lose the block that an input is of. */
+  /** A gateway may omit the start of text or thinking, or lose the block that an input belongs to. */
   #missingBlock(index: number | null | undefined, delta: WireDelta): OpenBlock | undefined {
     if (delta.type === "text_delta") this.#blockStart({ index, content_block: { type: "text", text: "" } });
     else if (delta.type === "thinking_delta")
@@ -321,9 +322,9 @@ export class AnthropicParser implements Parser<ParserInput> {
   }
 
   /**
-   * A gateway may stop a call before its input comes, which opens it again
-   * (https://github.com/agentgateway/agentgateway/issues/2147), or give the input an index that no block has, or text
-   * (https://github.com/Wei-Shaw/sub2api/pull/4294): any call without input may be the one that it is of.
+   * A gateway may stop a call before its input comes, which reopens it
+   * (https://github.com/agentgateway/agentgateway/issues/2147). Or the input comes under an index without a block, or
+   * of text (https://github.com/Wei-Shaw/sub2api/pull/4294): it may then belong to any call without input.
    */
   #callOfStray(index: number): void {
     const stopped = this.#stopped.get(index);
@@ -332,12 +333,12 @@ export class AnthropicParser implements Parser<ParserInput> {
       return;
     }
     for (const block of [...this.#stopped.values(), ...this.#open.values()])
-      if (isBareCall(block)) this.#cut(block.record.call!, "the provider sent some that it did not say of which call");
+      if (isBareCall(block)) this.#cut(block.record.call!, "the provider did not say which call some belong to");
   }
 
   /**
-   * A gateway may also stop a call amid its input (https://github.com/ai-dynamo/dynamo/issues/12285): it goes on with the
-   * next piece, and where none comes the end of the message is its end.
+   * A gateway may also stop a call in the middle of its input (https://github.com/ai-dynamo/dynamo/issues/12285): the
+   * next piece continues it, or else the end of the message ends it.
    */
   #blockStop({ index }: WireEvent): void {
     const stopped = this.#open.get(index ?? -1);
@@ -362,8 +363,8 @@ export class AnthropicParser implements Parser<ParserInput> {
   }
 
   /**
-   * A gateway may forget to say that a block ends; the end of the message says it too, unless that is a cut. The stop reason
-   * does not: more of a block may come behind it.
+   * A gateway may omit the end of a block. The end of the message implies it, unless that is a cut. The stop reason
+   * does not: more of a block may follow it.
    */
   #endOpenBlocks(): void {
     if (CUT_REASONS.has(this.#message?.stopReason)) return;
@@ -371,7 +372,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     this.#open.clear();
   }
 
-  /** The stop reason came, and no end: a call whose input had not begun may have been cut before it. */
+  /** A stop reason came, but no end: a call whose input had not begun may have been cut before it. */
   #endStopped(): void {
     for (const block of this.#open.values())
       if (isBareCall(block)) this.#cut(block.record.call!, "the stream ended before they began");
@@ -379,8 +380,8 @@ export class AnthropicParser implements Parser<ParserInput> {
   }
 
   /**
-   * A block that comes in one piece. The last one that the model wrote before it ran out of tokens may be cut, and looks
-   * whole all the same:
+   * A block that comes in one piece. The last one that the model wrote before it ran out of tokens may be cut, although
+   * it looks whole:
    * https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
    */
   #wholeBlock(block: WireBlock, mayBeCut: boolean): void {
@@ -390,10 +391,10 @@ export class AnthropicParser implements Parser<ParserInput> {
     const { call } = opened.record;
     if (mayBeCut && isWritten(block)) {
       const input = isRecord(block.input) ? block.input : undefined;
-      if (call !== undefined) this.#cut(call, "the model was stopped in it", input);
+      if (call !== undefined) this.#cut(call, "the model was stopped midway", input);
       return;
     }
-    // Here `{}` is no promise of more: it is the input.
+    // Here `{}` is not a placeholder: it is the input.
     opened.input = block.input ?? undefined;
     this.#endBlock(opened);
   }
@@ -402,7 +403,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     this.#sink.tool({ turnIndex, callIndex, argsKvPatch: input, error: why, errorType: "truncated" });
   }
 
-  /** Told when it begins, and once more when the provider knows the input, and runs the tool. */
+  /** Reported when the call begins, and again when its input is known and the provider runs the tool. */
   #serverCallStarted(block: WireBlock, known: Pick<WireBlock, "input"> = {}): void {
     const id = textOf(block.id);
     this.#sink.providerTool({
@@ -419,7 +420,7 @@ export class AnthropicParser implements Parser<ParserInput> {
   #serverCallEnded(result: WireBlock, id: string): void {
     const { content } = result;
     const failed = result.is_error === true || (isRecord(content) && String(content["type"]).endsWith("_error"));
-    // The call may be one of an earlier turn, whose program waited for our results.
+    // The call may belong to an earlier turn, whose program waited for our results.
     const call = this.#serverCalls?.get(id);
     this.#sink.providerTool({
       id,
@@ -456,7 +457,7 @@ export class AnthropicParser implements Parser<ParserInput> {
     this.#sink.finish(finishReasonOf(reason), reason, textOf(details?.explanation));
   }
 
-  /** Counts are cumulative; a `null` in a later frame means that nothing was said of it. */
+  /** Counts are cumulative; `null` in a later frame means that the count is not repeated. */
   #addUsage(more: WireUsage | null | undefined): void {
     if (!more) return;
     const sum: Record<string, unknown> = { ...this.#usage };
@@ -496,8 +497,9 @@ export class AnthropicParser implements Parser<ParserInput> {
 }
 
 /**
- * What goes back with the call, beside its id, name and input. Gateways send a call twice
- * (https://github.com/rynfar/meridian/pull/73), and ids that are none (https://github.com/HKUDS/nanobot/issues/4442).
+ * What goes back with the call, besides its id, name and input. Gateways send a call twice
+ * (https://github.com/rynfar/meridian/pull/73), or one id for several calls
+ * (https://github.com/HKUDS/nanobot/issues/4442).
  */
 function callMetadata(
   { caller, toolset_name: toolset }: WireBlock,
@@ -516,12 +518,12 @@ function isSpoken({ block: { type } }: BlockRecord): boolean {
   return type === "text" || type === "thinking";
 }
 
-/** A call that has no input, so far. */
+/** A call without any input so far. */
 function isBareCall({ record, piece, input }: OpenBlock): boolean {
   return record.call !== undefined && piece === "" && input === undefined;
 }
 
-/** `server_tool_use`, `mcp_tool_use` and their kind to come: the provider runs these. */
+/** `server_tool_use`, `mcp_tool_use` and future types like them: the provider runs these. */
 function isServerCall({ type }: { readonly type: string }): boolean {
   return type.endsWith("_tool_use");
 }
@@ -530,7 +532,7 @@ function isSameBlock(a: WireBlock | null | undefined, b: WireBlock): boolean {
   return a?.type === b.type && (a.id ?? null) === (b.id ?? null);
 }
 
-/** Word by word, so that it may be cut: a server's result is not, nor what is encrypted. */
+/** Whether it is written word by word, and so may be cut: a server's result is not, nor is anything encrypted. */
 function isWritten({ type }: WireBlock): boolean {
   return !type.endsWith("_tool_result") && !AT_ONCE.has(type);
 }

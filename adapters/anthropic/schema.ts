@@ -40,17 +40,17 @@ import { toolList, type ToolSource } from "../../src/tool/tool-set.ts";
 import { isObject } from "../../src/wire/field.ts";
 
 /**
- * `tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'` is what the API answers to another name.
- * (Older pages say 64.)
+ * The API answers `tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'` to any other name. (Older
+ * pages say 64.)
  */
 export const toolName = safeToolName({ allowed: /[a-zA-Z0-9_-]/, maxLength: 128 });
 
 /**
- * JSON Schema of draft 2020-12, with a plain object at the root
- * (`input_schema does not support oneOf, allOf, or anyOf at the top level`).
+ * JSON Schema draft 2020-12, with a plain object at the root (`input_schema does not support oneOf, allOf, or anyOf at
+ * the top level`).
  */
 export const plain: readonly Rewrite[] = [
-  // First: a reference into a part that is merged, or left out, would lead nowhere.
+  // First: a reference into a part that is merged or left out would lead nowhere.
   keepLocalRefs(),
   dropAnnotations(["$schema"]),
   listedItemsToPrefixItems(),
@@ -62,26 +62,26 @@ export const plain: readonly Rewrite[] = [
 ];
 
 /**
- * The subset that can be compiled into a grammar. A keyword outside it makes the API refuse the whole request, so what is
- * left over goes into the descriptions, as the SDK's own `transformJSONSchema()` does it.
+ * The subset that can be compiled into a grammar. A keyword outside it makes the API reject the whole request, so the
+ * rest goes into the descriptions, as with the SDK's own `transformJSONSchema()`.
  *
  * https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations
  */
 export const strict: readonly Rewrite[] = [
-  // No recursion, and no reference with neighbours. First, while `$id` and `$anchor` say where they lead.
+  // No recursion, and no reference with siblings. First, while `$id` and `$anchor` still say where references lead.
   inlineRefs(),
   nullableToType(),
   listedNamesToProperties(),
   // Before `items: false`, which closes a tuple, becomes something else.
   tuplesToArrays(),
   withoutBooleanSchemas(),
-  // First, since beside an anyOf it becomes a part of an allOf.
+  // First: next to an anyOf it becomes part of an allOf.
   oneOfToAnyOf(),
   foldAllOf(),
-  // Told as they were given: closing the objects in a condition would say something else.
+  // Described as they were given: closing the objects in a condition would change its meaning.
   dropKeywords(["not", "if", "then", "else", "dependentSchemas"]),
   typeArrayToAnyOf(),
-  // Before the keywords are dropped that may tell the type, and after, for what lost all of its keywords.
+  // Before the keywords that may imply the type are dropped, and again after, for what lost all of its keywords.
   ensureType(),
   spreadUnions(),
   flattenRootUnion(),
@@ -112,8 +112,8 @@ export const strict: readonly Rewrite[] = [
 ];
 
 /**
- * Tools as `messages.create()` takes them. With `strict: "auto"` no more of them, and no larger ones, are made strict than
- * one request may have; `strict: true` leaves it to the API to refuse what is too much.
+ * Tools in the form `messages.create()` takes. `strict: "auto"` makes only as many of them strict as fit the limits of
+ * one request; `strict: true` leaves it to the API to reject what is too much.
  *
  * @throws ToolError `schema_loss` for a tool whose input is one string: the API knows objects only
  */
@@ -130,8 +130,8 @@ export function tools(source: ToolSource, options: ToolsOptions = {}): Tool[] {
 }
 
 /**
- * Some of the tools can not be said here: for `{ names }` offer only those, `tools(those)`, and this says whether one of them must be called.
- * Extended thinking goes with `auto` and `none` only.
+ * This wire cannot name several tools: for `{ names }` offer only those, `tools(those)`; this then says whether one of
+ * them must be called. Extended thinking works with `auto` and `none` only.
  */
 export function toolChoice(
   choice: ToolChoice,
@@ -168,13 +168,13 @@ function dialect(options: ToolsOptions): Dialect<Tool> {
 }
 
 /**
- * What all strict tools of one request may have together: the API answers 400 to more
- * (`Schemas contains too many optional parameters (87) ... (limit: 24)`, and 16 for `parameters with union types`).
+ * What all strict tools of one request may have together: the API answers 400 to more (`Schemas contains too many
+ * optional parameters (87) ... (limit: 24)`, and 16 for `parameters with union types`).
  * https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations
  */
 const STRICT_LIMITS = { tools: 20, optional: 24, unions: 16 };
 
-/** Takes what a schema needs out of the budget; `false` and nothing taken when there is not enough left. */
+/** Takes what a schema needs out of the budget; returns `false`, and takes nothing, if too little is left. */
 function spend(budget: typeof STRICT_LIMITS, schema: JsonSchema): boolean {
   const need = { tools: 1, optional: 0, unions: 0 };
   walkSchema(schema, ({ properties, required, anyOf, type }) => {
@@ -190,9 +190,9 @@ function spend(budget: typeof STRICT_LIMITS, schema: JsonSchema): boolean {
 }
 
 /**
- * Leaves out properties whose names the API refuses
- * (`input_schema.properties: Property keys should match pattern '^[a-zA-Z0-9_.-]{1,64}$'`). The description tells of
- * them, and the object is open for them: a name as `$filter` may be required. Run it before {@link closeObjects}.
+ * Leaves out properties whose names the API rejects (`input_schema.properties: Property keys should match pattern
+ * '^[a-zA-Z0-9_.-]{1,64}$'`). The description lists them, and the object stays open for them: a name such as `$filter`
+ * may be required. Run it before {@link closeObjects}.
  */
 function keepLegalKeys(): Rewrite {
   return {
@@ -230,7 +230,7 @@ function isIllegal([name]: readonly [string, unknown]): boolean {
 
 const LEGAL_KEY = /^[a-zA-Z0-9_.-]{1,64}$/;
 
-/** Lists of values hold strings, numbers, booleans and null; one with an object or an array in it is only told. */
+/** Value lists may hold strings, numbers, booleans and null; one with an object or an array in it is only described. */
 function describeObjectValues(): Rewrite {
   return {
     name: "describeObjectValues",

@@ -2,7 +2,7 @@ import type { Usage } from "../../src/stream/events.ts";
 import { countOf } from "../../src/wire/field.ts";
 import type { WireUsage } from "./wire.ts";
 
-/** `input_tokens` leaves out what was read from and written to the cache; the total is the sum of the three. */
+/** `input_tokens` excludes cache reads and writes; the total is the sum of the three. */
 export function usageOf(raw: WireUsage): Usage {
   const fresh = countOf(raw.input_tokens);
   const cacheReadTokens = countOf(raw.cache_read_input_tokens);

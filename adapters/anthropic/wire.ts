@@ -6,7 +6,7 @@
  * notice. The SDK's `RawMessageStreamEvent`, `Message` and their beta twins are assignable to these.
  */
 
-/** One event of a stream. `type` says which of the other fields are there. */
+/** One event of a stream. `type` tells which of the other fields are present. */
 export interface WireEvent {
   readonly type?: string | null | undefined;
   /** `message_start` */
@@ -19,19 +19,19 @@ export interface WireEvent {
   readonly delta?: WireDelta | null | undefined;
   /** `message_delta`: cumulative, not an increment. */
   readonly usage?: WireUsage | null | undefined;
-  /** `error`, and the body of an answer that is not 200. */
+  /** `error`, and the body of a response with an error status. */
   readonly error?: WireError | string | null | undefined;
 }
 
-/** A whole message: the answer to a request without `stream`, and the frame inside `message_start`. */
+/** A whole message: the response to a request without `stream`, and the frame inside `message_start`. */
 export interface WireMessage {
   readonly type?: string | null | undefined;
   readonly id?: string | null | undefined;
   readonly role?: string | null | undefined;
   readonly model?: string | null | undefined;
   /**
-   * Empty inside `message_start`, save for calls that a program of the model's wrote (programmatic tool calling), and where
-   * the client has filled it in since.
+   * Empty inside `message_start`, except for calls made by a program that the model wrote (programmatic tool calling),
+   * and once the client has filled it in.
    */
   readonly content?: readonly WireBlock[] | null | undefined;
   readonly stop_reason?: string | null | undefined;
@@ -40,15 +40,15 @@ export interface WireMessage {
   readonly usage?: WireUsage | null | undefined;
 }
 
-/** Where code runs at the provider. A request that answers a call of a program's has to name it. */
+/** Where code runs at the provider. A request that answers a program's call has to name it. */
 export interface WireContainer {
   readonly id?: string | null | undefined;
 }
 
 /**
  * A content block. Known: `text`, `thinking`, `redacted_thinking`, `tool_use`, `server_tool_use`, `mcp_tool_use`, their
- * `*_tool_result`, `container_upload`, `compaction`, `fallback`. The fields are those that are looked at; the
- * others go back as they came.
+ * `*_tool_result`, `container_upload`, `compaction`, `fallback`. Only the fields that are read are listed; the others
+ * go back as they came.
  */
 export interface WireBlock {
   readonly type: string;
@@ -63,21 +63,21 @@ export interface WireBlock {
   readonly name?: string | null | undefined;
   /** `{}` at `content_block_start` means that nothing has come yet. */
   readonly input?: unknown;
-  /** `tool_use`: who called it, the model itself or a program of the model's. Goes back with the call. */
+  /** `tool_use`: who called it, the model itself or a program that it wrote. Goes back with the call. */
   readonly caller?: unknown;
-  /** `tool_use`: the family of a toolset's member. Goes back with the call and with its result. */
+  /** `tool_use`: the toolset that the tool is a member of. Goes back with the call and with its result. */
   readonly toolset_name?: string | null | undefined;
   /** `*_tool_result` */
   readonly tool_use_id?: string | null | undefined;
   readonly content?: unknown;
   readonly is_error?: boolean | null | undefined;
-  /** `fallback`: the model that goes on where another one declined. */
+  /** `fallback`: the model that takes over from one that declined. */
   readonly to?: { readonly model?: string | null } | null | undefined;
 }
 
 /**
- * What changes. Of a block, by `type`: `text_delta`, `thinking_delta`, `signature_delta`, `input_json_delta`,
- * `citations_delta`, `compaction_delta`. Of a message there is no `type`, and the stop fields are set.
+ * What changes. For a block, by `type`: `text_delta`, `thinking_delta`, `signature_delta`, `input_json_delta`,
+ * `citations_delta`, `compaction_delta`. For a message there is no `type`, and the stop fields are set.
  */
 export interface WireDelta {
   readonly type?: string | null | undefined;
@@ -92,7 +92,7 @@ export interface WireDelta {
   readonly container?: WireContainer | null | undefined;
 }
 
-/** Why the model refused, in words. */
+/** Why the model refused, in prose. */
 export interface WireStopDetails {
   readonly explanation?: string | null | undefined;
 }
@@ -110,7 +110,7 @@ export interface WireError {
   readonly message?: string | null | undefined;
 }
 
-/** What was sent, block by block: what `assistantMessage()` is made of. Plain JSON. */
+/** What was sent, block by block: the source of `assistantMessage()`. Plain JSON. */
 export interface AnthropicRecord {
   readonly messages: readonly MessageRecord[];
   /** The id of the container in which code of the turn ran, or still waits. */
@@ -120,14 +120,14 @@ export interface AnthropicRecord {
 /** One `message_start` and what followed it. */
 export interface MessageRecord {
   readonly blocks: BlockRecord[];
-  /** `null` while the message goes on, and for ever when it was cut. */
+  /** `null` until the message ends, and for good if it was cut. */
   stopReason: string | null;
-  /** Whether another message began before this one had ended: a gateway that tried again. */
+  /** Whether another message began before this one had ended: a gateway that retried. */
   replaced: boolean;
 }
 
 export interface BlockRecord {
-  /** As it goes back. Of a client's call without `input`, which is the call's. */
+  /** As it goes back. A client's call comes without `input`, which is taken from the call. */
   readonly block: { readonly type: string; [field: string]: unknown };
   /** Only for a client's call (`tool_use`): where to find it among the calls of the turn. */
   readonly call?: CallPlace;
