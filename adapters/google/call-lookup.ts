@@ -2,12 +2,12 @@ import { textOf } from "../../src/wire/field.ts";
 import type { GoogleNative, NativeCall } from "./wire.ts";
 
 /**
- * Finds the call to which a result of the server's belongs, and whose id comes again. Each call is read once, however often
- * somebody asks.
+ * Finds the call that a server's result belongs to, and tells whether an id repeats. Each call is read once, however
+ * many lookups there are.
  */
 export class CallLookup {
   readonly #native: GoogleNative;
-  /** Calls that may still get a result, by id and, in their order, by name. */
+  /** Calls that may still get a result, by id and (in call order) by name. */
   readonly #byId = new Map<string, NativeCall>();
   readonly #byName = new Map<string, NativeCall[]>();
   /** How many calls are in the maps. */
@@ -44,7 +44,7 @@ export class CallLookup {
     }
   }
 
-  /** The first call of this name that has no result yet. */
+  /** The first call with this name that has no result yet. */
   #waiting(name: string | undefined): NativeCall | undefined {
     const others = this.#byName.get(name ?? "");
     while (others?.[0]?.executed) others.shift();

@@ -1,8 +1,8 @@
 import type { Endpoint } from "../../src/adapter.ts";
 
 /**
- * `/v1beta/models/M:generateContent` and the paths of Vertex AI, which end alike. Without `alt=sse` the stream is one
- * JSON array; which of the two is served is up to the recording.
+ * `/v1beta/models/M:generateContent` and the paths of Vertex AI, which end the same way. Without `alt=sse` the stream
+ * is one JSON array; which of the two is served depends on the recording.
  */
 const PATH = /\/(?:models|tunedModels|endpoints)\/[^/:]+:(streamGenerateContent|generateContent)$/;
 

@@ -1,6 +1,6 @@
 import { finishReasons } from "../../src/stream/finish-reason.ts";
 
-/** The provider's words for the end. https://ai.google.dev/api/generate-content#FinishReason, and those only seen on the wire. */
+/** Finish reasons of https://ai.google.dev/api/generate-content#FinishReason, and some seen only on the wire. */
 export const finishReasonOf = finishReasons({
   STOP: "stop",
   MAX_TOKENS: "length",
@@ -26,14 +26,14 @@ export const finishReasonOf = finishReasons({
   PUP_LIMITED_DISABLED: "error",
 });
 
-/** What the provider says of the end, behind what can be done about it. */
+/** The provider's message about the end, after what can be done about it. */
 export function finishMessageOf(word: string, message: string | undefined): string | undefined {
   const correction = CORRECTIONS.get(word);
   if (correction === undefined) return message;
   return message ? `${correction} (${message})` : correction;
 }
 
-/** What to do about it, written so that it can be shown to the model, too. */
+/** What to do about it, worded so that it can be shown to the model, too. */
 const CORRECTIONS: ReadonlyMap<string, string> = new Map([
   [
     "MALFORMED_FUNCTION_CALL",

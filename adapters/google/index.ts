@@ -1,4 +1,4 @@
-// A user has one of the two SDKs: in the declarations, what comes from the other is `any` and no error.
+// Users install one of the two SDKs: the types of the other become `any` in the declarations instead of errors.
 /** @ts-ignore */
 import type { Content } from "@google/genai";
 /** @ts-ignore */
@@ -45,7 +45,7 @@ const reading = {
 } as const;
 
 /**
- * Gemini's generateContent, by `@google/genai` or `@google/generative-ai`, at the Gemini API or at Vertex AI.
+ * Gemini's generateContent, through `@google/genai` or `@google/generative-ai`, on the Gemini API or Vertex AI.
  *
  * @example
  * const stream = await ai.models.generateContentStream({
@@ -62,11 +62,11 @@ const reading = {
 export const google = defineAdapter({
   ...reading,
   capabilities: {
-    // At Vertex AI, with `streamFunctionCallArguments: true`; elsewhere calls come whole.
+    // On Vertex AI, with `streamFunctionCallArguments: true`; elsewhere calls arrive whole.
     streamsInput: true,
     wireIds: false,
     parallelCalls: true,
-    // Not of a tool, but of a request: `toolChoice("auto", { strict: true })`.
+    // Not per tool, but per request: `toolChoice("auto", { strict: true })`.
     strict: false,
     // Since Gemini 3.
     imagesInResults: true,
@@ -76,7 +76,7 @@ export const google = defineAdapter({
   toolChoice,
   read: <T extends Tool = Tool>(source: EventSource<GoogleEvent>, options?: ReadOptions<T>) =>
     readTurn<GoogleEvent, T>(reading, source, options),
-  /** A whole response, or the array of chunks that a stream without `alt=sse` is. */
+  /** A whole response, or the array of chunks that a stream without `alt=sse` consists of. */
   parse: <T extends Tool = Tool>(response: GoogleResponse | readonly GoogleResponse[], options?: ReadOptions<T>) =>
     parseResponse<GoogleEvent, T>(reading, response, options),
   assistantMessage,
@@ -90,8 +90,8 @@ export const google = defineAdapter({
 });
 
 /**
- * A model for a loop: the user's own client, and the parameters of its requests. Of `@google/generative-ai`, whose model
- * comes from `getGenerativeModel()`, what is given there (also its tools) is added by the SDK.
+ * A model for a loop, made of the user's own client and the parameters of its requests. With `@google/generative-ai`,
+ * whose model comes from `getGenerativeModel()`, the SDK adds what was given there (including its tools).
  *
  * @example google.model(new GoogleGenAI({ apiKey }), { model: "gemini-2.5-flash", config: { temperature: 0 } })
  */
@@ -113,7 +113,7 @@ function model(
   params?: GenaiModelParams | LegacyModelParams,
   options?: GoogleModelOptions,
 ): Model<any> {
-  // As `this`, so that an adapter that wraps this one reads with what it adds.
+  // `this`, so that an adapter that wraps this one reads with what it adds.
   const adapter = this ?? google;
   const isGenai = typeof client === "object" && client !== null && "models" in client;
   checkClient(
@@ -129,7 +129,7 @@ function model(
     : legacyModel(adapter, client, given as LegacyModelParams, options);
 }
 
-/** A response has candidates, or says why it has none; an error has a number and a word of Google's. */
+/** A response has candidates, or the reason for having none; an error has a number and a Google status word. */
 function recognises(event: unknown): boolean {
   if (Array.isArray(event)) return event.length > 0 && event.every(recognises);
   if (typeof event !== "object" || event === null) return false;

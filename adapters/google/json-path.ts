@@ -1,21 +1,22 @@
 import type { PathStep } from "../../src/stream/chunk.ts";
 
-/** A member name after a dot. Wider than RFC 9535: a `-`, a `$` and a leading digit are taken too, for they are unambiguous. */
+/** A member name after a dot. Wider than RFC 9535: `-`, `$` and leading digits are taken too, being unambiguous. */
 const NAME = /[\w$\-\u0080-\uffff]+/y;
-/** No sign: an index from the end has no meaning in a value that is still growing. */
+/** No sign: an index from the end is meaningless in a value that is still growing. */
 const INDEX = /0|[1-9]\d*/y;
 const QUOTED = /'([^'\\]*(?:\\[^][^'\\]*)*)'|"([^"\\]*(?:\\[^][^"\\]*)*)"/y;
 const BLANK = /[ \t\r\n]*/y;
 
-/** Characters of one path. No schema has a place whose path is longer; a longer one would only be work. */
+/** Maximum characters of one path. No place in a schema has a longer one; reading it would only cost time. */
 const MAX_LENGTH = 8192;
 
 /**
- * Reads a singular query of RFC 9535, the form in which Gemini names the place of a streamed argument:
- * `$.items[0]['unit price']` becomes `["items", 0, "unit price"]`, and `$` alone `[]`.
- * Names are not judged here (`__proto__` is a name like any other), nor is the size of an index: the buffer does that.
+ * Reads a singular query of RFC 9535, in which Gemini gives the place of a streamed argument: `$.items[0]['unit
+ * price']` becomes `["items", 0, "unit price"]`, and `$` alone `[]`. Names (`__proto__` too) and the size of an index
+ * are not checked here: the buffer does that.
  *
- * @returns `undefined` for anything else: wildcards, slices, filters, negative indexes, a text that stops halfway, one over 8192 characters
+ * @returns `undefined` for anything else: wildcards, slices, filters, negative indexes, a text that stops halfway, one
+ * over 8192 characters
  * @see https://www.rfc-editor.org/rfc/rfc9535#name-singular-queries
  */
 export function parseJsonPath(text: string): PathStep[] | undefined {
@@ -43,7 +44,7 @@ export function parseJsonPath(text: string): PathStep[] | undefined {
   return path;
 }
 
-/** Reads what stands between brackets onto `path`; returns where it ends, or `at` if nothing could be read. */
+/** Reads what is between the brackets onto `path`; returns where it ends, or `at` if nothing could be read. */
 function selector(text: string, at: number, path: PathStep[]): number {
   const quoted = match(QUOTED, text, at);
   if (quoted !== null) {
@@ -57,7 +58,7 @@ function selector(text: string, at: number, path: PathStep[]): number {
   return end;
 }
 
-/** The escapes of a string literal of RFC 9535: those of JSON and `\'`. */
+/** The escapes of an RFC 9535 string literal: those of JSON and `\'`. */
 function unescape(literal: string): string | undefined {
   if (!literal.includes("\\")) return literal;
   try {

@@ -26,14 +26,14 @@ import type {
 } from "./wire.ts";
 
 /**
- * The turn as the content that goes back: one, or none for a turn in which nothing came (a blocked prompt, a call that
- * was dropped). Every signature is on the part on which it came, ids are those of the wire, and parallel calls stay
- * together: Gemini refuses a history in which they are apart.
+ * The turn as the content that goes back: one, or none for a turn in which nothing came (a blocked prompt, a dropped
+ * call). Every signature stays on its part, ids are those of the wire, and parallel calls stay together: Gemini rejects
+ * a history that separates them.
  */
 export function assistantMessage(turn: Turn): GoogleContent[] {
   checkTurn(turn);
   const native = (turn.native ?? { parts: [], calls: [] }) as GoogleNative;
-  // Calls of another turn index are none of the wire's: they were found in its text, or in another call.
+  // Calls with another turn index do not come from the wire: they were found in its text, or in another call.
   const calls = new Map(turn.calls.map((call) => [call.turnIndex === 0 ? call.callIndex : call, call]));
   const known = new Map(native.calls.map((call) => [call.position, call]));
   const recorded = native.parts.flatMap((part, position): GooglePart[] => {
@@ -41,17 +41,17 @@ export function assistantMessage(turn: Turn): GoogleContent[] {
     if (entry === undefined || entry.executed) return [part as GooglePart];
     const call = calls.get(entry.callIndex);
     calls.delete(entry.callIndex);
-    // One call too many for the limits: it has no result, and a call without one is refused.
+    // One call too many for the limits: it has no result, and the API rejects a call without one.
     return call === undefined ? [] : [callPart(call, part)];
   });
   const parts = calls.size === 0 ? recorded : onlySaid(recorded, turn.text);
-  // A turn that was put together by hand has no record.
+  // A hand-made turn has no record.
   if (native.parts.length === 0 && turn.text !== "") parts.push({ text: turn.text });
   for (const call of calls.values()) parts.push(callPart(call, {}));
   return parts.length === 0 ? [] : [{ role: "model", parts }];
 }
 
-/** The text in which calls were found, without them: what is left stands where it began. Signed text stays as it came. */
+/** The text in which calls were found, without them: the rest stays where it began. Signed text stays as it came. */
 function onlySaid(parts: readonly GooglePart[], said: string): GooglePart[] {
   const isText = (part: GooglePart): part is GoogleTextPart => "text" in part && part.thought !== true;
   if (parts.some((part) => isText(part) && part.thoughtSignature !== undefined)) return [...parts];
@@ -63,10 +63,10 @@ function onlySaid(parts: readonly GooglePart[], said: string): GooglePart[] {
 }
 
 /**
- * The result of one call, under the key `output`: a string as it is, anything else as JSON, nothing at all as `null`;
- * of {@link resultContent} the media go beside it.
+ * The result of one call, under the key `output`: a string as it is, anything else as JSON, `undefined` as `null`; the
+ * media of {@link resultContent} go next to it.
  *
- * A plain object is not sent as the response itself, which the API takes too: there, a key `error` of the tool's own
+ * A plain object is not sent as the response itself, which the API accepts too: in that form the tool's own `error` key
  * would be read as a failure. https://ai.google.dev/api/caching#FunctionResponse
  */
 export function toolResult(use: ToolUse, output: unknown): GoogleContent {
@@ -74,15 +74,15 @@ export function toolResult(use: ToolUse, output: unknown): GoogleContent {
   return { role: "user", parts: [resultPart(use, output)] };
 }
 
-/** What the model hears of a call that did not happen or failed, under the key `error`. */
+/** What the model is told about a call that was not executed or failed, under the key `error`. */
 export function toolError(error: ToolCallError): GoogleContent {
   checkCallError(error);
   return { role: "user", parts: [errorPart(error.call, error.message)] };
 }
 
 /**
- * One result for every call of a finished turn, in call order, all in one content, as the API wants them: none at all
- * for a turn without calls. A call that was handed out and not executed is reported to the model as that.
+ * One result for every call of a finished turn, in call order, all in one content, as the API wants them; nothing for a
+ * turn without calls. A call that was handed out but never executed is reported to the model as such.
  *
  * @throws TypeError while a call is still open or running: wait for the turn and for its executions first.
  */
@@ -101,8 +101,8 @@ function resultPart(use: ToolUse, result: unknown): GoogleFunctionResponsePart {
 const RESULT_CONTENT: unique symbol = Symbol.for("toolstream.google.resultContent");
 
 /**
- * A handler's output with images or documents beside it, for models since Gemini 3. Without this mark everything is data
- * and goes as JSON.
+ * A handler's output with images or documents next to it, for models since Gemini 3. Without this mark everything is
+ * data and is sent as JSON.
  *
  * @example
  * execute: async () => resultContent("The page", [{ inlineData: { mimeType: "image/png", data } }]),
@@ -128,7 +128,7 @@ function responsePart(call: FailedCall, response: Record<string, unknown>): Goog
 }
 
 function callPart(call: ToolCall, part: WirePart): GoogleFunctionCallPart {
-  // The record has arguments that came whole; the API takes back nothing but an object.
+  // The record has arguments that came whole; the API takes back only an object.
   const whole = part.functionCall?.args;
   const isTooLarge = call.outcome instanceof ToolCallError && call.outcome.code === "too_large";
   const args = isTooLarge ? {} : isRecord(whole) ? whole : call.input;
@@ -140,17 +140,17 @@ function callPart(call: ToolCall, part: WirePart): GoogleFunctionCallPart {
   };
 }
 
-/** What stands on the part of a call beside it goes back as it came (`partMetadata`), but for what is empty. */
+/** The other fields on a call's part go back as they came (`partMetadata`), except for empty ones. */
 function besideCall({ functionCall: _, text: _text, ...fields }: WirePart): object {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => !isNothing(value) && value !== ""));
 }
 
-/** The id goes back only if one came: the API looks for the call by it, and some endpoints refuse the field. */
+/** The id goes back only if one came: the API looks up the call by it, and some endpoints reject the field. */
 function idOf(call: FailedCall | ToolCall): { id?: string } {
   return call.id ? { id: wireId(call) } : {};
 }
 
-/** As the provider knows the tool; a name that the model made up is made one that the API takes back. */
+/** The provider's name for the tool; a name that the model made up becomes one that the API accepts. */
 function nameOf({ name }: Pick<FailedCall, "name">): string {
   return toolName(name ?? "unnamed");
 }

@@ -32,15 +32,15 @@ export interface GenaiClient {
   };
 }
 
-/** The parameters of `ai.models.generateContentStream()`, without those that each turn brings. */
+/** The parameters of `ai.models.generateContentStream()`, without those that each turn sets. */
 export interface GenaiModelParams extends Omit<GenerateContentParameters, "contents" | "config"> {
   config?: Omit<GenerateContentConfig, "tools" | "abortSignal"> & {
-    /** Tools that the provider runs (`{ googleSearch: {} }`, …), offered in every turn beside ours. */
+    /** Tools that the provider runs (`{ googleSearch: {} }`, …), offered in every turn alongside yours. */
     readonly tools?: readonly Omit<Tool, "functionDeclarations">[] | undefined;
   };
 }
 
-/** A model of `@google/generative-ai`: what `genAI.getGenerativeModel()` gives, made without tools. */
+/** A model of `@google/generative-ai`: the result of `genAI.getGenerativeModel()`, made without tools. */
 export interface LegacyModelClient {
   generateContentStream(
     request: GenerateContentRequest,
@@ -48,9 +48,9 @@ export interface LegacyModelClient {
   ): Promise<{ stream: AsyncIterable<EnhancedGenerateContentResponse>; response: Promise<unknown> }>;
 }
 
-/** The request of `model.generateContentStream()`, without what each turn brings. */
+/** The request of `model.generateContentStream()`, without what each turn sets. */
 export interface LegacyModelParams extends Omit<GenerateContentRequest, "contents" | "tools"> {
-  /** Tools that the provider runs (`{ codeExecution: {} }`), offered in every turn beside ours. */
+  /** Tools that the provider runs (`{ codeExecution: {} }`), offered in every turn alongside yours. */
   readonly tools?: readonly Exclude<LegacyTool, FunctionDeclarationsTool>[] | undefined;
 }
 
@@ -59,7 +59,7 @@ export interface GoogleModelOptions extends ModelOptions {
   readonly strict?: boolean | undefined;
 }
 
-/** What of the adapter is needed. */
+/** The part of the adapter that is used. */
 export interface GoogleAdapter extends Adapter<any, any, any, GoogleContent> {
   tools(tools: ToolSource, options?: object): any[];
   toolChoice(
@@ -68,7 +68,7 @@ export interface GoogleAdapter extends Adapter<any, any, any, GoogleContent> {
   ): Record<string, unknown>;
 }
 
-/** A model at the user's own client of `@google/genai`. */
+/** A model that uses the user's own client of `@google/genai`. */
 export function genaiModel(
   adapter: GoogleAdapter,
   client: GenaiClient,
@@ -97,7 +97,7 @@ export function genaiModel(
       });
       return {
         events: stream as AsyncIterable<GoogleEvent>,
-        // It hangs the headers on each chunk, and tells no status.
+        // The SDK puts the headers on each chunk, and exposes no status.
         responseOf: (event) => {
           const { headers } = (event as GenerateContentResponse).sdkHttpResponse ?? {};
           return headers === undefined ? undefined : responseInfo(200, headers);
@@ -107,7 +107,7 @@ export function genaiModel(
   });
 }
 
-/** A model at the user's own model of `@google/generative-ai`, which tells nothing of headers. */
+/** A model that uses the user's own model of `@google/generative-ai`, which exposes no headers. */
 export function legacyModel(
   adapter: GoogleAdapter,
   client: LegacyModelClient,
@@ -123,14 +123,14 @@ export function legacyModel(
         {
           ...fields,
           contents: [...request.messages],
-          // Text alone it sends as it is, and the API refuses that.
+          // The SDK sends a bare text unchanged, and the API rejects that.
           ...(instructions !== undefined && { systemInstruction: { role: "system", parts: [{ text: instructions }] } }),
           ...(tools.length > 0 && { tools }),
           ...toolConfig,
         },
         { signal },
       );
-      // The other half of the SDK's answer: it rejects where the stream does.
+      // The other half of the SDK's result: it rejects when the stream does.
       response.catch(() => {});
       return { events: stream as AsyncIterable<GoogleEvent> };
     };
@@ -176,13 +176,13 @@ interface GivenToolConfig {
   readonly functionCallingConfig?: { readonly mode?: unknown; readonly allowedFunctionNames?: unknown };
 }
 
-/** The choice, with what the parameters say of other things: streamed arguments, a place, tools that the server runs. */
+/** The choice, plus the parameters' other settings: streamed arguments, a location, tools that the server runs. */
 function withGiven(chosen: GivenToolConfig, given: GivenToolConfig | undefined): any {
   const { mode: _, allowedFunctionNames: __, ...others } = given?.functionCallingConfig ?? {};
   return { ...given, functionCallingConfig: { ...others, ...chosen.functionCallingConfig } };
 }
 
-/** No tools are no `Tool`: one without declarations is refused. */
+/** No tools means no `Tool`: the API rejects one without declarations. */
 function declares(tool: { functionDeclarations?: readonly unknown[] }): boolean {
   return (tool.functionDeclarations?.length ?? 0) > 0;
 }
@@ -225,7 +225,7 @@ const PAIRING: PairingRules<GoogleContent> = {
   join: (contents) => [{ role: "user", parts: contents.flatMap(({ parts }) => parts) }],
 };
 
-/** The calls that want a result: those that the server ran itself have theirs beside them. */
+/** The calls that need a result: those that the server ran itself have theirs next to them. */
 function openCalls(parts: readonly GooglePart[]): HistoryCall[] {
   const calls = parts.flatMap((part) =>
     "functionCall" in part && isRecord(part.functionCall) ? [named(part.functionCall)] : [],

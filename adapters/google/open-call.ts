@@ -3,20 +3,20 @@ import { textOf } from "../../src/wire/field.ts";
 import { parseJsonPath } from "./json-path.ts";
 import type { NativeCall, WireFunctionCall, WirePartialArg } from "./wire.ts";
 
-/** A call whose arguments come in pieces. There is at most one: nothing on the wire says to which call a piece belongs. */
+/** A call whose arguments come in pieces. At most one: nothing on the wire tells which call a piece belongs to. */
 export interface OpenCall extends Pick<NativeCall, "callIndex" | "position"> {
   readonly id: string | undefined;
   readonly name: string | undefined;
   /** No piece has come yet. */
   empty: boolean;
-  /** A string that is not finished, by its path as it is written, and that path read. */
+  /** The path of an unfinished string, as it was written, and parsed. */
   openPath: string | undefined;
   openSteps: readonly PathStep[];
-  /** Its pieces could not be read: what follows of it is passed over. */
+  /** Its pieces could not be read: the rest of it is skipped. */
   failed: boolean;
 }
 
-/** How it ends: with its own end, with the next call, or with an answer that is finished or cut. */
+/** How it ends: by its own end, by the next call, or by an answer that is finished or cut. */
 export type CallEnd = "end" | "next" | "finish" | "cut";
 
 /** Whether this part belongs to the open call: it has no name, or repeats the id with the name. */
@@ -24,20 +24,20 @@ export function continues(wire: WireFunctionCall, open: OpenCall): boolean {
   return !wire.name || (Boolean(wire.id) && wire.id === open.id && wire.name === open.name);
 }
 
-/** Whether a part without a name has the id of another call than the open one. */
+/** Whether a part without a name has the id of a call other than the open one. */
 export function isAstray({ id, name }: WireFunctionCall, open: OpenCall): boolean {
   return !name && !!id && open.id !== undefined && id !== open.id;
 }
 
-/** Adds one piece of arguments to `patches`. Returns what is wrong with it, if anything is. */
+/** Adds one piece of arguments to `patches`. Returns what is wrong with it, if anything. */
 export function patch(call: OpenCall, piece: WirePartialArg, patches: PathPatch[]): string | undefined {
   const { stringValue, numberValue, boolValue } = piece;
   const jsonPath = textOf(piece.jsonPath) ?? "";
   const continued = jsonPath === call.openPath;
   const path = continued ? call.openSteps : parseJsonPath(jsonPath);
   if (path === undefined)
-    return `an argument came at ${JSON.stringify(jsonPath.slice(0, 200))}, which is no path to a place.`;
-  // The model writes one place after the other: one that is left is finished.
+    return `an argument came at ${JSON.stringify(jsonPath.slice(0, 200))}, which is not a path to a value.`;
+  // The model writes one place after another: one that it leaves is finished.
   if (!continued && call.openPath !== undefined) patches.push({ path: call.openSteps, append: "", done: true });
   call.openPath = undefined;
   if (typeof stringValue === "string") {
@@ -52,15 +52,15 @@ export function patch(call: OpenCall, piece: WirePartialArg, patches: PathPatch[
   else if (typeof boolValue === "boolean") patches.push({ path, value: boolValue, done: true });
   else if (piece.nullValue !== undefined) patches.push({ path, value: null, done: true });
   else if (continued) patches.push({ path, append: "", done: true });
-  else return `the argument at ${JSON.stringify(jsonPath.slice(0, 200))} has no value that can be read.`;
+  else return `the argument at ${JSON.stringify(jsonPath.slice(0, 200))} has no readable value.`;
   return undefined;
 }
 
-/** Why a call can not have been finished by the model, if it can not. */
+/** Why the model cannot have finished the call, if it cannot. */
 export function cutOf({ openPath, empty }: OpenCall, how: CallEnd): string | undefined {
-  // The wire closes every string, if only with an empty piece.
+  // The wire closes every string, if only by an empty piece.
   if (openPath !== undefined) return `the call ended inside ${openPath.slice(0, 200)}`;
   if (how === "cut") return "the answer ended before the call did";
-  // It was announced that there would be arguments; `functionCall: {}`, or the next call, would have said that there are none.
+  // Arguments were announced; `functionCall: {}`, or the next call, would have said that there are none.
   return empty && how === "finish" ? "the answer ended before they began" : undefined;
 }

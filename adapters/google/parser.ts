@@ -23,32 +23,32 @@ import type {
 } from "./wire.ts";
 
 /**
- * Reads GenerateContentResponses, streamed or whole: they have one shape.
+ * Reads GenerateContentResponses, streamed or whole: they have the same shape.
  *
- * There is no terminal event. The last finish reason is the sign of a clean end, but chunks may follow it (an empty
- * text; the steps of tools that the server runs each end with one), so the end is what {@link Parser.end} says.
+ * There is no terminal event. The last finish reason marks a clean end, but chunks may follow it (an empty text; each
+ * step of the tools that the server runs ends with one), so the turn ends with {@link Parser.end}.
  */
 export class GoogleParser implements Parser<GoogleEvent> {
   readonly native: GoogleNative = { parts: [], calls: [] };
   readonly #sink: ParserSink;
-  /** Made for the second call, or a result of the server's: few streams have either. */
+  /** Created for the second call, or for a result of the server's: few streams have either. */
   #lookup: CallLookup | undefined;
   #open: OpenCall | undefined;
-  /** The last call, if it came whole and without arguments: it ends with the next one, or the answer, since they may come behind it. */
+  /** The last call, if whole but without arguments: they may still follow, so the next call or the answer ends it. */
   #bare: number | undefined;
   #started = false;
   #finishReason: FinishReason | undefined;
-  /** It was a clean end, and no piece of a call came behind it. */
+  /** The end was clean, and no piece of a call came after it. */
   #isFinished = false;
-  /** It said STOP before there was anything: that counts if nothing follows. */
+  /** A STOP before there was anything else: it counts if nothing follows. */
   #emptyStop: WireCandidate | undefined;
   #blocked = false;
   #sawDone = false;
   /** The counts are running totals, so only the last ones are passed on. */
   #usage: WireUsage | undefined;
-  /** The tools that the server was told to run: by their ids, and the last ones by their names. */
+  /** The calls of tools that the server runs: by id, and the latest ones by name. */
   #serverCalls: Map<string, ProviderToolCall> | undefined;
-  /** What a search or the reading of pages found: no parts say so, and the last word counts. */
+  /** What a search or the reading of pages found: it comes in no part, and the last version counts. */
   #grounding: object | undefined;
   #pages: object | undefined;
 
@@ -93,7 +93,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
     const parts = content?.parts;
     if (Array.isArray(parts)) for (const item of parts) if (typeof item === "object" && item !== null) this.#part(item);
     if (typeof word === "string" && word !== "" && word !== "FINISH_REASON_UNSPECIFIED") {
-      // A gateway may say STOP with the empty chunks before an answer: https://github.com/Chevey339/kelivo/issues/1003
+      // A gateway may send STOP with the empty chunks before an answer: https://github.com/Chevey339/kelivo/issues/1003
       if (this.native.parts.length === 0 && finishReasonOf(word) === "stop") this.#emptyStop = candidate;
       else this.#finish(word, finishMessage);
     }
@@ -113,7 +113,8 @@ export class GoogleParser implements Parser<GoogleEvent> {
       this.#functionCall(item, item.functionCall);
     } else if (typeof item.text === "string") this.#text(item, item.text);
     else if (hasOnly(item, "thought", "thoughtSignature")) {
-      // An empty text may be left out, but not on the way back: `required oneof field 'data' must have one initialized field`.
+      // An empty text may be missing, but not on the way back: `required oneof field 'data' must have one initialized
+      // field`.
       if (!isNothing(item.thoughtSignature)) this.native.parts.push({ ...item, text: "" });
     } else {
       this.native.parts.push(item);
@@ -152,12 +153,12 @@ export class GoogleParser implements Parser<GoogleEvent> {
       if (!willContinue) this.#close("end");
       return;
     }
-    // `functionCall: {}` ends a call; with none open it says nothing.
+    // `functionCall: {}` ends a call; with none open it means nothing.
     if (!wire.name && isNothing(wire.args) && pieces === undefined) return;
-    // A gateway may send a call as if it were whole, and its arguments behind it: https://github.com/mcowger/plexus/issues/702
+    // A gateway may send a call as whole, and its arguments after it: https://github.com/mcowger/plexus/issues/702
     if (!wire.name && this.#bare !== undefined)
-      return this.#refuse(this.#bare, "a piece of its arguments can not be read", "rejected");
-    // The model has gone on to the next call, so the one before has ended, though its end marker is missing.
+      return this.#refuse(this.#bare, "a piece of its arguments cannot be read", "rejected");
+    // The model has moved on to the next call, so the previous one has ended, although its end marker is missing.
     this.#close("next");
     this.#endBare();
 
@@ -170,7 +171,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
     const metadata = callMetadata(item, repeatsId);
     if (isWhole) {
       const args = isNothing(wire.args) ? {} : argsOf(wire);
-      // What is no object is kept as it came: without its arguments the call would be another one.
+      // A value that is not an object is kept as it came: without its arguments it would be a different call.
       const argsText = args === undefined ? argsTextOf(wire) : undefined;
       const done = args === undefined || !isEmpty(args);
       if (!done) this.#bare = callIndex;
@@ -217,7 +218,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
     this.#sink.tool(toolChunk(0, callIndex, undefined, undefined, undefined, false, { thoughtSignature }));
   }
 
-  /** More of the arguments of the open call. */
+  /** More arguments for the open call. */
   #more(call: OpenCall, wire: WireFunctionCall, pieces: readonly WirePartialArg[] | undefined): void {
     if (call.failed) return;
     const args = argsOf(wire);
@@ -225,13 +226,13 @@ export class GoogleParser implements Parser<GoogleEvent> {
       call.empty = false;
       this.#sink.tool(toolChunk(0, call.callIndex, undefined, undefined, undefined, false, undefined, args));
     } else if (!isNothing(wire.args)) {
-      return this.#failCall(call, "its arguments are no object", "rejected");
+      return this.#failCall(call, "its arguments are not an object", "rejected");
     }
     if (pieces === undefined || pieces.length === 0) return;
     call.empty = false;
     const patches: PathPatch[] = [];
     for (const piece of pieces) {
-      const problem = isObject(piece) ? patch(call, piece, patches) : "a piece of its arguments can not be read";
+      const problem = isObject(piece) ? patch(call, piece, patches) : "a piece of its arguments cannot be read";
       if (problem !== undefined) return this.#failCall(call, problem, "rejected");
     }
     this.#sink.tool(
@@ -239,7 +240,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
     );
   }
 
-  /** The end of the open call, if there is one: said by the wire, or by what comes after it. */
+  /** Ends the open call, if there is one: the wire says so, or what follows implies it. */
   #close(how: CallEnd): void {
     const call = this.#open;
     this.#open = undefined;
@@ -257,7 +258,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
     this.#refuse(call.callIndex, error, errorType);
   }
 
-  /** Calls side by side: what came without an id may have been of either. */
+  /** Interleaved calls: pieces without an id may have belonged to either. */
   #refuseBoth(open: OpenCall, id: string): void {
     const error = "a piece of arguments came under the id of another call";
     if (!open.failed) this.#failCall(open, error, "rejected");
@@ -269,7 +270,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
     this.#sink.tool({ turnIndex: 0, callIndex, done: true, error, errorType });
   }
 
-  /** A result in the answer itself: the server has run this call (an MCP server of the request). */
+  /** A result in the answer itself: the server has run this call (on an MCP server of the request). */
   #functionResponse({ id, name, response: output }: NonNullable<WirePart["functionResponse"]>): void {
     const call = this.#calls.find(id, name);
     if (call === undefined || call.executed) return;
@@ -312,7 +313,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
     this.#sink.providerTool(call);
   }
 
-  /** Of the call with its id, or else of the last one of its name. */
+  /** The result of the call with this id, or else of the last one of this name. */
   #serverResult(
     type: string,
     name = "",
@@ -349,7 +350,7 @@ export class GoogleParser implements Parser<GoogleEvent> {
     const stop = this.#emptyStop;
     if (stop !== undefined && this.native.parts.length === 0 && this.#finishReason === undefined)
       this.#finish(stop.finishReason!, stop.finishMessage);
-    // A call without its end marker is finished if the answer is: with any other finish, or none, it was cut.
+    // A call without its end marker is finished if the answer is: after any other finish reason, or none, it was cut.
     this.#close(this.#isFinished ? "finish" : "cut");
     const usage = this.#usage && usageOf(this.#usage);
     if (usage !== undefined) this.#sink.usage(usage);
@@ -382,28 +383,28 @@ function argsOf({ args }: WireFunctionCall): Readonly<Record<string, unknown>> |
   return isObject(args) && !Array.isArray(args) ? (args as Record<string, unknown>) : undefined;
 }
 
-/** Arguments that are no object, as text; some gateways send them so. */
+/** Arguments that are not an object, as text; some gateways send text. */
 function argsTextOf({ args }: WireFunctionCall): string {
   return typeof args === "string" ? args : JSON.stringify(args);
 }
 
-/** Where nothing was searched, it may be there and empty. */
+/** Without a search, the metadata may be present but empty. */
 function saysAnything(metadata: object | null | undefined): metadata is object {
   return isObject(metadata) && Object.keys(metadata).length > 0;
 }
 
-/** Candidate 0; the others are answers that nobody asked a tool loop for. */
+/** Candidate 0; the others are alternative answers, which a tool loop has no use for. */
 function isFirst(candidate: WireCandidate | null): boolean {
   return candidate !== null && typeof candidate === "object" && (candidate.index ?? 0) === 0;
 }
 
-/** Whether there is nothing on a part but what these two fields say. */
+/** Whether a part has no fields other than these two. */
 function hasOnly(item: WirePart, one: keyof WirePart, other: keyof WirePart): boolean {
   for (const key in item) if (key !== one && key !== other && !isNothing(item[key as keyof WirePart])) return false;
   return true;
 }
 
-/** A text part with nothing on it but the text. */
+/** A text part with only the text on it. */
 function isPlainText(item: WirePart): boolean {
   return typeof item.text === "string" && hasOnly(item, "text", "thought");
 }

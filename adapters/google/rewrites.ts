@@ -4,7 +4,7 @@ import { stringEnums, without } from "../../src/schema/rewrites.ts";
 import { eachSubschema } from "../../src/schema/subschemas.ts";
 import type { JsonSchema } from "../../src/schema/types.ts";
 
-/** A tuple without further items says so by its length. */
+/** A tuple without further items expresses that by its length. */
 export function closedTuples(): Rewrite {
   return {
     name: "closedTuples",
@@ -18,7 +18,7 @@ export function closedTuples(): Rewrite {
   };
 }
 
-/** Lists hold strings and numbers: `null` becomes a branch of its own, a list with anything else is only told. */
+/** Value lists hold strings and numbers: `null` becomes a branch, a list with anything else is only described. */
 export function listedValues(): Rewrite {
   const tell = stringEnums();
   const isListed = (value: unknown) => typeof value === "string" || typeof value === "number";
@@ -49,7 +49,7 @@ export function optionalCycles(): Rewrite {
       if (!isRecord(properties) || !Array.isArray(required)) return node;
       const closing = required.filter((name) => needs(properties[name], node, resolve));
       if (closing.length === 0) return node;
-      lose(`Properties that hold the same kind of object again can not be required: ${closing.join(", ")}.`);
+      lose(`Properties that contain their own object again cannot be required: ${closing.join(", ")}.`);
       const { required: _, ...rest } = node;
       const left = required.filter((name) => !closing.includes(name));
       return { ...rest, ...(left.length > 0 && { required: left }) };
@@ -57,7 +57,7 @@ export function optionalCycles(): Rewrite {
   };
 }
 
-/** Whether a schema leads to `target` through references, and through no optional property. */
+/** Whether a schema leads to `target` through references, but through no optional property. */
 function needs(
   schema: unknown,
   target: JsonSchema,
@@ -77,7 +77,7 @@ function needs(
   return found;
 }
 
-/** `exclusiveMinimum: 0` of an integer is `minimum: 1`. No loss. */
+/** `exclusiveMinimum: 0` of an integer becomes `minimum: 1`. No loss. */
 export function inclusiveBounds(): Rewrite {
   return {
     name: "inclusiveBounds",
@@ -98,7 +98,7 @@ export function inclusiveBounds(): Rewrite {
   };
 }
 
-/** `additionalProperties: {}` says no more than `true`, which is what objects here are anyway. */
+/** `additionalProperties: {}` means the same as `true`, which is the default for objects here anyway. */
 export function anythingElse(): Rewrite {
   return {
     name: "anythingElse",
@@ -109,7 +109,7 @@ export function anythingElse(): Rewrite {
   };
 }
 
-/** A string with a list of values has the format `enum`. */
+/** A string with a value list has the format `enum`. */
 export function enumFormat(): Rewrite {
   return {
     name: "enumFormat",
@@ -117,7 +117,7 @@ export function enumFormat(): Rewrite {
   };
 }
 
-/** `anyOf` must stand alone (Vertex AI): what stands beside it goes into each branch, where the branch does not say otherwise. */
+/** `anyOf` must stand alone (Vertex AI): its siblings move into each branch, unless the branch has its own. */
 export function anyOfAlone(): Rewrite {
   return {
     name: "anyOfAlone",
@@ -130,13 +130,13 @@ export function anyOfAlone(): Rewrite {
           keyword !== "title" &&
           branches.some((branch: JsonSchema) => Object.hasOwn(branch, keyword)),
       );
-      if (meets.length > 0) lose(`${meets.join(", ")} beside anyOf and in a branch: what the branch says is kept.`);
+      if (meets.length > 0) lose(`${meets.join(", ")} next to anyOf and in a branch: the branch wins.`);
       return { anyOf: branches.map((branch: JsonSchema) => ({ ...beside, ...branch })) };
     },
   };
 }
 
-/** An object below the root has properties or says nothing of them: an empty list of them is refused. */
+/** An object below the root has properties, or leaves the keyword out: an empty list is rejected. */
 export function filledObjects(): Rewrite {
   return {
     name: "filledObjects",

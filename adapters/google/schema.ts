@@ -56,13 +56,15 @@ export const toolName: (name: string) => string = safeToolName({
 });
 
 /**
- * `parametersJsonSchema`: JSON Schema. What is not read there is passed over in silence, so it is moved into the
+ * `parametersJsonSchema`: JSON Schema. What the API does not read there it silently ignores, so it is moved into the
  * description, where the model can read it, and reported.
  *
- * Read are `$defs`, `$ref` (without neighbours, in a cycle only below an optional property), `type`, `format`, `title`,
+ * Read are `$defs`, `$ref` (without siblings, in a cycle only below an optional property), `type`, `format`, `title`,
  * `description`, `enum` (of strings and numbers), `items`, `prefixItems`, `minItems`, `maxItems`, `minimum`, `maximum`,
- * `anyOf`, `oneOf` (as `anyOf`), `properties`, `additionalProperties` and `required`: the list that `@google/genai` gives for `responseJsonSchema`.
- * https://ai.google.dev/gemini-api/docs/structured-output#json-schema-support · https://github.com/googleapis/python-genai/issues/1093
+ * `anyOf`, `oneOf` (as `anyOf`), `properties`, `additionalProperties` and `required`: the list that `@google/genai`
+ * gives for `responseJsonSchema`.
+ * https://ai.google.dev/gemini-api/docs/structured-output#json-schema-support ·
+ * https://github.com/googleapis/python-genai/issues/1093
  */
 const jsonSchemaDialect: readonly Rewrite[] = [
   keepLocalRefs(),
@@ -74,7 +76,7 @@ const jsonSchemaDialect: readonly Rewrite[] = [
   foldAllOf(),
   refsAlone(),
   flattenRootUnion(),
-  // Of two properties that were merged one may have been a reference.
+  // One of two merged properties may have been a reference.
   refsAlone(),
   oneOfToAnyOf(),
   constToEnum(),
@@ -108,13 +110,13 @@ const jsonSchemaDialect: readonly Rewrite[] = [
 ];
 
 /**
- * `parameters`: the `Schema` message, a subset of OpenAPI 3.0, for `@google/generative-ai` and for the `v1` API, which has
- * no `parametersJsonSchema`. One keyword that it does not have, anywhere, fails the whole request.
+ * `parameters`: the `Schema` message, a subset of OpenAPI 3.0, for `@google/generative-ai` and for the `v1` API, which
+ * has no `parametersJsonSchema`. A single unknown keyword, anywhere, fails the whole request.
  *
  * https://ai.google.dev/api/caching#Schema (2026-11)
  */
 const schemaDialect: readonly Rewrite[] = [
-  // First: what it brings in may have been in a place that holds no schemas, as the `components` of OpenAPI.
+  // First: what it inlines may come from a place that holds no schemas, such as the `components` of OpenAPI.
   inlineRefs(),
   tuplesToArrays(),
   listedNamesToProperties(),
@@ -166,7 +168,7 @@ const schemaDialect: readonly Rewrite[] = [
 
 export interface GoogleToolsOptions extends ToolsOptions {
   /**
-   * How the parameters are said.
+   * How parameters are expressed.
    *
    * - `"json-schema"` (default): as `parametersJsonSchema`, which loses least. In the API since v1beta of 2025.
    * - `"schema"`: as `parameters`, a subset of OpenAPI 3.0: the form that the types of `@google/generative-ai` know,
@@ -176,8 +178,8 @@ export interface GoogleToolsOptions extends ToolsOptions {
 }
 
 /**
- * The tools as one `Tool` with all declarations; none for no tools, since an empty list is refused. `dialect: "schema"`
- * gives the form of `@google/generative-ai`.
+ * The tools as one `Tool` with all declarations; nothing for no tools, since an empty list is rejected. `dialect:
+ * "schema"` gives the form of `@google/generative-ai`.
  */
 export function tools(
   source: ToolSource,
@@ -204,13 +206,13 @@ export function tools(source: ToolSource, options: GoogleToolsOptions = {}): Goo
   return functionDeclarations.length === 0 ? [] : [{ functionDeclarations }];
 }
 
-/** Of an object without any properties: the declaration goes without a schema then. Both dialects end with a plain object. */
+/** An object without any properties is declared without a schema. Both dialects end with a plain object. */
 function hasParameters({ properties, additionalProperties = false }: JsonSchema): boolean {
   return additionalProperties !== false || Object.keys(properties as object).length > 0;
 }
 
 export interface GoogleToolChoiceOptions {
-  /** Nothing on this wire forbids several calls in one turn: `false` is passed over. */
+  /** Nothing on this wire forbids several calls in one turn: `false` is ignored. */
   readonly parallel?: boolean | undefined;
   /** With `"auto"`: calls are held to their declarations (mode `VALIDATED`). A forced call always is. */
   readonly strict?: boolean | undefined;
@@ -219,10 +221,10 @@ export interface GoogleToolChoiceOptions {
 }
 
 /**
- * `{ toolConfig }`, to be spread into `config` (`@google/genai`) or into the request (`@google/generative-ai`).
- * Some tools or none of them is mode `VALIDATED` with their names; `AUTO` takes no names.
+ * `{ toolConfig }`, to be spread into `config` (`@google/genai`) or into the request (`@google/generative-ai`). An
+ * optional call of some tools is mode `VALIDATED` with their names; `AUTO` takes no names.
  *
- * @throws TypeError when the choice is none, or requires one of no tools
+ * @throws TypeError when the choice is not valid, or requires one of no tools
  */
 export function toolChoice(
   choice: ToolChoice,

@@ -2,7 +2,7 @@ import type { Usage } from "../../src/stream/events.ts";
 import { countOf } from "../../src/wire/field.ts";
 import type { WireUsage } from "./wire.ts";
 
-/** The counts are of one answer; thoughts, and the prompts of tools that the server ran, are counted apart. */
+/** The counts cover one answer; thoughts, and the prompts of tools that the server ran, are counted separately. */
 export function usageOf(raw: WireUsage): Usage | undefined {
   const inputTokens = sum(countOf(raw.promptTokenCount), countOf(raw.toolUsePromptTokenCount));
   const reasoningTokens = countOf(raw.thoughtsTokenCount);

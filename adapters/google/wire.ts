@@ -27,7 +27,7 @@ export interface GoogleErrorBody {
   readonly error: { readonly code?: number; readonly message?: string; readonly status?: string };
 }
 
-/** What a parser takes: a chunk or a whole response (one shape), several of them in an array, an error, or `"[DONE]"` of a gateway. */
+/** Input: a chunk or whole response (the same shape), several in an array, an error, or a gateway's `"[DONE]"`. */
 export type GoogleEvent = GoogleResponse | GoogleErrorBody | readonly (GoogleResponse | GoogleErrorBody)[] | "[DONE]";
 
 export interface WireCandidate {
@@ -40,13 +40,13 @@ export interface WireCandidate {
   /** Present in the last chunk, but not only there: tools that the server runs end their own steps with one. */
   readonly finishReason?: string | null | undefined;
   readonly finishMessage?: string | undefined;
-  /** What a search found (`googleSearch`, `googleMaps`, `fileSearch`), and what of the text rests on it. */
+  /** What a search found (`googleSearch`, `googleMaps`, `fileSearch`), and which text is based on it. */
   readonly groundingMetadata?: object | null | undefined;
   /** The pages that `urlContext` has read. */
   readonly urlContextMetadata?: object | null | undefined;
 }
 
-/** One part is one thing: exactly one of the fields below is set, beside `thought` and `thoughtSignature`. */
+/** One part is one thing: exactly one of the fields below is set, besides `thought` and `thoughtSignature`. */
 export interface WirePart {
   readonly text?: string | undefined;
   /** The text is reasoning. */
@@ -54,7 +54,7 @@ export interface WirePart {
   /** Opaque; goes back on the same part. https://ai.google.dev/gemini-api/docs/thought-signatures */
   readonly thoughtSignature?: string | undefined;
   readonly functionCall?: WireFunctionCall | undefined;
-  /** In an answer: the result of a call that the server ran itself (MCP servers of the request). */
+  /** In an answer: the result of a call that the server ran itself (on the request's MCP servers). */
   readonly functionResponse?:
     | { readonly id?: string | undefined; readonly name?: string | undefined; readonly response?: object | undefined }
     | undefined;
@@ -117,8 +117,8 @@ export interface WireUsage {
 }
 
 /**
- * What a request takes. `@google/generative-ai` and `@google/genai` both take these: what only the newer one knows
- * (`id`, `thoughtSignature`, `parametersJsonSchema`) the older one passes on unchanged.
+ * What a request takes. `@google/generative-ai` and `@google/genai` both accept these: fields that only the newer one
+ * knows (`id`, `thoughtSignature`, `parametersJsonSchema`) pass through the older one unchanged.
  */
 export interface GoogleContent {
   role: "user" | "model";
@@ -142,13 +142,13 @@ export interface GoogleFunctionResponsePart {
   functionResponse: { id?: string; name: string; response: Record<string, unknown>; parts?: GoogleResultMedia[] };
 }
 
-/** What of a result is no JSON: an image, a document. Since Gemini 3. */
+/** The part of a result that is not JSON: an image, a document. Since Gemini 3. */
 export interface GoogleResultMedia {
   inlineData?: { mimeType: string; /** Base64. */ data: string; displayName?: string };
   fileData?: { mimeType: string; fileUri: string; displayName?: string };
 }
 
-/** A part of another kind, as it came. The SDKs have no common type for it, so it stands as code, which both know. */
+/** A part of another kind, as it came. The SDKs share no type for it, so it is typed as code, which both know. */
 export interface GoogleOtherPart {
   // oxlint-disable-next-line typescript/no-explicit-any -- the language is an enum of each SDK's own
   executableCode: any;
@@ -174,13 +174,13 @@ export interface GoogleSchemaTool {
 export interface GoogleSchemaDeclaration {
   name: string;
   description?: string;
-  /** A `Schema`. Both SDKs have a type for it, with enums that exclude each other's: `any` fits both. */
+  /** A `Schema`. Each SDK types it with its own enums, which exclude the other's: `any` fits both. */
   parameters?: any;
 }
 
 /** The record from which the answer is rebuilt. */
 export interface GoogleNative {
-  /** As they go back: plain text joined, everything else as it came. Arguments that came in pieces are in the turn. */
+  /** As they go back: plain text joined, the rest as it came. Arguments that came in pieces are kept in the turn. */
   readonly parts: WirePart[];
   /** The function calls among them. */
   readonly calls: NativeCall[];
@@ -189,7 +189,7 @@ export interface GoogleNative {
 /** The wire has no index: calls are numbered in the order in which they begin. */
 export interface NativeCall {
   readonly callIndex: number;
-  /** Where it stands in `parts`. */
+  /** Its index in `parts`. */
   readonly position: number;
   /** The server ran it itself: its `functionResponse` is one of the parts. */
   executed: boolean;
