@@ -1,6 +1,6 @@
 import { finishReasons } from "../../src/stream/finish-reason.ts";
 
-/** https://docs.cohere.com/v2/reference/chat#response.body.finish_reason; the last two are older words for others. */
+/** https://docs.cohere.com/v2/reference/chat#response.body.finish_reason; the last two are older names. */
 export const finishReasonOf = finishReasons({
   COMPLETE: "stop",
   STOP_SEQUENCE: "stop",

@@ -1,4 +1,4 @@
-// Without the SDK, as with `fetch`, what comes from it is `any` in the declarations, and no error.
+// Without the SDK, as with `fetch`, its types become `any` in the declarations instead of errors.
 /** @ts-ignore */
 import type { Cohere } from "cohere-ai";
 import { defineAdapter, type EventSource, type Parser, type ParserSink } from "../../src/adapter.ts";
@@ -65,7 +65,7 @@ export const cohere = defineAdapter({
   endpoint,
   conversation,
   /**
-   * A model for a loop: the user's own client, and the parameters of its requests.
+   * A model for a loop, made of the user's own client and the parameters of its requests.
    *
    * @example cohere.model(new CohereClientV2({ token }), { model: "command-a-03-2025" })
    */
@@ -75,7 +75,7 @@ export const cohere = defineAdapter({
     params: CohereModelParams,
     options?: ModelOptions,
   ): Model<Cohere.ChatMessageV2> {
-    // As `this`, so that an adapter that wraps this one reads with what it adds.
+    // `this`, so that an adapter that wraps this one reads with what it adds.
     return cohereModel(this ?? cohere, client, params, options);
   },
 });
@@ -94,7 +94,7 @@ const EVENT_TYPES: ReadonlySet<unknown> = new Set([
   "message-end",
 ]);
 
-/** An event of a stream by its type, a whole response by its message and finish reason. */
+/** Recognises an event of a stream by its type, a whole response by its message and finish reason. */
 function recognises(event: unknown): boolean {
   if (typeof event !== "object" || event === null) return false;
   const { type, message, finish_reason, finishReason } = event as WireEvent;

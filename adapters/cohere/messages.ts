@@ -20,14 +20,14 @@ import { toolName } from "./schema.ts";
 import type { CohereContent, CohereNative } from "./wire.ts";
 
 /**
- * The turn as the message that goes back, in the SDK's spelling: one, or none for a turn in which nothing came.
- * Plan, thinking, citations and ids are as they came; every call is in it, since every call gets a result.
- * Text beside calls is a part of the plan.
+ * The turn as the message that goes back, in the SDK's spelling: one, or none for a turn in which nothing came. Plan,
+ * thinking, citations and ids are as they came; every call is included, since every call gets a result. Text next to
+ * calls becomes part of the plan.
  */
 export function assistantMessage(turn: Turn): Cohere.ChatMessageV2[] {
   checkTurn(turn);
   const { toolPlan = "", content: recorded = [], citations = [] } = (turn.native ?? {}) as Partial<CohereNative>;
-  // Calls of another turn index are none of the wire's: they were found in its text.
+  // Calls with another turn index do not come from the wire: they were found in its text.
   const said = turn.calls.some(({ turnIndex }) => turnIndex !== 0) ? onlySaid(recorded, turn.text) : recorded;
   if (toolPlan === "" && said.length === 0 && turn.calls.length === 0) return [];
   const plan = [toolPlan];
@@ -49,7 +49,7 @@ export function assistantMessage(turn: Turn): Cohere.ChatMessageV2[] {
   ];
 }
 
-/** The result of one call: text as it is, anything else as JSON; nothing at all is `null`. */
+/** The result of one call: text as it is, anything else as JSON, `undefined` as `null`. */
 export function toolResult(use: ToolUse, output: unknown): Cohere.ChatMessageV2 {
   checkUse(use);
   return reply(use, outputText(output));
@@ -62,8 +62,8 @@ export function toolError(error: ToolCallError): Cohere.ChatMessageV2 {
 }
 
 /**
- * One result for every call of a finished turn, in call order.
- * A call that was handed out and not executed is reported to the model as that.
+ * One result for every call of a finished turn, in call order. A call that was handed out but never executed is
+ * reported to the model as such.
  *
  * @throws TypeError while a call is still open or running: wait for the turn and for its executions first.
  */
@@ -84,7 +84,7 @@ function toolCallOf(call: ToolCall): Cohere.ToolCallV2 {
   return { id: wireId(call), type: "function", function: { name, arguments: historyArguments(call) } };
 }
 
-/** In the SDK's spelling, which the SDK turns back: raw streams have `content_index` and `tool_output`. */
+/** In the SDK's spelling, which the SDK converts back: raw streams have `content_index` and `tool_output`. */
 function citationOf(citation: object): Cohere.Citation {
   const { content_index, ...rest } = citation as { content_index?: number } & Cohere.Citation;
   return {

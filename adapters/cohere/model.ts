@@ -22,15 +22,15 @@ export interface CohereModelClient {
   };
 }
 
-/** The parameters of `client.chatStream()`, without those that each turn brings. */
+/** The parameters of `client.chatStream()`, without those that each turn sets. */
 export type CohereModelParams = Omit<Cohere.V2ChatStreamRequest, "messages" | "tools" | "strictTools">;
 
-/** What of the adapter is needed: it can not name the tools that may be called but by leaving out the others. */
+/** The part of the adapter that is used: it can restrict the choice to some tools only by leaving out the others. */
 export interface CohereAdapter extends Adapter<any, any, any, Cohere.ChatMessageV2> {
   request(tools: ToolSource, options?: ToolsOptions & { readonly choice?: ToolChoice | undefined }): object;
 }
 
-/** A model at the user's own client. */
+/** A model that uses the user's own client. */
 export function cohereModel(
   adapter: CohereAdapter,
   client: CohereModelClient,

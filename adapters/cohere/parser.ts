@@ -25,12 +25,12 @@ import type {
  * message-start, tool-plan-delta*, ( tool-call-start, tool-call-delta*, tool-call-end )*, message-end
  * message-start, ( content-start, content-delta*, content-end )*, citation-start*, message-end
  * ```
- * The plan is told as reasoning, which it is for whoever looks on; on the way back it is a field of its own.
+ * The plan is reported as reasoning, which it is to a viewer; on the way back it is a field of its own.
  */
 export class CohereParser implements Parser<WireEvent> {
   readonly #sink: ParserSink;
   #toolPlan = "";
-  /** By the index on the wire; a new block where the kind under an index changes. */
+  /** By the index on the wire, and by type, since one index may carry both. */
   readonly #blocks: { readonly index: number | undefined; readonly type: "text" | "thinking"; text: string }[] = [];
   readonly #citations: object[] = [];
 
@@ -50,7 +50,7 @@ export class CohereParser implements Parser<WireEvent> {
       return true;
     },
   };
-  /** The pieces of arguments and of text are most of a stream. */
+  /** Most of a stream is pieces of arguments or text. */
   static readonly #templates = new Templates(({ type, delta }: WireEvent) => {
     const message = delta?.message;
     if (type === "tool-call-delta") return isOnlyArguments(message) ? CohereParser.#arguments : undefined;
@@ -66,7 +66,7 @@ export class CohereParser implements Parser<WireEvent> {
   }
 
   push(event: WireEvent): void {
-    // Raw streams may end with "[DONE]", which the SDK keeps to itself.
+    // Raw streams may end with "[DONE]", which the SDK does not pass on.
     if (!isObject(event)) return;
     const message = event.delta?.message;
     switch (event.type) {
@@ -91,7 +91,7 @@ export class CohereParser implements Parser<WireEvent> {
         return this.#onWhole(event);
       case "error":
         return this.#onError(event);
-      default: // content-end, citation-end, debug, and what will come
+      default: // content-end, citation-end, debug, and future types
     }
   }
 
@@ -102,7 +102,7 @@ export class CohereParser implements Parser<WireEvent> {
     this.#sink.reasoning(delta);
   }
 
-  /** @param index of the first; a list is rare and counts on from there. */
+  /** @param index of the first call; a list is rare and counts on from there. */
   #onCalls(message: WireMessage | null | undefined, index: number | undefined, isWhole: boolean): void {
     const calls = message?.tool_calls ?? message?.toolCalls;
     if (isList(calls)) {
@@ -204,7 +204,7 @@ export class CohereParser implements Parser<WireEvent> {
   }
 }
 
-/** Whether nothing is said but more of one call's arguments. */
+/** Whether the event only continues one call's arguments. */
 function isOnlyArguments(message: WireMessage | null | undefined): boolean {
   if (!isObject(message)) return false;
   const { tool_calls: call } = message;
@@ -218,7 +218,7 @@ function isOnlyText(message: WireMessage | null | undefined): boolean {
   return isObject(content) && !isList(content) && !content.thinking;
 }
 
-/** A string, be it empty. */
+/** A string, even an empty one. */
 function stringOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }

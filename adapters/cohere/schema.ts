@@ -35,10 +35,13 @@ import { namedTools, type ToolSource } from "../../src/tool/tool-set.ts";
 import type { Tool } from "../../src/tool/tool.ts";
 import { isObject } from "../../src/wire/field.ts";
 
-/** The rule that Cohere documents: letters, digits and `_`, no digit first. https://docs.cohere.com/v1/reference/chat#request.body.tools */
+/**
+ * Cohere's documented rule: letters, digits and `_`, no digit first.
+ * https://docs.cohere.com/v1/reference/chat#request.body.tools
+ */
 export const toolName = safeToolName({ allowed: /[a-zA-Z0-9_]/, allowedFirst: /[a-zA-Z_]/, maxLength: 128 });
 
-/** Without `strict_tools` a schema is something for the model to read, and nothing in it is refused. */
+/** Without `strict_tools` the model merely reads the schema, and the API rejects nothing in it. */
 export const plain: readonly Rewrite[] = [
   dropAnnotations(["$schema", "$comment"]),
   keepLocalRefs(),
@@ -56,15 +59,15 @@ export const strict: readonly Rewrite[] = [
   spreadUnions(),
   foldAllOf(),
   flattenRootUnion(),
-  // Of two properties that were merged one may have been a reference.
+  // One of two merged properties may have been a reference.
   refsAlone(),
   withoutBooleanSchemas(),
   tuplesToArrays(),
   ensureObjectRoot(),
   typeArrayToAnyOf(),
-  // First, so that they are told as they were given.
+  // First, so that they are described as they were given.
   dropKeywords(["not", "if", "then", "else", "dependencies", "dependentRequired", "dependentSchemas"]),
-  // "^", "$", "(?=" and "(?!" are not supported, so that most patterns can only be told, and those of names not at all.
+  // "^", "$", "(?=" and "(?!" are not supported, so most patterns can only be described, and those of names never.
   keepPatterns(
     (pattern) => isPortable(pattern) && !/[$^]/.test(pattern),
     () => false,
@@ -92,26 +95,27 @@ export const strict: readonly Rewrite[] = [
 ];
 
 /**
- * The tools as the request takes them. Strict mode is one switch of the request, `strictTools: true`, for all of
- * them; so is `strict: "auto"` here: all tools are strict or none is, as where they have more than 200 fields in all. {@link request} sets the switch too.
+ * The tools in the form the request takes. Strict mode is one switch of the request, `strictTools: true`, for all of
+ * them. So with `strict: "auto"` either all tools are strict or none is, as when they have more than 200 fields in all.
+ * {@link request} sets the switch too.
  */
 export function tools(source: ToolSource, options?: ToolsOptions): Cohere.ToolV2[] {
   return lower(source, options).tools;
 }
 
-/** What {@link request} gives: the fields of a request that are about tools. */
+/** The result of {@link request}: the request's fields about tools. */
 export interface CohereRequestFields {
-  /** Left out where there are none. */
+  /** Left out if there are none. */
   tools?: Cohere.ToolV2[];
   strictTools?: true;
   toolChoice?: "REQUIRED" | "NONE";
 }
 
 /**
- * All fields of a request that are about tools, to be spread into it. Cohere can not name the tools that may be
- * called, so those that `choice` leaves out are left out of the list.
+ * All fields of a request that are about tools, to be spread into it. Cohere cannot restrict the choice to certain
+ * tools, so those that `choice` leaves out are left out of the list.
  *
- * @throws TypeError when `choice` names a tool that is not there
+ * @throws TypeError when `choice` names a tool that does not exist
  */
 export function request(
   source: ToolSource,
@@ -127,14 +131,14 @@ export function request(
   };
 }
 
-/** A type and not an interface, so that it is a record of unknown fields too. */
+/** A type, not an interface, so that it is assignable to a record of unknown fields. */
 type ToolChoiceFields = { toolChoice?: "REQUIRED" | "NONE" };
 
 /**
- * `{}` for `auto`, else `toolChoice`. One tool, or some, can not be named on this wire: this says only whether the model
- * must call one, and {@link request} filters the list. Parallel calls can not be turned off.
+ * `{}` for `auto`, else `toolChoice`. This wire cannot name one tool, or some: this only says whether the model must
+ * call one, and {@link request} filters the list. Parallel calls cannot be turned off.
  *
- * @throws TypeError when the choice is none, or requires one of no tools
+ * @throws TypeError when the choice is not valid, or requires one of no tools
  */
 export function toolChoice(wanted: ToolChoice): ToolChoiceFields {
   const choice = checkedChoice(wanted);
@@ -168,7 +172,7 @@ function lower(source: ToolSource, options: ToolsOptions = {}): { tools: Cohere.
   };
 }
 
-/** In all tools of one request: https://docs.cohere.com/v2/docs/tool-use-parameter-types */
+/** For all tools of one request together: https://docs.cohere.com/v2/docs/tool-use-parameter-types */
 const MAX_STRICT_FIELDS = 200;
 
 function fieldsIn(schema: JsonSchema): number {
@@ -187,8 +191,8 @@ function make({ description }: Tool, { name, schema }: LoweredTool): Cohere.Tool
 }
 
 /**
- * Every object needs a required property, the arguments of a tool too: "Tools with only optional parameters are not
- * supported in this mode", https://docs.cohere.com/v2/docs/structured-outputs. Where all are optional the first becomes
+ * Every object needs a required property, and so do a tool's arguments: "Tools with only optional parameters are not
+ * supported in this mode", https://docs.cohere.com/v2/docs/structured-outputs. If all are optional, the first becomes
  * required and nullable, and its null is read as absent.
  */
 function requireOne(): Rewrite {

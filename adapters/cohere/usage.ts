@@ -2,7 +2,7 @@ import type { Usage } from "../../src/stream/events.ts";
 import { countOf } from "../../src/wire/field.ts";
 import type { WireUsage } from "./wire.ts";
 
-/** Counted tokens before billed ones. The provider tells no total. */
+/** Actual tokens are preferred to billed ones. The provider sends no total. */
 export function usageOf(raw: WireUsage): Usage {
   const tokens = raw.tokens ?? raw.billed_units ?? raw.billedUnits;
   const inputTokens = countOf(tokens?.input_tokens ?? tokens?.inputTokens);

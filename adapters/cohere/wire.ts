@@ -2,17 +2,17 @@
  * What Cohere's v2 chat sends, as far as it is read here: https://docs.cohere.com/v2/docs/streaming and the types of
  * `cohere-ai` 8.1, seen 2026-11.
  *
- * The wire writes `tool_calls`, the SDK's objects say `toolCalls`; both are read. The SDK's `V2ChatStreamResponse`
- * and `V2ChatResponse` are assignable to {@link WireEvent}.
+ * The wire has `tool_calls`, the SDK's objects have `toolCalls`; both are read. The SDK's `V2ChatStreamResponse` and
+ * `V2ChatResponse` are assignable to {@link WireEvent}.
  */
 
-/** One event of a stream, or (without `type`) a whole response or the body of an error. */
+/** One event of a stream or, without `type`, a whole response or the body of an error. */
 export interface WireEvent {
-  /** `message-start`, `content-start`, ..., `message-end`; other events are passed over. */
+  /** `message-start`, `content-start`, ..., `message-end`; other events are skipped. */
   readonly type?: string | null | undefined;
-  /** Of the response: `message-start` and whole responses. */
+  /** The id of the response: on `message-start` and whole responses. */
   readonly id?: string | null | undefined;
-  /** Of the content block or of the call: two counts, each from 0. */
+  /** The index of the content block or of the call: two counts, each from 0. */
   readonly index?: number | null | undefined;
   readonly delta?: WireDelta | null | undefined;
   /** A whole response has its message here, an error its text. */
@@ -25,19 +25,19 @@ export interface WireEvent {
 
 export interface WireDelta {
   readonly message?: WireMessage | null | undefined;
-  /** The last three: `message-end`. */
+  /** These come with `message-end`. */
   readonly finish_reason?: string | null | undefined;
   readonly finishReason?: string | null | undefined;
   readonly usage?: WireUsage | null | undefined;
   readonly error?: string | null | undefined;
 }
 
-/** Of a whole response, or what one event adds to it. */
+/** The message of a whole response, or what one event adds to it. */
 export interface WireMessage {
   readonly role?: string | null | undefined;
   readonly tool_plan?: string | null | undefined;
   readonly toolPlan?: string | null | undefined;
-  /** One object an event; a list in a whole response. */
+  /** A single object in an event, a list in a whole response. */
   readonly tool_calls?: OneOrMany<WireToolCall>;
   readonly toolCalls?: OneOrMany<WireToolCall>;
   readonly content?: OneOrMany<WireContent> | string;
@@ -47,7 +47,7 @@ export interface WireMessage {
 export type OneOrMany<T> = T | readonly T[] | null | undefined;
 
 export interface WireToolCall {
-  /** Only where the call begins. */
+  /** Only at the start of a call. */
   readonly id?: string | null | undefined;
   readonly type?: string | null | undefined;
   readonly function?: WireFunction | null | undefined;
@@ -55,7 +55,7 @@ export interface WireToolCall {
 
 export interface WireFunction {
   readonly name?: string | null | undefined;
-  /** JSON text; `"null"`, `null` or nothing for a call without arguments. Some servers send the object itself. */
+  /** JSON text; `"null"`, `null` or missing for a call without arguments. Some servers send the object itself. */
   readonly arguments?: unknown;
 }
 
@@ -83,11 +83,11 @@ export interface WireTokens {
   readonly outputTokens?: number | null | undefined;
 }
 
-/** The parser's record of what `assistantMessage()` can not take from the turn itself. Plain JSON. */
+/** The parser's record of what `assistantMessage()` cannot take from the turn itself. Plain JSON. */
 export interface CohereNative {
-  /** What the model wrote about the calls that it was going to make. Empty where it wrote nothing. */
+  /** What the model wrote about the calls that it was about to make. Empty if it wrote nothing. */
   readonly toolPlan: string;
-  /** Text and thinking in their order, blocks without content left out. */
+  /** Text and thinking in order, without empty blocks. */
   readonly content: readonly CohereContent[];
   readonly citations: readonly object[];
 }
