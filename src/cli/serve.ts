@@ -1,30 +1,37 @@
 import { stat } from "node:fs/promises";
 import { fixturesIn } from "../replay/fixtures.ts";
 import { serveReplay } from "../replay/index.ts";
+import { isOrigin } from "../replay/serve.ts";
 import { clients } from "./clients.ts";
 import { wrap } from "./text.ts";
 import { CommandError, parseOptions, portOf, speedOf, UsageError } from "./usage-error.ts";
 import { adapters } from "./wires.ts";
 
-export const usage = `toolstream serve [DIR] [--port N] [--speed N]
+export const usage = `toolstream serve [DIR] [--port N] [--speed N] [--origin ORIGIN]...
 
 Answers like the providers, from recordings in DIR/<wire>/<case>/. Point an SDK's base URL at it.
 
-  DIR        default: fixtures
-  --port N   default: a free port
-  --speed N  N times as fast as recorded; default: at once`;
+  DIR              default: fixtures
+  --port N         default: a free port
+  --speed N        N times as fast as recorded; default: at once
+  --origin ORIGIN  whose pages may send requests: http://localhost:5173; default: none`;
 
 /** Serves until it is interrupted. */
 export async function serveCommand(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseOptions({
     args: [...args],
     allowPositionals: true,
-    options: { port: { type: "string" }, speed: { type: "string" } },
+    options: { port: { type: "string" }, speed: { type: "string" }, origin: { type: "string", multiple: true } },
   });
   const [dir = "fixtures", ...others] = positionals;
   if (others.length > 0) throw new UsageError(`serve takes one folder, got ${positionals.join(" and ")}.`);
   const port = portOf(values.port);
   const speed = speedOf(values.speed);
+  const origins = values.origin ?? [];
+  const wrong = origins.find((origin) => !isOrigin(origin));
+  if (wrong !== undefined) {
+    throw new UsageError(`--origin is an origin such as http://localhost:5173, got ${JSON.stringify(wrong)}.`);
+  }
   const wires = await wiresIn(dir);
   const stop = untilInterrupted();
   const server = await listening(
@@ -34,6 +41,7 @@ export async function serveCommand(args: readonly string[]): Promise<number> {
       fixtures: dir,
       port,
       speed,
+      origins,
       signal: stop,
     }),
   );

@@ -56,6 +56,32 @@ describe("toolstream serve", () => {
     expect(await server.stop("SIGTERM")).toBe(0);
   });
 
+  it("lets the pages of an origin send requests, and no others", async () => {
+    const { server, url } = await serve(
+      "fixtures",
+      "--origin",
+      "http://localhost:5173",
+      "--origin",
+      "https://a.example",
+    );
+    const allowedFor = async (origin: string) => {
+      const preflight = { method: "OPTIONS", headers: { origin, "access-control-request-method": "POST" } };
+      const response = await fetch(`${url}/anthropic/parallel/v1/messages`, preflight);
+      return response.headers.get("access-control-allow-origin");
+    };
+    expect(await allowedFor("http://localhost:5173")).toBe("http://localhost:5173");
+    expect(await allowedFor("https://a.example")).toBe("https://a.example");
+    expect(await allowedFor("https://b.example")).toBeNull();
+    expect(await server.stop("SIGTERM")).toBe(0);
+  });
+
+  it("says what an origin is", async () => {
+    expect(await run(["serve", "fixtures", "--origin", "localhost:5173/"])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('--origin is an origin such as http://localhost:5173, got "localhost:5173/".'),
+    });
+  });
+
   it("says when the port is in use", async () => {
     const { url } = await serve("fixtures");
     const { status, stdout, stderr } = await run(["serve", "fixtures", "--port", new URL(url).port]);
