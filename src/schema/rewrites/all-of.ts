@@ -5,24 +5,24 @@ import { without } from "./keywords.ts";
 import { mergeSchemas } from "./merge.ts";
 import { branchesOf } from "./types.ts";
 
-/** References that are merged inside what others lead to: they multiply. */
+/** How many references may be merged inside the targets of others: they multiply. */
 const MAX_NESTED = 300;
 
 /**
- * Merges `allOf` into its node, for dialects without it. What has no common form (two patterns, two unions) is a loss:
- * the first stays. A reference in an `allOf` is merged as what it points to; where that holds the same `allOf` again,
- * the reference alone is left. Run {@link refsAlone} after it: a reference that is the only part stays one, beside what
- * describes.
+ * Merges `allOf` into its node, for dialects without it. Parts without a common form (two patterns, two unions) are a
+ * loss: the first stays. A reference in an `allOf` is merged as its target; if that contains the same `allOf` again,
+ * only the reference is left. Run {@link refsAlone} after it: a reference that is the only part stays one, next to
+ * annotations.
  */
 export function foldAllOf(): Rewrite {
-  /** How many of them were merged in a whole schema. */
+  /** How many were merged in a whole schema. */
   const counts = new WeakMap<JsonSchema, number>();
   return {
     name: "foldAllOf",
     order: "up",
     apply(node, { root, lose, resolve }) {
       if (!Array.isArray(node["allOf"])) return closeEvaluated(node);
-      /** The references that are being merged, with how deep in the value they were met. */
+      /** The references being merged, and how deep in the value each was met. */
       const open = new Map<string, number>();
       let depth = 0;
       const isEnough = () => {
@@ -72,7 +72,7 @@ export function foldAllOf(): Rewrite {
   };
 }
 
-/** With no other subschema beside it, `unevaluatedProperties: false` is `additionalProperties: false`. */
+/** With no other subschema next to it, `unevaluatedProperties: false` is `additionalProperties: false`. */
 function closeEvaluated(node: JsonSchema): JsonSchema {
   if (node["unevaluatedProperties"] !== false || node["additionalProperties"] !== undefined) return node;
   if (APPLICATORS.some((keyword) => Object.hasOwn(node, keyword))) return node;
@@ -81,7 +81,7 @@ function closeEvaluated(node: JsonSchema): JsonSchema {
 
 const APPLICATORS = ["allOf", "anyOf", "oneOf", "$ref", "$dynamicRef", "if", "dependentSchemas", "not"];
 
-/** The one part of an `allOf` without neighbours that bind: its reference can stay one. */
+/** The only part of an `allOf` without binding siblings: its reference can stay one. */
 function isOnly(branch: JsonSchema, node: JsonSchema): boolean {
   return (
     branchesOf(node, "allOf").length === 1 &&

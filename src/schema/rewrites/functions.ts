@@ -19,17 +19,17 @@ import {
   withoutBooleanSchemas,
 } from "./values.ts";
 
-/** Whether a tool takes free text and not JSON: its schema is a string. */
+/** Whether a tool takes free text instead of JSON: its schema is a string. */
 export function isFreeText({ type }: JsonSchema): boolean {
   return type === "string";
 }
 
 /**
- * The dialect of function tools that two of the wires share: any JSON Schema goes, but for the root
- * ("schema must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level",
- * https://github.com/langchain-ai/langchainjs/issues/9804), and an array says what its items are, in one schema and not
- * in a list of them ("[...] is not of type 'object', 'boolean'", https://github.com/vercel/ai/issues/2271).
- * One schema that breaks a rule fails the whole request; so does one pattern that {@link functionPatterns} leaves out.
+ * The dialect of function tools that two of the wires share: any JSON Schema is accepted, except at the root ("schema
+ * must have type 'object' and not have 'oneOf'/'anyOf'/'allOf'/'enum'/'not' at the top level",
+ * https://github.com/langchain-ai/langchainjs/issues/9804), and an array must define its items, in one schema and not
+ * in a list of them ("[...] is not of type 'object', 'boolean'", https://github.com/vercel/ai/issues/2271). One schema
+ * that breaks a rule fails the whole request; so does one pattern that {@link functionPatterns} leaves out.
  *
  * A root that is a string is free text: such a tool is sent without a schema.
  */
@@ -37,7 +37,7 @@ export function functionSchema(): readonly Rewrite[] {
   return [
     freeText(),
     ...[
-      // First: what is left out for its pattern may be what another part refers to.
+      // First: a part that is left out for its pattern may be the target of a reference.
       keepLocalRefs(),
       functionPatterns(),
       dropAnnotations(["$schema", "$comment"]),
@@ -46,19 +46,19 @@ export function functionSchema(): readonly Rewrite[] {
       atRoot(refsAlone()),
       atRoot(foldAllOf()),
       flattenRootUnion(),
-      // What an `if` says of properties may be what leaves them evaluated.
+      // What the `if` says about properties may be what counts them as evaluated.
       atRoot(dropKeywords(["not", "enum", "const", "if", "then", "else", "unevaluatedProperties"])),
       ensureItems(),
       ensureObjectRoot(),
-      // What was merged into the root may have been the last to refer to a definition.
+      // A part that was merged into the root may have held the last reference to a definition.
       keepLocalRefs(),
     ].map(unlessFreeText),
   ];
 }
 
 /**
- * The same in strict mode: closed objects in which everything is required, no composition but `anyOf`, a part of the
- * keywords. What is dropped stays in the description.
+ * The same in strict mode: closed objects in which everything is required, no composition except `anyOf`, a subset of
+ * the keywords. What is dropped stays in the description.
  *
  * @see https://platform.openai.com/docs/guides/structured-outputs#supported-schemas (seen 2026-11)
  */
@@ -68,7 +68,7 @@ export function strictFunctionSchema(): readonly Rewrite[] {
     ...[
       keepLocalRefs(),
       functionPatterns(),
-      // Before it stands beside a union that is spread.
+      // Before it is next to a union that is spread.
       dropAnnotations(["discriminator"]),
       nullableToType(),
       listedNamesToProperties(),
@@ -78,10 +78,10 @@ export function strictFunctionSchema(): readonly Rewrite[] {
       refsAlone(),
       oneOfToAnyOf(),
       spreadUnions(),
-      // What spreadUnions() has put beside a reference.
+      // For what spreadUnions() has put next to a reference.
       foldAllOf(),
       flattenRootUnion(),
-      // Of two properties that were merged one may have been a reference.
+      // One of two merged properties may have been a reference.
       refsAlone(),
       constToEnum(),
       defaultToDescription(),
@@ -100,15 +100,15 @@ export function strictFunctionSchema(): readonly Rewrite[] {
 }
 
 /**
- * The patterns that these wires take, in either mode and in schemas of results: those that Python's `re` compiles
- * ("'[^\p{Cc}]+' is not a 'regex'", https://github.com/BerriAI/litellm/pull/40485), without lookaround ("regex lookaround
- * is not supported", https://github.com/vercel/ai/pull/21037).
+ * The patterns that these wires accept, in either mode and in schemas of results: those that Python's `re` compiles
+ * ("'[^\p{Cc}]+' is not a 'regex'", https://github.com/BerriAI/litellm/pull/40485), without lookaround ("regex
+ * lookaround is not supported", https://github.com/vercel/ai/pull/21037).
  */
 export function functionPatterns(): Rewrite {
   return keepPatterns(isPortable);
 }
 
-/** All that the page above names. */
+/** All that the page above lists. */
 const STRICT_KEYWORDS = [
   "type",
   "enum",
@@ -132,7 +132,7 @@ const STRICT_KEYWORDS = [
   "multipleOf",
 ];
 
-/** "Limitations on nesting depth and size", on the page above. The whole request is refused for more. */
+/** "Limitations on nesting depth and size", on the page above. More than this fails the whole request. */
 const STRICT_LIMITS: SchemaLimits = {
   properties: 5000,
   nesting: 10,
@@ -141,7 +141,7 @@ const STRICT_LIMITS: SchemaLimits = {
   list: 15_000,
 };
 
-/** Reports what a string would have to look like: free text has no schema. */
+/** Reports a string's constraints: free text has no schema. */
 function freeText(): Rewrite {
   return {
     name: "freeText",
@@ -163,7 +163,7 @@ function unlessFreeText(rewrite: Rewrite): Rewrite {
   return { ...rewrite, apply: (node, context) => (isFreeText(context.root) ? node : rewrite.apply(node, context)) };
 }
 
-/** Strict mode refuses `default`. Told in the description it does its work; no loss, since validation fills it in. */
+/** Strict mode rejects `default`. In the description it still works; no loss, since validation fills it in. */
 function defaultToDescription(): Rewrite {
   return {
     name: "defaultToDescription",

@@ -5,9 +5,9 @@ import { sameValue } from "./merge.ts";
 import { typeOfKeyword } from "./types.ts";
 
 /**
- * Moves keywords that the dialect does not have into the description, where the model can still read them. Each is
- * reported as `unsupported:<keyword>`, for a description binds nobody, unless its value says nothing
- * (`uniqueItems: false`, `additionalProperties: true`).
+ * Moves keywords that the dialect lacks into the description, where the model can still read them. Each is reported as
+ * `unsupported:<keyword>`, since a description enforces nothing, unless its value has no effect (`uniqueItems: false`,
+ * `additionalProperties: true`).
  */
 export function dropKeywords(keywords: readonly string[]): Rewrite {
   return {
@@ -25,7 +25,7 @@ export function dropKeywords(keywords: readonly string[]): Rewrite {
   };
 }
 
-/** Drops keywords that bind no value (`$schema`, `title`, `examples`, ...), without a report. */
+/** Drops keywords that constrain nothing (`$schema`, `title`, `examples`, ...), without a report. */
 export function dropAnnotations(keywords: readonly string[]): Rewrite {
   return {
     name: "dropAnnotations",
@@ -34,8 +34,8 @@ export function dropAnnotations(keywords: readonly string[]): Rewrite {
 }
 
 /**
- * Keeps these keywords only. Others that bind are dropped as by {@link dropKeywords}; what just describes (`examples`),
- * or is known to nobody here (`x-…`), goes without a report.
+ * Keeps only these keywords. Other constraints are dropped as by {@link dropKeywords}; annotations (`examples`) and
+ * unknown keywords (`x-…`) go without a report.
  */
 export function keepKeywords(keywords: readonly string[]): Rewrite {
   return {
@@ -54,9 +54,9 @@ function binds(keyword: string): boolean {
 const IN_DESCRIPTION = "kept in the description only";
 
 /**
- * Keeps only these string formats; another one is reported as `unsupported:format` and told in the description. One that
- * is a library's own name for the `pattern` beside it (`starts_with`, `nanoid`) goes without either: the pattern says all
- * of it. Run it when the patterns that the dialect has not are gone.
+ * Keeps only these string formats; others are reported as `unsupported:format` and described. A library's own name for
+ * the `pattern` next to it (`starts_with`, `nanoid`) goes without either: the pattern says it all. Run it after the
+ * patterns that the dialect lacks are gone.
  */
 export function keepFormats(formats: readonly string[]): Rewrite {
   return {
@@ -71,7 +71,7 @@ export function keepFormats(formats: readonly string[]): Rewrite {
   };
 }
 
-/** What JSON Schema says of these, no pattern does. https://json-schema.org/draft/2020-12/json-schema-validation#section-7.3 */
+/** No pattern says what these mean. https://json-schema.org/draft/2020-12/json-schema-validation#section-7.3 */
 const FORMATS: ReadonlySet<unknown> = new Set(
   (
     "date-time date time duration email idn-email hostname idn-hostname ipv4 ipv6 uri uri-reference iri iri-reference " +
@@ -79,7 +79,7 @@ const FORMATS: ReadonlySet<unknown> = new Set(
   ).split(" "),
 );
 
-/** Lowers a `minItems` above `max` to `max`; the description tells what it was. */
+/** Lowers a `minItems` above `max` to `max`; the description keeps the original. */
 export function limitMinItems(max: number): Rewrite {
   return {
     name: "limitMinItems",
@@ -123,10 +123,10 @@ function saysNothing(keyword: string, node: JsonSchema): boolean {
     case "unevaluatedItems":
     case "items":
       return value === true || isEmpty(value);
-    case "propertyNames": // a JSON name is a string anyway
+    case "propertyNames": // a JSON property name is always a string
       return value === true || isEmpty(value) || sameValue(value, { type: "string" });
     case "minimum":
-    case "maximum": // the bounds of what a program can count, which some libraries write on every integer
+    case "maximum": // the bounds of safe integers, which some libraries write on every integer
       return typeof value === "number" && Math.abs(value) >= Number.MAX_SAFE_INTEGER;
     case "required":
     case "allOf":

@@ -3,20 +3,20 @@ import { eachSubschema, walkSchema } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { isObjectNode, propertiesOf } from "./types.ts";
 
-/** How much a schema may have in all, its definitions included. */
+/** How much a schema may have in total, its definitions included. */
 export interface SchemaLimits {
   readonly properties: number;
-  /** Objects in objects, the root being the first. What a reference leads to is counted where it is defined. */
+  /** Nested objects, the root being the first. The target of a reference is counted where it is defined. */
   readonly nesting: number;
-  /** Values in lists of values. */
+  /** Values in value lists. */
   readonly values: number;
-  /** Characters of the names of properties and definitions, and of values. */
+  /** Characters in names of properties and definitions, and in values. */
   readonly characters: number;
-  /** Characters of the values of one list that has more than 250 of them. */
+  /** Characters in the values of one list with more than 250 of them. */
   readonly list: number;
 }
 
-/** Reports a schema that is larger than a provider takes, once for each limit that it exceeds. It stays as it is. */
+/** Reports a schema that is larger than a provider accepts, once for each limit that it exceeds. It stays as it is. */
 export function withinLimits(limits: SchemaLimits): Rewrite {
   return {
     name: "withinLimits",

@@ -7,18 +7,18 @@ import { branchesOf } from "./types.ts";
 import { oneOfToAnyOf } from "./unions.ts";
 
 /**
- * For a rewrite that leaves something out of a schema: changes what would then let through less, and not more. A `not`,
- * an `if` or a `maxContains` about such a schema, or about a reference to one, goes into the description; a `oneOf` of
+ * For a rewrite that leaves something out of a schema: changes what would then accept less, instead of more. A `not`,
+ * an `if` or a `maxContains` about such a schema, or about a reference to one, moves to the description; a `oneOf` of
  * such schemas becomes an `anyOf`.
  *
- * @param loses whether the rewrite leaves something out of a schema itself; what is inside it is asked about too
+ * @param loses whether the rewrite leaves something out of a schema itself; schemas inside it are asked about too
  */
 export function loosenAround(node: JsonSchema, context: RewriteContext, loses: Loses): JsonSchema {
   const loosened = loosenedIn(context.root, loses);
   const isLoosened = (schema: unknown) => isRecord(schema) && loosened.has(schema as JsonSchema);
   const tighter = [
     ...(isLoosened(node["not"]) ? ["not"] : []),
-    // The last two may count on what the condition says of a property or an item.
+    // The last two may rely on what the condition says about a property or an item.
     ...(isLoosened(node["if"]) ? ["if", "then", "else", "unevaluatedProperties", "unevaluatedItems"] : []),
     ...(isLoosened(node["contains"]) ? ["maxContains"] : []),
   ];
@@ -28,7 +28,7 @@ export function loosenAround(node: JsonSchema, context: RewriteContext, loses: L
 
 type Loses = (schema: JsonSchema) => boolean;
 
-/** Each rewrite asks about one root again and again. */
+/** Each rewrite asks about the same root again and again. */
 const known = new WeakMap<JsonSchema, Map<Loses, ReadonlySet<JsonSchema>>>();
 
 function loosenedIn(root: JsonSchema, loses: Loses): ReadonlySet<JsonSchema> {

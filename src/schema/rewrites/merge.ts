@@ -5,20 +5,20 @@ import { ANNOTATIONS } from "../subschemas.ts";
 import type { JsonSchema } from "../types.ts";
 import { own, propertiesOf } from "./types.ts";
 
-/** Told of each keyword that the outcome says less exactly than the two schemas did. */
+/** Called for each keyword that the result expresses less exactly than the two schemas did. */
 export type Conflict = (keyword: string) => void;
 
-/** The conflict that is reported as a loss: `pattern beside #/$defs/Name and in what it points to have no common form.` */
+/** Reports a conflict as a loss: `pattern beside #/$defs/Name and in what it points to have no common form.` */
 export function lossOf(lose: RewriteContext["lose"], beside: string, at?: JsonSchema): Conflict {
   return (keyword) => lose(`${keyword} beside ${beside} have no common form.`, at && { at });
 }
 
 /**
- * One schema for what fits both. Where two keywords have no common form the first one stays, and `conflict` hears of it.
- * What describes comes from the first, where both have it.
+ * One schema for what fits both. If two keywords have no common form, the first one stays and `conflict` is called.
+ * Annotations come from the first, if both have them.
  */
 export function mergeSchemas(first: JsonSchema, second: JsonSchema, conflict: Conflict): JsonSchema {
-  // The order of the first, then what the second adds; the values of the first.
+  // The key order of the first, then what the second adds; the values of the first.
   const merged: Record<string, unknown> = { ...first, ...second, ...first };
   for (const keyword of Object.keys(first)) {
     if (!Object.hasOwn(second, keyword) || ANNOTATIONS.includes(keyword)) continue;
@@ -30,7 +30,7 @@ export function mergeSchemas(first: JsonSchema, second: JsonSchema, conflict: Co
     if (both === undefined) conflict(keyword);
     else merged[keyword] = both;
   }
-  // `items` is about what no `prefixItems` beside it is about.
+  // `items` covers only what a `prefixItems` next to it does not.
   if (Object.hasOwn(first, "prefixItems") !== Object.hasOwn(second, "prefixItems")) {
     const other = Object.hasOwn(first, "prefixItems") ? second : first;
     if (Object.hasOwn(other, "items")) conflict("prefixItems");
@@ -40,15 +40,15 @@ export function mergeSchemas(first: JsonSchema, second: JsonSchema, conflict: Co
   return mergeObjects(merged, first, second, conflict);
 }
 
-/** What the second says of them is about what it says itself; the first one sees what the second says, too. */
+/** The second's are about its own keywords only; the first's see those of the second, too. */
 const UNEVALUATED = ["unevaluatedProperties", "unevaluatedItems"];
 
-/** Whether a schema binds anything, but by naming a type. */
+/** Whether a schema has any constraint other than a type. */
 function says(node: JsonSchema): boolean {
   return Object.keys(node).some((keyword) => keyword !== "type" && !ANNOTATIONS.includes(keyword));
 }
 
-/** The first of each says something alone; the others only beside it. */
+/** The first of each works alone; the others only next to it. */
 const GROUPS = [
   ["if", "then", "else"],
   ["contains", "minContains", "maxContains"],
@@ -56,7 +56,7 @@ const GROUPS = [
 
 const DEPENDENT: ReadonlySet<string> = new Set(GROUPS.flat());
 
-/** All of a group comes from one side: an `else` would be about the `if` of the other. */
+/** A whole group comes from one side: an `else` would otherwise belong to the `if` of the other. */
 function mergeGroup(
   group: (typeof GROUPS)[number],
   merged: Record<string, unknown>,
@@ -99,7 +99,7 @@ function mergeKeyword(keyword: string, one: unknown, other: unknown, conflict: C
       if (typeof one !== "number" || typeof other !== "number") return undefined;
       return one % other === 0 ? one : other % one === 0 ? other : undefined;
     case "uniqueItems":
-      return true; // of two that differ
+      return true; // the two differ, so one is true
     case "items":
     case "propertyNames":
       return mergeEither(one, other, conflict);
@@ -108,7 +108,7 @@ function mergeKeyword(keyword: string, one: unknown, other: unknown, conflict: C
   }
 }
 
-/** A property belongs to the intersection as both sides say, and to the side that does not name it as its `additionalProperties` says. */
+/** A property follows both sides; a side that does not name it contributes its `additionalProperties`. */
 function mergeObjects(
   merged: Record<string, unknown>,
   first: JsonSchema,
@@ -121,7 +121,7 @@ function mergeObjects(
     const entries = names.map((name) => {
       const one = own(ours, name) ?? otherProperty(first);
       const other = own(theirs, name) ?? otherProperty(second);
-      // Closed on one side, named on the other: read strictly nothing fits; what was meant is both.
+      // Closed on one side, named on the other: read strictly nothing fits; both was meant.
       if (one === undefined || other === undefined) {
         conflict("additionalProperties");
         return [name, one ?? other];
@@ -136,7 +136,7 @@ function mergeObjects(
   return merged;
 }
 
-/** Whether what is said of all other properties would bind others than before, with the patterns of one side beside it. */
+/** Whether the rule for other properties would cover different ones than before, next to one side's patterns. */
 function movesOthers(one: JsonSchema, other: JsonSchema): boolean {
   if (one["patternProperties"] === undefined || sameValue(one["patternProperties"], other["patternProperties"]))
     return false;
@@ -148,7 +148,7 @@ function bindsOthers({ additionalProperties: other }: JsonSchema): boolean {
   return other !== undefined && other !== true;
 }
 
-/** What a side says of a property that it does not name; `undefined`: that it must not be there. */
+/** A side's schema for a property that it does not name; `undefined` if it forbids it. */
 function otherProperty(node: JsonSchema): JsonSchema | boolean | undefined {
   const other = node["additionalProperties"];
   if (other === false) return undefined;

@@ -5,7 +5,7 @@ import type { JsonSchema } from "../types.ts";
 import { without } from "./keywords.ts";
 import { branchesOf, typesOf } from "./types.ts";
 
-/** `nullable: true`, as OpenAPI 3.0 has it, becomes a type: for dialects without the keyword. */
+/** `nullable: true` of OpenAPI 3.0 becomes a type: for dialects without the keyword. */
 export function nullableToType(): Rewrite {
   return {
     name: "nullableToType",
@@ -14,7 +14,7 @@ export function nullableToType(): Rewrite {
       const { nullable, ...rest } = node;
       const types = typesOf(node);
       const values = node["enum"] ?? [null];
-      // Without a type it says nothing, and a list of values says itself whether null is one of them.
+      // Without a type it has no effect, and a list of values itself tells whether null is one of them.
       const isSaid = types.length === 0 || types.includes("null") || !Array.isArray(values) || !values.includes(null);
       if (nullable !== true || isSaid) return rest;
       return { ...rest, type: [...types, "null"] };
@@ -23,7 +23,7 @@ export function nullableToType(): Rewrite {
 }
 
 /**
- * Says `null` as OpenAPI 3.0 does: `nullable: true` in place of a null type, a null branch or a null in an enum.
+ * Expresses `null` as OpenAPI 3.0 does: `nullable: true` instead of a null type, a null branch or a null in an enum.
  * Run it before {@link typeArrayToAnyOf}.
  */
 export function nullableKeyword(): Rewrite {
@@ -46,7 +46,7 @@ export function nullableKeyword(): Rewrite {
         const others = branches.filter((branch) => !isNull(branch));
         if (others.length === branches.length || others.length === 0) continue;
         const [only] = others;
-        // One branch beside null: the union is gone. Its keywords may meet those around it only where they just describe.
+        // One branch next to null: the union is gone. It may join what is around it only if that is annotations.
         const beside = Object.keys(changed).filter((name) => name !== keyword);
         if (
           others.length === 1 &&
@@ -70,10 +70,10 @@ function isNull(branch: JsonSchema | boolean): boolean {
 }
 
 /**
- * A schema that lets `null` through beside what it let through before: for rewrites that make optional properties required.
- * Run them when no composition but `anyOf` is left.
+ * A schema that also accepts `null`: for rewrites that make optional properties required. Run them when no composition
+ * except `anyOf` is left.
  *
- * @param style how a plain type says it: `type: ["string", "null"]`, or an `anyOf` for dialects without type lists
+ * @param style how a plain type expresses it: `type: ["string", "null"]`, or an `anyOf` for dialects without type lists
  */
 export function nullableProperty(
   node: JsonSchema | boolean,
@@ -95,11 +95,11 @@ export function nullableProperty(
   const branches = branchesOf(node, "anyOf");
   const said = Object.keys(node).filter((keyword) => !ANNOTATIONS.includes(keyword));
   if (branches.length > 0 && said.length === 1) return { ...node, anyOf: [...branches, { type: "null" }] };
-  // What describes stays outside, where a reader looks for it; what binds goes into the branch.
+  // Annotations stay outside, where a reader looks for them; constraints go into the branch.
   return { ...without(node, said), anyOf: [without(node, ANNOTATIONS), { type: "null" }] };
 }
 
-/** Whether a schema lets `null` through, as far as it can be told. */
+/** Whether a schema accepts `null`, as far as can be told. */
 function admitsNull(node: JsonSchema | boolean, resolve: (ref: string) => JsonSchema | undefined, depth = 0): boolean {
   if (typeof node === "boolean") return node;
   if (depth > 32) return false; // a reference to itself

@@ -7,8 +7,8 @@ import { nullableProperty } from "./nullability.ts";
 import { isObjectNode, own, propertiesOf, requiredOf, typesOf } from "./types.ts";
 
 /**
- * A record whose names are listed (`z.record(z.enum(["a", "b"]), …)`) is an object with these properties; one of any
- * names, as TypeBox says it, says so of all others. No loss.
+ * A record with listed names (`z.record(z.enum(["a", "b"]), …)`) becomes an object with these properties; TypeBox's
+ * form of a record with any names becomes `additionalProperties`. No loss.
  */
 export function listedNamesToProperties(): Rewrite {
   return {
@@ -28,9 +28,9 @@ export function listedNamesToProperties(): Rewrite {
 }
 
 /**
- * `additionalProperties: false` on every object. An object that does not speak of other properties is closed without a report;
- * one that is open on purpose, a record, or any object at all (no properties) is a loss.
- * Run {@link foldAllOf} and {@link spreadUnions} first: closing the parts of an intersection leaves nothing that fits.
+ * `additionalProperties: false` on every object. An object that does not mention other properties is closed without a
+ * report; one that is open on purpose, a record, or any object at all (no properties) is a loss. Run {@link foldAllOf}
+ * and {@link spreadUnions} first: closing the parts of an intersection leaves nothing that fits.
  */
 export function closeObjects(): Rewrite {
   return {
@@ -53,8 +53,8 @@ export function closeObjects(): Rewrite {
 }
 
 /**
- * Leaves `additionalProperties` out. One that says `false` goes without a report (inputs are still validated); a schema is
- * a loss, told in the description.
+ * Removes `additionalProperties`. A `false` goes without a report (inputs are still validated); a schema is a loss,
+ * kept in the description.
  */
 export function openObjects(): Rewrite {
   return {
@@ -71,8 +71,8 @@ export function openObjects(): Rewrite {
 }
 
 /**
- * Makes every property required, and those that were optional nullable: for dialects in which nothing may be left out.
- * No loss: `dropNulls()` of `coerce.ts` takes the nulls out again before validation.
+ * Makes every property required, and optional ones nullable: for dialects in which nothing may be left out. No loss:
+ * `dropNulls()` of `coerce.ts` removes the nulls before validation.
  */
 export function requireAll(): Rewrite {
   return {
@@ -93,7 +93,7 @@ export function requireAll(): Rewrite {
   };
 }
 
-/** Takes names out of `required` that have no property: some providers refuse the whole request for one. */
+/** Removes names from `required` that have no property: some providers reject the whole request for one. */
 export function requireDeclared(): Rewrite {
   return {
     name: "requireDeclared",
@@ -108,7 +108,7 @@ export function requireDeclared(): Rewrite {
   };
 }
 
-/** Gives the root `type: "object"` and `properties`. A root that describes no object is a loss; nothing of it is left. */
+/** Gives the root `type: "object"` and `properties`. A root that is not an object is a loss; none of it is kept. */
 export function ensureObjectRoot(): Rewrite {
   return {
     name: "ensureObjectRoot",

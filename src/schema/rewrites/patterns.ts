@@ -5,11 +5,11 @@ import { dropKeywords } from "./keywords.ts";
 import { loosenAround } from "./loosen.ts";
 
 /**
- * Keeps only the patterns that the dialect can read; another one is reported as `unsupported:pattern` and told in the
- * description, and with it what would bind more values without it ({@link loosenAround}). So are patterns of names, which
- * leave the object open.
+ * Keeps only the patterns that the dialect can read. Others are reported as `unsupported:pattern` and described, along
+ * with what would bind more values without them ({@link loosenAround}). So are patterns of names, which leave the
+ * object open.
  *
- * @param canReadName the same of the patterns of names, for dialects that have none
+ * @param canReadName the same for patterns of names, for dialects that have none
  */
 export function keepPatterns(canRead: (pattern: string) => boolean, canReadName = canRead): Rewrite {
   const isRefused = (pattern: unknown) => typeof pattern === "string" && !canRead(pattern);

@@ -6,8 +6,8 @@ import { dropKeywords, without } from "./keywords.ts";
 import { lossOf, mergeSchemas, sameValue } from "./merge.ts";
 
 /**
- * Puts what a `$ref` points to in its place, and leaves `$defs` out: for dialects without references.
- * A recursive one, or one that points to nothing, is a loss and becomes a schema of the same type without content.
+ * Replaces each `$ref` by its target and drops `$defs`: for dialects without references. A recursive one is a loss and
+ * becomes a schema of the same type without content; one that points to nothing is a loss, too.
  */
 export function inlineRefs(): Rewrite {
   return {
@@ -51,16 +51,16 @@ function dropDefinitions(node: JsonSchema): JsonSchema {
   return mapSubschemas(rest, dropDefinitions);
 }
 
-/** What is left of a schema whose content can not be said. */
+/** What is left of a schema whose content cannot be expressed. */
 function shell(node: JsonSchema): JsonSchema {
   const { type, description } = node;
   return { ...(type !== undefined && { type }), ...(description !== undefined && { description }) };
 }
 
 /**
- * Brings every `$ref` into the form `#` or `#/$defs/Name`, with all definitions in the root's `$defs` and no unused ones:
- * the form that dialects with references agree on, and one that survives later rewrites.
- * A reference that points to nothing (another document) is a loss.
+ * Brings every `$ref` into the form `#` or `#/$defs/Name`, with all definitions in the root's `$defs`, and only used
+ * ones: the form that dialects with references agree on, and that survives later rewrites. A reference that points to
+ * nothing (another document) is a loss.
  */
 export function keepLocalRefs(): Rewrite {
   return {
@@ -69,7 +69,7 @@ export function keepLocalRefs(): Rewrite {
     apply(root, context) {
       const names = new Map<JsonSchema, string>();
       const definitions = new Map<string, JsonSchema>();
-      /** Where they were: `components` of OpenAPI, which is no keyword, beside the keywords that hold definitions. */
+      /** Where they were: OpenAPI's `components`, which is not a keyword, and the keywords that hold definitions. */
       const places = new Set(DEFINITIONS);
       const rewrite = (schema: JsonSchema): JsonSchema => {
         const node = mapSubschemas(without(schema, DEFINITIONS), rewrite);
@@ -89,7 +89,7 @@ export function keepLocalRefs(): Rewrite {
         if (known !== undefined) return known;
         const name = freeName(ref, definitions);
         names.set(target, name);
-        definitions.set(name, target); // before its content, in which another one may want the name
+        definitions.set(name, target); // before its content, where another one may want the name
         definitions.set(name, rewrite(target));
         return name;
       };
@@ -99,7 +99,7 @@ export function keepLocalRefs(): Rewrite {
   };
 }
 
-/** The last step of a reference as a name that needs no escapes, numbered where it is taken. */
+/** The last step of a reference as a name that needs no escapes, numbered if it is taken. */
 function freeName(ref: string, taken: ReadonlyMap<string, unknown>): string {
   const base = (ref.split(/[/#]/).at(-1) ?? "").replace(/%[0-9A-Fa-f]{2}|[^A-Za-z0-9_.-]/g, "_") || "schema";
   let name = base;
@@ -108,9 +108,9 @@ function freeName(ref: string, taken: ReadonlyMap<string, unknown>): string {
 }
 
 /**
- * Leaves a `$ref` no neighbours, for dialects that read it as draft 7 did or refuse them: a description goes around it
- * (`{ description, anyOf: [{ $ref }] }`), what binds is merged with the target. Where the target is recursive, what
- * binds and is not in it is a loss.
+ * Leaves a `$ref` no siblings, for dialects that ignore them, as draft 7 did, or reject them: annotations go around it
+ * (`{ description, anyOf: [{ $ref }] }`), constraints are merged with the target. If the target is recursive,
+ * constraints that are not in it are a loss.
  */
 export function refsAlone(): Rewrite {
   return {
@@ -119,7 +119,7 @@ export function refsAlone(): Rewrite {
       const { root, isRoot, lose } = context;
       const seen = new Set<JsonSchema>();
       let current = node;
-      // A root that is nothing but a reference (`{ $ref: "#/$defs/Input", $defs }`) becomes what it points to.
+      // A root that is only a reference (`{ $ref: "#/$defs/Input", $defs }`) becomes its target.
       while (isRoot ? typeof current["$ref"] === "string" : binds(current)) {
         const { $ref, ...beside } = current as { $ref: string };
         const target = resolveRef(root, $ref);
@@ -137,7 +137,7 @@ export function refsAlone(): Rewrite {
   };
 }
 
-/** A reference with what describes around it, where what binds and is not in the target can only be told. */
+/** A reference with annotations around it; constraints that are not in the target can only be described. */
 function besideRef($ref: string, beside: JsonSchema, target: JsonSchema, context: RewriteContext): JsonSchema {
   const isSaid = (keyword: string) => sameValue(beside[keyword], target[keyword]);
   const binding = Object.keys(beside).filter((keyword) => !ANNOTATIONS.includes(keyword));
@@ -146,12 +146,12 @@ function besideRef($ref: string, beside: JsonSchema, target: JsonSchema, context
   return Object.keys(described).length === 0 ? { $ref } : { ...described, anyOf: [{ $ref }] };
 }
 
-/** Whether there is more beside a reference than what describes. */
+/** Whether a reference has siblings other than annotations. */
 function binds({ $ref, ...beside }: JsonSchema): boolean {
   return typeof $ref === "string" && Object.keys(beside).some((keyword) => !ANNOTATIONS.includes(keyword));
 }
 
-/** Whether a schema, through any number of references, holds a reference to itself. */
+/** Whether a schema contains a reference to itself, through any number of references. */
 function isRecursive(target: JsonSchema, root: JsonSchema): boolean {
   const refersToIt = ({ $ref }: JsonSchema) => typeof $ref === "string" && resolveRef(root, $ref) === target;
   return reaching(root, refersToIt, target).has(target);

@@ -1,13 +1,13 @@
 import { isRecord } from "../json.ts";
 import type { JsonSchema } from "../types.ts";
 
-/** The types that a node names; empty where it names none. */
+/** The types that a node names; empty if it names none. */
 export function typesOf({ type }: JsonSchema): readonly string[] {
   if (typeof type === "string") return [type];
   return Array.isArray(type) ? type.filter((one) => typeof one === "string") : [];
 }
 
-/** Whether a node describes an object: by its type, or by its keywords where it has none. */
+/** Whether a node describes an object: by its type or, without one, by its keywords. */
 export function isObjectNode(node: JsonSchema): boolean {
   const types = typesOf(node);
   if (types.length > 0) return types.includes("object");
@@ -16,7 +16,7 @@ export function isObjectNode(node: JsonSchema): boolean {
 
 const OBJECT_KEYWORDS = ["properties", "required", "additionalProperties", "patternProperties", "propertyNames"];
 
-/** The properties of a node; empty where it has none. Read with `Object.entries` or {@link own}. */
+/** The properties of a node; empty if it has none. Read with `Object.entries` or {@link own}. */
 export function propertiesOf({ properties }: JsonSchema): Readonly<Record<string, JsonSchema | boolean>> {
   return isRecord(properties) ? (properties as Record<string, JsonSchema | boolean>) : {};
 }
@@ -29,13 +29,13 @@ export function own<T>(record: Readonly<Record<string, T>>, name: string): T | u
   return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
-/** The list under a keyword that holds schemas; empty where it has none. */
+/** The list under a keyword that holds schemas; empty if there is none. */
 export function branchesOf(node: JsonSchema, keyword: "anyOf" | "oneOf" | "allOf"): readonly (JsonSchema | boolean)[] {
   const value = node[keyword];
   return Array.isArray(value) ? (value as (JsonSchema | boolean)[]) : [];
 }
 
-/** Keywords that bind values of one type only. */
+/** Keywords that apply to values of one type only. */
 const KEYWORD_TYPES: Readonly<Record<string, string>> = {
   ...each("string", [
     "minLength",
@@ -74,7 +74,7 @@ const KEYWORD_TYPES: Readonly<Record<string, string>> = {
   ]),
 };
 
-/** The type that a keyword is about (`number` for `integer` too); `undefined` for those about any value. */
+/** The type that a keyword applies to (`number` for `integer` too); `undefined` if it applies to any. */
 export function typeOfKeyword(keyword: string): string | undefined {
   return own(KEYWORD_TYPES, keyword);
 }

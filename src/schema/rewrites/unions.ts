@@ -8,8 +8,8 @@ import { lossOf, mergeSchemas, sameValue, type Conflict } from "./merge.ts";
 import { branchesOf, isObjectNode, own, propertiesOf, requiredOf, typeOfKeyword, typesOf } from "./types.ts";
 
 /**
- * `oneOf` becomes `anyOf`. No loss where no value can fit two branches
- * (different types, or one property with different constants, as in a discriminated union).
+ * `oneOf` becomes `anyOf`. No loss if no value can fit two branches (different types, or one property with different
+ * constants, as in a discriminated union).
  */
 export function oneOfToAnyOf(): Rewrite {
   return {
@@ -41,7 +41,7 @@ function disjoint(
   const [ours, theirs] = [typesOf(first), typesOf(second)];
   if (ours.length > 0 && theirs.length > 0 && commonTypes(new Set(ours), new Set(theirs)).size === 0) return true;
   if (excludes(first, second)) return true;
-  // A property that both require, with no value in common. It says nothing of values that are no objects.
+  // A property that both require, with no value in common. That tells nothing about values that are not objects.
   if (![first, second, node].some((schema) => typesOf(schema).join() === "object")) return false;
   return requiredOf(first).some((name) => {
     const [mine, yours] = [own(propertiesOf(first), name), own(propertiesOf(second), name)];
@@ -64,9 +64,7 @@ function target(node: JsonSchema | boolean, resolve: (ref: string) => JsonSchema
   return typeof node["$ref"] === "string" ? resolve(node["$ref"]) : node;
 }
 
-/**
- * Puts what stands beside an `anyOf` of objects into each branch, so that every branch is whole and can be closed on its own.
- */
+/** Moves the siblings of an `anyOf` of objects into each branch, so that each is complete and can be closed alone. */
 export function spreadUnions(): Rewrite {
   return {
     name: "spreadUnions",
@@ -90,8 +88,8 @@ export function spreadUnions(): Rewrite {
 }
 
 /**
- * Makes one object of a union at the root, for dialects that want a plain object there: all properties of all branches,
- * of which those that every branch requires stay required. A loss, unless only one branch is left.
+ * Turns a union at the root into one object, for dialects that want a plain object there: all properties of all
+ * branches; those that every branch requires stay required. A loss, unless only one branch is left.
  */
 export function flattenRootUnion(): Rewrite {
   return {
@@ -115,20 +113,20 @@ export function flattenRootUnion(): Rewrite {
         ...($defs !== undefined && { $defs }),
         ...(definitions !== undefined && { definitions }),
       };
-      // Of branches that only require, nothing else would be left.
+      // Nothing else would be left of branches that only require.
       const isTold = branchesOf(node, keyword).every((branch) => Object.keys(branch).join() === "required");
       return isTold ? describe(flat, [[keyword, node[keyword]]]) : flat;
     },
   };
 }
 
-/** An object fits a branch that names no type, too: nothing is required then, and any property may be there. */
+/** An object also fits a branch without a type: then nothing is required, and any property may be there. */
 function mayBeObject(branch: JsonSchema): boolean {
   if (typesOf(branch).length > 0) return typesOf(branch).includes("object");
   return literals(branch)?.some(isRecord) ?? true;
 }
 
-/** The branches of a union, and of the unions in its branches, each whole: with what stands beside the union. */
+/** The branches of a union, and of the unions in its branches, each complete with the siblings of the union. */
 function leavesOf(
   node: JsonSchema,
   resolve: (ref: string) => JsonSchema | undefined,
@@ -136,7 +134,7 @@ function leavesOf(
   depth = 0,
 ): JsonSchema[] {
   const keyword = unionOf(node);
-  if (keyword === undefined || depth > 8) return [node]; // deeper only in a union that refers to itself
+  if (keyword === undefined || depth > 8) return [node]; // only a union that refers to itself is deeper
   const beside = without(node, [keyword]);
   return branchesOf(node, keyword).flatMap((branch) => {
     if (branch === false) return [];
@@ -157,7 +155,7 @@ function keepOnly(node: JsonSchema, keywords: readonly string[]): JsonSchema {
   return Object.fromEntries(Object.entries(node).filter(([keyword]) => keywords.includes(keyword)));
 }
 
-/** An object schema that lets through what fits either: looser than the two. */
+/** An object schema that accepts what fits either: looser than the two. */
 function eitherObject(first: JsonSchema, second: JsonSchema): JsonSchema {
   const [ours, theirs] = [propertiesOf(first), propertiesOf(second)];
   const names = [...new Set([...Object.keys(ours), ...Object.keys(theirs)])];
@@ -198,7 +196,7 @@ function eitherValue(one: JsonSchema | boolean, other: JsonSchema | boolean): Js
   return { anyOf: list };
 }
 
-/** `type: ["string", "integer"]` becomes an `anyOf` with one type a branch, each with the keywords that are about its type. */
+/** `type: ["string", "integer"]` becomes an `anyOf` with one type per branch, each with the keywords for its type. */
 export function typeArrayToAnyOf(): Rewrite {
   return {
     name: "typeArrayToAnyOf",

@@ -8,7 +8,7 @@ import { loosenAround } from "./loosen.ts";
 import { sameValue } from "./merge.ts";
 import { propertiesOf, requiredOf, typeOfKeyword, typesOf } from "./types.ts";
 
-/** `const: "x"` becomes `enum: ["x"]`, with its type where none is named. */
+/** `const: "x"` becomes `enum: ["x"]`, with its type if none is named. */
 export function constToEnum(): Rewrite {
   return {
     name: "constToEnum",
@@ -21,8 +21,8 @@ export function constToEnum(): Rewrite {
 }
 
 /**
- * Leaves `enum` to strings, for dialects whose enums hold nothing else. Others are a loss: the type is kept, and the
- * description lists the values. As strings they would come back as strings, which only a tool that coerces could take.
+ * Leaves `enum` to strings, for dialects whose enums hold nothing else. Other values are a loss: the type is kept, and
+ * the description lists the values. As strings they would come back as strings, which only a coercing tool could take.
  */
 export function stringEnums(): Rewrite {
   return {
@@ -39,8 +39,8 @@ export function stringEnums(): Rewrite {
 }
 
 /**
- * Gives every node a type, read from its other keywords. A node that allows any value is a loss: it becomes any string,
- * number or boolean, or null.
+ * Gives every node a type, inferred from its other keywords. A node that allows any value is a loss: it becomes any
+ * string, number or boolean, or null.
  */
 export function ensureType(): Rewrite {
   return {
@@ -55,7 +55,7 @@ export function ensureType(): Rewrite {
   };
 }
 
-/** What says the type elsewhere. */
+/** The type is elsewhere. */
 const UNTYPED = ["$ref", "anyOf", "oneOf", "allOf", "not", "if"];
 
 function impliedTypes(node: JsonSchema): readonly string[] {
@@ -64,7 +64,7 @@ function impliedTypes(node: JsonSchema): readonly string[] {
   return [...new Set(types)];
 }
 
-/** Tuples as 2020-12 says them: earlier drafts have a list under `items`, which makes APIs refuse the whole request. */
+/** Tuples in their 2020-12 form: earlier drafts have a list under `items`, for which APIs reject the whole request. */
 export function listedItemsToPrefixItems(): Rewrite {
   return {
     name: "listedItemsToPrefixItems",
@@ -92,12 +92,12 @@ function lacksItems(node: JsonSchema): boolean {
   return typesOf(node).includes("array") && !Object.hasOwn(node, "items");
 }
 
-/** Beside `items` there are none. */
+/** Next to `items` there are none. */
 function losesUnevaluated(node: JsonSchema): boolean {
   return lacksItems(node) && Object.hasOwn(node, "unevaluatedItems");
 }
 
-/** Makes a list of one kind of item of a tuple. A loss: which item stands where is only told. */
+/** Turns a tuple into a list of one kind of item. A loss: which item belongs where is given up. */
 export function tuplesToArrays(): Rewrite {
   return {
     name: "tuplesToArrays",
@@ -120,12 +120,12 @@ export function tuplesToArrays(): Rewrite {
   };
 }
 
-/** `false`, or what {@link withoutBooleanSchemas} and zod make of it. */
+/** `false`, or the form that {@link withoutBooleanSchemas} and zod give it. */
 function isNothing(schema: unknown): boolean {
   return schema === false || (isRecord(schema) && sameValue(schema, { not: {} }));
 }
 
-/** `true` becomes `{}`; a property that must not be there is left out, another `false` becomes `{ not: {} }`. */
+/** `true` becomes `{}`; a forbidden property is left out, any other `false` becomes `{ not: {} }`. */
 export function withoutBooleanSchemas(): Rewrite {
   return {
     name: "withoutBooleanSchemas",
@@ -157,7 +157,7 @@ function forbiddenIn(node: JsonSchema): readonly string[] {
   return Object.keys(properties).filter((name) => isNothing(properties[name]));
 }
 
-/** Whether an object without them says less: one that is open, or that requires one, so that nothing fits it. */
+/** Whether an object says less without them: one that is open, or that requires one, so that nothing fits it. */
 function losesForbidden(node: JsonSchema): boolean {
   const forbidden = forbiddenIn(node);
   if (forbidden.length === 0) return false;
