@@ -25,15 +25,15 @@ export interface Coercion {
   readonly after: unknown;
 }
 
-/** A value after the change. The input is never changed: what changed is a copy, what did not is shared with it. */
+/** A value after the change. The input is never modified: changed parts are copies, the rest is shared with it. */
 export interface Coerced {
   readonly value: unknown;
   readonly repairs: readonly Coercion[];
 }
 
 /**
- * Drops the properties that are `null` where the schema lists the property as optional and takes no `null`.
- * That undoes strict modes, which make every property required and let the model say "absent" by `null`.
+ * Drops properties that are `null` if the schema lists them as optional and does not accept `null`. This undoes strict
+ * modes, which make every property required and let the model express "absent" as `null`.
  */
 export function dropNulls(value: unknown, schema: JsonSchema): Coerced {
   return rewrite(value, schema, { dropNulls: true, convert: (item) => item });
@@ -41,7 +41,7 @@ export function dropNulls(value: unknown, schema: JsonSchema): Coerced {
 
 const forcing = new WeakMap<JsonSchema, boolean>();
 
-/** Whether {@link dropNulls} can find anything: a property is optional somewhere in the schema. */
+/** Whether {@link dropNulls} can find anything: some property in the schema is optional. */
 export function mayForceNulls(schema: JsonSchema): boolean {
   let answer = forcing.get(schema);
   if (answer === undefined) forcing.set(schema, (answer = hasOptional(schema)));
@@ -57,9 +57,9 @@ function hasOptional(node: unknown): boolean {
 }
 
 /**
- * Gives a value the type that the schema asks for, where its text says it plainly:
- * `"5"` for a number, `"true"` for a boolean, `"[1,2]"` or `"{}"` for a container, a lone value for an array of it.
- * What fits already stays; `null` and `""` are never guessed; a number that would lose digits stays a string.
+ * Converts a value to the type that the schema asks for, if its text states it plainly: `"5"` for a number, `"true"`
+ * for a boolean, `"[1,2]"` or `"{}"` for a container, a single value for an array of it. What already fits stays;
+ * `null` and `""` are never interpreted; a number that would lose digits stays a string.
  */
 export function coerce(value: unknown, schema: JsonSchema): Coerced {
   return rewrite(value, schema, { dropNulls: false, convert: convertPlainly });
@@ -67,7 +67,7 @@ export function coerce(value: unknown, schema: JsonSchema): Coerced {
 
 interface Rules {
   readonly dropNulls: boolean;
-  /** The value itself, without what is in it. Returns the same value to leave it. */
+  /** Converts the value itself, not its content. Returns the same value to leave it. */
   convert(value: unknown, parts: readonly Record<string, unknown>[], walk: Walk, atRoot: boolean): unknown;
 }
 
@@ -141,9 +141,9 @@ function rewrite(value: unknown, schema: JsonSchema, rules: Rules): Coerced {
   }
 
   /**
-   * The first alternative that fits after the change; failing that, the only one that is of the value's own kind. Where
-   * nulls are forced, it is one that lists all that the value has, and first the one of which all is there: another would
-   * let pass what it does not know, which validation may then leave out.
+   * The first alternative that fits after the change; failing that, the only one of the value's own kind. When nulls
+   * are dropped, an alternative has to list everything the value has, and one with exactly the same list comes first:
+   * any other would let properties through that it does not know, and validation might drop them.
    */
   function visitUnion(
     given: unknown,
@@ -163,7 +163,7 @@ function rewrite(value: unknown, schema: JsonSchema, rules: Rules): Coerced {
     for (const branch of meant) {
       const after = visitBranch(given, branch, branches, path);
       if (after !== given && isMeant(after, branch)) return after;
-      // The only one is not visited twice: in a union of unions each level would double the time.
+      // A sole candidate is not visited twice: in nested unions each level would double the time.
       if (meant.length === 1 && isAkin(given, branch)) return after;
       repairs.length = mark;
     }
@@ -172,8 +172,8 @@ function rewrite(value: unknown, schema: JsonSchema, rules: Rules): Coerced {
   }
 
   /**
-   * Where a dialect has no union at the root, all properties of all alternatives are asked for: those of the others are
-   * `null`, too, and a closed object knows nothing of them.
+   * If a dialect has no union at the root, all properties of all alternatives are asked for: those of the other
+   * alternatives are `null` too, and a closed object does not know them.
    */
   function visitBranch(
     given: unknown,
@@ -191,7 +191,7 @@ function rewrite(value: unknown, schema: JsonSchema, rules: Rules): Coerced {
     return visit(withoutKeys(given, new Set(others)), branch, path);
   }
 
-  /** Of the same kind, and with the same constants (`kind: "circle"`) in it. */
+  /** Of the same kind, and with the same constants (`kind: "circle"`). */
   function isAkin(given: unknown, branch: unknown): boolean {
     const parts = conjunction(branch, walk);
     if (branch === false || !fitsKind(given, parts)) return false;
@@ -216,7 +216,7 @@ function isListed(key: string, parts: readonly Record<string, unknown>[]): boole
   return parts.some((part) => namesIn(part).includes(key));
 }
 
-/** Whether an object has each property that the parts list, and no other, and so those in it, but for unions. */
+/** Whether an object has exactly the properties that the parts list, and so do the objects in it, except for unions. */
 function listsTheSame(parts: readonly Record<string, unknown>[], object: object, walk: Walk, depth = 0): boolean {
   step(walk, depth);
   const names = new Set(parts.flatMap(namesIn));
@@ -239,7 +239,7 @@ function namesIn(part: Record<string, unknown>): readonly unknown[] {
   return [...(isRecord(properties) ? Object.keys(properties) : []), ...(listedNames(part) ?? [])];
 }
 
-/** Listed, and required by no part. */
+/** Listed, but required by no part. */
 function isOptional(key: string, parts: readonly Record<string, unknown>[]): boolean {
   return isListed(key, parts) && !parts.some(({ required }) => Array.isArray(required) && required.includes(key));
 }
@@ -255,14 +255,14 @@ function convertPlainly(
   if (typeof value === "string") {
     const read = readPlainly(value, types);
     if (read !== undefined) return read;
-    if (/^\s*\[/.test(value)) return value; // meant as a list, and not as an item of one
+    if (/^\s*\[/.test(value)) return value; // meant as a list, not as an item of one
   }
   if (!types.has("array") || Array.isArray(value)) return value;
   const itemSchema = itemSchemas(parts, 0);
   return itemSchema.length > 0 && itemSchema.every((schema) => fits(value, schema, walk)) ? [value] : value;
 }
 
-/** Arguments are an object, unless their schema says text: one that lists properties needs not say so again. */
+/** Arguments are an object unless their schema says text: one that lists properties need not name the type. */
 function takesOnlyObjects(parts: readonly Record<string, unknown>[]): boolean {
   return parts.every((part) => unionsOf(part).length === 0);
 }
@@ -280,7 +280,7 @@ function readPlainly(text: string, types: ReadonlySet<string>): unknown {
   return undefined;
 }
 
-/** A number of JSON that a double holds without losing a digit; `undefined` otherwise, `-0` included. */
+/** A JSON number that a double represents without losing a digit; otherwise, and for `-0`, `undefined`. */
 function readNumber(text: string): number | undefined {
   const [, whole, fraction = "", exponent] = /^-?(0|[1-9]\d*)(?:\.(\d+))?(e[+-]?\d+)?$/i.exec(text) ?? [];
   if (whole === undefined) return undefined;
@@ -292,10 +292,10 @@ function readNumber(text: string): number | undefined {
     return Number.isSafeInteger(number) && (digits.length <= 15 || (exponent === undefined && fraction === ""))
       ? number
       : undefined;
-  return digits.length <= 15 ? number : undefined; // what a double always keeps
+  return digits.length <= 15 ? number : undefined; // which a double always preserves
 }
 
-/** JSON hidden in a string has passed no limit yet. */
+/** JSON inside a string has not passed any limit yet. */
 const MAX_CONTAINER_DEPTH = 128;
 
 function readContainer(text: string): unknown {

@@ -2,8 +2,8 @@ import { changeAll } from "./subschemas.ts";
 import type { JsonSchema } from "./types.ts";
 
 /**
- * A schema of draft-04 as all later drafts say it, which is what providers read: `id` is `$id`, and `exclusiveMinimum: true`
- * beside `minimum: 5` is `exclusiveMinimum: 5`. https://json-schema.org/draft-06/json-schema-release-notes
+ * A draft-04 schema in the form of all later drafts, which providers read: `id` becomes `$id`, and `exclusiveMinimum:
+ * true` next to `minimum: 5` becomes `exclusiveMinimum: 5`. https://json-schema.org/draft-06/json-schema-release-notes
  */
 export function fromDraft4(schema: JsonSchema): JsonSchema {
   return changeAll(schema, ({ id, ...node }) => {

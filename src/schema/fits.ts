@@ -4,8 +4,8 @@ import type { JsonSchema } from "./types.ts";
 import { takeStep, type Work } from "./work.ts";
 
 /**
- * One walk over a value and its schema: where references lead, and how much work is left. A walk that has none left
- * gives up: unions of recursive schemas could take exponential time otherwise.
+ * One walk over a value and its schema: where references are resolved, and how much work is left. A walk that runs out
+ * gives up: unions of recursive schemas could otherwise take exponential time.
  */
 export interface Walk extends Work {
   readonly root: JsonSchema;
@@ -13,7 +13,7 @@ export interface Walk extends Work {
 
 const MAX_DEPTH = 500;
 
-/** Thrown by a walk that takes too long, or goes too deep; caught where the walk began. */
+/** Thrown by a walk that takes too long or goes too deep; caught where the walk began. */
 export class GiveUp extends Error {}
 
 export function step(walk: Walk, depth: number): void {
@@ -26,8 +26,8 @@ export function isOfType(value: unknown, types: ReadonlySet<string>): boolean {
 }
 
 /**
- * All schemas that hold for the same value at once: the schema, what its `$ref` leads to, its `allOf`.
- * Each once, so a cycle ends.
+ * All schemas that apply to the same value: the schema, the target of its `$ref`, its `allOf`. Each once, so a cycle
+ * ends.
  */
 export function conjunction(schema: unknown, walk: Walk): Record<string, unknown>[] {
   const parts: Record<string, unknown>[] = [];
@@ -42,7 +42,7 @@ export function conjunction(schema: unknown, walk: Walk): Record<string, unknown
   return parts;
 }
 
-/** The types that all parts allow; `undefined` when none of them says. */
+/** The types that all parts allow; `undefined` if none of them names any. */
 export function typesOf(parts: readonly Record<string, unknown>[]): ReadonlySet<string> | undefined {
   let types: Set<string> | undefined;
   for (const part of parts) {
@@ -53,7 +53,7 @@ export function typesOf(parts: readonly Record<string, unknown>[]): ReadonlySet<
   return types;
 }
 
-/** What both lists have. An integer is a number, too. */
+/** The types in both lists. An integer is also a number. */
 export function commonTypes(types: ReadonlySet<string>, others: ReadonlySet<string>): Set<string> {
   const has = (list: ReadonlySet<string>, type: string) => list.has(type) || (type === "integer" && list.has("number"));
   return new Set([...types, ...others].filter((type) => has(types, type) && has(others, type)));
@@ -65,23 +65,23 @@ function ownTypes(part: Record<string, unknown>): Set<string> | undefined {
   return types && new Set(types as string[]);
 }
 
-/** The alternatives of each part: every list must have one that fits. */
+/** The alternatives of each part: in every list, one must fit. */
 export function unionsOf(part: Record<string, unknown>): unknown[][] {
   return [part["anyOf"], part["oneOf"]].filter((list): list is unknown[] => Array.isArray(list) && list.length > 0);
 }
 
-/** The values that a schema allows, where it lists them; `undefined` where it does not. */
+/** The values that a schema lists; `undefined` if it lists none. */
 export function literals({ enum: values, const: value }: Record<string, unknown>): readonly unknown[] | undefined {
   if (value !== undefined) return [value];
   return Array.isArray(values) ? values : undefined;
 }
 
-/** The names that properties may have, where they are listed; `undefined` where they are not. */
+/** The property names that a schema lists; `undefined` if it lists none. */
 export function listedNames({ propertyNames }: Record<string, unknown>): readonly unknown[] | undefined {
   return isRecord(propertyNames) ? literals(propertyNames) : undefined;
 }
 
-/** What the parts say about one property: all that hold for it. */
+/** All schemas in the parts that apply to one property. */
 export function propertySchemas(parts: readonly Record<string, unknown>[], key: string): unknown[] {
   const schemas: unknown[] = [];
   for (const part of parts) {
@@ -93,7 +93,7 @@ export function propertySchemas(parts: readonly Record<string, unknown>[], key: 
   return schemas;
 }
 
-/** What the parts say about one item: all that hold for it. */
+/** All schemas in the parts that apply to one item. */
 export function itemSchemas(parts: readonly Record<string, unknown>[], index: number): unknown[] {
   const schemas: unknown[] = [];
   for (const { prefixItems, items, additionalItems } of parts) {
@@ -106,11 +106,11 @@ export function itemSchemas(parts: readonly Record<string, unknown>[], index: nu
 }
 
 /**
- * Whether a value has the shape that a schema asks for: types, constants, required and known properties, items.
- * Coarser than validation, which comes later: bounds, patterns and formats are not looked at.
+ * Whether a value has the shape that a schema asks for: types, constants, required and known properties, items. Coarser
+ * than validation, which comes later: bounds, patterns and formats are ignored.
  *
- * @param beside given where objects hold nothing but what is listed, as strict modes have it: the other schemas that hold
- *   for the same value, and list properties of it, too
+ * @param beside given if objects may hold only what is listed, as in strict modes: the other schemas that apply to the
+ * same value, and list properties of it too
  */
 export function fits(
   value: unknown,
@@ -143,7 +143,7 @@ export function fits(
   });
 }
 
-/** Whether the parts list properties, and this is none of them. Where they have unions, those have been asked. */
+/** Whether the parts list properties, but not this one. If they have unions, those were already checked. */
 function isClosedTo(key: string, parts: readonly Record<string, unknown>[]): boolean {
   const listsSome = parts.some(({ properties }) => isRecord(properties));
   return listsSome && !isKnown(key, parts) && parts.every((part) => unionsOf(part).length === 0);
@@ -154,8 +154,8 @@ function isKnown(key: string, parts: readonly Record<string, unknown>[]): boolea
 }
 
 /**
- * The alternatives that a value can be, or become: without those that want another constant (`kind: "circle"`) where it
- * has one of the same type. What else is in them needs no look then.
+ * The alternatives that a value can be, or become. Excluded are those that want another constant (`kind: "circle"`)
+ * where the value has one of the same type: the rest of them need not be looked at.
  */
 export function meantOf(union: readonly unknown[], value: unknown, walk: Walk): readonly unknown[] {
   if (!isRecord(value)) return union;
@@ -171,7 +171,7 @@ export function meantOf(union: readonly unknown[], value: unknown, walk: Walk): 
   });
 }
 
-/** Whether the type and the constants of the value itself are right, whatever is in it. `not: {}` is what is never there. */
+/** Whether the value's own type and constants fit, whatever is in it. `not: {}` is a value that must not be there. */
 export function fitsKind(value: unknown, parts: readonly Record<string, unknown>[]): boolean {
   const types = typesOf(parts);
   if (types !== undefined && !isOfType(value, types)) return false;

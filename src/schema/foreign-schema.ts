@@ -3,17 +3,17 @@ import { plainSchema } from "./plain.ts";
 import { findSlowPatterns, stepsOf } from "./slow-patterns.ts";
 import type { JsonSchema, Schema } from "./types.ts";
 
-/** Some tenths of a second. */
+/** A few tenths of a second. */
 const MAX_STEPS = 1e8;
 
 /**
- * A JSON Schema from outside (a program's, a server's), which can not make this process hang: not by its size, and not
- * by patterns as `^.*.*.*x$`, that take seconds for a text of 2,000 characters, and hours for ten times that. They are
- * checked on texts that are short enough; a value with longer ones is refused.
+ * A JSON Schema from outside (a program's, a server's) that cannot make this process hang: neither by its size, nor by
+ * patterns such as `^.*.*.*x$`, which take seconds for a text of 2,000 characters, and hours for ten times that. They
+ * are checked on texts that are short enough; a value with longer ones is rejected.
  *
- * @param schema that is shown to the model, as it is
- * @param checksItself what is behind the schema looks at every value itself, as servers have to: then those with longer
- *   texts are let through where all else fits
+ * @param schema shown to the model as it is
+ * @param checksItself the owner of the schema checks every value itself, as servers have to: values with longer texts
+ * then pass if everything else fits
  * @throws ToolError `too_large`, `invalid_tool`
  */
 export function foreignSchema(schema: JsonSchema, checksItself = false): Schema {

@@ -3,21 +3,21 @@ import { getOwn, isRecord } from "./json.ts";
 import { resolveRef } from "./refs.ts";
 import type { JsonSchema } from "./types.ts";
 
-/** Deeper than any schema that a person wrote. */
+/** Deeper than any hand-written schema. */
 const MAX_DEPTH = 64;
 /** Objects in the schema, of any kind. */
 const MAX_NODES = 5_000;
-/** Schemas that are looked at when every `$ref` is written out, a recursive one once. */
+/** Schemas visited when every `$ref` is expanded, a recursive one once. */
 const MAX_UNFOLDED = 100_000;
 const MAX_PATTERN_LENGTH = 1_000;
 const MAX_PATTERNS_LENGTH = 4_000;
-/** As many as the analysis in pattern-cost.ts looks at; it lets longer patterns pass. */
+/** As many as the analysis in pattern-cost.ts handles; it lets longer patterns pass. */
 const MAX_PATTERN_CHARACTERS = 250;
 
 /**
- * Refuses a schema from outside (a program's, a server's) that would cost too much to read or to check against:
- * too deep, too large, references that multiply (`a` is two `b`, `b` is two `c`, ...), long regular expressions.
- * What comes next, `toSchema()`, refuses what is wrong in it and what is exponential in a short pattern.
+ * Rejects a schema from outside (a program's, a server's) that would cost too much to read or to check against: too
+ * deep, too large, references that multiply (`a` is two `b`, `b` is two `c`, ...), long regular expressions. The next
+ * step, `toSchema()`, rejects what is wrong in it and short patterns that take exponential time.
  *
  * @throws ToolError `too_large`
  */
@@ -28,7 +28,7 @@ export function checkForeignSchema(schema: JsonSchema): void {
   for (let item = work.pop(); item !== undefined; item = work.pop()) {
     const { value, depth } = item;
     if (typeof value !== "object" || value === null) continue;
-    if (depth > MAX_DEPTH * 2) refuse(`is nested deeper than ${MAX_DEPTH} schemas`); // `properties` lies between two
+    if (depth > MAX_DEPTH * 2) refuse(`is nested deeper than ${MAX_DEPTH} schemas`); // `properties` adds a level
     if (++nodes > MAX_NODES) refuse(`has more than ${MAX_NODES} parts`);
     patterns += patternsLength(value);
     if (patterns > MAX_PATTERNS_LENGTH) {
@@ -53,7 +53,7 @@ function patternsLength(schema: object): number {
   return length;
 }
 
-/** How many characters a pattern speaks of: a class is one, an escape is one, counts and brackets are none. */
+/** How many characters a pattern describes: a class is one, an escape is one, counts and brackets are none. */
 function charactersOf(pattern: string): number {
   return pattern
     .replace(/\\(?:[pPu]\{[^}]*\}|u[\da-fA-F]{4}|x[\da-fA-F]{2}|.)/gsu, "x")
@@ -71,7 +71,7 @@ function checkUnfolded(root: JsonSchema): void {
     try {
       return costOf(schema);
     } catch (error) {
-      if (error instanceof RangeError) return Infinity; // a chain of references, deeper than the stack
+      if (error instanceof RangeError) return Infinity; // a chain of references deeper than the stack
       throw error;
     }
   }
@@ -84,7 +84,7 @@ function checkUnfolded(root: JsonSchema): void {
     let sum = 1;
     const ref = getOwn(value, "$ref");
     if (typeof ref === "string") sum += costOf(resolveRef(root, ref));
-    // Definitions are looked at where they are referred to.
+    // Definitions are counted where they are referred to.
     for (const [key, child] of Object.entries(value))
       if (key !== "$defs" && key !== "definitions") sum += costOf(child);
     open.delete(value);

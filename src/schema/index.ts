@@ -10,12 +10,12 @@ export { withUnionIssues } from "./union-issues.ts";
 export { coerce, dropNulls, mayForceNulls, type Coercion } from "./coerce.ts";
 
 /**
- * What a tool takes as a schema: a schema of a library that speaks Standard Schema (zod 4, valibot, arktype, ...),
- * a plain JSON Schema object, or a {@link Schema} made here or by hand.
+ * What a tool takes as a schema: one from a Standard Schema library (zod 4, valibot, arktype, ...), a plain JSON Schema
+ * object, or a {@link Schema} made here or by hand.
  */
 export type SchemaSource = StandardSchemaV1<any, any> | Schema<any, any> | JsonSchemaLike;
 
-/** Or of an interface (`JSONSchema7` of `@types/json-schema`), which has no index signature and so is no record. */
+/** Also an interface type (`JSONSchema7` of `@types/json-schema`), which has no index signature. */
 type JsonSchemaLike = JsonSchema | SomeKeywords;
 
 interface SomeKeywords {
@@ -27,7 +27,7 @@ interface SomeKeywords {
   readonly allOf?: unknown;
 }
 
-/** What the model writes for a schema. A plain JSON Schema says nothing at compile time: `any`. */
+/** What the model writes for a schema. A plain JSON Schema has no compile-time type: `any`. */
 export type InferInput<S> =
   S extends StandardSchemaV1<any, any>
     ? StandardSchemaV1.InferInput<S>
@@ -46,9 +46,9 @@ export type InferOutput<S> =
 const made = new WeakMap<object, Schema>();
 
 /**
- * Makes a schema of any kind uniform. The answer is kept per source: asking again costs nothing.
+ * Brings a schema of any kind into one form. The result is cached per source: asking again costs nothing.
  *
- * @throws ToolError `invalid_tool` when the schema can not be shown to a model or can not be checked.
+ * @throws ToolError `invalid_tool` when the schema cannot be shown to a model or cannot be checked.
  * @example toSchema(z.object({ city: z.string() })).validate({ city: "Oslo" })
  */
 export function toSchema<const S extends SchemaSource>(source: S): Schema<InferInput<S>, InferOutput<S>> {
@@ -62,7 +62,7 @@ export function toSchema<const S extends SchemaSource>(source: S): Schema<InferI
 }
 
 /**
- * A plain JSON Schema with the type that it describes, since a compiler can not read one.
+ * A plain JSON Schema with the type that it describes, which a compiler cannot read from it.
  *
  * @throws ToolError `invalid_tool`
  * @example jsonSchema<{ city: string }>({ type: "object", properties: { city: { type: "string" } }, required: ["city"] })
@@ -73,10 +73,10 @@ export function jsonSchema<T = any>(schema: JsonSchemaLike): Schema<T> {
 
 function makeSchema(source: unknown): Schema {
   if (isStandardSchema(source)) return standardSchema(source);
-  // The AI SDK's have the same two fields, and their answers say other things.
+  // The AI SDK's schemas have the same two fields, but return something else.
   const isWrapped = isObjectLike(source) && Symbol.for("vercel.ai.schema") in source;
   if (isSchema(source) && !isWrapped) return source;
-  // It speaks neither standard by itself, and is no object but a function.
+  // It implements neither standard by itself, and is a function, not an object.
   if (isObjectLike(source) && "~effect/Schema/Schema" in source) throw noJsonSchema("effect", source);
   if (isRecord(source) && !isWrapped && !isMixed(source)) return plainSchema(source);
   const got = isWrapped
@@ -90,7 +90,7 @@ function makeSchema(source: unknown): Schema {
   );
 }
 
-/** `{ city: z.string() }`, which other libraries take, would be a JSON Schema of unknown keywords, and so check nothing. */
+/** `{ city: z.string() }`, which other libraries take, would be a JSON Schema of unknown keywords and check nothing. */
 function isMixed(source: { properties?: unknown }): boolean {
   return Object.values({ ...source, ...(source.properties as object | undefined) }).some(isStandardSchema);
 }

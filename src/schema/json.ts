@@ -12,7 +12,7 @@ export function copyJson(value: unknown): unknown {
   return copy;
 }
 
-/** The same, frozen as deep as it goes. */
+/** The same, deeply frozen. */
 export function frozenJson(value: unknown): unknown {
   return freezeAll(copyJson(value));
 }
@@ -22,13 +22,13 @@ function freezeAll(value: unknown): unknown {
   return Object.freeze(value);
 }
 
-/** `object[key] = value` that makes an own property of any key, `__proto__` too. */
+/** `object[key] = value`, but any key becomes an own property, even `__proto__`. */
 export function setOwn(object: object, key: string, value: unknown): void {
   if (key === "__proto__") putOwn(object as Record<string, unknown>, key, value);
   else (object as Record<string, unknown>)[key] = value;
 }
 
-/** The own property, or `undefined`: `constructor` and `toString` are no properties of a JSON object. */
+/** The own property, or `undefined`: `constructor` and `toString` are not properties of a JSON object. */
 export function getOwn(object: unknown, key: string): unknown {
   return typeof object === "object" && object !== null && Object.hasOwn(object, key)
     ? (object as Record<string, unknown>)[key]
@@ -45,7 +45,7 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What a value is, in the words of a message: `null`, `an array`, `a string`. */
+/** The kind of a value, as messages name it: `null`, `an array`, `a string`. */
 export function kindOf(value: unknown): string {
   return value === null || value === undefined ? String(value) : article(Array.isArray(value) ? "array" : typeof value);
 }
@@ -54,7 +54,7 @@ export function article(type: string): string {
   return type === "null" ? type : `${/^[aio]/.test(type) ? "an" : "a"} ${type}`;
 }
 
-/** The name that JSON Schema has for the type of a value. Whole numbers are `integer`. */
+/** JSON Schema's name for the type of a value. Whole numbers are `integer`. */
 export function typeOfValue(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";

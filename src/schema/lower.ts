@@ -2,31 +2,31 @@ import { resolveRef } from "./refs.ts";
 import { mapSubschemas } from "./subschemas.ts";
 import type { JsonSchema } from "./types.ts";
 
-/** One thing that a provider's schema dialect can not say. */
+/** One thing that a provider's schema dialect cannot express. */
 export interface Loss {
   /** The tool's name; `""` when a schema was lowered on its own. */
   readonly tool: string;
-  /** JSON Pointer to the subschema in the schema as it was given; `""` is the schema itself. */
+  /** JSON Pointer to the subschema in the original schema; `""` is the schema itself. */
   readonly path: string;
-  /** What was given up: the name of a rewrite, or `unsupported:<keyword>`. */
+  /** What was lost: the name of a rewrite, or `unsupported:<keyword>`. */
   readonly rule: string;
-  /** For a person. */
+  /** For people. */
   readonly message: string;
 }
 
-/** What to do with losses: fail, write one warning a tool, or say nothing. */
+/** What to do with losses: throw, write one warning per tool, or ignore them. */
 export type OnLoss = "throw" | "warn" | "ignore";
 
 /** What a {@link Rewrite} knows about the subschema it is given. */
 export interface RewriteContext {
-  /** JSON Pointer to the subschema, in the schema as it was given where the subschema stood in it. */
+  /** JSON Pointer to the subschema, in the original schema if it comes from there. */
   readonly path: string;
   /** The whole schema as this rewrite found it. */
   readonly root: JsonSchema;
   readonly isRoot: boolean;
-  /** What a `$ref` points to inside {@link root}; `undefined` if there is nothing. */
+  /** The target of a `$ref` inside {@link root}; `undefined` if there is none. */
   resolve(ref: string): JsonSchema | undefined;
-  /** Reports what can not be said. `rule` is the rewrite's name unless given, `at` the subschema unless another is given. */
+  /** Reports what cannot be expressed. `rule` defaults to the rewrite's name, `at` to the subschema. */
   lose(message: string, options?: { readonly rule?: string; readonly at?: JsonSchema }): void;
 }
 
@@ -39,31 +39,31 @@ export interface RewriteContext {
  */
 export interface Rewrite {
   readonly name: string;
-  /** `down`: a subschema first, then what is inside the outcome. `up`: the inside first. `root`: the root only. Default `down`. */
+  /** `down` (default): a node first, then the inside of the result. `up`: the inside first. `root`: the root only. */
   readonly order?: "down" | "up" | "root";
-  /** Returns the same object when nothing changes, else a new one: what is given is never changed. */
+  /** Returns the same object if nothing changes, else a new one: the input is never modified. */
   apply(node: JsonSchema, context: RewriteContext): JsonSchema;
 }
 
-/** A rewrite that leaves everything below the root alone. */
+/** A rewrite that changes only the root. */
 export function atRoot(rewrite: Rewrite): Rewrite {
   return { ...rewrite, order: "root" };
 }
 
 export interface Lowered {
   readonly schema: JsonSchema;
-  /** Empty when the outcome says all that the schema said. */
+  /** Empty if the result expresses everything that the schema did. */
   readonly losses: readonly Loss[];
 }
 
-/** Deeper than this a schema is cut, with a loss. */
+/** A schema deeper than this is cut, with a loss. */
 const MAX_DEPTH = 128;
 
-/** With more subschemas than this (inlined references multiply) a schema is cut, with a loss. */
+/** A schema with more subschemas than this (inlined references multiply) is cut, with a loss. */
 export const MAX_SUBSCHEMAS = 10_000;
 
 /**
- * Rewrites a JSON Schema into a dialect. The schema that is given is not changed; literal values (`enum`, `default`) are shared.
+ * Rewrites a JSON Schema into a dialect. The input is not modified; literal values (`enum`, `default`) are shared.
  *
  * @example
  * const { schema, losses } = lowerSchema(tool.inputSchema.jsonSchema, [inlineRefs(), closeObjects(), requireAll()]);
@@ -80,7 +80,7 @@ export function lowerSchema(
     if (!losses.has(key)) losses.set(key, { tool, path, rule, message });
   };
 
-  // Every subschema of the copy is an object of its own, so that it can be asked where it came from after it was moved.
+  // Every subschema of the copy is an object of its own, so its origin can still be looked up after it was moved.
   const origins = new WeakMap<object, string>();
   let root = copy(schema, origins, lose);
   for (const rewrite of rewrites) root = runRewrite(rewrite, root, origins, lose);
@@ -94,7 +94,7 @@ function runRewrite(
   lose: (path: string, rule: string, message: string) => void,
 ): JsonSchema {
   const visit = (given: JsonSchema, madeAt: string, depth: number): JsonSchema => {
-    // Only a rewrite that wraps what it is given in itself, again and again, comes here.
+    // Only a rewrite that wraps its input in itself over and over gets here.
     if (depth > 4 * MAX_DEPTH) throw new Error(`Rewrite ${rewrite.name} does not come to an end at ${madeAt}.`);
     const path = origins.get(given) ?? madeAt;
     const context: RewriteContext = {

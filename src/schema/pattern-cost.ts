@@ -1,12 +1,12 @@
 /**
- * Whether a regular expression can take exponential time in an engine that backtracks, as `^(a+)+$` does: whether a
- * loop can read one text in two ways. Schemas also come from elsewhere (servers, programs), and a model writes the text.
+ * Whether a regular expression can take exponential time in a backtracking engine, as `^(a+)+$` does: whether a loop
+ * can read one text in two ways. Schemas also come from elsewhere (servers, programs), and a model writes the text.
  *
  * The pattern becomes an automaton whose states are its characters. It is exponentially ambiguous if and only if some
- * state comes back to itself on one text in two ways (Weber and Seidl, "On the degree of ambiguity of finite automata",
- * https://doi.org/10.1016/0304-3975(91)90381-B).
- * Approximations: counted repetitions up to 10 are written out, longer ones are read as a loop; where that comes to more
- * states than are looked at, those up to 10 are read as one; characters are compared by samples.
+ * state returns to itself on one text in two ways (Weber and Seidl, "On the degree of ambiguity of finite automata",
+ * https://doi.org/10.1016/0304-3975(91)90381-B). Approximations: counted repetitions up to 10 are written out, longer
+ * ones are read as a loop; if that gives too many states to analyze, those up to 10 are read once; characters are
+ * compared by samples.
  *
  * @param pattern one that compiles with the `u` flag
  */
@@ -18,12 +18,12 @@ export function isExponential(pattern: string): boolean {
     short.read();
     return short.hasTwoWays();
   } catch (error) {
-    if (error instanceof RangeError) return true; // groups in groups, deeper than any sane pattern
+    if (error instanceof RangeError) return true; // groups nested deeper than in any sane pattern
     throw error;
   }
 }
 
-/** A part of the pattern: the states it can begin and end with, and whether it can be passed without a character. */
+/** A part of the pattern: the states it can begin and end with, and whether it can match the empty text. */
 interface Part {
   readonly first: readonly number[];
   readonly last: readonly number[];
@@ -32,7 +32,7 @@ interface Part {
 
 const NOTHING: Part = { first: [], last: [], skippable: true };
 
-/** More states than this, and the analysis would cost more than it is worth; such a pattern is let pass. */
+/** With more states the analysis would cost more than it is worth; such a pattern is let through. */
 const MAX_STATES = 250;
 const LONGEST_COUNT_WRITTEN_OUT = 10;
 
@@ -45,7 +45,7 @@ function createAutomaton(pattern: string, writesOut: boolean) {
 
   return { read, hasTwoWays };
 
-  /** False when counts were not all written out, as there would be too many states. */
+  /** False if not all counts were written out, since there would be too many states. */
   function read(): boolean {
     readAlternatives();
     return !writesOut || (accepts.length <= MAX_STATES && copies <= MAX_STATES);
@@ -80,7 +80,7 @@ function createAutomaton(pattern: string, writesOut: boolean) {
     return sequence;
   }
 
-  /** @param start where the part stands in the pattern */
+  /** @param start the position of the part in the pattern */
   function readQuantifier(part: Part, start: number): Part {
     const [whole, symbol, low, comma, high] =
       /^(?:([*+?])|\{(\d+)(,?)(\d*)\})\??/.exec(pattern.slice(at, at + 40)) ?? [];
@@ -99,7 +99,7 @@ function createAutomaton(pattern: string, writesOut: boolean) {
   function writeOut(part: Part, start: number, least: number, most: number): Part {
     const first = [...part.first];
     const last = new Set(least <= 1 ? part.last : []);
-    let ends = part.last; // of as many as were written
+    let ends = part.last; // of the copies so far
     for (let count = 2; count <= most && accepts.length <= MAX_STATES && copies <= MAX_STATES; count++) {
       copies++; // not all have states: (?:(?:){10}){10}
       at = start;
@@ -119,7 +119,7 @@ function createAutomaton(pattern: string, writesOut: boolean) {
       at += group[0].length;
       const inside = readAlternatives();
       at++; // the closing parenthesis
-      return group.groups?.["look"] === undefined ? inside : NOTHING; // what looks around reads nothing
+      return group.groups?.["look"] === undefined ? inside : NOTHING; // lookaround consumes nothing
     }
     const [anchor] = /^(?:[\^$]|\\[bB])/.exec(rest) ?? [];
     if (anchor !== undefined) {
@@ -162,7 +162,7 @@ function createAutomaton(pattern: string, writesOut: boolean) {
     });
   }
 
-  /** Whether two readers of one text can leave a state together, part within the loop, and come back together. */
+  /** Whether two readers of one text can leave a state together, diverge within the loop, and return together. */
   function canPart(start: number, loop: readonly number[]): boolean {
     const alike = new Map(loop.map((state) => [state, loop.filter((other) => overlap(state, other))]));
     const seen = new Set<number>();
@@ -183,7 +183,7 @@ function createAutomaton(pattern: string, writesOut: boolean) {
     return false;
   }
 
-  /** The states that can follow a state, at once or later. */
+  /** The states that can follow a state, directly or later. */
   function reached(state: number): ReadonlySet<number> {
     const states = new Set(edges[state]!.keys());
     for (const one of states) for (const next of edges[one]!.keys()) states.add(next);
@@ -195,7 +195,7 @@ function createAutomaton(pattern: string, writesOut: boolean) {
   }
 }
 
-/** All of ASCII, what the pattern itself says, and some of the rest of the world. */
+/** All of ASCII, the pattern's own characters, and some others. */
 function sampleCharacters(pattern: string): string[] {
   const ascii = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code));
   return [...new Set([...ascii, ...pattern, ..."\u00a0éßøЖя中あ한ا😀\u2028\ufeff٣"])];

@@ -2,10 +2,10 @@ import { messageOf } from "../errors.ts";
 import { isExponential } from "./pattern-cost.ts";
 
 /**
- * The pattern as the validator can compile it (with the `u` flag, as the specification recommends).
- * Needless escapes (`\_`, `\@`), which that flag forbids and many schemas have, are written in the way it allows.
+ * The pattern in a form that the validator can compile (with the `u` flag, as the specification recommends). Needless
+ * escapes (`\_`, `\@`), which that flag forbids and many schemas have, are rewritten to an allowed form.
  *
- * @param refuse called with the reason when the pattern can not be used; does not return
+ * @param refuse called with the reason when the pattern cannot be used; does not return
  */
 export function readPattern(pattern: unknown, refuse: (reason: string) => never): string {
   if (typeof pattern !== "string") return refuse(`a pattern is a string, got ${JSON.stringify(pattern)}`);

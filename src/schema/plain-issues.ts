@@ -7,13 +7,13 @@ import { SCHEMA_KEYWORDS } from "./subschemas.ts";
 export type Lookup = Readonly<Record<string, CheckedSchema | boolean>>;
 type Path = readonly (string | number)[];
 
-/** Whether a keyword (of references, too) only says "something below failed": what failed below is the issue. */
+/** Whether a keyword (a reference, too) only says "something below failed": the failure below is the issue. */
 function isContainer({ keyword }: OutputUnit): boolean {
   return keyword.startsWith("$") || (SCHEMA_KEYWORDS.has(keyword) && keyword !== "contains" && keyword !== "not");
 }
 
 /**
- * The validator's flat list of errors, in words that a model can act on: the deepest ones only, each once,
+ * The validator's flat list of errors, in words that a model can act on: only the deepest ones, without duplicates,
  * with what was expected and what came.
  */
 export function readIssues(
@@ -28,7 +28,7 @@ export function readIssues(
     return !seen.has(key) && seen.add(key);
   });
 
-  /** `from` is how much all locations in the list begin with. They can be long, and are not compared anew at each level. */
+  /** `from`: the length of the prefix that all locations in the list share. It can be long, so each level skips it. */
   function issuesOf(list: readonly OutputUnit[], from = 0): Issue[] {
     const found: Issue[] = [];
     for (let index = 0; index < list.length;) {
@@ -63,7 +63,7 @@ export function readIssues(
     return [leaf(unit, at)];
   }
 
-  /** About a property or an item whose schema is `false`; `undefined` where the value itself is forbidden. */
+  /** For a property or an item whose schema is `false`; `undefined` if the value itself is forbidden. */
   function forbiddenMessage(unit: OutputUnit, path: Path): string | undefined {
     const name = JSON.stringify(path.at(-1));
     switch (unit.keyword) {
@@ -87,7 +87,7 @@ export function readIssues(
     return undefined;
   }
 
-  /** Of alternatives, speak of the one that was meant, if that can be told; else of what they have in common. */
+  /** Reports on the alternative that was meant, if that can be told, else on what they have in common. */
   function alternatives(unit: OutputUnit, children: readonly OutputUnit[], at: Located): Issue[] {
     if (children.length === 0)
       return [{ message: "fits more than one of the alternatives, must fit one", path: at.path }];
@@ -120,7 +120,7 @@ export function readIssues(
     return [{ message: `fits none of the ${branches.size} alternatives (${told})`, path: at.path }];
   }
 
-  /** Every branch wants another constant in one place (`kind: "a"`, `kind: "b"`), and none came. */
+  /** Every branch wants a different constant in one place (`kind: "a"`, `kind: "b"`), and none of them came. */
   function commonDiscriminator(branches: readonly (readonly OutputUnit[])[]): Issue | undefined {
     const deciding = branches.map((list) => list.find(({ keyword }) => keyword === "const" || keyword === "enum"));
     const where = deciding[0]?.instanceLocation;
@@ -198,7 +198,7 @@ export function readIssues(
     return getOwn(parentSchema(unit), keyword);
   }
 
-  /** The schema object that holds the keyword, found by its location, through references. */
+  /** The schema object that holds the keyword, found by its location, across references. */
   function parentSchema(unit: OutputUnit): unknown {
     let schema: unknown = root;
     for (const token of unit.keywordLocation.split("/").slice(1, -1)) {
@@ -211,21 +211,27 @@ export function readIssues(
   }
 }
 
-/** Where too few items fit, the validator also lists why the others do not, beside `minContains`: none of them has to. */
+/**
+ * If too few items match, the validator also lists why each other one does not, next to `minContains`: none of them
+ * must.
+ */
 function counted(units: readonly OutputUnit[]): readonly OutputUnit[] {
   const few = units.filter(({ keyword }) => keyword === "minContains");
   const places = [...new Set(few.map(({ keywordLocation }) => keywordLocation.replace(/minContains$/, "contains")))];
   return units.filter(({ keywordLocation }) => !places.some((place) => keywordLocation.startsWith(place)));
 }
 
-/** Whether a branch failed because it is about something else: another type, another discriminator. */
+/** Whether a branch failed because it describes something else: another type, another discriminator. */
 function tellsAnotherKind(child: OutputUnit, unit: OutputUnit): boolean {
   if (child.keyword === "type") return child.instanceLocation === unit.instanceLocation;
   if (child.keyword !== "const" && child.keyword !== "enum") return false;
   return child.instanceLocation.split("/").length <= unit.instanceLocation.split("/").length + 1;
 }
 
-/** The first unit after `index` that is not below it. A `false` schema has no location of its own: it follows its parent. */
+/**
+ * The first unit after `index` that is not below it. A `false` schema has no location of its own: it follows its
+ * parent.
+ */
 function endOfChildren(list: readonly OutputUnit[], index: number, from: number): number {
   const { keyword, keywordLocation, instanceLocation } = list[index]!;
   if (keyword === "false") return index + 1;
@@ -244,7 +250,7 @@ export interface Located {
   readonly value: unknown;
 }
 
-/** The value that a JSON pointer of the validator leads to, and its path. */
+/** The value at a JSON pointer of the validator, and its path. */
 export function locate(pointer: string, root: unknown): Located {
   const path: (string | number)[] = [];
   let value = root;

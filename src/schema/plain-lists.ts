@@ -4,15 +4,15 @@ import { isRecord, setOwn } from "./json.ts";
 import { locate } from "./plain-issues.ts";
 
 /**
- * The validator compares each item of a list of unique items with each other one: 40,000 take seconds. It does so for
- * short lists only; for others it looks this reference up, and the items are compared here.
+ * The validator compares each item of a list of unique items with every other: 40,000 items take seconds. So it does
+ * this for short lists only; for others it looks up this reference, and the items are compared here.
  */
 export const LONG_LIST = "toolstream:long-list";
 
-/** What the reference leads to until the long lists are known: it marks them by an error. */
+/** The target of the reference until the long lists are known: it marks them with an error. */
 export const MARK: CheckedSchema = { const: "a list whose items can be compared" };
 
-/** Instead of the keyword `uniqueItems`. */
+/** Replaces the keyword `uniqueItems`. */
 export const UNIQUE_ITEMS: CheckedSchema = {
   if: { maxItems: 50 },
   // oxlint-disable-next-line unicorn/no-thenable
@@ -20,7 +20,7 @@ export const UNIQUE_ITEMS: CheckedSchema = {
   else: { $ref: LONG_LIST },
 };
 
-/** The pointers of the lists that were marked. One in an alternative that was not meant is among them. */
+/** The pointers of the marked lists, including one in an alternative that was not meant. */
 export function markedLists(units: readonly OutputUnit[]): string[] {
   const text = JSON.stringify(MARK.const);
   return units

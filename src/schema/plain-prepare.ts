@@ -16,10 +16,10 @@ const TYPES = new Set(["object", "array", "string", "number", "integer", "boolea
 const MAX_DEPTH = 200;
 
 /**
- * A copy of a schema for the validator, which marks the objects it reads and takes every keyword on trust.
+ * A copy of a schema for the validator, which marks the objects it reads and does not check keywords.
  *
- * @param places where its references lead, see {@link placesIn}
- * @throws ToolError `invalid_tool` that says which keyword, at which JSON pointer, is wrong.
+ * @param places the targets of its references, see {@link placesIn}
+ * @throws ToolError `invalid_tool` that names the wrong keyword and its JSON pointer.
  */
 export function prepare(schema: unknown, places: ReadonlySet<string>, at = "#", depth = 0): CheckedSchema | boolean {
   if (typeof schema === "boolean") return schema;
@@ -27,11 +27,11 @@ export function prepare(schema: unknown, places: ReadonlySet<string>, at = "#", 
   if (depth > MAX_DEPTH) refuse(at, `the schema is nested deeper than ${MAX_DEPTH}`);
   const copy: CheckedSchema = {};
   for (const [keyword, value] of Object.entries(schema)) {
-    // What looks like an `$id` or a `$ref` in an example is none.
+    // What looks like an `$id` or a `$ref` in an example is not one.
     if (ANNOTATIONS.includes(keyword) || keyword === "id") continue;
     setOwn(copy, keyword, prepareKeyword(keyword, value));
   }
-  // Of OpenAPI 3.0, where many schemas come from. Providers and models understand it, so it has to hold.
+  // From OpenAPI 3.0, where many schemas come from. Providers and models understand it, so it has to be enforced.
   const named = copy["nullable"] === true && copy.type !== undefined ? [copy.type].flat() : [];
   if (named.length > 0 && !named.includes("null")) copy.type = [...named, "null"];
   if (copy.uniqueItems) {
@@ -91,12 +91,12 @@ export function prepare(schema: unknown, places: ReadonlySet<string>, at = "#", 
           const only = keyword.startsWith("ex") ? ' (a boolean only under "$schema" draft-04)' : "";
           refuse(here, `is a number${only}, got ${JSON.stringify(value)}`);
         }
-        // The validator marks what it reads: nothing of it may be frozen.
+        // The validator marks what it reads: none of it may be frozen.
         return isRecord(value) && keyword !== "const" ? prepareOther(value, here, depth + 1) : copyJson(value);
     }
   }
 
-  /** In a keyword that is none of JSON Schema there are schemas where a `$ref` leads, and nothing else is kept. */
+  /** In a keyword outside JSON Schema, only the targets of a `$ref` are schemas, and nothing else is kept. */
   function prepareOther(value: unknown, here: string, level: number): unknown {
     if (places.has(here)) return prepare(value, places, here, level);
     if (!isRecord(value) || level > MAX_DEPTH) return undefined;
@@ -107,7 +107,7 @@ export function prepare(schema: unknown, places: ReadonlySet<string>, at = "#", 
   }
 }
 
-/** `{ city: { type: "string" } }`, and what libraries wrap around a JSON Schema, would check nothing. */
+/** `{ city: { type: "string" } }`, or what libraries wrap around a JSON Schema, would check nothing. */
 export function checkKeywords(root: Readonly<Record<string, unknown>>): void {
   const entries = Object.entries(root);
   const [first] = entries;
@@ -116,7 +116,7 @@ export function checkKeywords(root: Readonly<Record<string, unknown>>): void {
     refuse("#", `${first[0]} is no keyword; properties stand in { type: "object", properties: { … } }`);
 }
 
-/** The pointers of all references: they may lead into any keyword (`#/components/schemas/Name`, in OpenAPI). */
+/** The pointers of all references: they may point into any keyword (`#/components/schemas/Name`, in OpenAPI). */
 export function placesIn(value: unknown, places = new Set<string>()): ReadonlySet<string> {
   if (typeof value !== "object" || value === null) return places;
   for (const child of Object.values(value)) placesIn(child, places);
@@ -125,11 +125,12 @@ export function placesIn(value: unknown, places = new Set<string>()): ReadonlySe
   return places;
 }
 
-/** Hold schemas for the same value, not for one in it. */
+/** Their schemas apply to the same value, not to one inside it. */
 const IN_PLACE = new Set(["allOf", "anyOf", "oneOf", "not", "if", "then", "else"]);
 
 /**
- * Every `$ref` leads to a place in the schema, and no chain of them leads back to itself without going into the value.
+ * Checks that every `$ref` leads to a place in the schema, and no chain of them back to itself without going into the
+ * value.
  *
  * @throws ToolError `invalid_tool` that names the reference
  */
@@ -137,7 +138,7 @@ export function checkReferences(
   root: CheckedSchema | boolean,
   known: Readonly<Record<string, CheckedSchema | boolean>>,
 ): void {
-  const open = new Set<object>(); // schemas that look at the same value and are not finished
+  const open = new Set<object>(); // unfinished schemas for the same value
   const done = new Set<object>();
   visit(root, "#");
 
@@ -161,7 +162,7 @@ export function checkReferences(
     });
     done.add(schema);
     for (const child of apart) {
-      open.clear(); // for another value (a property, an item): a chain of references may come back through it
+      open.clear(); // another value (a property, an item): a chain of references may return through it
       visit(child, via);
     }
   }
@@ -185,7 +186,7 @@ function names(value: unknown, at: string): unknown {
   return refuse(at, `is a list of property names, got ${JSON.stringify(value)}`);
 }
 
-/** Only what the validator really knows; `url` is no format of JSON Schema, and the validator's takes exponential time. */
+/** Only what the validator really knows; `url` is not a JSON Schema format, and its check takes exponential time. */
 function readFormat(value: unknown): string | undefined {
   if (value === "url") return "uri";
   return typeof value === "string" && Object.hasOwn(knownFormats, value) ? value : undefined;

@@ -4,9 +4,9 @@ import type { Lookup } from "./plain-issues.ts";
 import { takeStep, type Work } from "./work.ts";
 
 /**
- * The validator checks all alternatives of a union, to the end: where they contain the same union again (expressions,
+ * The validator checks all alternatives of a union to the end: if they contain the same union again (expressions,
  * filters, page layouts), each level multiplies the time. Nearly always a constant tells them apart (`kind: "circle"`):
- * it is looked at first, and nothing else of an alternative that it excludes.
+ * it is checked first, and an alternative that it excludes is not checked any further.
  */
 export function guardUnions(prepared: unknown, known: Lookup, draft: SchemaDraft): void {
   if (typeof prepared !== "object" || prepared === null) return;
@@ -20,7 +20,7 @@ export function guardUnions(prepared: unknown, known: Lookup, draft: SchemaDraft
   function guarded(alternatives: readonly unknown[]): unknown[] {
     const all = alternatives.map((one) => partsOf(one).flatMap(constants));
     const seen = new Map<string, string>();
-    const telling = new Set<string>(); // names of properties that are different constants in two alternatives
+    const telling = new Set<string>(); // names of properties with different constants in two alternatives
     for (const { name, values } of all.flat()) {
       if ((seen.get(name) ?? values) !== values) telling.add(name);
       seen.set(name, values);
@@ -37,12 +37,12 @@ export function guardUnions(prepared: unknown, known: Lookup, draft: SchemaDraft
     });
   }
 
-  /** Schemas that hold for the same value, each once. No chain of them leads back to itself, see checkReferences(). */
+  /** The schemas for the same value, each once. No chain of them leads back to itself, see checkReferences(). */
   function partsOf(schema: unknown, parts = new Set<CheckedSchema>()): CheckedSchema[] {
     if (!isRecord(schema) || parts.has(schema)) return [...parts];
     const target = known[String(schema["__absolute_ref__"])];
     if (target !== undefined) partsOf(target, parts);
-    if (target !== undefined && draft === "7") return [...parts]; // what is beside a $ref is ignored
+    if (target !== undefined && draft === "7") return [...parts]; // siblings of a $ref are ignored
     parts.add(schema);
     for (const part of (schema["allOf"] as unknown[] | undefined) ?? []) partsOf(part, parts);
     return [...parts];
@@ -58,10 +58,10 @@ export function guardUnions(prepared: unknown, known: Lookup, draft: SchemaDraft
   }
 }
 
-/** A check took too long: alternatives that no constant tells apart, in each other. */
+/** A check took too long: nested alternatives that no constant tells apart. */
 export class TooMuchWork extends RangeError {}
 
-/** The references, for one check of a value. Only by them can the time be out of proportion: schemas are trees. */
+/** The references, for one check of a value. Only they can make the time disproportionate: schemas are trees. */
 export function limitWork(known: Lookup, value: unknown): Record<string, CheckedSchema | boolean> {
   const work: Work = { steps: 50_000, value };
   return new Proxy(known, {

@@ -10,9 +10,9 @@ import { checkRoot } from "./root.ts";
 import type { JsonSchema, Schema, Validation } from "./types.ts";
 
 /**
- * A plain JSON Schema, checked when it is defined, so that a mistake in it shows before a model ever calls.
- * The validator interprets the schema, it generates no code: edge runtimes forbid `eval`.
- * Nothing is ever fetched: a `$ref` that leads outside the schema is refused.
+ * A plain JSON Schema, checked when it is defined, so that a mistake in it shows before any model calls. The validator
+ * interprets the schema and generates no code: edge runtimes forbid `eval`. Nothing is ever fetched: a `$ref` that
+ * points outside the schema is rejected.
  *
  * @throws ToolError `invalid_tool`
  */
@@ -48,7 +48,7 @@ export function plainSchema(source: JsonSchema): Schema {
     let issues: Issue[] = [];
     if (longLists > 0 && !onlyFirst) {
       const lists = markedLists(errors);
-      // Under `not`, and in an alternative beside one that fits, a mark is no error: there the validator has to compare.
+      // Under `not`, and next to an alternative that fits, a mark is not an error: there the validator has to compare.
       const areAllMarked = lists.length === longLists;
       if (areAllMarked) issues = [...new Set(lists)].flatMap((list) => equalItems(list, value));
       onLongList = areAllMarked || { uniqueItems: true };
@@ -59,10 +59,10 @@ export function plainSchema(source: JsonSchema): Schema {
     return errors.length + issues.length === 0 ? { ok: true, value } : { ok: false, issues };
   }
 
-  /** The validator throws for what JSON has not, for what is too deep, and for more errors than a call can spread. */
+  /** The validator throws for what is not JSON, for what is too deep, and for more errors than a call can spread. */
   function explain(given: unknown, error: unknown): Validation {
     try {
-      const value = copyJson(given); // a value made by hand: absent and undefined are the same in JSON
+      const value = copyJson(given); // a hand-made value: absent and undefined are the same in JSON
       const foreign = firstForeign(value);
       return foreign === undefined ? run(value, error instanceof RangeError) : { ok: false, issues: [foreign] };
     } catch (again) {
@@ -87,7 +87,7 @@ function copySource(source: JsonSchema): Record<string, unknown> {
   }
 }
 
-/** 2020-12 where the schema does not say, or says something newer or unknown. */
+/** 2020-12 if the schema names no dialect, or a newer or unknown one. */
 function draftOf(dialect: string): SchemaDraft {
   if (/draft-0[467]/.test(dialect)) return "7";
   return dialect.includes("2019-09") ? "2019-09" : "2020-12";
@@ -101,7 +101,7 @@ function references(prepared: CheckedSchema): Record<string, CheckedSchema | boo
   }
 }
 
-/** The first value in there that JSON has not; `undefined` when there is none. */
+/** The first value inside that is not JSON; `undefined` if there is none. */
 function firstForeign(value: unknown, path: readonly (string | number)[] = []): Issue | undefined {
   if (typeof value === "object" && value !== null) {
     for (const key of Object.keys(value)) {

@@ -1,6 +1,6 @@
 import { getOwn } from "./json.ts";
 
-/** What a pointer inside a `$ref` leads to, without its `#/`: RFC 6901 §6, percent-encoded, then `~1` and `~0`. */
+/** The target of a pointer inside a `$ref`, without its `#/`: RFC 6901 §6, percent-encoded, then `~1` and `~0`. */
 export function followPointer(root: unknown, pointer: string): unknown {
   return pointer.split("/").reduce((target, token) => getOwn(target, decodeToken(percentDecoded(token))), root);
 }

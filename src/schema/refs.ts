@@ -4,8 +4,8 @@ import { eachSubschema, walkSchema } from "./subschemas.ts";
 import type { JsonSchema } from "./types.ts";
 
 /**
- * What a `$ref` inside a schema points to: `#`, `#/$defs/Name`, `#anchor`, or any of them after an `$id` that occurs in it.
- * `undefined` when it points to nothing here; nothing is ever fetched.
+ * The target of a `$ref` inside a schema: `#`, `#/$defs/Name`, `#anchor`, or any of them after an `$id` that occurs in
+ * it. `undefined` if it points to nothing here; nothing is ever fetched.
  */
 export function resolveRef(root: JsonSchema, ref: string): JsonSchema | undefined {
   const [base = "", fragment = ""] = ref.split(/#(.*)/s);
@@ -19,8 +19,8 @@ export function resolveRef(root: JsonSchema, ref: string): JsonSchema | undefine
 }
 
 /**
- * All schemas in a schema, or in one of its own, that hold one that `matches`, in themselves or in what they refer to:
- * from those backwards, so that it takes as long as there are schemas and references.
+ * All schemas in `start` that contain one that `matches`, themselves or through references. Found backwards from the
+ * matches, so the time is linear in the number of schemas and references.
  */
 export function reaching(
   root: JsonSchema,
@@ -47,7 +47,7 @@ export function reaching(
 
 const known = new WeakMap<JsonSchema, ReadonlyMap<string, JsonSchema>>();
 
-/** The schemas in a schema that have a name, by its `$id` or `#` and its anchor: the first where two have the same. */
+/** The named schemas in a schema, by `$id`, or by `#` and anchor: the first one if two share a name. */
 function namesIn(root: JsonSchema): ReadonlyMap<string, JsonSchema> {
   const found = known.get(root);
   if (found !== undefined) return found;

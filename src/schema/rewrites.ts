@@ -1,6 +1,6 @@
 /**
- * Named rewrites from which an adapter puts its dialect together, grouped by what they change.
- * Each is a factory; what it gives up it reports, and where nothing is given up it says nothing.
+ * Named rewrites from which an adapter assembles its dialect, grouped by what they change. Each is a factory; it
+ * reports what it gives up, and nothing if there is no loss.
  */
 export { inlineRefs, keepLocalRefs, refsAlone } from "./rewrites/refs.ts";
 export {

@@ -2,8 +2,8 @@ import { ToolError } from "../errors.ts";
 import type { JsonSchema } from "./types.ts";
 
 /**
- * Arguments are an object, or free text for a custom tool. Refuses a root that says it is something else;
- * one that says nothing (`{}`, `anyOf`, `$ref`) can hold an object.
+ * Arguments are an object, or free text for a custom tool. Rejects a root of any other type; one without a type (`{}`,
+ * `anyOf`, `$ref`) can be an object.
  *
  * @throws ToolError `invalid_tool`
  */

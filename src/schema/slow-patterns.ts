@@ -4,15 +4,15 @@ import { changeAll } from "./subschemas.ts";
 
 /** The patterns of a schema whose time can grow with a power of a text's length. */
 export interface SlowPatterns {
-  /** How many there are, by the power: `[0, 0, 3]` are three that are quadratic. Empty when all are linear. */
+  /** How many there are, by power: `[0, 0, 3]` are three quadratic ones. Empty if all are linear. */
   readonly counts: readonly number[];
-  /** Whether names of properties are among what they are for: without those the schema would say another thing. */
+  /** Whether some of them are for names of properties: without those the schema would mean something else. */
   readonly areForNames: boolean;
   /** The schema without them. */
   readonly rest: JsonSchema;
 }
 
-/** More than this, and a word is too long. */
+/** Above this, even a word is too long. */
 const MAX_POWER = 50;
 
 /** @param schema not deeper than the stack: see `checkForeignSchema()` */
@@ -38,16 +38,16 @@ export function findSlowPatterns(schema: JsonSchema): SlowPatterns {
 }
 
 /**
- * At most how many of a pattern's repetitions can share a text between them, each way of which an engine that backtracks
- * may try: of `^.*.*x$` two, of `^(a?){10}$` ten. Where a match may begin anywhere, that is one more. Read from the
- * outside, so it can be too high (in `^a+-b+$` no loop reads what the other does).
+ * An upper bound on how many of a pattern's repetitions can share a text between them, each way of which a backtracking
+ * engine may try: two for `^.*.*x$`, ten for `^(a?){10}$`. One more if a match may begin anywhere. Judged from the
+ * outside, so it can be too high (in `^a+-b+$` neither loop reads what the other does).
  */
 export function powerOf(pattern: string): number {
   const bare = pattern
     .replace(/\\(?:[pPu]\{[^}]*\}|.)/gsu, "x")
     .replace(/\[[^\]]*\]/g, "x")
     .replaceAll("(?", "(");
-  const open: number[] = []; // of each group around, the sum before it
+  const open: number[] = []; // for each enclosing group, the sum before it
   let sum = bare.startsWith("^") && !bare.includes("|") ? 0 : 1;
   let inside = 0; // of the part before a quantifier
   for (const [token, symbol, low, comma, high] of bare.matchAll(/([*+?])\??|\{(\d+)(,?)(\d*)\}\??|[^]/g)) {
@@ -64,7 +64,7 @@ export function powerOf(pattern: string): number {
   return sum;
 }
 
-/** At most how many steps the patterns take for all texts of a value, names of properties included. */
+/** An upper bound on the steps that the patterns take for all texts of a value, names of properties included. */
 export function stepsOf(value: unknown, counts: readonly number[]): number {
   let steps = 0;
   const work: unknown[] = [value];
@@ -78,7 +78,7 @@ export function stepsOf(value: unknown, counts: readonly number[]): number {
 
   function stepsFor(length: number): number {
     let sum = 0;
-    let ways = 1; // to put `power` borders into the text
+    let ways = 1; // to place `power` borders in the text
     for (let power = 1; power < counts.length; power++) {
       ways *= (length + power) / power;
       sum += counts[power]! * ways;

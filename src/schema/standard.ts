@@ -5,7 +5,7 @@ import { frozenJson, isObjectLike } from "./json.ts";
 import { checkRoot } from "./root.ts";
 import type { JsonSchema, Schema, Validation } from "./types.ts";
 
-/** True for a schema of a library that speaks Standard Schema. https://standardschema.dev */
+/** True for a schema of a Standard Schema library. https://standardschema.dev */
 export function isStandardSchema(source: unknown): source is StandardSchemaV1 {
   if (!isObjectLike(source)) return false;
   const standard = (source as Partial<StandardSchemaV1>)["~standard"];
@@ -13,10 +13,10 @@ export function isStandardSchema(source: unknown): source is StandardSchemaV1 {
 }
 
 /**
- * A Standard Schema with the JSON Schema that its own library makes of it (Standard JSON Schema).
- * Validation stays with the library: it knows defaults, transforms and refinements.
+ * A Standard Schema with the JSON Schema that its own library makes of it (Standard JSON Schema). Validation stays with
+ * the library: it knows defaults, transforms and refinements.
  *
- * @throws ToolError `invalid_tool` when the library makes none, or the schema holds what JSON can not say.
+ * @throws ToolError `invalid_tool` when the library makes none, or the schema contains what JSON cannot express.
  */
 export function standardSchema(source: StandardSchemaV1): Schema {
   return withJsonSchema(source, exportJsonSchema(source));
@@ -34,7 +34,7 @@ function validate(source: StandardSchemaV1, value: unknown): Validation {
   try {
     const result = run(source, value);
     if (isPromise(result)) {
-      result.then(undefined, () => {}); // its failure has no reader
+      result.then(undefined, () => {}); // nothing else handles its rejection
       return refuse(ASYNCHRONOUS);
     }
     if (result.issues === undefined) return { ok: true, value: result.value };
@@ -50,14 +50,14 @@ const ASYNCHRONOUS =
   "asynchronous checks belong in the handler";
 
 /**
- * "Encountered Promise during synchronous parse. Use .parseAsync() instead.", and what zod 3 says. The promise itself zod
- * lets go: where it rejects, nobody but the process can hear of it, as after a `safeParse()` anywhere else.
+ * "Encountered Promise during synchronous parse. Use .parseAsync() instead.", and zod 3's message. zod drops the
+ * promise itself: if it rejects, only the process notices, as after any other `safeParse()`.
  */
 const ZOD_IS_ASYNCHRONOUS = /\bUse \.parseAsync\b/;
 
 /**
- * By `safeParse()` where the schema is zod's: where a check throws, the `validate` of its standard runs all of them again
- * and answers with a promise, as if it were an asynchronous one.
+ * Uses `safeParse()` if the schema is zod's: when a check throws, the standard `validate` runs all of them again and
+ * returns a promise, as if a check were asynchronous.
  * https://github.com/colinhacks/zod/blob/main/packages/zod/src/v4/core/schemas.ts
  */
 function run(source: StandardSchemaV1, value: unknown): ReturnType<StandardSchemaV1["~standard"]["validate"]> {
@@ -70,7 +70,7 @@ function run(source: StandardSchemaV1, value: unknown): ReturnType<StandardSchem
   try {
     return parse();
   } catch (error) {
-    // What zod compiles for an object takes the promise of an asynchronous transform for a result: `undefined.length`.
+    // What zod compiles for an object takes an asynchronous transform's promise for a result: `undefined.length`.
     if (!(error instanceof TypeError && /\blength\b/.test(error.message))) throw error;
     return parse({ jitless: true });
   }
@@ -101,7 +101,7 @@ function readIssue({ message, path = [] }: StandardSchemaV1.Issue): Issue {
   };
 }
 
-/** A method that zod 4 has had longer than the Standard JSON Schema. */
+/** A method that zod 4 had before Standard JSON Schema. */
 type ToJsonSchemaMethod = { toJSONSchema?: (options: Record<string, unknown>) => Record<string, unknown> };
 
 function exportJsonSchema(source: StandardSchemaV1): Record<string, unknown> {
@@ -121,7 +121,7 @@ function exportJsonSchema(source: StandardSchemaV1): Record<string, unknown> {
   }
 }
 
-/** The error for a schema that holds what JSON has not. */
+/** The error for a schema that contains what JSON cannot express. */
 export function notAllSaid(vendor: string, reason: string, options?: { cause: unknown }): ToolError {
   return new ToolError(
     "invalid_tool",
@@ -138,7 +138,7 @@ export function noJsonSchema(vendor: string, source: object): ToolError {
   );
 }
 
-/** What to do about a schema without a JSON Schema, by the library that made it. */
+/** What to do about a schema without a JSON Schema, by library. */
 function nextStep(vendor: string, source: object): string {
   switch (vendor) {
     case "valibot":
@@ -155,11 +155,11 @@ function nextStep(vendor: string, source: object): string {
 }
 
 /**
- * What makes a library refuse a type that JSON has no value for, where it says it as one that a model can write, and what
- * it writes never validates. Conversions and refinements lose nothing that matters: they are checked after.
+ * Makes a library reject a type without a JSON value that it would export as one that a model can write, but that never
+ * validates. Conversions and refinements lose nothing that matters: they are checked afterwards.
  *
- * - arktype keeps `{}` for a Date, a Map, a bigint. https://arktype.io/docs/configuration#fallback
- * - zod makes a string of a file. https://zod.dev/json-schema#file-schemas
+ * - arktype exports `{}` for a Date, a Map, a bigint. https://arktype.io/docs/configuration#fallback
+ * - zod exports a string for a file. https://zod.dev/json-schema#file-schemas
  */
 const refusing: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   arktype: {

@@ -2,7 +2,7 @@ import { isRecord, setOwn } from "./json.ts";
 import { encodeToken } from "./pointer.ts";
 import type { JsonSchema } from "./types.ts";
 
-/** Which keywords hold schemas: one, a list of them, or a record of them. Everything else is a literal value. */
+/** Which keywords hold schemas: one, a list, or a record of them. Everything else is a literal value. */
 export const SCHEMA_KEYWORDS: ReadonlyMap<string, Kind> = new Map([
   // `items` is a list in drafts before 2020-12.
   ...each(
@@ -10,7 +10,7 @@ export const SCHEMA_KEYWORDS: ReadonlyMap<string, Kind> = new Map([
     "additionalItems additionalProperties contains contentSchema else if items not propertyNames then unevaluatedItems unevaluatedProperties",
   ),
   ...each("list", "allOf anyOf oneOf prefixItems"),
-  // `dependencies`, of drafts before 2019-09, holds schemas and lists of names.
+  // `dependencies`, in drafts before 2019-09, holds schemas and lists of names.
   ...each("record", "$defs definitions dependencies dependentSchemas patternProperties properties"),
 ]);
 
@@ -20,7 +20,7 @@ function each(kind: Kind, keywords: string): [string, Kind][] {
   return keywords.split(" ").map((keyword) => [keyword, kind]);
 }
 
-/** Keywords that describe, for people and for the model, and do not bind. */
+/** Keywords that describe, for people and for the model, and constrain nothing. */
 export const ANNOTATIONS: readonly string[] = [
   "title",
   "description",
@@ -34,8 +34,7 @@ export const ANNOTATIONS: readonly string[] = [
 ];
 
 /**
- * A schema with each of its direct subschemas changed, but for those that are `true` or `false`; the same object when none
- * was.
+ * A schema with each of its direct subschemas changed, except for `true` and `false`; the same object if none changed.
  *
  * @param change gets the subschema, its JSON Pointer from `node` (`/properties/city`) and the keyword that holds it
  */
@@ -48,7 +47,7 @@ export function mapSubschemas(
   );
 }
 
-/** The same for those that are `true` or `false`, too. */
+/** The same, including `true` and `false`. */
 export function mapAnySubschemas(
   node: JsonSchema,
   change: (child: JsonSchema | boolean, pointer: string, keyword: string) => JsonSchema | boolean,
@@ -69,7 +68,7 @@ export function mapAnySubschemas(
         ? value.map((one, index) => child(one, `/${index}`))
         : kind === "one" && child(value);
     } else if (isRecord(value)) {
-      // fromEntries and not assignment: a property may be called __proto__.
+      // fromEntries, not assignment: a property may be called __proto__.
       outcome = Object.fromEntries(
         Object.entries(value).map(([name, one]) => [name, child(one, `/${encodeToken(name)}`)]),
       );
@@ -96,12 +95,12 @@ export function walkSchema(node: JsonSchema, visit: (node: JsonSchema, pointer: 
   eachSubschema(node, (child, step) => walkSchema(child, visit, pointer + step));
 }
 
-/** What holds no schemas. */
+/** Keywords that hold no schemas. */
 const DATA: ReadonlySet<string> = new Set(["const", "enum", "default", "examples"]);
 
 /**
- * A copy of a schema with all in it changed, the inside first: in keywords of no standard, too, since a `$ref` may lead
- * there (`#/components/schemas/Name`, in OpenAPI).
+ * A copy of a schema with everything in it changed, the inside first: nonstandard keywords too, since a `$ref` may
+ * point into them (`#/components/schemas/Name`, in OpenAPI).
  *
  * @param schema not deeper than the stack
  */

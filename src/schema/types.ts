@@ -3,17 +3,17 @@ import type { Issue } from "../errors.ts";
 /** A JSON Schema (draft 2020-12 unless its `$schema` says otherwise). */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
-/** What validation says: the value as the schema's library outputs it (defaults, transforms), or what is wrong. */
+/** The outcome of validation: the value as the schema's library outputs it (defaults, transforms), or what is wrong. */
 export type Validation<T = unknown> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly issues: readonly Issue[] };
 
 /**
- * An input schema of any kind, made uniform: what to show to a model, and how to check what it answers.
- * `Input` is what the model writes, `Output` what the handler receives.
+ * An input schema of any kind, in one form: what to show to a model, and how to check what it writes. `Input` is what
+ * the model writes, `Output` what the handler receives.
  */
 export interface Schema<Input = unknown, Output = Input> {
-  /** For the model. A plain object schema without `$schema` where the library's own export allows. */
+  /** For the model. A plain object schema without `$schema`, if the library's own export allows. */
   readonly jsonSchema: JsonSchema;
   /** Synchronous; never throws for a bad value. */
   validate(value: unknown): Validation<Output>;

@@ -4,15 +4,15 @@ import { isRecord } from "./json.ts";
 import { plainSchema } from "./plain.ts";
 import type { JsonSchema, Schema } from "./types.ts";
 
-/** As many as a model is told of: see `invalidInput()`. */
+/** As many as a model is told about: see `invalidInput()`. */
 const MAX_EXPLAINED = 10;
 
-/** Made when they are needed: most inputs fit. */
+/** Created when needed: most inputs fit. */
 const checks = new WeakMap<JsonSchema, Pick<Schema, "validate">>();
 
 /**
- * Of a value that fits no alternative libraries say no more than that (`Invalid input`), and a model can not mend it by
- * that. To such an issue is added what the JSON Schema of the same library finds there.
+ * For a value that fits no alternative, libraries report only that (`Invalid input`), which a model cannot act on. Such
+ * an issue is extended with what the JSON Schema of the same library finds there.
  */
 export function withUnionIssues(
   issues: readonly Issue[],
@@ -25,7 +25,7 @@ export function withUnionIssues(
   checks.set(jsonSchema, check);
   const checked = check.validate(value);
   if (checked.ok) return issues;
-  const known = new Set(issues.map(({ message }) => message)); // a plain JSON Schema has found them already
+  const known = new Set(issues.map(({ message }) => message)); // a plain JSON Schema has already found them
   const found = checked.issues.filter(({ message }) => !known.has(message));
   return issues.flatMap((issue) => {
     if (!ofUnions.has(issue)) return [issue];
@@ -33,7 +33,7 @@ export function withUnionIssues(
   });
 }
 
-/** Some exports can not be checked here, for the patterns in them. */
+/** Some exports cannot be checked here because of their patterns. */
 function plainOrNothing(jsonSchema: JsonSchema): Pick<Schema, "validate"> {
   try {
     return plainSchema(jsonSchema);

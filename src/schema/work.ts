@@ -1,12 +1,12 @@
-/** How much one walk over a value may do. */
+/** How much work one walk over a value may do. */
 export interface Work {
   /** Counted down. */
   steps: number;
-  /** The value that it goes over: when no steps are left, there are more once, in line with the size of this. */
+  /** The value being walked: when no steps are left, it gives more once, in proportion to its size. */
   value?: unknown;
 }
 
-/** Takes a step. The answer is `false` when none is left: the walk takes a time that is out of proportion. */
+/** Takes a step. Returns `false` if none is left: the walk takes disproportionately long. */
 export function takeStep(work: Work, stepsForEach: number): boolean {
   if (--work.steps >= 0) return true;
   if (work.value === undefined) return false;

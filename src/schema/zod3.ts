@@ -11,10 +11,10 @@ export interface Zod3Schema<Input = any, Output = any> {
 }
 
 /**
- * A zod 3 schema, which can not say itself as JSON Schema: `zod-to-json-schema` does (an optional peer dependency,
+ * A zod 3 schema, which cannot export itself as JSON Schema: `zod-to-json-schema` does (an optional peer dependency,
  * install it). Validation stays with zod. zod 4 needs no wrapper.
  *
- * @throws ToolError `invalid_tool` when the schema holds what JSON has not, TypeError when it is not of zod 3
+ * @throws ToolError `invalid_tool` when the schema contains what JSON cannot express, TypeError when it is not of zod 3
  * @example
  * import { zod3 } from "toolstream/zod3";
  * defineTool({ name: "get_weather", inputSchema: zod3(z.object({ city: z.string() })), execute: ({ city }) => city });
@@ -28,7 +28,7 @@ export function zod3<Input, Output>(schema: Zod3Schema<Input, Output>): Schema<I
   return withJsonSchema(schema, exportJsonSchema(schema)) as Schema<Input, Output>;
 }
 
-/** zod 3 types whose values JSON has not. A coercing date takes the string that the model writes. */
+/** zod 3 types without a JSON value. A coercing date takes the string that the model writes. */
 const FOREIGN = new Set(
   ["Date", "BigInt", "Map", "Set", "Symbol", "Function", "Promise", "NaN", "Void"].map((name) => `Zod${name}`),
 );
@@ -47,7 +47,7 @@ function exportJsonSchema(schema: object): Record<string, unknown> {
   return withPrefixItems(exported) as Record<string, unknown>;
 }
 
-/** Tuples as 2020-12 writes them: `items` and `additionalItems` became `prefixItems` and `items`. */
+/** Tuples in their 2020-12 form: `items` and `additionalItems` became `prefixItems` and `items`. */
 function withPrefixItems(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(withPrefixItems);
   if (!isRecord(schema)) return schema;
@@ -63,7 +63,7 @@ function withPrefixItems(schema: unknown): unknown {
   return copy;
 }
 
-/** Here the keys are names of properties, and `items` may be one of them. */
+/** The keys here are names of properties, and `items` may be one of them. */
 function withPrefixItemsInEach(properties: Record<string, unknown>): object {
   const copy = {};
   for (const [name, schema] of Object.entries(properties)) setOwn(copy, name, withPrefixItems(schema));
