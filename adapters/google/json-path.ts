@@ -11,12 +11,12 @@ const BLANK = /[ \t\r\n]*/y;
 const MAX_LENGTH = 8192;
 
 /**
- * Reads a singular query of RFC 9535, in which Gemini gives the place of a streamed argument: `$.items[0]['unit
- * price']` becomes `["items", 0, "unit price"]`, and `$` alone `[]`. Names (`__proto__` too) and the size of an index
- * are not checked here: the buffer does that.
+ * Reads a singular query of RFC 9535, in which Gemini gives the place of a streamed argument:
+ * `$.items[0]['unit price']` becomes `["items", 0, "unit price"]`, and `$` alone `[]`. Names (`__proto__` too) and the
+ * size of an index are not checked here: the buffer does that.
  *
  * @returns `undefined` for anything else: wildcards, slices, filters, negative indexes, a text that stops halfway, one
- * over 8192 characters
+ *   over 8192 characters
  * @see https://www.rfc-editor.org/rfc/rfc9535#name-singular-queries
  */
 export function parseJsonPath(text: string): PathStep[] | undefined {

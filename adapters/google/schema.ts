@@ -178,8 +178,8 @@ export interface GoogleToolsOptions extends ToolsOptions {
 }
 
 /**
- * The tools as one `Tool` with all declarations; nothing for no tools, since an empty list is rejected. `dialect:
- * "schema"` gives the form of `@google/generative-ai`.
+ * The tools as one `Tool` with all declarations; nothing for no tools, since an empty list is rejected.
+ * `dialect: "schema"` gives the form of `@google/generative-ai`.
  */
 export function tools(
   source: ToolSource,
