@@ -2,8 +2,9 @@ import { changeAll } from "./subschemas.ts";
 import type { JsonSchema } from "./types.ts";
 
 /**
- * A draft-04 schema in the form of all later drafts, which providers read: `id` becomes `$id`, and `exclusiveMinimum:
- * true` next to `minimum: 5` becomes `exclusiveMinimum: 5`. https://json-schema.org/draft-06/json-schema-release-notes
+ * A draft-04 schema in the form of all later drafts, which providers read: `id` becomes `$id`, and
+ * `exclusiveMinimum: true` next to `minimum: 5` becomes `exclusiveMinimum: 5`.
+ * https://json-schema.org/draft-06/json-schema-release-notes
  */
 export function fromDraft4(schema: JsonSchema): JsonSchema {
   return changeAll(schema, ({ id, ...node }) => {

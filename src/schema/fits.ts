@@ -26,8 +26,8 @@ export function isOfType(value: unknown, types: ReadonlySet<string>): boolean {
 }
 
 /**
- * All schemas that apply to the same value: the schema, the target of its `$ref`, its `allOf`. Each once, so a cycle
- * ends.
+ * All schemas that apply to the same value: the schema, the target of its `$ref`, its `allOf`.
+ * Each once, so a cycle ends.
  */
 export function conjunction(schema: unknown, walk: Walk): Record<string, unknown>[] {
   const parts: Record<string, unknown>[] = [];
@@ -110,7 +110,7 @@ export function itemSchemas(parts: readonly Record<string, unknown>[], index: nu
  * than validation, which comes later: bounds, patterns and formats are ignored.
  *
  * @param beside given if objects may hold only what is listed, as in strict modes: the other schemas that apply to the
- * same value, and list properties of it too
+ *   same value, and list properties of it too
  */
 export function fits(
   value: unknown,
@@ -171,7 +171,7 @@ export function meantOf(union: readonly unknown[], value: unknown, walk: Walk): 
   });
 }
 
-/** Whether the value's own type and constants fit, whatever is in it. `not: {}` is a value that must not be there. */
+/** Whether the value's own type and constants fit, whatever is in it. `not: {}` fits nothing. */
 export function fitsKind(value: unknown, parts: readonly Record<string, unknown>[]): boolean {
   const types = typesOf(parts);
   if (types !== undefined && !isOfType(value, types)) return false;

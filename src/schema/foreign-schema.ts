@@ -13,7 +13,7 @@ const MAX_STEPS = 1e8;
  *
  * @param schema shown to the model as it is
  * @param checksItself the owner of the schema checks every value itself, as servers have to: values with longer texts
- * then pass if everything else fits
+ *   then pass if everything else fits
  * @throws ToolError `too_large`, `invalid_tool`
  */
 export function foreignSchema(schema: JsonSchema, checksItself = false): Schema {

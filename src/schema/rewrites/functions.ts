@@ -68,7 +68,7 @@ export function strictFunctionSchema(): readonly Rewrite[] {
     ...[
       keepLocalRefs(),
       functionPatterns(),
-      // Before it is next to a union that is spread.
+      // Before spreadUnions() would move it into the branches.
       dropAnnotations(["discriminator"]),
       nullableToType(),
       listedNamesToProperties(),
