@@ -47,7 +47,7 @@ function patternsLength(schema: object): number {
     if (typeof one !== "string") continue;
     length += one.length;
     if (one.length > MAX_PATTERN_LENGTH || charactersOf(one) > MAX_PATTERN_CHARACTERS) {
-      refuse(`has a regular expression that is too long to be looked through (${one.length} characters)`);
+      refuse(`has a regular expression that is too long to analyze (${one.length} characters)`);
     }
   }
   return length;
@@ -65,7 +65,7 @@ function checkUnfolded(root: JsonSchema): void {
   const costs = new Map<object, number>();
   const open = new Set<object>();
   const cost = within(root);
-  if (cost > MAX_UNFOLDED) refuse("refers to its own parts so often that checking a value could take for ever");
+  if (cost > MAX_UNFOLDED) refuse("refers to its own parts so often that checking a value could take forever");
 
   function within(schema: JsonSchema): number {
     try {

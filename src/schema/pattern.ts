@@ -15,7 +15,7 @@ export function readPattern(pattern: unknown, refuse: (reason: string) => never)
   const candidates = [pattern, withoutNeedless];
   const usable = candidates.find((candidate) => failure(candidate) === undefined);
   const shown = JSON.stringify(pattern);
-  if (usable === undefined) return refuse(`the pattern ${shown} is no regular expression: ${failure(pattern)}`);
+  if (usable === undefined) return refuse(`the pattern ${shown} is not a regular expression: ${failure(pattern)}`);
   if (!isExponential(usable)) return usable;
   return refuse(
     `the pattern ${shown} takes exponential time on some texts, since a repetition in it can read one text in two ways; ` +

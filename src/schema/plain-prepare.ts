@@ -65,7 +65,7 @@ export function prepare(schema: unknown, places: ReadonlySet<string>, at = "#", 
         if (unknown !== undefined || types.length === 0) {
           refuse(
             here,
-            `${JSON.stringify(unknown ?? value)} is no type of JSON Schema; these are: ${[...TYPES].join(", ")}`,
+            `${JSON.stringify(unknown ?? value)} is not a JSON Schema type; types are: ${[...TYPES].join(", ")}`,
           );
         }
         return value;
@@ -113,7 +113,7 @@ export function checkKeywords(root: Readonly<Record<string, unknown>>): void {
   const [first] = entries;
   const isName = (key: string) => !SCHEMA_KEYWORDS.has(key) && key !== "const" && key !== "dependentRequired";
   if (first && entries.every(([key, value]) => isRecord(value) && isName(key)))
-    refuse("#", `${first[0]} is no keyword; properties stand in { type: "object", properties: { … } }`);
+    refuse("#", `${first[0]} is not a keyword; properties belong in { type: "object", properties: { … } }`);
 }
 
 /** The pointers of all references: they may point into any keyword (`#/components/schemas/Name`, in OpenAPI). */
@@ -150,7 +150,7 @@ export function checkReferences(
     if (typeof $ref === "string") {
       const target = known[String(schema["__absolute_ref__"])];
       if (target === undefined) {
-        refuse($ref, "the $ref leads to nothing in this schema, and nothing is fetched: copy what it means into $defs");
+        refuse($ref, "the $ref points to nothing in this schema, and nothing is fetched: copy its target into $defs");
       }
       visit(target, $ref);
     }

@@ -73,7 +73,7 @@ export function plainSchema(source: JsonSchema): Schema {
 
 function unchecked(error: unknown): string {
   if (error instanceof TooMuchWork) return "takes too long to be checked: its alternatives are nested too deeply";
-  return error instanceof RangeError ? "is nested too deeply to be checked" : `can not be checked: ${String(error)}`;
+  return error instanceof RangeError ? "is nested too deeply to be checked" : `cannot be checked: ${String(error)}`;
 }
 
 function copySource(source: JsonSchema): Record<string, unknown> {
@@ -97,7 +97,7 @@ function references(prepared: CheckedSchema): Record<string, CheckedSchema | boo
   try {
     return dereference(prepared);
   } catch (cause) {
-    throw new ToolError("invalid_tool", `the JSON Schema can not be resolved: ${messageOf(cause)}`, { cause });
+    throw new ToolError("invalid_tool", `the JSON Schema cannot be resolved: ${messageOf(cause)}`, { cause });
   }
 }
 

@@ -125,7 +125,7 @@ function exportJsonSchema(source: StandardSchemaV1): Record<string, unknown> {
 export function notAllSaid(vendor: string, reason: string, options?: { cause: unknown }): ToolError {
   return new ToolError(
     "invalid_tool",
-    `JSON Schema can not say all of this ${vendor} schema: ${reason.replace(/\.?$/, ".")} ` +
+    `JSON Schema cannot express all of this ${vendor} schema: ${reason.replace(/\.?$/, ".")} ` +
       "Describe what the model writes (a date is a string in JSON) and convert it in the schema's own transform or in the handler.",
     options,
   );
@@ -134,7 +134,7 @@ export function notAllSaid(vendor: string, reason: string, options?: { cause: un
 export function noJsonSchema(vendor: string, source: object): ToolError {
   return new ToolError(
     "invalid_tool",
-    `this ${vendor} schema can not say itself as JSON Schema. ${nextStep(vendor, source)}`,
+    `this ${vendor} schema cannot be exported as JSON Schema. ${nextStep(vendor, source)}`,
   );
 }
 
@@ -148,7 +148,7 @@ function nextStep(vendor: string, source: object): string {
     case "zod":
       return "_zod" in source
         ? 'Give z.toJSONSchema(schema, { io: "input" }) instead of the schema (it keeps zod\'s own validation).'
-        : 'It is of zod 3: give zod3(schema) from "toolstream/zod3" instead of the schema, or move to zod 4.';
+        : 'It is a zod 3 schema: give zod3(schema) from "toolstream/zod3" instead of the schema, or move to zod 4.';
     default:
       return "Give a schema that implements Standard JSON Schema (https://standardschema.dev/json-schema), or a plain JSON Schema.";
   }

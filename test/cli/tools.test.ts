@@ -68,7 +68,12 @@ describe("a tools file", () => {
     ["a list of numbers", "tools.json", "[1]", "Entry 0 of the tool file"],
     ["a provider's form", "tools.json", '[{"type":"function","function":{}}]', "has no name, but type, function"],
     ["a tool without parameters", "tools.json", '[{"name":"a"}]', "has no parameters, which are a JSON Schema"],
-    ["a schema that is none", "tools.json", '[{"name":"a","parameters":{"type":"text"}}]', '"text" is no type'],
+    [
+      "a schema that is none",
+      "tools.json",
+      '[{"name":"a","parameters":{"type":"text"}}]',
+      '"text" is not a JSON Schema type',
+    ],
     ["a name that is none", "tools.json", `[{"name":"a b","parameters":${object}}]`, "a name has 1 to 128 characters"],
     [
       "an unknown effect",

@@ -93,7 +93,7 @@ describe("--schema", () => {
       "a type that is none",
       `echo '{"name":"a","parameters":{"b":{"type":"str"}}}'`,
       "invalid_tool",
-      '"str" is no type',
+      '"str" is not a JSON Schema type',
     ],
     ["status 2", "echo 'unknown option --schema' >&2; exit 2", "tool_failed", "It says: unknown option --schema"],
   ])("that says %s is refused, in words", async (_, body, code, words) => {

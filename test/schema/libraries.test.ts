@@ -306,7 +306,7 @@ describe("refuses, and says the next step:", () => {
     ["one that is still to come", { jsonSchema: Promise.resolve({ type: "object" }) }, "jsonSchema"],
   ])("%s, where nothing would be checked", (_, source, key) => {
     expect(() => toSchema(source)).toThrow(
-      `${key} is no keyword; properties stand in { type: "object", properties: { … } }.`,
+      `${key} is not a keyword; properties belong in { type: "object", properties: { … } }.`,
     );
   });
 

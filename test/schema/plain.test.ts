@@ -202,10 +202,10 @@ describe("a schema that can not be used says so when it is defined:", () => {
       /leads back/,
     ],
     [{ properties: { a: { $dynamicRef: "#node" } } }, /dynamic/],
-    [{ properties: { a: { pattern: "(" } } }, /#\/properties\/a\/pattern.*no regular expression/],
-    [{ patternProperties: { "[": {} } }, /no regular expression/],
-    [{ properties: { a: { type: [] } } }, /#\/properties\/a\/type: \[\] is no type/],
-    [{ properties: { a: { type: "dict" } } }, /"dict" is no type.*object, array/],
+    [{ properties: { a: { pattern: "(" } } }, /#\/properties\/a\/pattern.*not a regular expression/],
+    [{ patternProperties: { "[": {} } }, /not a regular expression/],
+    [{ properties: { a: { type: [] } } }, /#\/properties\/a\/type: \[\] is not a JSON Schema type/],
+    [{ properties: { a: { type: "dict" } } }, /"dict" is not a JSON Schema type.*object, array/],
     [{ properties: { a: "string" } }, /#\/properties\/a: a schema is an object or a boolean, got "string"/],
     [{ properties: [] }, /#\/properties: is an object of schemas/],
     [{ properties: { a: { required: true } } }, /list of property names, got true/],
@@ -424,7 +424,7 @@ describe("drafts", () => {
     expect(() => toSchema(schema("^(a+)+$"))).toThrow(/#\/components\/schemas\/e-mail ~1x\/pattern.*exponential time/);
     const named = { $anchor: "named", pattern: "^(a+)+$" };
     expect(() => toSchema({ properties: { a: { $ref: "#named" } }, components: { named } })).toThrow(
-      /leads to nothing/,
+      /points to nothing/,
     );
   });
 

@@ -41,7 +41,7 @@ export function foldAllOf(): Rewrite {
           if (branch === false) lose("A part that nothing fits is left out.");
           else if (typeof ref !== "string" || isOnly(branch, given)) merged = merge(merged, fold(branch));
           else if ((open.get(ref) ?? depth) !== depth || isEnough()) {
-            lose(`${ref} is recursive, or holds too many others: what stands beside it is left out.`);
+            lose(`${ref} is recursive, or holds too many others: its siblings are left out.`);
             return { $ref: ref };
           } else merged = merge(merged, merge(beside, targetOf(ref)));
         }
@@ -50,7 +50,7 @@ export function foldAllOf(): Rewrite {
       const targetOf = (ref: string): JsonSchema => {
         const found = resolve(ref);
         if (found === undefined || open.has(ref)) {
-          lose(`${ref} can not be merged: it points to nothing but itself.`);
+          lose(`${ref} cannot be merged: it points only to itself.`);
           return {};
         }
         open.set(ref, depth);

@@ -86,7 +86,7 @@ export function limitMinItems(max: number): Rewrite {
     apply(node, { lose }) {
       const { minItems } = node;
       if (typeof minItems !== "number" || minItems <= max) return node;
-      lose(`minItems ${minItems} becomes ${max}; the description tells it.`, { rule: "unsupported:minItems" });
+      lose(`minItems ${minItems} becomes ${max}; the description says so.`, { rule: "unsupported:minItems" });
       return describe({ ...node, minItems: max }, [["minItems", minItems]]);
     },
   };

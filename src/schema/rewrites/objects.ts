@@ -41,11 +41,11 @@ export function closeObjects(): Rewrite {
       if (other !== undefined) {
         lose(
           Object.keys(propertiesOf(node)).length === 0
-            ? "A record can not be said: only an empty object is left."
+            ? "A record cannot be expressed: only an empty object is left."
             : "An object that is open for other properties is closed.",
         );
       } else if (!isRoot && node["properties"] === undefined && typesOf(node).includes("object")) {
-        lose("An object of any content can not be said: only an empty object is left.");
+        lose("An object with any content cannot be expressed: only an empty object is left.");
       }
       return { ...node, additionalProperties: false };
     },

@@ -125,7 +125,7 @@ export function refsAlone(): Rewrite {
         const target = resolveRef(root, $ref);
         if (target === undefined || seen.has(target) || (isRoot ? target === root : isRecursive(target, root))) {
           if (!isRoot) return besideRef($ref, beside, target ?? {}, context);
-          lose(`${$ref} at the root points to nothing but itself.`);
+          lose(`${$ref} at the root points only to itself.`);
           return beside;
         }
         seen.add(target);

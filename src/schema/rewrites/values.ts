@@ -30,7 +30,7 @@ export function stringEnums(): Rewrite {
     apply(node, { lose }) {
       const { enum: values, ...rest } = node;
       if (!Array.isArray(values) || values.every((value) => typeof value === "string")) return node;
-      lose("A list of values that are no strings is kept in the description only.", { rule: "unsupported:enum" });
+      lose("A list of non-string values is kept in the description only.", { rule: "unsupported:enum" });
       const types = [...new Set(values.map(typeOfValue))];
       const type = rest["type"] ?? (types.length === 1 ? types[0] : types);
       return describe({ ...rest, type }, [["one of", values]]);
@@ -49,13 +49,13 @@ export function ensureType(): Rewrite {
       if (typesOf(node).length > 0 || UNTYPED.some((keyword) => Object.hasOwn(node, keyword))) return node;
       const types = impliedTypes(node);
       if (types.length > 0) return { type: types.length === 1 ? types[0] : types, ...node };
-      lose("A value of any type can not be said.");
+      lose("A value of any type cannot be expressed.");
       return { type: ["string", "number", "boolean", "null"], ...node };
     },
   };
 }
 
-/** The type is elsewhere. */
+/** Nodes with one of these have their type elsewhere. */
 const UNTYPED = ["$ref", "anyOf", "oneOf", "allOf", "not", "if"];
 
 function impliedTypes(node: JsonSchema): readonly string[] {
