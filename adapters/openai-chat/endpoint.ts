@@ -1,6 +1,6 @@
 import type { Endpoint } from "../../src/adapter.ts";
 
-/** `POST …/chat/completions`, whatever stands before it: `/v1`, `/openai/deployments/<name>`, `/v1beta/openai`. */
+/** `POST …/chat/completions`, whatever comes before it: `/v1`, `/openai/deployments/<name>`, `/v1beta/openai`. */
 export const endpoint: Endpoint = {
   streams: "sse",
   match({ method, path, body }) {

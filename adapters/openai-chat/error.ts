@@ -1,24 +1,23 @@
 import { countOf, errorText, isNothing, isObject, textOf } from "../../src/wire/field.ts";
 import type { WireError, WireEvent } from "./wire.ts";
 
-/** Whether it is a failure: servers that fill every field send one with nothing in it. */
+/** Whether it is a failure: servers that fill every field send an empty one. */
 export function isError(error: unknown): error is WireError | string {
   if (!isObject(error)) return typeof error === "string" && error !== "";
   return Object.values(error).some((value) => !isNothing(value) && value !== "");
 }
 
-/** Whether an event is an error itself, without a field around it. */
+/** Whether an event is itself an error, not wrapped in a field. */
 export function isBareError({ object, choices, message, detail, errors }: WireEvent): boolean {
   if (object === "error") return true;
   return isNothing(choices) && (textOf(message) ?? errorText(detail) ?? errorText(errors)) !== undefined;
 }
 
-/** How MiniMax tells it, whose every response has such a field: https://github.com/edenai/edenai-apis/pull/360 */
+/** How MiniMax reports it; all of its responses have this field: https://github.com/edenai/edenai-apis/pull/360 */
 export function baseError({ base_resp: base }: WireEvent): WireError | undefined {
   return isObject(base) && base.status_code ? { message: base.status_msg ?? null, code: base.status_code } : undefined;
 }
 
-/** What it says. */
 export function errorMessage(error: WireError | string): string {
   const { code, type } = error as WireError;
   const name = textOf(code) ?? countOf(code) ?? textOf(type);

@@ -2,9 +2,9 @@ import { jsonIn } from "../../src/json/index.ts";
 import type { WireError } from "./wire.ts";
 
 /**
- * What the model wrote when Groq refused its call: an error of code `tool_use_failed` carries the text. It comes as JSON
- * (`{"name":"f","arguments":{…}}`) or in the model's own markup (`<function=f={…}</function>`), broken as often as not,
- * so name and arguments are read where they are plain. It is for showing and for the model's next try, never for running.
+ * What the model wrote when Groq rejected its call: an error with code `tool_use_failed` contains the text. It is JSON
+ * (`{"name":"f","arguments":{…}}`) or the model's own markup (`<function=f={…}</function>`), often broken, so name and
+ * arguments are read only where they are clear. It is for display and for the model's next try, never executed.
  *
  * @see https://console.groq.com/docs/tool-use
  */

@@ -1,7 +1,7 @@
 import type { FinishReason } from "../../src/stream/events.ts";
 import { finishReasons } from "../../src/stream/finish-reason.ts";
 
-/** The word stands before a colon, if there is one: Gemini says which filter after it. */
+/** If there is a colon, the word ends there: Gemini names the filter after it. */
 export function finishReasonOf(word: string): FinishReason {
   const colon = word.indexOf(":");
   return reasonOf((colon < 0 ? word : word.slice(0, colon)).toLowerCase());
@@ -14,7 +14,7 @@ const reasonOf = finishReasons({
   length: "length",
   content_filter: "content-filter",
   error: "error", // Mistral, OpenRouter
-  // Words of other wires and engines that come through:
+  // Words of other wires and engines that servers pass through:
   eos_token: "stop", // TGI
   eos: "stop", // Together: https://github.com/openai/openai-dotnet/pull/267
   end: "stop", // https://github.com/earendil-works/pi/issues/2107
@@ -35,13 +35,13 @@ const reasonOf = finishReasons({
   abort: "error", // vLLM, SGLang
 });
 
-/** The word for a call that the provider dropped, if one of these is or holds it. */
+/** The word for a call that the provider dropped, if one of these contains it. */
 export function droppedCall(word: string, native: string | undefined): string | undefined {
   return DROPPED_CALL.exec(word)?.[0] ?? DROPPED_CALL.exec(native ?? "")?.[0];
 }
 
-/** Gemini did not deliver what its model called; behind a gateway only the native word may say so. */
+/** Gemini did not deliver its model's call; behind a gateway only the native word may say so. */
 const DROPPED_CALL = /MALFORMED_FUNCTION_CALL|UNEXPECTED_TOOL_CALL/;
-/** Written so that it can be shown to the model, too. */
+/** Worded so that it can be shown to the model, too. */
 export const CALL_DROPPED =
   "The call could not be read and was dropped. Call the tool again, with arguments that fit its schema.";

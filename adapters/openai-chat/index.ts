@@ -1,4 +1,4 @@
-// Without the SDK, as with `fetch`, what comes from it is `any` in the declarations, and no error.
+// Without the SDK, as with `fetch`, its types are `any` in the declarations instead of an error.
 /** @ts-ignore */
 import type {
   ChatCompletion,
@@ -31,13 +31,13 @@ export type { NativeMessage, WireEvent } from "./wire.ts";
 
 /** A chunk as the `openai` package types it, or as another server or SDK of this wire sends it. */
 export type ChatEvent = ChatCompletionChunk | WireEvent;
-/** A response that was not streamed, likewise. */
+/** The same for a response that was not streamed. */
 export type ChatResponse = ChatCompletion | (WireEvent & Required<Pick<WireEvent, "choices">>);
 
 export interface ChatReadOptions<T extends Tool = Tool> extends ReadOptions<T>, ChatParserOptions {}
 
 /**
- * OpenAI's Chat Completions, and the servers that speak it: Azure, vLLM, SGLang, TGI, Ollama, Groq, Mistral, DeepSeek,
+ * OpenAI's Chat Completions, and servers that speak it: Azure, vLLM, SGLang, TGI, Ollama, Groq, Mistral, DeepSeek,
  * Kimi, OpenRouter, LiteLLM, Gemini's and Anthropic's compatible endpoints, ...
  *
  * @example
@@ -74,7 +74,7 @@ export const openaiChat = defineAdapter({
   endpoint,
   conversation,
   /**
-   * A model for a loop: the user's own client, and the parameters of its requests.
+   * A model for a run: the user's own client, and the parameters of its requests.
    *
    * @example openaiChat.model(new OpenAI(), { model: "gpt-5-mini", reasoning_effort: "low" })
    */
@@ -84,7 +84,7 @@ export const openaiChat = defineAdapter({
     params: ChatModelParams,
     options?: ChatModelOptions,
   ): Model<ChatCompletionMessageParam> {
-    // As `this`, so that an adapter that wraps this one reads with what it adds.
+    // `this`, so that an adapter that wraps this one reads with its own additions.
     return chatModel(this ?? openaiChat, client, params, options);
   },
 });
@@ -93,7 +93,7 @@ function createParser(sink: ParserSink, options?: ChatParserOptions): ChatParser
   return new ChatParser(sink, options);
 }
 
-/** What nearly every stream is read with: the same object, since what is known of the tools' names is kept with it. */
+/** Nearly every stream is read with this one object, since what is known about the tools' names is cached with it. */
 const firstChoice = { name: "openai-chat", toolName, parser: createParser };
 
 function reading(options: ChatParserOptions): Reading<ChatEvent | ChatResponse> {
@@ -101,7 +101,7 @@ function reading(options: ChatParserOptions): Reading<ChatEvent | ChatResponse> 
   return { ...firstChoice, parser: (sink: ParserSink) => createParser(sink, options) };
 }
 
-/** Choices with a message in them, whole or in pieces. `choices[].text` is the older API of plain completions. */
+/** Choices that contain a message, whole or in pieces. `choices[].text` is the older API of plain completions. */
 function recognises(event: unknown): boolean {
   if (typeof event !== "object" || event === null) return false;
   const { object, choices } = event as WireEvent;

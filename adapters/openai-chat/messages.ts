@@ -25,15 +25,15 @@ import { BUILTIN, type NativeMessage, type WirePart } from "./wire.ts";
 
 export interface AssistantMessageOptions {
   /**
-   * Send the reasoning back under the names under which it came (`reasoning_content`, `reasoning_details`, ...).
-   * DeepSeek, Kimi, GitHub Copilot and OpenRouter want it back with calls; servers that never send it never get it. Default true.
+   * Send the reasoning back in the fields in which it came (`reasoning_content`, `reasoning_details`, ...). DeepSeek,
+   * Kimi, GitHub Copilot and OpenRouter want it back with calls; servers that never send it never get it. Default true.
    */
   readonly reasoning?: boolean | undefined;
 }
 
 /**
- * The turn as the message that goes back: one, or none for a turn in which nothing came.
- * Ids and extras (`extra_content`) are as they came; every call is in it, since every call gets a result.
+ * The turn as the message that goes back: one, or none for an empty turn. Ids and extras (`extra_content`) are as they
+ * came; every call is in it, since every call gets a result.
  */
 export function assistantMessage(
   turn: Turn,
@@ -50,7 +50,7 @@ export function assistantMessage(
     role: "assistant",
     content: contentOf(turn, native, reasoning),
   };
-  // With calls beside it or a refusal, `null` is the form that every server takes for "no text"; alone it is refused.
+  // Next to calls or a refusal, every server accepts `null` for "no text"; alone it is rejected.
   if (message.content === null && turn.calls.length === 0 && turn.refusal === "") message.content = "";
   if (turn.refusal !== "") message.refusal = turn.refusal;
   if (native.audio !== undefined) message.audio = native.audio;
@@ -76,21 +76,21 @@ const REASONING = [
   "thinking_blocks",
 ] as const;
 
-/** The result of one call: text as it is, anything else as JSON; nothing at all is `null`. */
+/** The result of one call: text as it is, anything else as JSON; `undefined` becomes `null`. */
 export function toolResult(use: ToolUse, output: unknown): ChatCompletionMessageParam {
   checkUse(use);
   return reply(use, outputText(output));
 }
 
-/** The wire has no error flag: a failure is the JSON `{"error":"…"}`, which no model takes for a result. */
+/** The wire has no error flag: a failure is the JSON `{"error":"…"}`, which no model mistakes for a result. */
 export function toolError(error: ToolCallError): ChatCompletionMessageParam {
   checkCallError(error);
   return errorReply(error.call, error.message);
 }
 
 /**
- * One result for every call of a finished turn, in call order.
- * A call that was handed out and not executed is reported to the model as that.
+ * One result for every call of a finished turn, in call order. A call that was handed out but never executed is
+ * reported to the model as such.
  *
  * @throws TypeError while a call is still open or running: wait for the turn and for its executions first.
  */
@@ -103,8 +103,8 @@ function errorReply(call: FailedCall, message: string): ChatCompletionMessagePar
 }
 
 /**
- * The id under which a call goes back: the server's own, byte for byte. Where it gave none, nine letters and digits made
- * from our own id, the same every time; nine, because Mistral takes no other.
+ * The id under which a call goes back: the server's own, byte for byte. If it gave none, nine letters and digits
+ * derived from our own id, the same every time; nine, because Mistral accepts no other length.
  */
 export function wireId(call: Pick<FailedCall, "id" | "invocationId">): string {
   return call.id || shortId(call.invocationId);
@@ -118,7 +118,7 @@ function reply(call: FailedCall, content: string): ChatCompletionMessageParam {
 function toolCallOf(call: ToolCall): ChatCompletionMessageToolCall {
   const { custom, ...extras } = call.metadata;
   const id = wireId(call);
-  // A tool of the server's own, under a name that is no function's.
+  // A tool built into the server, whose name is not that of a function.
   if (extras["type"] === BUILTIN)
     return { ...extras, id, type: BUILTIN as "function", function: { ...functionOf(call), name: call.name ?? "" } };
   if (custom === true) return { ...extras, id, type: "custom", custom: { name: nameOf(call), input: call.argsText } };
@@ -129,7 +129,7 @@ function functionOf(call: ToolCall): { name: string; arguments: string } {
   return { name: nameOf(call), arguments: historyArguments(call) };
 }
 
-/** Dirty names (token debris, dots) make strict servers answer 400 to the whole history. */
+/** Dirty names (token debris, dots) make strict servers reject the whole history with a 400. */
 function nameOf({ name }: Pick<FailedCall, "name">): string {
   return toolName(name ?? "unnamed");
 }
@@ -141,14 +141,14 @@ function contentOf(
 ): NonNullable<ChatCompletionAssistantMessageParam["content"]> | null {
   if (native.content === undefined) return turn.text === "" ? null : turn.text;
   let parts: readonly WirePart[] = native.content;
-  // The list begins where the first list came; what is missing at its front came as text before it.
+  // The list starts with the first list that came; text that is missing at its front came before it, as plain text.
   const listed = parts.reduce((length, part) => length + (isThought(part) ? 0 : (textOf(part.text) ?? "").length), 0);
-  // Less than that is the text of a turn in which calls were found in it.
+  // The turn has less text than the list if calls were found in that text.
   const before = turn.text.slice(0, Math.max(0, turn.text.length - listed));
   if (before !== "") parts = [{ type: "text", text: before }, ...parts];
   if (!reasoning) parts = parts.filter((part) => !isThought(part));
   if (parts.every(({ type }) => type === "text")) return turn.text === "" ? null : turn.text;
-  // Parts that only their own server knows; it gets them back as it sent them.
+  // Parts that only this server knows; it gets them back as it sent them.
   return parts as NonNullable<ChatCompletionAssistantMessageParam["content"]> & object;
 }
 

@@ -12,7 +12,7 @@ import { checkClient, checkParams, opened, openTurn, type Requested } from "../.
 import { pairMessages, type PairingRules } from "../../src/pairing.ts";
 import type { ToolChoiceOptions } from "./schema.ts";
 
-/** The part of the `openai` client that is used: `OpenAI`, `AzureOpenAI`, or a client of another server's. */
+/** The part of the `openai` client that is used: `OpenAI`, `AzureOpenAI`, or another server's client. */
 export interface ChatClient {
   readonly chat: {
     readonly completions: {
@@ -29,15 +29,15 @@ export interface ChatAdapter extends Adapter<any, any, any, ChatCompletionMessag
   toolChoice(choice: ToolChoice, options?: ToolChoiceOptions): Record<string, unknown>;
 }
 
-/** The parameters of `client.chat.completions.create()`, without those that each turn brings. */
+/** The parameters of `client.chat.completions.create()`, without those that each turn sets. */
 export type ChatModelParams = Omit<ChatCompletionCreateParamsStreaming, "messages" | "tools" | "stream">;
 
 export interface ChatModelOptions extends ModelOptions {
-  /** The role under which `instructions` go. Newer models of OpenAI's call it `developer`. Default `system`. */
+  /** The role of the message with the `instructions`. OpenAI's newer models call it `developer`. Default `system`. */
   readonly instructionsRole?: "system" | "developer" | undefined;
 }
 
-/** A model at the user's own client. Usage is asked for, unless `params.stream_options` says otherwise. */
+/** A model that uses the user's own client. Usage is requested, unless `params.stream_options` says otherwise. */
 export function chatModel(
   adapter: ChatAdapter,
   client: ChatClient,

@@ -1,7 +1,7 @@
 import { isNothing, isObject } from "../../src/wire/field.ts";
 import type { WireChoice, WireEvent, WireMessage, WireToolCall } from "./wire.ts";
 
-/** The delta of a chunk that holds nothing else. */
+/** The delta of a chunk that contains nothing else. */
 export function onlyDelta(event: unknown, index: number): WireMessage | undefined {
   if (!isObject(event)) return undefined;
   const { choices, object, error, usage, x_groq } = event as WireEvent;
@@ -38,7 +38,7 @@ const CALL_FIELDS = new Set(["tool_calls", "role"]);
 const ENTRY_FIELDS = new Set(["index", "type", "function"]);
 const ARGUMENTS_FIELDS = new Set(["arguments"]);
 
-/** Whether all fields but these are empty. */
+/** Whether all fields except these are empty. */
 function saysOnly(record: object, fields: ReadonlySet<string>): boolean {
   return Object.entries(record).every(([field, value]) => fields.has(field) || isNothing(value));
 }

@@ -22,16 +22,16 @@ import {
 } from "./wire.ts";
 
 export interface ChatParserOptions {
-  /** Which choice is read when the request asked for several (`n`); the others are passed over. Default 0. */
+  /** Which choice is read if the request asked for several (`n`); the others are skipped. Default 0. */
   readonly choice?: number;
 }
 
-/** What is not read after the first chunk; on some servers the id and the time differ from chunk to chunk. */
+/** Fields that are not read after the first chunk; on some servers id and time differ from chunk to chunk. */
 const UNREAD = { ignored: [["obfuscation"]], steady: [["id"], ["created"]] } as const;
 
 /**
- * Reads Chat Completions: chunks, a whole `chat.completion`, or the closing `"[DONE]"`. It maps and nothing more; which
- * fragment belongs to which call is decided by the ToolBuffer.
+ * Reads Chat Completions: chunks, a whole `chat.completion`, or the closing `"[DONE]"`. It only maps; the ToolBuffer
+ * decides which fragment belongs to which call.
  *
  * ```
  * { choices: [{ delta: { content: "Hel" } }] }                                  -> sink.text("Hel")
@@ -44,17 +44,17 @@ export class ChatParser implements Parser<WireEvent | string> {
   readonly #sink: ParserSink;
   readonly #choice: number;
   #started = false;
-  /** After "[DONE]" and after a whole response: what a server still sends is none of this turn. */
+  /** After "[DONE]" and after a whole response: what a server still sends is not part of this turn. */
   #over = false;
   #sawToolCalls = false;
-  /** What deltas have told, so that a message behind them says it again. */
+  /** What deltas have already given, so that a message after them only repeats it. */
   #spoke = false;
   #reasoned = false;
   #refused = false;
-  /** Whether the choice that is read was there, and whether others were. */
+  /** Whether the choice to read has come, and whether others have. */
   #isThere = false;
   #others = false;
-  /** The sound is complete, and nothing came after it. */
+  /** The audio is complete, and nothing came after it. */
   #endsInSound = false;
 
   static readonly #text: Delta<ChatParser> = {
@@ -80,7 +80,7 @@ export class ChatParser implements Parser<WireEvent | string> {
       return true;
     },
   };
-  /** The pieces of arguments and of text are most of a stream. Of other choices than the first they are events as any. */
+  /** Pieces of arguments and of text are most of a stream. Those of choices after the first are ordinary events. */
   static readonly #templates = new Templates((event: WireEvent | string) => {
     const delta = onlyDelta(event, 0);
     if (delta === undefined) return undefined;
@@ -108,13 +108,13 @@ export class ChatParser implements Parser<WireEvent | string> {
 
   end(): void {
     this.#over = true;
-    // An answer in sound may end without a `finish_reason`; the official client takes it for complete, too.
+    // An audio answer may end without a `finish_reason`; the official client considers it complete, too.
     if (this.#endsInSound) this.#sink.finish("stop", null);
   }
 
   /**
-   * The client throws an `APIError` with the error of the chunk. The helper `chat.completions.stream()` throws in place of
-   * the last chunk where a strict tool, or a format, was cut.
+   * The client throws an `APIError` with the error of the chunk. The helper `chat.completions.stream()` throws instead
+   * of giving the last chunk if a strict tool, or a response format, was cut.
    */
   thrown(error: unknown): WireEvent | undefined {
     const cut = error instanceof Error ? CUT_BY_HELPER.get(error.message) : undefined;
@@ -126,7 +126,7 @@ export class ChatParser implements Parser<WireEvent | string> {
   #end(): void {
     this.#over = true;
     if (this.#others && !this.#isThere) {
-      const message = `The response has no choice ${this.#choice}, only others: \`n\` of the request says how many there are.`;
+      const message = `The response has no choice ${this.#choice}, only others: \`n\` of the request sets how many there are.`;
       this.#sink.fail(new ToolError("provider_error", message));
     }
     this.#sink.terminal();
@@ -134,7 +134,7 @@ export class ChatParser implements Parser<WireEvent | string> {
 
   #event(event: WireEvent): void {
     const { choices } = event;
-    // The events of other wires have an id, too.
+    // Events of other wires have an id, too.
     if (!this.#started && Array.isArray(choices) && (event.id || event.model || choices.length > 0)) {
       this.#started = true;
       this.#sink.start(textOf(event.id), textOf(event.model));
@@ -148,7 +148,7 @@ export class ChatParser implements Parser<WireEvent | string> {
       for (let position = 0; position < choices.length; position++) {
         const choice = choices[position] as WireChoice | null;
         if (!isObject(choice)) continue;
-        // Some gateways write "chat.completion" on chunks too: it is whole if the message is.
+        // Some gateways write "chat.completion" on chunks, too: it is whole only if the message is.
         const isWhole = isObject(choice.message) && !isObject(choice.delta);
         if (!this.#isRead(choice.index ?? position)) {
           whole ||= isWhole && event.object === "chat.completion";
@@ -161,7 +161,7 @@ export class ChatParser implements Parser<WireEvent | string> {
         error ??= choice.error ?? undefined;
       }
     }
-    // Copilot makes choices of one message of Claude's: the first says that there are calls, and they are in those behind it
+    // Copilot splits one message of Claude's into choices: the first says that there are calls, the others contain them
     // (https://github.com/HKUDS/nanobot/pull/1555).
     if (whole && saysCalls && !this.#sawToolCalls && others !== undefined)
       this.#toolCalls(
@@ -170,19 +170,19 @@ export class ChatParser implements Parser<WireEvent | string> {
       );
     const usage = event.usage ?? event.x_groq?.usage;
     if (isObject(usage)) this.#sink.usage(usageOf(usage));
-    // Last: a chunk with an error may hold a delta as well, and what came before the failure did come.
+    // Last: a chunk with an error may contain a delta as well, and what came before the failure counts.
     if (isError(error)) this.#fail(error);
     if (whole) this.#end();
   }
 
-  /** Notes that a choice was there. @returns whether it is the one that is read */
+  /** Notes that a choice has come. @returns whether it is the one to read */
   #isRead(index: number): boolean {
     if (index === this.#choice) return (this.#isThere = true);
     this.#others = true;
     return false;
   }
 
-  /** Payload first, finish second: the last arguments may stand beside the `finish_reason`. */
+  /** Payload first, finish second: the last arguments may come together with the `finish_reason`. */
   #readChoice(choice: WireChoice): void {
     if (isObject(choice.delta)) this.#message(choice.delta, false);
     else if (isObject(choice.message)) this.#message(choice.message, true);
@@ -191,7 +191,7 @@ export class ChatParser implements Parser<WireEvent | string> {
   }
 
   /**
-   * A whole message is news only as far as no delta came before it: MiniMax ends its streams with one
+   * Of a whole message only what no delta has given is new: MiniMax ends its streams with one
    * (https://github.com/GCWing/OpenBitFun/issues/792).
    */
   #message(message: WireMessage, whole: boolean): void {
@@ -255,9 +255,9 @@ export class ChatParser implements Parser<WireEvent | string> {
   }
 
   /**
-   * Says the reasoning once, though a server may send it in several fields; each field is kept, since it goes back.
-   * An empty text is kept too: DeepSeek wants `reasoning_content` back with every call, be it empty
-   * (https://api-docs.deepseek.com/guides/thinking_mode). Of a whole message those count that no delta had.
+   * Emits the reasoning once, even if a server sends it in several fields; each field is kept, since it goes back.
+   * Empty text is kept, too: DeepSeek wants `reasoning_content` back with every call, even if empty
+   * (https://api-docs.deepseek.com/guides/thinking_mode). In a whole message only fields that no delta had count.
    */
   #reasoning(message: WireMessage, whole: boolean): boolean {
     const { native } = this;
@@ -283,9 +283,9 @@ export class ChatParser implements Parser<WireEvent | string> {
     return true;
   }
 
-  /** `position` in the list of a whole message, where the calls carry no index and are complete. */
+  /** @param position in the list of a whole message, where calls have no index and are complete */
   #toolCall(entry: WireToolCall, position: number | undefined): void {
-    // A server may fill the field that does not apply with a stub of empty strings: the type decides.
+    // A server may fill the field that does not apply with empty strings: the type decides.
     const custom = entry.type === "custom" || !isObject(entry.function) ? entry.custom : undefined;
     const isCustom = isObject(custom);
     const name = isCustom ? custom.name : entry.function?.name;
@@ -294,7 +294,7 @@ export class ChatParser implements Parser<WireEvent | string> {
     this.#call(position ?? indexOf(entry), entry.id, name, args, extras, position !== undefined);
   }
 
-  /** The form before `tool_calls`: one call a message, without an id. Servers that fill both fields mean one call. */
+  /** The form before `tool_calls`: one call per message, without an id. Servers that fill both fields mean one call. */
   #functionCall({ name, arguments: args }: WireFunction, whole: boolean): void {
     if (!this.#sawToolCalls) this.#call(LEGACY_INDEX, undefined, name, args, name ? LEGACY : undefined, whole);
   }
@@ -324,7 +324,7 @@ export class ChatParser implements Parser<WireEvent | string> {
     const native = choice.native_finish_reason;
     const message = typeof native === "string" && native !== "" ? native : undefined;
     if (message !== undefined) this.native.native_finish_reason = message;
-    // "" on a chunk is no end: some servers send it with every one. In a whole response it is what they said of it.
+    // "" on a chunk is not an end: some servers send it with each one. In a whole response it is the reason they gave.
     if (word === "" && isObject(choice.delta)) return;
     const dropped = droppedCall(word, message);
     if (dropped !== undefined) this.#sink.finish("error", word, `${CALL_DROPPED} (${dropped})`);
@@ -348,7 +348,7 @@ export class ChatParser implements Parser<WireEvent | string> {
   }
 }
 
-/** What deltas have told before a whole message. */
+/** What deltas have given before a whole message. */
 interface Told {
   readonly text: boolean;
   readonly reasoning: boolean;
@@ -357,7 +357,7 @@ interface Told {
 }
 const NOTHING: Told = { text: false, reasoning: false, refusal: false, calls: false };
 
-/** Which of them a server has depends on the server; some have two, with the same text. */
+/** Servers differ in which of these they have; some have two, with the same text. */
 const REASONING_TEXTS = ["reasoning_content", "reasoning", "reasoning_text"] as const;
 const REASONING_PARTS = ["reasoning_details", "thinking_blocks"] as const;
 
@@ -367,7 +367,7 @@ const CUT_BY_HELPER = new Map([
   ["Could not parse response content as the request was rejected by the content filter", "content_filter"],
 ]);
 
-/** Labels that no server uses, so that these calls meet no other. */
+/** Indexes that no server uses, so that these calls collide with no others. */
 const LEGACY_INDEX = -1;
 const REJECTED_INDEX = -2;
 
@@ -376,7 +376,7 @@ const CUSTOM = Object.freeze({ custom: true });
 /** It goes back as `function_call`, its result under the role `function`. */
 const LEGACY = Object.freeze({ functionCall: true });
 
-/** Tokens of the model's own format that leak behind the name (gpt-oss: `search<|channel|>commentary`). No name holds `<|`. */
+/** Cuts the model's own tokens that leak into the name (gpt-oss: `search<|channel|>commentary`); no name has `<|`. */
 function withoutDebris(name: string): string {
   const debris = name.indexOf("<|");
   return debris < 0 ? name : name.slice(0, debris);
@@ -387,7 +387,7 @@ function indexOf({ index }: WireToolCall): number | undefined {
   return typeof index === "string" && /^\d{1,15}$/.test(index) ? Number(index) : undefined;
 }
 
-/** Fields of an entry that are read, or that would mean something else to the buffer. */
+/** Fields of an entry that are read here, or that mean something else to the buffer. */
 const KNOWN = new Set(["index", "id", "type", "function", "custom", "providerExecuted", "functionCall", "__proto__"]);
 
 /** Everything else on an entry belongs to the call and goes back with it: `extra_content` holds Gemini's signature. */
@@ -403,12 +403,12 @@ function extrasOf(entry: WireToolCall, base: Readonly<Record<string, unknown>> |
   return extras ?? base;
 }
 
-/** An object stands for itself; `[]` is how PHP writes an empty one. */
+/** Whether they are an object; `[]` is how PHP writes an empty one. */
 function isArguments(args: unknown): args is Readonly<Record<string, unknown>> {
   return typeof args === "object" && args !== null && (!Array.isArray(args) || args.length === 0);
 }
 
-/** Text as it is; of any other value the JSON, of which validation says what it is not. */
+/** Text as it is; any other value as JSON, and validation reports what is wrong with it. */
 function argsText(args: unknown): string | undefined {
   if (typeof args === "string") return args;
   return args === null || args === undefined ? undefined : JSON.stringify(args);

@@ -2,8 +2,8 @@ import { isObject, textOf } from "../../src/wire/field.ts";
 import type { WirePart } from "./wire.ts";
 
 /**
- * Adds one piece of a streamed list of parts: a piece of the part that is last in the list extends it, anything else is
- * a new part. What results is the list as the server would have sent it without streaming.
+ * Adds one piece of a streamed list of parts: a piece of the last part extends it, anything else is a new part. The
+ * result is the list as the server would have sent it without streaming.
  *
  * A signature closes its part, and encrypted data is never extended.
  */
@@ -16,7 +16,7 @@ export function mergePart(list: WirePart[], piece: WirePart): void {
   }
 }
 
-/** Adds what came to a list of parts, and tells the text of it. */
+/** Adds parts to a list, and returns their text. */
 export function keepParts(kept: WirePart[], parts: readonly WirePart[]): string {
   let text = "";
   for (const part of parts) {
@@ -27,12 +27,12 @@ export function keepParts(kept: WirePart[], parts: readonly WirePart[]): string 
   return text;
 }
 
-/** Whether a part of the content is none of the answer: Mistral's and, of Databricks, which has them as OpenAI's Responses. */
+/** Whether a content part is reasoning, not answer: Mistral's, or Databricks' in the form of OpenAI's Responses. */
 export function isThought({ type }: WirePart): boolean {
   return type === "thinking" || type === "reasoning";
 }
 
-/** The text of a part; that of a thought is a list of parts itself on some servers. */
+/** The text of a part; on some servers the text of a thought is itself a list of parts. */
 export function partText({ text, summary, thinking }: WirePart): string {
   const said = text ?? summary ?? thinking;
   if (typeof said === "string") return said;
@@ -61,7 +61,7 @@ function extend(last: WirePart, piece: WirePart): void {
 
 const TEXT = new Set(["text", "summary", "thinking"]);
 
-/** Deep enough for what is extended in place: the list inside a thought. */
+/** Deep enough for everything that is extended in place: the list inside a thought. */
 function copy(part: WirePart): WirePart {
   const own: Record<string, unknown> = { ...part };
   for (const key of TEXT) {

@@ -9,7 +9,7 @@ import { safeToolName } from "../../src/tool/names.ts";
 import type { ToolSource } from "../../src/tool/tool-set.ts";
 import type { Tool } from "../../src/tool/tool.ts";
 
-/** `^[a-zA-Z0-9_-]{1,64}$`: what OpenAI takes, and every server that speaks its wire. `math.add` is `math__add` there. */
+/** `^[a-zA-Z0-9_-]{1,64}$`: what OpenAI and every server of its wire accept. `math.add` becomes `math__add`. */
 export const toolName = safeToolName({ allowed: /[a-zA-Z0-9_-]/, maxLength: 64 });
 
 /**
@@ -31,25 +31,25 @@ function toolParam(tool: Tool, { name, schema, strict }: LoweredTool): ChatCompl
   const isCustom = isFreeText(schema);
   const description = tool.description ?? (isCustom ? schema["description"] : undefined);
   const described = { name, ...(typeof description === "string" && { description }) };
-  // What the text must look like can not be said; the input is validated all the same.
+  // The wire cannot express what the text must look like; the input is validated all the same.
   if (isCustom) return { type: "custom", custom: described };
   return { type: "function", function: { ...described, parameters: { ...schema }, ...(strict && { strict }) } };
 }
 
-/** A type and not an interface, so that it is a record of unknown fields too. */
+/** A type rather than an interface, so that it is assignable to a record of unknown fields. */
 export type ToolChoiceParams = {
   tool_choice: ChatCompletionToolChoiceOption;
   parallel_tool_calls?: boolean;
 };
 
 export interface ToolChoiceOptions {
-  /** `false`: one call a turn at most. Default: the server's. */
+  /** `false`: at most one call per turn. Default: the server's. */
   readonly parallel?: boolean | undefined;
-  /** Needed where a name is that of a custom tool, which is chosen in another form than a function. */
+  /** Needed to name a custom tool, which is chosen in another form than a function. */
   readonly tools?: ToolSource | undefined;
 }
 
-/** @throws TypeError when the choice is none, or requires one of no tools. */
+/** @throws TypeError if the choice is invalid, or requires one of no tools. */
 export function toolChoice(choice: ToolChoice, options: ToolChoiceOptions = {}): ToolChoiceParams {
   const { parallel } = options;
   return {

@@ -2,13 +2,13 @@ import type { Usage } from "../../src/stream/events.ts";
 import { countOf } from "../../src/wire/field.ts";
 import type { WireUsage } from "./wire.ts";
 
-/** The total is the server's own; what was read from the cache is a part of the input, wherever a server counts it. */
+/** The total is the server's own; cached tokens are part of the input, whichever field a server counts them in. */
 export function usageOf(raw: WireUsage): Usage {
   const inputTokens = countOf(raw.prompt_tokens);
   const completionTokens = countOf(raw.completion_tokens);
   const totalTokens = countOf(raw.total_tokens);
   const reasoningTokens = countOf(raw.completion_tokens_details?.reasoning_tokens);
-  // xAI counts the thoughts beside what was written, and not in it: https://github.com/vercel/ai/pull/12425
+  // xAI does not include reasoning in the completion tokens: https://github.com/vercel/ai/pull/12425
   const thoughtsApart =
     completionTokens !== undefined &&
     reasoningTokens !== undefined &&

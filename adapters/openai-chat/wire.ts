@@ -1,6 +1,6 @@
 /**
- * What the servers of this wire send, as far as it is read: every field may be missing, `null` or of another type, for
- * the wire is spoken by many servers and held to by few.
+ * What servers of this wire send, as far as it is read: every field may be missing, `null` or of another type, since
+ * many servers speak the wire and few adhere to it.
  *
  * @see https://platform.openai.com/docs/api-reference/chat-streaming (seen 2026-08)
  * @see https://openrouter.ai/docs/api-reference/overview (`reasoning_details`, `native_finish_reason`, errors in chunks)
@@ -13,16 +13,16 @@ export interface WireEvent {
   readonly model?: string | null;
   readonly choices?: readonly WireChoice[] | null;
   readonly usage?: WireUsage | null;
-  /** Groq, beside the last chunk. The error says why the stream was stopped early. */
+  /** Groq, on the last chunk. The error says why the stream was stopped early. */
   readonly x_groq?: { readonly usage?: WireUsage | null; readonly error?: string | null } | null;
   readonly error?: WireError | string | null;
-  /** MiniMax: 0 where all is well. */
+  /** MiniMax: 0 means success. */
   readonly base_resp?: { readonly status_code?: number | null; readonly status_msg?: string | null } | null;
-  /** Of an error that is not wrapped: `{ object: "error", message }` (vLLM, Mistral), `{ message }` behind `event: error`. */
+  /** Of an unwrapped error: `{ object: "error", message }` (vLLM, Mistral), `{ message }` after `event: error`. */
   readonly message?: unknown;
-  /** The same of FastAPI: text, or a list of `{ loc, msg, type }`. */
+  /** The same for FastAPI: text, or a list of `{ loc, msg, type }`. */
   readonly detail?: unknown;
-  /** The same of Cloudflare: `[{ code, message }]`. */
+  /** The same for Cloudflare: `[{ code, message }]`. */
   readonly errors?: unknown;
 }
 
@@ -33,7 +33,7 @@ export interface WireChoice {
   /** In a response that was not streamed. */
   readonly message?: WireMessage | null;
   readonly finish_reason?: string | null;
-  /** OpenRouter: the word of the server behind it. */
+  /** OpenRouter: the upstream server's own word. */
   readonly native_finish_reason?: string | null;
   /** OpenRouter, in a response that was not streamed. */
   readonly error?: WireError | string | null;
@@ -51,11 +51,11 @@ export interface WireMessage {
   /** GitHub Copilot; it wants both back: https://github.com/anomalyco/opencode/issues/4468 */
   readonly reasoning_text?: string | null;
   readonly reasoning_opaque?: string | null;
-  /** OpenRouter: the same with signatures and encrypted parts; it wants them back. */
+  /** OpenRouter: the same, with signatures and encrypted parts; it wants them back. */
   readonly reasoning_details?: readonly WirePart[] | null;
   /** LiteLLM: thinking with its signature; it wants it back. */
   readonly thinking_blocks?: readonly WirePart[] | null;
-  /** A list; TGI streamed one object (https://github.com/huggingface/text-generation-inference/pull/2949). */
+  /** A list; TGI streamed a single object (https://github.com/huggingface/text-generation-inference/pull/2949). */
   readonly tool_calls?: readonly WireToolCall[] | WireToolCall | null;
   /** Before `tool_calls` (2023). */
   readonly function_call?: WireFunction | null;
@@ -80,7 +80,7 @@ export interface WirePart {
 }
 
 /**
- * The type of calls of a tool that the server itself knows, as Kimi's `$web_search`: they go back as they came
+ * The type of calls of a tool built into the server, such as Kimi's `$web_search`: they go back as they came
  * (https://platform.moonshot.ai/docs/guide/use-web-search).
  */
 export const BUILTIN = "builtin_function";
@@ -97,7 +97,7 @@ export interface WireToolCall {
 
 export interface WireFunction {
   readonly name?: string | null;
-  /** JSON text; TGI, Mistral and some proxies send the value itself. */
+  /** JSON text; TGI, Mistral and some proxies send the parsed value. */
   readonly arguments?: unknown;
 }
 
@@ -128,15 +128,15 @@ export interface WireError {
   readonly error?: WireError | string | null;
   /** llama-box, FastAPI. */
   readonly detail?: unknown;
-  /** In a list of FastAPI's. */
+  /** In FastAPI's list. */
   readonly msg?: string | null;
   /** Cloudflare. */
   readonly errors?: unknown;
 }
 
 /**
- * The record of a message from which `assistantMessage()` rebuilds what the turn itself does not hold. Only the fields
- * that came are there, and under the name under which they came: a server takes back what it sent.
+ * The record of a message from which `assistantMessage()` rebuilds what the turn itself does not have. It has only the
+ * fields that came, under the names under which they came: a server accepts what it sent.
  */
 export interface NativeMessage {
   reasoning_content?: string;
@@ -145,7 +145,7 @@ export interface NativeMessage {
   reasoning_opaque?: string;
   reasoning_details?: WirePart[];
   thinking_blocks?: WirePart[];
-  /** The content, where it came as a list of parts. */
+  /** The content, if it came as a list of parts. */
   content?: WirePart[];
   extra_content?: unknown;
   audio?: { id: string };
