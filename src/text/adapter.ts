@@ -25,30 +25,30 @@ import { textSink } from "./sink.ts";
 
 export type TextReadOptions<T extends Tool = Tool> = ReadOptions<T> & TextOptions;
 
-/** What text may come from: strings, another adapter's stream, or the bytes of a recording of either. */
+/** Where text may come from: strings, another adapter's stream, or the bytes of a recording of either. */
 export type TextSource = EventSource<TextEvent> | AsyncIterable<string> | ReadableStream<string>;
 
-/** An adapter for text in which the calls stand. */
+/** An adapter for text that contains the calls. */
 export interface TextAdapter extends Adapter<TextEvent, TextResponse, ToolDescription, TextMessage> {
-  /** The part of the system prompt that describes the tools, and how they are called. */
+  /** The part of the system prompt that describes the tools and how to call them. */
   describeTools(tools: ToolSource): string;
   read<T extends Tool = Tool>(source: TextSource, options?: TextReadOptions<T>): TurnStream<T>;
-  /** A text that came whole. */
+  /** Reads a whole text. */
   parse<T extends Tool = Tool>(response: TextResponse | string, options?: TextReadOptions<T>): StreamEvent<T>[];
   readonly conversation: Conversation<TextMessage>;
   /**
-   * A model for a loop, out of one that only has to write text: the model of another adapter, or a function. What the
-   * system says goes into `instructions`, before the description of the tools: they are in place of the system prompt
-   * among the other model's parameters.
+   * A model for a loop, made from one that only has to write text: the model of another adapter, or a function. The
+   * system prompt goes into `instructions`, before the description of the tools; they replace the system prompt among
+   * the other model's parameters.
    *
-   * @throws TypeError for what is neither
+   * @throws TypeError for anything else
    * @example textHelpers().model(openaiChat.model(new OpenAI(), { model: "gpt-5-mini" }))
    * @example textJson("hermes").model(({ instructions, messages, signal }) => generate(instructions, messages, signal))
    */
   model(speaker: TextSpeaker, options?: TextModelOptions): Model;
 }
 
-/** Makes an adapter of a notation. */
+/** Makes an adapter from a notation. */
 export function textAdapter(
   name: string,
   dialect: TextDialect,
@@ -94,7 +94,7 @@ export function textAdapter(
     toolName,
     tools,
     describeTools: (source: ToolSource) => dialect.describe(tools(source, { onLoss: "ignore" })),
-    /** A text has no field for it: describe those tools that may be called. */
+    /** A text has no field for it: describe only the tools that may be called. */
     toolChoice: () => ({}),
     parser,
     read: <T extends Tool = Tool>(source: TextSource, options: TextReadOptions<T> = {}) =>
@@ -110,7 +110,7 @@ export function textAdapter(
   return adapter;
 }
 
-/** A piece of text, or a whole one; `[DONE]` ends the streams of other wires. */
+/** A piece of text, or a whole text; `[DONE]` ends the streams of other wires. */
 function recognises(event: unknown): boolean {
   if (typeof event === "string") return event !== "[DONE]";
   if (!isRecord(event)) return false;
@@ -118,7 +118,7 @@ function recognises(event: unknown): boolean {
   return type === "text-delta" ? typeof delta === "string" : type === undefined && typeof text === "string";
 }
 
-/** Text comes from everywhere. */
+/** Text has no endpoint of its own. */
 const endpoint: Endpoint = {
   match: () => undefined,
   errorBody: (_, message) => ({ error: { message } }),

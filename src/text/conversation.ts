@@ -5,9 +5,9 @@ import type { StreamEvent } from "../stream/events.ts";
 import type { TextDialect, WrittenResult } from "./dialect.ts";
 import type { TextMessage } from "./messages.ts";
 
-/** What a loop has to know of a history of texts in which the calls stand. */
+/** What a loop has to know about a history of texts that contain the calls. */
 export interface TextConversation extends Conversation<TextMessage> {
-  /** What the results in a history have assigned to variables. */
+  /** The variables that the results in a history have assigned. */
   variables(messages: readonly unknown[]): Record<string, unknown>;
 }
 
@@ -16,10 +16,10 @@ export function textConversation(
   dialect: TextDialect,
   parse: (text: string) => readonly StreamEvent[],
 ): TextConversation {
-  /** Messages stay the same from turn to turn, and are read once. */
+  /** Messages stay the same from turn to turn, so each is read once. */
   const known = new WeakMap<TextMessage, readonly WrittenResult[]>();
 
-  /** The calls in what the model has said, each as one of which nothing is known. */
+  /** The calls in a message of the model, each with an unknown outcome. */
   function callsIn(message: TextMessage): readonly WrittenResult[] {
     let calls = known.get(message);
     if (calls === undefined) known.set(message, (calls = unanswered(message.content)));
@@ -41,7 +41,7 @@ export function textConversation(
   return {
     userMessage: (content) => ({ role: "user", content }),
     modelMessage: (content) => ({ role: "assistant", content }),
-    /** No server refuses a text, so nothing is dropped: results are missed only by the model. */
+    /** No server rejects a text, so nothing is dropped: only the model misses the results. */
     pair: (messages) =>
       messages.flatMap((message, index) => {
         if (!isTextMessage(message) || message.role === "user" || resultsIn(messages[index + 1]) > 0) return [message];
@@ -52,7 +52,7 @@ export function textConversation(
     variables(messages) {
       const variables: Record<string, unknown> = {};
       if (dialect.assigned === undefined) return variables;
-      /** How many results may follow: a user who writes what looks like one assigns nothing. */
+      /** How many results may follow: a user message that only looks like a result assigns nothing. */
       let left = 0;
       let said: TextMessage | undefined;
       for (const message of messages) {
@@ -73,7 +73,7 @@ export function textConversation(
   };
 }
 
-/** A message of a role and a text, and of nothing else. */
+/** A message that has a role and a text, and nothing else. */
 export function isTextMessage(message: unknown): message is TextMessage {
   if (typeof message !== "object" || message === null) return false;
   const { role, content } = message as Partial<TextMessage>;

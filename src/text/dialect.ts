@@ -3,9 +3,9 @@ import type { JsonSchema } from "../schema/types.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { Notation } from "./notation.ts";
 
-/** A tool as a prompt describes it. */
+/** A tool as described in a prompt. */
 export interface ToolDescription {
-  /** As the model is to write it. */
+  /** As the model should write it. */
   readonly name: string;
   readonly description: string | undefined;
   readonly parameters: JsonSchema;
@@ -16,47 +16,47 @@ export interface WrittenCall {
   readonly id: string | null;
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
-  /** `undefined` where the turn knew none of this name. */
+  /** `undefined` if the turn knew no tool of this name. */
   readonly tool: Tool | undefined;
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/** What came of a call, as text. */
+/** The outcome of a call, to be written as text. */
 export interface WrittenResult extends Omit<WrittenCall, "args" | "tool"> {
   readonly output: unknown;
   readonly isError: boolean;
 }
 
-/** A notation, and how its model is told of tools and results. */
+/** A notation, and how to tell its model about tools and results. */
 export interface TextDialect extends Notation {
   /** The name under which the model knows a tool. */
   toolName(name: string): string;
-  /** The part of the system prompt that describes the tools, and how they are called. */
+  /** The part of the system prompt that describes the tools and how to call them. */
   describe(tools: readonly ToolDescription[]): string;
-  /** Calls as the model would have written them: for a history that another adapter has read. */
+  /** Calls as the model would have written them, for a history that another adapter read. */
   writeCalls(calls: readonly WrittenCall[]): string;
   writeResults(results: readonly WrittenResult[]): string;
-  /** How many results a message holds that {@link writeResults} wrote; 0 for any other. */
+  /** The number of results in a message written by {@link writeResults}; 0 for any other message. */
   countResults(message: string): number;
   /**
-   * The marks that may have been a stop sequence: they end a block in which each call says by itself that it is whole.
-   * None where the notation needs no such mark.
+   * The marks that may have been a stop sequence: they end a block in which each call shows that it is whole. Empty if
+   * the notation needs no such mark.
    */
   readonly ends: readonly string[];
-  /** What the first results of a message have assigned to variables, in a notation that has them. */
+  /** The variables assigned by the first `count` results of a message, in a notation that has variables. */
   assigned?(message: string, count: number): Readonly<Record<string, unknown>>;
-  /** Fills results into a call that refers to them, in a notation that has such calls. */
+  /** Fills results into a call that refers to them, in a notation with such references. */
   readonly resolve?: Conversation["resolve"];
 }
 
-/** How often a mark stands in a text that begins with it. */
+/** How often a mark occurs in a text that begins with it; 0 if the text does not. */
 export function countOf(text: string, mark: string): number {
   return text.startsWith(mark) ? text.split(mark).length - 1 : 0;
 }
 
 /**
- * A result without the notation's own marks: what a tool has fetched must not end its block, or begin a call.
- * Each mark loses its first character to an entity.
+ * A result without the notation's own marks: content that a tool fetched must not end its block, or begin a call. The
+ * first character of each mark becomes an entity.
  */
 export function withoutMarks(text: string, marks: readonly string[]): string {
   let safe = text;

@@ -4,18 +4,18 @@ import type { ToolChunk } from "../stream/chunk.ts";
 import { HeldCall, holdingSink, type HoldingSink } from "./held.ts";
 import { TEXT_TURN } from "./writer.ts";
 
-/** What is kept of all arguments. In a longer turn no call is known to be an echo. */
+/** How much of all arguments is kept. In a longer turn, echoes are not detected. */
 const MAX_KEPT = 1_048_576;
 const MAX_DEPTH = 1000;
 
 /**
- * A sink before another one: a server that lets the text of a call through may send the call all the same. With `{}`,
- * where it did not find the arguments, or whole, where it reads the text at its end
- * (https://github.com/mudler/LocalAI/pull/10346). For each call of the text one such echo is dropped.
+ * A sink in front of another: a server that lets the text of a call through may still send the call, with `{}` if it
+ * did not find the arguments, or whole if it parses the text at the end (https://github.com/mudler/LocalAI/pull/10346).
+ * For each call in the text, one such echo is dropped.
  */
 export function dropEchoes(sink: ParserSink): HoldingSink {
   let written: HeldCall[] = [];
-  /** The calls of the wire, from the first one on that may be an echo: so their order stays. */
+  /** The calls of the wire, from the first possible echo on, to preserve their order. */
   let held: HeldCall[] = [];
   let kept = 0;
 
@@ -60,7 +60,7 @@ export function dropEchoes(sink: ParserSink): HoldingSink {
   return holdingSink(sink, { tool, end, giveUp: end });
 }
 
-/** What a call is given, as JSON with its keys in one order; `undefined` where that is not known. */
+/** The arguments of a call, as JSON with its keys in a fixed order; `undefined` if they are unknown. */
 function argsOf({ argsText, argsValue, chunks }: HeldCall): string | undefined {
   const isUnknown =
     chunks.some(({ argsPathPatch }) => argsPathPatch !== undefined) || exceedsDepth(argsText, MAX_DEPTH);

@@ -7,9 +7,9 @@ import { ToolUse } from "../tool/use.ts";
 import type { TextSink } from "./sink.ts";
 
 /**
- * What text comes in: plain strings, or the events of another adapter's stream (the live ones, or as JSON).
+ * The forms text comes in: plain strings, or the events of another adapter's stream (live, or as JSON).
  *
- * Plain strings end with their source. Where events came, only `finish` ends the turn well.
+ * Plain strings end with their source. Once events came, only `finish` ends the turn cleanly.
  */
 export type TextEvent =
   | string
@@ -36,7 +36,7 @@ export interface TextNative {
   readonly text: string;
 }
 
-/** Reads text events. The text goes through the sink's scanner, all else to the turn. */
+/** Reads text events. Text goes through the sink's scanner, everything else to the turn. */
 export function createTextParser(sink: TextSink, onEnd: () => void, stop?: string): Parser<TextEvent | TextResponse> {
   const native = { text: "" };
   let hasEvents = false;
@@ -81,7 +81,7 @@ export function createTextParser(sink: TextSink, onEnd: () => void, stop?: strin
         return sink.fail(errorOf(event.error));
       case "tool-error":
         return onFailedCall(event.error);
-      default: // a call while it streams: it comes whole later on
+      default: // a call while it streams: it comes whole later
     }
   }
 
@@ -90,7 +90,7 @@ export function createTextParser(sink: TextSink, onEnd: () => void, stop?: strin
     sink.finish(reason, providerReason, message);
   }
 
-  /** A call of the wire's own that failed there: of a tool that only the text's reader knows, or for good. */
+  /** A native call that failed on the wire: either for good, or because only the text's reader knows its tool. */
   function onFailedCall(error: unknown): void {
     if (!(error instanceof ToolCallError)) return;
     const { code, message } = error;
@@ -101,7 +101,7 @@ export function createTextParser(sink: TextSink, onEnd: () => void, stop?: strin
     sink.tool(toolChunk(...chunk, undefined, undefined, ...failure));
   }
 
-  /** A call of the wire's own, beside those in its text. It has run, if at all, by whoever reads the other stream. */
+  /** A native call of the wire, besides those in its text. Only the consumer of the other stream may have run it. */
   function onUse(use: unknown): void {
     if (!(use instanceof ToolUse)) return;
     const { turnIndex, position, id, name, argsText, metadata } = use;

@@ -1,25 +1,25 @@
 /**
- * Whether what comes next stands in a code fence (https://spec.commonmark.org/0.31.2/#fenced-code-blocks), in code or
- * quotes in the line: there, a marker is something that the model writes about.
+ * Tracks whether the next character is in a code fence (https://spec.commonmark.org/0.31.2/#fenced-code-blocks), or in
+ * inline code or quotes: there, the model only writes about a marker.
  *
- * It sees each character once, and looks at none that has not come: a code span ends with its line at the latest, since
- * the ticks that it begins with may be all there are.
+ * It sees each character once and never looks ahead: a code span ends with its line at the latest, since its closing
+ * ticks may never come.
  */
 export class Fence {
-  /** The line so far: its indent, a run of fence characters, what is behind the run, anything else. */
+  /** The position in the line: its indent, a run of fence characters, what follows the run, anything else. */
   #line: "indent" | "run" | "info" | "rest" = "indent";
   #indent = 0;
   #run = 0;
   #char = 0;
-  /** Of the fence that is open: its character and length. */
+  /** The open fence: its character and length. */
   #open: { readonly char: number; readonly run: number } | undefined;
   #last = 0;
-  /** A run of ticks in the line, and the run that has begun a code span. */
+  /** The length of the current run of ticks, and of the run that opened a code span. */
   #ticks = 0;
   #codeTicks = 0;
-  /** The quotes in the line that have no partner yet. */
+  /** The unpaired quotes in the line. */
   readonly #quotes = new Set<number>();
-  /** The quote before a marker. It goes on to its partner, or to the end of the line. */
+  /** The quote before a marker. It extends to its partner, or to the end of the line. */
   #quote = 0;
 
   /** Whether a marker that begins here is text. */
@@ -48,7 +48,7 @@ export class Fence {
       if (code === this.#char) this.#run++;
       else this.#line = "info";
     }
-    // "```code``` in a line" is no fence; behind the run of the end there is nothing but white space.
+    // "```code``` in a line" is no fence; only white space may follow a closing run.
     if (
       this.#line === "info" &&
       (this.#open === undefined ? this.#char === BACKTICK && code === BACKTICK : !isSpace(code))
@@ -57,8 +57,8 @@ export class Fence {
   }
 
   /**
-   * Behind a space a quote begins something; elsewhere, if nothing is quoted yet. An apostrophe in or behind a word is
-   * none.
+   * A quote after a space opens; elsewhere, it opens if none is open yet. An apostrophe in or after a word is not a
+   * quote.
    */
   #seeQuote(code: number): void {
     const isNew = this.#last <= SPACE || !(this.#quotes.has(code) || (code === APOSTROPHE && isWord(this.#last)));

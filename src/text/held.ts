@@ -1,17 +1,17 @@
 import type { ParserSink } from "../adapter.ts";
 import type { ToolChunk } from "../stream/chunk.ts";
 
-/** A sink that says what it holds when the turn ends. */
+/** A sink that releases what it holds when the turn ends. */
 export interface HoldingSink extends ParserSink {
   end(): void;
 }
 
-/** A call of the wire whose chunks are held until it is known what to do with it. */
+/** A call of the wire whose chunks are held back until it is clear what to do with it. */
 export class HeldCall {
   readonly chunks: ToolChunk[] = [];
   readonly #first: ToolChunk;
   #id: string | null | undefined;
-  /** Characters of its arguments. */
+  /** The length of its arguments, in characters. */
   length = 0;
 
   constructor(first: ToolChunk) {
@@ -25,7 +25,7 @@ export class HeldCall {
     this.length += chunk.argsTextDelta?.length ?? 0;
   }
 
-  /** Whether a chunk is more of this call: by its index, or by what else it says. */
+  /** Whether a chunk belongs to this call: by its index, or else by its id and name. */
   owns({ turnIndex, callIndex, id, name }: ToolChunk): boolean {
     const first = this.#first;
     if (turnIndex !== first.turnIndex || (id && this.#id && id !== this.#id)) return false;
@@ -51,7 +51,7 @@ export class HeldCall {
   }
 }
 
-/** A sink before another one that looks at its calls. */
+/** A sink in front of another, which inspects its calls. */
 export function holdingSink(
   sink: ParserSink,
   { tool, end, giveUp }: { tool(chunk: ToolChunk): void; end(): void; giveUp(): void },
@@ -67,7 +67,7 @@ export function holdingSink(
     finish: (reason, providerReason, message) => sink.finish(reason, providerReason, message),
     terminal: () => sink.terminal(),
     fail(error) {
-      // What was held did come: the turn that fails says what became of it.
+      // What was held did arrive: the failed turn accounts for it.
       giveUp();
       sink.fail(error);
     },

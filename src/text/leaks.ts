@@ -5,12 +5,12 @@ import { find } from "./look.ts";
 import type { Leaks } from "./notation.ts";
 import { TEXT_TURN } from "./writer.ts";
 
-/** What is kept of a call's arguments; those of a longer one are passed on as they are. */
+/** How much of a call's arguments is kept; longer ones are passed on unchanged. */
 const MAX_KEPT = 1_048_576;
 
 /**
- * A sink before another one: a server that reads its model's calls may leave marks of the notation in their arguments.
- * From the first mark on, arguments are held until the call is over, and mended if it is certain what they were to be.
+ * A sink in front of another: a server that parses its model's calls may leave marks of the notation in the arguments.
+ * From the first mark on, arguments are held until the call is over, and repaired if it is certain what was meant.
  *
  * ```
  * {"city": "Oslo</｜DSML｜parameter>…<｜DSML｜parameter name=\"unit\" …>celsius"}  ->  {"city": "Oslo","unit":"celsius"}
@@ -26,7 +26,7 @@ export function mendLeaks(sink: ParserSink, leaks: readonly Leaks[]): HoldingSin
     if (turnIndex === TEXT_TURN || marks.length === 0) return sink.tool(chunk);
     let call = calls.findLast((one) => one.owns(chunk));
     if (call === undefined) {
-      // It ends those before it, in wires in which nothing else does.
+      // A new call ends those before it: in some wires nothing else does.
       for (const one of calls) release(one);
       calls.push((call = new Leaking({ ...chunk, argsTextDelta: undefined })));
     }
@@ -59,7 +59,7 @@ export function mendLeaks(sink: ParserSink, leaks: readonly Leaks[]): HoldingSin
   return {
     ...holdingSink(sink, {
       tool,
-      // Of a turn that was cut nobody knows what was to follow.
+      // What was to follow in a turn that was cut off is unknown.
       end: () => calls.forEach((call) => release(call, isWhole ? mended(call) : call.rest())),
       giveUp: () => calls.forEach((call) => release(call, call.rest())),
     }),
@@ -72,7 +72,7 @@ export function mendLeaks(sink: ParserSink, leaks: readonly Leaks[]): HoldingSin
 
 class Leaking extends HeldCall {
   readonly label: ToolChunk;
-  /** What of the arguments was passed on. */
+  /** The arguments passed on so far. */
   before = "";
   /** A mark has come. */
   isHeld = false;
@@ -82,7 +82,7 @@ class Leaking extends HeldCall {
   constructor(first: ToolChunk) {
     super(first);
     const { turnIndex, callIndex, id, name } = first;
-    // A label of its index alone would not be known where there is none.
+    // Where there is no index, a label of the index alone would identify nothing.
     this.label = callIndex === undefined ? { turnIndex, id, ...(!id && { name }) } : { turnIndex, callIndex };
   }
 
@@ -104,7 +104,7 @@ class Leaking extends HeldCall {
     return passed;
   }
 
-  /** What is held, and from now on nothing more. */
+  /** Returns what is held; from then on, nothing more is held. */
   rest(): string {
     const rest = this.#held;
     this.#held = this.before = "";

@@ -1,4 +1,4 @@
-/** Whether a text goes on with a word at some place: `maybe` while the text ends inside of it. */
+/** Whether a text continues with a word at some place: `maybe` while the text ends inside the word. */
 export type Look = "yes" | "no" | "maybe";
 
 export function look(text: string, at: number, word: string): Look {
@@ -8,14 +8,14 @@ export function look(text: string, at: number, word: string): Look {
 }
 
 /**
- * The word that the text goes on with, the longest one where several fit; `maybe` while it could be one of them, or a
- * longer one, `undefined` if it is none.
+ * The word that the text continues with, the longest if several match; `maybe` while it could still become one of them,
+ * or a longer one, `undefined` if none matches.
  */
 export function lookFor(text: string, at: number, words: readonly string[]): { word: string } | "maybe" | undefined {
   let found: string | undefined;
   for (const word of words) {
     const answer = look(text, at, word);
-    // It is longer than what is left of the text, and so than any that fits.
+    // It is longer than the rest of the text, and so longer than any match.
     if (answer === "maybe") return answer;
     if (answer === "yes" && (found === undefined || word.length > found.length)) found = word;
   }
@@ -23,8 +23,8 @@ export function lookFor(text: string, at: number, words: readonly string[]): { w
 }
 
 /**
- * The place of the first of these words, from `at` on. Without one `word` is `undefined`, and `at` where one may begin
- * that the text does not hold whole.
+ * The place of the first of these words, from `at` on. If there is none, `word` is `undefined`, and `at` is where an
+ * incomplete one may begin, or the end of the text.
  */
 export function find(text: string, at: number, words: readonly string[]): { at: number; word: string | undefined } {
   for (; at < text.length; at++) {
@@ -36,21 +36,21 @@ export function find(text: string, at: number, words: readonly string[]): { at: 
 }
 
 /**
- * The place of a word that begins less than `max` characters behind `at`; -1 without one. No more of the text is looked
- * at: where every tag is searched for its end, the way to the end of the text would be gone for each.
+ * The place of a word that begins less than `max` characters after `at`, or -1. It looks no further: a search for the
+ * end of every tag would otherwise scan to the end of the text each time.
  */
 export function indexWithin(text: string, word: string, at: number, max: number): number {
   const index = text.slice(at, at + max + word.length - 1).indexOf(word);
   return index < 0 ? -1 : at + index;
 }
 
-/** Where the white space that begins here ends. */
+/** The end of the white space that begins here. */
 export function skipSpace(text: string, at: number): number {
   while (at < text.length && isSpace(text.charCodeAt(at))) at++;
   return at;
 }
 
-/** JSON's white space, which is what models put between the parts of a call. */
+/** JSON's white space, which models put between the parts of a call. */
 export function isSpace(code: number): boolean {
   return code === 32 || code === 10 || code === 13 || code === 9;
 }

@@ -6,28 +6,28 @@ import type { TextDialect, WrittenResult } from "./dialect.ts";
 import type { TextNative } from "./events.ts";
 import { TEXT_TURN } from "./writer.ts";
 
-/** A message of nothing but text: every chat API takes it in this form, or nearly. */
+/** A message of plain text: every chat API takes it in this form, or nearly. */
 export interface TextMessage {
   role: "assistant" | "user";
   content: string;
 }
 
-/** History as a model knows it that writes its calls into its text. */
+/** History as seen by a model that writes its calls into its text. */
 export function textMessages(dialect: TextDialect) {
   /**
-   * The turn as the message that goes back: one, or none for a turn in which nothing came. It is what the model wrote,
-   * letter by letter, calls included.
+   * The turn as the message that goes back: one, or none for a turn in which nothing came. It is exactly what the model
+   * wrote, calls included.
    */
   function assistantMessage(turn: Turn): TextMessage[] {
     checkTurn(turn);
     const text = writtenBy(turn);
-    // Calls of a wire's own stand in no text.
+    // Native calls of a wire are not in the text.
     const others = turn.calls.filter(({ turnIndex }) => turnIndex < TEXT_TURN);
     const content = text === undefined ? rewritten(turn.text, turn.calls) : rewritten(text, others);
     return content === "" ? [] : [{ role: "assistant", content }];
   }
 
-  /** A turn that another adapter has read, or that was put together by hand. */
+  /** A turn read by another adapter, or put together by hand. */
   function rewritten(text: string, list: Turn["calls"]): string {
     if (list.length === 0) return text;
     const calls = list.map((call) => ({
@@ -55,7 +55,7 @@ export function textMessages(dialect: TextDialect) {
       checkUse(use);
       return message([written(use, outputValue(output), false)]);
     },
-    /** What the model hears of a call that did not happen or failed. */
+    /** What the model is told about a call that did not happen or failed. */
     toolError(error: ToolCallError): TextMessage {
       checkCallError(error);
       return message([written(error.call, error.message, true)]);

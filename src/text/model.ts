@@ -9,24 +9,24 @@ import type { TextEvent } from "./events.ts";
 import type { TextMessage } from "./messages.ts";
 import type { TextOptions } from "./notation.ts";
 
-/** What a function that generates text is asked. */
+/** The request to a function that generates text. */
 export interface TextRequest {
-  /** What the system says, with the description of the tools; `undefined`: nothing. */
+  /** The system prompt, with the description of the tools; `undefined` if there is neither. */
   readonly instructions: string | undefined;
   /** Oldest first. */
   readonly messages: readonly TextMessage[];
-  /** Fires when nobody reads the text any more. */
+  /** Fires once the text is no longer read. */
   readonly signal: AbortSignal;
 }
 
-/** Who generates the text: the model of an adapter, or a function. */
+/** What generates the text: the model of an adapter, or a function. */
 export type TextSpeaker = Model | ((request: TextRequest) => TextSource | Promise<TextSource>);
 
 export type TextModelOptions = Pick<ModelOptions, "limits" | "repair"> & Pick<TextOptions, "reasoning" | "stop">;
 
 /**
- * A model that writes its calls into its text. The history is of {@link TextMessage}s; a message of any other form goes
- * to the speaker as it is.
+ * A model that writes its calls into its text. The history consists of {@link TextMessage}s; a message in any other
+ * form goes to the speaker unchanged.
  */
 export function textModel(
   adapter: TextAdapter,
@@ -60,7 +60,7 @@ function speak(speaker: TextSpeaker, { messages, signal, runId }: ModelRequest, 
     };
     return { events: ask, response: () => undefined };
   }
-  // Opened at once, so that misuse throws; asked when its first event is.
+  // Opened immediately, so that misuse throws; the request is sent when the first event is asked for.
   const closing = new AbortController();
   const turn = speaker.open({
     messages: messages.map((message) => messageFor(speaker, message)),
@@ -82,7 +82,7 @@ function messageFor(speaker: Model, message: unknown): unknown {
   return speaker.modelMessage?.(content) ?? { role, content };
 }
 
-/** The tools stand behind what the system says. */
+/** The system prompt, then the tools. */
 function instructionsOf(adapter: TextAdapter, { instructions, tools = [], toolChoice = "auto" }: ModelRequest) {
   const choice = checkedChoice(toolChoice);
   const offered = chosen(tools, choice);
@@ -91,7 +91,7 @@ function instructionsOf(adapter: TextAdapter, { instructions, tools = [], toolCh
   return said.length === 0 ? undefined : said.join("\n\n");
 }
 
-/** A text has no field for the choice: the others are not described. */
+/** A text has no field for the choice: tools that may not be called are not described. */
 function chosen(tools: ToolSource, choice: ToolChoice) {
   const list = toolList(tools);
   if (choice === "none") return [];

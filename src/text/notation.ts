@@ -4,7 +4,7 @@ import type { Tool } from "../tool/tool.ts";
 import type { BlockWriter } from "./writer.ts";
 
 /**
- * One way in which models write calls into their text: what a block begins with, and who reads it.
+ * One way in which models write calls into their text: what a block begins with, and what reads it.
  *
  * ```
  * "Let me look. <tool_call>{…}</tool_call> Done."
@@ -13,79 +13,79 @@ import type { BlockWriter } from "./writer.ts";
  */
 export interface Notation {
   readonly name: string;
-  /** What a block begins with. Text is held back no longer than the longest of them. */
+  /** What a block begins with. No more text is held back than the longest of them. */
   readonly markers: readonly string[];
-  /** Those of the markers that begin a block only where the text begins: elsewhere nothing waits for them. */
+  /** The markers that begin a block only at the beginning of the text: elsewhere nothing is held back for them. */
   readonly leading?: readonly string[];
-  /** Begins one text. What it keeps from block to block is in the closure. */
+  /** Begins one text. The closure holds any state kept from block to block. */
   start(writer: BlockWriter, context: TextContext): (marker: string) => BlockReader;
-  /** Its marks in the arguments of calls that a server has read. */
+  /** Its marks in the arguments of calls that a server has parsed. */
   readonly leaks?: Leaks;
 }
 
-/** What a server may leave of a notation in the arguments of a call. */
+/** Remains of a notation that a server may leave in the arguments of a call. */
 export interface Leaks {
-  /** What it begins with. */
+  /** What they begin with. */
   readonly marks: readonly string[];
   /**
-   * What is to stand in place of `rest`, which begins with a mark, behind what came before it; `undefined` where that is
-   * not certain.
+   * The replacement for `rest`, which begins with a mark and follows `before`; `undefined` if it is not certain what
+   * was meant.
    */
   readonly mend: (before: string, rest: string) => string | undefined;
 }
 
-/** Reads one block, from behind its marker on. */
+/** Reads one block, starting after its marker. */
 export interface BlockReader {
   /**
-   * - `head`: it is not known yet whether this is a block. Nothing has been said, nothing was taken
-   * - `none`: it is not. The text goes to the next notation that has the marker, or to the reader
+   * - `head`: it is not known yet whether this is a block. Nothing was emitted or consumed
+   * - `none`: it is not. The text goes to the next notation that has the marker, or is plain text
    * - `open`, `closed`: it is one
    */
   readonly state: "head" | "none" | "open" | "closed";
   /**
-   * Reads on from `at`, and returns how far it came: what is left comes again. Who does not come on has more behind it
-   * then; it is no longer than a marker, or than a head.
+   * Reads on from `at` and returns how far it got: the rest is passed again, followed by more text. That rest is never
+   * longer than a marker or a head.
    */
   read(text: string, at: number): number;
   /**
-   * The text is over, with this behind what was taken. Whoever has begun a call says that it was cut.
+   * The text is over, with `rest` left unconsumed. A reader that has begun a call reports it as cut off.
    *
-   * @returns what turned out to stand behind the block, to be read once more, with `context.isBlind`
+   * @returns what turned out to follow the block, to be read once more, with `context.isBlind`
    */
   end(rest: string): string | undefined;
 }
 
-/** What a reader may ask about the text that it reads. */
+/** What a reader may ask about the text it reads. */
 export interface TextContext {
-  /** The tool of a name that the model wrote; `undefined` where it is none, or where nobody knows the tools. */
+  /** The tool with a name that the model wrote; `undefined` if there is none, or if the tools are unknown. */
   tool(name: string): Tool | undefined;
   readonly limits: Limits;
-  /** Values that the model may refer to by their names, in notations that have names. */
+  /** Values that the model may refer to by name, in notations that have variables. */
   readonly variables: Readonly<Record<string, unknown>>;
-  /** At the end: the text was not cut. */
+  /** Set at the end: the text was not cut off. */
   readonly isWhole: boolean;
-  /** A quote that nobody closed has hidden the end of a block: now every end counts, in strings too. */
+  /** An unclosed quote has hidden the end of a block: now every end counts, even in strings. */
   readonly isBlind: boolean;
 }
 
-/** What is needed to read calls from a text. */
+/** How to read calls from a text. */
 export interface TextOptions {
   readonly tools?: ToolSource | undefined;
   readonly limits?: Partial<Limits> | undefined;
-  /** Values that the model may refer to by their names, where the notation has names: results of earlier turns. */
+  /** Values that the model may refer to by name, if the notation has variables: results of earlier turns. */
   readonly variables?: Readonly<Record<string, unknown>> | undefined;
   /**
-   * Look for calls in what comes as reasoning, too. Default `false`. They count only in a turn that says nothing else and
-   * was not cut: then they are handed out at its end. It is the same with a `<think>` that the text begins with, always.
+   * Look for calls in the reasoning, too. Default `false`. They count only in a turn that says nothing else and was not
+   * cut off, and are released at its end. A `<think>` at the beginning of the text is always treated this way.
    */
   readonly reasoning?: boolean | undefined;
   /**
-   * The end mark that was a stop sequence of the request, so that the server has cut it off. Where a text ends in a block
-   * and the finish reason is `stop`, it is read, and goes back, as if the mark stood there. A model that fell silent in
-   * the middle looks the same: what it had written by then runs, if it can be read. Default: none.
+   * The end mark that was a stop sequence of the request, so that the server cut it off. If a text ends inside a block
+   * and the finish reason is `stop`, it is read, and goes back, as if the mark were there. A model that stopped in the
+   * middle looks the same: what it had written by then runs, if it can be read. Default: none.
    */
   readonly stop?: string | undefined;
 }
 
-/** Longer than any head that has been seen: a marker, a name, some white space. */
+/** Longer than any head seen so far: a marker, a name, some white space. */
 export const MAX_HEAD = 256;

@@ -5,19 +5,19 @@ import { toolChunk, type ToolChunk } from "../stream/chunk.ts";
 import { toolList, type ToolSource } from "../tool/tool-set.ts";
 import { HeldCall, holdingSink, type HoldingSink } from "./held.ts";
 
-/** A function that models know from their training, and that wraps several calls into one. */
+/** A function that models know from their training, which wraps several calls into one. */
 const WRAPPERS: ReadonlySet<string> = new Set(["multi_tool_use.parallel", "multi_tool_use", "parallel"]);
 
-/** What is kept of a wrapper's arguments; one that is longer is passed on as it is. */
+/** How much of a wrapper's arguments is kept; a longer one is passed on unchanged. */
 const MAX_KEPT = 1_048_576;
 
-/** The calls of a wrapper have labels of their own. */
+/** The wrapped calls have labels of their own. */
 const EXPANDED_TURN = 2_000_000;
 
 /**
- * A sink before another one: a call of `multi_tool_use.parallel` with
+ * A sink in front of another: a call of `multi_tool_use.parallel` with
  * `{"tool_uses": [{"recipient_name": "functions.f", "parameters": {…}}]}` becomes the calls that it wraps, if no tool of
- * that name was offered, and all of those were.
+ * that name was offered and all of the wrapped ones were.
  */
 export function expandParallel(
   sink: ParserSink,
@@ -44,7 +44,7 @@ export function expandParallel(
     const calls = wrappedIn(call, toolName, known);
     if (calls === undefined) return passOn(call);
     held.splice(held.indexOf(call), 1);
-    // Whether they are complete is decided as for any other call.
+    // Completeness is decided as for any other call.
     for (const { name, args } of calls) {
       sink.tool(toolChunk(EXPANDED_TURN, expanded++, undefined, name, JSON.stringify(args), isDone || undefined));
     }

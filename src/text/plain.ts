@@ -1,6 +1,6 @@
 import { textAdapter } from "./adapter.ts";
 
-/** Text in which nothing is looked for: what {@link rescue} is put on where the text comes without a wire around it. */
+/** Text that is not searched for calls: the adapter for {@link rescue} to wrap if the text comes without a wire. */
 export const plainText = textAdapter(
   "text",
   {

@@ -7,7 +7,7 @@ import { expandParallel } from "./parallel.ts";
 import { textSink } from "./sink.ts";
 
 export interface RescueOptions extends Pick<TextOptions, "reasoning"> {
-  /** The notations that are looked for. */
+  /** The notations to look for. */
   readonly notations: readonly Notation[];
 }
 
@@ -15,13 +15,13 @@ export interface RescueOptions extends Pick<TextOptions, "reasoning"> {
  * An adapter that also finds the calls that its model, or a broken server, wrote into the text. They become calls of the
  * turn like any other, and go back in the wire's own form.
  *
- * It wraps an adapter, rather than being an option of every `read()`: so the adapters know nothing of notations, who does
- * not need them does not load them, and whatever takes an adapter takes this one.
+ * It wraps an adapter rather than being an option of every `read()`, so that adapters know nothing of notations, they
+ * are loaded only if needed, and whatever takes an adapter takes this one.
  */
 export function rescue<A extends Adapter>(adapter: A, { notations, reasoning }: RescueOptions): A {
   const { name } = adapter;
   const toolName = (tool: string) => adapter.toolName(tool);
-  // Adapters with options of their own take them as the second argument, too.
+  // Adapters with parser options take them as a second argument.
   const inner = adapter.parser as (sink: ParserSink, options?: object) => Parser<unknown>;
 
   function parser(sink: ParserSink, options: ReadOptions = {}): Parser<unknown> {
@@ -45,7 +45,7 @@ export function rescue<A extends Adapter>(adapter: A, { notations, reasoning }: 
   };
 }
 
-/** The adapter's own parser, and the sinks before the turn's, in the order in which they end. */
+/** The adapter's own parser, and the sinks in front of the turn's, in the order in which they end. */
 class RescueParser implements Parser<unknown> {
   readonly #parser: Parser<unknown>;
   readonly #sinks: readonly { end(): void }[];

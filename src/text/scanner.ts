@@ -3,12 +3,12 @@ import { isSpace, lookFor } from "./look.ts";
 import { MAX_HEAD, type BlockReader, type Notation, type TextContext } from "./notation.ts";
 import type { BlockWriter } from "./writer.ts";
 
-/** Takes one text in pieces, and tells its calls from the rest. */
+/** Takes one text in pieces and separates its calls from the rest. */
 export interface TextScanner {
   push(delta: string): void;
-  /** The text is over: what was held back is said, a block that is open was cut. */
+  /** The text is over: what was held back is emitted, and an open block was cut off. */
   end(isWhole: boolean): void;
-  /** The text so far ends in a block that has surely begun. */
+  /** Whether the text so far ends in a block that has definitely begun. */
   isInBlock(): boolean;
 }
 
@@ -16,10 +16,10 @@ export interface TextScanner {
 export type TextKnowledge = Omit<TextContext, "isBlind" | "isWhole">;
 
 /**
- * Finds the blocks of some notations in a text. What is surely text is handed out at once; held back is only what may
- * still become a marker, and what stands between a marker and the first sign that it begins a block.
+ * Finds the blocks of some notations in a text. What is definitely text is released immediately; held back is only what
+ * may still become a marker, and what lies between a marker and the first sign that it begins a block.
  *
- * Each character is looked at once, save for the few that are held back.
+ * Each character is looked at once, except for the few that are held back.
  */
 export function createScanner(
   notations: readonly Notation[],
@@ -34,14 +34,14 @@ export function createScanner(
     markers.filter((word) => !leading.has(word)),
     (word) => word.charCodeAt(0),
   );
-  /** Nothing but white space has come yet. */
+  /** Only white space has come so far. */
   let isAtBegin = true;
   const fence = new Fence();
-  /** What came and was not taken yet. */
+  /** What has come but is not consumed yet. */
   let held = "";
   let marker = "";
   let reader: BlockReader | undefined;
-  /** The notations that may read what stands behind the marker, if the reader does not. */
+  /** The notations that may read what follows the marker if the current reader does not. */
   let others: ((marker: string) => BlockReader)[] = [];
 
   function push(delta: string): void {
@@ -51,13 +51,13 @@ export function createScanner(
       const before = at;
       const wasReading = reader !== undefined;
       at = reader === undefined ? readText(text, at) : readBlock(reader, text, at);
-      // Who neither moves nor changes his mind waits for more.
+      // No progress and no change of reader: wait for more text.
       if (at === before && wasReading === (reader !== undefined)) break;
     }
     held = text.slice(at);
   }
 
-  /** @returns where a marker ends, or may begin; the end of the text where there is none. */
+  /** @returns where a marker ends, or may begin; the end of the text if there is none */
   function readText(text: string, from: number): number {
     for (let at = from; at < text.length; at++) {
       const code = text.charCodeAt(at);
@@ -84,13 +84,13 @@ export function createScanner(
   }
 
   function readBlock(current: BlockReader, text: string, from: number): number {
-    // What decides is never longer than this, however the text came in.
+    // The deciding part is never longer than this, however the text was split.
     const at = current.read(current.state === "head" ? text.slice(0, from + MAX_HEAD) : text, from);
     const isHopeless = current.state === "none" || (current.state === "head" && text.length - at > MAX_HEAD);
     if (isHopeless) {
       reader = others.shift()?.(marker);
       if (reader !== undefined) return readBlock(reader, text, from);
-      // The marker was text. What is behind it has not been taken, and may hold another one.
+      // The marker was text. What follows has not been consumed, and may contain another one.
       say(marker);
       return from;
     }
@@ -121,7 +121,7 @@ export function createScanner(
       return undefined;
     }
     const behind = last.end(rest);
-    // A marker with nothing but white space behind it begins nothing.
+    // A marker followed only by white space begins nothing.
     if (last.state === "head") say(marker + rest);
     return behind;
   }

@@ -9,15 +9,15 @@ import { createScanner, type TextKnowledge } from "./scanner.ts";
 import { splitThoughts } from "./thoughts.ts";
 import { createWriter } from "./writer.ts";
 
-/** A sink that finds calls in the text it is given. `end()` before the turn ends. */
+/** A sink that finds calls in the text it is given. Call `end()` before the turn ends. */
 export interface TextSink extends ParserSink {
-  /** The text so far ends in a block. */
+  /** Whether the text so far ends in a block. */
   isInBlock(): boolean;
   end(): void;
 }
 
 /**
- * A sink before another one: text goes through the scanner of these notations, all else goes on as it came.
+ * A sink in front of another: text goes through the scanner of these notations, everything else is passed on unchanged.
  *
  * ```
  * parser -> text("…<tool_call>…") -> [scanner] -> text("…"), tool(chunk) -> the turn
@@ -59,7 +59,7 @@ export function textSink(
     sink.tool(chunk);
   }
 
-  /** Finds the calls of thoughts, which have been passed on as they came. */
+  /** Finds the calls in thoughts, which have already been passed on unchanged. */
   function plans() {
     const calls: ToolChunk[] = [];
     const scanner = createScanner(
@@ -92,7 +92,7 @@ export function textSink(
     isInBlock: () => (splitter.isThinking() ? thoughts : text).isInBlock(),
     fail(error) {
       isWhole = false;
-      // What was held back did come, and a turn that has failed takes nothing more.
+      // What was held back did arrive, and a failed turn accepts nothing more.
       end();
       sink.fail(error);
     },
@@ -100,16 +100,16 @@ export function textSink(
   };
 
   /**
-   * A call in the thoughts is mostly a plan, which the answer then carries out or drops: run as well, it would run twice
-   * (PrimeIntellect-ai/renderers#80). It is the answer where there is no other: some models end their turn with it
-   * (sgl-project/sglang#11764, vllm-project/vllm#39056). Of a turn that was cut nobody knows whether one was to come.
+   * A call in the thoughts is usually a plan, which the answer then carries out or drops: released as well, it would run
+   * twice (PrimeIntellect-ai/renderers#80). If there is no other answer, it is the answer: some models end their turn
+   * with it (sgl-project/sglang#11764, vllm-project/vllm#39056). In a turn that was cut off, one might still have come.
    */
   function end(): void {
     splitter.end();
     text.end(isWhole);
     thoughts.end(isWhole);
     reasoning.end(isWhole);
-    // Servers that leave the thoughts in the text may send them as reasoning, too.
+    // Servers that leave the thoughts in the text may also send them as reasoning.
     const planned = thoughts.calls.length > 0 ? thoughts.calls : reasoning.calls;
     if (!hasSpoken && isWhole) for (const chunk of planned) sink.tool(chunk);
     hasSpoken = true;
@@ -119,7 +119,7 @@ export function textSink(
 function contextOf(toolName: (name: string) => string, { tools, limits, variables = {} }: TextOptions): TextKnowledge {
   const list = tools === undefined ? [] : toolList(tools);
   const known = new Map<string, Tool>(list.map((tool) => [toolName(tool.name), tool]));
-  // A model may also write a name as it was before the provider's charset was heeded.
+  // A model may also write a name as it was before it was fitted to the provider's charset.
   for (const tool of list) {
     for (const name of [tool.name, tool.qualifiedName]) if (!known.has(name)) known.set(name, tool);
   }

@@ -3,17 +3,17 @@ import { find, isSpace, look } from "./look.ts";
 const OPEN = "<think>";
 const CLOSE = "</think>";
 
-/** Takes one text in pieces, and tells the thoughts that it begins with from the rest. */
+/** Takes one text in pieces and separates the thoughts at its beginning from the rest. */
 export interface ThoughtSplitter {
   push(delta: string): void;
-  /** The text is over: what was held back is what it is. */
+  /** The text is over: what was held back is released. */
   end(): void;
   isThinking(): boolean;
 }
 
 /**
- * A text that begins with `<think>` is thoughts up to `</think>`, tags included: told apart before anything is read from
- * it, as servers with a reasoning parser do. A tag further on is one that is written about.
+ * A text that begins with `<think>` is thoughts up to `</think>`, tags included. They are split off before the text is
+ * searched, as in servers with a reasoning parser. Later tags are only being written about.
  */
 export function splitThoughts(thought: (delta: string) => void, text: (delta: string) => void): ThoughtSplitter {
   let state: "begin" | "thinking" | "over" = "begin";

@@ -1,14 +1,14 @@
 import type { ToolChunk } from "../stream/chunk.ts";
 
-/** What a block may hold: calls, and (where a notation frames all that is said) text and reasoning. */
+/** What a block may contain: calls, and (if the notation frames everything that is said) text and reasoning. */
 export interface BlockWriter {
   text(delta: string): void;
   reasoning(delta: string): void;
-  /** A new call. It is told with its name. */
+  /** A new call. It is reported once it has a name. */
   call(): CallWriter;
 }
 
-/** Says one call in chunks. */
+/** Writes one call in chunks. */
 export interface CallWriter {
   hasName(): boolean;
   name(name: string, id?: string, metadata?: Readonly<Record<string, unknown>>): void;
@@ -18,17 +18,17 @@ export interface CallWriter {
   done(): void;
   /** The text ended before the call did. */
   cut(reason?: string): void;
-  /** The call is written in a way that can not be read: told to the model, never run. */
+  /** The call cannot be read: it is reported to the model, never run. */
   unreadable(reason: string): void;
 }
 
-/** In a message that has calls of the wire's own these have none of their labels, and no fragment of theirs gets in here. */
+/** Keeps calls found in text apart from the native calls of the same message: no fragment of one joins the other. */
 export const TEXT_TURN = 1_000_000;
 
 /**
- * Writes calls as the chunks that every parser makes.
+ * Writes calls as the chunks that every parser produces.
  *
- * @param nameOf the name under which the turn knows a tool, of the one that the model wrote
+ * @param nameOf maps the name that the model wrote to the one under which the turn knows the tool
  */
 export function createWriter(
   sink: { text(delta: string): void; reasoning(delta: string): void; tool(chunk: ToolChunk): void },
@@ -47,14 +47,14 @@ function createCall(
   nameOf: (written: string) => string,
   position: number,
 ): CallWriter {
-  // Labels that no wire uses: some adapters look a call up by its label alone.
+  // Labels that no wire uses: some adapters look up a call by its label alone.
   const label = { turnIndex: TEXT_TURN, callIndex: -1000 - position };
   let hasName = false;
   let isOver = false;
   /** Arguments that came before the name: a chunk without one would belong to the call before. */
   let waiting: string[] | undefined;
 
-  /** A call without a name is told apart from the one before it by an id. */
+  /** An id distinguishes a call without a name from the one before it. */
   function fail(error: string | undefined, errorType: string): void {
     if (isOver) return;
     isOver = true;
