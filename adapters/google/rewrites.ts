@@ -33,7 +33,7 @@ export function listedValues(): Rewrite {
       if (!others.every(isListed)) return tell.apply(node, context);
       const types = [type].flat().filter((one) => one !== undefined && one !== "null");
       const listed = { ...(types.length > 0 && { type: types.length === 1 ? types[0] : types }), ...rest };
-      // A list and a type both bind: null is none of the values then.
+      // A list and a type both bind: null is then not one of the values.
       if (type !== undefined && ![type].flat().includes("null")) return { ...describing, ...listed, enum: others };
       return { ...describing, anyOf: [{ ...listed, enum: others }, { type: "null" }] };
     },
