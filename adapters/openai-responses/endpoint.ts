@@ -1,6 +1,6 @@
 import type { Endpoint } from "../../src/adapter.ts";
 
-/** `POST …/responses`, whatever stands before it: `/v1`, `/openai/v1`, `/openai`. */
+/** `POST …/responses`, whatever comes before it: `/v1`, `/openai/v1`, `/openai`. */
 export const endpoint: Endpoint = {
   streams: "sse",
   match({ method, path, body }) {

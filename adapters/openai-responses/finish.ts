@@ -2,8 +2,8 @@ import { countOf, errorText, textOf } from "../../src/wire/field.ts";
 import type { WireError, WireResponse } from "./wire.ts";
 
 /**
- * How a response ended: the event says it in its name, but for the one that stands for all of them, and for servers that
- * have `response.completed` for every end (https://github.com/raullenchai/Rapid-MLX/pull/866).
+ * How a response ended. The name of the event says it, except for `response.done`, which covers every end, and for
+ * servers that send `response.completed` for every end (https://github.com/raullenchai/Rapid-MLX/pull/866).
  */
 export function statusOf(response: WireResponse, type: string): string {
   const status = textOf(response.status);
@@ -16,7 +16,7 @@ export function statusOf(response: WireResponse, type: string): string {
 
 const UNFINISHED: ReadonlySet<unknown> = new Set(["incomplete", "failed", "cancelled"]);
 
-/** What the provider says of a failure, in one line. */
+/** The provider's report of a failure, in one line. */
 export function errorMessage(error: WireError | string | null | undefined): string {
   if (typeof error === "string") return error;
   const code = countOf(error?.code) ?? textOf(error?.code) ?? textOf(error?.type);

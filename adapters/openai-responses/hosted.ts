@@ -3,15 +3,15 @@ import { textOf } from "../../src/wire/field.ts";
 import type { Item } from "./item.ts";
 import type { WireItem } from "./wire.ts";
 
-/** Whether an item is a call that is none of ours: a hosted tool, an MCP server's, a program, or a built-in of the client's. */
+/** Whether an item is a call that is not ours: of a hosted tool or an MCP server, a program, or a client's built-in. */
 export function isHosted({ type }: WireItem): boolean {
-  // Kinds that are not known yet end in `_call` too; that of a tool of ours is read before.
+  // Kinds that are not known yet end in `_call`, too; calls of our own tools are checked for first.
   return typeof type === "string" && (type.endsWith("_call") || type === "mcp_approval_request" || type === "program");
 }
 
 /**
- * Such a call in the words of the stream. Its id is the item's, under which the provider lists it; of a call that the
- * client runs it is the `call_id`, to which the client's answer must refer.
+ * Such a call as the stream's events report it. Its id is that of the item, under which the provider lists it; for a
+ * call that the client runs it is the `call_id`, to which the client's answer must refer.
  *
  * @param itemId the id under which the item was announced; some servers end it under another one
  */
@@ -33,7 +33,7 @@ export function providerCall(
   };
 }
 
-/** Whether an item is what such a call came to, where that is an item of its own. */
+/** Whether an item is the result of such a call, if that is a separate item. */
 export function isHostedResult({ type }: WireItem): boolean {
   return type === "shell_call_output" || type === "program_output" || type === "tool_search_output";
 }
@@ -43,7 +43,7 @@ export function answeredCall({ wire, id }: Item, result: WireItem): ProviderTool
   return { ...providerCall(wire, endOf(result), id), output: result["output"] ?? result["result"] ?? result["tools"] };
 }
 
-/** How such a call stands when its item is done. One that waits for approval has not been run. */
+/** The status of such a call when its item is done. One that waits for approval has not been run. */
 export function endOf({ type, status, error }: WireItem): ProviderToolCall["status"] {
   if (type === "mcp_approval_request") return "started";
   return status === "failed" || status === "incomplete" || Boolean(error) ? "failed" : "completed";

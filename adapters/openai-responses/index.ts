@@ -1,4 +1,4 @@
-// Without the SDK, as with `fetch`, what comes from it is `any` in the declarations, and no error.
+// Without the SDK, as with `fetch`, its types are `any` in the declarations instead of an error.
 /** @ts-ignore */
 import type { ResponseInputItem } from "openai/resources/responses/responses";
 import { defineAdapter, type EventSource, type Parser, type ParserSink } from "../../src/adapter.ts";
@@ -31,7 +31,7 @@ const reading = {
 } as const;
 
 /**
- * OpenAI's Responses API, and the servers that speak it: Azure, LM Studio, DeepSeek, GitHub Copilot, OpenRouter, xAI.
+ * OpenAI's Responses API, and servers that speak it: Azure, LM Studio, DeepSeek, GitHub Copilot, OpenRouter, xAI.
  *
  * @example
  * const input: OpenAI.Responses.ResponseInputItem[] = [{ role: "user", content: "What is the weather in Oslo?" }];
@@ -67,7 +67,7 @@ export const openaiResponses = defineAdapter({
   endpoint,
   conversation,
   /**
-   * A model for a loop: the user's own client, and the parameters of its requests.
+   * A model for a run: the user's own client, and the parameters of its requests.
    *
    * @example openaiResponses.model(new OpenAI(), { model: "gpt-5-mini", store: false, include: ["reasoning.encrypted_content"] })
    */
@@ -77,12 +77,12 @@ export const openaiResponses = defineAdapter({
     params: ResponsesModelParams,
     options?: ModelOptions,
   ): Model<ResponseInputItem> {
-    // As `this`, so that an adapter that wraps this one reads with what it adds.
+    // `this`, so that an adapter that wraps this one reads with its own additions.
     return responsesModel(this ?? openaiResponses, client, params, options);
   },
 });
 
-/** Its events are all called `response.…`; an `error` alone could be anybody's. */
+/** All of its events are called `response.…`; an `error` alone could be from any wire. */
 function recognises(event: unknown): boolean {
   if (typeof event !== "object" || event === null) return false;
   const { type } = event as WireEvent;

@@ -6,74 +6,74 @@ import type { NativeItem, WireItem, WirePart } from "./wire.ts";
 
 /** An element of the output, from `response.output_item.added` to `response.output_item.done`. */
 export interface Item {
-  /** In the order of appearance; the `callIndex` of a call. */
+  /** Numbered in order of appearance; the `callIndex` of a call. */
   readonly key: number;
   readonly outputIndex: number;
-  /** Under which it was announced; some servers end it under another one. */
+  /** The id with which it was announced; some servers end it with another one. */
   readonly id: string | undefined;
-  /** As it began, then as it ended. */
+  /** The item as it began, then as it ended. */
   wire: WireItem;
   done: boolean;
-  /** What the tool sink knows of a call. */
+  /** What the sink knows about a call. */
   callId: string | undefined;
   name: string | undefined;
-  /** Characters of the arguments that went to the sink. */
+  /** Characters of the arguments that were passed to the sink. */
   sent: number;
-  /** The last piece of them that came. */
+  /** The last piece of them. */
   piece: string;
-  /** Pieces of a call whose beginning nobody saw: a stream may be taken up in its middle. */
+  /** The pieces of a call whose beginning was not seen: a stream may be resumed in its middle. */
   unheaded: string | undefined;
-  /** Whether an index or an id told that those pieces are of one call. */
+  /** Whether an index or an id showed that those pieces belong to one call. */
   readonly isPlaced: boolean;
   /** Which parts of a message or of reasoning came as deltas, by `content_index`; a summary's by `-2 - summary_index`. */
   streamed: Set<number> | undefined;
-  /** Of reasoning: the part of its content that was announced last. */
+  /** For reasoning: the part of its content that was announced last. */
   part: number | undefined;
-  /** Of a call: all of its input was said, be it nothing. */
+  /** For a call: all of its input has come, even if empty. */
   isTold: boolean;
-  /** Of a call: an input that may be that of another one, until its end tells. */
+  /** For a call: an input that may belong to another one, until the end of the call decides. */
   guess: string | undefined;
-  /** Of a call: its end told nothing of its input, which the response as a whole may tell. */
+  /** For a call: it ended without its input, which the whole response may still give. */
   isBare: boolean;
-  /** Of a call: the response has its result, too. */
+  /** For a call: the response has its result, too. */
   isAnswered: boolean;
 }
 
-/** Whether it is a call of a tool of ours. */
+/** Whether it is a call of one of our tools. */
 export function isCall({ type, call_id: callId }: Pick<WireItem, "type" | "call_id">): boolean {
   return type === "function_call" || (type === "custom_tool_call" && !isSearch(callId));
 }
 
 /**
- * What xAI searches by itself comes as a call of a custom tool that nobody offered
- * (https://github.com/vercel/ai/tree/main/packages/xai); only its id tells.
+ * xAI reports its own searches as calls of a custom tool that was never offered
+ * (https://github.com/vercel/ai/tree/main/packages/xai); only the id tells them apart.
  */
 function isSearch(callId: unknown): boolean {
   return typeof callId === "string" && callId.startsWith("xs_call_");
 }
 
-/** Whether it is a call that nobody began and of which all was told: behind it comes, under the same index, another one. */
+/** Whether it is a call without a beginning whose input is complete: what follows under its index is another call. */
 export function isOver({ isTold, unheaded }: Item): boolean {
   return unheaded !== undefined && isTold;
 }
 
-/** Of a call; in a response, the result of one that the server has run. */
+/** The result of a call; in a response, of a call that the server has run. */
 export function isResult({ type }: WireItem): boolean {
   return type === "function_call_output" || type === "custom_tool_call_output";
 }
 
-/** Whether the model says it to whoever asked: other items have text too, as what agents at the provider tell each other. */
+/** Whether the model says it to the user: other items have text, too, e.g. messages between agents at the provider. */
 export function isSpoken({ type }: WireItem): boolean {
   return !type || type === "message" || type === "reasoning";
 }
 
-/** Whether text of this kind, and of that id, can not be of an item. */
+/** Whether text with this type and id cannot belong to the item. */
 export function isAnother({ wire, done }: Item, type: string, id: string | null | undefined): boolean {
   if (done && differ(wire.id, id)) return true;
   return (isSpoken(wire) || isCall(wire) || isHosted(wire)) && Boolean(wire.type) && wire.type !== type;
 }
 
-/** Whether two announcements are of one item: by either id or, where they have none in common, by the name. */
+/** Whether two announcements are of the same item: by either id or, if they have none in common, by the name. */
 export function isSame(known: WireItem, wire: WireItem): boolean {
   if (known.type !== wire.type) return false;
   if (known.id && known.id === wire.id) return true;
@@ -81,7 +81,7 @@ export function isSame(known: WireItem, wire: WireItem): boolean {
   return !differ(known.id, wire.id) && known.name === wire.name;
 }
 
-/** Whether two ids are given, and not the same. */
+/** Whether two ids are given and differ. */
 export function differ(a: string | null | undefined, b: string | null | undefined): boolean {
   return Boolean(a) && Boolean(b) && a !== b;
 }
@@ -90,12 +90,12 @@ export function itemTypeOf(eventType: string): string {
   return eventType.startsWith("response.custom_tool_call_input") ? "custom_tool_call" : "function_call";
 }
 
-/** Keeps the first name, and gives it if it is news. */
+/** Keeps the first name, and returns it if it is new. */
 export function keepName(item: Item, name: string | null | undefined): string | undefined {
   return item.name === undefined ? (item.name = textOf(name)) : undefined;
 }
 
-/** Some servers have the text itself in place of its parts. */
+/** Some servers send the text itself instead of its parts. */
 export function partsOf(content: readonly WirePart[] | string | null | undefined): readonly WirePart[] {
   if (typeof content === "string") return [{ text: content }];
   return Array.isArray(content) ? content.map((part) => (isRecord(part) ? part : {})) : [];
@@ -106,9 +106,9 @@ export function inputOf(wire: WireItem): unknown {
 }
 
 /**
- * What of a call's input, told as a whole, is news: nothing, where its pieces came before, unless some of them did not
- * (https://github.com/anomalyco/opencode/pull/44893). Of a call whose beginning nobody saw the pieces are held, since they
- * may be the end of it only; they count where nothing tells the whole.
+ * What is new in a call's input when it comes whole: nothing if its pieces came before, unless some are missing
+ * (https://github.com/anomalyco/opencode/pull/44893). The pieces of a call whose beginning was not seen are held back,
+ * since they may be only its end; they count if the whole never comes.
  */
 export function unsaid(item: Item, whole: unknown): string | undefined {
   const { wire, sent, piece, unheaded } = item;
@@ -117,19 +117,19 @@ export function unsaid(item: Item, whole: unknown): string | undefined {
 }
 
 /**
- * Whether free text came in pieces, and not all of them. In JSON a root that is open tells it, and the whole may be written
- * in another way.
+ * Whether free text came in pieces, but not all of them. For JSON an open root shows that, and the whole may be written
+ * differently.
  */
 export function lacksPieces(item: Item, whole: unknown): boolean {
   return item.wire.type === "custom_tool_call" && item.sent > 0 && isLonger(whole, item);
 }
 
-/** Whether more is told as a whole than came in pieces. */
+/** Whether the whole is longer than what came in pieces. */
 function isLonger(whole: unknown, { sent }: Item): whole is string {
   return typeof whole === "string" && whole.length > sent;
 }
 
-/** What goes with the call: how to find its item again, and what its result must repeat. */
+/** Metadata of a call: how to find its item again, and what its result must repeat. */
 export function callMetadata({ key, wire }: Item): Record<string, unknown> {
   const metadata: Record<string, unknown> = { item: key };
   if (wire.type === "custom_tool_call") metadata["custom"] = true;
@@ -139,7 +139,7 @@ export function callMetadata({ key, wire }: Item): Record<string, unknown> {
   return metadata;
 }
 
-/** Summary and content of one item are counted apart. */
+/** Summary and content of one item are counted separately. */
 export function summaryPart(index: number | null | undefined): number {
   return -2 - (index ?? 0);
 }

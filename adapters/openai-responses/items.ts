@@ -10,30 +10,30 @@ interface Untold {
 }
 
 /**
- * The items of a response, in the order of their appearance, and which of them an event is about.
+ * The items of a response, in order of appearance, and which of them an event is about.
  *
- * It is told by `output_index`: the item's id changes from event to event on some servers
- * (https://github.com/vercel/ai/pull/18548), and is asked only where there is no index, or one index for several items.
+ * `output_index` decides: on some servers the item's id changes from event to event
+ * (https://github.com/vercel/ai/pull/18548), so it is used only without an index, or if several items share one.
  */
 export class Items {
   readonly all: Item[] = [];
   readonly #byIndex = new Map<number, Item>();
   readonly #callByIndex = new Map<number, Item>();
   readonly #byId = new Map<string, Item>();
-  /** Only where results come, or items without an index. */
+  /** Built only when results come, or items without an index. */
   #byCallId: Map<string | undefined, Item> | undefined;
   /** Whether the server gave one index to several items. */
   #sharesIndex = false;
-  /** Whether an event had an id that is not known, at the index of an item that has one. */
+  /** Whether an event had an unknown id, at the index of an item with an id. */
   #idsChange = false;
   #nextIndex = 0;
 
-  /** The item of an index, where that says enough. */
+  /** The item at an index, if no two items share one. */
   at(index: number): Item | undefined {
     return this.#sharesIndex ? undefined : this.#byIndex.get(index);
   }
 
-  /** @param wire of an event that tells an item, or its end. */
+  /** @param wire the item, if the event begins or ends one */
   find(event: WireEvent, wire?: WireItem): Item | undefined {
     const id = wire?.id ?? event.item_id;
     const { output_index: index } = event;
@@ -41,20 +41,20 @@ export class Items {
       const known = this.#sharesIndex ? this.named(id) : undefined;
       if (known?.outputIndex === index) return known;
       const placed = this.#byIndex.get(index);
-      // Servers that count in one way at the beginning of a call and in another one at its end: the end has its own call_id.
+      // Some servers count differently at the beginning of a call and at its end: the `call_id` of the end decides.
       const ended = differ(placed?.callId, wire?.call_id) ? this.findCall(wire!.call_id) : undefined;
       if (ended !== undefined && ended.wire.type === wire!.type) return ended;
       this.#idsChange ||= wire === undefined && differ(placed?.id, id) && !this.#byId.has(id!);
       return placed;
     }
-    // Servers have the call's id in its place: https://github.com/anomalyco/opencode/pull/45081
+    // Some servers send the call's id instead: https://github.com/anomalyco/opencode/pull/45081
     const named = this.named(id) ?? this.findCall(wire === undefined ? event.call_id || id : wire.call_id);
     if (named !== undefined || id) return named;
-    // No index and no id: the item now open, if it is one of that kind.
+    // No index and no id: the item now open, if it is of that kind.
     const last = this.all.at(-1);
     if (last === undefined || last.done) return undefined;
     const isHeaded = last.unheaded === undefined;
-    // Behind all the input of a call whose beginning nobody saw comes that of another one, or its end.
+    // After the whole input of a call whose beginning was not seen comes the input of another call, or its end.
     if (wire === undefined) return isHeaded || !last.isTold ? last : undefined;
     return isSame(last.wire, wire) || (!isHeaded && last.wire.type === wire.type) ? last : undefined;
   }
@@ -69,7 +69,7 @@ export class Items {
     return this.#byCallId.get(callId!);
   }
 
-  /** The hosted call that a result is of: the last of its kind and id, which a search of the tools has not. */
+  /** The hosted call that a result belongs to: the last of its kind and `call_id`; a tool search has no id. */
   hostedCall({ type, call_id: callId }: WireItem): Item | undefined {
     const kind = type?.replace(/(_call)?_output$/, "");
     return this.all.findLast(
@@ -79,38 +79,38 @@ export class Items {
   }
 
   /**
-   * The call that a piece of its input, or its end, is of. Text in the midst of a call may have the call's index, and
-   * is an item of its own: unless an id tells another one, the call goes on.
+   * The call that a piece of input, or an end, belongs to. Text in the middle of a call may have the call's index, and
+   * is an item of its own: unless an id says otherwise, the call goes on.
    */
   findCallOf(event: WireEvent, type: string | undefined, wire?: WireItem): Item | undefined {
     const found = this.find(event, wire);
     if (found === undefined || !this.#sharesIndex || isCall(found.wire)) return found;
     const call = this.#callByIndex.get(found.outputIndex);
     if (call === undefined || call.wire.type !== type) return found;
-    // Its end said again.
+    // Its end, repeated.
     if (call.done) return wire?.call_id && wire.call_id === call.wire.call_id ? call : found;
     const isOther = wire === undefined ? differ(call.wire.id, event.item_id) : !isSame(call.wire, wire);
     return isOther ? found : call;
   }
 
   /**
-   * The call that a whole input is most likely of, where neither an index nor an id tells (llama.cpp,
-   * https://github.com/can1357/oh-my-pi/pull/1971): of those that are open and were not told theirs the first that it fits.
+   * The call that a whole input most likely belongs to if neither an index nor an id says so (llama.cpp,
+   * https://github.com/can1357/oh-my-pi/pull/1971): the first that it fits of the open calls still without theirs.
    *
-   * @returns whether it can be of no other, too; nothing where an index or an id tells
+   * @returns also whether it can belong to no other; `undefined` if an index or an id says so
    */
   untold(event: WireEvent, type: string, whole: string): Untold | undefined {
     if (typeof event.output_index === "number" || event.item_id || this.findCall(event.call_id)) return undefined;
     const open = this.all.filter(({ wire, done, isTold }) => wire.type === type && !done && !isTold);
     const item = open.find(({ sent }) => sent === 0 || sent === whole.length) ?? open[0];
-    // One that is open may have been told what is the input of another.
+    // An open call may have been given the input of another one.
     return { item, isSure: open.length <= 1 && this.all.every(({ done, guess }) => done || guess === undefined) };
   }
 
   /**
-   * One of that type, and of that id or `call_id`, that has not ended, whatever its index. Of what is no call of ours it may
-   * have another id by now: where ids are known to change, and of a hosted call without an index, it is the only one of its
-   * type that is open.
+   * The item of that type, with that id or `call_id`, that has not ended, whatever its index. What is not a call of
+   * ours may have another id by now: if ids are known to change, or for a hosted call without an index, it is the only
+   * open item of its type (at its index, if it has one).
    */
   unfinished(wire: WireItem, { output_index: index }: WireEvent): Item | undefined {
     const { id, type } = wire;
@@ -161,7 +161,7 @@ export class Items {
     this.#byCallId?.set(callId, item);
   }
 
-  /** What the response as a whole tells and no event did, with its index. */
+  /** What the whole response contains and no event did, with its index. */
   missing(output: readonly WireItem[], wholes: ReadonlyMap<Item, WireItem>): readonly (readonly [number, WireItem])[] {
     if (output.length <= this.all.length) return [];
     const told = new Set(wholes.values());

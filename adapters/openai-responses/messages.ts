@@ -24,8 +24,8 @@ import { toolName } from "./schema.ts";
 import type { NativeTurn, WireItem, WirePart } from "./wire.ts";
 
 /**
- * The turn as the input items that go back: the output as it came, with ids, reasoning and calls of every kind.
- * Of a stream that was cut: what was complete, and the calls as far as they came, since every call gets a result.
+ * The turn as the input items that go back: the output as it came, with ids, reasoning and calls of every kind. For a
+ * stream that was cut: what was complete, and the calls as far as they came, since every call gets a result.
  */
 export function assistantMessage(turn: Turn): ResponseInputItem[] {
   checkTurn(turn);
@@ -37,31 +37,31 @@ export function assistantMessage(turn: Turn): ResponseInputItem[] {
     const call = calls.get(key);
     calls.delete(key);
     if (call !== undefined) return [callItem(call, inputItem(item), done)];
-    // A call that was no call of the turn has no result, and the API refuses one without; unless the server has run it.
+    // A call that is not in the turn has no result, so the API would reject it, unless the server has run it.
     return item.call_id && answered.has(item.call_id) ? [inputItem(item)] : [];
   });
-  // Calls of another turn index are none of the wire's: they were found in its text.
+  // Calls with another turn index did not come as items: they were found in the text.
   const wasFound = [...calls.values()].some(({ turnIndex }) => turnIndex !== 0);
-  // Gateways end a message without its text, or before it is over: https://github.com/agentgateway/agentgateway/pull/3326
+  // Gateways end a message without its text, or too early: https://github.com/agentgateway/agentgateway/pull/3326
   const isShort = turn.error === undefined && lengthOf(recorded) < turn.text.length;
   const items: (WireItem | EasyInputMessage)[] = wasFound || isShort ? onlySaid(recorded, turn.text) : recorded;
-  // What the item does not tell: a server that sends two calls as one item, a turn put together by hand.
+  // Calls without an item of their own: a server that sends two calls as one item, a turn put together by hand.
   for (const call of calls.values()) items.push(callItem(call, {}, true));
   if (turn.text !== "" && turn.error === undefined && !items.some(({ type }) => type === "message")) {
     items.unshift({ role: "assistant", content: turn.text });
   }
-  // Reasoning is refused without the item that it led to; a turn that was cut may end with it.
+  // The API rejects reasoning without the item that it led to; a turn that was cut may end with it.
   while (items.at(-1)?.type === "reasoning") items.pop();
   return items as unknown as ResponseInputItem[];
 }
 
-/** How much text messages hold. */
+/** The length of the text of all messages. */
 function lengthOf(items: readonly WireItem[]): number {
   const parts = items.flatMap(({ type, content }) => (type === "message" ? partsOf(content) : []));
   return parts.reduce((length, { text }) => length + (text ?? "").length, 0);
 }
 
-/** The messages with what was said in place of their text: it stands where the first of it began. */
+/** Replaces the text of the messages with what was said, at the place of their first text. */
 function onlySaid(items: readonly WireItem[], said: string): WireItem[] {
   let left = said.trim() === "" ? undefined : said;
   return items.flatMap((item) => {
@@ -80,23 +80,23 @@ function onlySaid(items: readonly WireItem[], said: string): WireItem[] {
 const NO_TEXT: WirePart = { type: "output_text", annotations: [] };
 
 /**
- * The result of one call. A string goes as it is, {@link resultContent} as its parts, anything else as JSON; nothing at
- * all is `null`.
+ * The result of one call. A string is sent as it is, {@link resultContent} as its parts, anything else as JSON;
+ * `undefined` becomes `null`.
  */
 export function toolResult(use: ToolUse, output: unknown): ResponseInputItem {
   checkUse(use);
   return reply(use, outputOf(output));
 }
 
-/** The wire has no error flag: a failure is the JSON `{"error":"…"}`, which no model takes for a result. */
+/** The wire has no error flag: a failure is the JSON `{"error":"…"}`, which no model mistakes for a result. */
 export function toolError(error: ToolCallError): ResponseInputItem {
   checkCallError(error);
   return errorReply(error.call, error.message);
 }
 
 /**
- * One result for every call of a finished turn, in call order.
- * A call that was handed out and not executed is reported to the model as that.
+ * One result for every call of a finished turn, in call order. A call that was handed out but never executed is
+ * reported to the model as such.
  *
  * @throws TypeError while a call is still open or running: wait for the turn and for its executions first.
  */
@@ -112,7 +112,7 @@ const RESULT_CONTENT: unique symbol = Symbol.for("toolstream.openai-responses.re
 
 /**
  * Marks a handler's output as content parts, for results that are more than text. Without the mark an array is data and
- * goes as JSON, whatever it looks like: what a tool has fetched must not make the provider load an image.
+ * is sent as JSON, whatever it looks like: what a tool has fetched must not make the provider load an image.
  *
  * @example
  * execute: async () => resultContent([{ type: "input_image", image_url: dataUrl, detail: "auto" }]),
@@ -131,7 +131,7 @@ function reply(call: FailedCall, output: Output): ResponseInputItem {
   const reference = {
     call_id: callIdOf(call),
     output,
-    // A program that runs at the provider waits for it, not the model.
+    // A program at the provider waits for the result, not the model.
     ...(isCaller(caller) && { caller }),
   };
   return isCustom(call)
@@ -143,29 +143,29 @@ function errorReply(call: FailedCall, message: string): ResponseInputItem {
   return reply(call, outputText({ error: message }));
 }
 
-/** A call as it goes back: the item as it came, its input such that every server can read it again. */
+/** A call as it goes back: the item as it came, with an input that every server can read again. */
 function callItem(call: ToolCall, item: WireItem, done: boolean): WireItem {
-  // Dirty names (token debris, dots) make a server refuse the whole history.
+  // Dirty names (token debris, dots) make a server reject the whole history.
   const said = textOf(item.name) ?? "";
   const name = isClean(said) ? said : toolName(call.name ?? "unnamed");
   const known = { ...item, call_id: callIdOf(call), name };
-  // It has not ended, but will have a result: no status says that.
+  // It has not ended but will have a result: there is no status for that.
   if (!done) delete (known as { status?: unknown }).status;
   if (isCustom(call)) return { ...known, type: "custom_tool_call", input: call.argsText };
   return { ...known, type: "function_call", arguments: historyArguments(call) };
 }
 
-/** Tools that were added on the way are taken from the developer alone ("Only `developer` is supported"). */
+/** The API accepts tools that were added on the way only from the developer ("Only `developer` is supported"). */
 function isTaken({ type, role }: WireItem): boolean {
   return type !== "additional_tools" || role === "developer";
 }
 
 /**
- * An item of the output as the input takes it: what only the output has is left out.
+ * An output item as the API accepts it as input: what only the output has is left out.
  *
  * - `status` of reasoning, custom calls and their results, and one that is `null`: https://github.com/openai/openai-python/issues/3008
- * - `status` of a screenshot that failed: the input has no such word, and without its result the call would be refused
- * - `created_by`, also of a piece of a shell's output, and what the SDK's `parse()` adds
+ * - `status` of a failed screenshot: the input has no such value, and without its result the call would be rejected
+ * - `created_by`, also in the pieces of a shell's output, and what the SDK's `parse()` adds
  */
 function inputItem(item: WireItem): WireItem {
   const { created_by: _, parsed_arguments: __, ...input } = item;
@@ -188,16 +188,16 @@ function without(record: Readonly<Record<string, unknown>>, field: string): Reco
   return rest;
 }
 
-/** The id under which a call goes back; our own as far as it is taken. */
+/** The id under which a call goes back; our own is made to fit. */
 function callIdOf(call: FailedCall | ToolCall): string {
   const id = wireId(call);
   return id === call.id ? id : madeId(id);
 }
 
-/** A `call_id` has 64 characters at most. */
+/** A `call_id` has at most 64 characters. */
 const madeId = safeToolName({ allowed: /[a-zA-Z0-9_-]/, maxLength: 64 });
 
-/** Free text and not JSON; a use made by hand has only its tool to tell. */
+/** Whether the input is free text instead of JSON; for a use made by hand only the tool tells. */
 function isCustom(call: Pick<FailedCall, "metadata">): boolean {
   const { custom, item } = call.metadata;
   if (custom !== undefined || item !== undefined) return custom === true;

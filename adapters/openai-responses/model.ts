@@ -33,13 +33,13 @@ export interface ResponsesAdapter extends Adapter<any, any, any, ResponseInputIt
   toolChoice(choice: ToolChoice, options?: ToolChoiceOptions): Record<string, unknown>;
 }
 
-/** The parameters of `client.responses.create()`, without those that each turn brings. */
+/** The parameters of `client.responses.create()`, without those that each turn sets. */
 export interface ResponsesModelParams extends Omit<ResponseCreateParamsStreaming, "input" | "tools" | "stream"> {
-  /** Tools that the provider runs (`web_search`, `file_search`, …), offered in every turn beside ours. */
+  /** Tools that the provider runs (`web_search`, `file_search`, …), offered in every turn alongside yours. */
   readonly tools?: readonly Exclude<Tool, FunctionTool | CustomTool>[] | undefined;
 }
 
-/** A model at the user's own client. */
+/** A model that uses the user's own client. */
 export function responsesModel(
   adapter: ResponsesAdapter,
   client: ResponsesClient,
@@ -50,7 +50,7 @@ export function responsesModel(
   checkParams(params, "openaiResponses.model()");
   const { parallel, limits, repair } = options;
   const { tools: hosted = [], ...fields } = params;
-  // Then the history is at the provider, and with it the calls of the first results.
+  // Then the provider has the history, and in it the calls of the first results.
   const keepsOrphans = isGiven(params.previous_response_id) || isGiven(params.conversation);
   return {
     ...conversation,
@@ -81,11 +81,11 @@ function isGiven(value: unknown): boolean {
 }
 
 /**
- * What of the history is sent.
+ * The part of the history that is sent.
  *
- * - A `conversation` keeps what was sent and answered, and refuses an item that it has
- *   (https://github.com/openai/openai-agents-js/issues/425): what came after the provider's own last item is new.
- * - Without storage nobody finds a reasoning item of which only the id is there
+ * - A `conversation` keeps what was sent and answered, and rejects items that it already has
+ *   (https://github.com/openai/openai-agents-js/issues/425): only what came after the provider's own last item is new.
+ * - Without storage the API cannot find a reasoning item that has only an id
  *   (https://github.com/anomalyco/opencode/issues/7724): `include: ["reasoning.encrypted_content"]` asks for more.
  */
 function inputOf(
@@ -94,7 +94,7 @@ function inputOf(
 ): ResponseInputItem[] {
   if (isGiven(kept)) {
     const last = messages.findLastIndex((item) => PAIRING.parts(item).isModels && hasId(item));
-    // A result with an id is that of a call which the provider has run.
+    // A result with an id belongs to a call that the provider has run.
     return messages.slice(last + 1).filter((item) => PAIRING.parts(item).results.length === 0 || !hasId(item));
   }
   return store === false ? messages.filter((item) => item.type !== "reasoning" || hasContent(item)) : [...messages];
@@ -136,22 +136,22 @@ const PAIRING: PairingRules<ResponseInputItem> = {
         };
       case "function_call_output":
       case "custom_tool_call_output": {
-        // Without the id of a call it is something that the application tells, as the API takes it.
+        // Without the id of a call it is input from the application, and the API treats it as such.
         if (!item.call_id) return { isModels: false, calls: [], results: [], rest: item };
         const result = { id: item.call_id, name: kindOf(item.type), message: item };
         return { isModels: false, calls: [], results: [result], rest: undefined };
       }
       default: {
         const { content } = item as { content?: unknown };
-        // What the server has sent has a type, and goes back as it came.
+        // What the server sent has a type, and goes back as it came.
         const isWritten = "role" in item && item.type === undefined;
         if (isWritten && typeof content !== "string" && !Array.isArray(content)) {
           throw new TypeError("a message has content, a text or a list of parts");
         }
-        // Reasoning and the items of hosted tools have no role, and belong to a turn of the model's; so do the tools that
-        // a search of its has found, which stand among its calls with the role `developer`.
+        // Reasoning and the items of hosted tools have no role and belong to the model's turn; so do the tools that its
+        // search has found, which come among its calls with the role `developer`.
         const isModels = !("role" in item) || item.role === "assistant" || item.type === "additional_tools";
-        // It stands for an item at the provider, which may be a call.
+        // It refers to an item at the provider, which may be a call.
         const mayHoldCalls = "id" in item && !("role" in item) && (item.type ?? "item_reference") === "item_reference";
         return { isModels, calls: [], results: [], rest: item, ...(mayHoldCalls && { mayHoldCalls }) };
       }
@@ -165,7 +165,7 @@ const PAIRING: PairingRules<ResponseInputItem> = {
   },
 };
 
-/** A call, and the program that waits for its result, if one does. */
+/** A call, and the program that waits for its result, if any. */
 interface Call extends HistoryCall {
   readonly caller?: NonNullable<ResponseFunctionToolCall["caller"]>;
 }

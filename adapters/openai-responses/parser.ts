@@ -31,10 +31,10 @@ import { usageOf } from "./usage.ts";
 import { wholesOf } from "./wholes.ts";
 import type { NativeTurn, WireError, WireEvent, WireItem, WirePart, WireResponse } from "./wire.ts";
 
-/** The content index of a delta that has none. */
+/** The content index of a delta without one. */
 const NO_INDEX = -1;
 
-/** Where the events of pieces have them, and what they count and pad with. */
+/** Where delta events have their piece, and the fields for counting and padding. */
 const PLACES = {
   text: ["delta"],
   index: ["output_index"],
@@ -46,11 +46,11 @@ const PLACES = {
 export class ResponsesParser implements Parser<unknown> {
   readonly #sink: ParserSink;
   readonly #items = new Items();
-  /** The first call of each `call_id`: servers tell a call twice, as another item (microsoft/agent-framework#7485). */
+  /** The first call of each `call_id`: servers send a call twice, as another item (microsoft/agent-framework#7485). */
   readonly #firstCalls = new Map<string, Item>();
   #started = false;
   #ended = false;
-  /** Whether a hosted tool waits for what the client says. */
+  /** Whether a hosted tool waits for the client. */
   #waitsForClient = false;
   #refused = false;
   #reasoned = false;
@@ -60,14 +60,14 @@ export class ResponsesParser implements Parser<unknown> {
     ...PLACES,
     push(parser, piece, index) {
       const item = parser.#items.at(index);
-      // What follows the end says nothing; an item that is not known by its index takes the event itself, and so does what
-      // may be of another one.
+      // What follows the end is ignored; without an item at the index, or if the piece may belong to another one, the
+      // whole event is read.
       if (item === undefined || parser.#ended || isOver(item) || !isCall(item.wire)) return parser.#ended;
       parser.#onInput(item, piece);
       return true;
     },
   };
-  /** One for the first part of an item, which is mostly its only one. */
+  /** Only for the first part of an item, which is usually the only one. */
   static readonly #text: Delta<ResponsesParser> = {
     ...PLACES,
     push(parser, piece, index) {
@@ -77,7 +77,7 @@ export class ResponsesParser implements Parser<unknown> {
       return true;
     },
   };
-  /** The pieces of arguments and of text are most of a stream. */
+  /** Pieces of arguments and of text are most of a stream. */
   static readonly #templates = new Templates(({ type, content_index: contentIndex }: WireEvent) => {
     switch (type) {
       case "response.function_call_arguments.delta":
@@ -104,7 +104,7 @@ export class ResponsesParser implements Parser<unknown> {
     if (typeof type === "string") this.#onEvent(type, event);
     // A response that was not streamed.
     else if ((event as WireResponse).object === "response") this.#onEnd(event, "response.done");
-    // The body of an error answer, or a line of a server that has no event for it.
+    // The body of an error response, or a line of a server that has no event for errors.
     else if ((event as WireEvent).error || errorText(event)) this.#fail((event as WireEvent).error ?? event, null);
   }
 
@@ -129,7 +129,7 @@ export class ResponsesParser implements Parser<unknown> {
   }
 
   #onEvent(type: string, event: WireEvent): void {
-    // The pieces first: they are most of the stream.
+    // Deltas first: they are most of the stream.
     switch (type) {
       case "response.function_call_arguments.delta":
       case "response.custom_tool_call_input.delta":
@@ -170,7 +170,7 @@ export class ResponsesParser implements Parser<unknown> {
       case "error":
         return this.#fail(event.error ?? (event as WireError), "failed");
       default:
-        // vLLM's, whose type is a word for what went wrong.
+        // vLLM's error, whose type is a word for what went wrong.
         if ((event as WireResponse).object === "error") this.#fail(event as WireError, "failed");
     }
   }
@@ -181,14 +181,15 @@ export class ResponsesParser implements Parser<unknown> {
     const { item } = event;
     if (!isRecord(item)) return;
     const known = this.#items.findCallOf(event, textOf(item.type), item);
-    // The same item told twice; a server that gives every item the same index opens a new one.
+    // The same item may be announced twice; a server that gives every item the same index begins a new one.
     const isKnown = known !== undefined && !known.done && isSame(known.wire, item);
     if (!isKnown || differ(known.wire.call_id, item.call_id)) this.#open(event, item);
   }
 
   /**
-   * The item that text is of. It is none of another kind, nor one that is over: some servers give the message the index of
-   * the reasoning before it, and do not tell its beginning (https://github.com/BerriAI/litellm/issues/41185).
+   * The item that text belongs to. It is never one of another kind, or one that has ended: some servers give the
+   * message the index of the reasoning before it, and leave out its beginning
+   * (https://github.com/BerriAI/litellm/issues/41185).
    */
   #spoken(event: WireEvent, type: "message" | "reasoning"): Item {
     const found = this.#items.find(event);
@@ -213,7 +214,7 @@ export class ResponsesParser implements Parser<unknown> {
       if (item.unheaded === undefined) this.#announce(item);
     } else if (isHosted(wire)) {
       const call = providerCall(wire, "started");
-      // What the client has to run is told when it is complete.
+      // What the client has to run is reported once it is complete.
       if (call.executedBy === "provider") this.#sink.providerTool(call);
     }
     return item;
@@ -252,7 +253,7 @@ export class ResponsesParser implements Parser<unknown> {
     } else if (isSpoken(wire)) {
       partsOf(wire.summary).forEach((part, index) => this.#rest(item, summaryPart(index), part));
       const content = partsOf(wire.content);
-      // vLLM counts the parts of all items as one: https://github.com/vllm-project/vllm/issues/45742
+      // vLLM numbers the parts of all items in one sequence: https://github.com/vllm-project/vllm/issues/45742
       const isMiscounted = item.streamed !== undefined && [...item.streamed].some((index) => index >= content.length);
       if (!isMiscounted) content.forEach((part, index) => this.#rest(item, index, part));
     }
@@ -271,9 +272,9 @@ export class ResponsesParser implements Parser<unknown> {
   }
 
   /**
-   * Calls that nobody has ended when the stream is over: none is without arguments only because nothing told them.
+   * Ends calls that are still open at the end of the stream. One whose arguments never came is not a call without any.
    *
-   * @param isWhole whether the response told all of its items, which pieces of none of them are no part of.
+   * @param isWhole whether the response listed all of its items: pieces that belong to none of them are dropped then
    */
   #endCalls(isWhole: boolean): void {
     for (const { wire, done, unheaded, sent, isTold, guess, isBare, key: callIndex, id, name } of this.#items.all) {
@@ -281,22 +282,22 @@ export class ResponsesParser implements Parser<unknown> {
       if (done || !isCall(wire)) continue;
       if (unheaded !== undefined) {
         if (isWhole) continue;
-        const error = "the provider sent neither its beginning nor the whole of it";
+        const error = "the provider sent neither the call's start nor all of it";
         this.#sink.tool({ callIndex, id, name, argsTextDelta: unheaded, error, errorType: "truncated" });
       } else if (guess !== undefined) {
-        const error = "the provider did not say which of them are of this call";
+        const error = "the provider did not say which belong to this call";
         this.#sink.tool({ callIndex, error, errorType: "truncated" });
       } else if (sent === 0 && !isTold) {
         const whole = inputOf(wire);
         const text = textOf(whole);
         if (text !== undefined) this.#sink.tool({ callIndex, argsTextDelta: text });
         else if (isRecord(whole)) this.#sink.tool({ callIndex, argsKvPatch: whole });
-        else this.#sink.tool({ callIndex, error: "the provider sent nothing of them", errorType: "truncated" });
+        else this.#sink.tool({ callIndex, error: "the provider sent none of them", errorType: "truncated" });
       }
     }
   }
 
-  /** A result in the response itself: the server has run the call, as agents behind this API do. */
+  /** A result in the response itself: the server ran the call, as agents behind this API do. */
   #onResult({ call_id: callId, output }: WireItem): void {
     const call = this.#items.findCall(callId);
     if (call === undefined || call.isAnswered) return;
@@ -317,13 +318,13 @@ export class ResponsesParser implements Parser<unknown> {
     sayDelta(this.#sink, 0, item.key, delta);
   }
 
-  /** The whole input once more. It is news only where no piece came before (LM Studio). */
+  /** The whole input again. It is new only if no piece came before (LM Studio). */
   #onInputDone(type: string, event: WireEvent, whole: unknown): void {
     const callType = itemTypeOf(type);
     const untold = typeof whole === "string" ? this.#items.untold(event, callType, whole) : undefined;
     const item = untold?.item ?? this.#callOf(event, callType);
     if (!isCall(item.wire) || item.done || (untold !== undefined && item.isTold)) return;
-    // By its index it is of one call, by its id of another: the end of each will tell.
+    // By its index it belongs to one call, by its id to another: the end of each decides.
     const named = this.#items.named(event.item_id);
     if (named !== undefined && named !== item && isCall(named.wire)) return;
     item.isTold = true;
@@ -350,18 +351,18 @@ export class ResponsesParser implements Parser<unknown> {
     }
     const name = keepName(item, wire.name);
     const whole = inputOf(wire) || inputOf(began);
-    // Pieces that nothing gives to this call may be those of another, which has arguments.
+    // Pieces that nothing ties to this call may belong to another one, which has arguments.
     const isDoubtful = inputOf(wire) === "" && !item.isPlaced && Boolean(item.unheaded);
     const text = isDoubtful ? undefined : unsaid(item, whole);
     const record = item.sent === 0 && isRecord(whole) ? whole : undefined;
-    // Results are matched against the id that came last: early servers announced a call under another one.
+    // Results are matched against the id that came last: early servers announced a call with another one.
     const callId = textOf(wire.call_id) ?? item.callId;
     const metadata = callId === item.callId ? undefined : { id: callId };
     this.#items.setCallId(item, callId);
     const lacks = lacksPieces(item, whole) ? "pieces of them did not arrive" : undefined;
     const first = callId === undefined ? undefined : this.#firstCalls.get(callId);
     if (item.isBare && first !== undefined && first !== item && first.name === item.name) {
-      const error = "it is one before it, with its id, and nothing was told of its arguments";
+      const error = "it has the id of an earlier one, and came without arguments";
       this.#sink.tool({ callIndex: item.key, error, errorType: "withdrawn" });
     } else if (wire.status === "incomplete" || isDoubtful || lacks !== undefined) {
       this.#sink.tool(
@@ -385,7 +386,7 @@ export class ResponsesParser implements Parser<unknown> {
     this.#sink.text(text);
   }
 
-  /** The text of a part once more. It is news only of a server that sends no pieces: https://github.com/TanStack/ai/pull/937 */
+  /** The text of a part again. It is new only if a server sends no pieces: https://github.com/TanStack/ai/pull/937 */
   #onTextDone(event: WireEvent): void {
     if (this.#hasTextPieces || !event.text) return;
     this.#rest(this.#spoken(event, "message"), event.content_index ?? NO_INDEX, { text: event.text });
@@ -406,8 +407,8 @@ export class ResponsesParser implements Parser<unknown> {
   #onReasoning(item: Item, index: number | null | undefined, delta: unknown, isWhole = false): void {
     if (typeof delta !== "string") return;
     const part = index ?? NO_INDEX;
-    // A part is a paragraph of its own, and most begin with a title. Of content that nobody announced the index may count
-    // the pieces: https://github.com/vllm-project/vllm/pull/35184
+    // A part is a paragraph of its own, and most begin with a title. If the content was not announced, its index may
+    // count the pieces instead: https://github.com/vllm-project/vllm/pull/35184
     const isPart = isWhole || part < NO_INDEX || item.streamed === undefined || item.part === part;
     const apart = this.#reasoned && isPart && !item.streamed?.has(part);
     (item.streamed ??= new Set()).add(part);
@@ -415,7 +416,7 @@ export class ResponsesParser implements Parser<unknown> {
     this.#sink.reasoning(apart ? `\n\n${delta}` : delta);
   }
 
-  /** A part of a finished item: news only where no delta came before. */
+  /** A part of a finished item: new only if no delta came before. */
   #rest(item: Item, index: number, part: WirePart): void {
     if (item.streamed?.has(index) || item.streamed?.has(NO_INDEX)) return;
     if (part.refusal) return this.#onRefusal(item, index, part.refusal);
@@ -445,7 +446,7 @@ export class ResponsesParser implements Parser<unknown> {
         return this.#end();
       case "incomplete": {
         const reason = textOf(response.incomplete_details?.reason);
-        // Whatever the reason, the answer is shorter than the model meant it.
+        // Whatever the reason, the answer is shorter than the model meant it to be.
         this.#sink.finish(
           reason === "content_filter" ? "content-filter" : "length",
           reason ? `${status}:${reason}` : status,
@@ -459,12 +460,12 @@ export class ResponsesParser implements Parser<unknown> {
           status,
         );
       default:
-        // A response of a background request that goes on.
+        // A background response that is still in progress.
         return this.#fail({ message: `The response is ${status}: retrieve it again when it has ended.` }, status);
     }
   }
 
-  /** What the events have left open and the response as a whole tells. */
+  /** Completes what the events left open from the whole response. */
   #finishItems(output: readonly WireItem[], status: string): void {
     if (this.#items.all.length === 0) {
       output.forEach((wire, index) => this.#onDone({ output_index: index, item: wire }));
@@ -483,8 +484,8 @@ export class ResponsesParser implements Parser<unknown> {
   }
 
   /**
-   * Of a stream that was taken up in its middle (`starting_after`) what stood before, whose text was said by the stream
-   * before this one; and the others of a server that streams only some of its items.
+   * In a stream that was resumed (`starting_after`): the items before it, whose text the earlier stream has given. Also
+   * the remaining items of a server that streams only some of them.
    */
   #finishMissed(missing: readonly (readonly [number, WireItem])[]): void {
     if (missing.length === 0) return;

@@ -23,7 +23,7 @@ export const toolName: (name: string) => string = safeToolName({ allowed: /[a-zA
  * The tools as `responses.create()` takes them. A tool whose schema is a string becomes a custom tool: the model writes
  * free text.
  *
- * @throws ToolError `schema_loss` with `onLoss: "throw"`; `duplicate_tool` when two names map to one
+ * @throws ToolError `schema_loss` with `onLoss: "throw"`; `duplicate_tool` if two names map to the same one
  */
 export function tools(source: ToolSource, options?: ToolsOptions): (FunctionTool | CustomTool)[] {
   return lowerTools<FunctionTool | CustomTool>(source, {
@@ -42,9 +42,9 @@ export function tools(source: ToolSource, options?: ToolsOptions): (FunctionTool
         name,
         ...(description !== undefined && { description }),
         parameters: schema,
-        // Said either way: without it this API tries strict mode.
+        // Always set: without it this API tries strict mode.
         strict,
-        // It describes results that are JSON, and a string is sent as it is.
+        // It describes results that are JSON; a string is sent as it is.
         ...(outputSchema?.jsonSchema["type"] === "object" && {
           output_schema: lowerSchema(outputSchema.jsonSchema, [functionPatterns()]).schema,
         }),
@@ -53,20 +53,20 @@ export function tools(source: ToolSource, options?: ToolsOptions): (FunctionTool
   });
 }
 
-/** A type and not an interface, so that it is a record of unknown fields too. */
+/** A type rather than an interface, so that it is assignable to a record of unknown fields. */
 export type ToolChoiceFields = {
   tool_choice: "auto" | "none" | "required" | ToolChoiceFunction | ToolChoiceCustom | ToolChoiceAllowed;
   parallel_tool_calls?: NonNullable<ResponseCreateParams["parallel_tool_calls"]>;
 };
 
 export interface ToolChoiceOptions {
-  /** Several calls in one turn. Default: the provider's. */
+  /** Allow several calls in one turn. Default: the provider's. */
   readonly parallel?: boolean | undefined;
-  /** Needed where a name is that of a free-text tool, which is chosen in another way than a function. */
+  /** Needed to name a free-text tool, which is chosen in another form than a function. */
   readonly tools?: ToolSource | undefined;
 }
 
-/** @throws TypeError when the choice is none, or requires one of no tools. */
+/** @throws TypeError if the choice is invalid, or requires one of no tools. */
 export function toolChoice(choice: ToolChoice, options: ToolChoiceOptions = {}): ToolChoiceFields {
   const { parallel } = options;
   return {

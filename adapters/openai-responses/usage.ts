@@ -2,7 +2,7 @@ import type { Usage } from "../../src/stream/events.ts";
 import { countOf } from "../../src/wire/field.ts";
 import type { WireUsage } from "./wire.ts";
 
-/** The total is the provider's own; what was read from the cache is a part of the input. */
+/** The total is the provider's own; cached tokens are part of the input. */
 export function usageOf(raw: WireUsage): Usage {
   return {
     inputTokens: countOf(raw.input_tokens),

@@ -4,8 +4,8 @@ import { differ, inputOf, isCall, type Item } from "./item.ts";
 import type { WireItem } from "./wire.ts";
 
 /**
- * Which of the items the response as a whole means by each of its own: told by the ids, then by the place or the order among
- * those that are alike, since servers give an item other ids there, and tell more than they streamed
+ * Matches the items to those of the whole response: by id, then by the place or the order among those that are alike,
+ * since servers give an item other ids there, and list more than they streamed
  * (https://github.com/vllm-project/vllm/issues/47916, https://github.com/BerriAI/litellm/issues/37946).
  */
 export function wholesOf(items: readonly Item[], output: readonly WireItem[]): ReadonlyMap<Item, WireItem> {
@@ -21,19 +21,19 @@ export function wholesOf(items: readonly Item[], output: readonly WireItem[]): R
     const whole = output[outputIndex];
     return whole !== undefined && free.has(whole) && fits(whole) ? whole : undefined;
   };
-  // The ids first, which real servers repeat in one answer: so of those that have it, the one at the same place.
+  // Ids first. Real servers repeat them within one answer, so of those with the same id, the one at the same place.
   claim((item) => placedIf(item, (whole) => namesOf(whole).includes(nameOf(item))));
   const named = lists(free, namesOf);
   claim((item) => named(nameOf(item)));
   claim((item) => placedIf(item, (whole) => kindOf(whole, item.done) === kindOf(item.wire, item.done)));
   const alike = lists(free, (wire) => [...new Set([kindOf(wire, true), kindOf(wire, false)])]);
   claim(({ wire, done }) => alike(kindOf(wire, done)));
-  // The input may be written in another way, and of a call whose beginning nobody saw the name is not known.
+  // The input may be written differently, and the name of a call whose beginning was not seen is not known.
   claim((item) => placedIf(item, (whole) => whole.type === item.wire.type && !differ(whole.name, item.wire.name)));
   return wholes;
 }
 
-/** Hands out, each once and in order, those of a set that have a key. */
+/** Hands out the items of a set that have a key, each once and in order. */
 function lists(
   wires: ReadonlySet<WireItem>,
   keysOf: (wire: WireItem) => readonly string[],
@@ -54,24 +54,24 @@ function lists(
   };
 }
 
-/** Under which names an item may be known. The result of a call has the call's id, too, so the type belongs to them. */
+/** The names an item may be known by. The result of a call has the call's id, too, so they include the type. */
 function namesOf({ type, id, call_id: callId }: WireItem): string[] {
   const names = callId ? [`${type} call ${callId}`] : [];
   if (id) names.push(`${type} ${id}`);
   return names;
 }
 
-/** The id of a call says more than that of its item. */
+/** The id of a call is more reliable than that of its item. */
 function nameOf({ wire: { type, id }, callId }: Item): string {
   return callId ? `${type} call ${callId}` : `${type} ${id}`;
 }
 
-/** What an item has in common with its whole where their ids differ: a call its name and, if that is there, its input. */
+/** What an item has in common with its whole if their ids differ: for a call its name and, if present, its input. */
 function kindOf(wire: WireItem, isWhole: boolean): string {
   return isCall(wire) ? `${wire.type} ${wire.name} ${isWhole ? compact(inputOf(wire)) : ""}` : String(wire.type);
 }
 
-/** As JSON without white space, if it is JSON that can be written. */
+/** As JSON without white space, if possible. */
 function compact(input: unknown): string {
   const value = typeof input === "string" ? jsonIn(input) : input;
   try {

@@ -1,16 +1,16 @@
 /**
- * What the servers of this wire send, as far as it is read: every field may be missing, `null` or of another type, for
- * OpenAI's wire is spoken by others too (Azure, LM Studio, DeepSeek, GitHub Copilot, vLLM).
+ * What servers of this wire send, as far as it is read: every field may be missing, `null` or of another type, since
+ * others speak OpenAI's wire, too (Azure, LM Studio, DeepSeek, GitHub Copilot, vLLM).
  *
  * @see https://platform.openai.com/docs/api-reference/responses-streaming (seen 2026-11, and the types of openai 7.57)
  */
 export interface WireEvent {
   readonly type?: string | null;
-  /** Where the item stands in the output: what its events have in common. */
+  /** The item's place in the output, which its events have in common. */
   readonly output_index?: number | null;
-  /** The item's id, not the call's; on some servers another one in every event of one item. */
+  /** The item's id, not the call's; on some servers it differs in every event of one item. */
   readonly item_id?: string | null;
-  /** In the place of the other two on some servers: https://github.com/lidge-jun/opencodex/pull/1361 */
+  /** Some servers send it instead of the other two: https://github.com/lidge-jun/opencodex/pull/1361 */
   readonly call_id?: string | null;
   readonly item?: WireItem | null;
   readonly content_index?: number | null;
@@ -53,21 +53,21 @@ export interface WireItem {
   readonly namespace?: string | null;
   /** Who called: `{ type: "program", caller_id }` for a call made by code that runs at the provider. */
   readonly caller?: unknown;
-  /** JSON text; of a tool search the value itself. */
+  /** JSON text; for a tool search the parsed value. */
   readonly arguments?: unknown;
-  /** Of a custom tool: free text. */
+  /** For a custom tool: free text. */
   readonly input?: unknown;
   readonly status?: string | null;
-  /** Of a message or of reasoning; text on some servers. */
+  /** For a message or reasoning; plain text on some servers. */
   readonly content?: readonly WirePart[] | string | null;
-  /** Of reasoning. */
+  /** For reasoning. */
   readonly summary?: readonly WirePart[] | null;
-  /** Of a tool search: `server` or `client`. */
+  /** For a tool search: `server` or `client`. */
   readonly execution?: string | null;
-  /** Of a shell call: `container_reference` runs at the provider, `local` at the client. */
+  /** For a shell call: `container_reference` runs at the provider, `local` at the client. */
   readonly environment?: { readonly type?: string | null } | null;
   readonly error?: unknown;
-  /** Of what the provider has run, or of a result. */
+  /** The output of what the provider has run, or a result. */
   readonly output?: unknown;
   readonly [key: string]: unknown;
 }
@@ -114,7 +114,7 @@ export interface NativeTurn {
 }
 
 export interface NativeItem {
-  /** In the order of appearance; a call of the turn carries it as `metadata.item`. */
+  /** Numbered in order of appearance; a call of the turn has it as `metadata.item`. */
   readonly key: number;
   /** As the provider ended it, or as it began if the stream was cut before. */
   readonly item: WireItem;
