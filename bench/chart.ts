@@ -1,4 +1,4 @@
-/** The results as bars, for the README: an SVG that is readable on a light and on a dark page. */
+/** The results as bars, for the README: an SVG that is readable on a light and a dark page. */
 import type { Result } from "./job.ts";
 import type { WorkloadName } from "./workloads.ts";
 
@@ -16,7 +16,7 @@ const LABELS: Readonly<Record<string, string>> = {
   "assistant-stream, on the raw SDK": "assistant-stream",
 };
 
-/** One way to use each library; the parsers alone read no stream. */
+/** One way to use each library; standalone parsers are left out, since they read no stream. */
 const SHOWN = new Set([
   OURS,
   "floor a",
@@ -48,7 +48,7 @@ const ROW = 20;
 /** Longer bars are cut. */
 const MOST = 25;
 
-/** @returns none when the peers were not measured */
+/** @returns `undefined` if the peers were not measured */
 export function chartOf(results: readonly Result[]): string | undefined {
   const filled = panels.flatMap((panel) => {
     const bars = barsOf(results, panel);
@@ -102,7 +102,7 @@ function barsOf(results: readonly Result[], { workload, wire }: (typeof panels)[
     results
       .filter(({ beside, packing }) => beside !== undefined && packing === "event")
       .filter((one) => one.workload === workload && one.wire === wire && SHOWN.has(one.row))
-      // Ours and the floor are measured beside both kinds of peers.
+      // Ours and the floor are measured with both kinds of peers.
       .filter(({ row, beside }) => beside === "linear" || (row !== OURS && row !== "floor a"))
       .map(({ row, ratio }): Bar => {
         const kind = row === OURS ? "ours" : row === "floor a" ? "floor" : "peer";
@@ -130,7 +130,7 @@ function panelOf(title: string, bars: readonly Bar[], left: number, top: number)
   return [`<text class="title" x="${left}" y="${top}">${escaped(title)}</text>`, ...lines].join("\n");
 }
 
-/** A gap: the bar would be longer. */
+/** A gap, which shows that the bar is cut. */
 function cut(x: number, y: number): string {
   return `<path class="gap" d="M${x.toFixed(1)} ${y + ROW - 4} l6 -${ROW - 4}" stroke-width="3"/>`;
 }

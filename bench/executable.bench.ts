@@ -1,11 +1,11 @@
 /**
- * What a call of an executable tool costs beside a bare spawn of the same program with the same bytes.
+ * The cost of a call of an executable tool, compared with a bare spawn of the same program with the same bytes.
  *
- *     node bench/executable.bench.ts [calls a round, default 100]
+ *     node bench/executable.bench.ts [calls per round, default 100]
  *
- * Guards: the checks at every call (where the file is, whose it is, its digest), the limits and the reaping add little
- * to what the system takes to start a process; and a call stays as cheap after thousands. Milliseconds a call: the
- * median of several rounds in turns, least and most behind it.
+ * Guards: the checks of every call (the file's place, owner and digest), the limits and the reaping add little to the
+ * system's time for starting a process; and a call stays as cheap after thousands. Milliseconds per call: the median of
+ * several alternating rounds, followed by least and most.
  */
 import { spawn } from "node:child_process";
 import { chmodSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
@@ -29,7 +29,7 @@ read -r input; printf '{"success":true,"result":%s}' "$input"
 );
 chmodSync(path, 0o755);
 
-/** The least that can be done: no check, no limit, no group; the answer is parsed. */
+/** The minimum: no check, no limit, no group; the answer is parsed. */
 function bare(): Promise<unknown> {
   return new Promise((done, fail) => {
     const child = spawn(path);

@@ -1,11 +1,11 @@
 /**
- * What an execution under rules costs: 10,000 calls of a tool that does nothing, through the executor (a store in memory,
- * events on), beside the handler called directly and `use.execute()`.
+ * The cost of an execution under rules: 10,000 calls of a tool that does nothing, through the executor (a store in
+ * memory, events on), compared with calling the handler directly and with `use.execute()`.
  *
  *     node bench/execute.bench.ts [calls, default 10000]
  *
- * Guards: the cost of a call does not grow with the calls of its run before it (the first and the last tenth of a run cost
- * the same), and stays far below that of one request to a model.
+ * Guards: the cost of a call does not grow with the earlier calls of its run (the first and the last tenth of a run
+ * cost the same), and stays far below that of one request to a model.
  */
 import { ToolExecutor } from "../src/execute/index.ts";
 import { defineTool, jsonSchema, type ToolUse } from "../src/index.ts";
@@ -24,12 +24,12 @@ const execute = async ({ n }: { n: number }) => {
   return n;
 };
 const noop = defineTool({ name: "noop", inputSchema, execute });
-/** The same under the rules that look at what happened in the run before. */
+/** The same under rules that look at what happened earlier in the run. */
 const ruled = defineTool({ name: "noop", inputSchema, execute, requires: "noop", maxCallsPerRun: 1_000_000 });
 
 interface Row {
   readonly name: string;
-  /** Runs so many calls, one after the other. */
+  /** Runs this many calls, one after the other. */
   run(uses: readonly ToolUse[]): Promise<void>;
 }
 
@@ -42,14 +42,14 @@ const executor = (options: object = {}) => {
   };
 };
 
-/** Each call needs one that succeeded in its run, and is counted. */
+/** Each call requires another one to have succeeded in its run, and is counted. */
 function withHistory(): Row["run"] {
   const store = memoryStore();
   const before = new ToolExecutor({ tools: [noop], store, onEvent });
   const under = executor({ tools: [ruled], store });
   let isReady: Promise<unknown> | undefined;
   return async (uses) => {
-    // Not counted: it is the call that is required.
+    // The required call, not counted.
     isReady ??= before.execute(noop.use({ n: 0 }, { invocationId: "first" }), { runId: "run" }).then(() => ran--);
     await isReady;
     await under(uses);

@@ -1,10 +1,10 @@
-/** Sources that give their chunks in a certain order in time. */
+/** Sources that control when their chunks come. */
 import { completingFrame, type Stream } from "./workloads.ts";
 import type { Wire } from "./wires.ts";
 
 /**
- * The same streams, fed in turns: a round begins when every stream that is still open has asked for its next chunk, and
- * gives one to each.
+ * The same streams, fed in turns: a round begins once every open stream has asked for its next chunk, and gives one to
+ * each.
  */
 export function inTurns(streams: readonly Stream[]): Stream[] {
   let open = streams.length;
@@ -43,7 +43,7 @@ export function inTurns(streams: readonly Stream[]): Stream[] {
   });
 }
 
-/** When a source gave the chunk that completes a call, and when something happened because of it. */
+/** Measures the time from the chunk that completes a call to what happened because of it. */
 export class Stopwatch {
   #given: number | undefined;
   #milliseconds: number | undefined;
@@ -52,19 +52,19 @@ export class Stopwatch {
     this.#given = performance.now();
   }
 
-  /** The first time after the chunk was given counts. */
+  /** Only the first time after the chunk was given counts. */
   stop(): void {
     if (this.#given !== undefined) this.#milliseconds ??= performance.now() - this.#given;
   }
 
-  /** @throws Error when it was not stopped */
+  /** @throws Error if it was not stopped */
   get milliseconds(): number {
     if (this.#milliseconds === undefined) throw new Error("the handler was not started while the turn went on");
     return this.#milliseconds;
   }
 }
 
-/** The same stream; what is behind the event that completes its first call comes in macrotasks of their own. */
+/** The same stream; each chunk after the event that completes its first call comes in a macrotask of its own. */
 export function timed(wire: Wire, stream: Stream, watch: Stopwatch): Stream {
   const { chunks } = stream;
   const last = completingChunk(wire, stream);
@@ -81,7 +81,7 @@ export function timed(wire: Wire, stream: Stream, watch: Stopwatch): Stream {
   });
 }
 
-/** The chunk in which the event ends that completes the first call. */
+/** The chunk that contains the end of the event that completes the first call. */
 export function completingChunk(wire: Wire, stream: Stream): number {
   const { frames, chunks } = stream;
   const frame = completingFrame(wire, stream);
@@ -93,7 +93,7 @@ export function completingChunk(wire: Wire, stream: Stream): number {
 function over(stream: Stream, open: Stream["open"]): Stream {
   return {
     turn: stream.turn,
-    // Not copied: it is made when asked for.
+    // Not copied: frames are created on demand.
     get frames() {
       return stream.frames;
     },

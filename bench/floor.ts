@@ -1,16 +1,16 @@
 /**
  * The floor: the least that a program can do with the same bytes. It decodes UTF-8, splits lines, parses each event,
- * concatenates the arguments, and parses them once at the end. It knows its provider to be without fault: no limits,
- * no validation, no errors, no partial input.
+ * concatenates the arguments, and parses them once at the end. It assumes that the provider makes no mistakes: no
+ * limits, no validation, no errors, no partial input.
  *
- * Each choice is the fastest of those tried: StringDecoder before TextDecoder (some 10 % of the whole with one event
- * a network chunk), indexOf before split, a growing string before a list.
+ * Each choice is the fastest of those tried: StringDecoder over TextDecoder (some 10 % of the whole with one event per
+ * network chunk), indexOf over split, a growing string over a list.
  */
 import { StringDecoder } from "node:string_decoder";
 import type { Wire } from "./wires.ts";
 import { dataOf, type Stream } from "./workloads.ts";
 
-/** What every row has to come to. */
+/** The result that every row must produce. */
 export interface Outcome {
   readonly text: string;
   readonly calls: readonly { readonly id: string | null; readonly name: string; readonly input: unknown }[];
@@ -18,7 +18,7 @@ export interface Outcome {
 
 interface Found {
   text: string;
-  /** By the provider's index, perhaps with holes. */
+  /** By the provider's index, possibly with holes. */
   readonly calls: { id: string; name: string; args: string; input?: unknown }[];
 }
 
@@ -40,7 +40,7 @@ export async function floor(
     const text = utf8.write(chunk);
     let from = 0;
     for (let to = text.indexOf("\n"); to !== -1; to = text.indexOf("\n", from)) {
-      // `data: {`: neither an event's name nor [DONE]
+      // `data: {`: not an event's name, not [DONE]
       if (rest !== "") {
         const line = rest + text.slice(0, to);
         rest = "";
@@ -48,7 +48,7 @@ export async function floor(
       } else if (text.startsWith("data: {", from)) read(found, JSON.parse(text.slice(from + 6, to)));
       from = to + 1;
     }
-    // A line that is cut is not searched again: an event of many chunks would take quadratic time.
+    // A cut line is not searched again: an event of many chunks would take quadratic time.
     if (from < text.length) rest += from === 0 ? text : text.slice(from);
   }
   return {
@@ -57,12 +57,12 @@ export async function floor(
   };
 }
 
-/** Floor b: the events are lying there as text, and are parsed. */
+/** Floor b: the events are ready as text, and are parsed. */
 export function parseEvents(texts: readonly string[]): void {
   for (const text of texts) JSON.parse(text);
 }
 
-/** Floor c: the arguments are lying there as text, and are parsed. */
+/** Floor c: the arguments are ready as text, and are parsed. */
 export function parseInputs({ turn: { calls } }: Stream): void {
   for (const { argsText } of calls) JSON.parse(argsText);
 }
@@ -79,7 +79,7 @@ function eager(wire: Wire, onInput: (input: unknown) => void): (found: Found, ev
     read(found, event);
     if (isOver || !endsFirstCall[wire](event)) return;
     isOver = true;
-    // Anthropic's text would be a block of its own, and a hole here.
+    // With Anthropic, text is a block of its own, and a hole here.
     const { args, input } = found.calls.find((call) => call !== undefined)!;
     onInput(input ?? JSON.parse(args));
   };
@@ -93,7 +93,7 @@ const endsFirstCall: Record<Wire, (event: any) => boolean> = {
   cohere: ({ type }) => type === "tool-call-end",
 };
 
-/** What an event says, read as it is documented. */
+/** Each reads what an event says, as documented. */
 const readers: Record<Wire, (found: Found, event: any) => void> = {
   "openai-chat"(found, { choices }) {
     const { content, tool_calls: parts } = choices[0].delta;

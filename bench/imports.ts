@@ -1,4 +1,4 @@
-/** How large this library with one adapter and its peers are in a bundle, and how long it takes to import them. */
+/** Bundle size and import time of this library with one adapter, and of its peers. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,10 +6,10 @@ import { brotliCompressSync } from "node:zlib";
 import { buildSync } from "esbuild";
 import { spread } from "./measure.ts";
 
-/** What an app loads before its first call, as it is bundled and as a new process imports it. */
+/** What an app loads before its first call, bundled and as imported by a new process. */
 export interface Loaded {
   readonly packages: readonly string[];
-  /** Of the bundle, minified and compressed with brotli; what comes with Node is in none. */
+  /** Of the bundle, minified and compressed with brotli, without Node's own modules. */
   readonly bytes: number;
   readonly ms: number;
   readonly spread: readonly [number, number];
@@ -18,12 +18,12 @@ export interface Loaded {
 const root = join(import.meta.dirname, "..");
 const built = join(root, "node_modules/.cache/bench");
 
-/** Packages and what an app takes of them. */
+/** Packages and what an app imports from them. */
 type Imports = Readonly<Record<string, string>>;
 
 const OURS: Imports = { toolstream: "defineTool", "toolstream/openai-chat": "openaiChat" };
 
-/** Each with what it needs to talk to a provider, where it brings that. */
+/** Each with what it needs to talk to a provider, if it has that. */
 const PEERS: readonly Imports[] = [
   { openai: "default as OpenAI" },
   { ...OURS, openai: "default as OpenAI" },
@@ -43,16 +43,16 @@ const BUILT: Readonly<Record<string, string>> = {
   "toolstream/openai-chat": join(built, "adapters/openai-chat/index.js"),
 };
 
-/** @param peers whether to load those of bench/node_modules beside */
+/** @param peers whether to load those of bench/node_modules as well */
 export function measureImports(runs: number, peers: boolean): Loaded[] {
   build();
-  // The first is what a process takes for an import of nothing at all.
+  // The first is a process that imports nothing at all.
   const all: readonly Imports[] = [{}, OURS, ...(peers ? PEERS : [])];
   const times = all.map((): number[] => []);
   for (let run = 0; run <= runs; run++) {
     for (const [i, imports] of all.entries()) {
       const ms = importTime(Object.keys(imports));
-      // The first time the files come from the disk.
+      // The first time, the files come from the disk.
       if (run > 0) times[i]!.push(ms);
     }
   }
@@ -76,7 +76,7 @@ function bundledSize(imports: Imports): number {
   return brotliCompressSync(outputFiles[0]!.contents).length;
 }
 
-/** As it is published: without types to strip. */
+/** Builds it as it is published: without types to strip. */
 function build(): void {
   rmSync(built, { recursive: true, force: true });
   mkdirSync(built, { recursive: true });

@@ -1,4 +1,4 @@
-/** One table line's worth of measuring: rows in turns on the same bytes, in one process. */
+/** Measures one line of a table: rows in turns on the same bytes, in one process. */
 import { isDeepStrictEqual } from "node:util";
 import type { Outcome } from "./floor.ts";
 import { loadPeers, type PeerKind } from "./load-peers.ts";
@@ -7,22 +7,22 @@ import { growing, isFor, responseRows, rows, runAll, type Row } from "./rows.ts"
 import type { Wire } from "./wires.ts";
 import { makeInput, workloads, type Packing, type Stream, type WorkloadName } from "./workloads.ts";
 
-/** Plain data: it goes to another process. */
+/** Plain data, since it is sent to another process. */
 export interface Job {
   readonly workload: WorkloadName;
   readonly wire: Wire;
   readonly packing: Packing;
   readonly sizes: readonly Size[];
-  /** The peers are measured beside some of our rows; without them all of our rows are measured. */
+  /** Peers are measured together with some of our rows; without peers all of our rows are measured. */
   readonly peers?: PeerKind;
-  /** Only rows with this in their name, and those that their ratios are to. */
+  /** Only rows with this in their name, and those that they are compared with. */
   readonly only?: string;
   readonly rounds: Rounds;
 }
 
 export interface Size {
   readonly size: number;
-  /** Streams of a run. */
+  /** Streams per run. */
   readonly streams: number;
   /** Only the rows whose growth is shown. */
   readonly growthOnly?: boolean;
@@ -34,17 +34,17 @@ export interface Result {
   readonly wire: Wire;
   readonly packing: Packing;
   readonly row: string;
-  /** To floor a: median over the rounds. */
+  /** Relative to floor a: the median of the rounds. */
   readonly ratio: number;
-  /** Of the workload's unit: 1,000 streams, or one. */
+  /** For the workload's unit: 1,000 streams, or one. */
   readonly ms: number;
   /** Least and most. */
   readonly spread: { readonly ratio: readonly [number, number]; readonly ms: readonly [number, number] };
-  /** Of our rows on an SDK: to iterating that SDK raw. */
+  /** For our rows on an SDK: relative to iterating that SDK raw. */
   readonly toRaw?: number;
-  /** To the time of half the size in the same rounds. */
+  /** Relative to the time of half the size in the same rounds. */
   readonly growth?: number;
-  /** Measured beside the peers. */
+  /** Measured together with these peers. */
   readonly beside?: PeerKind;
 }
 
@@ -54,7 +54,7 @@ export interface JobResult {
   readonly notes: readonly string[];
 }
 
-/** @throws Error when a row of ours does not come to the calls of the stream */
+/** @throws Error if one of our rows does not produce the calls of the stream */
 export async function runJob(job: Job): Promise<JobResult> {
   const { wire, packing, rounds } = job;
   const workload = workloads[job.workload];
@@ -136,10 +136,10 @@ async function peersOf({ workload, wire, peers: kind }: Job, stream: Stream, not
 async function check({ name, run }: Row, wire: Wire, stream: Stream): Promise<void> {
   const outcome = await run(wire, stream);
   if (outcome === undefined || isDeepStrictEqual(outcome, outcomeOf(stream))) return;
-  throw new Error(`${name} does not come to the text and calls of the stream (${wire})`);
+  throw new Error(`${name} does not give the text and calls of the stream (${wire})`);
 }
 
-/** What every row has to come to. */
+/** The result that every row must produce. */
 export function outcomeOf({ turn: { text = "", calls } }: Pick<Stream, "turn">): Outcome {
   return { text, calls: calls.map(({ id, name, argsText }) => ({ id, name, input: JSON.parse(argsText) as unknown })) };
 }

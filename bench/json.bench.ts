@@ -1,10 +1,10 @@
 /**
- * The incremental JSON parser against the least that can be done with the same text: `JSON.parse` of the whole, once.
+ * The incremental JSON parser against the minimum for the same text: one `JSON.parse` of the whole.
  *
  *     node --expose-gc bench/json.bench.ts [characters, default 4194304]
  *
  * Guards: linear time (the ratios stay the same for four times the text), also with the live value or the changes read
- * after every delta of 16 characters; and little memory beside text, deltas and value (MB in use after a collection).
+ * after every delta of 16 characters; and little memory besides text, deltas and value (MB in use after a collection).
  */
 import { createJsonParser, repairJson, type JsonParser } from "../src/json/index.ts";
 

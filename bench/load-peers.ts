@@ -1,10 +1,10 @@
-/** The packages compared with: their own package.json and lockfile, so that nobody who uses the library installs them. */
+/** The packages to compare with, in their own package.json and lockfile, so users of the library do not get them. */
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { Peer } from "./peer.ts";
 import type { Wire } from "./wires.ts";
 
-/** Of `peers/`. By name at run time, because the types there are only known once the packages are installed. */
+/** Files of `peers/`, loaded by name at run time because their types are only known once the packages are installed. */
 export const files: readonly string[] = [
   "openai",
   "anthropic",
@@ -16,12 +16,12 @@ export const files: readonly string[] = [
   "partial-json",
 ];
 
-/** Package to version, as package.json pins them, without those that stand in for what is not published. */
+/** Package to version, as package.json pins them, without the stand-ins for unpublished packages. */
 export const versions: Readonly<Record<string, string>> = Object.fromEntries(
   Object.entries(manifest("package.json").dependencies).filter(([, version]) => !version.startsWith("file:")),
 );
 
-/** Whether every package is there in the version that is asked for. */
+/** Whether every package is installed in the pinned version. */
 export function isInstalled(): boolean {
   return Object.entries(versions).every(([name, version]) => {
     try {
@@ -32,21 +32,21 @@ export function isInstalled(): boolean {
   });
 }
 
-/** @throws Error when npm fails */
+/** @throws Error if npm fails */
 export function install(): void {
   const { status } = spawnSync("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], {
     cwd: import.meta.dirname,
-    // What npm says must not get into what `--json` prints.
+    // npm's output must not mix with what `--json` prints.
     stdio: ["ignore", 2, 2],
     shell: process.platform === "win32",
   });
   if (status !== 0) throw new Error("npm ci failed in bench/: --no-peers runs without the peers");
 }
 
-/** Those that read the arguments as they come, and those that read all of them again at every delta. */
+/** Peers that read the arguments as they come, and peers that read all of them again at every delta. */
 export type PeerKind = "linear" | "quadratic";
 
-/** Those that can be loaded and know the wire, and why the others can not. */
+/** Peers that can be loaded and know the wire, and why others cannot be loaded. */
 export async function loadPeers(kind?: PeerKind, wire?: Wire): Promise<{ peers: Peer[]; failures: string[] }> {
   const peers: Peer[] = [];
   const failures: string[] = [];

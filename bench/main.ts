@@ -4,11 +4,11 @@
  *     node bench/main.ts [--quick] [--only TEXT] [--json] [--no-peers] [--write] [--help]
  *
  * Without options everything is measured, which takes half an hour or more and 4 GB of memory, and bench/RESULTS.md and
- * bench/results.svg are written. The peers are installed in bench/node_modules when they are missing; `--quick` then goes
- * without them. docs/performance.md says what the rows mean.
+ * bench/results.svg are written. Missing peers are installed in bench/node_modules, except with `--quick`, which then
+ * runs without them. docs/performance.md explains the rows.
  *
- * Before it is measured, each row has to come to the text and the calls of its stream: one of ours that does not ends
- * the program with status 1, a peer that does not is left out. test/bench.test.ts reads the inputs back.
+ * Before it is measured, each row must produce the text and the calls of its stream: if one of ours does not, the
+ * program ends with status 1; a peer that does not is left out. test/bench.test.ts reads the inputs back.
  */
 import { writeFileSync } from "node:fs";
 import { availableParallelism, cpus, totalmem } from "node:os";
@@ -27,12 +27,12 @@ import { targetsTable } from "./targets.ts";
 
 const USAGE = `npm run bench -- [--quick] [--only TEXT] [--json] [--no-peers] [--write]
 
-  --quick     under a minute, too short to be exact; without the other libraries where they are not installed
-  --only TEXT what has the words of TEXT in its label ("W2", "W3 anthropic event", "peers", "memory", "imports"),
+  --quick     under a minute, too short to be exact; without the other libraries if they are not installed
+  --only TEXT only what has the words of TEXT in its label ("W2", "W3 anthropic event", "peers", "memory", "imports"),
               or the rows with TEXT in their name ("floor a")
   --json      for machines
   --no-peers  without the other libraries
-  --write     write bench/RESULTS.md and bench/results.svg, as without any option
+  --write     write bench/RESULTS.md and bench/results.svg, as is done without options
 `;
 
 const options = optionsOf(process.argv.slice(2));
@@ -78,7 +78,7 @@ if (tables.length === 0) {
     (["workload", "wire", "packing"] as const).flatMap((part) => plan.jobs.map((job) => job[part])),
   );
   console.error(
-    `Nothing is called ${JSON.stringify(options.only)}. Labels are made of ${[...words, "a size", "peers"].join(", ")}, as in "${labelOf(plan.jobs[0]!)}"; there are ${EXTRAS.join(" and ")}, too. A row is told by a part of its name, as it is in the tables.`,
+    `Nothing matches ${JSON.stringify(options.only)}. Labels consist of ${[...words, "a size", "peers"].join(", ")}, as in "${labelOf(plan.jobs[0]!)}"; there are also ${EXTRAS.join(" and ")}. Rows match by a part of their name in the tables.`,
   );
   process.exit(1);
 }
@@ -88,7 +88,7 @@ for (const { name, note } of peers) if (note !== undefined) notes.add(`${name}${
 for (const note of notes) tell(note);
 if (options.write || (!options.quick && only === undefined && !options["no-peers"])) write();
 if (options.json) {
-  // Where a row has been measured without the peers, too, that is what counts.
+  // If a row was also measured without the peers, that measurement counts.
   const byKey = new Map<string, Result>();
   for (const one of results) if (one.beside === undefined || !byKey.has(keyOf(one))) byKey.set(keyOf(one), one);
   const rows = [...byKey.values()].map(({ workload, size, wire, packing, row, ratio, ms, spread }) => {
@@ -111,7 +111,7 @@ function optionsOf(args: string[]) {
       },
     }).values;
   } catch (error) {
-    // Of an option that there is not, or one without its value.
+    // An unknown option, or one without its value.
     console.error(`${(error as Error).message}\n\n${USAGE}`);
     process.exit(2);
   }
@@ -151,7 +151,7 @@ function keyOf({ workload, size, wire, packing, row }: Result): string {
   return [workload, size, wire, packing, row].join();
 }
 
-/** Installed if need be; none where they were not asked for. */
+/** Installs the peers if necessary; none if they are not wanted. */
 async function findPeers(): Promise<readonly Peer[]> {
   const isNeeded = plan.jobs.some((job) => job.peers !== undefined && isWanted(labelOf(job))) || wantsExtras("imports");
   if (options["no-peers"] || !isNeeded) return [];
@@ -195,7 +195,7 @@ function write(): void {
   if (chart !== undefined) writeFileSync(new URL("results.svg", import.meta.url), chart);
 }
 
-/** All words of `only` are in the label, in any order. */
+/** Whether all words of `only` are in the label, in any order. */
 function matches(label: string): boolean {
   return only!.split(/\s+/).every((word) => label.includes(word));
 }
@@ -209,7 +209,7 @@ function say(line: string): void {
   if (!options.json) console.log(line);
 }
 
-/** What has to be known with `--json`, too. */
+/** Prints what must be seen with `--json`, too. */
 function tell(line: string): void {
   if (options.json) console.error(line);
   else console.log(line);

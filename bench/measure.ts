@@ -8,18 +8,18 @@ export interface Timed {
 
 export interface Rounds {
   readonly runs: number;
-  /** Before the first round each row runs untimed until that took so long, once at the least. */
+  /** Before the first round each row runs untimed for at least this long, and at least once. */
   readonly warmUpMs: number;
 }
 
-/** After rows that take long, a shorter one would begin cold: below this it runs once untimed right before it is timed. */
+/** After long rows a short one would start cold: a row below this runs once untimed right before it is timed. */
 const SHORT_MS = 50;
 
 /** A row that takes longer is timed in the first rounds only. */
 const LONG_MS = 4000;
 const LONG_RUNS = 3;
 
-/** The middle, the least and the most of several runs. */
+/** The median, the least and the most of several runs. */
 export interface Spread {
   readonly median: number;
   readonly min: number;
@@ -31,10 +31,10 @@ setFlagsFromString("--expose-gc");
 export const collect = runInNewContext("gc") as (options?: { type: "minor" }) => void;
 
 /**
- * Times each row once a round, in turns that begin with another row every time, so that no row always follows the
- * same one and all of them share the machine's good and bad moments. Young garbage of the row before is collected first.
+ * Times each row once per round. Every round starts with another row, so that no row always follows the same one, and
+ * all share the machine's good and bad moments. Young garbage of the row before is collected first.
  *
- * @returns milliseconds, a list a row, an item a round
+ * @returns milliseconds, one list per row with one item per round
  */
 export async function alternate(rows: readonly Timed[], { runs, warmUpMs }: Rounds): Promise<number[][]> {
   const last: number[] = [];
@@ -53,7 +53,7 @@ export async function alternate(rows: readonly Timed[], { runs, warmUpMs }: Roun
   return times;
 }
 
-/** By the clock, since what a run says of itself may be but a part of it. @returns what its last run took */
+/** Uses the clock, since a run may report only a part of its time. @returns the time of the last run */
 async function warmUp(row: Timed, atLeastMs: number): Promise<number> {
   const until = performance.now() + atLeastMs;
   let last = await row.run();
@@ -68,7 +68,7 @@ export function spread(values: readonly number[]): Spread {
   return { median, min: sorted[0]!, max: sorted.at(-1)! };
 }
 
-/** Each round's time to the base's time of the same round: what disturbs a whole round cancels out. */
+/** Each round's time relative to the base in the same round: what disturbs a whole round cancels out. */
 export function ratios(times: readonly number[], base: readonly number[]): Spread {
   return spread(times.map((time, round) => (time === 0 ? 0 : time / base[round]!)));
 }

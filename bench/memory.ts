@@ -1,10 +1,10 @@
 /**
- * Memory: what an open stream takes of the heap, and what is left of streams that have ended.
+ * Memory: how much heap an open stream takes, and what is left of streams that have ended.
  *
  *     node --expose-gc bench/memory.ts open 1000
  *     node --expose-gc bench/memory.ts ended 100000 [--leak]
  *
- * `--leak` keeps one small object of every stream, to show that this is seen.
+ * `--leak` keeps one small object per stream, to show that a leak would be noticed.
  */
 import { execFileSync } from "node:child_process";
 import { setImmediate as macrotask } from "node:timers/promises";
@@ -16,16 +16,16 @@ import { each, makeInput, makeStream, WIRES, workloads, type Stream } from "./wo
 export interface OpenMemory {
   readonly wire: Wire;
   readonly row: string;
-  /** Bytes of one stream in which half of a call has come. */
+  /** Bytes of one stream, with half of a call received. */
   readonly bytes: number;
 }
 
 export interface EndedMemory {
   readonly streams: number;
-  /** Of the streams, turns, calls and uses that were watched. */
+  /** How many streams, turns, calls and uses were watched. */
   readonly watched: number;
   readonly alive: number;
-  /** Growth of the heap from the first fifth of the streams to the last, by the number of streams. */
+  /** Growth of the heap after the first fifth of the streams, divided by the number of the other streams. */
   readonly bytesPerStream: number;
 }
 
@@ -49,7 +49,7 @@ async function open(count: number): Promise<OpenMemory[]> {
   for (const wire of WIRES) {
     const { streams } = makeInput(wire, workloads.W4, workloads.W4.size, count, "event");
     for (const row of rows.filter(({ name }) => growing.includes(name))) {
-      await heapOfOpen(row, wire, streams); // so that code and shapes are there
+      await heapOfOpen(row, wire, streams); // so that code and shapes exist
       const bytes = await heapOfOpen(row, wire, streams);
       found.push({ wire, row: row.name, bytes: Math.round(bytes) });
     }
@@ -57,7 +57,7 @@ async function open(count: number): Promise<OpenMemory[]> {
   return found;
 }
 
-/** A function of its own, so that nothing of the round before is still held when this one begins. */
+/** A function of its own, so that nothing of the previous round is still held when this one begins. */
 async function heapOfOpen(row: Row, wire: Wire, streams: readonly Stream[]): Promise<number> {
   const before = await used();
   const halves = streams.map(half);
@@ -68,7 +68,7 @@ async function heapOfOpen(row: Row, wire: Wire, streams: readonly Stream[]): Pro
   return bytes;
 }
 
-/** A stream that stops in the middle of its call until it is told to go on. */
+/** A stream that pauses in the middle of its call until it is told to go on. */
 function half(stream: Stream): { readonly stream: Stream; goOn(): void } {
   const { promise, resolve } = Promise.withResolvers<void>();
   const { turn, chunks } = stream;
@@ -92,7 +92,7 @@ async function ended(count: number, leak: boolean): Promise<EndedMemory> {
       return { wire, chunks: makeStream(wire, turn, seed % 2 === 0 ? "event" : "16k").chunks };
     }),
   );
-  // One for all, as a server has it: whoever listens to it has to stop.
+  // One for all, as in a server: listeners must be removed again.
   const { signal } = new AbortController();
   const watched: WeakRef<object>[] = [];
   const kept: object[] = [];
@@ -116,7 +116,7 @@ async function ended(count: number, leak: boolean): Promise<EndedMemory> {
   const before = await used();
   const watchedBefore = watched.length;
   for (let index = first; index < count; index++) await one(index);
-  // The references themselves are of this measurement.
+  // The references themselves belong to the measurement.
   const alive = await aliveOf(watched);
   const total = watched.length;
   watched.length = watchedBefore;
@@ -130,9 +130,9 @@ async function aliveOf(watched: readonly WeakRef<object>[]): Promise<number> {
   return watched.filter((reference) => reference.deref() !== undefined).length;
 }
 
-/** Bytes in use on the heap and beside it, after a collection. */
+/** Bytes in use on and off the heap, after a collection. */
 async function used(): Promise<number> {
-  // What a WeakRef was made of stays until the macrotask ends; finalizers have their own.
+  // A WeakRef keeps a new target alive until the macrotask ends; finalizers run in one of their own.
   for (let time = 0; time < 2; time++) {
     await macrotask();
     globalThis.gc!();

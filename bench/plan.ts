@@ -1,4 +1,4 @@
-/** What is measured, whole and quickly. */
+/** What is measured, in a full and in a quick run. */
 import type { Job, Size } from "./job.ts";
 import type { PeerKind } from "./load-peers.ts";
 import type { Rounds } from "./measure.ts";
@@ -8,9 +8,9 @@ import { WIRES, workloads, type Packing, type WorkloadName } from "./workloads.t
 
 export interface Plan {
   readonly jobs: readonly Job[];
-  /** Each job has a process of its own. Otherwise those of a wire share one. */
+  /** Whether each job has a process of its own. Otherwise the jobs of a wire share one. */
   readonly isolated: boolean;
-  /** Streams whose heap is measured while they are open, and streams that are read until nothing may be left of them. */
+  /** How many streams are open while their heap is measured, and how many are read to check that nothing is left. */
   readonly open: number;
   readonly ended: number;
   /** How often a package is imported. */
@@ -22,10 +22,10 @@ const MIB = 1024 * KIB;
 
 const packings: readonly Packing[] = ["event", "16k"];
 
-/** The wire on which growth is followed to 16 MiB; on the others to 1 MiB. */
+/** The wire on which growth is measured up to 16 MiB; on the others up to 1 MiB. */
 const GROWTH_WIRE: Wire = "openai-chat";
 
-/** The wires that the peers are measured on. */
+/** The wires on which the peers are measured. */
 export const PEER_WIRES: readonly Wire[] = ["openai-chat", "openai-responses", "anthropic"];
 
 /** Half an hour or more. */
@@ -44,7 +44,7 @@ export function wholePlan(): Plan {
       ...besidePeers("W2", "linear", { size: 64 * KIB, streams: 1 }, packings, rounds),
       ...besidePeers("W3", "linear", { size: 2 * KIB, streams: 1 }, packings, rounds),
       ...besidePeers("W5", "linear", { size: 16 * KIB, streams: 1 }, packings, rounds),
-      // How the bytes are cut is nothing to what these take, so one packing is enough.
+      // Compared with their time, how the bytes are cut does not matter, so one packing is enough.
       ...besidePeers("W1", "quadratic", { size: 200, streams: 100 }, ["event"], rounds),
       ...besidePeers("W2", "quadratic", { size: 64 * KIB, streams: 1 }, ["event"], rounds),
       ...besidePeers("W3", "quadratic", { size: 2 * KIB, streams: 1 }, ["event"], rounds),
@@ -57,10 +57,10 @@ export function wholePlan(): Plan {
   };
 }
 
-/** Under a minute, and too short to be exact. */
+/** Under a minute, too short to be exact. */
 export function quickPlan(): Plan {
   const rounds = { runs: 3, warmUpMs: 0 };
-  /** For the first job in the process of a wire, and of its peers: what V8 learns in these serves the others. */
+  /** For the first job in the process of a wire, and of its peers: later jobs profit from what V8 has learned. */
   const first = { ...rounds, warmUpMs: 30 };
   return {
     jobs: [
@@ -93,7 +93,7 @@ export function quickPlan(): Plan {
   };
 }
 
-/** What `--only` may name: all tables have a label of this form. */
+/** The label of a table, which `--only` matches. */
 export function labelOf({ workload, wire, packing, peers, sizes }: Job): string {
   const size = sizes.map((one) => sizeName(workload, one.size)).join(", ");
   return [workload, size, wire, packing, ...(peers === undefined ? [] : ["peers"])].join(" ");
@@ -106,7 +106,7 @@ function everywhere(workload: WorkloadName, streams: number, rounds: Rounds, siz
   );
 }
 
-/** The largest sizes on one wire only, one event a chunk: a round of them takes many seconds. */
+/** The largest sizes only on one wire, one event per chunk: a round of them takes many seconds. */
 function sizesOfW2(rounds: Rounds): Job[] {
   const all = [KIB, 64 * KIB, MIB];
   return packings.flatMap((packing) =>

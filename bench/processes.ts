@@ -8,8 +8,8 @@ export interface Processes {
 }
 
 /**
- * A process for each job, so that none is measured on what V8 has learnt of another; with `shared`, one for all jobs of
- * a wire, which is quicker to start.
+ * A process for each job, so that none is affected by what V8 has learned from another; with `shared`, one for all jobs
+ * of a wire, which saves starting more.
  */
 export function createProcesses({ shared }: { readonly shared: boolean }): Processes {
   const open = new Map<string, ChildProcess>();
@@ -23,7 +23,7 @@ export function createProcesses({ shared }: { readonly shared: boolean }): Proce
       const answer = Promise.race([once(child, "message", { signal }), once(child, "exit", { signal })]);
       child.send(job);
       const [said] = (await answer) as [JobResult | { error: string } | number | null];
-      // The other one need not listen any more.
+      // Removes the other listener.
       settled.abort();
       if (!shared) child.disconnect();
       if (typeof said !== "object" || said === null) throw new Error(`The process of a job ended with ${said}.`);
@@ -39,7 +39,7 @@ export function createProcesses({ shared }: { readonly shared: boolean }): Proce
 
 function start(): ChildProcess {
   return fork(new URL("worker.ts", import.meta.url), {
-    // Large streams in chunks of an event each: their views alone take hundreds of megabytes.
+    // For large streams with one event per chunk, the views alone take hundreds of megabytes.
     execArgv: ["--max-old-space-size=6144"],
     stdio: ["ignore", 2, 2, "ipc"],
   });

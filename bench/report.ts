@@ -7,7 +7,7 @@ import { growing } from "./rows.ts";
 import { sizeName, type Table } from "./table.ts";
 import { WIRES, workloads } from "./workloads.ts";
 
-/** The tables of jobs that differ in their wire only. */
+/** The tables of jobs that differ only in their wire. */
 export function tablesOf(job: Job, results: readonly Result[], versionOf: (row: string) => string): Table[] {
   const { workload, packing, peers } = job;
   const wires = (peers === undefined ? WIRES : PEER_WIRES).filter((wire) => results.some((one) => one.wire === wire));

@@ -1,6 +1,6 @@
 import type { Stream } from "./workloads.ts";
 
-/** As `fetch` gives it. Chunks that are ready wait in the body from the start: whoever reads it is what is measured. */
+/** As `fetch` gives it. Chunks that are ready wait in the body from the start: only the reader is measured. */
 export function responseOf(stream: Stream): Response {
   return new Response(stream.isReady ? filled(stream) : pulled(stream), {
     headers: { "content-type": "text/event-stream" },
@@ -29,7 +29,7 @@ function pulled(stream: Stream): ReadableStream<Uint8Array> {
         await chunks.return?.();
       },
     },
-    // No chunk before it is asked for.
+    // Gives no chunk before it is asked for.
     { highWaterMark: 0 },
   );
 }

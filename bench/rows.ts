@@ -16,23 +16,23 @@ import { completingFrame, TOOL_NAME, TREE_TOOL_NAME, type Input, type Stream, ty
 
 export interface Row {
   readonly name: string;
-  /** What it comes to; `undefined` for a row that makes nothing of the events. */
+  /** @returns the result; `undefined` for a row that makes nothing of the events */
   run(wire: Wire, stream: Stream, use?: Use): Promise<Outcome | undefined>;
-  /** Before it is timed: texts that only this row needs, an SDK that has to be loaded. */
+  /** Runs before it is timed: to make texts that only this row needs, or to load an SDK. */
   prepare?(wire: Wire, streams: readonly Stream[]): Promise<void>;
-  /** Characters of arguments from which on a run would take minutes. */
+  /** Characters of arguments beyond which a run would take minutes. */
   readonly maxSize?: number;
-  /** Where it makes sense. Default: everywhere. */
+  /** Where the row makes sense. Default: everywhere. */
   readonly workloads?: readonly WorkloadName[];
   readonly wires?: readonly Wire[];
 }
 
-/** What is done with a call whose handler may start while the turn goes on. */
+/** How to use a call whose handler may start while the turn goes on. */
 export interface Use {
   onStart(): void;
 }
 
-/** Touched by whoever looks at the partial input, so that the looking can not be optimised away. */
+/** Changed by readers of the partial input, so that the reading cannot be optimised away. */
 export const seen = { characters: 0 };
 
 const notLatency: readonly WorkloadName[] = ["W1", "W2", "W3", "W4", "W5", "W6"];
@@ -55,7 +55,7 @@ export const rows: readonly Row[] = [
   bytes("toolstream bytes", () => undefined),
   { ...bytes("toolstream bytes + length", () => lengthReader), workloads: ["W1", "W2", "W3", "W4"] },
   bytes("toolstream bytes + input", inputReader),
-  // Quadratic, whatever a library does: see flatReader.
+  // Quadratic with any library: see flatReader.
   { ...bytes("toolstream bytes + input, flat", () => flatReader), maxSize: 128 * 1024, workloads: ["W2"] },
   bytes("toolstream bytes + changes", () => changesReader),
   {
@@ -79,7 +79,7 @@ export const rows: readonly Row[] = [
   sdkResponse("toolstream sdk response + input", inputReader),
 ];
 
-/** What the peers get is a `Response`: what that costs with no work done, and this library from one. */
+/** Peers are given a `Response`: these rows show what that costs without any work, and this library reading one. */
 export const responseRows: readonly Row[] = [
   {
     name: "response raw",
@@ -94,12 +94,12 @@ export const responseRows: readonly Row[] = [
   },
 ];
 
-/** Whether a row makes sense there. */
+/** Whether a row makes sense for this workload and wire. */
 export function isFor({ workloads, wires }: Row, workload: WorkloadName, wire: Wire): boolean {
   return (workloads?.includes(workload) ?? true) && (wires?.includes(wire) ?? true);
 }
 
-/** Whose growth is shown. */
+/** The rows whose growth is shown. */
 export const growing: readonly string[] = [
   "floor a",
   "toolstream bytes",
@@ -107,7 +107,7 @@ export const growing: readonly string[] = [
   "toolstream bytes + changes",
 ];
 
-/** Reads the whole input once, in the way of its workload. @returns milliseconds */
+/** Reads the whole input once, in the mode of its workload. @returns milliseconds */
 export async function runAll(row: Pick<Row, "run">, { wire, workload, streams }: Input): Promise<number> {
   if (workload.mode === "first handler") {
     const latencies: number[] = [];
@@ -116,7 +116,7 @@ export async function runAll(row: Pick<Row, "run">, { wire, workload, streams }:
       await row.run(wire, timed(wire, stream, watch), { onStart: () => watch.stop() });
       latencies.push(watch.milliseconds);
     }
-    // What is measured for one call, times their number: a collection of garbage that falls into one is none of its.
+    // The median of one call, times their number: a garbage collection during one call is not part of its cost.
     return spread(latencies).median * streams.length;
   }
   const start = performance.now();
@@ -138,7 +138,7 @@ function sdk(name: string, look: () => Look | undefined): Row {
   };
 }
 
-/** The same client and request, read by its `Response` in place of its events. */
+/** The same client and request, read from its `Response` instead of its events. */
 function sdkResponse(name: string, look: () => Look | undefined): Row {
   return {
     ...sdk(name, look),
@@ -160,7 +160,7 @@ function openSdk(wire: Wire, stream: Stream): Requested {
 }
 
 function floorB(): Row {
-  /** By the chunks, since the stream itself is another object wherever its source is. */
+  /** Keyed by the chunks, since a stream with another source is another object. */
   const texts = new WeakMap<Stream["chunks"], readonly string[]>();
   return {
     name: "floor b",
@@ -211,7 +211,7 @@ export const tools: readonly Tool[] = [
 
 type Look = (call: ToolCall) => void;
 
-/** As the README shows it: every event, the calls as they are released. */
+/** Reads as the README shows it: every event, the calls as they are released. */
 async function read(wire: Wire, source: EventSource<unknown>, look: Look | undefined, use?: Use): Promise<Outcome> {
   const stream = adapters[wire].read(source, { tools });
   const calls: { id: string | null; name: string; input: unknown }[] = [];
@@ -236,13 +236,13 @@ async function read(wire: Wire, source: EventSource<unknown>, look: Look | undef
   return { text: stream.turn.text, calls };
 }
 
-/** Up to here a string is touched at every delta, which makes it flat each time, whoever put it together: see the row `+ length`. */
+/** Strings below this are touched at every delta, which flattens them with any library: see the row `+ length`. */
 const SMALL = 4096;
 
 /**
- * Reads the partial input at every delta, and of the growing field its length. The last 16 characters are touched too,
- * but past 4 KiB only after each eighth that the field grows by: V8 makes a string that was put together flat when a
- * character of it is touched, which copies all of it, whoever put it together.
+ * Reads the partial input at every delta, and the length of its growing field. The last 16 characters are touched, too,
+ * but past 4 KiB only each time the field has grown by an eighth: V8 flattens a concatenated string when a character of
+ * it is touched, which copies all of it, with any library.
  */
 function inputReader(): Look {
   const next = new Map<ToolCall, number>();
@@ -261,17 +261,17 @@ function inputReader(): Look {
   };
 }
 
-/** Reads the partial input at every delta, and of the growing field its length: what this library's part in it costs. */
+/** Reads the partial input at every delta, and the length of its growing field: this library's share of the cost. */
 function lengthReader(call: ToolCall): void {
   seen.characters += contentOf(call.input)?.length ?? 0;
 }
 
-/** Touches the last 16 characters at every delta: what that costs, for the docs. */
+/** Touches the last 16 characters at every delta, to show in the docs what that costs. */
 function flatReader(call: ToolCall): void {
   seen.characters += contentOf(call.input)?.slice(-16).length ?? 0;
 }
 
-/** What an editor that appends would take. */
+/** Reads what an editor that appends would use. */
 function changesReader(call: ToolCall): void {
   for (const change of call.changes()) {
     if ("append" in change) seen.characters += change.append.slice(-16).length;

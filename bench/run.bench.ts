@@ -1,11 +1,12 @@
 /**
- * What a run costs beside the SDK by hand, and how a checkpoint grows.
+ * The cost of a run compared with a loop by hand on the SDK, and the growth of a checkpoint.
  *
  *     node bench/run.bench.ts [--json]
  *
- * The run and the loop by hand ask the same SDK client at the same local server, which answers at once: a call of a tool
- * that reads, then text. By hand: read the stream, execute, push, ask again. The checkpoint is measured as what a run has
- * written after so many steps, and as what lies in the store then: both have to grow by the same amount with each step.
+ * The run and the loop by hand use the same SDK client and the same local server, which answers immediately: a call of
+ * a `read` tool, then text. By hand: read the stream, execute, push, ask again. The checkpoint is measured by how much
+ * a run has written after a number of steps, and how much is in the store then: both must grow by the same amount per
+ * step.
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -151,7 +152,7 @@ async function running(store: Store): Promise<string> {
   return content;
 }
 
-/** A run of so many turns, each with one call. */
+/** A run of this many turns, each with one call. */
 async function grown(steps: number) {
   const inner = memoryStore();
   let written = 0;

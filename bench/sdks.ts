@@ -3,15 +3,15 @@ import { responseOf } from "./response.ts";
 import type { Wire } from "./wires.ts";
 import type { Stream } from "./workloads.ts";
 
-/** Asks for a stream through the SDK, as the SDK's docs show it. */
+/** Requests a stream through the SDK, as the SDK's docs show it. */
 export type OpenSdk = (stream: Stream) => Requested;
 
-/** What an SDK gives for a request. Some hand out the `Response`, too. */
+/** What an SDK returns for a request. Some give access to the `Response`, too. */
 export interface Requested extends Promise<AsyncIterable<unknown>> {
   asResponse?(): Promise<Response>;
 }
 
-/** The wires whose SDKs hand out the `Response`. */
+/** The wires whose SDKs give access to the `Response`. */
 export const RESPONSE_WIRES: readonly Wire[] = ["openai-chat", "openai-responses", "anthropic"];
 
 const GEMINI = "http://gemini.invalid";
@@ -21,7 +21,7 @@ const messages = [{ role: "user" as const, content: PROMPT }];
 /** Loads one SDK: the others would only fill the memory of the process. */
 export async function loadSdk(wire: Wire): Promise<OpenSdk> {
   const waiting: Stream[] = [];
-  // Requests come in the order in which they were made, also where a thousand of them are made at once.
+  // Requests arrive in the order in which they were made, even if a thousand are made at once.
   const fetch = async () => responseOf(waiting.shift()!);
   const open = await loaders[wire](fetch);
   return (stream) => {
@@ -49,7 +49,7 @@ const loaders: Record<Wire, (fetch: () => Promise<Response>) => Promise<() => Re
   async google(fetch) {
     const { GoogleGenAI } = await import("@google/genai");
     const client = new GoogleGenAI({ apiKey: "none", httpOptions: { baseUrl: GEMINI } });
-    // Not by its option `fetch`, with which it leaves out what it does for every request of its own (3.3.0).
+    // Not through its option `fetch`, with which it skips work that it does for ordinary requests (3.3.0).
     const { fetch: native } = globalThis;
     globalThis.fetch = (input, init) => (String(input).startsWith(GEMINI) ? fetch() : native(input, init));
     return () => client.models.generateContentStream({ model: "gemini-3-flash", contents: PROMPT });

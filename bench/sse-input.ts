@@ -39,7 +39,7 @@ export const events: Record<string, string[]> = {
   "64 KiB events": list(20, chat, () => `${word()} `.repeat(12_000)),
 };
 
-/** One event a network chunk, 16 KiB a chunk, 64 bytes a chunk. */
+/** One event per network chunk, 16 KiB per chunk, 64 bytes per chunk. */
 export function packings(body: readonly string[]): Record<string, Uint8Array[]> {
   const encoder = new TextEncoder();
   const whole = encoder.encode(body.join(""));

@@ -1,10 +1,10 @@
 /**
- * Bytes to the `data` of their events: our decoder beside eventsource-parser alone, and both with `JSON.parse`.
+ * From bytes to the `data` of the events: our decoder against eventsource-parser alone, and both with `JSON.parse`.
  *
  * Run: node bench/sse.bench.ts
  * Guards: that what the decoder adds to eventsource-parser (whole lines, limits, byte offsets, stray errors) costs
- * next to nothing. The input is seeded; the number of every row's events is checked first.
- * Ratios to our own row, medians of alternating rounds in one process: smaller is faster.
+ * next to nothing. The input is seeded; every row's number of events is checked first. Ratios are relative to our own
+ * row, medians of alternating rounds in one process: smaller is faster.
  */
 import { createParser } from "eventsource-parser";
 import { createDecoder } from "../src/wire/index.ts";
@@ -30,7 +30,7 @@ const eventsourceParser: Row = (chunks, onData) => {
   for (const chunk of chunks) parser.feed(decoder.decode(chunk, { stream: true }));
 };
 
-/** Nothing but text, lines and slices: for one-line events with LF. */
+/** Only text, lines and slices: for one-line events with LF. */
 const floor: Row = (chunks, onData) => {
   const decoder = new TextDecoder();
   let rest = "";

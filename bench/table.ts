@@ -1,6 +1,6 @@
 import type { WorkloadName } from "./workloads.ts";
 
-/** One table of the report: the first column is text, the others are numbers. */
+/** A table of the report: the first column is text, the others are numbers. */
 export interface Table {
   readonly title: string;
   readonly head: readonly string[];
@@ -8,7 +8,7 @@ export interface Table {
   readonly notes: readonly string[];
 }
 
-/** For a terminal, aligned: the first column to the left, the others to the right. */
+/** For a terminal: the first column is left-aligned, the others right-aligned. */
 export function textOf({ title, head, body, notes }: Table): string {
   const lines = [head, ...body];
   const widths = head.map((_, column) => Math.max(...lines.map((line) => line[column]!.length)));
@@ -25,7 +25,7 @@ export function markdownOf({ title, head, body, notes }: Table): string {
   return [`### ${title}`, "", line(head), line(rule), ...body.map(line), ...text].join("\n");
 }
 
-/** 200 B, 64 KiB, 1 MiB; of W6 its fields. */
+/** 200 B, 64 KiB, 1 MiB; for W6 the number of fields. */
 export function sizeName(workload: WorkloadName, size: number): string {
   if (workload === "W6") return `${size.toLocaleString("en")} fields`;
   if (size >= 1024 * 1024) return `${size / 1024 / 1024} MiB`;

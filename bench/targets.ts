@@ -1,4 +1,4 @@
-/** What the project wants of itself, and whether it was so in this run. */
+/** The project's own targets, and whether this run met them. */
 import type { Result } from "./job.ts";
 import type { EndedMemory } from "./memory.ts";
 import { sizeName, type Table } from "./table.ts";
@@ -76,7 +76,7 @@ export function targetsTable(results: readonly Result[], ended?: EndedMemory): T
   };
 }
 
-/** From bytes, one event a network chunk, partial input read at every delta. */
+/** From bytes, one event per network chunk, partial input read at every delta. */
 function toFloor(
   results: readonly Result[],
   workload: WorkloadName,

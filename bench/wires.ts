@@ -1,6 +1,6 @@
 /**
- * Synthetic streams in the true wire formats: the same turn, as each of the five providers would send it.
- * Seeded and deterministic; `test/bench.test.ts` reads each of them back.
+ * Synthetic streams in the true wire formats: the same turn, as each of the five providers would send it. Seeded and
+ * deterministic; `test/bench.test.ts` reads each of them back.
  */
 
 export interface SyntheticCall {
@@ -149,7 +149,7 @@ function openaiResponses(turn: SyntheticTurn): string[] {
     }),
     event("response.completed", {
       response: {
-        // All of it once more.
+        // All of it again.
         ...response("completed", [...messages, ...turn.calls.map((call) => item(call, "completed"))]),
         usage: { input_tokens: stamp.input, output_tokens: stamp.output, total_tokens: stamp.total },
       },
@@ -160,7 +160,7 @@ function openaiResponses(turn: SyntheticTurn): string[] {
 function anthropic(turn: SyntheticTurn): string[] {
   const stamp = stampOf(turn);
   const random = seeded(7);
-  // Each event is padded with spaces, so that its length tells nothing.
+  // Each event is padded with spaces, so that its length reveals nothing.
   const event = (type: string, fields: object) =>
     named(type, { type, ...fields }).replace(/\}\n\n$/, `${" ".repeat(random() * 16)}}\n\n`);
   const text = turn.text === undefined ? 0 : 1;
@@ -299,7 +299,7 @@ function data(value: object): string {
   return `data: ${JSON.stringify(value)}\n\n`;
 }
 
-/** With a space behind each colon, and the line ends of HTTP. */
+/** With a space after each colon, and the line endings of HTTP. */
 function spaced(value: object): string {
   return `data: ${JSON.stringify(value, null, 1).replace(/\n */g, "")}\r\n\r\n`;
 }
@@ -308,7 +308,7 @@ function named(event: string, value: object): string {
   return `event: ${event}\n${data(value)}`;
 }
 
-/** What no two responses have in common: their id, their time, their counts. */
+/** What differs in every response: id, time and counts. */
 function stampOf({ calls, text }: SyntheticTurn) {
   let seed = 0;
   for (const char of calls[0]?.id ?? text ?? "") seed = (Math.imul(seed, 31) + char.charCodeAt(0)) >>> 0;
@@ -325,7 +325,7 @@ function lettersOf(length: number, random: () => number): string {
   return Array.from({ length }, () => LETTERS[Math.floor(random() * LETTERS.length)]).join("");
 }
 
-/** OpenAI pads every event with a random string, so that its length tells nothing. */
+/** OpenAI pads every event with a random string, so that its length reveals nothing. */
 function obfuscation(): () => string {
   const random = seeded(7);
   return () => lettersOf(1 + Math.floor(random() * 14), random);
@@ -340,7 +340,7 @@ export function seeded(seed: number): () => number {
   };
 }
 
-/** Text that looks like code: words, indents, quotes and line ends, so that its JSON has escapes. */
+/** Text that looks like code: words, indents, quotes and line breaks, so that its JSON has escapes. */
 export function codeLike(length: number, seed = 1): string {
   const random = seeded(seed);
   const words = [

@@ -1,4 +1,4 @@
-/** The process of a job: it gets jobs as messages, and answers each. */
+/** The process of a job: it receives jobs as messages, and answers each. */
 import { runJob, type Job } from "./job.ts";
 
 process.on("message", async (job: Job) => {

@@ -1,17 +1,17 @@
 import { codeLike, seeded, wires, type SyntheticTurn, type Wire } from "./wires.ts";
 
-/** How the bytes of a body are cut into network chunks: one event each, or 16 KiB each. */
+/** How the bytes of a body are cut into network chunks: one event or 16 KiB each. */
 export type Packing = "event" | "16k";
 
-/** One response of a provider, as it comes from the network. */
+/** A provider's response, as it comes from the network. */
 export interface Stream {
   readonly turn: SyntheticTurn;
   /** One event each. */
   readonly frames: readonly string[];
   readonly chunks: readonly Uint8Array[];
-  /** The chunks, once, by the leanest source there is: what it costs is in every row, the floor's too. */
+  /** The chunks, once, from the leanest possible source: its cost is part of every row, including the floor's. */
   open(): AsyncIterable<Uint8Array>;
-  /** All chunks may wait in a buffer. Otherwise they come in time, and only `open()` has them. */
+  /** Whether all chunks may wait in a buffer. Otherwise their timing matters, and only `open()` gives them. */
   readonly isReady: boolean;
 }
 
@@ -29,7 +29,7 @@ export interface Workload {
   readonly title: string;
   /** Characters of the arguments of one call, or of the text (W6: fields), unless a cell has sizes of its own. */
   readonly size: number;
-  /** The streams whose time is shown. A run may read others in number; its time is scaled. */
+  /** How many streams the shown time is for. A run may read another number; its time is scaled. */
   readonly unit: number;
   /** How a run reads its streams: one after the other, all open at once, or each up to the start of its first handler. */
   readonly mode: "in turn" | "at once" | "first handler";
@@ -38,7 +38,7 @@ export interface Workload {
 
 export const TOOL_NAME = "write_file";
 
-/** Takes any object: for arguments of no fixed form. */
+/** Accepts any object: for arguments without a fixed form. */
 export const TREE_TOOL_NAME = "save_tree";
 
 const KIB = 1024;
@@ -114,7 +114,7 @@ export const WIRES = Object.keys(wires) as Wire[];
 /** Wires that send arguments in pieces. */
 export const STREAMING_WIRES = WIRES.filter((wire) => wire !== "google");
 
-/** `count` streams, every one with other texts. */
+/** `count` streams, each with different texts. */
 export function makeInput(wire: Wire, workload: Workload, size: number, count: number, packing: Packing): Input {
   const streams = Array.from({ length: count }, (_, seed) => makeStream(wire, workload.turn(size, seed), packing));
   return { wire, workload, streams };
@@ -124,7 +124,7 @@ export function makeStream(wire: Wire, turn: SyntheticTurn, packing: Packing): S
   const chunks = pack(wires[wire](turn), packing);
   return {
     turn,
-    // Made again when asked for: it takes far more memory than the bytes.
+    // Created on demand: they take far more memory than the bytes.
     get frames() {
       return wires[wire](turn);
     },
@@ -135,9 +135,9 @@ export function makeStream(wire: Wire, turn: SyntheticTurn, packing: Packing): S
 }
 
 /**
- * The event that completes the first call. It says that the call has ended, or begins the next: the one after its last
- * delta, on most wires. At OpenAI Responses that says only that the arguments have ended, and the next one whether the
- * call is complete or not; Google's calls come whole.
+ * The event that completes the first call: it ends the call, or begins the next one. On most wires it is the one after
+ * the last delta. In OpenAI Responses that one ends only the arguments, and the next says whether the call is complete;
+ * Google's calls come whole.
  *
  * @returns its index
  */
@@ -170,7 +170,7 @@ export function argsOf(length: number, seed = 1): string {
   const escaped = JSON.stringify(codeLike(room, seed + 1)).slice(1, -1);
   const parts: string[] = [];
   let taken = 0;
-  // Not in the middle of an escape, of which all are of two characters here.
+  // Not in the middle of an escape; all escapes have two characters here.
   for (const [piece] of escaped.matchAll(/\\.|[^\\]+/g)) {
     const isEscape = piece.startsWith("\\");
     if (isEscape && taken + 2 > room) break;
@@ -182,7 +182,7 @@ export function argsOf(length: number, seed = 1): string {
 }
 
 /**
- * An object with this many small fields in it: a quarter of them in one wide object, the others along branches that go
+ * An object with this many small fields: a quarter of them in one wide object, the others along branches that go
  * 40 deep.
  */
 export function treeOf(fields: number, seed = 1): string {

@@ -1,4 +1,4 @@
-/** It reads no provider's wire: the provider's SDK does, and its deltas are written to the controller. */
+/** It reads no provider's wire: the provider's SDK does, and the deltas are written to the controller. */
 import Anthropic from "@anthropic-ai/sdk";
 import {
   AssistantMessageStream,

@@ -2,7 +2,7 @@ import type { Outcome } from "../floor.ts";
 import { responseOf } from "../response.ts";
 import type { Stream } from "../workloads.ts";
 
-/** A server in this process: a fetch function that answers at once with the stream given last. */
+/** A server in this process: a fetch function that answers immediately with the stream given last. */
 export function localFetch(): { readonly fetch: typeof fetch; answer(stream: Stream): void } {
   let current: Stream | undefined;
   return {
@@ -17,7 +17,7 @@ export const BASE_URL = "http://localhost/v1";
 
 export const PROMPT = "Write the file.";
 
-/** Of calls whose arguments were joined as text. */
+/** The outcome of calls whose arguments were joined as text. */
 export function outcomeOfTexts(
   calls: readonly { readonly id: string; readonly name: string; readonly args: string }[],
   text: string,

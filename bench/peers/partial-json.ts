@@ -1,4 +1,4 @@
-/** The floor's way through the bytes, with the arguments of the call parsed at every delta instead of once. */
+/** Reads the bytes as the floor does, but parses the arguments of the call at every delta instead of once. */
 import { StringDecoder } from "node:string_decoder";
 import { JSONParser } from "@streamparser/json";
 import { parsePartialJson } from "ai";
@@ -14,7 +14,7 @@ import type { Stream } from "../workloads.ts";
 import { outcome } from "./fetch.ts";
 
 interface Reader {
-  /** What there is of the input after one more delta. */
+  /** The partial input after one more delta. */
   read(delta: string): unknown;
   /** Called once, at the end. */
   input(): unknown;
@@ -71,7 +71,7 @@ export const peers: Peer[] = [
   },
 ];
 
-/** A parser that takes all of the text so far. What it can not read yet, it throws on: the input stays as it was. */
+/** A parser that takes all of the text so far. It throws on what it cannot read yet: then the input stays as it was. */
 function again(parse: (text: string) => unknown): Reader {
   let text = "";
   let partial: unknown;
@@ -87,7 +87,7 @@ function again(parse: (text: string) => unknown): Reader {
   };
 }
 
-/** A parser that goes on where it stopped. */
+/** A parser that continues where it stopped. */
 function incremental(partials: boolean): Reader {
   const parser = new JSONParser({ emitPartialTokens: partials, emitPartialValues: partials });
   let last: unknown;
@@ -103,7 +103,7 @@ function incremental(partials: boolean): Reader {
   };
 }
 
-/** A parser that asks for the text: a delta has been read once it asks for the next. */
+/** A parser that pulls the text: a delta has been read once it asks for the next. */
 function asking(): Reader {
   let asked = Promise.withResolvers<void>();
   let given = Promise.withResolvers<IteratorResult<string>>();
@@ -129,7 +129,7 @@ function asking(): Reader {
   };
 }
 
-/** A parser that keeps where it is, and makes the value anew whenever it is asked. */
+/** A parser that keeps its position, and creates the value anew whenever asked. */
 function scoped(): Reader {
   const parser = new IncompleteJsonParser();
   return {

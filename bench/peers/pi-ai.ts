@@ -40,7 +40,7 @@ async function read(events: AsyncIterable<AssistantMessageEvent>): Promise<Outco
     if (event.type === "text_delta") text += event.delta;
     else if (event.type === "toolcall_end") {
       const { id, name, arguments: input } = event.toolCall;
-      // With OpenAI Responses it is the call's id and the item's.
+      // With OpenAI Responses it consists of the call's id and the item's.
       calls.push({ id: id.split("|", 1)[0]!, name, input });
     } else if (event.type === "error") throw new Error(event.error.errorMessage);
   }
