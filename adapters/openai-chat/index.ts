@@ -1,4 +1,4 @@
-// Without the SDK, as with `fetch`, its types are `any` in the declarations instead of an error.
+// Without the SDK, as with `fetch`, its types become `any` in the declarations instead of errors.
 /** @ts-ignore */
 import type {
   ChatCompletion,
@@ -74,7 +74,7 @@ export const openaiChat = defineAdapter({
   endpoint,
   conversation,
   /**
-   * A model for a run: the user's own client, and the parameters of its requests.
+   * A model for a loop, made of the user's own client and the parameters of its requests.
    *
    * @example openaiChat.model(new OpenAI(), { model: "gpt-5-mini", reasoning_effort: "low" })
    */
@@ -84,7 +84,7 @@ export const openaiChat = defineAdapter({
     params: ChatModelParams,
     options?: ChatModelOptions,
   ): Model<ChatCompletionMessageParam> {
-    // `this`, so that an adapter that wraps this one reads with its own additions.
+    // `this`, so that an adapter that wraps this one reads with what it adds.
     return chatModel(this ?? openaiChat, client, params, options);
   },
 });

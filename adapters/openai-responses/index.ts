@@ -1,4 +1,4 @@
-// Without the SDK, as with `fetch`, its types are `any` in the declarations instead of an error.
+// Without the SDK, as with `fetch`, its types become `any` in the declarations instead of errors.
 /** @ts-ignore */
 import type { ResponseInputItem } from "openai/resources/responses/responses";
 import { defineAdapter, type EventSource, type Parser, type ParserSink } from "../../src/adapter.ts";
@@ -67,7 +67,7 @@ export const openaiResponses = defineAdapter({
   endpoint,
   conversation,
   /**
-   * A model for a run: the user's own client, and the parameters of its requests.
+   * A model for a loop, made of the user's own client and the parameters of its requests.
    *
    * @example openaiResponses.model(new OpenAI(), { model: "gpt-5-mini", store: false, include: ["reasoning.encrypted_content"] })
    */
@@ -77,7 +77,7 @@ export const openaiResponses = defineAdapter({
     params: ResponsesModelParams,
     options?: ModelOptions,
   ): Model<ResponseInputItem> {
-    // `this`, so that an adapter that wraps this one reads with its own additions.
+    // `this`, so that an adapter that wraps this one reads with what it adds.
     return responsesModel(this ?? openaiResponses, client, params, options);
   },
 });
