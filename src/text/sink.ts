@@ -100,7 +100,7 @@ export function textSink(
   };
 
   /**
-   * A call in the thoughts is usually a plan, which the answer then carries out or drops: released as well, it would run
+   * A call in the thoughts is usually a plan, which the answer carries out or drops: released as well, it would run
    * twice (PrimeIntellect-ai/renderers#80). If there is no other answer, it is the answer: some models end their turn
    * with it (sgl-project/sglang#11764, vllm-project/vllm#39056). In a turn that was cut off, one might still have come.
    */
