@@ -4,7 +4,7 @@ import type { BlockWriter } from "../../src/text/writer.ts";
 import { Envelopes } from "./envelope.ts";
 import { ValueEnd } from "./value.ts";
 
-/** What an answer begins with that is calls without any mark. */
+/** What an answer consisting of calls without any mark begins with. */
 export const BARE = ["{", "["] as const;
 
 export function isBare(marker: string): boolean {
@@ -12,9 +12,9 @@ export function isBare(marker: string): boolean {
 }
 
 /**
- * Calls without a mark, as the beginning of an answer: `{"name": "f", "parameters": {…}}`, a list of them, or several
- * with `;` or white space between. An answer in JSON begins the same way, so the first object has to name a tool that
- * there is and to go on with its arguments; and behind the last one its line ends, since else it is written about.
+ * Calls without a mark, at the beginning of an answer: `{"name": "f", "parameters": {…}}`, a list of them, or several
+ * separated by `;` or white space. An answer in JSON begins the same way, so the first object must name an existing
+ * tool and continue with its arguments; and the line must end after the last one, or it is only being written about.
  *
  * @see https://github.com/ollama/ollama/issues/12174 for Qwen2.5-Coder
  * @see https://github.com/vllm-project/vllm/blob/main/vllm/tool_parsers/llama_tool_parser.py for Llama 3
@@ -25,7 +25,7 @@ export class BareCalls implements BlockReader {
   readonly #context: TextContext;
   readonly #envelopes: Envelopes;
   readonly #ends: readonly string[];
-  /** The value that is open. */
+  /** The open value. */
   #value: ValueEnd | undefined;
 
   constructor(marker: string, ends: readonly string[], writer: BlockWriter, context: TextContext) {
@@ -69,13 +69,13 @@ export class BareCalls implements BlockReader {
   #feed(text: string, from: number): number {
     const at = this.#value!.read(text, from);
     const isClosed = this.#value!.isClosed;
-    // The end of a list would end its last call, which what comes behind it may say is none.
+    // The end of a list would end its last call, but what follows may still show that it is not a call.
     this.#envelopes.feed(text.slice(from, isClosed && text[at - 1] === "]" ? at - 1 : at));
     if (isClosed) this.#value = undefined;
     return at;
   }
 
-  /** Where the next object begins that is a call. */
+  /** Where the next call begins. */
   #next(text: string, from: number): number | "more" | undefined {
     const at = endOfGap(text, from);
     if (at === text.length || lookFor(text, at, this.#ends) === "maybe") return "more";
@@ -94,7 +94,7 @@ export class BareCalls implements BlockReader {
       return at + end.word.length;
     }
     if (text.slice(from, at).includes("\n")) this.#envelopes.end();
-    else this.#envelopes.unreadable("text stands behind it in its line, as if it were only written about");
+    else this.#envelopes.unreadable("text follows it on its line, as if it were only written about");
     return from;
   }
 
@@ -106,7 +106,7 @@ export class BareCalls implements BlockReader {
   }
 }
 
-/** Of what may stand between two calls. */
+/** The end of whatever may separate two calls. */
 function endOfGap(text: string, from: number): number {
   let at = from;
   while (at < text.length && at - from < MAX_HEAD && /[\s;,]/.test(text[at]!)) at++;
@@ -122,8 +122,8 @@ function beginOfObject(text: string, at: number): number | "more" | "none" {
 const KEYS = ["name", "function", "type", "arguments", "parameters"].map((key) => `"${key}"`);
 
 /**
- * Behind `{`: the name of a tool, and then the beginning of its arguments. `parameters` in an object of `function` are
- * the description of a tool.
+ * What follows `{`: the name of a tool, then the beginning of its arguments. `parameters` inside a `function` object
+ * describe a tool.
  */
 function headOfCall(text: string, from: number, context: TextContext): "yes" | "more" | "none" {
   let isNamed = false;

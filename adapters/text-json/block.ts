@@ -2,10 +2,10 @@ import type { BlockReader, TextContext } from "../../src/text/notation.ts";
 import type { BlockWriter, CallWriter } from "../../src/text/writer.ts";
 import { UntilMarker } from "./until.ts";
 
-/** Who takes the JSON of a block. */
+/** Consumes the JSON of a block. */
 export interface JsonConsumer {
   feed(piece: string): void;
-  /** Another object or list begins behind the one that was closed; taken as more of the same if nobody asks. */
+  /** Another object or list begins after the closed one; without this method it counts as more of the same. */
   second?(): void;
   /** The model has ended the block. */
   end(): void;
@@ -16,20 +16,20 @@ export interface JsonConsumer {
 export interface JsonBlockParts {
   /** Where the JSON begins; `more` while it is not known whether this is a block. */
   head(text: string, at: number): number | "more" | "none";
-  /** Made when the block is known to be one. */
+  /** Called once the block is known to be one. */
   begin(): JsonConsumer;
   /** What ends the block. */
   readonly ends: readonly string[];
-  /** What can only be the next block, and ends this one too. */
+  /** What can only begin the next block, and so ends this one too. */
   readonly nexts?: readonly string[];
-  /** The end of the JSON is that of the block. */
+  /** The end of the JSON is the end of the block. */
   readonly endsWithJson?: boolean;
   readonly context: TextContext;
-  /** Told of a call that was cut before its head was whole. */
+  /** Receives a call that was cut off before its head was complete. */
   readonly writer: BlockWriter;
 }
 
-/** A block that is a head, JSON and an end marker. */
+/** A block made of a head, JSON and an end marker. */
 export class JsonBlock implements BlockReader {
   state: BlockReader["state"] = "head";
   readonly #parts: JsonBlockParts;
@@ -74,14 +74,14 @@ export class JsonBlock implements BlockReader {
       return undefined;
     }
     const behind = this.#until.end(rest);
-    // The end was hidden by a quote that is not closed: the call was ended, and is broken.
+    // An unclosed quote hid the end: the call was ended, and is broken.
     if (behind !== undefined) this.#consumer.end();
     else this.#consumer.cut();
     return behind;
   }
 }
 
-/** Takes JSON that is the arguments of one call. */
+/** Consumes JSON that is the arguments of one call. */
 export function argumentsOf(call: CallWriter): JsonConsumer {
   return {
     feed: (piece) => call.args(piece),
@@ -91,5 +91,5 @@ export function argumentsOf(call: CallWriter): JsonConsumer {
   };
 }
 
-/** What servers send again stands in no text: which of the two is meant is not known. */
+/** Servers may send arguments again, but a text never does: which of the two is meant is unknown. */
 export const TWO_VALUES = "it has two values for its arguments";

@@ -5,14 +5,14 @@ import { takesArguments } from "./typed.ts";
 import { ValueEnd } from "./value.ts";
 
 /**
- * Reads objects that are calls, one or several, in a list or one behind the other:
- * `{"name": …, "arguments": {…}}`. The arguments are passed on as they come, the name and the id when they are whole.
- * `parameters` is another word for arguments, and all of it may stand in an object `function`.
+ * Reads one or several objects that are calls, in a list or in sequence: `{"name": …, "arguments": {…}}`. The arguments
+ * are passed on as they come, the name and the id once they are complete. `parameters` is another name for arguments,
+ * and all of it may be inside an object `function`.
  */
 export class Envelopes {
-  /** Begun, and not closed. */
+  /** Begun, but not closed. */
   #call: CallWriter | undefined;
-  /** Closed, but not ended: the next one, or the end of the block, does that. */
+  /** Closed, but not ended: the next call or the end of the block does that. */
   #closed: CallWriter | undefined;
   readonly #writer: BlockWriter;
   readonly #context: TextContext;
@@ -25,18 +25,18 @@ export class Envelopes {
   #value = new ValueEnd();
   #kept: string[] = [];
   #keptLength = 0;
-  /** Arguments that came as a string, encoded once more: they are decoded when they are whole. */
+  /** The arguments come as a string, encoded once more: they are decoded once complete. */
   #isText = false;
   #id: string | undefined;
   #name: string | undefined;
   #hasArguments = false;
-  /** The first key that means nothing here: without arguments, it is where the model has put them. */
+  /** The first unknown key: if there are no arguments, that is where the model put them. */
   #strange: string | undefined;
 
   constructor(writer: BlockWriter, context: TextContext) {
     this.#writer = writer;
     this.#context = context;
-    // One more than is allowed, so that the buffer says that it is.
+    // One more than allowed, so that the buffer reports it.
     this.#maxKept = context.limits.maxArgumentsLength + 1;
   }
 
@@ -44,13 +44,13 @@ export class Envelopes {
     for (let at = 0; at < text.length;) at = this.#step(text, at);
   }
 
-  /** The block is over: what is closed has been ended by the model, what is not was written wrong. */
+  /** The block is over: the model has ended what is closed, and an unclosed call is malformed. */
   end(): void {
     this.#closed?.done();
     this.#call?.unreadable("the JSON is not closed where the call ends");
   }
 
-  /** The call that was closed last, and not ended yet, is none. */
+  /** The last closed call, which is not ended yet, turned out not to be a call. */
   unreadable(reason: string): void {
     this.#closed?.unreadable(reason);
   }
@@ -61,7 +61,7 @@ export class Envelopes {
     this.#call?.cut();
   }
 
-  /** The text is over, where that may be the end of the block: what is closed is decided by the end of the turn. */
+  /** The text is over, which may be the end of the block: the end of the turn decides about a closed call. */
   endOfText(): void {
     if (this.#closed?.hasName() === false) this.#closed.done();
     this.#call?.cut();
@@ -72,7 +72,7 @@ export class Envelopes {
     switch (this.#expected) {
       case "object":
         if (code === OPEN) this.#begin();
-        // A list of calls: what stands before a comma or the end of the list is over.
+        // In a list of calls, a comma or the end of the list ends the call before it.
         else if (code === COMMA || code === CLOSE_LIST) this.#closed?.done();
         return at + 1;
       case "key":
@@ -128,13 +128,13 @@ export class Envelopes {
     return at + 1;
   }
 
-  /** Nothing else is missing where the tool has no parameters. */
+  /** Missing arguments are fine if the tool has no parameters. */
   #lacksArguments(): boolean {
     if (this.#name === undefined || this.#hasArguments) return false;
     return takesArguments(this.#context.tool(this.#name.trim()));
   }
 
-  /** Keys are short; one that is not is none of ours. */
+  /** Keys are short; a long one is not one of ours. */
   #readKey(text: string, at: number): number {
     for (; at < text.length; at++) {
       const code = text.charCodeAt(at);
@@ -169,7 +169,7 @@ export class Envelopes {
     const key = this.#key;
     if (isName(key)) {
       this.#name ??= textOf(this.#kept.join(""));
-      // The id may follow; but who sends one mostly sends it first, and the name is what a reader waits for.
+      // The id may follow, but models that send one usually send it first, and readers wait for the name.
       this.#call!.name(this.#name.trim(), this.#id);
     } else if (isId(key)) this.#id ??= textOf(this.#kept.join(""));
     else if (isArguments(key) && this.#kept.length > 0) this.#call!.args(decoded(this.#kept.join("")));
@@ -196,12 +196,12 @@ function isId(key: string): boolean {
   return key === "id" || key === "call_id" || key === "tool_call_id";
 }
 
-/** What the wire of OpenAI has in a call, too. */
+/** Other keys of a call in OpenAI's wire format. */
 function isForm(key: string): boolean {
   return key === "type" || key === "index";
 }
 
-/** The text of a JSON string; of what is none, as it stands there. */
+/** The text of a JSON string; anything else unchanged. */
 function textOf(json: string): string {
   const text = json.startsWith("'") ? json.slice(1, -1) : json;
   try {

@@ -12,10 +12,10 @@ export type { TextOptions } from "../../src/text/notation.ts";
 export type { NotationName } from "./notations/index.ts";
 
 /**
- * Calls that a model writes into its text as JSON, or nearly: for models and servers without tool calling of their own.
+ * Calls that a model writes into its text as JSON, or nearly: for models and servers without native tool calling.
  *
  * @param notation how the model was taught to write them
- * @throws TypeError for a notation that there is not
+ * @throws TypeError for an unknown notation
  * @example
  * const hermes = textJson("hermes");
  * messages.unshift({ role: "system", content: hermes.describeTools(tools) });
@@ -28,9 +28,9 @@ export function textJson(notation: NotationName): TextAdapter {
 }
 
 export interface RescueTextCallsOptions {
-  /** What is looked for. Default: all of them. */
+  /** The notations to look for. Default: all of them. */
   readonly notations?: readonly NotationName[] | undefined;
-  /** Look into the reasoning, too: calls there count in a turn that says nothing else. Default `false`. */
+  /** Search the reasoning, too: calls there count in a turn that says nothing else. Default `false`. */
   readonly reasoning?: boolean | undefined;
 }
 
@@ -38,7 +38,7 @@ export interface RescueTextCallsOptions {
  * An adapter that also finds the calls that its model, or a broken server, wrote into the text: they become calls of the
  * turn like any other, and go back in the wire's own form. A call of `multi_tool_use.parallel` becomes those it wraps.
  *
- * @throws TypeError for a notation that there is not
+ * @throws TypeError for an unknown notation
  * @example
  * const chat = rescueTextCalls(openaiChat);
  * for await (const event of chat.read(stream, { tools })) if (event.type === "tool-use") await event.use.execute();

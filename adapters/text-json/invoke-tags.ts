@@ -1,13 +1,13 @@
 import { indexWithin, lookFor } from "../../src/text/look.ts";
 import type { TagNotation } from "./tags.ts";
 
-/** A tag with its attributes is no longer than this. */
+/** The maximum length of a tag's attributes. */
 const MAX_TAG = 240;
 
 /**
  * The tags `<invoke name="f">` and `<parameter name="key">`.
  *
- * @param mark what all of them begin with, behind `<` and `</`
+ * @param mark what all of them begin with, after `<` and `</`
  */
 export function invokeTags(mark: string, sections: readonly string[]): TagNotation {
   const names = ["invoke", "parameter", ...sections];
@@ -30,7 +30,7 @@ export function invokeTags(mark: string, sections: readonly string[]): TagNotati
       const kind = (["call", "parameter"] as const)[words.indexOf(found.word)] ?? "section";
       const hasNone = isEnd || kind === "section";
       if (hasNone ? attributes.trim() !== "" : /^\S/.test(attributes)) return undefined;
-      // One that goes on into another tag is none: code that looks for such tags.
+      // One that runs into another tag is not a tag, but code that looks for such tags.
       if (attributes.length >= MAX_TAG || attributes.includes("<")) return { kind, isEnd, end: behind };
       if (close < 0) return "maybe";
       const string = attributeOf(attributes, "string");
@@ -39,7 +39,7 @@ export function invokeTags(mark: string, sections: readonly string[]): TagNotati
         isEnd,
         name: attributeOf(attributes, "name"),
         type: string === "true" ? "string" : string === "false" ? "json" : undefined,
-        // How V4 writes calls without parameters now and then: https://github.com/sgl-project/sglang/pull/23915
+        // V4 sometimes writes calls without parameters this way: https://github.com/sgl-project/sglang/pull/23915
         isWhole: attributes.endsWith("/"),
         end: close + 1,
       };

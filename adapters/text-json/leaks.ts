@@ -3,9 +3,9 @@ import { isRecord } from "../../src/schema/json.ts";
 import type { Leaks } from "../../src/text/notation.ts";
 
 /**
- * Marks of DSML in the arguments of a call that a server has read: parameters in place of JSON, or the end of a parameter
- * and the ones after it in the value of the first one. Mended is only what leaves no doubt: a value in which a parameter
- * begins before one ends is a text about DSML, and stays as it is.
+ * Marks of DSML in the arguments of a call that a server has parsed: parameters instead of JSON, or the end of a
+ * parameter and the following ones inside the value of the first. Only unambiguous cases are repaired: a value in which
+ * a parameter begins before one ends is a text about DSML, and stays unchanged.
  *
  * @see https://github.com/vllm-project/vllm/issues/53227
  */
@@ -13,7 +13,7 @@ export function dsmlLeaks(marks: readonly string[]): Leaks {
   return {
     marks: marks.flatMap((mark) => [`<${mark}`, `</${mark}`]),
     mend(before, rest) {
-      // Of the marks, none is the beginning of another one.
+      // No mark is a prefix of another.
       const mark = marks.find((one) => rest.startsWith(`<${one}`) || rest.startsWith(`</${one}`))!;
       if (before.trim() === "") {
         const parameters = parametersOf(rest, mark, false);
@@ -39,12 +39,12 @@ function mendValue(before: string, rest: string, mark: string): string | undefin
   const names = [...Object.keys(known), ...parameters.map(([name]) => name)];
   const mended = `"${parameters.map((one) => `,${written(one)}`).join("")}${rest.slice(end + 1)}`;
   const value = jsonIn(before + mended);
-  // Twice the same name, or names in an object of an object: then it was something else.
+  // A duplicate name, or names in a nested object: then it was something else.
   const isSound = new Set(names).size === names.length && isRecord(value) && Object.keys(value).length === names.length;
   return isSound ? mended : undefined;
 }
 
-/** The parameters that a text is made of; `undefined` where it holds anything else. */
+/** The parameters that a text consists of; `undefined` if it contains anything else. */
 function parametersOf(text: string, mark: string, isOpenAtEnd: boolean): Parameter[] | undefined {
   const [open, close] = [`<${mark}parameter`, `</${mark}parameter>`];
   const parameters: Parameter[] = [];
@@ -70,7 +70,7 @@ function written([name, json]: Parameter): string {
   return `${JSON.stringify(name)}:${json}`;
 }
 
-/** Where the quote is that ends the JSON string in which a text begins. */
+/** The index of the quote that ends the JSON string in which a text begins. */
 function endOfString(text: string): number {
   let at = 0;
   while (at < text.length && text[at] !== '"') at += text[at] === "\\" ? 2 : 1;

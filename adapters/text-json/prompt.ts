@@ -2,7 +2,7 @@ import { outputText } from "../../src/stream/history.ts";
 import { withoutMarks, type ToolDescription, type WrittenResult } from "../../src/text/dialect.ts";
 import { safeToolName } from "../../src/tool/names.ts";
 
-/** What a prompt says of the tools, in a tag or without one. */
+/** What a prompt says about the tools, with or without a tag around them. */
 export function offer(tools: readonly ToolDescription[], tag?: string): string {
   const lines = toolLines(tools);
   return `You can call these functions. Each line describes one of them, with its parameters as a JSON Schema:
@@ -10,23 +10,23 @@ export function offer(tools: readonly ToolDescription[], tag?: string): string {
 ${tag === undefined ? lines : `<${tag}>\n${lines}\n</${tag}>`}`;
 }
 
-/** What came of a call, without these marks. */
+/** The outcome of a call, without these marks. */
 export function resultText({ output, isError }: WrittenResult, marks: readonly string[]): string {
   return withoutMarks(outputText(isError ? { error: output } : output), marks);
 }
 
-/** The tools as models with tool calling have seen them in training: one JSON object a line. */
+/** The tools as models with tool calling have seen them in training: one JSON object per line. */
 export function toolLines(tools: readonly ToolDescription[]): string {
   return tools.map((tool) => JSON.stringify({ type: "function", function: tool })).join("\n");
 }
 
-/** Names stand in JSON, or between marks that none of these characters is part of. */
+/** Names appear in JSON, or between marks that contain none of these characters. */
 export const anyName: (name: string) => string = safeToolName({ allowed: /[a-zA-Z0-9_.-]/, maxLength: 128 });
 
-/** One character of such a name, and of what models write before it: `functions.` */
+/** One character of such a name, or of what models write before it: `functions.` */
 export const NAME_CHARACTER = /[\w.\-/]/;
 
-/** Where a name that begins here ends. */
+/** The end of the name that begins here. */
 export function endOfName(text: string, at: number): number {
   while (at < text.length && NAME_CHARACTER.test(text[at]!)) at++;
   return at;

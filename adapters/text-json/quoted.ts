@@ -1,12 +1,12 @@
-/** Of a tag in a value: its end, what shows that this is missing, that of a call which is written about, or nothing. */
+/** A tag in a value: its end, a sign that the end is missing, part of a quoted call, or plain text. */
 export type TagMeaning = "end" | "unclosed" | "quoted" | "text" | "maybe";
 
-/** Why a call that the model may well have ended is taken for one that was cut. */
+/** Why a call that the model may well have ended is treated as cut off. */
 export const NO_END = "a value has no end, or quotes a call or a parameter that has none";
 
 /**
- * The calls that are written about in a value, so that their tags are told from the value's own. A parameter without a
- * call around it counts where it begins a line, or stands behind another one; elsewhere it is but mentioned.
+ * The calls that a value quotes, to tell their tags from the value's own. A parameter without a call around it counts
+ * if it begins a line or follows another quoted tag; elsewhere it is only mentioned.
  *
  * ```
  * <parameter=content>A call: <function=f> <parameter=a>1</parameter> </function></parameter>
@@ -14,22 +14,22 @@ export const NO_END = "a value has no end, or quotes a call or a parameter that 
  * ```
  */
 export class QuotedCalls {
-  /** What has begun and not ended: a call, a parameter of one, a parameter without a call around it. */
+  /** What has begun but not ended: a call, a parameter of one, a parameter without a call around it. */
   readonly #open: ("call" | "parameter" | "lone parameter")[] = [];
   /** Whether any has begun in the value. */
   hasBegun = false;
-  /** Whether one has ended there that had not begun: that may be the end of the call whose value it is. */
+  /** Whether one has ended that never began: that may be the end of the call that the value belongs to. */
   hasEnded = false;
-  /** Since the last tag of a call that is written about nothing but white space has come. */
+  /** Only white space has come since the last tag of a quoted call. */
   #isBehindTag = false;
-  /** Since the last line break nothing but white space has come. */
+  /** Only white space has come since the last line break. */
   #isLineStart = true;
 
   get isIn(): boolean {
     return this.#open.length > 0;
   }
 
-  /** Text of the value between the tags that are told of. */
+  /** Takes the text of the value between the tags reported here. */
   pass(text: string): void {
     const line = text.lastIndexOf("\n");
     const isBlank = text.slice(line + 1).trim() === "";
@@ -49,8 +49,8 @@ export class QuotedCalls {
   }
 
   /**
-   * @param isFollowed by what follows a parameter of a call: without it the tag is one in the parameter's own value
-   * @returns whether the tag is that of a parameter that is written about
+   * @param isFollowed by what may follow a parameter of a call; otherwise the tag is part of the parameter's own value
+   * @returns whether the tag ends a quoted parameter
    */
   endParameter(isFollowed: boolean): boolean {
     const last = this.#open.at(-1);
@@ -60,7 +60,7 @@ export class QuotedCalls {
     return true;
   }
 
-  /** A parameter that has no end is over with its call. @returns whether the tag is that of such a call */
+  /** A parameter without an end is over with its call. @returns whether the tag ends a quoted call */
   endCall(): boolean {
     const last = this.#open.pop();
     if (last === "parameter") this.#open.pop();

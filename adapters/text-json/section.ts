@@ -8,20 +8,20 @@ export interface SectionParts {
   readonly ends: readonly string[];
   /** What ends the section. */
   readonly sectionEnds: readonly string[];
-  /** Reads one call, from behind its mark on. */
+  /** Reads one call, starting after its mark. */
   call(): BlockReader;
-  /** Why a mark with something else behind it is no call. */
+  /** Why a mark followed by something else is not a call. */
   readonly strange: string;
   readonly writer: BlockWriter;
 }
 
-/** Calls with marks of their own, and nothing but white space between them. Without one the mark is text. */
+/** Calls with their own marks, separated by white space only. Without a call, the section's mark is text. */
 export class Section implements BlockReader {
   state: BlockReader["state"] = "head";
   readonly #parts: SectionParts;
   readonly #next: readonly string[];
   #call: BlockReader | undefined;
-  /** What stands here to the end of a call means nothing. */
+  /** Everything up to the end of the call is ignored. */
   #isStrange = false;
 
   constructor(parts: SectionParts) {
@@ -66,7 +66,7 @@ export class Section implements BlockReader {
   }
 
   end(rest: string): string | undefined {
-    // Nothing but the mark of a call has come of it.
+    // Only the mark of the call has come.
     if (this.#call?.state === "head" && rest.trim() === "") this.#parts.writer.call().cut();
     return this.#call?.end(rest);
   }

@@ -9,54 +9,54 @@ import { TypedArguments, type ValueType } from "./typed.ts";
 export interface Tag {
   readonly kind: "call" | "parameter" | "section";
   readonly isEnd: boolean;
-  /** Of what begins. Without one a tag has begun, and is none: `<parameter=city</parameter>`. */
+  /** The name in a begin tag. Without one, a tag has begun but is malformed: `<parameter=city</parameter>`. */
   readonly name?: string | undefined;
-  /** What a parameter says of its value. */
+  /** What a parameter says about its value. */
   readonly type?: ValueType;
-  /** A call that is one tag. */
+  /** A call that consists of this one tag. */
   readonly isWhole?: boolean;
   /** Where it ends. */
   readonly end: number;
 }
 
-/** A notation in which calls and their parameters are tags, and values are plain text. */
+/** A notation in which calls and parameters are tags, and values are plain text. */
 export interface TagNotation {
   /**
-   * The tag that begins here, with `<`; `maybe` while it could be one.
+   * The tag that begins here, with `<`; `maybe` while it could become one.
    *
-   * @param isInValue where code may stand that holds such tags, or looks for them
+   * @param isInValue whether this is a value, which may be code that contains such tags or looks for them
    */
   tagAt(text: string, at: number, isInValue: boolean): Tag | "maybe" | undefined;
   readonly callEnd: string;
   readonly parameterEnd: string;
   readonly sectionEnds: readonly string[];
-  /** A line break at the beginning of a value, and one at its end, are none of it. */
+  /** One line break at the beginning of a value and one at its end are not part of it. */
   readonly hasLines: boolean;
-  /** A call without a section is told from another notation, or other XML, by what follows. */
+  /** Only what follows distinguishes a call without a section from another notation, or other XML. */
   readonly isCommon: boolean;
 }
 
-/** White space behind a tag is waited through for so long. */
+/** How much white space after a tag to wait through. */
 const MAX_SPACE = 128;
 
-/** Calls in a section, or one alone. */
+/** Calls in a section, or a single call. */
 export class TagBlock implements BlockReader {
   state: BlockReader["state"] = "head";
   readonly #notation: TagNotation;
-  /** The beginning of the tag of a call that stands alone; "" behind that of a section. */
+  /** The beginning of the tag of a single call; "" after that of a section. */
   readonly #marker: string;
   readonly #writer: BlockWriter;
   readonly #context: TextContext;
   #call: CallWriter | undefined;
   #args: TypedArguments | undefined;
-  /** Arguments that are one JSON object, in place of parameters. */
+  /** Arguments that are one JSON object instead of parameters. */
   #json: JsonBlock | undefined;
   #expected: "tag" | "value" | "nothing" = "tag";
-  /** At the beginning of a value: one line break there is none of it. */
+  /** At the beginning of a value: one line break there is not part of it. */
   #isFirst = false;
-  /** A line break that is the last of a value is none of it either. */
+  /** A line break held back, since it is not part of the value if it is the last. */
   #lineBreak = "";
-  /** The calls that the value is about. */
+  /** The calls that the value quotes. */
   #quoted = new QuotedCalls();
 
   constructor(notation: TagNotation, marker: string, writer: BlockWriter, context: TextContext) {
@@ -84,7 +84,7 @@ export class TagBlock implements BlockReader {
     if (this.#json !== undefined) return this.#json.end(rest);
     const isUnsure = this.#context.isWhole && this.#expected === "value" && this.#quoted.hasBegun;
     if (this.#call !== undefined) this.#call.cut(isUnsure ? NO_END : undefined);
-    // Another tag than an end.
+    // Any tag but an end.
     else if (this.state === "head" || /^\s*<[^/]/.test(rest)) this.#writer.call().cut();
     this.state = "closed";
     return undefined;
@@ -110,9 +110,9 @@ export class TagBlock implements BlockReader {
     return next === "maybe" ? next : next !== undefined && (isBegin(next, "parameter") || isEnd(next, "call"));
   }
 
-  /** Between two calls, or behind the last one. The end of the section may be missing. */
+  /** Between two calls, or after the last one. The end of the section may be missing. */
   #readSection(text: string, from: number): number {
-    // Where there are no sections, a call is a block.
+    // Without sections, each call is a block.
     if (this.#notation.sectionEnds.length === 0) {
       this.state = "closed";
       return from;
@@ -154,9 +154,9 @@ export class TagBlock implements BlockReader {
       return tag.end;
     }
     if (tag === undefined || !isBegin(tag, "parameter")) {
-      return this.#refuse("something else stands between its parameters", text, at);
+      return this.#refuse("it has something else between its parameters", text, at);
     }
-    if (tag.name === undefined) return this.#refuse("the tag of a parameter is not whole", text, at);
+    if (tag.name === undefined) return this.#refuse("the tag of a parameter is incomplete", text, at);
     this.#args!.begin(tag.name, tag.type);
     this.#isFirst = this.#notation.hasLines && text[tag.end - 1] !== "\n";
     this.#lineBreak = "";
@@ -165,7 +165,7 @@ export class TagBlock implements BlockReader {
     return tag.end;
   }
 
-  /** As models write them now and then: https://github.com/sgl-project/sglang/issues/38924 */
+  /** Models sometimes write them this way: https://github.com/sgl-project/sglang/issues/38924 */
   #jsonOf(call: CallWriter): JsonBlock {
     return new JsonBlock({
       head: (_, at) => at,
@@ -182,7 +182,7 @@ export class TagBlock implements BlockReader {
     return at;
   }
 
-  /** What follows to the end of the call is part of it, and means nothing. */
+  /** Everything up to the end of the call belongs to it, and is ignored. */
   #refuse(reason: string, text: string, at: number): number {
     this.#call!.unreadable(reason);
     this.#expected = "nothing";
@@ -223,10 +223,10 @@ export class TagBlock implements BlockReader {
   }
 
   /**
-   * A tag in a value is its end only if a parameter or the end of the call, or of the section, follows: code that is
-   * written holds such tags. Models do leave the end out, and servers close the value for them
-   * (https://github.com/vllm-project/vllm/blob/main/vllm/tool_parsers/qwen3coder_tool_parser.py); but what they meant to
-   * write is not known, so the call is none. A call that begins in the value is written about, with all its tags.
+   * A tag in a value ends it only if a parameter or the end of the call or section follows: a value that is code may
+   * contain such tags. Models do leave the end out, and servers close the value for them
+   * (https://github.com/vllm-project/vllm/blob/main/vllm/tool_parsers/qwen3coder_tool_parser.py); but what they meant
+   * is unknown, so the call is an error. A call that begins in the value is quoted, with all its tags.
    */
   #meaningOf(tag: Tag, text: string): TagMeaning {
     const quoted = this.#quoted;
@@ -252,7 +252,7 @@ export class TagBlock implements BlockReader {
     return next;
   }
 
-  /** Whether another call follows the end of one: in the same section, or in the next. */
+  /** Whether another call follows the end of one, in the same section or in the next. */
   #nextCall(tag: Tag, text: string): TagMeaning {
     let next = this.#next(tag, text);
     while (typeof next === "object" && next.kind === "section") next = this.#next(next, text, tag.end);

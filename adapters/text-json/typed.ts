@@ -4,19 +4,19 @@ import type { TextContext } from "../../src/text/notation.ts";
 import type { CallWriter } from "../../src/text/writer.ts";
 import type { Tool } from "../../src/tool/tool.ts";
 
-/** What the notation itself says of a value; without a word the schema decides. */
+/** What the notation itself says about a value; if `undefined`, the schema decides. */
 export type ValueType = "string" | "json" | undefined;
 
 /**
- * Writes arguments that come as names and plain texts as JSON. What a text means is decided by the tool's schema: where
- * that takes a string it stays one (`007` too), and is passed on as it comes; else it is what it is as JSON.
+ * Writes arguments that come as names and plain texts as JSON. The tool's schema decides what a text means: if it takes
+ * a string, the text stays one (even `007`) and is passed on as it comes; otherwise it is read as JSON.
  */
 export class TypedArguments {
   readonly #call: CallWriter;
   readonly #tool: Tool | undefined;
   readonly #maxKept: number;
   readonly #names = new Set<string>();
-  /** The value that is open: passed on as a string, or kept until it is whole. */
+  /** Whether the open value is passed on as a string; otherwise it is kept until complete. */
   #isString = false;
   #schemas: readonly unknown[] = [];
   #kept: string[] = [];
@@ -35,7 +35,7 @@ export class TypedArguments {
     return this.#names.size === 0;
   }
 
-  /** A name that comes twice may be that of another call, whose beginning stands in the value before it. */
+  /** A name that comes twice may belong to another call, whose beginning is in the value before it. */
   begin(name: string, type?: ValueType): void {
     if (this.#names.has(name)) this.#call.unreadable(`it gives the parameter ${JSON.stringify(name)} twice`);
     const isFirst = this.#names.size === 0;
@@ -58,7 +58,7 @@ export class TypedArguments {
     }
   }
 
-  /** A character that came in two halves is one. */
+  /** Joins the two halves of a surrogate pair that was split. */
   #say(text: string): void {
     const whole = this.#half + text;
     const last = whole.charCodeAt(whole.length - 1);
@@ -72,7 +72,7 @@ export class TypedArguments {
     else this.#call.args(this.#jsonOf(this.#kept.join("")));
   }
 
-  /** Whether the tool has a parameter of this name that was not given yet. */
+  /** Whether the tool has a parameter of this name that has not been given yet. */
   lacks(name: string): boolean {
     return !this.#names.has(name) && schemasOf(this.#tool, name).length > 0;
   }
@@ -92,12 +92,12 @@ export class TypedArguments {
       JSON.parse(json);
       return json;
     } catch {
-      // A list or an object as Python writes it, say: mended with all the arguments, where the tool has it so.
+      // A list or an object in Python syntax, say: repaired with all the arguments, if the tool's policy allows it.
       return isClosedRoot(json) ? json : JSON.stringify(text);
     }
   }
 
-  /** Whether the schema has nothing against a value of this kind. A property that it does not know is a string. */
+  /** Whether the schema allows a value of this kind. An unknown property is a string. */
   #takes(value: string | null): boolean {
     if (this.#schemas.length === 0) return value !== null;
     const walk: Walk = { root: this.#tool!.inputSchema.jsonSchema, steps: 10_000 };
@@ -110,7 +110,7 @@ export class TypedArguments {
   }
 }
 
-/** Whether there is anything that the tool can be given: a call of one that takes nothing lacks nothing. */
+/** Whether the tool takes any arguments: if not, a call without them lacks nothing. */
 export function takesArguments(tool: Tool | undefined): boolean {
   if (tool === undefined) return true;
   const root = tool.inputSchema.jsonSchema;
@@ -141,7 +141,7 @@ function schemasOf(tool: Tool | undefined, name: string): readonly unknown[] {
   }
 }
 
-/** By its type alone: which strings an `enum` or a `format` takes is for validation to say. */
+/** Judges by type alone: which strings an `enum` or a `format` allows is left to validation. */
 function takes(schema: unknown, value: string | null, walk: Walk): boolean {
   if (typeof schema === "boolean") return value !== null;
   const parts = conjunction(schema, walk);
@@ -149,7 +149,7 @@ function takes(schema: unknown, value: string | null, walk: Walk): boolean {
     if (Array.isArray(values)) return { ...part, type: [...new Set(values.map(kindOf))] };
     return constant === undefined ? part : { ...part, type: kindOf(constant) };
   });
-  // A schema that says nothing takes anything; a text is then a text.
+  // A schema without constraints takes anything; a text then stays a text.
   if (kinds.every(({ type }) => type === undefined) && parts.every((part) => unionsOf(part).length === 0))
     return value !== null;
   return (
@@ -166,7 +166,7 @@ function isNull(text: string): boolean {
   return text === "null" || text === "None";
 }
 
-/** Models that have seen much Python write its words. */
+/** Models trained on much Python write its literals. */
 const PYTHON: ReadonlyMap<string, string> = new Map([
   ["True", "true"],
   ["False", "false"],

@@ -2,7 +2,7 @@ import { lookFor } from "../../src/text/look.ts";
 import type { TextContext } from "../../src/text/notation.ts";
 import { ValueEnd } from "./value.ts";
 
-/** More of what stands behind the end marker in a string is not kept. */
+/** How much of what follows an end marker in a string is kept. */
 const MAX_KEPT = 1_048_576;
 
 const OPEN = 123;
@@ -10,22 +10,22 @@ const OPEN_LIST = 91;
 
 export interface UntilParts {
   readonly ends: readonly string[];
-  /** What begins something else, and is left to that. */
+  /** What begins something else, and is left unread. */
   readonly nexts: readonly string[];
-  /** The end of the JSON is an end, too. */
+  /** The end of the JSON also counts as an end. */
   readonly endsWithJson?: boolean | undefined;
   readonly context: TextContext;
   take(piece: string): void;
-  /** An object or a list comes behind a value that was closed. */
+  /** An object or a list follows a closed value. */
   second(): void;
 }
 
 /**
  * Reads JSON up to a marker. A marker inside a string of the JSON is text of that string.
  *
- * Where a quote is broken, that would swallow all the rest; so what stands behind the first end in a string, or from the
- * first beginning on, is kept, and given back if no other end comes. Where the value is closed after it, no quote was
- * broken.
+ * With a broken quote, that would swallow everything else. So what follows the first end marker in a string, or begins
+ * with the first `nexts` marker in one, is kept, and given back if no other end comes. If the value is closed after it,
+ * no quote was broken.
  */
 export class UntilMarker {
   /** An end was found. */
@@ -48,7 +48,7 @@ export class UntilMarker {
     return this.#value.isClosed;
   }
 
-  /** @returns how far it came: behind the end when {@link isOver} is set */
+  /** @returns how far it got: past the end if {@link isOver} is set */
   read(text: string, from: number): number {
     const { nexts, context, second, endsWithJson } = this.#parts;
     let at = from;
@@ -61,7 +61,7 @@ export class UntilMarker {
           const end = nexts.includes(found.word) ? at : at + found.word.length;
           if (context.isBlind || !this.#value.isQuoted) return this.#end(text.slice(from, at), end);
           if (this.#kept === undefined && this.#keptLength === 0) {
-            // What stands behind it is passed on like the rest of the string, and kept, too.
+            // What follows is passed on like the rest of the string, and also kept.
             this.#pass(text.slice(from, end));
             from = end;
             this.#kept = [];
@@ -93,8 +93,10 @@ export class UntilMarker {
   }
 
   /**
-   * The text is over before a marker came. Where it was not cut, the first marker in a string that nobody closed was the
-   * end after all: what stands behind it.
+   * The text is over before a marker came. If it was not cut off, the first marker in an unclosed string was the end
+   * after all.
+   *
+   * @returns what follows that marker
    */
   end(rest: string): string | undefined {
     this.#pass(rest);
@@ -112,7 +114,7 @@ export class UntilMarker {
     if (this.#kept === undefined) return;
     this.#keptLength += piece.length;
     this.#kept.push(piece);
-    // Too much to be read again: then all of it belongs to this block.
+    // Too much to read again: then all of it belongs to this block.
     if (this.#keptLength > MAX_KEPT) this.#kept = undefined;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Finds the end of a JSON value that comes in pieces, by its brackets and quotes alone. It does not check the rest: what
- * is broken inside is for whoever reads the value, and who writes broken JSON may use single quotes.
+ * Finds the end of a JSON value that comes in pieces, by its brackets and quotes alone. It checks nothing else: errors
+ * inside are left to the reader of the value. Broken JSON may use single quotes.
  */
 export class ValueEnd {
   /** The value is over. */
@@ -16,11 +16,11 @@ export class ValueEnd {
     return this.#quote !== 0;
   }
 
-  /** Reads on; returns where the value ends, or the end of the text. */
+  /** Reads on, and returns where the value ends, or the end of the text. */
   read(text: string, at: number): number {
     for (; at < text.length && !this.isClosed; at++) {
       const code = text.charCodeAt(at);
-      // A number or a word ends before what cannot be part of it.
+      // A number or a word ends at the first character that cannot be part of it.
       if (this.#hasBegun && this.#depth === 0 && this.#quote === 0 && endsWord(code)) {
         this.isClosed = true;
         return at;
@@ -30,7 +30,7 @@ export class ValueEnd {
     return at;
   }
 
-  /** One character more. */
+  /** Takes one more character. */
   see(code: number): void {
     this.#hasBegun = true;
     if (this.#quote !== 0) {
@@ -51,7 +51,7 @@ const DOUBLE = 34;
 const SINGLE = 39;
 const BACKSLASH = 92;
 
-/** It's no quote in a word. */
+/** An apostrophe after a letter, as in "it's", is not a quote. */
 function isLetter(code: number): boolean {
   return (code >= 97 && code <= 122) || (code >= 65 && code <= 90);
 }

@@ -76,7 +76,7 @@ function createCall(
       else (waiting ??= []).push(delta);
     },
     done() {
-      if (!hasName) return fail("It does not say the name of a tool.", "unreadable");
+      if (!hasName) return fail("it does not name a tool", "unreadable");
       if (!isOver) tell({ ...label, done: true });
       isOver = true;
     },

@@ -6,7 +6,7 @@ import { argumentsOf, JsonBlock } from "../block.ts";
 import { anyName, endOfName, offer, resultText } from "../prompt.ts";
 import { Section } from "../section.ts";
 
-/** The first is what stands between the words of the model's tokens, the others what distilled models write there. */
+/** The first separates the words in the model's tokens; distilled models write the others instead. */
 const SPACES = ["\u2581", "_", " "] as const;
 
 function mark(words: string): string[] {
@@ -32,7 +32,7 @@ const [RESULT_END] = mark("tool output end") as [string];
 
 /**
  * DeepSeek V3.1: a section of calls, each `<｜tool▁call▁begin｜>name<｜tool▁sep｜>{…}<｜tool▁call▁end｜>`. V3 and R1 write
- * `function<｜tool▁sep｜>name`, and the arguments in a fence of JSON in the lines behind it.
+ * `function<｜tool▁sep｜>name`, with the arguments in a JSON code fence on the following lines.
  *
  * @see https://huggingface.co/deepseek-ai/DeepSeek-V3.1/blob/main/tokenizer_config.json
  * @see https://github.com/vllm-project/vllm/pull/23454 for both forms
@@ -48,7 +48,7 @@ export const deepseek: TextDialect = {
 
 ${offer(tools)}
 
-To call functions, end your answer with one section in exactly this form, with one call behind the other:
+To call functions, end your answer with one section in exactly this form, with one call after another:
 
 ${SECTION}${CALL}function_name${SEPARATOR}{"parameter": "value"}${CALL_END}${SECTION_END}
 
@@ -124,7 +124,7 @@ function headOf(text: string, at: number): Head | "more" | "none" {
   return text[json] === "{" ? { name, json } : "none";
 }
 
-/** A name, and where the white space behind it ends. */
+/** A name, and where the white space after it ends. */
 function nameAt(text: string, from: number): { name: string; end: number } {
   const at = skipSpace(text, from);
   const end = endOfName(text, at);

@@ -5,7 +5,7 @@ import { dsmlLeaks } from "../leaks.ts";
 import { anyName, offer, resultText } from "../prompt.ts";
 import { TagBlock } from "../tags.ts";
 
-/** The mark as the model's tokens have it, and as servers and models spell it. */
+/** The mark as in the model's tokens, then as servers and models spell it. */
 const MARKS = ["\u{ff5c}DSML\u{ff5c}", "\u{ff5c}\u{ff5c}DSML\u{ff5c}\u{ff5c}", "|DSML|", "||DSML||"];
 /** Of V3.2 and of V4. */
 const SECTIONS = ["function_calls", "tool_calls"];
@@ -14,8 +14,8 @@ const [MARK] = MARKS as [string];
 
 /**
  * DeepSeek: a section of `<｜DSML｜invoke name="f">` with
- * `<｜DSML｜parameter name="key" string="true">value</｜DSML｜parameter>`. The bars are full-width ones, single or doubled,
- * or ASCII. `string` says whether a value is text or JSON.
+ * `<｜DSML｜parameter name="key" string="true">value</｜DSML｜parameter>`. The bars are full-width or ASCII, single or
+ * doubled. `string` says whether a value is text or JSON.
  *
  * @see https://huggingface.co/deepseek-ai/DeepSeek-V3.2/blob/main/encoding/encoding_dsv32.py
  */
@@ -23,7 +23,7 @@ export const dsml: TextDialect = {
   name: "dsml",
   markers: MARKS.flatMap((mark) => [...SECTIONS.map((section) => `<${mark}${section}>`), `<${mark}invoke`]),
   start: (writer, context) => (marker) => {
-    // None of them is the beginning of another one.
+    // None of them is a prefix of another.
     const mark = MARKS.find((known) => marker.startsWith(`<${known}`))!;
     return new TagBlock(invokeTags(mark, SECTIONS), marker.endsWith("invoke") ? marker : "", writer, context);
   },

@@ -11,12 +11,12 @@ import { headOfObjects } from "./hermes.ts";
 const OPEN = "<function=";
 const CLOSE = "</function>";
 const PYTHON_TAG = "<|python_tag|>";
-/** Of a message, and of a turn: servers that show special tokens show these too. */
+/** The end of a message and of a turn: servers that show special tokens show these too. */
 const ENDS = ["<|eom_id|>", "<|eot_id|>"];
 
 /**
- * Llama: `<function=name>{…}</function>`, and `<|python_tag|>{"name": …, "parameters": {…}}` for the same as JSON, which
- * ends with its message; or that without the mark. The `>` may be missing, be another character, or come behind the JSON.
+ * Llama: `<function=name>{…}</function>`; or `<|python_tag|>{"name": …, "parameters": {…}}` for the same as JSON, which
+ * ends with its message; or that without the mark. The `>` may be missing, be another character, or follow the JSON.
  *
  * @see https://www.llama.com/docs/model-cards-and-prompt-formats/llama3_1/#user-defined-custom-tool-calling
  */
@@ -72,10 +72,10 @@ function functionBlock(writer: BlockWriter, context: TextContext): BlockReader {
   });
 }
 
-/** Arguments that a bracket of the head is closed behind, not before: `<function=f{…}></function>`, `<function=f({…})`. */
+/** Arguments followed by the closing bracket of the head: `<function=f{…}></function>`, `<function=f({…})`. */
 function inBrackets(call: CallWriter): JsonConsumer {
   const args = argumentsOf(call);
-  /** The last character, where it may be that bracket. */
+  /** The last character, if it may be that bracket. */
   let held = "";
   return {
     ...args,

@@ -13,7 +13,7 @@ const VALUE_END = "</arg_value>";
 
 /**
  * GLM 4.5 and on: `<tool_call>name<arg_key>key</arg_key><arg_value>value</arg_value></tool_call>`, with line breaks
- * between the tags (4.5, 4.6) or without. What a value means is said by the tool's schema.
+ * between the tags (4.5, 4.6) or without. The tool's schema says what a value means.
  *
  * @see https://huggingface.co/zai-org/GLM-4.5/blob/main/chat_template.jinja
  */
@@ -22,14 +22,14 @@ export const glm: TextDialect = {
   markers: [CALL],
   start: (writer, context) => (marker) => new TagBlock(tags, marker, writer, context),
   toolName: anyName,
-  // Behind a name, or between two parameters, a call that was cut would look whole with it.
+  // With an end mark, a call cut off after a name, or between two parameters, would look complete.
   ends: [],
   countResults: (message) => countOf(message, "<tool_response>"),
   describe: (tools) => `# Tools
 
 ${offer(tools, "tools")}
 
-To call a function, write a block in exactly this form, one block for each call, and nothing behind the last one:
+To call a function, write a block in exactly this form, one block for each call, and nothing after the last one:
 
 ${CALL}function_name
 ${KEY}parameter_name${KEY_END}
@@ -54,7 +54,7 @@ const MARKS = ["</tool_response>", "<tool_response>", CALL, CALL_END];
 
 const WORDS = [CALL, KEY, CALL_END, VALUE_END];
 
-/** A name is shorter than this, with the white space around it. */
+/** The maximum length of a name with the white space around it. */
 const MAX_NAME = 128;
 
 const tags: TagNotation = {
@@ -75,9 +75,9 @@ const tags: TagNotation = {
 };
 
 /**
- * A word with a tag of the notation behind it: other notations, and prose, have the same tag. It may be a wrong one:
- * that of a key is left out now and then (vllm-project/vllm#47190), and `</arg_value>` stands without a parameter
- * (fw-ai-external/python-sdk#119).
+ * A word followed by a tag of the notation: other notations, and prose, use the same `<tool_call>`. The following tag
+ * may be a wrong one: `<arg_key>` is sometimes left out (vllm-project/vllm#47190), and `</arg_value>` may occur without
+ * a parameter (fw-ai-external/python-sdk#119).
  */
 function callAt(text: string, at: number): Tag | "maybe" | undefined {
   const from = skipSpace(text, at);
@@ -86,13 +86,13 @@ function callAt(text: string, at: number): Tag | "maybe" | undefined {
   if (end - at > MAX_NAME) return undefined;
   if (nameEnd === text.length) return "maybe";
   const name = text.slice(from, nameEnd);
-  // A word that ends with a full stop is the last one of a sentence.
+  // A word that ends with a full stop is the last of a sentence.
   if (!/^[\w-](?:.*[\w-])?$/.test(name)) return undefined;
   const found = lookFor(text, end, [KEY, CALL_END, KEY_END, VALUE_END]);
   return typeof found === "object" ? { kind: "call", isEnd: false, name, end } : found;
 }
 
-/** In a value any call may be written about: one with words in it, or of another notation that has the same tags. */
+/** A value may quote any call: one with words in it, or of another notation that has the same tags. */
 function quotedCallAt(text: string, at: number): Tag | "maybe" | undefined {
   const end = skipSpace(text, at);
   if (end - at > MAX_NAME) return undefined;
@@ -101,7 +101,7 @@ function quotedCallAt(text: string, at: number): Tag | "maybe" | undefined {
   return found === "maybe" ? found : undefined;
 }
 
-/** A key without the tag that begins it. What stands before it is over all the same. */
+/** A key without the tag that begins it. It still ends what comes before it. */
 function bareKeyAt(text: string, at: number): Tag | "maybe" | undefined {
   const head = text.slice(at, at + MAX_NAME);
   const length = head.indexOf("<");
@@ -111,7 +111,7 @@ function bareKeyAt(text: string, at: number): Tag | "maybe" | undefined {
   return end === "maybe" ? end : undefined;
 }
 
-/** The key and the beginning of its value are one tag. A key without a value is that of a parameter, and has no name. */
+/** The key and the beginning of its value are one tag. A key without a value is a parameter tag without a name. */
 function parameterAt(text: string, at: number): Tag | "maybe" {
   const broken: Tag = { kind: "parameter", isEnd: false, end: at };
   const head = text.slice(at, at + MAX_NAME);

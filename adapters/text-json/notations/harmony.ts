@@ -15,9 +15,9 @@ const RETURN = "<|return|>";
 
 /**
  * gpt-oss: everything is said in messages with a channel, and a call is a message to a function:
- * `<|channel|>commentary to=functions.name <|constrain|>json<|message|>{…}<|call|>`. The recipient may stand before the
- * channel, and then it is what an answer begins with whose `<|start|>assistant` was in the prompt; calls come on the
- * channel `analysis`, too. What else is on that channel is reasoning, the rest is text.
+ * `<|channel|>commentary to=functions.name <|constrain|>json<|message|>{…}<|call|>`. The recipient may come before the
+ * channel; an answer whose `<|start|>assistant` was in the prompt then begins with it. Calls also come on the channel
+ * `analysis`. Anything else on that channel is reasoning, the rest is text.
  * `<|call|>` ends the generation, so servers may not show it: then the end of the turn decides.
  *
  * @see https://developers.openai.com/cookbook/articles/openai-harmony
@@ -52,7 +52,7 @@ Calls go to the commentary channel, one message for each: 'functions.function_na
 };
 
 const MARKS = [START, CHANNEL, RECIPIENT, MESSAGE, CALL, END, RETURN, "<|constrain|>"];
-/** What ends a message. The next one does, too. */
+/** What ends a message, besides the next one. */
 const ENDS = [CALL, END, RETURN];
 
 const MAX_HEADER = 240;
@@ -74,7 +74,7 @@ class HarmonyMessage implements BlockReader {
   read(text: string, at: number): number {
     if (this.#until === undefined) {
       const message = text.indexOf(MESSAGE, at);
-      // Without what there is of a mark that has not come whole.
+      // Without the beginning of a mark that is still incomplete.
       const came = message < 0 ? text.slice(at).replace(/<(?:\|[a-z]*\|?)?$/, "") : text.slice(at, message);
       const header = this.#marker + came;
       if (!isHeader(header)) this.state = "none";
@@ -94,7 +94,7 @@ class HarmonyMessage implements BlockReader {
   end(rest: string): string | undefined {
     const { state } = this;
     if (this.#until === undefined) {
-      // The header of a call is no text; that of anything else is none either, but nothing is lost with it.
+      // An unfinished header of a call is a truncated call; any other stays text.
       const header = this.#marker + rest;
       if (!header.includes("<|") || recipientOf(header) === undefined) return undefined;
       this.#writer.call().cut();
@@ -104,7 +104,7 @@ class HarmonyMessage implements BlockReader {
     const behind = this.#until.end(rest);
     if (state !== "open" || this.#call === undefined) return behind;
     if (behind !== undefined) this.#call.done();
-    // Its JSON is closed, and the end mark may be one that the server keeps to itself.
+    // If its JSON is closed, the server may just have hidden the end mark.
     else if (!this.#until.isClosed) this.#call.cut();
     return behind;
   }
@@ -121,7 +121,7 @@ class HarmonyMessage implements BlockReader {
       else if (isThought) this.#writer.reasoning(piece);
       else this.#writer.text(piece);
     };
-    // In a text quotes are quotes, and hide nothing.
+    // In text, quotes hide nothing.
     const context = this.#call === undefined ? { ...this.#context, isBlind: true } : this.#context;
     this.#until = new UntilMarker({
       ends: ENDS,
@@ -137,7 +137,7 @@ function recipientOf(header: string): string | undefined {
   return /\bto=([^\s<]+)/.exec(header)?.[1];
 }
 
-/** A role, a channel, a recipient, a content type; or the beginning of them. */
+/** A role, a channel, a recipient and a content type, or the beginning of these. */
 function isHeader(header: string): boolean {
   if (header.length > MAX_HEADER) return false;
   const words = header

@@ -6,7 +6,7 @@ import { JsonBlock } from "../block.ts";
 import { Envelopes } from "../envelope.ts";
 import { anyName, offer } from "../prompt.ts";
 
-/** The first is of Hermes, Qwen and Granite, the others of Hunyuan and Jamba, Nemotron Nano 2, Phi-4-mini, Command R. */
+/** Of Hermes, Qwen and Granite; then of Hunyuan and Jamba, Nemotron Nano 2, Phi-4-mini, Command R. */
 const OPENS = ["<tool_call>", "<tool_calls>", "<TOOLCALL>", "<|tool_call|>", "<|START_ACTION|>"] as const;
 const CLOSES = ["</tool_call>", "</tool_calls>", "</TOOLCALL>", "<|/tool_call|>", "<|END_ACTION|>"] as const;
 
@@ -14,8 +14,8 @@ const [OPEN] = OPENS;
 const [CLOSE] = CLOSES;
 
 /**
- * Hermes and Qwen: `<tool_call>{"name": …, "arguments": {…}}</tool_call>`, one block a call. Others write the same, or a
- * list of it, between marks of their own; and Qwen2.5-Coder without any mark.
+ * Hermes and Qwen: `<tool_call>{"name": …, "arguments": {…}}</tool_call>`, one block per call. Others write the same,
+ * or a list of it, between marks of their own; Qwen2.5-Coder writes it without any mark.
  *
  * @see https://github.com/NousResearch/Hermes-Function-Calling
  */
@@ -61,7 +61,7 @@ The results come back in <tool_response> blocks, in the order of the calls.`,
 
 const MARKS = ["</tool_response>", "<tool_response>", ...OPENS, ...CLOSES];
 
-/** `{` or `[{`, and behind it what begins a key: a quote, or the letter of a model that forgot it. */
+/** `{` or `[{`, followed by the beginning of a key: a quote, or a letter if the model forgot the quote. */
 export function headOfObjects(text: string, at: number): number | "more" | "none" {
   const first = skipSpace(text, at);
   let next = first;

@@ -22,7 +22,7 @@ export type NotationName =
   | "invoke"
   | "harmony";
 
-/** Where two of them have a marker in common, the first one that can read what follows reads it. */
+/** If several share a marker, the first one that can read what follows does. */
 export const notations = {
   hermes,
   mistral,
@@ -36,7 +36,7 @@ export const notations = {
   harmony,
 } as const satisfies Record<NotationName, TextDialect>;
 
-/** @throws TypeError that names the ones there are */
+/** @throws TypeError that lists the known ones */
 export function notationNamed(name: NotationName): TextDialect {
   if (Object.hasOwn(notations, name)) return notations[name];
   throw new TypeError(`There is no notation ${JSON.stringify(name)}; there are ${Object.keys(notations).join(", ")}.`);

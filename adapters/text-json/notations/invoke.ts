@@ -4,13 +4,13 @@ import { invokeTags } from "../invoke-tags.ts";
 import { anyName, offer, resultText } from "../prompt.ts";
 import { TagBlock } from "../tags.ts";
 
-/** What the tags begin with: nothing, or the namespace that Claude's have. */
+/** What the tags begin with: nothing, or the namespace of Claude's. */
 const MARKS = ["", "antml:"];
 const SECTIONS = ["minimax:tool_call", "function_calls"];
 
 /**
- * MiniMax M2: a section of `<invoke name="f">` with `<parameter name="key">value</parameter>`. What a value means is said
- * by the tool's schema. Claude's calls are the same in another section; some servers let them through, or parts of them
+ * MiniMax M2: a section of `<invoke name="f">` with `<parameter name="key">value</parameter>`. The tool's schema says
+ * what a value means. Claude's calls are the same in another section; some servers let them, or parts of them, through
  * (https://github.com/openclaw/openclaw/issues/97750).
  *
  * @see https://github.com/MiniMax-AI/MiniMax-M2.5/blob/main/docs/tool_calling_guide.md

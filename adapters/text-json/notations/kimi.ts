@@ -17,8 +17,8 @@ const [SECTION_END] = SECTION_ENDS;
 
 /**
  * Kimi K2: a section of calls, each `<|tool_call_begin|>functions.name:3<|tool_call_argument_begin|>{…}<|tool_call_end|>`.
- * What stands before the arguments is the id of the call, and goes back as it is: with another one the model falls into
- * writing its marks as text.
+ * What precedes the arguments is the id of the call, and goes back unchanged: with a different one, the model starts to
+ * write its marks as text.
  *
  * @see https://github.com/vllm-project/vllm/blob/main/vllm/tool_parsers/kimi_k2_tool_parser.py for both spellings
  * @see https://huggingface.co/moonshotai/Kimi-K2-Instruct/blob/main/docs/tool_call_guidance.md
@@ -34,7 +34,7 @@ export const kimi: TextDialect = {
 
 ${offer(tools)}
 
-To call functions, end your answer with one section, in which the number behind each name counts all calls from 0:
+To call functions, end your answer with one section, in which the number after each name counts all calls from 0:
 
 ${SECTION}${CALL}functions.function_name:0${ARGUMENTS}{"parameter": "value"}${CALL_END}${SECTION_END}
 
@@ -53,7 +53,7 @@ The results come back in the order of the calls, each below the id of its call.`
 
 const MARKS = [...SECTIONS, ...SECTION_ENDS, CALL, CALL_END, ARGUMENTS, "## Return of "];
 
-/** With the white space around it. */
+/** Including the white space around it. */
 const MAX_ID = 200;
 
 function section(writer: BlockWriter, context: TextContext): BlockReader {
@@ -76,7 +76,7 @@ function callBlock(writer: BlockWriter, context: TextContext): BlockReader {
         id = text.slice(at, end).trim();
         return /^[^\s<]+$/.test(id) ? end + ARGUMENTS.length : "none";
       }
-      // An id holds no white space, and no mark stands in it.
+      // An id contains neither white space nor a mark.
       const mark = text.indexOf("<", at);
       const before = text.slice(at, mark < 0 ? undefined : mark);
       if (/\s/.test(before.trim()) || before.length > MAX_ID) return "none";
@@ -97,15 +97,15 @@ function callBlock(writer: BlockWriter, context: TextContext): BlockReader {
   });
 }
 
-/** An id that says which function is called; that of another wire does not. */
+/** The id, if it names the function that is called; ids of other wires do not. */
 function ownId(id: string | null, name: string): string | undefined {
   return id !== null && nameOf(id, (one) => one === name) === name ? id : undefined;
 }
 
 /**
- * `functions.read_file:3` is a call of `read_file`; some models leave one part or the other out. Where that is no tool,
- * the marks between the parts may be missing, or others: `functionsread_file3`, `functions_read_file_3`, as long as
- * only one tool can be meant.
+ * `functions.read_file:3` is a call of `read_file`; some models leave out one part or the other. If that is not a tool,
+ * the separators may be missing or different (`functionsread_file3`, `functions_read_file_3`), as long as only one tool
+ * can be meant.
  *
  * @see https://github.com/sgl-project/sglang/pull/21377
  * @see https://github.com/exo-explore/exo/issues/2281

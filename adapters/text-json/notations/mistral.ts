@@ -13,9 +13,9 @@ const ARGS = "[ARGS]";
 const CALL_ID = "[CALL_ID]";
 
 /**
- * Mistral: `[TOOL_CALLS][{"name": …, "arguments": {…}, "id": …}]`, and since the tokenizer's version 11
- * `[TOOL_CALLS]name[CALL_ID]id[ARGS]{…}`, one marker a call, the id and `[ARGS]` not in all models. No end marker: a
- * call ends with its JSON.
+ * Mistral: `[TOOL_CALLS][{"name": …, "arguments": {…}, "id": …}]`, and since version 11 of the tokenizer
+ * `[TOOL_CALLS]name[CALL_ID]id[ARGS]{…}`, with one marker per call; not all models write the id and `[ARGS]`. There is
+ * no end marker: a call ends with its JSON.
  *
  * @see https://docs.mistral.ai/cookbooks/concept-deep-dive-tokenization-tool_calling
  */
@@ -53,7 +53,7 @@ interface Head {
   readonly id?: string | undefined;
 }
 
-/** The mark of the next call ends one whose JSON is broken, so that this is read. */
+/** The mark of the next call ends one whose JSON is broken, so that the next one is read. */
 function block(writer: BlockWriter, context: TextContext): BlockReader {
   let { name, id }: Partial<Head> = {};
   return new JsonBlock({
@@ -67,7 +67,7 @@ function block(writer: BlockWriter, context: TextContext): BlockReader {
       if (name === undefined) return new Envelopes(writer, context);
       const call = writer.call();
       call.name(name, id);
-      // Closed, and no word of its end: the next call or the end of the turn decides.
+      // Its JSON is closed, but nothing marks its end: the next call or the end of the turn decides.
       return { ...argumentsOf(call), end: () => {} };
     },
     ends: [],
@@ -85,7 +85,7 @@ function headOf(text: string, at: number): Head | "more" | "none" {
     const json = headOfObjects(text, at);
     return typeof json === "string" ? json : { json };
   }
-  // A name stands right behind the mark; a word behind a space is one of a sentence.
+  // A name follows the mark immediately; a word after a space belongs to a sentence.
   let end = begin > at ? begin : endOfName(text, begin);
   if (end === begin) return "none";
   const name = text.slice(begin, end);

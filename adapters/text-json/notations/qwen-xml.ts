@@ -4,7 +4,7 @@ import { lookFor } from "../../../src/text/look.ts";
 import { anyName, offer, resultText } from "../prompt.ts";
 import { TagBlock, type TagNotation } from "../tags.ts";
 
-/** The second spelling is Seed-OSS's, which is the same otherwise. */
+/** The second spelling is that of Seed-OSS, which is otherwise the same. */
 const OPENS = ["<tool_call>", "<seed:tool_call>"] as const;
 const CLOSES = ["</tool_call>", "</seed:tool_call>"] as const;
 const FUNCTION = "<function=";
@@ -17,8 +17,8 @@ const [CLOSE] = CLOSES;
 
 /**
  * Qwen3-Coder: `<tool_call><function=name><parameter=key>value</parameter></function></tool_call>`. All values are plain
- * text, one line break before and one behind them; what they mean is said by the tool's schema. `<tool_call>` is left
- * out now and then, and so is the `>` behind a name (ml-explore/mlx-lm#1811, #1881).
+ * text, with one line break before and after; the tool's schema says what they mean. `<tool_call>` is sometimes left
+ * out, and so is the `>` after a name (ml-explore/mlx-lm#1811, #1881).
  *
  * @see https://huggingface.co/Qwen/Qwen3-Coder-480B-A35B-Instruct/blob/main/chat_template.jinja
  */
@@ -33,7 +33,7 @@ export const qwenXml: TextDialect = {
 
 ${offer(tools, "tools")}
 
-To call a function, write a block in exactly this form, one block for each call, and nothing behind the last one:
+To call a function, write a block in exactly this form, one block for each call, and nothing after the last one:
 
 ${OPEN}
 ${FUNCTION}function_name>
@@ -62,7 +62,7 @@ const MARKS = ["</tool_response>", "<tool_response>", ...OPENS, ...CLOSES, FUNCT
 
 const WORDS = [FUNCTION, PARAMETER, FUNCTION_END, PARAMETER_END, ...OPENS, ...CLOSES];
 
-/** A name is shorter than this. */
+/** Names are shorter than this. */
 const MAX_NAME = 128;
 
 const tags: TagNotation = {
