@@ -3,7 +3,7 @@ import type { BlockReader, TextContext } from "../../src/text/notation.ts";
 import type { BlockWriter } from "../../src/text/writer.ts";
 import { CodeState } from "./code-state.ts";
 
-/** Collects the code of a block. It is read when it is whole: a block that is not closed runs nothing. */
+/** Collects the code of a block. It is read once complete: an unclosed block runs nothing. */
 export class CodeBlock implements BlockReader {
   state: BlockReader["state"] = "head";
   readonly #close: string;
@@ -15,9 +15,9 @@ export class CodeBlock implements BlockReader {
   readonly #code = new CodeState();
   #parts: string[] = [];
   #length = 0;
-  /** The first end tag in the string that is open: the end of the block, if nobody closes the string. */
+  /** The first end tag in the open string: the end of the block, if the string is never closed. */
   #swallowed: Place | undefined;
-  /** The first end tag in a string that nobody has closed. */
+  /** The first end tag in a string that was never closed. */
   #hidden: Place | undefined;
 
   constructor(
@@ -104,7 +104,7 @@ export class CodeBlock implements BlockReader {
     const max = this.#maxLength;
     if (this.#length <= max) return this.#read(withoutFence(text));
     const limit = max === this.#maxBlockLength ? "maxBlockLength of textHelpers()" : "limits.maxArgumentsLength";
-    const advice = "Nothing of it was run; write it in several blocks";
+    const advice = "Nothing in it was run; write it in several blocks";
     this.#writer.call().unreadable(`the block is longer than ${max} characters (${limit}). ${advice}`);
   }
 }
@@ -117,11 +117,11 @@ interface Place {
 
 const NEWLINE = 10;
 
-const NOT_CLOSED = "the block was not closed, and nothing of it was run";
+const NOT_CLOSED = "the block was not closed, and nothing in it was run";
 
 const KEYWORDS = /^(?:import|from|for|while|if|try|with|def|class|return|await|async|del|print)$/;
 
-/** Code begins with a name and what makes it a call or an assignment, with a comment or a fence. Prose does not. */
+/** Code begins with a name followed by a sign of a call or an assignment, a comment or a fence. Prose does not. */
 function beginsCode(text: string, from: number, close: string): "yes" | "no" | "maybe" {
   const at = skipSpace(text, from);
   const isEmpty = look(text, at, close);
@@ -135,8 +135,8 @@ function beginsCode(text: string, from: number, close: string): "yes" | "no" | "
 }
 
 /**
- * Models put code into a fence, in a block too. Its lines stay, so that the numbers of the others do; the first line is
- * the one behind the tag.
+ * Models put code into a fence, even inside a block. The fence's lines stay as empty ones to keep line numbers correct;
+ * line 1 is the one after the tag.
  */
 function withoutFence(block: string): string {
   const code = block.replace(/^[ \t]*\r?\n/, "");

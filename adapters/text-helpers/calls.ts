@@ -6,15 +6,15 @@ import { readPython, type CallExpression, type Expression, type Statement } from
 import { Refusal } from "./refusal.ts";
 import { jsonOf, partOf, type Reference, type Value } from "./values.ts";
 
-/** What a call of a block says about itself, in `use.metadata`. Plain JSON. */
+/** What a call in a block says about itself, in `use.metadata`. Plain JSON. */
 export interface HelperMetadata {
-  /** Which call of the turn's blocks it is, from 0. */
+  /** Its index among the calls of the turn's blocks, from 0. */
   readonly step: number;
   /** The variable that its result is assigned to. */
   readonly variable?: string;
-  /** As the model wrote it, cut where it is long. */
+  /** As the model wrote it, shortened if long. */
   readonly source: string;
-  /** Its arguments refer to the results of other calls: it is not validated yet, and does not run. */
+  /** Its arguments refer to the results of other calls: it is not validated yet, and cannot run. */
   readonly dependent?: true;
   /** The steps whose results it needs. */
   readonly dependsOn?: readonly number[];
@@ -23,17 +23,17 @@ export interface HelperMetadata {
 
 const MAX_SOURCE = 200;
 
-/** Makes calls of the blocks of one text, in which later lines may refer to the results of earlier ones. */
+/** Makes calls from the blocks of one text, in which later lines may refer to the results of earlier ones. */
 export function createCalls(writer: BlockWriter, context: TextContext) {
   const scope = new Map<string, Value | { readonly failed: string }>();
   for (const [name, value] of Object.entries(context.variables)) {
     scope.set(name, { kind: "json", text: JSON.stringify(value) ?? "null" });
   }
   let steps = 0;
-  /** Calls are about as long as their code; only variables that are named many times make them longer. */
+  /** Calls are about as long as their code; only variables used many times make them longer. */
   const budget = { left: context.limits.maxArgumentsLength };
 
-  /** The calls of one block, in order. One that can not be made does not keep the others from it. */
+  /** Makes the calls of one block, in order. One that cannot be made does not stop the others. */
   function read(code: string): void {
     const { maxDepth, maxCalls } = context.limits;
     budget.left += LONGEST_ESCAPE * code.length;
@@ -42,9 +42,9 @@ export function createCalls(writer: BlockWriter, context: TextContext) {
     }
     const statements = readPython(code, maxDepth);
     if ("syntaxError" in statements)
-      writer.call().unreadable(`${statements.syntaxError}. Nothing of the block was run`);
+      writer.call().unreadable(`${statements.syntaxError}. Nothing in the block was run`);
     else {
-      // One more than there may be: the turn fails with it.
+      // One more than allowed: the turn fails with it.
       for (const statement of statements) if (steps <= maxCalls) run(statement);
     }
   }
@@ -88,7 +88,7 @@ export function createCalls(writer: BlockWriter, context: TextContext) {
     readonly metadata: HelperMetadata;
   }
 
-  /** Inner calls first; they are made only if all of the line can be. */
+  /** Inner calls first; they are made only if the whole line can be. */
   function evaluate(expression: Expression, variable: string | undefined, made: Made[]): Value {
     switch (expression.kind) {
       case "json":
@@ -113,9 +113,7 @@ export function createCalls(writer: BlockWriter, context: TextContext) {
     if (value === undefined) {
       const literal = JSON_WORDS.get(name);
       if (literal !== undefined) return { kind: "json", text: literal };
-      throw new Refusal(
-        `${name} is not defined: no line before it in this answer, and no earlier result, has assigned it`,
-      );
+      throw new Refusal(`${name} is not defined: no line before it in this answer and no earlier result assigns it`);
     }
     if ("failed" in value) throw new Refusal(`it needs ${name}, which has no value: ${value.failed}`);
     return value;
@@ -154,17 +152,17 @@ function short(source: string): string {
   return source.length > MAX_SOURCE ? `${source.slice(0, MAX_SOURCE)}…` : source;
 }
 
-/** A control character is one in the code, and six in JSON. */
+/** A control character is one character of code, but six in JSON. */
 const LONGEST_ESCAPE = 6;
 
-/** Models that write much JSON write its words. */
+/** Models that write much JSON also use its literals. */
 const JSON_WORDS: ReadonlyMap<string, string> = new Map([
   ["true", "true"],
   ["false", "false"],
   ["null", "null"],
 ]);
 
-/** The name of a positional argument: the schema's properties in their order. Of an unknown tool, its number. */
+/** The name of a positional argument: the schema's properties, in order. For an unknown tool, its position. */
 function propertyAt(properties: readonly string[] | undefined, position: number, name: string): string {
   if (properties === undefined) return String(position);
   const property = properties[position];

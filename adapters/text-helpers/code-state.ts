@@ -1,16 +1,17 @@
 /**
- * Whether a place in Python code, read character by character, is code, or inside a string or a comment. That is all of
- * Python that has to be known to find the end of a block; a tag in a comment ends it, since nobody would write about the tag there.
+ * Tracks whether a place in Python code, read character by character, is code, or inside a string or a comment. Finding
+ * the end of a block takes no more knowledge of Python. A tag in a comment ends the block, since a comment would hardly
+ * be about the tag.
  */
 export class CodeState {
   #state: "code" | "comment" | "opening" | "string" = "code";
   #quote = 0;
   #isTriple = false;
-  /** Quotes in a row: of an opening, or of the end of a triple string. */
+  /** Quotes in a row: of an opening, or at the end of a triple-quoted string. */
   #run = 0;
   #isEscaped = false;
 
-  /** What comes next is in a string, unless it is a quote. */
+  /** Whether the next character is in a string, unless it is a quote. */
   get isString(): boolean {
     return this.#state === "string" || (this.#state === "opening" && this.#run === 1);
   }
@@ -29,7 +30,7 @@ export class CodeState {
           if (++this.#run === 3) this.#begin(true);
           return;
         }
-        // One quote has begun a string, two were an empty one.
+        // One quote began a string, two were an empty one.
         if (this.#run === 2) this.#state = "code";
         else this.#begin(false);
         return this.see(code);
@@ -63,13 +64,13 @@ export class CodeState {
       if (!this.#isTriple || ++this.#run === 3) this.#state = "code";
     } else {
       this.#run = 0;
-      // A string with one quote ends with its line, closed or not.
+      // A single-quoted string ends with its line, closed or not.
       if (code === NEWLINE && !this.#isTriple) this.#state = "code";
     }
   }
 }
 
-/** How deep the brackets of some code nest: found before a grammar is asked, which takes long for very many. */
+/** How deep the brackets of some code nest: checked before parsing, which takes long for very many. */
 export function nestingOf(text: string): number {
   const state = new CodeState();
   let depth = 0;

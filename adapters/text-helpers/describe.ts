@@ -4,7 +4,7 @@ import type { ToolDescription } from "../../src/text/dialect.ts";
 import { parameterNames, propertiesOf, requiredOf } from "./names.ts";
 import { pythonOf } from "./write.ts";
 
-/** Tools as Python functions without a body: what a model that knows Python reads best. */
+/** Tools as Python functions without a body, which a model that knows Python reads best. */
 export function signatures(tools: readonly ToolDescription[]): string {
   return tools.map(signature).join("\n\n");
 }
@@ -35,7 +35,7 @@ function signature({ name, description, parameters }: ToolDescription): string {
   return `${head}\n    """${doc.join("\n")}\n    """`;
 }
 
-/** A schema as a type of Python; what Python has no word for is `Any`. */
+/** A schema as a Python type; anything that Python has no type for is `Any`. */
 function typeName(schema: unknown, root: JsonSchema, depth: number): string {
   if (!isRecord(schema) || depth > 4) return "Any";
   const { type, enum: values, const: constant, items, anyOf, oneOf, properties, $ref } = schema;

@@ -13,10 +13,11 @@ export { dependsOn, isDependent, resolveUse, runBlock, variablesOf, type StepRes
 export type { Reference, Step } from "./values.ts";
 
 /**
- * Calls that a model writes as Python, in a block of its text: `<helpers> user = find_user("John", zip="90210") </helpers>`.
- * A call may refer to the result of one before it. Needs the package `@lezer/python`.
+ * Calls that a model writes as Python in a block of its text:
+ * `<helpers> user = find_user("John", zip="90210") </helpers>`. A call may refer to the result of an earlier one. Needs
+ * the package `@lezer/python`.
  *
- * @throws TypeError for a tag that is no name, or a limit that is none
+ * @throws TypeError for an invalid tag or limit
  * @example
  * const helpers = textHelpers();
  * messages.unshift({ role: "system", content: helpers.describeTools(tools) });

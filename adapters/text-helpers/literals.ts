@@ -2,7 +2,7 @@ import { Refusal } from "./refusal.ts";
 
 const STRING = /^([a-zA-Z]{0,2})("""|'''|"|')([^]*)$/;
 
-/** Whether the token of a string holds its end. The grammar lets an open one end with its line. */
+/** Whether the token of a string includes its end. The grammar lets an unclosed one end with its line. */
 export function isClosedString(token: string): boolean {
   const [, , quote = "", rest = ""] = STRING.exec(token) ?? [];
   if (quote === "" || rest.length < quote.length || !rest.endsWith(quote)) return false;
@@ -19,7 +19,7 @@ export function isClosedString(token: string): boolean {
 export function stringOf(token: string): string {
   const [, prefix = "", quote = "", rest = ""] = STRING.exec(token)!;
   const kind = prefix.toLowerCase();
-  if (kind.includes("b")) throw new Refusal("bytes can not be an argument: write a string");
+  if (kind.includes("b")) throw new Refusal("bytes cannot be an argument: write a string");
   const body = rest.slice(0, -quote.length).replaceAll("\r\n", "\n");
   return kind.includes("r") ? body : body.replace(ESCAPE, unescaped);
 }
@@ -42,23 +42,23 @@ function unescaped(escape: string, what: string): string {
   const first = what[0]!;
   if (/[0-7]/.test(first)) return String.fromCharCode(Number.parseInt(what, 8));
   if (what.length === 1) {
-    if (/[xuUN]/.test(first)) throw new Refusal(`the escape ${escape} is not whole`);
+    if (/[xuUN]/.test(first)) throw new Refusal(`the escape ${escape} is incomplete`);
     return CHARACTERS[first] ?? first;
   }
-  if (first === "N") throw new Refusal(`the escape ${escape} is not known here: write the character itself`);
+  if (first === "N") throw new Refusal(`the escape ${escape} is not supported: write the character itself`);
   const code = Number.parseInt(what.slice(1), 16);
-  if (code > 0x10ffff) throw new Refusal(`the escape ${escape} is no character`);
+  if (code > 0x10ffff) throw new Refusal(`the escape ${escape} is not a character`);
   return String.fromCodePoint(code);
 }
 
-/** A Python number as JSON: integers with all their digits. */
+/** A Python number as JSON; integers keep all their digits. */
 export function numberOf(token: string): string {
   const plain = token.replaceAll("_", "");
   if (/^(0[xX][0-9a-fA-F]+|0[oO][0-7]+|0[bB][01]+)$/.test(plain)) return BigInt(plain.toLowerCase()).toString();
   if (/^(0+|[1-9]\d*)$/.test(plain)) return plain.replace(/^0+(?=0$)/, "");
   if (/j$/i.test(plain)) throw new Refusal(`JSON has no complex numbers such as ${token}`);
   if (!/^(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(plain) || /^0\d+$/.test(plain)) {
-    throw new Refusal(`${token} is no number in Python`);
+    throw new Refusal(`${token} is not a Python number`);
   }
   const value = Number(plain);
   if (!Number.isFinite(value)) throw new Refusal(`the number ${token} is too large`);

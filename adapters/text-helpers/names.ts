@@ -11,12 +11,12 @@ const KEYWORDS = new Set(
 
 const allowed = safeToolName({ allowed: /[A-Za-z0-9_.]/, maxLength: 120 });
 
-/** A name of Python, with dots: `import_.from_` for `import.from`. */
+/** A dotted Python name: `import_.from_` for `import.from`. */
 export function toolName(name: string): string {
   return allowed(name).split(".").map(argumentName).join(".");
 }
 
-/** The properties of a schema, those of what it refers to included, in the order of positional arguments. */
+/** The properties of a schema, including those of schemas it refers to, in the order of positional arguments. */
 export function propertiesOf(root: JsonSchema): ReadonlyMap<string, unknown> {
   const found = new Map<string, unknown>();
   for (const { properties } of partsOf(root)) {
@@ -26,7 +26,7 @@ export function propertiesOf(root: JsonSchema): ReadonlyMap<string, unknown> {
   return found;
 }
 
-/** The properties that a schema asks for. */
+/** The properties that a schema requires. */
 export function requiredOf(root: JsonSchema): ReadonlySet<unknown> {
   return new Set(partsOf(root).flatMap(({ required }) => (Array.isArray(required) ? (required as unknown[]) : [])));
 }
@@ -41,8 +41,8 @@ function partsOf(root: JsonSchema): readonly JsonSchema[] {
 }
 
 /**
- * What the properties of a tool are called as arguments in Python, which has no argument `from` and no `user-id`:
- * `from_`, `user_id`; `user_id_2` beside a property of that name. Names that are fine stay as they are.
+ * The names of a tool's properties as Python arguments. Python allows neither `from` nor `user-id`, so these become
+ * `from_` and `user_id`, or `user_id_2` if that name is taken. Valid names stay unchanged.
  */
 export function parameterNames(properties: readonly string[]): ReadonlyMap<string, string> {
   const taken = new Set(properties.filter((property) => argumentName(property) === property));

@@ -7,22 +7,22 @@ import { toolName } from "./names.ts";
 import { resolveUse } from "./run-block.ts";
 import { linesOf } from "./write.ts";
 
-/** How the blocks are called, and how long they may be. */
+/** The tags of the blocks, and how long a block may be. */
 export interface HelperTags {
   /** Default `helpers`: calls stand between `<helpers>` and `</helpers>`. */
   readonly tag?: string;
-  /** Default: the tag and `_result`. */
+  /** Default: the tag followed by `_result`. */
   readonly resultTag?: string;
   /**
-   * Characters of one block; a longer one is an error, and nothing of it runs. Default 131,072 (128 Ki): the grammar
-   * takes up to half a second for as much, and others wait meanwhile.
+   * Maximum characters of one block; a longer one is an error, and nothing in it runs. Default 131,072 (128 Ki): the
+   * grammar takes up to half a second for that much, and blocks the process meanwhile.
    */
   readonly maxBlockLength?: number;
 }
 
 const MAX_BLOCK = 131_072;
 
-/** @throws TypeError for a tag that is no name, or a limit that is none */
+/** @throws TypeError for an invalid tag or limit */
 export function helpers(options: HelperTags = {}): TextDialect {
   const { tag = "helpers", resultTag = `${tag}_result`, maxBlockLength = MAX_BLOCK } = options;
   for (const name of [tag, resultTag]) {
@@ -53,7 +53,7 @@ export function helpers(options: HelperTags = {}): TextDialect {
 ${signatures(tools)}
 \`\`\`
 
-To call functions, write a block of Python between ${open} and ${close}, one call a line:
+To call functions, write a block of Python between ${open} and ${close}, one call per line:
 
 ${open}
 name = function_name("value", keyword=1)
@@ -82,7 +82,7 @@ Arguments are literals, lists, dicts, and variables that an earlier line has ass
 
 const ASSIGNMENT = /^([\p{L}_][\p{L}\p{N}_]*) = (.*)$/u;
 
-/** One line a result. */
+/** One line per result. */
 function linesIn(message: string, tag: string): string[] {
   const [open, close] = [`<${tag}>\n`, `\n</${tag}>`];
   if (!message.startsWith(open) || !message.endsWith(close)) return [];
@@ -101,8 +101,8 @@ function parsed(json: string): unknown {
 function lineOf({ name, metadata, output, isError }: WrittenResult, marks: readonly string[]): string {
   const { variable, source } = metadata as { variable?: unknown; source?: unknown };
   const call = withoutMarks(typeof source === "string" ? source.replaceAll(/\s+/g, " ") : `${name}(...)`, marks);
-  // As JSON it is one line, and no line of it can pass for another result. In JSON a mark stands in a string, and loses
-  // its first character to an escape: it means the same.
+  // JSON is one line, so no part of it can pass for another result. A mark in JSON is inside a string, so escaping its
+  // first character keeps the meaning.
   const text = marks.reduce(
     (json, mark) => json.replaceAll(mark, `\\u003c${mark.slice(1)}`),
     JSON.stringify(output) ?? "null",

@@ -4,7 +4,7 @@ import { isClosedString, numberOf, stringOf } from "./literals.ts";
 import { Refusal } from "./refusal.ts";
 import type { Step } from "./values.ts";
 
-/** An expression, as far as calls are made of them. */
+/** An expression of the kinds that calls are made of. */
 export type Expression =
   | { readonly kind: "json"; readonly text: string }
   | { readonly kind: "list"; readonly items: readonly Expression[] }
@@ -24,7 +24,7 @@ export interface CallExpression {
 /** One line of a block. */
 export type Statement =
   | { readonly variable: string | undefined; readonly expression: Expression }
-  /** One that is no call; `name` is that of the call that it was to be. */
+  /** A rejected statement; `name` is that of the call it was meant to be. */
   | {
       readonly variable: string | undefined;
       readonly refused: string;
@@ -35,7 +35,7 @@ export type Statement =
 /**
  * Reads a block of Python.
  *
- * @returns its statements, or (as Python does with a syntax error) none of them and where the error is
+ * @returns its statements, or none of them and the place of the error if there is a syntax error, as in Python
  */
 export function readPython(code: string, maxDepth: number): readonly Statement[] | { readonly syntaxError: string } {
   const tree = parser.parse(code);
@@ -57,7 +57,7 @@ export function readPython(code: string, maxDepth: number): readonly Statement[]
 function placeOf(code: string, at: number): string {
   const line = code.slice(0, at).split("\n").length;
   const text = (code.split("\n")[line - 1] ?? "").trim();
-  return `line ${line} is no valid Python: ${text.length > 60 ? `${text.slice(0, 60)}…` : text}`;
+  return `line ${line} is not valid Python: ${text.length > 60 ? `${text.slice(0, 60)}…` : text}`;
 }
 
 class Reader {
@@ -87,7 +87,7 @@ class Reader {
     const children = childrenOf(node);
     if (node.name === "ExpressionStatement" && children.length === 1) return children[0]!;
     if (node.name !== "AssignStatement") {
-      throw new Refusal(`${whatIs(node.name)} can not be run here: a block holds calls and assignments`);
+      throw new Refusal(`${whatIs(node.name)} cannot be run here: a block holds calls and assignments`);
     }
     const parts = children.filter(({ name }) => name !== "TypeDef");
     const [target, operator, value] = parts;
@@ -160,7 +160,7 @@ class Reader {
     return json(sign === "-" && text !== "0" ? `-${text}` : text);
   }
 
-  /** The items of a list, none of which is unpacked or computed. */
+  /** The items of a list; unpacking and comprehensions are rejected. */
   #items(node: SyntaxNode): SyntaxNode[] {
     const items = itemsOf(node);
     for (const { name } of items) {
@@ -181,10 +181,10 @@ class Reader {
     return { kind: "dict", entries };
   }
 
-  /** As `json.dumps` writes keys. */
+  /** A key as `json.dumps` writes it. */
   #key(node: SyntaxNode): string {
     const key = this.#expression(node, 0);
-    if (key.kind !== "json" || /^[[{]/.test(key.text)) throw new Refusal("the keys of a dict are strings");
+    if (key.kind !== "json" || /^[[{]/.test(key.text)) throw new Refusal("the keys of a dict must be strings");
     return key.text.startsWith('"') ? (JSON.parse(key.text) as string) : key.text;
   }
 
@@ -197,7 +197,7 @@ class Reader {
     const index = this.#expression(inner!, depth + 1);
     const step: unknown = index.kind === "json" ? JSON.parse(index.text) : undefined;
     if (typeof step !== "string" && !Number.isInteger(step))
-      throw new Refusal(`the index in ${source} is a string or an integer`);
+      throw new Refusal(`the index in ${source} must be a string or an integer`);
     return { kind: "part", of, step: step as Step, source };
   }
 
@@ -214,14 +214,14 @@ class Reader {
       if (operator?.name === "AssignOp" && this.#text(operator) === "=") {
         key = this.#text(items[at]!);
         at += 2;
-      } else if (hasKeyword) throw new Refusal("an argument without a name follows one with a name");
+      } else if (hasKeyword) throw new Refusal("a positional argument follows a keyword argument");
       hasKeyword ||= key !== undefined;
       args.push({ key, value: this.#expression(items[at]!, depth + 1) });
     }
     return { kind: "call", name, args, source: this.#text(node) };
   }
 
-  /** `Search.web`, if it is nothing but names. */
+  /** `Search.web`, if it consists of names only. */
   #dotted(node: SyntaxNode): string | undefined {
     if (node.name === "VariableName") return this.#text(node);
     if (node.name !== "MemberExpression") return undefined;
@@ -235,14 +235,14 @@ class Reader {
   }
 }
 
-const F_STRING = "an f-string is not evaluated: write the text itself, or pass the variable as an argument of its own";
-const STARRED = "an argument with a star is not unpacked: write each argument";
+const F_STRING = "an f-string is not evaluated: write the text itself, or pass the variable as its own argument";
+const STARRED = "a starred argument is not unpacked: write each argument";
 
 function json(text: string): Expression {
   return { kind: "json", text };
 }
 
-/** All results are waited for. */
+/** All results are awaited anyway. */
 function withoutAwait(node: SyntaxNode): SyntaxNode {
   return node.name === "AwaitExpression" ? node.lastChild! : node;
 }
@@ -260,7 +260,7 @@ function childrenOf(node: SyntaxNode): SyntaxNode[] {
   return children;
 }
 
-/** A node of the grammar in words. */
+/** Describes a node of the grammar in words. */
 function whatIs(node: string): string {
   if (node === "FormatString") return "an f-string";
   if (/Comprehension/.test(node)) return "a comprehension";

@@ -1,2 +1,2 @@
-/** Why a line of a block can not become a call. Written for the model; thrown where it is found, caught per line. */
+/** Why a line of a block cannot become a call. Written for the model; thrown where it is found, caught per line. */
 export class Refusal extends Error {}

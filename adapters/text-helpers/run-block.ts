@@ -8,10 +8,10 @@ import { invalidInput, ToolUse } from "../../src/tool/use.ts";
 import type { HelperMetadata } from "./calls.ts";
 import { valueAt, type Reference, type Step } from "./values.ts";
 
-/** What the calls before came to, by their steps. A call that failed, or was not run, has no entry. */
+/** The results of earlier calls, by their steps. A call that failed, or was not run, has no entry. */
 export type StepResults = ReadonlyMap<number, unknown>;
 
-/** Whether a call refers to the results of others. It can not be executed before {@link resolveUse}. */
+/** Whether a call refers to the results of others. It cannot be executed before {@link resolveUse}. */
 export function isDependent(use: { readonly metadata: Readonly<Record<string, unknown>> }): boolean {
   return use.metadata["dependent"] === true;
 }
@@ -22,10 +22,10 @@ export function dependsOn(use: { readonly metadata: Readonly<Record<string, unkn
 }
 
 /**
- * Fills the results of other calls into a call that refers to them, and validates it: a new use, under the same ids,
- * whose outcome is to be told to the one from the turn. A call that refers to none comes back as it is.
+ * Fills the results of other calls into a call that refers to them, and validates it. Returns a new use under the same
+ * ids; report its outcome to the turn's own use. A call without references is returned unchanged.
  *
- * @throws ToolCallError `unresolved` when a result is missing, or has no such part; `invalid_input`
+ * @throws ToolCallError `unresolved` if a result is missing or has no such part; `invalid_input`
  */
 export function resolveUse(use: ToolUse, results: StepResults): ToolUse {
   if (!isDependent(use)) return use;
@@ -49,11 +49,11 @@ export function resolveUse(use: ToolUse, results: StepResults): ToolUse {
 }
 
 /**
- * Runs the calls of a turn by hand, one after the other: each is filled in with what the ones before it came to. What
- * fails is told to the model with `toolResults(turn)`, as is what needed it. External tools are left, and so is what
- * needs them: answer them with `use.provideResult()`, and call this again.
+ * Runs the calls of a turn by hand, one after another, and fills the results of earlier calls into later ones. Failed
+ * calls, and those that need them, are reported to the model by `toolResults(turn)`. External calls are skipped, and so
+ * are those that need them: answer with `use.provideResult()`, then call this again.
  *
- * @param context what the handlers get as their second argument
+ * @param context what handlers get as their second argument
  */
 export async function runBlock(turn: Turn, context?: Partial<ToolContext>): Promise<void> {
   const results = new Map<number, unknown>();
@@ -81,7 +81,7 @@ async function run(use: ToolUse, results: StepResults, context: Partial<ToolCont
   }
 }
 
-/** What the finished calls of a turn have assigned: pass it to the next `read()` as `variables`. */
+/** The variables that the finished calls of a turn have assigned: pass them to the next `read()` as `variables`. */
 export function variablesOf(turn: Turn): Record<string, unknown> {
   const variables = {};
   for (const { outcome: use } of turn.calls) {
@@ -109,7 +109,7 @@ function unresolved(use: ToolUse, why: string): ToolCallError {
   return new ToolCallError("unresolved", `The call of ${use.name} was not executed: ${why}.`, use);
 }
 
-/** As JSON says it. */
+/** As it comes back from JSON. */
 function plain(result: unknown): unknown {
   const text = JSON.stringify(result) as string | undefined;
   return text === undefined ? null : parseJson(text);

@@ -5,7 +5,7 @@ import { Refusal } from "./refusal.ts";
 /** One step into a result: a key, or an index from the front or (negative) from the end. */
 export type Step = string | number;
 
-/** What an expression comes to: JSON with places that other calls' results are to fill. */
+/** What an expression evaluates to: JSON with places for the results of other calls. */
 export type Value =
   | { readonly kind: "json"; readonly text: string }
   | { readonly kind: "list"; readonly items: readonly Value[] }
@@ -18,18 +18,18 @@ export interface Reference {
   readonly path: readonly Step[];
   /** Whose result: `metadata.step` of that call. */
   readonly step: number;
-  /** What of the result. */
+  /** Which part of the result. */
   readonly steps: readonly Step[];
   /** As the model wrote it: `user["id"]`. */
   readonly source: string;
 }
 
-/** How many characters more a text may have: variables can be named many times, and in each other. */
+/** How many more characters a text may have: variables can be used many times, and nested in each other. */
 export interface Budget {
   left: number;
 }
 
-/** The JSON text of a value; what refers to a result stands in it as `{"$result": "user_id"}`. */
+/** The JSON text of a value; a reference to a result is written as `{"$result": "user_id"}`. */
 export function jsonOf(value: Value, path: readonly Step[], references: Reference[], budget: Budget): string {
   budget.left -= value.kind === "json" ? value.text.length : 2;
   if (budget.left < 0) throw new Refusal("its arguments are too long (limits.maxArgumentsLength)");
@@ -51,7 +51,7 @@ export function jsonOf(value: Value, path: readonly Step[], references: Referenc
   }
 }
 
-/** A part of a value: of a result that is not there yet, it is noted. */
+/** A part of a value; for a result that does not exist yet, the step is recorded. */
 export function partOf(value: Value, step: Step, source: string): Value {
   switch (value.kind) {
     case "result":
@@ -74,7 +74,7 @@ export function partOf(value: Value, step: Step, source: string): Value {
   throw new Refusal(`there is no ${source}`);
 }
 
-/** Read once, since a variable may be named many times. */
+/** Parsed once, since a variable may be used many times. */
 const read = new WeakMap<Value, unknown>();
 
 function parsed(value: Value & { kind: "json" }): unknown {
@@ -82,7 +82,7 @@ function parsed(value: Value & { kind: "json" }): unknown {
   return read.get(value);
 }
 
-/** What is at some place of plain JSON; `undefined` where nothing is. */
+/** The value at some place in plain JSON; `undefined` if there is none. */
 export function valueAt(value: unknown, steps: readonly Step[]): { value: unknown } | undefined {
   let current = value;
   for (const step of steps) {

@@ -2,7 +2,7 @@ import type { WrittenCall } from "../../src/text/dialect.ts";
 import type { HelperMetadata } from "./calls.ts";
 import { parameterNames, propertiesOf } from "./names.ts";
 
-/** Calls as lines of Python. One that stands in the arguments of another has no line of its own. */
+/** Calls as lines of Python. A call in the arguments of another has no line of its own. */
 export function linesOf(calls: readonly WrittenCall[]): string[] {
   const needed = new Set(calls.flatMap(({ metadata }) => (metadata as Partial<HelperMetadata>).dependsOn ?? []));
   return calls.flatMap((call) => {
@@ -12,7 +12,7 @@ export function linesOf(calls: readonly WrittenCall[]): string[] {
   });
 }
 
-/** The parameters have the names that the tool's description gives them, all of its parameters considered. */
+/** Parameters have the names used in the tool's description, which depend on all of its parameters. */
 function callOf({ name, args, tool, metadata }: WrittenCall): string {
   const known = tool === undefined ? Object.keys(args) : [...propertiesOf(tool.inputSchema.jsonSchema).keys()];
   const names = parameterNames([...new Set([...known, ...Object.keys(args)])]);
@@ -22,7 +22,7 @@ function callOf({ name, args, tool, metadata }: WrittenCall): string {
   return `${name}(${list.join(", ")})`;
 }
 
-/** A value as Python writes it, with what stands in it for the results of other calls: their sources, by their places. */
+/** A value in Python syntax, with references to results written as their sources, which are keyed by place. */
 export function pythonOf(
   value: unknown,
   sources: ReadonlyMap<string, string> = new Map(),

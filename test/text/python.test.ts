@@ -242,26 +242,26 @@ describe("what is refused, with a reason", () => {
     [`f(f"a{x}")`, /an f-string is not evaluated/],
     [`f("a" f"{x}")`, /an f-string is not evaluated/],
     [`f(F'x')`, /an f-string is not evaluated/],
-    [`f(*args)`, /an argument with a star is not unpacked/],
-    [`f(**{"a": 1})`, /an argument with a star is not unpacked/],
-    [`f([*x])`, /an argument with a star/],
-    [`f({**x})`, /an argument with a star/],
-    [`f(b"bytes")`, /bytes can not be an argument/],
+    [`f(*args)`, /a starred argument is not unpacked/],
+    [`f(**{"a": 1})`, /a starred argument is not unpacked/],
+    [`f([*x])`, /a starred argument/],
+    [`f({**x})`, /a starred argument/],
+    [`f(b"bytes")`, /bytes cannot be an argument/],
     [`f(3j)`, /complex numbers/],
     [`f(1e999)`, /too large/],
-    [`f(010)`, /010 is no number in Python/],
+    [`f(010)`, /010 is not a Python number/],
     [`f(12345678901234567890)`, /cannot be kept exactly/],
-    [String.raw`f("\N{BULLET}")`, /is not known here/],
-    [String.raw`f("\x4")`, /is not whole/],
-    [String.raw`f("\U00110000")`, /is no character/],
+    [String.raw`f("\N{BULLET}")`, /is not supported/],
+    [String.raw`f("\x4")`, /is incomplete/],
+    [String.raw`f("\U00110000")`, /is not a character/],
     [`f(1 + 2)`, /an operation is not evaluated/],
     [`f("a" + "b")`, /an operation is not evaluated/],
     [`f(not True)`, /an operation is not evaluated/],
     [`x = 1\nf(-x)`, /an operation is not evaluated/],
     [`f(~1)`, /an operation is not evaluated/],
     [`x = [1, 2]\nf(x[0:1])`, /a slice is not evaluated/],
-    [`x = [1]\nf(x[True])`, /the index in x\[True\] is a string or an integer/],
-    [`x = [1]\ny = 0\nf(x[y])`, /the index in x\[y\] is a string or an integer/],
+    [`x = [1]\nf(x[True])`, /the index in x\[True\] must be a string or an integer/],
+    [`x = [1]\ny = 0\nf(x[y])`, /the index in x\[y\] must be a string or an integer/],
     [`x = [1]\nf(x["a"])`, /there is no x\["a"\]/],
     [`x = f\nx[0](1)`, /a call begins with the name of a function/],
     [`f(1 if True else 2)`, /a conditional expression is not evaluated/],
@@ -269,28 +269,28 @@ describe("what is refused, with a reason", () => {
     [`f([x for x in y])`, /a comprehension is not evaluated/],
     [`f(x for x in y)`, /a comprehension is not evaluated/],
     [`f({1, 2})`, /a set expression is not evaluated/],
-    [`f({(1,): 2})`, /the keys of a dict are strings/],
+    [`f({(1,): 2})`, /the keys of a dict must be strings/],
     [`f(...)`, /an ellipsis is not evaluated/],
     [`f(1, a=2)`, /the argument a is given twice/],
     [`f(a=1, a=2)`, /the argument a is given twice/],
     [`f(1, 2, 3, 4)`, /f takes 3 arguments, and this is number 4/],
     [`g(1)`, /g takes 0 arguments/],
-    [`f(a=1, 2)`, /an argument without a name follows one with a name/],
+    [`f(a=1, 2)`, /a positional argument follows a keyword argument/],
     [`f(b := 1)`, /is not evaluated/],
     [`f(user_id)`, /user_id is not defined/],
     [`x = [1]\nf(x[5])`, /there is no x\[5\]/],
     [`x = "text"\nf(x.upper)`, /there is no x\.upper/],
     [`f()()`, /a call begins with the name of a function/],
     [`a, b = f(1)`, /an assignment has one name on its left/],
-    [`x += 1`, /an update statement can not be run here/],
-    [`import os`, /an import statement can not be run here/],
-    [`for x in y:\n  f(x)`, /a for statement can not be run here/],
+    [`x += 1`, /an update statement cannot be run here/],
+    [`import os`, /an import statement cannot be run here/],
+    [`for x in y:\n  f(x)`, /a for statement cannot be run here/],
     [`h(1)`, /There is no tool "h"/],
     [`print("x")`, /There is no tool "print"/],
-    [`f("open)`, /line 1 is no valid Python: f\("open\)/],
-    [`f(1\ng(`, /is no valid Python/],
-    [`f(1 2)`, /is no valid Python/],
-    [`f("say "hi" there")`, /is no valid Python/],
+    [`f("open)`, /line 1 is not valid Python: f\("open\)/],
+    [`f(1\ng(`, /is not valid Python/],
+    [`f(1 2)`, /is not valid Python/],
+    [`f("say "hi" there")`, /is not valid Python/],
     ["f(" + "[".repeat(200) + "]".repeat(200) + ")", /nests deeper than 128 levels/],
   ])("%s", async (code, reason) => {
     const { calls } = await turnOf(code);
@@ -305,7 +305,7 @@ describe("what is refused, with a reason", () => {
     const { code, message } = calls[0]!.outcome as ToolCallError;
     expect([code, message]).toEqual([
       "invalid_call",
-      "The call of f cannot be read: an f-string is not evaluated: write the text itself, or pass the variable as an argument of its own. Correct it and send it again.",
+      "The call of f cannot be read: an f-string is not evaluated: write the text itself, or pass the variable as its own argument. Correct it and send it again.",
     ]);
   });
 
@@ -332,7 +332,7 @@ describe("what is refused, with a reason", () => {
 
   it("but a syntax error leaves nothing to run, since what follows it may be the rest of a string", async () => {
     expect(outcomes(await turnOf(`f("first line\ng()\n")`))).toEqual([
-      'invalid_call: The call of a tool cannot be read: line 1 is no valid Python: f("first line. Nothing of the block was run. Correct it and send it again.',
+      'invalid_call: The call of a tool cannot be read: line 1 is not valid Python: f("first line. Nothing in the block was run. Correct it and send it again.',
     ]);
   });
 
@@ -341,8 +341,8 @@ describe("what is refused, with a reason", () => {
     const { turn } = await readText(textHelpers(), [text], tools);
     expect(turn.text).toBe("\none \ntwo");
     expect(outcomes(turn)).toEqual([
-      expect.stringMatching(/no valid Python: f\('a\./),
-      expect.stringMatching(/no valid Python: f\('b\./),
+      expect.stringMatching(/not valid Python: f\('a\./),
+      expect.stringMatching(/not valid Python: f\('b\./),
     ]);
   });
 

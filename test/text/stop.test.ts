@@ -141,7 +141,7 @@ describe("a block that is too long", () => {
     expect(turn.calls[0]!.outcome).toMatchObject({
       code: "invalid_call",
       message: expect.stringContaining(
-        "the block is longer than 100 characters (maxBlockLength of textHelpers()). Nothing of it was run",
+        "the block is longer than 100 characters (maxBlockLength of textHelpers()). Nothing in it was run",
       ),
     });
     expect(turn.text).toBe(" and ");
