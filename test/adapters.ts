@@ -36,7 +36,7 @@ export interface AdapterRow {
   readonly recordings: readonly string[];
   /** The cases that it shows; default: all. */
   readonly cases?: readonly (typeof cases)[number][];
-  /** Cases that this wire can not have, each with the reason. */
+  /** Cases that this wire cannot have, each with the reason. */
   readonly skips: Partial<Record<(typeof cases)[number], string>>;
 }
 

@@ -106,9 +106,9 @@ function isWithin(folder: string, path: string): boolean {
 function reasonOf(error: NodeJS.ErrnoException): string {
   if (error.code === "ENOENT") return "is not there";
   if (error.code === "ENOTDIR") return "is not there: a part of the path is no folder";
-  if (error.code === "EACCES") return "can not be read by this user";
+  if (error.code === "EACCES") return "cannot be read by this user";
   if (error.code === "ELOOP") return "is a link that leads back to itself";
-  return `can not be read (${error.code ?? error.message})`;
+  return `cannot be read (${error.code ?? error.message})`;
 }
 
 function refused(path: string, reason: string, cause?: unknown): ToolError {

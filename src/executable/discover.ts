@@ -132,7 +132,7 @@ async function namesIn(root: string, skipped: SkippedExecutable[]): Promise<stri
       ? "is not there"
       : code === "ENOTDIR"
         ? "is no folder"
-        : `can not be read (${code ?? message})`;
+        : `cannot be read (${code ?? message})`;
   }
   return names.toSorted();
 }

@@ -28,7 +28,7 @@ export interface ExecutableInfo {
  * `context.undoData()`.
  *
  * @param path absolute
- * @throws TypeError for a relative path and for options that can not be
+ * @throws TypeError for a relative path and for options that cannot be
  * @throws ToolError `executable_refused`, `executable_changed` (see `digest`), `invalid_tool` for what `--schema`
  *   prints
  * @throws ExecutableError `spawn_failed`, `timeout`, `too_large`, `tool_failed`, `invalid_answer`, `aborted` of

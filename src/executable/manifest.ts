@@ -32,7 +32,7 @@ export async function readManifest(file: string): Promise<ExecutableManifest> {
   try {
     value = JSON.parse(await readFile(file, "utf8"));
   } catch (cause) {
-    throw new ToolError("invalid_tool", `The manifest ${file} can not be read: ${messageOf(cause)}`, { cause });
+    throw new ToolError("invalid_tool", `The manifest ${file} cannot be read: ${messageOf(cause)}`, { cause });
   }
   if (isManifest(value)) return value;
   throw new ToolError("invalid_tool", `The file ${file} is no manifest: {"version": 1, "executables": {...}}.`);
@@ -51,7 +51,7 @@ export async function writeManifest(file: string, manifest: ExecutableManifest):
   } catch (cause) {
     await rm(draft, { force: true }).catch(() => {}); // the error that matters is that of the write
     const why = messageOf(cause).replaceAll(draft, file);
-    throw new ToolError("invalid_tool", `The manifest ${file} can not be written: ${why}`, { cause });
+    throw new ToolError("invalid_tool", `The manifest ${file} cannot be written: ${why}`, { cause });
   }
 }
 

@@ -50,7 +50,7 @@ export async function openProgram(path: string, settings: Settings): Promise<Pro
       now = await checkFile(path, settings, digests);
     } catch (cause) {
       const code = isToolError(cause) ? cause.code : "executable_refused";
-      throw new ToolError(code, "The program can not be run any more.", { cause });
+      throw new ToolError(code, "The program cannot be run any more.", { cause });
     }
     if (now.digest === file.digest && now.realPath === file.realPath) return;
     throw new ToolError(

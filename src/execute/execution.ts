@@ -580,7 +580,7 @@ function notShown(name: string, what: string): string {
 
 /** An older version recorded it: the input may have been this one, or another that looks the same. */
 function perhapsOther({ toolName, runId, invocationId }: ActionRow, what: string): string {
-  return `An older version of this library has recorded ${toolName} ${actionIdOf(runId, invocationId)}, whose input holds ${what}: it can not be told whether this is the same call, and nothing was executed. Look at executor.action(); with uniqueIds: true in the context it is the same, and gives its outcome.`;
+  return `An older version of this library has recorded ${toolName} ${actionIdOf(runId, invocationId)}, whose input holds ${what}: it cannot be told whether this is the same call, and nothing was executed. Look at executor.action(); with uniqueIds: true in the context it is the same, and gives its outcome.`;
 }
 
 /** The only errors that `execute()` rejects with. */

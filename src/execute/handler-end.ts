@@ -71,7 +71,7 @@ function undoRowOf({ tool, input, undoData }: EndedHandler): UndoRow {
   } catch {
     // JSON cannot represent the input.
   }
-  const message = `What ${tool.name} gave to undo it with can not be kept, so it can not be undone.`;
+  const message = `What ${tool.name} gave to undo it with cannot be kept, so it cannot be undone.`;
   return { state: "undo_failed", expiresAt, error: { code: "not_undoable", message } };
 }
 

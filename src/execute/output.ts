@@ -59,7 +59,7 @@ function validated(tool: Tool, returned: unknown) {
   try {
     return tool.outputSchema!.validate(returned);
   } catch (cause) {
-    throw new ToolError("invalid_output", "its output can not be checked", { cause });
+    throw new ToolError("invalid_output", "its output cannot be checked", { cause });
   }
 }
 
@@ -122,10 +122,10 @@ function sayable<T>(what: "input" | "output", look: () => T): T {
 
 function refuseLosses(what: "input" | "output", value: unknown): unknown {
   if (typeof value === "function" || typeof value === "symbol") {
-    throw new ToolError("not_serializable", `its ${what} holds a ${typeof value}, which JSON can not say`);
+    throw new ToolError("not_serializable", `its ${what} holds a ${typeof value}, which JSON cannot say`);
   }
   if (typeof value === "number" && !Number.isFinite(value)) {
-    throw new ToolError("not_serializable", `its ${what} holds ${value}, which JSON can not say`);
+    throw new ToolError("not_serializable", `its ${what} holds ${value}, which JSON cannot say`);
   }
   // For an input kept for undo, the rest may be enough; inputs that a person could not see never get here.
   if (what === "output" && isEmptied(value)) {

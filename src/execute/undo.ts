@@ -244,7 +244,7 @@ function refusalOf(actionId: string, row: ActionRow, { retry }: UndoOptions): Re
   const refuse = (code: ToolErrorCode, message: string) => refused(actionId, toolName, code, message);
   if (status === "planned" || status === "started") return refuse("not_undoable", `${toolName} has not ended yet.`);
   if (status === "unknown" || isGivenUp(row)) {
-    return refuse("outcome_unknown", `It is not known what came of ${toolName}, so it can not be undone.`);
+    return refuse("outcome_unknown", `It is not known what came of ${toolName}, so it cannot be undone.`);
   }
   if (undo === undefined) {
     const why = status === "done" ? "has no undo" : "has not succeeded";

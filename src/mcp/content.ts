@@ -18,7 +18,7 @@ export function resultOf({ structuredContent, content = [] }: McpResult, { outpu
   if (lost === undefined) return structuredContent;
   const text = textOf(content);
   if (outputSchema === undefined && text !== "") return text;
-  throw new ToolError("invalid_answer", `The tool's result has a number that can not be kept exactly (near ${lost}).`);
+  throw new ToolError("invalid_answer", `The tool's result has a number that cannot be kept exactly (near ${lost}).`);
 }
 
 export function textOf(content: readonly McpContent[]): string {

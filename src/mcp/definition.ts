@@ -57,7 +57,7 @@ async function digestOf(shown: object): Promise<string> {
   try {
     canonical = canonicalize(shown) ?? "";
   } catch (cause) {
-    throw new ToolError("invalid_tool", `it can not be written as JSON: ${messageOf(cause)}.`, { cause });
+    throw new ToolError("invalid_tool", `it cannot be written as JSON: ${messageOf(cause)}.`, { cause });
   }
   const bytes = new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(canonical)));
   return `sha256:${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}`;

@@ -3,7 +3,7 @@ import type { McpClient, McpToolDefinition, RequestOptions } from "./client.ts";
 import { checkDefinition, type CheckedDefinition } from "./definition.ts";
 import { serverError } from "./failure.ts";
 
-/** A tool of the server that can not be offered. */
+/** A tool of the server that cannot be offered. */
 export interface SkippedMcpTool {
   readonly name: string;
   /** For a person. */

@@ -194,7 +194,7 @@ function plain(value: unknown, id: string): unknown {
   } catch (cause) {
     hush(value);
     const why = (cause as ToolError).message;
-    throw new ToolError("invalid_result", `The result of ${id} can not be taken: ${why}. Nothing was changed.`, {
+    throw new ToolError("invalid_result", `The result of ${id} cannot be taken: ${why}. Nothing was changed.`, {
       cause,
     });
   }

@@ -25,7 +25,7 @@ export interface Settled {
 export function useOf(call: CallRecord, tools: KnownTools): ToolUse | ToolCallError {
   const tool = tools.get(call.name ?? "");
   if (tool === undefined) {
-    const message = `The call of ${call.name} can not be executed any more: there is no tool of that name.`;
+    const message = `The call of ${call.name} cannot be executed any more: there is no tool of that name.`;
     return new ToolCallError("unknown_tool", message, failedCall(call));
   }
   const limits = { maxArgumentsLength: call.argsText.length + 1, maxDepth: 10_000 };
@@ -37,7 +37,7 @@ export function useOf(call: CallRecord, tools: KnownTools): ToolUse | ToolCallEr
     const { input, repairs } = read;
     return new ToolUse({ ...failedCall(call), name: tool.name, tool, input: asShown(call, tool, input), repairs });
   }
-  const message = `The call of ${call.name} can not be executed any more: ${read?.message ?? "it can not be read"}`;
+  const message = `The call of ${call.name} cannot be executed any more: ${read?.message ?? "it cannot be read"}`;
   return new ToolCallError(read?.code ?? "invalid_input", message, failedCall(call));
 }
 

@@ -90,7 +90,7 @@ function inputText(tool: Tool, input: unknown): string {
     if (cause instanceof ToolError && cause.code === "output_too_large") {
       throw new ToolError("too_large", `its input has more than ${MAX_INPUT} bytes, too many for a queue`, { cause });
     }
-    throw new ToolError("not_serializable", `its input is nothing that JSON can say, so it can not be queued`, {
+    throw new ToolError("not_serializable", `its input is nothing that JSON can say, so it cannot be queued`, {
       cause,
     });
   }
@@ -98,7 +98,7 @@ function inputText(tool: Tool, input: unknown): string {
   if (!again.ok || JSON.stringify(again.value) !== text) {
     throw new ToolError(
       "not_serializable",
-      `its input can not be queued: read again, the schema makes ${again.ok ? "another value" : "an error"} of it. A schema for workers gives for its own output that output: do what else has to be done in the handler.`,
+      `its input cannot be queued: read again, the schema makes ${again.ok ? "another value" : "an error"} of it. A schema for workers gives for its own output that output: do what else has to be done in the handler.`,
     );
   }
   return text;

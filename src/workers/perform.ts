@@ -48,7 +48,7 @@ export class JobFailure extends Error {
  */
 export async function perform(shop: Workshop, start: JobStart): Promise<JobResult> {
   const data = readJob(start.data);
-  if (typeof data === "string") throw new JobFailure("invalid_call", `This job can not be performed: ${data}.`);
+  if (typeof data === "string") throw new JobFailure("invalid_call", `This job cannot be performed: ${data}.`);
   let call: Awaited<ReturnType<typeof checked>>;
   try {
     call = await checked(shop, data);
@@ -118,9 +118,9 @@ async function claimed({ store, worker }: Workshop, { attempt }: JobStart, data:
   } catch (cause) {
     // At the first attempt nobody has started it.
     if (attempt === 1) {
-      throw new JobFailure("store_failed", `${data.tool} was not executed: its record can not be read.`, { cause });
+      throw new JobFailure("store_failed", `${data.tool} was not executed: its record cannot be read.`, { cause });
     }
-    throw new JobFailure("outcome_unknown", `${UNKNOWN} Its record can not be read.`, { cause });
+    throw new JobFailure("outcome_unknown", `${UNKNOWN} Its record cannot be read.`, { cause });
   }
 }
 

@@ -702,7 +702,7 @@ describe("the history", () => {
   );
 
   it.each(["max_tokens", "refusal"])(
-    "keeps of a whole message that ended with %s what can not be cut",
+    "keeps of a whole message that ended with %s what cannot be cut",
     (stop_reason) => {
       const blocks = [
         { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "x" } },
@@ -1030,7 +1030,7 @@ describe("tools", () => {
     ]);
   });
 
-  it("closes objects and moves what a grammar can not hold into the description in strict mode", () => {
+  it("closes objects and moves what a grammar cannot hold into the description in strict mode", () => {
     const { schema, losses } = lowerSchema(
       {
         type: "object",

@@ -193,7 +193,7 @@ describe("tools", () => {
       [],
     ],
     [
-      "numbers can not be listed and stay numbers",
+      "numbers cannot be listed and stay numbers",
       { type: "integer", enum: [1, 2] },
       { type: "integer", description: "(one of: [1,2])" },
       ["/properties/p unsupported:enum"],

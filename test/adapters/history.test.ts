@@ -423,7 +423,7 @@ describe.each(scripts)("the history of $adapter.name", (script) => {
     [{ rows: 10n }, "Do not know how to serialize a BigInt"],
     [new Response("{}"), "it is an instance of Response, of which JSON would keep nothing"],
     [new Map([["a", 1]]), "it is an instance of Map, of which JSON would keep nothing"],
-  ])("tells of an output that JSON can not say, and has the results of the other calls: %o", async (output, why) => {
+  ])("tells of an output that JSON cannot say, and has the results of the other calls: %o", async (output, why) => {
     const askUser: Tool = { ...tools[1]!, mode: "internal", execute: () => output };
     const turn = await play(script, [tools[0]!, askUser, tools[2]!]);
     const said = `Tool ask_user has run, but its output cannot be sent: ${why}`;

@@ -892,7 +892,7 @@ describe("openaiChat.tools()", () => {
     expect(() => functionFor(union, { onLoss: "throw" })).toThrow(/flattenRootUnion/);
   });
 
-  it("reports what free text can not say", () => {
+  it("reports what free text cannot say", () => {
     const tool = defineTool({ name: "t", inputSchema: jsonSchema({ type: "string", maxLength: 3 }) });
     expect(() => openaiChat.tools([tool], { onLoss: "throw" })).toThrow(/maxLength/);
   });

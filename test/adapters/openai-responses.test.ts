@@ -1514,7 +1514,7 @@ describe("tools()", () => {
     });
   });
 
-  it("makes a custom tool of a string schema, and reports what free text can not say", () => {
+  it("makes a custom tool of a string schema, and reports what free text cannot say", () => {
     expect(openaiResponses.tools([writeSql], { strict: true, onLoss: "throw" })).toEqual([
       { type: "custom", name: "write_sql", description: "A query." },
     ]);

@@ -77,7 +77,7 @@ printf '{"success":true,"result":%s}' "$(cat)"
     });
   });
 
-  it("says why a file can not be run", async () => {
+  it("says why a file cannot be run", async () => {
     const outcome = await run(["exec", join(tools(), "README.md")]);
     expect(outcome).toMatchObject({ status: 1, stderr: expect.stringContaining("is not executable") });
     expect(outcome.stderr).not.toMatch(/\n\s+at /);
@@ -130,13 +130,13 @@ describe("toolstream tools", () => {
     const manifest = join(folderWith({}), "manifest.json");
     expect(await run(["tools", folder, "--manifest", manifest])).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining("can not be read"),
+      stderr: expect.stringContaining("cannot be read"),
     });
     const written = await run(["tools", folder, "--manifest", manifest, "--write"]);
     expect(written.stdout).toContain(`\nWrote ${manifest}. Known: 1; no other file is run with it.\n`);
     expect(await run(["tools", folder, "--manifest", join(folder, "nowhere/m.json"), "--write"])).toMatchObject({
       status: 1,
-      stderr: expect.stringMatching(/^toolstream: The manifest .*m\.json can not be written: ENOENT.*m\.json'\n$/),
+      stderr: expect.stringMatching(/^toolstream: The manifest .*m\.json cannot be written: ENOENT.*m\.json'\n$/),
     });
     expect((await run(["tools", folder, "--manifest", manifest])).stdout).toContain("greet  (read)");
     const mistyped = await run(["tools", `${folder}s`, "--manifest", manifest, "--write"]);

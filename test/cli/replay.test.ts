@@ -59,7 +59,7 @@ describe("toolstream replay --json", () => {
     expect(outcome).toMatchObject({ status: 0, stderr: "" });
   });
 
-  it("gives a file that it can not read or recognise its own line, prints the others, and ends with status 1", async () => {
+  it("gives a file that it cannot read or recognise its own line, prints the others, and ends with status 1", async () => {
     const whole = body("anthropic", "one-call");
     const folder = folderWith({
       "empty.sse": "",
@@ -257,7 +257,7 @@ describe("toolstream replay, for people", () => {
     ]);
   });
 
-  it("names the file that it can not read, on stderr, and shows the others", async () => {
+  it("names the file that it cannot read, on stderr, and shows the others", async () => {
     const folder = folderWith({ "other.json": '{"unrelated": true}' });
     const { status, stdout, stderr } = await run(["replay", join(folder, "other.json"), fixture("cohere", "one-call")]);
     expect(status).toBe(1);

@@ -160,7 +160,7 @@ describe("toolstream record", () => {
     expect(await recorder.stop("SIGTERM")).toBe(0);
   });
 
-  it("says when it can not write, at once", async () => {
+  it("says when it cannot write, at once", async () => {
     const { url } = await serve("fixtures");
     const file = join(folderWith({ file: "x" }), "file/call.sse");
     const recorder = start(["record", "--wire", "anthropic", "--url", `${url}/anthropic/parallel`, "--out", file]);

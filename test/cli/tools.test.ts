@@ -90,7 +90,7 @@ describe("a tools file", () => {
     ["text", "tools.txt", "get_weather", "is not JSON"],
     ["a module without tools", "tools.mjs", "export const answer = 42;", "exports no tools, but answer"],
     ["a module without exports", "tools.mjs", "", "exports nothing"],
-    ["a module that can not be read", "tools.mjs", "export const = 1", "cannot be loaded"],
+    ["a module that cannot be read", "tools.mjs", "export const = 1", "cannot be loaded"],
     ["a module that throws", "tools.mjs", "throw new Error('no database')", "cannot be loaded: no database"],
     ["a module that throws a text", "tools.mjs", "throw 'no database'", "cannot be loaded: no database"],
   ])("may not be %s", async (_, name, text, words) => {

@@ -85,7 +85,7 @@ describe("toolstream", () => {
   });
 
   it.skipIf(!existsSync("/dev/full"))(
-    "says in words that its output can not be written (to /dev/full, where there is one)",
+    "says in words that its output cannot be written (to /dev/full, where there is one)",
     async () => {
       const main = resolve(import.meta.dirname, "../../src/cli/main.ts");
       const full = openSync("/dev/full", "w"); // Linux's disk without room

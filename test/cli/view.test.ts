@@ -270,7 +270,7 @@ describe("liveView()", () => {
     },
   );
 
-  it("says of a call that never had a name why it can not be read", () => {
+  it("says of a call that never had a name why it cannot be read", () => {
     const screen = terminal(200, 20);
     const view = liveView(screen, plain);
     const said = "<helpers>\nx = [1 for a in b]\nget_weather()\n</helpers>";

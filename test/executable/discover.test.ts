@@ -146,12 +146,12 @@ describe("a manifest", () => {
     expect(() => symlinkSync("x", trace)).not.toThrow(); // nothing has made it
   });
 
-  it("that can not be written leaves nothing behind, and says which", async () => {
+  it("that cannot be written leaves nothing behind, and says which", async () => {
     const taken = join(folder(), "manifest.json");
     mkdirSync(taken);
     expect(await failure(writeManifest(taken, { version: 1, executables: {} }))).toMatchObject({
       code: "invalid_tool",
-      message: expect.stringContaining(`The manifest ${taken} can not be written`),
+      message: expect.stringContaining(`The manifest ${taken} cannot be written`),
     });
     expect(readdirSync(dirname(taken))).toEqual(["manifest.json"]);
   });

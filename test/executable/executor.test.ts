@@ -78,7 +78,7 @@ describe("an executable under an executor", () => {
     expect(outcome).toMatchObject({ status: "failed", error: { cause: { code: "timeout" } } });
   });
 
-  it("that can not be started is an event and an outcome, never a throw", async () => {
+  it("that cannot be started is an event and an outcome, never a throw", async () => {
     const path = program(answer("there"));
     const tool = await loadExecutable(path);
     writeFileSync(path, "no program");

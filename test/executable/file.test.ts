@@ -25,11 +25,11 @@ vi.setConfig({ testTimeout: 60_000 });
 const answer = (result: unknown) => shTool(`echo '{"success":true,"result":${JSON.stringify(result)}}'`);
 const isRoot = process.getuid?.() === 0;
 
-describe("what can not be run", () => {
+describe("what cannot be run", () => {
   it.each<[string, () => string, string]>([
     ["a file that is not there", () => join(folder(), "none"), "is not there"],
     ["a file in a file", () => join(program("#!/bin/sh\n"), "none"), "a part of the path is no folder"],
-    ["a path with a NUL character", () => "/bin/true\0", "can not be read"],
+    ["a path with a NUL character", () => "/bin/true\0", "cannot be read"],
     ["a folder", () => folder(), "is a folder"],
     ["a device", () => "/dev/null", "is no regular file"],
     ["a file that is not executable", () => program(answer(1), { mode: 0o644 }), "is not executable: chmod +x"],
@@ -196,7 +196,7 @@ describe("a file that somebody else could have put there", () => {
     expect(error).toMatchObject({
       code: "executable_refused",
       // where the system itself does not follow such links (fs.protected_symlinks of Linux)
-      message: expect.stringMatching(/belongs to user 12345|can not be read/),
+      message: expect.stringMatching(/belongs to user 12345|cannot be read/),
     });
   });
 
@@ -269,7 +269,7 @@ describe("a file that changes between approval and call", () => {
     expect(await execute(tool)).toBe("aaaa");
     const { atime, mtime } = statSync(path);
     writeFileSync(path, answer("bbbb"));
-    utimesSync(path, atime, mtime); // what changed the file can not set its ctime
+    utimesSync(path, atime, mtime); // what changed the file cannot set its ctime
     expect(await failure(execute(tool))).toMatchObject(changed);
   });
 
@@ -303,7 +303,7 @@ describe("a file that changes between approval and call", () => {
     const error = await failure(execute(tool));
     expect(error).toMatchObject({
       code: "executable_refused",
-      message: "The program can not be run any more.",
+      message: "The program cannot be run any more.",
     });
     rmSync(path);
     expect(await failure(execute(tool))).toMatchObject({ code: "executable_refused" });

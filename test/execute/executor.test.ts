@@ -252,7 +252,7 @@ describe("execute()", () => {
     ["a listener that is none", { tools: [], store: memoryStore(), onEvent: "log" }],
     ["a policy that is none", { tools: [], store: memoryStore(), authorize: "allow" }],
     ["nobody to ask", { tools: [], store: memoryStore(), approvals: {} }],
-  ])("can not be made with %s", (_, options) => {
+  ])("cannot be made with %s", (_, options) => {
     expect(() => new ToolExecutor(options as never)).toThrow(TypeError);
   });
 
@@ -451,7 +451,7 @@ describe("executeAll()", () => {
     expect(ran[0]!.context.idempotencyKey).not.toBe(ran[1]!.context.idempotencyKey);
   });
 
-  it("runs nothing when one of the uses can not be meant", async () => {
+  it("runs nothing when one of the uses cannot be meant", async () => {
     const { tool, ran } = counted();
     const { executor } = setup([tool]);
     await expect(executor.executeAll([useOf(tool), {} as never], RUN)).rejects.toThrow(TypeError);

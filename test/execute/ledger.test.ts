@@ -193,7 +193,7 @@ describe("a call whose process died in the handler", () => {
 
   it.each([
     ["its approval is gone: that it is unknown is on record", undefined, "unknown"],
-    ["its approval can not be read now: that is found out another time", down(), "started"],
+    ["its approval cannot be read now: that is found out another time", down(), "started"],
   ])("that a person had approved is not run again where %s", async (_, failure, status) => {
     const store = memoryStore();
     const options = { effect: "idempotent", needsApproval: true } as const;
@@ -315,7 +315,7 @@ describe("two processes and one call", () => {
     }
   });
 
-  it("one that slept past its lease can not write: what the other one said counts", async () => {
+  it("one that slept past its lease cannot write: what the other one said counts", async () => {
     let go!: () => void;
     const { tool, ran } = counted({ execute: () => new Promise<string>((resolve) => (go = () => resolve("late"))) });
     const store = memoryStore();
@@ -491,7 +491,7 @@ describe("a store that fails", () => {
     expect(ran).toHaveLength(1);
   });
 
-  it("when it was not begun here, and can not be looked at again: another process may have begun it", async () => {
+  it("when it was not begun here, and cannot be looked at again: another process may have begun it", async () => {
     const { tool, ran } = counted();
     const inner = memoryStore();
     let isDown = false;

@@ -58,7 +58,7 @@ describe("a call that needs approval", () => {
     expect(ran).toHaveLength(1);
   });
 
-  it("has its result though its 'always' can not be stored", async () => {
+  it("has its result though its 'always' cannot be stored", async () => {
     const { tool, ran } = refund();
     const { executor, approvals } = setupWithApprovals([tool]);
     const use = useOf(tool);
@@ -328,7 +328,7 @@ describe("a call that needs approval", () => {
     expect(ran.map(({ input }) => input)).toEqual([{ n: 5, note: "none" }]);
   });
 
-  it("what the policy forbids can not be approved by an edit either; the events say what was written", async () => {
+  it("what the policy forbids cannot be approved by an edit either; the events say what was written", async () => {
     const { tool, ran } = refund();
     const authorize = ({ input }: any) => (input.n > 100 ? deny("That is too much.") : allow());
     const { executor, approvals, events } = setupWithApprovals([tool], { authorize });
@@ -432,7 +432,7 @@ describe("what changed since it was shown is asked again", () => {
     },
   );
 
-  it("the arguments object, over a store that can not be read for a moment: it is told as invoked once", async () => {
+  it("the arguments object, over a store that cannot be read for a moment: it is told as invoked once", async () => {
     const store = memoryStore();
     let isDown = false;
     const list: Store["list"] = async (prefix, options) => {
@@ -471,7 +471,7 @@ describe("what changed since it was shown is asked again", () => {
 
   it.each<[string, (input: any) => void, string]>([
     ["what its tool does not take", (input) => (input.n = "all"), "invalid_input"],
-    ["what can not be shown", (input) => (input.self = input), "not_serializable"],
+    ["what cannot be shown", (input) => (input.self = input), "not_serializable"],
   ])("the arguments object, while it waits, into %s: the call has failed", async (_, change, code) => {
     const inputSchema = () => ({ type: "object", properties: { n: { type: "number" } } }) as const;
     const shown = refund({ inputSchema: inputSchema() });

@@ -338,8 +338,8 @@ describe("safeMessage()", () => {
     ],
     [
       "keeps what looks like a change and is none",
-      new Error("Please update the cart: set a quantity; you can not delete from here, or insert into it"),
-      "Please update the cart: set a quantity; you can not delete from here, or insert into it",
+      new Error("Please update the cart: set a quantity; you cannot delete from here, or insert into it"),
+      "Please update the cart: set a quantity; you cannot delete from here, or insert into it",
     ],
     [
       "hides queries of several lines",

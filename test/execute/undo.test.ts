@@ -153,7 +153,7 @@ describe("undo()", () => {
     },
   );
 
-  it("after its time is nobody's, also where the store can not delete them", async () => {
+  it("after its time is nobody's, also where the store cannot delete them", async () => {
     const { add } = shelf({ undoTtlMs: 5 });
     const inner = memoryStore();
     let isDown = false;
@@ -167,7 +167,7 @@ describe("undo()", () => {
     expect(await executor.action("run/a")).toMatchObject({ undo: { state: "expired" } });
   });
 
-  it("that has failed keeps its reason after its time, and can not be tried again", async () => {
+  it("that has failed keeps its reason after its time, and cannot be tried again", async () => {
     const { add } = shelf({ undoTtlMs: 50, undo: () => Promise.reject(new Error("no")) });
     const { executor, store } = setup([add]);
     const { actionId } = await executor.execute(useOf(add, { n: 1 }, { invocationId: "a" }), RUN);
@@ -414,7 +414,7 @@ describe("undo()", () => {
   it.each([
     ["a bigint", 1n],
     ["a promise that was not awaited", Promise.resolve("before")],
-  ])("data that can not be kept (%s) makes the action not undoable, and harms nothing else", async (_, before) => {
+  ])("data that cannot be kept (%s) makes the action not undoable, and harms nothing else", async (_, before) => {
     const { add } = shelf({ execute: (_input: unknown, { undoData }: any) => (undoData({ before }), "done") });
     const { executor } = setup([add]);
     const outcome = ok(await executor.execute(useOf(add, { n: 1 }), RUN));
@@ -425,7 +425,7 @@ describe("undo()", () => {
     });
   });
 
-  it("of a call whose output can not be shown works: it had its effect", async () => {
+  it("of a call whose output cannot be shown works: it had its effect", async () => {
     const { undone, add } = shelf({
       execute: (_: unknown, { undoData }: any) => (undoData({ version: undefined }), 1n),
     });

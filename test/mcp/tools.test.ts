@@ -130,7 +130,7 @@ describe("mcpTools()", () => {
     expect(set.skipped).toMatchObject([{ name: "long", code: "too_large" }]);
   });
 
-  it("takes a tool whose output schema it can not check", async () => {
+  it("takes a tool whose output schema it cannot check", async () => {
     const outputSchema = { type: "object", properties: { a: { type: "string", pattern: "^(a+)+$" } } };
     const call = () => ({ content: [], structuredContent: { a: "a" } });
     const set = await mcpTools(await connect(serverOf([plain("a", { outputSchema })], call)));
@@ -336,7 +336,7 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
     });
   });
 
-  it("does not say of a tool whose answer can not be used that it did not run", async () => {
+  it("does not say of a tool whose answer cannot be used that it did not run", async () => {
     const outputSchema = { type: "object", properties: { id: { type: "string" } }, required: ["id"] };
     const refund = vi.fn(() => ({ content: [{ type: "text", text: "refunded" }], structuredContent: { id: 5 } }));
     const set = await mcpTools(await connectTo(serverOf([plain("refund", { outputSchema })], refund)));

@@ -47,7 +47,7 @@ function isGood(text: string): boolean {
 }
 
 describe.each(rows)("$name", ({ name: wire, adapter, encode }) => {
-  // Gemini's calls are objects: what is no object can not be sent.
+  // Gemini's calls are objects: what is no object cannot be sent.
   const anyBad = wire === "google" ? unknown : fc.oneof(bad, unknown);
 
   it("the good calls run as if the bad ones were not there, and each bad one is told", async () => {

@@ -25,7 +25,7 @@ const hostile: [title: string, argsText: string, outcome: unknown][] = [
   ["very much more, in brackets", `{"a":${"[".repeat(5000)}${"]".repeat(5000)}}`, "too_large"],
   ["too many characters", `{"a":"${"x".repeat(100_000)}"}`, "too_large"],
   ["very many keys", `{${Array.from({ length: 9000 }, (_, i) => `"${i}":0`).join()}}`, "too_large"],
-  ["numbers that can not be kept", '{"a":12345678901234567890}', "invalid_input"],
+  ["numbers that cannot be kept", '{"a":12345678901234567890}', "invalid_input"],
 ];
 
 const prototype = Object.getOwnPropertyNames(Object.prototype).toSorted().join();

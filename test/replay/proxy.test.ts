@@ -182,7 +182,7 @@ describe("the recording proxy", () => {
     expect(kept[0]![0]).toMatchObject({ complete: false, bytes: new TextEncoder().encode("data:") });
   });
 
-  it("says that the endpoint can not be reached", async () => {
+  it("says that the endpoint cannot be reached", async () => {
     const gone = await serveReplay({ adapters: [paper], fixtures: new Map() });
     await gone.close();
     const onSkipped = vi.fn();

@@ -276,7 +276,7 @@ describe("files", () => {
     expect(await loadRecording(directory)).toEqual(recordingOf("{}\n", { contentType: "application/x-ndjson" }));
   });
 
-  it("that can not be read say why and what to do", async ({ onTestFinished }) => {
+  it("that cannot be read say why and what to do", async ({ onTestFinished }) => {
     const directory = await temporary(onTestFinished);
     const put = async (name: string, text: string): Promise<string> => {
       await writeFile(join(directory, name), text);

@@ -286,7 +286,7 @@ describe("fixtures in a directory", () => {
     ]);
   });
 
-  it("can not be left", async () => {
+  it("cannot be left", async () => {
     const server = await serve({ fixtures: await directory() });
     const paths = [
       ["/paper/../../secret/paper/x/v1/write", 400],

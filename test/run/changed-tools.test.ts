@@ -75,7 +75,7 @@ describe("a call that was executed", () => {
 });
 
 describe("a call whose process died while it ran", () => {
-  /** A store that a process can not write to any more: it is dead. */
+  /** A store that a process cannot write to any more: it is dead. */
   function dying(store: Store) {
     const never = new Promise<never>(() => {});
     let isDead = false;

@@ -121,7 +121,7 @@ describe("what is stored can be read again", () => {
   });
 });
 
-it("the record of a call that can not be read ends no run: the model hears that nobody knows what came of it", async () => {
+it("the record of a call that cannot be read ends no run: the model hears that nobody knows what came of it", async () => {
   const store = memoryStore();
   const write = counted("write");
   const model = scripted({ calls: [{ name: "write" }, { name: "ask" }] }, { text: "Done." });
@@ -210,7 +210,7 @@ describe("a checkpoint that is not ours to read", () => {
     ).toBe("invalid_checkpoint");
   });
 
-  it("can not skip an approval", async () => {
+  it("cannot skip an approval", async () => {
     const code = await codeFor((entries) => {
       // The step's results are made up, as if all had been executed.
       const rows = rowsOf(entries);

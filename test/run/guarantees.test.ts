@@ -144,7 +144,7 @@ describe("events are numbered without a gap", () => {
 });
 
 describe("a worker that slept past its lease", () => {
-  it("can not write when it wakes up", async () => {
+  it("cannot write when it wakes up", async () => {
     const database = join(dir, "stop.db");
     const leaseMs = 400;
     const child = spawn(process.execPath, [join(import.meta.dirname, "stop-child.ts"), database, String(leaseMs)], {

@@ -146,7 +146,7 @@ describe("run()", () => {
     expect(write.inputs).toHaveLength(1);
   });
 
-  it("refuses a result that it can not take, and changes nothing", async () => {
+  it("refuses a result that it cannot take, and changes nothing", async () => {
     const tools = [external("ask", { outputSchema: z.object({ ok: z.boolean() }) })];
     const model = scripted(
       { calls: [{ name: "ask" }, { name: "ask" }] },
@@ -193,7 +193,7 @@ describe("run()", () => {
     expect(await hand()).toBe("not_waiting");
   });
 
-  it("refuses a result that JSON can not say, of a tool that takes any", async () => {
+  it("refuses a result that JSON cannot say, of a tool that takes any", async () => {
     const model = scripted({ calls: [{ name: "ask" }] });
     const orchestrator = new Orchestrator({ model, tools: [external("ask")], store: memoryStore() });
     const { pendingToolCalls } = await orchestrator.run({ conversationId, input: "Go" });
@@ -1281,7 +1281,7 @@ describe("forget()", () => {
     expect(await orchestrator.forget(conversationId)).toBe(false);
   });
 
-  it.each([null, [], { lease: "mine" }])("deletes what can not be read any more: %j", async (damaged) => {
+  it.each([null, [], { lease: "mine" }])("deletes what cannot be read any more: %j", async (damaged) => {
     const store = memoryStore();
     const orchestrator = new Orchestrator({ model: scripted({ text: "Done." }), store });
     await orchestrator.run({ conversationId, input: "Go" });

@@ -8,7 +8,7 @@ const object = (properties: object, more: object = {}): JsonSchema => ({ type: "
 const text = { type: "string" };
 const node = object({ v: text, kids: { type: "array", items: { $ref: "#/$defs/Node" } } }, { required: ["v"] });
 
-/** A schema, and what strict mode can not say of it. */
+/** A schema, and what strict mode cannot say of it. */
 const schemas: Record<string, readonly [schema: JsonSchema, losses: readonly string[]]> = {
   "an optional property and a default": [
     object({ a: text, n: { type: "number", default: 3 } }, { required: ["a"] }),
@@ -124,7 +124,7 @@ describe("functionSchema()", () => {
     });
   });
 
-  it("tells what the root can not say", () => {
+  it("tells what the root cannot say", () => {
     const { schema, losses } = lowerSchema(object({ a: text }, { not: { required: ["b"] } }), functionSchema());
     expect(schema).toEqual(object({ a: text }, { description: '(not: {"required":["b"]})' }));
     expect(losses).toMatchObject([{ rule: "unsupported:not", path: "" }]);
@@ -230,7 +230,7 @@ describe.each([
     expect(performance.now() - begin).toBeLessThan(500);
   });
 
-  it("leaves free text as it is, and reports what it can not say", () => {
+  it("leaves free text as it is, and reports what it cannot say", () => {
     const schema = { type: "string", description: "A query.", pattern: "^SELECT" };
     const lowered = lowerSchema(schema, dialect());
     expect(lowered.schema).toEqual(schema);

@@ -244,7 +244,7 @@ describe("refuses, and says the next step:", () => {
     ],
     // Those of effect 4 are functions with a mark, and speak either standard when they are told to.
     ["a bare effect schema", () => toSchema(effectSchema() as never), EFFECT_HINT],
-    ["an effect schema that can not validate", () => toSchema(effectSchema({ jsonSchema: {} }) as never), EFFECT_HINT],
+    ["an effect schema that cannot validate", () => toSchema(effectSchema({ jsonSchema: {} }) as never), EFFECT_HINT],
     [
       "an effect schema without JSON Schema",
       () => toSchema(effectSchema({ validate: () => ({ value: 1 }) }) as never),

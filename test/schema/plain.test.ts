@@ -191,7 +191,7 @@ describe("property names that objects are born with", () => {
   });
 });
 
-describe("a schema that can not be used says so when it is defined:", () => {
+describe("a schema that cannot be used says so when it is defined:", () => {
   it.each<[JsonSchema, RegExp]>([
     [{ $ref: "http://example.com/schema.json" }, /http:\/\/example\.com\/schema\.json.*nothing is fetched/],
     [{ properties: { a: { $ref: "#/$defs/missing" } } }, /#\/\$defs\/missing/],

@@ -226,7 +226,7 @@ const looser: Record<string, readonly Rewrite[]> = {
   oneOfToAnyOf: [oneOfToAnyOf()],
 };
 
-it("a property that is required and must not be there is a loss: nothing fits, which can not be said without it", () => {
+it("a property that is required and must not be there is a loss: nothing fits, which cannot be said without it", () => {
   const schema = { properties: { c: false }, required: ["c"], additionalProperties: false };
   const { losses } = lowerSchema(schema, [withoutBooleanSchemas()]);
   expect(losses.map(({ message }) => message)).toEqual(["Properties that must not be there are left out: c."]);

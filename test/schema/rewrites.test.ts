@@ -973,7 +973,7 @@ table("dropKeywords", [
     ],
   ],
   [
-    "opens an object whose patterns of names can not be read",
+    "opens an object whose patterns of names cannot be read",
     keepPatterns((pattern) => pattern !== "?"),
     object({ a: str }, { patternProperties: { "?": num }, additionalProperties: false }),
     object(

@@ -7,7 +7,7 @@ import type { StoreProcess, Won } from "./process.ts";
 /** One driver that keeps the contract of a store. */
 export interface StoreDriver {
   readonly name: string;
-  /** Why it can not be tested here. */
+  /** Why it cannot be tested here. */
   readonly missing?: string | undefined;
   /** Before the first test, and after the last. */
   start?(): Promise<unknown>;

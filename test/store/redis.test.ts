@@ -20,7 +20,7 @@ describe("redisStore() takes a client of one server, and says so", () => {
   });
 });
 
-it("settings that can not be meant are refused", () => {
+it("settings that cannot be meant are refused", () => {
   const client = new Redis({ lazyConnect: true });
   expect(() => redisStore(client, { prefix: "" })).toThrow(TypeError);
   expect(() => redisStore(client, { prefix: "a}b" })).toThrow(TypeError);
@@ -149,7 +149,7 @@ describe.skipIf(redisMissing !== undefined)("on a server", () => {
       await expect(store.put("b", 2, { expectedVersion: version })).rejects.toMatchObject({ code: "version_conflict" });
     }, 20_000);
 
-    it("can not subscribe at a server that is away, and leaves nothing behind", async () => {
+    it("cannot subscribe at a server that is away, and leaves nothing behind", async () => {
       const own = await startRedis();
       const { store } = storeOf(await clientOf(own.port), { timeoutMs: 300 });
       await own.stop();

@@ -104,7 +104,7 @@ describe("a file that is not right is refused and left as it is", () => {
     expect(() => sqliteStore(path)).toThrow(/a database of another application/);
   });
 
-  it("one that can not be made", () => {
+  it("one that cannot be made", () => {
     expect(() => sqliteStore(join(folder, "missing", "store.db"))).toThrow(
       expect.objectContaining({ code: "store_failed", cause: expect.any(Error) }),
     );

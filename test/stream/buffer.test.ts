@@ -207,7 +207,7 @@ describe("what is wrong with a call", () => {
       /^The arguments of refund are not valid JSON: .*[^.]\. Send the call again\.$/,
     ],
     [
-      "a number that can not be kept",
+      "a number that cannot be kept",
       call("anything", '{"id":12345678901234567890}'),
       "invalid_input",
       /^The arguments of anything hold the number 12345678901234567890, .*\. Send the call again\.$/,

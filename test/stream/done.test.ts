@@ -131,7 +131,7 @@ it("done() holds up no event that is here already, while it waits for the next p
   ]);
 });
 
-it("a call that was taken back by the signal can not be executed by who has it from the turn", async () => {
+it("a call that was taken back by the signal cannot be executed by who has it from the turn", async () => {
   const abort = new AbortController();
   const stream = openaiChat.read(pieces(bytes.length), { tools, signal: abort.signal });
   const iterator = stream[Symbol.asyncIterator]();

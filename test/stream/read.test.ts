@@ -294,7 +294,7 @@ describe("misuse is a TypeError at once", () => {
     expect(() => done[Symbol.asyncIterator]()).toThrow(TypeError);
   });
 
-  it("options that can not be leave the source to be read", async () => {
+  it("options that cannot be leave the source to be read", async () => {
     const source = items(sdkEvents);
     expect(() => openaiChat.read(source, { limits: { maxDept: 3 } as never })).toThrow(TypeError);
     expect(() => openaiChat.read(source, { tools: 5 as never })).toThrow(TypeError);
@@ -541,7 +541,7 @@ describe("a source that fails", () => {
       /^The connection was lost/,
     ]),
     [
-      "that can not be looked at",
+      "that cannot be looked at",
       () => new Proxy({}, { get: () => raise("get"), has: () => raise("has"), getPrototypeOf: () => raise("is") }),
       "connection_lost",
       /: what was thrown cannot be shown$/,

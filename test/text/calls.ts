@@ -115,7 +115,7 @@ function json(): fc.Arbitrary<unknown> {
   return value;
 }
 
-/** As JSON says it, without half characters, which some notations can not say. */
+/** As JSON says it, without half characters, which some notations cannot say. */
 function plain(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value).replaceAll(/\\ud[89a-f]../g, "?"));
 }

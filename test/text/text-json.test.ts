@@ -60,7 +60,7 @@ describe.each(names)("text-json/%s", (name) => {
     expect(message!.content.match(/"tool":"?get_weather|"tool":"find_orders|"tool":"refund_order/g)).toHaveLength(3);
   });
 
-  it("an output that JSON can not say is told as that, beside the other results", async () => {
+  it("an output that JSON cannot say is told as that, beside the other results", async () => {
     const tools = sharedTools.map((tool) => (tool.name === "get_weather" ? { ...tool, execute: () => 10n } : tool));
     const { turn } = await readText(adapter, [textOf(loadFixture(adapter.name, "parallel"))], tools);
     for (const { outcome } of turn.calls) if (outcome instanceof ToolUse) await outcome.execute();
@@ -667,7 +667,7 @@ describe("a call of dsml", () => {
     ],
     ["has no parameter without a name", tagged("x").replace('name="content"', 'key="content"'), ["invalid_call"]],
     [
-      "ends with its section, if it can not be read",
+      "ends with its section, if it cannot be read",
       `<|DSML|tool_calls>\n${file.replace("@", "words").split("</")[0]!}</|DSML|tool_calls>${now}`,
       ["invalid_call", {}],
     ],
@@ -877,7 +877,7 @@ describe("values that are written as plain text", () => {
   });
 
   it.each(['[1], "text": "x"', "[1,], 'text': 'x'", "[1]}", "[1", "{'a': 1"])(
-    "can not bring in a property of their own, nor an end: %s",
+    "cannot bring in a property of their own, nor an end: %s",
     async (value) => {
       const { turn } = await readText(
         textJson("qwen-xml"),

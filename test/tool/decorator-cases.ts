@@ -204,7 +204,7 @@ export function decoratorCases(kind: string): void {
       expect(() => toolsOf(null as never)).toThrow(TypeError);
     });
 
-    it("names the method whose schema can not be used", () => {
+    it("names the method whose schema cannot be used", () => {
       class Broken {
         @tool({ inputSchema: { type: "array" } })
         list() {}

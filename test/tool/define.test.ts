@@ -176,7 +176,7 @@ describe("a ToolUse made by hand", () => {
     expect(tool.use({ text: "a" }).executeSync()).toBe("AA");
   });
 
-  it("hands the handler its context: the ids of the call can not be overwritten", () => {
+  it("hands the handler its context: the ids of the call cannot be overwritten", () => {
     let seen: ToolContext | undefined;
     const tool = defineTool({ name: "look", inputSchema: {}, execute: (_input, context) => void (seen = context) });
     const { signal } = new AbortController();

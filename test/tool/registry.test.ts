@@ -52,7 +52,7 @@ describe("ToolRegistry", () => {
     expect(getWeather.use({}).executeSync()).toBe(21);
   });
 
-  it("can not make an external tool internal", () => {
+  it("cannot make an external tool internal", () => {
     expect(() => new ToolRegistry().register(ask, { mode: "internal" })).toThrow(
       expect.objectContaining({ code: "invalid_tool", message: expect.stringContaining("ask") }),
     );

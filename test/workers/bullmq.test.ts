@@ -222,7 +222,7 @@ describe.skipIf(redisMissing !== undefined)(`on Redis${redisMissing === undefine
       expect(undone).toEqual([{ input: { n: 5 }, output: 5, data: { was: 4 } }]);
     });
 
-    it("can not be undone with what can not be sent, and says so", async () => {
+    it("cannot be undone with what cannot be sent, and says so", async () => {
       const undo = () => {};
       const execute = (_: unknown, { undoData }: ToolContext) => undoData(() => "a function");
       const { call, executor } = both(defineTool({ name: "add", inputSchema: z.object({}), execute, undo }));
@@ -410,7 +410,7 @@ describe.skipIf(redisMissing !== undefined)(`on Redis${redisMissing === undefine
       }
     });
 
-    it("a program behind a tool that can not be read any more is a failure, and leaks no path", async () => {
+    it("a program behind a tool that cannot be read any more is a failure, and leaks no path", async () => {
       let isThere = true;
       const executableDigest = () => {
         if (isThere) return "sha256:1";
@@ -501,7 +501,7 @@ describe.skipIf(redisMissing !== undefined)(`on Redis${redisMissing === undefine
       expect(await call(name, {})).toMatchObject({ status: "failed", error: { code: "unknown_tool" } });
     });
 
-    it("a write whose record can not be read is not executed", async () => {
+    it("a write whose record cannot be read is not executed", async () => {
       let ran = 0;
       const tool = defineTool({ name: "act", inputSchema: z.object({}), execute: () => ++ran });
       const broken: Store = { ...memoryStore(), put: () => Promise.reject(new ToolError("store_failed", "no answer")) };
@@ -557,7 +557,7 @@ describe.skipIf(redisMissing !== undefined)(`on Redis${redisMissing === undefine
       expect(await call("act", { n: 1 })).toMatchObject({ status: "failed", error: { code: "invalid_answer" } });
     });
 
-    it("a record of a write that this version can not have written counts as begun", async () => {
+    it("a record of a write that this version cannot have written counts as begun", async () => {
       const store = memoryStore();
       await store.put(storeKey("job", "run/call-1"), { status: "paused" });
       work([tool], { store });
@@ -693,7 +693,7 @@ describe.skipIf(redisMissing !== undefined)(`on Redis${redisMissing === undefine
     });
 
     it.each(["look", "book"])(
-      "a process that goes on for one that is taken for dead finds its job, and the other can not cancel it (%s)",
+      "a process that goes on for one that is taken for dead finds its job, and the other cannot cancel it (%s)",
       async (name) => {
         const tool = toolsAt(file).find((one) => one.name === name)!;
         const one = bullmqTools([tool], place());

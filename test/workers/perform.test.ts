@@ -73,15 +73,15 @@ describe("a write", () => {
     expect(ran).toHaveLength(1);
   });
 
-  it("does not begin where its record can not be written: at the first attempt that is known", async () => {
+  it("does not begin where its record cannot be written: at the first attempt that is known", async () => {
     const { work, ran, store } = setUp();
     const broken = { store: failing(store, (verb) => (verb === "put" ? down() : undefined)) };
-    await expect(work({}, broken)).rejects.toThrow("[store_failed] act was not executed: its record can not be read.");
+    await expect(work({}, broken)).rejects.toThrow("[store_failed] act was not executed: its record cannot be read.");
     await expect(work({ attempt: 2 }, broken)).rejects.toThrow(UNKNOWN);
     expect(ran).toEqual([]);
   });
 
-  it("has its result though that can not be recorded, and is not begun again then", async () => {
+  it("has its result though that cannot be recorded, and is not begun again then", async () => {
     const { work, ran, store } = setUp();
     const broken = { store: failing(store, (verb) => (verb === "put" && ran.length > 0 ? down() : undefined)) };
     expect(await work({}, broken)).toEqual({ output: '{"ok":true}' });
@@ -89,7 +89,7 @@ describe("a write", () => {
     expect(ran).toHaveLength(1);
   });
 
-  it("has its failure though that can not be recorded, and is not begun again then", async () => {
+  it("has its failure though that cannot be recorded, and is not begun again then", async () => {
     const { work, ran, store } = setUp({ execute: () => Promise.reject(new Error("no")) });
     const broken = { store: failing(store, (verb) => (verb === "put" && ran.length > 0 ? down() : undefined)) };
     await expect(work({}, broken)).rejects.toThrow("[execution_failed] no");
@@ -155,7 +155,7 @@ describe("a job that does not begin, and leaves no record", () => {
   });
 
   it.each<[string, (data: any) => unknown, string]>([
-    ["no data", () => undefined, "[invalid_call] This job can not be performed: it has no data."],
+    ["no data", () => undefined, "[invalid_call] This job cannot be performed: it has no data."],
     ["a newer version", (data) => ({ ...data, version: 2 }), "it was written by a newer version (2)"],
     ["no version", ({ version: _, ...data }) => data, "it is damaged"],
     ["no key", ({ context: { idempotencyKey: _, ...context }, ...data }) => ({ ...data, context }), "it is damaged"],
@@ -218,7 +218,7 @@ describe("what a job comes to", () => {
     expect(ran).toHaveLength(1);
   });
 
-  it("an output that can not be sent was executed nevertheless, and is not again", async () => {
+  it("an output that cannot be sent was executed nevertheless, and is not again", async () => {
     const { work, ran } = setUp({ execute: () => "x".repeat(2000) });
     await expect(work()).rejects.toThrow(/^\[output_too_large\] It was executed, but /);
     await expect(work({ attempt: 2 })).rejects.toThrow(/^\[output_too_large\] It was executed, but /);

@@ -79,7 +79,7 @@ async function edited(
   } catch (error) {
     cause = error;
   }
-  const message = `The schema of ${toolName} makes of this input what can not be kept: it can not be edited.`;
+  const message = `The schema of ${toolName} makes of this input what cannot be kept: it cannot be edited.`;
   throw new ApprovalError("invalid_input", message, { cause });
 }
 

@@ -109,7 +109,7 @@ export function grantScope(options: GrantOptions, input: unknown, now: number): 
     scope = { ...scope, where: structuredClone(where) };
   } catch (cause) {
     const why = isToolError(cause) ? cause.message : "it is { equals: [{ path, value }] }, { schema }, or both";
-    throw badScope(`where can not be read: ${why}`, cause);
+    throw badScope(`where cannot be read: ${why}`, cause);
   }
   if (!holds) throw badScope("it does not cover the very call that it is given with");
   return scope;

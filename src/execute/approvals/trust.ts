@@ -70,6 +70,6 @@ const STATUSES = {
 function invalid(where: string, what: string): ApprovalError {
   return new ApprovalError(
     "invalid_approval",
-    `The stored approval ${where} can not be trusted: ${what}. Nothing is executed on it.`,
+    `The stored approval ${where} cannot be trusted: ${what}. Nothing is executed on it.`,
   );
 }

@@ -102,7 +102,7 @@ describe("events are gap-free", () => {
   });
 });
 
-it("a request that can not be read now is no event that is left out", async () => {
+it("a request that cannot be read now is no event that is left out", async () => {
   const { id } = await service().request(ask("0"));
   const down = new ToolError("store_failed", "Down.");
   let isDown = false;

@@ -165,7 +165,7 @@ describe('"always allow" too wide', () => {
     ["nothing", { where: {} }],
     ["what it does not know", { where: { equals: [{ path: ["cents"], value: 500 }], below: 5 } as never }],
     ["another word for it", { where: { equal: [] } as never }],
-    ["a schema that can not be read", { where: { schema: { $ref: "https://example.com/schema.json" } } }],
+    ["a schema that cannot be read", { where: { schema: { $ref: "https://example.com/schema.json" } } }],
     ["a schema that is none", { where: { schema: "object" as never } }],
     ["a place that is none", { where: { equals: [{ path: ["constructor"], value: null }] } }],
     ["no list", { where: { equals: 5 as never } }],
@@ -204,7 +204,7 @@ describe('"always allow" too wide', () => {
     expect(await store.list("approval/grant/")).toEqual([]);
   });
 
-  it("that can not be taken back now is not said to be", async () => {
+  it("that cannot be taken back now is not said to be", async () => {
     await always(small);
     const [grant] = await approvals.grants();
     const down = new ToolError("store_failed", "Down.");

@@ -275,7 +275,7 @@ describe("deciding", () => {
     expect(await approvals.request(ask())).toEqual(row);
   });
 
-  it("refuses an edit that the schema makes into what JSON can not hold", async () => {
+  it("refuses an edit that the schema makes into what JSON cannot hold", async () => {
     const tool = defineTool({
       name: "refund_order",
       inputSchema: z.object({ at: z.string().transform((at) => new Date(at)) }),
@@ -636,14 +636,14 @@ describe("what is shown and decided", () => {
     expect((await service().get(id))!.input).toEqual({ order: "5" });
   });
 
-  it("can not be edited where nobody knows the tool that would check it", async () => {
+  it("cannot be edited where nobody knows the tool that would check it", async () => {
     const { id } = await service().request(ask({ toolName: "other" }));
     const decided = service().decide(id, { decision: "approve", editedInput: {} });
     expect(await codeOf(decided)).toBe("invalid_input");
     expect((await service().get(id))!.status).toBe("pending");
   });
 
-  it("can not be edited where nothing is there to check it", async () => {
+  it("cannot be edited where nothing is there to check it", async () => {
     const approvals = service({ tools: undefined });
     const { id } = await approvals.request(ask());
     const decided = approvals.decide(id, { decision: "approve", editedInput: { order: "A1", cents: 1 } });
