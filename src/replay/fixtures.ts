@@ -1,25 +1,10 @@
 import { readdir, readFile, realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { ToolError } from "../errors.ts";
+import type { ReplayBehaviours } from "./behaviour.ts";
 import { loadRecording } from "./files.ts";
 import { FORMATS, formatOf } from "./recording.ts";
 import type { Recording } from "./recording.ts";
-
-/** How the server answers for a case, if not by simply sending its body. */
-export interface ReplayBehaviour {
-  /** Answers with this status and the provider's error body; nothing of the recording is sent. */
-  readonly status?: number | undefined;
-  /** The message in that error body. */
-  readonly message?: string | undefined;
-  /** Sends this many bytes of the body and then ends the connection. */
-  readonly cutAtByte?: number | undefined;
-  /** How the connection ends then: `reset` breaks it, `end` ends the response as if complete. Default `reset`. */
-  readonly cut?: "reset" | "end" | undefined;
-  /** Waits before it answers. */
-  readonly delayMs?: number | undefined;
-  /** Applies to this many requests only; later ones are answered as usual. Default: all. */
-  readonly times?: number | undefined;
-}
 
 /**
  * One case of one wire. If there are several bodies, each request gets the next one, like the turns of a conversation,
@@ -30,7 +15,7 @@ export interface ReplayCase {
   readonly stream?: Recording | readonly Recording[] | undefined;
   /** The body of a response that is not streamed. */
   readonly whole?: Recording | readonly Recording[] | undefined;
-  readonly behaviour?: ReplayBehaviour | undefined;
+  readonly behaviour?: ReplayBehaviours | undefined;
 }
 
 /** A source of cases. Names are `<wire>/<case>`. */
@@ -47,7 +32,7 @@ const BODY = /^stream(?:-([1-9]\d*))?\.(sse|ndjson|json)$/;
 
 /**
  * Cases in a directory: `<wire>/<case>/stream.sse|.ndjson|.json`, with `stream-2.sse`, `stream-3.sse` for later turns,
- * and a `meta.json` whose `serve` may hold a {@link ReplayBehaviour}. Read on every request, so that a changed file
+ * and a `meta.json` whose `serve` may hold {@link ReplayBehaviours}. Read on every request, so that a changed file
  * takes effect immediately.
  */
 export function fixturesIn(directory: string): Fixtures {
@@ -104,9 +89,9 @@ function isWhole(recording: Recording): boolean {
   return new TextDecoder().decode(recording.bytes.subarray(0, 1024)).trimStart().startsWith("{");
 }
 
-async function behaviourOf(path: string): Promise<ReplayBehaviour | undefined> {
+async function behaviourOf(path: string): Promise<ReplayBehaviours | undefined> {
   try {
-    const meta = JSON.parse(await readFile(path, "utf8")) as { serve?: ReplayBehaviour };
+    const meta = JSON.parse(await readFile(path, "utf8")) as { serve?: ReplayBehaviours };
     return meta.serve;
   } catch (cause) {
     throw new ToolError("invalid_recording", `${path} is not JSON. Fix it or delete it.`, { cause });

@@ -51,7 +51,8 @@ export function sseOf({ bytes, chunks, complete }: Recording): Recording {
   };
 }
 
-function sseEvent(line: string): string {
+/** A line of JSON as a server-sent event. */
+export function sseEvent(line: string): string {
   const { type } = (parseJson(new TextEncoder().encode(line)) ?? {}) as { type?: unknown };
   return `${typeof type === "string" && /^[\w.-]+$/.test(type) ? `event: ${type}\n` : ""}data: ${line}\n\n`;
 }

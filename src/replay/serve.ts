@@ -2,8 +2,10 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { resolve } from "node:path";
 import type { Adapter } from "../adapter.ts";
 import { pause } from "../time.ts";
+import { behaviourFor, endingOf, isFailure, leftOf, sendsBody } from "./behaviour.ts";
+import type { ReplayBehaviour, ReplayBehaviours } from "./behaviour.ts";
 import { fixturesFrom, fixturesIn } from "./fixtures.ts";
-import type { ReplayBehaviour, ReplayCase } from "./fixtures.ts";
+import type { ReplayCase } from "./fixtures.ts";
 import { BodyTooLarge, listen, parseJson, readBody, sendJson, withoutSecrets, writePiece } from "./http.ts";
 import { FORMATS, formatOf, sseOf } from "./recording.ts";
 import type { Recording } from "./recording.ts";
@@ -24,7 +26,7 @@ export interface ServeOptions {
   /** How many times faster than it was recorded. Default `Infinity`: immediately. */
   readonly speed?: number | undefined;
   /** How to answer for `"<wire>/<case>"`, overriding its `meta.json`. */
-  readonly behaviour?: Readonly<Record<string, ReplayBehaviour>> | undefined;
+  readonly behaviour?: Readonly<Record<string, ReplayBehaviours>> | undefined;
   /** Origins whose pages may send requests, as browsers write them: `["http://localhost:5173"]`. Default: none. */
   readonly origins?: readonly string[] | undefined;
   /** Closes the server. */
@@ -135,24 +137,20 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
 
     const kind = wire.endpoint.match({ method, path, query: url.searchParams, body });
     if (kind === undefined) return sendError(response, wire, 404, `${method} ${path} is not a ${wire.name} request.`);
-    const how = currentBehaviour(fixture, behaviour?.[fixture] ?? found.behaviour);
+    const count = (asked.get(fixture) ?? 0) + 1;
+    asked.set(fixture, count);
+    const how = behaviourFor(behaviour?.[fixture] ?? found.behaviour, count);
     const recording = currentBody(`${fixture} ${kind}`, bodiesOf(found, kind), how);
-    if (recording === undefined && how.status === undefined) {
+    if (recording === undefined && sendsBody(how)) {
       return sendError(response, wire, 404, missingKindMessage(fixture, kind, found));
     }
     const isOfSdk = recording !== undefined && wire.endpoint.streams === "sse" && formatOf(recording) === "ndjson";
     await answer(response, wire, isOfSdk ? sseOf(recording) : recording, how);
   }
 
-  function currentBehaviour(fixture: string, how: ReplayBehaviour = {}): ReplayBehaviour {
-    const count = (asked.get(fixture) ?? 0) + 1;
-    asked.set(fixture, count);
-    return count > (how.times ?? Infinity) ? {} : how;
-  }
-
   function currentBody(name: string, bodies: readonly Recording[], how: ReplayBehaviour): Recording | undefined {
     const count = answered.get(name) ?? 0;
-    if ((how.status ?? 200) === 200 && how.cutAtByte === undefined) answered.set(name, count + 1);
+    if (!isFailure(how)) answered.set(name, count + 1);
     return bodies[count % bodies.length];
   }
 
@@ -166,41 +164,32 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     response.once("close", () => left.abort());
     await pause(how.delayMs ?? 0, left.signal);
     if (response.destroyed) return;
-    if (recording === undefined || (how.status !== undefined && how.status !== 200)) {
-      const status = how.status ?? 500;
+    for (const [name, value] of Object.entries(how.headers ?? {})) response.setHeader(name, value);
+    if (recording === undefined || !sendsBody(how)) {
+      const status = how.status!;
       return sendError(response, wire, status, how.message ?? `Replayed error with status ${status}.`);
     }
+    const body = leftOf(recording, how);
     const contentType = recording.contentType ?? FORMATS[formatOf(recording)];
     response.writeHead(200, { "content-type": contentType, "cache-control": "no-cache" });
     response.flushHeaders();
-    await sendBody(response, recording, how, left.signal);
-  }
-
-  async function sendBody(
-    response: ServerResponse,
-    recording: Recording,
-    how: ReplayBehaviour,
-    left: AbortSignal,
-  ): Promise<void> {
-    let allowed = how.cutAtByte ?? Infinity;
     try {
-      for await (const piece of replay(recording, { speed, signal: left })) {
-        const part = piece.length > allowed ? piece.subarray(0, allowed) : piece;
-        allowed -= part.length;
-        if (part.length > 0 && !(await writePiece(response, part))) return;
-        if (allowed <= 0) break;
+      for await (const piece of replay(body, { speed, signal: left.signal })) {
+        if (!(await writePiece(response, piece))) return;
       }
     } catch (error) {
-      if (left.aborted) return; // the client has left
+      if (left.signal.aborted) return; // the client has left
       throw error;
     }
-    if (allowed <= 0 && how.cut !== "end") {
-      // an empty write calls back once the system has everything before it: the client gets these bytes, then no end
-      await new Promise((done) => response.write("", done));
-      response.socket?.destroy();
-    } else {
-      response.end();
-    }
+    await end(response, endingOf(how));
+  }
+
+  async function end(response: ServerResponse, ending: "reset" | "end" | "stall"): Promise<void> {
+    if (ending === "end") response.end();
+    if (ending !== "reset") return;
+    // an empty write calls back once the system has everything before it: the client gets these bytes, then no end
+    await new Promise((done) => response.write("", done));
+    response.socket?.destroy();
   }
 
   async function unknownMessage(wire: Wire | undefined, wireName: string, caseName: string): Promise<string> {

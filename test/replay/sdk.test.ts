@@ -67,6 +67,42 @@ const clients: Readonly<
   ],
 };
 
+/** The event in which each provider reports an error in the middle of a stream, with the words that a reader gets. */
+const errors: Readonly<Record<string, readonly (readonly [event: object, words: string])[]>> = {
+  "openai-chat": [
+    [{ error: { message: "Overloaded.", type: "server_error", param: null, code: null } }, "Overloaded."],
+  ],
+  "openai-responses": [
+    [
+      { type: "error", code: "server_error", message: "Overloaded.", param: null, sequence_number: 9 },
+      "server_error: Overloaded.",
+    ],
+    [
+      {
+        type: "response.failed",
+        response: {
+          id: "resp_1",
+          status: "failed",
+          error: { code: "server_error", message: "Overloaded." },
+          output: [],
+        },
+        sequence_number: 9,
+      },
+      "server_error: Overloaded.",
+    ],
+  ],
+  anthropic: [
+    [{ type: "error", error: { type: "overloaded_error", message: "Overloaded" } }, "overloaded_error: Overloaded"],
+  ],
+  google: [
+    [
+      { error: { code: 503, message: "The model is overloaded.", status: "UNAVAILABLE" } },
+      "The model is overloaded. (503 UNAVAILABLE)",
+    ],
+  ],
+  cohere: [[{ type: "message-end", id: "c1", delta: { finish_reason: "ERROR", error: "Overloaded." } }, "Overloaded."]],
+};
+
 /** A provider that says a cookie with its answer. */
 async function provider(wire: string): Promise<string> {
   const bytes = encoders[wire]!({ text: "I look.", calls: [{ id: "call_1", name: "look", args: { city: "Oslo" } }] });
@@ -97,3 +133,27 @@ it.each(Object.keys(clients))("%s: a recording holds no header, and is served as
   const served = await open(`${server.url}/${wire}/kept`);
   expect(summarize(await adapter.read(served).done())).toEqual(live);
 });
+
+it.each(Object.keys(clients))(
+  "%s: an event that is appended arrives as the provider's error, and the retry gets all",
+  async (name) => {
+    const [adapter, open] = clients[name]!;
+    const wire = adapter.name;
+    const bytes = encoders[wire]!({ text: "I look.", calls: [{ id: "call_1", name: "look", args: { city: "Oslo" } }] });
+    const body = new TextDecoder().decode(bytes);
+    const cutAtEvent = body.slice(0, body.indexOf('"name":"look"')).match(/^data:/gm)!.length - 1;
+    const fixtures = new Map([[`${wire}/kept`, { stream: { bytes, chunks: [], complete: true } }]]);
+    for (const [append, message] of errors[wire]!) {
+      const server = await serveReplay({
+        adapters: [adapter],
+        fixtures,
+        behaviour: { [`${wire}/kept`]: { cutAtEvent, append, times: 1 } },
+      });
+      onTestFinished(() => server.close());
+      const failed = summarize(await adapter.read(await open(`${server.url}/${wire}/kept`)).done());
+      expect(failed).toMatchObject({ text: "I look.", toolCalls: [], error: { code: "provider_error", message } });
+      const retried = summarize(await adapter.read(await open(`${server.url}/${wire}/kept`)).done());
+      expect(retried).toMatchObject({ text: "I look.", toolCalls: [{ name: "look" }], error: null });
+    }
+  },
+);

@@ -172,6 +172,7 @@ describe("the replay server", () => {
   it.each<[string, ReplayBehaviour]>([
     ["a status", { status: 529, times: 1 }],
     ["a cut", { cutAtByte: 0, times: 1 }],
+    ["an event", { cutAtEvent: 0, append: { type: "error" }, times: 1 }],
   ])("answers with the turns of a conversation, and again with the one that failed by %s", async (_, how) => {
     const { stream: first } = bodyCase("data: 1\n\n");
     const { stream: second } = bodyCase("data: 2\n\n");
@@ -211,6 +212,96 @@ describe("the replay server", () => {
     const server = await serve({ behaviour: { "paper/both": { cutAtByte: 30, cut: "end" } } });
     const response = await post(`${server.url}/paper/both/v1/write`, { stream: true });
     expect(Buffer.from(await response.arrayBuffer())).toEqual(Buffer.from(streamBody).subarray(0, 30));
+  });
+
+  const error = { type: "error", message: "Overloaded" };
+  const served = 'event: error\ndata: {"type":"error","message":"Overloaded"}\n\n';
+  const events = [
+    'data: {"n":1}',
+    ": a comment",
+    'data: {"n":2}',
+    "event: ping\nid: 3",
+    'data: {"n":3}',
+    "data: [DONE]",
+  ];
+  it.each([
+    ["LF", "\n", "text/event-stream"],
+    ["CRLF", "\r\n", "text/event-stream"],
+    ["CR", "\r", undefined],
+  ])("ends a stream with an event after so many others, with line ends of %s", async (_, eol, contentType) => {
+    const text = (all: readonly string[]) => all.map((event) => `${event}\n\n`.replaceAll("\n", eol)).join("");
+    const stream = { ...bodyCase(text(events)).stream!, contentType } as Recording;
+    for (const [cutAtEvent, kept] of [0, 1, 3, 5, 6, 6].entries()) {
+      const behaviour = { "paper/cut": { cutAtEvent, append: error } };
+      const server = await serve({ fixtures: new Map([["paper/cut", { stream }]]), behaviour });
+      const response = await post(`${server.url}/paper/cut/v1/write`, { stream: true });
+      expect(await response.text()).toBe(text(events.slice(0, kept)) + served);
+    }
+  });
+
+  it.each([
+    ["an NDJSON line", '{"n":1}\n{"n":2}\n', { cutAtEvent: 1, append: error }, `{"n":1}\n${JSON.stringify(error)}\n`],
+    ["text as it is", streamBody, { cutAtByte: 9, append: "<html>" }, 'data: {"d<html>'],
+    ["text in place of all", streamBody, { cutAtByte: 0, append: "<html>" }, "<html>"],
+    ["an event whose end was trimmed", 'data: {"n":1}\n', { append: error }, `data: {"n":1}\n\n\n${served}`],
+    ["an element of an array", '[{"n":1},{"n":2}]', { cutAtEvent: 1, append: ',{"n":3}]' }, '[{"n":1},{"n":3}]'],
+  ])("appends %s", async (_, body, how, answer) => {
+    const fixtures = new Map([["paper/cut", bodyCase(body)]]);
+    const server = await serve({ fixtures, behaviour: { "paper/cut": how } });
+    expect(await (await post(`${server.url}/paper/cut/v1/write`, { stream: true })).text()).toBe(answer);
+  });
+
+  it("says that no event can follow a JSON document", async () => {
+    const server = await serve({ behaviour: { "paper/both": { append: error } } });
+    const response = await post(`${server.url}/paper/both/v1/write`, {});
+    expect([response.status, await response.text()]).toEqual([500, expect.stringContaining("append: no event can")]);
+  });
+
+  it("keeps the timing of what it sends", async () => {
+    const bytes = new TextEncoder().encode(streamBody);
+    const chunks = [20, bytes.length - 20].map((length, at) => ({ atMs: 60 * at, length }));
+    const stream = { bytes, chunks, complete: true };
+    const behaviour = { "paper/slow": { cutAtEvent: 1, append: error } };
+    const server = await serve({ fixtures: new Map([["paper/slow", { stream }]]), behaviour, speed: 1 });
+    const start = performance.now();
+    const response = await post(`${server.url}/paper/slow/v1/write`, { stream: true });
+    expect(await response.text()).toBe(`data: {"delta":"Hél"}\n\n${served}`);
+    expect(performance.now() - start).toBeGreaterThanOrEqual(59);
+  });
+
+  it("breaks the connection after an event, if it is told to", async () => {
+    const server = await serve({ behaviour: { "paper/both": { cutAtEvent: 1, append: error, cut: "reset" } } });
+    const response = await post(`${server.url}/paper/both/v1/write`, { stream: true });
+    await expect(response.text()).rejects.toThrow();
+  });
+
+  it("stalls: sends nothing more, and leaves the connection open", async () => {
+    const server = await serve({ behaviour: { "paper/both": { cutAtEvent: 1, cut: "stall" } } });
+    const response = await post(`${server.url}/paper/both/v1/write`, { stream: true });
+    const reader = response.body!.getReader();
+    expect(new TextDecoder().decode((await reader.read()).value)).toBe('data: {"delta":"Hél"}\n\n');
+    const more = reader.read();
+    const waited = new Promise((settle) => setTimeout(settle, 200, "nothing"));
+    expect(await Promise.race([more, waited])).toBe("nothing");
+    await Promise.all([server.close(), expect(more).rejects.toThrow()]);
+  });
+
+  it("fails one request after the other in its own way, and then no more", async () => {
+    const how = [{ status: 429, headers: { "retry-after": "7" } }, {}, { status: 503, times: 2 }];
+    const server = await serve({ behaviour: { "paper/both": how } });
+    const answers: unknown[] = [];
+    for (let count = 0; count < 5; count++) {
+      const { status, headers } = await post(`${server.url}/paper/both/v1/write`, { stream: true });
+      answers.push([status, headers.get("retry-after")]);
+    }
+    const none = null;
+    expect(answers).toEqual([
+      [429, "7"],
+      [200, none],
+      [503, none],
+      [503, none],
+      [200, none],
+    ]);
   });
 
   it.each([Infinity, 1e12])("does not answer at all when it is to wait %d ms", async (delayMs) => {

@@ -1,0 +1,111 @@
+import { createDecoder } from "../wire/index.ts";
+import { formatOf, sseEvent, type Format, type RecordedChunk, type Recording } from "./recording.ts";
+
+/** How the server answers for a case, if not by simply sending its body. */
+export interface ReplayBehaviour {
+  /** Answers with this status and the provider's error body; nothing of the recording is sent. */
+  readonly status?: number | undefined;
+  /** The message in that error body. */
+  readonly message?: string | undefined;
+  /** Added to the headers of the answer, for example `retry-after`. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Sends this many bytes of the body and then ends the connection. */
+  readonly cutAtByte?: number | undefined;
+  /** Sends this many events of the body and then ends the connection. */
+  readonly cutAtEvent?: number | undefined;
+  /** Sent after the body or what is left of it: an event, in the format of the others, or text, which is sent as is. */
+  readonly append?: object | string | undefined;
+  /**
+   * How the response ends after that: `reset` breaks the connection, `end` ends it as if complete, `stall` sends
+   * nothing more and leaves it open. Default: `reset` after a cut without `append`, else `end`.
+   */
+  readonly cut?: "reset" | "end" | "stall" | undefined;
+  /** Waits before it answers. */
+  readonly delayMs?: number | undefined;
+  /** Applies to this many requests only. Default: all; for one of a list: 1. */
+  readonly times?: number | undefined;
+}
+
+/** One for all requests, or one after the other; requests after the last are answered as usual. */
+export type ReplayBehaviours = ReplayBehaviour | readonly ReplayBehaviour[];
+
+export function sendsBody({ status = 200 }: ReplayBehaviour): boolean {
+  return status === 200;
+}
+
+/** Whether a request is to get the same body again when it is retried. */
+export function isFailure(how: ReplayBehaviour): boolean {
+  return !sendsBody(how) || changesBody(how);
+}
+
+function changesBody({ cutAtByte, cutAtEvent, append, cut }: ReplayBehaviour): boolean {
+  return (cutAtByte ?? cutAtEvent ?? append ?? cut) !== undefined;
+}
+
+/** The behaviour for the request with this number, from 1. */
+export function behaviourFor(behaviours: ReplayBehaviours | undefined, request: number): ReplayBehaviour {
+  const each = Array.isArray(behaviours) ? 1 : Infinity;
+  let last = 0;
+  for (const behaviour of [behaviours ?? []].flat() as ReplayBehaviour[]) {
+    last += behaviour.times ?? each;
+    if (request <= last) return behaviour;
+  }
+  return {};
+}
+
+/** How the response ends once the body that `how` leaves has been sent. */
+export function endingOf({ cut, cutAtByte, cutAtEvent, append }: ReplayBehaviour): "reset" | "end" | "stall" {
+  const isCut = (cutAtByte ?? cutAtEvent) !== undefined && append === undefined;
+  return cut ?? (isCut ? "reset" : "end");
+}
+
+/**
+ * The body that is sent: cut, and with what is appended.
+ *
+ * @throws TypeError for an event to append to a body that is one JSON document
+ */
+export function leftOf(recording: Recording, how: ReplayBehaviour): Recording {
+  if (!changesBody(how)) return recording;
+  const { cutAtByte, cutAtEvent, append } = how;
+  const end = cutAtEvent === undefined ? cutAtByte : endOfEvent(recording.bytes, cutAtEvent);
+  const kept = recording.bytes.subarray(0, end);
+  const added = new TextEncoder().encode(append === undefined ? "" : appended(append, formatOf(recording), kept));
+  const chunks: RecordedChunk[] = [];
+  let left = kept.length;
+  for (const { atMs, length } of recording.chunks) {
+    if (left <= 0) break;
+    chunks.push({ atMs, length: Math.min(length, left) });
+    left -= length;
+  }
+  if (added.length > 0 && recording.chunks.length > 0)
+    chunks.push({ atMs: chunks.at(-1)?.atMs ?? 0, length: added.length });
+  const bytes = new Uint8Array(kept.length + added.length);
+  bytes.set(kept);
+  bytes.set(added, kept.length);
+  return { ...recording, bytes, chunks };
+}
+
+function appended(append: object | string, format: Format, kept: Uint8Array): string {
+  if (typeof append === "string") return append;
+  if (format === "json") throw new TypeError("append: no event can follow a JSON document; pass text");
+  const line = JSON.stringify(append);
+  const [event, end] = format === "sse" ? [sseEvent(line), EVENT_END] : [`${line}\n`, LINE_END];
+  // Editors remove blank lines at the end of a file, and then its last event is still open.
+  return end.test(new TextDecoder().decode(kept.subarray(-4))) ? event : `\n\n${event}`;
+}
+
+const EVENT_END = /(?:^|\n\n|\r\r|\r\n\r\n)$/;
+const LINE_END = /(?:^|\n)$/;
+
+/** The byte after the event with this number, as a reader counts them; the end of the body if it has fewer. */
+function endOfEvent(bytes: Uint8Array, count: number): number {
+  let seen = 0;
+  const decoder = createDecoder({ onEvent: () => seen++, onError: () => {} });
+  let at = 0;
+  while (seen < count && at < bytes.length) decoder.feed(bytes.subarray(at, ++at));
+  while (bytes[at] === CR || bytes[at] === LF) at++;
+  return at;
+}
+
+const CR = 13;
+const LF = 10;
