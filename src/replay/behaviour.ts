@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { createDecoder } from "../wire/index.ts";
 import { formatOf, sseEvent, type Format, type RecordedChunk, type Recording } from "./recording.ts";
 
@@ -28,6 +29,48 @@ export interface ReplayBehaviour {
 
 /** One for all requests, or one after the other; requests after the last are answered as usual. */
 export type ReplayBehaviours = ReplayBehaviour | readonly ReplayBehaviour[];
+
+const isCount = (value: unknown): boolean => Number.isInteger(value) && (value as number) >= 0;
+const isRecord = (value: unknown): boolean => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** What each field may hold, and the words for it. */
+const FIELDS: Readonly<Record<keyof ReplayBehaviour, readonly [holds: (value: unknown) => boolean, words: string]>> = {
+  status: [(value) => isCount(value) && Number(value) >= 200 && Number(value) <= 599, "an HTTP status, 200 to 599"],
+  message: [(value) => typeof value === "string", "text"],
+  headers: [
+    (value) => isRecord(value) && Object.values(value as object).every((text) => typeof text === "string"),
+    "an object of text",
+  ],
+  cutAtByte: [isCount, "a number of bytes"],
+  cutAtEvent: [isCount, "a number of events"],
+  append: [(value) => typeof value === "string" || isRecord(value), "an event or text"],
+  cut: [(value) => ["reset", "end", "stall"].includes(value as string), '"reset", "end" or "stall"'],
+  delayMs: [(value) => typeof value === "number" && value >= 0, "a number of milliseconds"],
+  times: [(value) => isCount(value) || value === Infinity, "a number of requests"],
+};
+
+/**
+ * What is wrong with a behaviour, as the end of a sentence; `undefined` for a valid one. A misspelt failure would not
+ * happen, and the test of it would pass.
+ */
+export function wrongIn(behaviours: unknown): string | undefined {
+  for (const behaviour of [behaviours ?? []].flat()) {
+    if (!isRecord(behaviour)) return `is ${inspect(behaviour)}; expected an object or a list of them`;
+    const given = Object.entries(behaviour as object).filter(([, value]) => value !== undefined);
+    for (const [name, value] of given) {
+      if (!Object.hasOwn(FIELDS, name))
+        return `has the unknown key ${JSON.stringify(name)}; the keys are ${Object.keys(FIELDS).join(", ")}`;
+      const [holds, expected] = FIELDS[name as keyof ReplayBehaviour];
+      if (!holds(value)) return `has the ${name} ${inspect(value)}; expected ${expected}`;
+    }
+    const how = behaviour as ReplayBehaviour;
+    if (!sendsBody(how) && changesBody(how))
+      return `has the status ${how.status}, with which no body is sent, and a cut or something to append`;
+    if (how.cutAtByte !== undefined && (how.cutAtEvent !== undefined || typeof how.append === "object"))
+      return "has a cutAtByte, which may cut an event in two: cut with cutAtEvent alone";
+  }
+  return undefined;
+}
 
 export function sendsBody({ status = 200 }: ReplayBehaviour): boolean {
   return status === 200;

@@ -1,7 +1,7 @@
 import { readdir, readFile, realpath } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { ToolError } from "../errors.ts";
-import type { ReplayBehaviours } from "./behaviour.ts";
+import { wrongIn, type ReplayBehaviours } from "./behaviour.ts";
 import { loadRecording } from "./files.ts";
 import { FORMATS, formatOf } from "./recording.ts";
 import type { Recording } from "./recording.ts";
@@ -90,12 +90,15 @@ function isWhole(recording: Recording): boolean {
 }
 
 async function behaviourOf(path: string): Promise<ReplayBehaviours | undefined> {
+  let meta: { readonly serve?: ReplayBehaviours } | null;
   try {
-    const meta = JSON.parse(await readFile(path, "utf8")) as { serve?: ReplayBehaviours };
-    return meta.serve;
+    meta = JSON.parse(await readFile(path, "utf8")) as typeof meta;
   } catch (cause) {
     throw new ToolError("invalid_recording", `${path} is not JSON. Fix it or delete it.`, { cause });
   }
+  const wrong = wrongIn(meta?.serve);
+  if (wrong !== undefined) throw new ToolError("invalid_recording", `${path}: its "serve" ${wrong}.`);
+  return meta?.serve;
 }
 
 /** Links are followed, but not out of the directory. */

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { resolve } from "node:path";
 import type { Adapter } from "../adapter.ts";
 import { pause } from "../time.ts";
-import { behaviourFor, endingOf, isFailure, leftOf, sendsBody } from "./behaviour.ts";
+import { behaviourFor, endingOf, isFailure, leftOf, sendsBody, wrongIn } from "./behaviour.ts";
 import type { ReplayBehaviour, ReplayBehaviours } from "./behaviour.ts";
 import { fixturesFrom, fixturesIn } from "./fixtures.ts";
 import type { ReplayCase } from "./fixtures.ts";
@@ -96,6 +96,10 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     if (!cases.includes(name)) {
       throw new TypeError(`behaviour: ${await unknownMessage(wires.get(wireName), wireName, caseName)}`);
     }
+    checkBehaviour(name, behaviour![name]);
+  }
+  if (typeof options.fixtures !== "string") {
+    for (const [name, found] of options.fixtures) checkBehaviour(name, found?.behaviour);
   }
   const requests: ReceivedRequest[] = [];
   const asked = new Map<string, number>();
@@ -207,6 +211,11 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
 
   const { url, port: actualPort, close } = await listen(handle, { host, port, signal });
   return { url, port: actualPort, requests, close };
+}
+
+function checkBehaviour(name: string, behaviour: unknown): void {
+  const wrong = wrongIn(behaviour);
+  if (wrong !== undefined) throw new TypeError(`behaviour of ${name} ${wrong}`);
 }
 
 /** A path with `..`, plain or encoded. */

@@ -132,6 +132,27 @@ describe("the replay server", () => {
     [{ behaviour: { "pen/both": { status: 500 } } }, 'got "pen/both"; the wires are paper'],
     [{ behaviour: { "paper/bth": { status: 429 } } }, 'no case "bth" of paper. There are both, streamed, whole.'],
     [{ speed: 0 }, "speed has to be a positive number"],
+    ...(
+      [
+        [{ sttus: 429 }, 'behaviour of paper/both has the unknown key "sttus"; the keys are status, message, headers,'],
+        [{ status: "429" }, "has the status '429'; expected an HTTP status, 200 to 599"],
+        [{ headers: { "retry-after": 1 } }, "has the headers { 'retry-after': 1 }; expected an object of text"],
+        [{ cutAtByte: -1 }, "has the cutAtByte -1; expected a number of bytes"],
+        [{ cutAtEvent: 1.5 }, "has the cutAtEvent 1.5; expected a number of events"],
+        [{ cut: "stop" }, 'has the cut \'stop\'; expected "reset", "end" or "stall"'],
+        [{ append: [] }, "has the append []; expected an event or text"],
+        [{ delayMs: "1s" }, "has the delayMs '1s'; expected a number of milliseconds"],
+        [{ times: -1 }, "has the times -1; expected a number of requests"],
+        [{ status: 529, cutAtEvent: 1 }, "has the status 529, with which no body is sent, and a cut"],
+        [{ cutAtByte: 1, cutAtEvent: 1 }, "has a cutAtByte, which may cut an event in two"],
+        [{ cutAtByte: 1, append: {} }, "has a cutAtByte, which may cut an event in two"],
+        [[{}, 529], "is 529; expected an object or a list of them"],
+      ] as const
+    ).map(([how, words]): [Partial<ServeOptions>, string] => [{ behaviour: { "paper/both": how as never } }, words]),
+    [
+      { fixtures: new Map([["paper/mine", { ...bodyCase(streamBody), behaviour: { times: 1, delay: 5 } as never }]]) },
+      'behaviour of paper/mine has the unknown key "delay"',
+    ],
   ])("refuses %j", async (options, words) => {
     await expect(serve(options)).rejects.toThrow(words);
     await expect(serve(options)).rejects.toThrow(TypeError);
@@ -338,6 +359,8 @@ async function directory(): Promise<string> {
   await put("fixtures/paper/lines/stream.ndjson", '{"a":1}\n{"b":2}\n');
   await put("fixtures/paper/failing/stream.sse", streamBody);
   await put("fixtures/paper/failing/meta.json", '{"title":"x","serve":{"status":503}}');
+  await put("fixtures/paper/misspelt/stream.sse", streamBody);
+  await put("fixtures/paper/misspelt/meta.json", '{"title":"x","serve":{"sttus":503}}');
   await put("fixtures/paper/broken/stream.sse", streamBody);
   await put("fixtures/paper/broken/meta.json", "{");
   await symlink(join(root, "secret/paper/x"), join(root, "fixtures/paper/linked"));
@@ -366,6 +389,9 @@ describe("fixtures in a directory", () => {
     expect(failing.status).toBe(503);
     const broken = await post(`${server.url}/paper/broken/v1/write`, { stream: true });
     expect([broken.status, await broken.text()]).toEqual([500, expect.stringMatching(/meta\.json is not JSON/)]);
+    const misspelt = await post(`${server.url}/paper/misspelt/v1/write`, { stream: true });
+    const words = expect.stringMatching(/meta\.json: its \\"serve\\" has the unknown key/);
+    expect([misspelt.status, await misspelt.text()]).toEqual([500, words]);
   });
 
   it("that are not there are told with the folder that was searched", async () => {
