@@ -34,8 +34,8 @@ export interface ProxyOptions {
   /** Record only requests that belong to this adapter's wire. Default: every successful response. */
   readonly wire?: Wire | undefined;
   /**
-   * A file for the first response body; later ones get `-2`, `-3` before the extension. In a directory they are named
-   * `stream.sse` (or `.ndjson`, `.json`), `stream-2.sse`, ...
+   * A file for the first response body; those of later requests get `-2`, `-3` before the extension. In a directory
+   * they are named `stream.sse` (or `.ndjson`, `.json`), `stream-2.sse`, ...
    */
   readonly out?: string | undefined;
   readonly onRecording?: ((recording: Recording, response: RecordedResponse) => void) | undefined;
@@ -48,6 +48,11 @@ export interface ProxyOptions {
   /** Default `127.0.0.1`. */
   readonly host?: string | undefined;
   readonly signal?: AbortSignal | undefined;
+}
+
+interface Kept {
+  readonly recording: Recording;
+  readonly response: Omit<RecordedResponse, "file">;
 }
 
 /** A listening proxy, until it is closed. */
@@ -72,19 +77,39 @@ export async function recordingProxy(options: ProxyOptions): Promise<RecordingPr
   if (wire !== undefined && typeof wire?.endpoint?.match !== "function") {
     throw new TypeError(`wire is an adapter itself, not its name; got ${JSON.stringify(wire)}`);
   }
-  const open = new Set<Promise<void>>();
   const errors: unknown[] = [];
   const onError = options.onError ?? ((error) => errors.push(error));
   let saved = 0;
-  /** Saved one after the other, so that they are reported in the order of their numbers. */
+  /**
+   * Saved in the order of the requests, not of their ends: a replay server gives its turns out in that order, to
+   * concurrent requests too.
+   */
   let last: Promise<void> = Promise.resolve();
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const target = request.url ?? "/";
     if (!target.startsWith("/")) return sendJson(response, 400, { error: { message: "Not a path." } });
-    const method = request.method ?? "GET";
-    const { pathname, search, searchParams } = new URL(`http://proxy${target}`);
     const body = await readBody(request);
+    const { promise, resolve } = Promise.withResolvers<Kept | undefined>();
+    last = last
+      .then(() => promise)
+      .then((kept) => kept && save(kept))
+      .catch(onError);
+    try {
+      resolve(await forward(request, new URL(`http://proxy${target}`), body, response));
+    } finally {
+      resolve(undefined); // an error must not hold up the requests after this one
+    }
+  }
+
+  /** The recording, once the whole response has been passed on. */
+  async function forward(
+    request: IncomingMessage,
+    { pathname, search, searchParams }: URL,
+    body: Uint8Array<ArrayBuffer>,
+    response: ServerResponse,
+  ): Promise<Kept | undefined> {
+    const method = request.method ?? "GET";
     const left = new AbortController();
     response.once("close", () => left.abort());
 
@@ -98,11 +123,12 @@ export async function recordingProxy(options: ProxyOptions): Promise<RecordingPr
         signal: left.signal,
       });
     } catch (error) {
-      if (left.signal.aborted) return;
+      if (left.signal.aborted) return undefined;
       const why = error instanceof Error ? String(error.cause ?? error) : String(error);
       const message = `${base.origin} cannot be reached: ${why}`;
       sendJson(response, 502, { error: { message } });
-      return onSkipped?.({ method, path: pathname, status: 502, reason: message });
+      onSkipped?.({ method, path: pathname, status: 502, reason: message });
+      return undefined;
     }
     const isOurs =
       wire === undefined || wire.endpoint.match({ method, path: pathname, query: searchParams, body: parseJson(body) });
@@ -110,27 +136,19 @@ export async function recordingProxy(options: ProxyOptions): Promise<RecordingPr
     response.writeHead(upstream.status, responseHeaders(upstream.headers));
     if (isOurs && upstream.ok) {
       const { stream, recording } = record(upstream);
-      const saving = keep(recording, answered).catch(onError);
-      open.add(saving);
-      void saving.then(() => open.delete(saving));
       await pass(stream.body, response);
-    } else {
-      onSkipped?.({
-        ...answered,
-        reason: isOurs ? "only successful responses are recorded" : `it is not a ${wire!.name} request`,
-      });
-      await pass(upstream.body, response);
+      return { recording: await recording, response: answered };
     }
+    onSkipped?.({
+      ...answered,
+      reason: isOurs ? "only successful responses are recorded" : `it is not a ${wire!.name} request`,
+    });
+    await pass(upstream.body, response);
+    return undefined;
   }
 
-  async function keep(promise: Promise<Recording>, response: Omit<RecordedResponse, "file">): Promise<void> {
-    const recording = await promise;
+  async function save({ recording, response }: Kept): Promise<void> {
     if (recording.bytes.length === 0) return onSkipped?.({ ...response, reason: "its body is empty" });
-    last = last.catch(() => {}).then(() => save(recording, response));
-    return last;
-  }
-
-  async function save(recording: Recording, response: Omit<RecordedResponse, "file">): Promise<void> {
     const count = ++saved;
     const file =
       out === undefined ? undefined : await saveRecording(numbered(await bodyFile(out, recording), count), recording);
@@ -143,7 +161,7 @@ export async function recordingProxy(options: ProxyOptions): Promise<RecordingPr
     port: server.port,
     async close() {
       await server.close();
-      await Promise.all(open);
+      await last;
       const [first] = errors.splice(0); // reported once
       if (first !== undefined) throw first;
     },

@@ -104,6 +104,7 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
   const requests: ReceivedRequest[] = [];
   const asked = new Map<string, number>();
   const answered = new Map<string, number>();
+  let last: Promise<unknown> = Promise.resolve();
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { origin } = request.headers;
@@ -123,12 +124,7 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     const [, wireName = "", caseName = "", ...rest] = url.pathname.split("/");
     const wire = wires.get(wireName);
     const fixture = `${wireName}/${caseName}`;
-    const found = wire && (await fixtures.find(wireName, caseName));
-    if (wire === undefined || found === undefined) {
-      return sendError(response, wire, 404, await unknownMessage(wire, wireName, caseName));
-    }
-    const method = request.method ?? "GET";
-    const path = `/${rest.join("/")}`;
+    if (wire === undefined) return sendError(response, wire, 404, await unknownMessage(wire, wireName, caseName));
     let body: unknown;
     try {
       body = parseJson(await readBody(request));
@@ -136,6 +132,10 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
       if (!(error instanceof BodyTooLarge)) throw error;
       return sendError(response, wire, 413, error.message);
     }
+    const found = await inOrder(fixtures.find(wireName, caseName));
+    if (found === undefined) return sendError(response, wire, 404, await unknownMessage(wire, wireName, caseName));
+    const method = request.method ?? "GET";
+    const path = `/${rest.join("/")}`;
     if (requests.push({ method, path, fixture, headers: withoutSecrets(request.headers), body }) > 1000)
       requests.shift();
 
@@ -150,6 +150,13 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     }
     const isOfSdk = recording !== undefined && wire.endpoint.streams === "sse" && formatOf(recording) === "ndjson";
     await answer(response, wire, isOfSdk ? sseOf(recording) : recording, how);
+  }
+
+  /** The result after those of the requests before: the turn that each gets must not depend on how long reading takes. */
+  function inOrder<Result>(result: Promise<Result>): Promise<Result> {
+    const mine = Promise.all([result, last]).then(([found]) => found);
+    last = mine.catch(() => {});
+    return mine;
   }
 
   function currentBody(name: string, bodies: readonly Recording[], how: ReplayBehaviour): Recording | undefined {

@@ -98,6 +98,33 @@ describe("the recording proxy", () => {
     expect(files.map((file) => basename(file!))).toEqual(["stream.sse", "stream-2.sse"]);
   });
 
+  it("numbers concurrent responses in the order of their requests, and not the failed ones", async () => {
+    const directory = await temporary(onTestFinished);
+    const waiting: (() => void)[] = [];
+    const upstream = createServer((request, response) => {
+      if (request.url === "/3") return void response.end("the last, over first");
+      if (request.url === "/1") response.statusCode = 500;
+      response.write(`the answer to ${request.url}`);
+      waiting.push(() => response.end());
+      if (waiting.length === 2) arrived();
+    });
+    let arrived = (): void => {};
+    const both = new Promise<void>((resolve) => (arrived = resolve));
+    await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void upstream.close().closeAllConnections());
+    const url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`;
+    const proxy = await recordingProxy({ url, out: `${directory}/` });
+    const ask = async (path: string) => (await fetch(proxy.url + path)).text();
+    const first = [ask("/1"), ask("/2")];
+    await both;
+    await ask("/3");
+    for (const end of waiting) end();
+    await Promise.all(first);
+    await proxy.close();
+    const bodies = ["stream.sse", "stream-2.sse"].map((name) => readFile(join(directory, name), "utf8"));
+    expect(await Promise.all(bodies)).toEqual(["the answer to /2", "the last, over first"]);
+  });
+
   it("passes the caller's headers on, and those of the endpoint back", async () => {
     let seen: Record<string, unknown> = {};
     const upstream = createServer((request, response) => {

@@ -2,6 +2,7 @@ import { getEventListeners } from "node:events";
 import { execFile } from "node:child_process";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { request, type IncomingHttpHeaders } from "node:http";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -216,6 +217,27 @@ describe("the replay server", () => {
     const answers = [await ask(true), await ask(false), await ask(true), await ask(true), await ask(true)];
     const [one, two, ten] = turns.map((name) => `data: "${name}"\n\n`);
     expect(answers).toEqual([one, wholeBody, two, ten, one]);
+  });
+
+  it("gives concurrent requests the turns in the order in which they came, however long a directory takes", async () => {
+    const fixtures = await temporary(onTestFinished);
+    const folder = join(fixtures, "paper", "chat");
+    await mkdir(folder, { recursive: true });
+    const turns = Array.from({ length: 40 }, (_, turn) => turn + 1);
+    for (const turn of turns) await writeFile(join(folder, `stream-${turn}.sse`), `data: "turn ${turn}"\n\n`);
+    const server = await serve({ fixtures });
+    // All of them in one write: they come at once, and in a known order.
+    const sent = `POST /paper/chat/v1/write HTTP/1.1\r\nhost: x\r\ncontent-length: 15\r\n\r\n{"stream":true}`;
+    const socket = connect(server.port, "127.0.0.1").setEncoding("utf8");
+    socket.write(sent.repeat(turns.length));
+    let answers: number[] = [];
+    let text = "";
+    for await (const piece of socket) {
+      text += piece as string;
+      answers = [...text.matchAll(/"turn (\d+)"/g)].map(([, turn]) => Number(turn));
+      if (answers.length === turns.length) break;
+    }
+    expect(answers).toEqual(turns);
   });
 
   it.each([0, 1, 30])("breaks the connection after %i bytes", async (cutAtByte) => {
