@@ -114,6 +114,11 @@ export interface Adapter<Event = any, Response = any, ToolParam = any, Message =
   /** The name under which this provider knows a tool: characters it rejects are mapped, and back on the way in. */
   toolName(name: string): string;
   /**
+   * Matches a name as this provider's models also write it, with what they were trained to put around it (`functions.f`);
+   * the first group is the tool's name. It counts where no tool has all of the name. Without the flags `g` and `y`.
+   */
+  readonly namespaced?: RegExp | undefined;
+  /**
    * The tools in the form the request takes.
    * @throws ToolError `schema_loss` with `onLoss: "throw"`; `duplicate_tool` when two names map to one
    */

@@ -20,13 +20,13 @@ import {
   type MessagesModelParams,
 } from "./model.ts";
 import { AnthropicParser } from "./parser.ts";
-import { toolChoice, toolName, tools } from "./schema.ts";
+import { namespaced, toolChoice, toolName, tools } from "./schema.ts";
 import type { WireEvent, WireMessage } from "./wire.ts";
 
 export type { BetaMessagesClient, BetaMessagesModelParams, MessagesClient, MessagesModelParams } from "./model.ts";
 export { resultContent, type AssistantMessage, type ResultBlocks, type UserMessage } from "./messages.ts";
 
-const reading = { name: "anthropic", toolName, parser: (sink: ParserSink) => new AnthropicParser(sink) };
+const reading = { name: "anthropic", toolName, namespaced, parser: (sink: ParserSink) => new AnthropicParser(sink) };
 
 /**
  * Anthropic's Messages API, and the servers that speak it.

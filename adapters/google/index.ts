@@ -23,7 +23,7 @@ import {
   type LegacyModelParams,
 } from "./model.ts";
 import { GoogleParser } from "./parser.ts";
-import { toolChoice, toolName, tools } from "./schema.ts";
+import { namespaced, toolChoice, toolName, tools } from "./schema.ts";
 import type { GoogleEvent, GoogleResponse } from "./wire.ts";
 
 export type {
@@ -41,6 +41,7 @@ export type * from "./wire.ts";
 const reading = {
   name: "google",
   toolName,
+  namespaced,
   parser: (sink: ParserSink): Parser<GoogleEvent> => new GoogleParser(sink),
 } as const;
 

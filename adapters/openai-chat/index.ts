@@ -20,7 +20,7 @@ import {
   type ChatModelParams,
 } from "./model.ts";
 import { ChatParser, type ChatParserOptions } from "./parser.ts";
-import { toolChoice, toolName, tools } from "./schema.ts";
+import { namespaced, toolChoice, toolName, tools } from "./schema.ts";
 import type { WireEvent } from "./wire.ts";
 
 export type { ChatClient, ChatModelOptions, ChatModelParams } from "./model.ts";
@@ -59,6 +59,7 @@ export const openaiChat = defineAdapter({
     errorFlag: false,
   },
   toolName,
+  namespaced,
   tools,
   toolChoice,
   parser: createParser,
@@ -94,7 +95,7 @@ function createParser(sink: ParserSink, options?: ChatParserOptions): ChatParser
 }
 
 /** Nearly every stream is read with this one object, since what is known about the tools' names is cached with it. */
-const firstChoice = { name: "openai-chat", toolName, parser: createParser };
+const firstChoice = { name: "openai-chat", toolName, namespaced, parser: createParser };
 
 function reading(options: ChatParserOptions): Reading<ChatEvent | ChatResponse> {
   if (options.choice === undefined) return firstChoice;

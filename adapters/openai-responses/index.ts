@@ -16,7 +16,7 @@ import {
   type ResponsesModelParams,
 } from "./model.ts";
 import { ResponsesParser } from "./parser.ts";
-import { toolChoice, toolName, tools } from "./schema.ts";
+import { namespaced, toolChoice, toolName, tools } from "./schema.ts";
 import type { StreamedEvent, WholeResponse, WireEvent, WireResponse } from "./wire.ts";
 
 export type { ResponsesClient, ResponsesModelParams } from "./model.ts";
@@ -27,6 +27,7 @@ export type { NativeItem, NativeTurn } from "./wire.ts";
 const reading = {
   name: "openai-responses",
   toolName,
+  namespaced,
   parser: (sink: ParserSink): Parser<unknown> => new ResponsesParser(sink),
 } as const;
 

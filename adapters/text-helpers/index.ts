@@ -1,4 +1,5 @@
 import { textAdapter, type TextAdapter } from "../../src/text/adapter.ts";
+import { namespaced } from "./names.ts";
 import { helpers, type HelperTags } from "./notation.ts";
 
 export type { ToolDescription } from "../../src/text/dialect.ts";
@@ -27,5 +28,5 @@ export type { Reference, Step } from "./values.ts";
  * messages.push(...helpers.assistantMessage(stream.turn), ...helpers.toolResults(stream.turn));
  */
 export function textHelpers(options?: HelperTags): TextAdapter {
-  return textAdapter("text-helpers", helpers(options), { streamsInput: false });
+  return textAdapter("text-helpers", helpers(options), { streamsInput: false, namespaced });
 }

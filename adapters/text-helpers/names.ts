@@ -16,6 +16,9 @@ export function toolName(name: string): string {
   return allowed(name).split(".").map(argumentName).join(".");
 }
 
+/** Models also write the module in which they were shown tools in training: Gemini `default_api.f()`. */
+export const namespaced = /^(?:functions|default_api)\.(.+)$/;
+
 /** The properties of a schema, including those of schemas it refers to, in the order of positional arguments. */
 export function propertiesOf(root: JsonSchema): ReadonlyMap<string, unknown> {
   const found = new Map<string, unknown>();

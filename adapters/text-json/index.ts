@@ -1,6 +1,7 @@
 import type { Adapter } from "../../src/adapter.ts";
 import { textAdapter, type TextAdapter } from "../../src/text/adapter.ts";
 import { rescue } from "../../src/text/rescue.ts";
+import { namespaced } from "./prompt.ts";
 import { notationNamed, notations, type NotationName } from "./notations/index.ts";
 
 export type { ToolDescription } from "../../src/text/dialect.ts";
@@ -24,7 +25,7 @@ export type { NotationName } from "./notations/index.ts";
  * messages.push(...hermes.assistantMessage(stream.turn), ...hermes.toolResults(stream.turn));
  */
 export function textJson(notation: NotationName): TextAdapter {
-  return textAdapter(`text-json/${notation}`, notationNamed(notation), { streamsInput: true });
+  return textAdapter(`text-json/${notation}`, notationNamed(notation), { streamsInput: true, namespaced });
 }
 
 export interface RescueTextCallsOptions {

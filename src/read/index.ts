@@ -30,6 +30,7 @@ export interface ReadOptions<T extends Tool = Tool> {
 export interface Reading<Event> {
   readonly name: string;
   toolName(name: string): string;
+  readonly namespaced?: RegExp | undefined;
   parser(sink: ParserSink): Parser<Event>;
 }
 
@@ -81,7 +82,8 @@ function readerOf(adapter: Reading<any>, options: ReadOptions): TurnReader {
   if (signal !== undefined && typeof signal?.addEventListener !== "function") {
     throw new TypeError(`signal is an AbortSignal (an AbortController's \`signal\`), got ${signal && typeof signal}.`);
   }
-  return new TurnReader({ wire: adapter.name, tools, limits, repair, runId, toolName: toolNameOf(adapter) });
+  const { name: wire, namespaced } = adapter;
+  return new TurnReader({ wire, tools, limits, repair, runId, toolName: toolNameOf(adapter), namespaced });
 }
 
 /** A cache of each adapter's tool names: most streams are read with the same tools as the one before. */

@@ -21,6 +21,8 @@ export interface ToolBufferOptions {
   readonly runId?: string | undefined;
   /** The name under which the provider knows a tool. Default: the tool's own. */
   readonly toolName?: ((name: string) => string) | undefined;
+  /** Matches what models write for a tool's name (`functions.f`); the first group is the name. Default: nothing. */
+  readonly namespaced?: RegExp | undefined;
 }
 
 /** The state behind {@link ToolBuffer.current}: for the turn, not for users. */
@@ -67,6 +69,7 @@ export class ToolBuffer {
   #opened = 0;
   readonly #tools: NamedTools | undefined;
   readonly #repair: RepairPolicy | undefined;
+  readonly #namespaced: RegExp | undefined;
   #overflow: ToolCallError | undefined;
   readonly runId: string;
   readonly limits: Limits;
@@ -85,6 +88,7 @@ export class ToolBuffer {
     this.limits = resolveLimits(options.limits);
     this.runId = runIdOf(options.runId);
     this.#repair = policyOf(options.repair);
+    this.#namespaced = options.namespaced;
     if (tools !== undefined) this.#tools = toolsByEachName(tools, options.toolName);
     this.#router = new ToolRouter(this.#tools, (turnIndex, chunk) => this.#open(turnIndex, chunk));
   }
@@ -129,7 +133,7 @@ export class ToolBuffer {
     if (this.#ended) throw new TypeError("append() after end(): use a new ToolBuffer for the next turn.");
     // White space around a name is not part of it: https://github.com/ml-explore/mlx-lm/pull/1756
     const given = chunk.name?.trim();
-    const bare = given ? bareName(this.#tools, given) : undefined;
+    const bare = given ? bareName(this.#tools, given, this.#namespaced) : undefined;
     const name = bare ?? given;
     if (name && name !== chunk.name) chunk = { ...chunk, name };
     this.#added = "";

@@ -201,16 +201,10 @@ export function joinedName(
   return undefined;
 }
 
-/**
- * The name without the namespace in which models are shown their tools, and without the count of Kimi's ids, where a tool
- * has it (`functions.f`, `default_api:f`, `functions.f:0`). https://github.com/tontinton/maki/pull/518,
- * https://github.com/tya5/reyn/pull/1992
- *
- * @returns `undefined` for any other name, and for one that is a tool's as it is
- */
-export function bareName(tools: NamedTools | undefined, name: string): string | undefined {
-  if (tools === undefined || tools.has(name)) return undefined;
-  const bare = /^(?:functions|default_api)[.:](.+?)(?::\d+)?$/.exec(name)?.[1];
+/** The name within one that no tool has, if a tool has that; `undefined` for any other name. */
+export function bareName(tools: NamedTools | undefined, name: string, namespaced?: RegExp): string | undefined {
+  if (namespaced === undefined || tools === undefined || tools.has(name)) return undefined;
+  const bare = namespaced.exec(name)?.[1];
   return bare !== undefined && tools.has(bare) ? bare : undefined;
 }
 

@@ -52,9 +52,10 @@ export interface TextAdapter extends Adapter<TextEvent, TextResponse, ToolDescri
 export function textAdapter(
   name: string,
   dialect: TextDialect,
-  { streamsInput }: { readonly streamsInput: boolean },
+  { streamsInput, namespaced }: { readonly streamsInput: boolean; readonly namespaced?: RegExp },
 ): TextAdapter {
   const { toolName } = dialect;
+  const names = { toolName, namespaced };
   const tools = (source: ToolSource, options?: ToolsOptions): ToolDescription[] =>
     lowerTools(source, {
       adapter: name,
@@ -70,9 +71,9 @@ export function textAdapter(
       throw new TypeError(`stop is an end mark of the notation: ${name} ${ends}, got ${JSON.stringify(stop)}.`);
     }
     const calls = expandParallel(sink, toolName, options.tools);
-    return createTextParser(textSink(calls, [dialect], toolName, options), () => calls.end(), stop);
+    return createTextParser(textSink(calls, [dialect], names, options), () => calls.end(), stop);
   }
-  const reading = (options: TextOptions) => ({ name, toolName, parser: (sink: ParserSink) => parser(sink, options) });
+  const reading = (options: TextOptions) => ({ name, ...names, parser: (sink: ParserSink) => parser(sink, options) });
   const parse = <T extends Tool = Tool>(response: TextResponse | string, options: TextReadOptions<T> = {}) =>
     parseResponse<TextEvent | TextResponse, T>(
       reading(options),
@@ -91,7 +92,7 @@ export function textAdapter(
       imagesInResults: false,
       errorFlag: false,
     },
-    toolName,
+    ...names,
     tools,
     describeTools: (source: ToolSource) => dialect.describe(tools(source, { onLoss: "ignore" })),
     /** A text has no field for it: describe only the tools that may be called. */

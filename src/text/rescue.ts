@@ -19,8 +19,9 @@ export interface RescueOptions extends Pick<TextOptions, "reasoning"> {
  * are loaded only if needed, and whatever takes an adapter takes this one.
  */
 export function rescue<A extends Adapter>(adapter: A, { notations, reasoning }: RescueOptions): A {
-  const { name } = adapter;
+  const { name, namespaced } = adapter;
   const toolName = (tool: string) => adapter.toolName(tool);
+  const names = { toolName, namespaced };
   // Adapters with parser options take them as a second argument.
   const inner = adapter.parser as (sink: ParserSink, options?: object) => Parser<unknown>;
 
@@ -31,12 +32,12 @@ export function rescue<A extends Adapter>(adapter: A, { notations, reasoning }: 
       once,
       notations.flatMap(({ leaks }) => (leaks === undefined ? [] : [leaks])),
     );
-    const text = textSink(mended, notations, toolName, { ...options, reasoning });
+    const text = textSink(mended, notations, names, { ...options, reasoning });
     const parsed = inner.call(adapter, text, options);
     return new RescueParser(parsed, [text, mended, once, calls]);
   }
 
-  const reading = (options: ReadOptions) => ({ name, toolName, parser: (sink: ParserSink) => parser(sink, options) });
+  const reading = (options: ReadOptions) => ({ name, ...names, parser: (sink: ParserSink) => parser(sink, options) });
   return {
     ...adapter,
     parser,

@@ -1,8 +1,9 @@
 import type { ParserSink } from "../adapter.ts";
+import type { Reading } from "../read/index.ts";
 import type { ToolChunk } from "../stream/chunk.ts";
 import { isClean } from "../stream/finish-reason.ts";
 import { resolveLimits } from "../stream/limits.ts";
-import { toolList } from "../tool/tool-set.ts";
+import { toolList, type ToolSource } from "../tool/tool-set.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { Notation, TextOptions } from "./notation.ts";
 import { createScanner, type TextKnowledge } from "./scanner.ts";
@@ -16,6 +17,8 @@ export interface TextSink extends ParserSink {
   end(): void;
 }
 
+export type ToolNames = Pick<Reading<unknown>, "toolName" | "namespaced">;
+
 /**
  * A sink in front of another: text goes through the scanner of these notations, everything else is passed on unchanged.
  *
@@ -26,13 +29,18 @@ export interface TextSink extends ParserSink {
 export function textSink(
   sink: ParserSink,
   notations: readonly Notation[],
-  toolName: (name: string) => string,
+  { toolName, namespaced }: ToolNames,
   options: TextOptions = {},
 ): TextSink {
-  const context = contextOf(toolName, options);
+  const known = knownTools(toolName, options.tools);
   const nameOf = (written: string) => {
-    const tool = context.tool(written);
+    const tool = known.get(written);
     return tool === undefined ? written : toolName(tool.name);
+  };
+  const context: TextKnowledge = {
+    limits: resolveLimits(options.limits),
+    variables: options.variables ?? {},
+    tool: (name) => known.get(name) ?? known.get(namespaced?.exec(name)?.[1] ?? ""),
   };
   const said = { text: say, reasoning: (delta: string) => sink.reasoning(delta), tool: call };
   const text = createScanner(notations, createWriter(said, nameOf), context);
@@ -116,12 +124,12 @@ export function textSink(
   }
 }
 
-function contextOf(toolName: (name: string) => string, { tools, limits, variables = {} }: TextOptions): TextKnowledge {
+function knownTools(toolName: (name: string) => string, tools: ToolSource | undefined): ReadonlyMap<string, Tool> {
   const list = tools === undefined ? [] : toolList(tools);
   const known = new Map<string, Tool>(list.map((tool) => [toolName(tool.name), tool]));
   // A model may also write a name as it was before it was fitted to the provider's charset.
   for (const tool of list) {
     for (const name of [tool.name, tool.qualifiedName]) if (!known.has(name)) known.set(name, tool);
   }
-  return { limits: resolveLimits(limits), variables, tool: (name) => known.get(name) };
+  return known;
 }

@@ -422,6 +422,8 @@ describe("names that look like a tool's", () => {
     expect(buffer.calls).toMatchObject([{ name: "get_weather", outcome: { input: { city: "x" } } }]);
   });
 
+  const namespaced = /^(?:functions|default_api)[.:](.+?)(?::\d+)?$/;
+
   // https://github.com/tontinton/maki/pull/518, https://github.com/tya5/reyn/pull/1992
   it.each([
     "functions.get_weather",
@@ -430,7 +432,7 @@ describe("names that look like a tool's", () => {
     "functions.get_weather:12",
     " functions.get_weather",
   ])("%j is the tool's, since models are shown their tools in such a namespace", (name) => {
-    const use = one(call(name, '{"city":"Oslo"}')) as ToolUse;
+    const use = one(call(name, '{"city":"Oslo"}'), { namespaced }) as ToolUse;
     expect([use.name, use.tool, use.input]).toEqual(["get_weather", weather, { city: "Oslo" }]);
     expect(use.repairs).toEqual([{ kind: "name", before: name.trim(), after: "get_weather" }]);
   });
@@ -444,17 +446,21 @@ describe("names that look like a tool's", () => {
     "get_weather:0",
     "functions.constructor",
   ])("%j is no tool's", (name) => {
-    expect(one(call(name, "{}"))).toMatchObject({ code: "unknown_tool", call: { name } });
+    expect(one(call(name, "{}"), { namespaced })).toMatchObject({ code: "unknown_tool", call: { name } });
+  });
+
+  it("a name with a namespace is no tool's, where none is known", () => {
+    expect(one(call("functions.get_weather", "{}"))).toMatchObject({ code: "unknown_tool" });
   });
 
   it("a name with such a namespace is the tool's that has all of it", () => {
     const own = ["functions.f", "f"].map((name) => defineTool({ name, inputSchema: jsonSchema({ type: "object" }) }));
-    const use = one(call("functions.f", "{}"), {}, own) as ToolUse;
+    const use = one(call("functions.f", "{}"), { namespaced }, own) as ToolUse;
     expect([use.tool, use.repairs]).toEqual([own[0], []]);
   });
 
   it("a name with such a namespace that is said on every piece, of calls side by side, is told once", () => {
-    const buffer = new ToolBuffer(tools);
+    const buffer = new ToolBuffer(tools, { namespaced });
     for (const [callIndex, piece] of [
       [0, '{"ci'],
       [1, '{"id":'],

@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import { anthropic } from "../../adapters/anthropic/index.ts";
+import { google } from "../../adapters/google/index.ts";
+import { openaiChat } from "../../adapters/openai-chat/index.ts";
+import { openaiResponses } from "../../adapters/openai-responses/index.ts";
+import { textHelpers } from "../../adapters/text-helpers/index.ts";
+import { rescueTextCalls, textJson } from "../../adapters/text-json/index.ts";
+import { wires, type Wire } from "../../bench/wires.ts";
+import type { Adapter } from "../../src/adapter.ts";
+import { jsonSchema } from "../../src/schema/index.ts";
+import type { StreamEvent } from "../../src/stream/events.ts";
+import { defineTool } from "../../src/tool/tool.ts";
+
+const properties = { city: { type: "string" }, days: { type: "number" } } as const;
+const inputSchema = jsonSchema({ type: "object", properties, required: ["city"] });
+const tools = [defineTool({ name: "get_weather", inputSchema })];
+const input = { city: "Oslo", days: 2 };
+
+/** What was called, or why it was not. */
+function outcomes(events: readonly StreamEvent[]): unknown[] {
+  return events.flatMap((event): unknown[] => {
+    if (event.type === "tool-error") return [event.error.code];
+    if (event.type !== "tool-use") return [];
+    const { name, input: given, repairs } = event.use;
+    return [{ name, given, repaired: repairs.map(({ kind, before }) => [kind, before]) }];
+  });
+}
+
+const called = (before: string) => [{ name: "get_weather", given: input, repaired: [["name", before]] }];
+
+// https://github.com/tontinton/maki/pull/518, https://github.com/google-gemini/cookbook/issues/1374
+describe.each(["functions.get_weather", "functions.get_weather:0", "default_api:get_weather"])(
+  "a call of %s, as models write it",
+  (name) => {
+    it.each<[Adapter]>([[openaiChat], [openaiResponses], [anthropic], [google], [rescueTextCalls(openaiChat)]])(
+      "is one of the tool: $name",
+      async (adapter) => {
+        const calls = [{ id: "call_0", name, argsText: JSON.stringify(input) }];
+        const body = wires[adapter.name as Wire]({ text: "", calls, deltaLength: 7 }).join("");
+        const events: StreamEvent[] = [];
+        for await (const event of adapter.read(new Response(body), { tools })) events.push(event);
+        expect(outcomes(events)).toEqual(called(name));
+      },
+    );
+
+    it("is one of the tool in a text", () => {
+      const text = `<tool_call>${JSON.stringify({ name, arguments: input })}</tool_call>`;
+      expect(outcomes(textJson("hermes").parse(text, { tools }))).toEqual(called(name));
+    });
+  },
+);
+
+describe("the schema of a tool that is called with a namespace", () => {
+  it("says which arguments are meant by their place", () => {
+    const text = '<helpers>\ndefault_api.get_weather("Oslo", days=2)\n</helpers>';
+    expect(outcomes(textHelpers().parse(text, { tools }))).toEqual(called("default_api.get_weather"));
+  });
+
+  it("says what an argument without quotes is", () => {
+    const parameters = "<parameter=city>\nOslo\n</parameter>\n<parameter=days>\n2\n</parameter>";
+    const text = `<tool_call>\n<function=functions.get_weather>\n${parameters}\n</function>\n</tool_call>`;
+    expect(outcomes(textJson("qwen-xml").parse(text, { tools }))).toEqual(called("functions.get_weather"));
+  });
+});
