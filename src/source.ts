@@ -36,15 +36,30 @@ export function openSource(name: string, source: unknown): Source {
     throw new TypeError(`${name}.read(): the stream is locked: it has another reader.`);
   const items = itemsOf(source);
   if (items === undefined) {
-    const hint = isPromise(source) ? " Await it first." : " For a whole response use parse().";
     throw new TypeError(
-      `${name}.read() takes an SDK stream, a ReadableStream or a Response, got another object.${hint}`,
+      `${name}.read() takes an SDK stream, a ReadableStream or a Response, got ${kindOf(source)}. ${hintFor(source)}`,
     );
   }
   if ((source as { ended?: unknown }).ended === true)
     throw new TypeError(`${name}.read(): this stream has ended, and kept nothing. Pass it to read() right away.`);
   readOnce.add(source);
   return { items };
+}
+
+/** What an object is, as messages name it. */
+export function kindOf(object: object): string {
+  const { name } = object.constructor ?? {};
+  return name && name !== "Object"
+    ? `an instance of ${name}`
+    : `an object with ${Object.keys(object).slice(0, 10).join(", ") || "no keys"}`;
+}
+
+/** Some SDK methods return more than the stream: `{ stream, response }`, `{ data, response }`. */
+function hintFor(source: object): string {
+  if (isPromise(source)) return "Await it first.";
+  const { stream, data } = source as { stream?: unknown; data?: unknown };
+  if (isStream(stream)) return "Pass its stream.";
+  return isStream(data) ? "Pass its data." : "For a whole response use parse().";
 }
 
 /** By shape, since responses of another realm or of an SDK's own fetch are not instances of ours. */
@@ -54,10 +69,14 @@ export function isResponse(source: object): source is Response {
 
 /** The items of any kind of stream; `undefined` for anything else. The body of a `node-fetch` response is Node's. */
 function itemsOf(source: unknown): AsyncIterable<unknown> | undefined {
-  if (typeof source !== "object" || source === null) return undefined;
+  if (!isStream(source)) return undefined;
   if (isReadableStream(source)) return iterate(source);
-  if (typeof (source as AsyncIterable<unknown>)[Symbol.asyncIterator] !== "function") return undefined;
-  return isNodeStream(source) ? iterateNode(source) : (source as AsyncIterable<unknown>);
+  return isNodeStream(source) ? iterateNode(source) : source;
+}
+
+function isStream(source: unknown): source is AsyncIterable<unknown> {
+  if (typeof source !== "object" || source === null) return false;
+  return isReadableStream(source) || typeof (source as AsyncIterable<unknown>)[Symbol.asyncIterator] === "function";
 }
 
 function isReadableStream(source: object): source is ReadableStream<Uint8Array> {

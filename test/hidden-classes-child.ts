@@ -63,7 +63,11 @@ function ofText(): Objects {
   const writer = createWriter(nobody);
   const limits = resolveLimits(undefined);
   const context = { tool: () => undefined, limits, variables: {}, isWhole: false, isBlind: false };
-  const objects: Record<string, object> = { sink: textSink(nobody, [], { toolName: String }), writer, call: writer.call() };
+  const objects: Record<string, object> = {
+    sink: textSink(nobody, [], { toolName: String }),
+    writer,
+    call: writer.call(),
+  };
   for (const { name, markers, start } of [helpers(), ...Object.values(notations)]) {
     for (const marker of markers) objects[`${name} ${marker}`] = start(writer, context)(marker);
   }

@@ -1,5 +1,6 @@
 /** The errors that end a turn before its provider does. */
 import { isToolError, ToolError } from "../errors.ts";
+import { kindOf } from "../source.ts";
 import { textOfThrown } from "../tool/thrown.ts";
 
 export function aborted(cause: unknown): ToolError {
@@ -14,18 +15,22 @@ export function unreadable(cause: unknown): ToolError {
 /** What the source gave, as messages name it. */
 export type Came = "stream" | "response" | "text";
 
-/** The source ended, and the adapter recognised nothing in what came, if anything did. */
-export function meaningless(wire: string, came: Came | undefined): ToolError {
+/**
+ * The source ended, and the adapter recognised nothing in what came, if anything did.
+ *
+ * @param whole what was given as a response
+ */
+export function meaningless(wire: string, came: Came | undefined, whole?: object): ToolError {
   if (came === "text")
     return new ToolError(
       "invalid_event",
       `The stream cannot be read by ${wire}: it is already text. Pass the bytes before they are decoded.`,
     );
-  // SDKs take an HTML page or a JSON body for a stream without events.
+  // SDKs take an HTML page or a JSON body for a stream without events; a generator that was read to its end has none.
   const hint =
     came === undefined
-      ? "it had no event. Is the base URL right?"
-      : `nothing in it means anything to ${wire}. Is it another provider's ${came}?`;
+      ? "it had no event. Is the base URL right, and was it not read before?"
+      : `nothing in ${whole === undefined ? "it" : kindOf(whole)} means anything to ${wire}. Is it another provider's ${came}?`;
   return new ToolError("connection_lost", `The ${came ?? "stream"} ended before the provider ended the turn: ${hint}`);
 }
 

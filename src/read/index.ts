@@ -70,7 +70,7 @@ export function parseResponse<Event, T extends Tool = Tool>(
   const reader = readerOf(adapter, options);
   const parser = adapter.parser(reader);
   push(reader, parser, response);
-  finish(reader, parser, "response");
+  finish(reader, parser, "response", response);
   return reader.take() as StreamEvent<T>[]; // as above
 }
 

@@ -265,21 +265,29 @@ export function push(reader: TurnReader, parser: Parser<any>, event: unknown): v
   }
 }
 
-/** @param came what the source gave, if anything, for the error when nothing in it was recognised */
-export function finish(reader: TurnReader, parser: Parser<any>, came: Came | undefined): void {
+/**
+ * For the error when nothing was recognised:
+ *
+ * @param came what the source gave, if anything
+ * @param whole the response, if it is one
+ */
+export function finish(reader: TurnReader, parser: Parser<any>, came: Came | undefined, whole?: object): void {
   try {
     parser.end();
   } catch (cause) {
     reader.cut(unreadable(cause));
   }
   reader.turn.native = parser.native;
-  if (isUntouched(reader)) reader.cut(meaningless(reader.turn.wire, came));
+  if (isUntouched(reader)) reader.cut(meaningless(reader.turn.wire, came, whole));
   reader.end();
 }
 
-/** Nothing was recognised, except what some parsers find in others' events too: a start without an id, or usage. */
-function isUntouched({ turn, isTerminated }: TurnReader): boolean {
-  const isEnded = isTerminated || turn.finishReason !== undefined || turn.error !== undefined;
+/**
+ * Nothing was recognised, except what some parsers find in others' events too: a start without an id, usage, or `[DONE]`,
+ * with which the streams of several wires end.
+ */
+function isUntouched({ turn }: TurnReader): boolean {
+  const isEnded = turn.finishReason !== undefined || turn.error !== undefined;
   if (isEnded || turn.responseId !== undefined || turn.model !== undefined) return false;
   const hasText = turn.text !== "" || turn.reasoning !== "" || turn.refusal !== "";
   return !hasText && turn.calls.length === 0 && turn.providerToolCalls.length === 0;

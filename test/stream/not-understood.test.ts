@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
+import { createDecoder } from "../../src/wire/index.ts";
 import { adapters } from "../adapters.ts";
 import { loadFixture } from "../fixtures.ts";
 
@@ -10,13 +11,24 @@ async function* items<T>(...list: readonly T[]): AsyncGenerator<T> {
   yield* list;
 }
 
+function eventsIn(bytes: Uint8Array): any[] {
+  const events: unknown[] = [];
+  const decoder = createDecoder({
+    onEvent: (event) => events.push(event),
+    onError: (error) => expect.unreachable(error.message),
+  });
+  decoder.feed(bytes);
+  decoder.end();
+  return events;
+}
+
 /** Events of no wire; one has a usage where some have theirs. */
 const foreign = [{ type: "somebody.elses" }, { type: "ping", usage: { input_tokens: 3 } }];
 const frames = (...events: unknown[]) => encode(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""));
 
 describe("a source of which nothing is understood", () => {
-  const hint = (wire: string, came: string) =>
-    `The ${came} ended before the provider ended the turn: nothing in it means anything to ${wire}. Is it another provider's ${came}?`;
+  const hint = (wire: string, came: string, what = "it") =>
+    `The ${came} ended before the provider ended the turn: nothing in ${what} means anything to ${wire}. Is it another provider's ${came}?`;
 
   it.each<[string, () => AsyncIterable<any>]>([
     ["events", () => items<unknown>(...foreign)],
@@ -30,24 +42,44 @@ describe("a source of which nothing is understood", () => {
     }
   });
 
-  // Google's wire ends with "[DONE]" at gateways: there all that stands before it may be nothing.
   const pairs = adapters.flatMap(({ adapter }) =>
-    adapters
-      .map((other) => [other.adapter.name, adapter.name, adapter] as const)
-      .filter(([from, to]) => from !== to && !(from === "openai-chat" && to === "google")),
+    adapters.map((other) => [other.adapter.name, adapter.name, adapter] as const).filter(([from, to]) => from !== to),
   );
-  it.each(pairs)("says so of a stream of %s that is given to %s", async (name, _, adapter) => {
-    const { error } = await adapter.read(items(loadFixture(name, "demo").bytes.slice())).done();
-    expect(error).toMatchObject({ code: "connection_lost", message: hint(adapter.name, "stream") });
+  describe.each(pairs)("says so of %s that is given to %s", (name, _, adapter) => {
+    const lost = { code: "connection_lost", message: hint(adapter.name, "stream") };
+
+    // Some end with "[DONE]", as streams of this wire may, too.
+    it.each(["demo", "text-only", "parallel", "reasoning"])("as a stream: %s", async (title) => {
+      const { bytes } = loadFixture(name, title);
+      expect((await adapter.read(items(bytes.slice())).done()).error).toMatchObject(lost);
+      const events = eventsIn(bytes).filter((event) => event !== "[DONE]"); // SDKs keep that to themselves
+      expect((await adapter.read(items(...events)).done()).error).toMatchObject(lost);
+    });
+
+    it("as a response that was not streamed", async () => {
+      const { bytes } = loadFixture(name, "non-streamed");
+      expect((await adapter.read(items(bytes.slice())).done()).error).toMatchObject(lost);
+      const [response] = eventsIn(bytes) as [object];
+      const what = `an object with ${Object.keys(response).slice(0, 10).join(", ")}`;
+      expect(adapter.parse(response).at(-1)).toMatchObject({
+        error: { code: "connection_lost", message: hint(adapter.name, "response", what) },
+      });
+    });
   });
 
-  it("and so does that of a response that was not streamed", () => {
-    for (const { adapter } of adapters) {
-      expect(adapter.parse({ type: "other" }).at(-1)).toMatchObject({
-        error: { code: "connection_lost", message: hint(adapter.name, "response") },
-      });
-    }
-  });
+  it.each(adapters.map(({ adapter }) => [adapter.name, adapter] as const))(
+    "says so of a response that %s is given in a wrapper, or as a list of chunks",
+    (name, adapter) => {
+      for (const [given, what] of [
+        [{ response: {} }, "an object with response"],
+        [{}, "an object with no keys"],
+        [[1], "an instance of Array"],
+        [Buffer.from("{}"), "an instance of Buffer"],
+      ] as const) {
+        expect(adapter.parse(given).at(-1)).toMatchObject({ error: { message: hint(name, "response", what) } });
+      }
+    },
+  );
 
   it.each<[string, () => AsyncIterable<any>]>([
     ["there was a start", () => items(frames({ id: "x", choices: [] }))],
@@ -73,7 +105,8 @@ describe("a source of which nothing is understood", () => {
       const { error } = await adapter.read(source()).done();
       expect(error).toMatchObject({
         code: "connection_lost",
-        message: "The stream ended before the provider ended the turn: it had no event. Is the base URL right?",
+        message:
+          "The stream ended before the provider ended the turn: it had no event. Is the base URL right, and was it not read before?",
       });
     }
   });

@@ -285,6 +285,31 @@ describe("misuse is a TypeError at once", () => {
     expect(() => openaiChat.parse(null as never)).toThrow(TypeError);
   });
 
+  it.each<[string, () => object, string]>([
+    ["a promise", async () => {}, "got an instance of Promise. Await it first."],
+    ["bytes", () => Buffer.from("data: {}"), "got an instance of Buffer. For a whole response use parse()."],
+    ["a list", () => sdkEvents, "got an instance of Array. For a whole response use parse()."],
+    [
+      "a response",
+      () => ({ id: "x", choices: [] }),
+      "got an object with id, choices. For a whole response use parse().",
+    ],
+    [
+      "what generateContentStream() of @google/generative-ai gives",
+      () => ({ stream: items(sdkEvents), response: Promise.resolve() }),
+      "got an object with stream, response. Pass its stream.",
+    ],
+    [
+      "what withResponse() gives",
+      () => ({ data: items(sdkEvents), response: new Response(""), request_id: null }),
+      "got an object with data, response, request_id. Pass its data.",
+    ],
+  ])("names what came, and what to give instead: %s", (_, source, message) => {
+    expect(() => openaiChat.read(source() as never)).toThrow(
+      `openai-chat.read() takes an SDK stream, a ReadableStream or a Response, ${message}`,
+    );
+  });
+
   it("a stream that is iterated twice", async () => {
     const stream = openaiChat.read(items(sdkEvents), options);
     for await (const _ of stream) break;
