@@ -56,6 +56,9 @@ export class ChatParser implements Parser<WireEvent | string> {
   #others = false;
   /** The audio is complete, and nothing came after it. */
   #endsInSound = false;
+  #isFinished = false;
+  /** The usage of the whole answer has come. */
+  #isCounted = false;
 
   static readonly #text: Delta<ChatParser> = {
     text: ["choices", 0, "delta", "content"],
@@ -107,9 +110,12 @@ export class ChatParser implements Parser<WireEvent | string> {
   }
 
   end(): void {
-    this.#over = true;
     // An audio answer may end without a `finish_reason`; the official client considers it complete, too.
     if (this.#endsInSound) this.#sink.finish("stop", null);
+    // No proof of an end: gateways add it to a stream that was cut, too.
+    else if (this.#isCounted && !this.#isFinished && !this.#over)
+      this.#sink.fail(new ToolError("connection_lost", NO_FINISH));
+    this.#over = true;
   }
 
   /**
@@ -169,7 +175,10 @@ export class ChatParser implements Parser<WireEvent | string> {
         true,
       );
     const usage = event.usage ?? event.x_groq?.usage;
-    if (isObject(usage)) this.#sink.usage(usageOf(usage));
+    if (isObject(usage)) {
+      this.#sink.usage(usageOf(usage));
+      this.#isCounted ||= Array.isArray(choices) && choices.length === 0;
+    }
     // Last: a chunk with an error may contain a delta as well, and what came before the failure counts.
     if (isError(error)) this.#fail(error);
     if (whole) this.#end();
@@ -326,6 +335,7 @@ export class ChatParser implements Parser<WireEvent | string> {
     if (message !== undefined) this.native.native_finish_reason = message;
     // "" on a chunk is not an end: some servers send it with each one. In a whole response it is the reason they gave.
     if (word === "" && isObject(choice.delta)) return;
+    this.#isFinished = true;
     const dropped = droppedCall(word, message);
     if (dropped !== undefined) this.#sink.finish("error", word, `${CALL_DROPPED} (${dropped})`);
     else this.#sink.finish(finishReasonOf(word), word, message === word ? undefined : message);
@@ -360,6 +370,9 @@ const NOTHING: Told = { text: false, reasoning: false, refusal: false, calls: fa
 /** Servers differ in which of these they have; some have two, with the same text. */
 const REASONING_TEXTS = ["reasoning_content", "reasoning", "reasoning_text"] as const;
 const REASONING_PARTS = ["reasoning_details", "thinking_blocks"] as const;
+
+const NO_FINISH =
+  "The stream ended before the provider ended the turn: it has a usage, but no finish_reason. If all streams of this server end so, read its bytes, as asResponse() gives them: their [DONE] is an end.";
 
 /** `LengthFinishReasonError` and `ContentFilterFinishReasonError` of the `openai` package, by their messages. */
 const CUT_BY_HELPER = new Map([

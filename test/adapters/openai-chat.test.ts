@@ -405,6 +405,23 @@ describe("openaiChat.parser()", () => {
     expect((await read(events)).text).toBe("zero");
   });
 
+  it("takes no usage for an end, but says how to read a server that sends nothing else", async () => {
+    const usage = { choices: [], usage: { prompt_tokens: 3 } };
+    const started = [delta({ content: "Hi" }), calls(call(0, '{"city":"Oslo"}'))];
+    const lost = await read([...started, usage]);
+    expect(lost).toMatchObject({
+      usage: { inputTokens: 3 },
+      calls: [{ outcome: { code: "truncated" } }],
+      error: { code: "connection_lost", message: expect.stringMatching(/no finish_reason.* asResponse\(\)/) },
+    });
+    // Which is so.
+    expect((await read([...started, usage, "[DONE]"])).finishReason).toBe("tool-use");
+    expect((await read([...started, delta({}, "stop"), usage])).finishReason).toBe("tool-use");
+    expect((await read([usage, ...started, delta({}, "stop")])).finishReason).toBe("tool-use");
+    const running = { choices: [{ index: 0, delta: { content: "Hi" } }], usage: { prompt_tokens: 3 } };
+    expect((await read([running])).error?.message).toBe("The stream ended before the provider ended the turn.");
+  });
+
   it("reads usage wherever a server puts it", async () => {
     const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
     const places: ChatEvent[] = [
