@@ -7,10 +7,9 @@ import {
   loadExecutable,
   type RunOptions,
 } from "../executable/index.ts";
-import { isToolError, messageOf, type ToolError } from "../errors.ts";
+import { cut, isToolError, messageOf, type ToolError } from "../errors.ts";
 import { parseJson } from "../json/index.ts";
 import { isTimerMs, MAX_TIMER_MS } from "../time.ts";
-import { cut } from "../tool/cut.ts";
 import type { Tool } from "../tool/tool.ts";
 import { ownersOf } from "./owners.ts";
 import { printable } from "./text.ts";

@@ -1,4 +1,4 @@
-import { cut } from "../tool/cut.ts";
+import { cut } from "../errors.ts";
 import { jsonForm } from "./forms.ts";
 
 /**

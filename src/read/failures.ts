@@ -1,5 +1,5 @@
 /** The errors that end a turn before its provider does. */
-import { isToolError, ToolError } from "../errors.ts";
+import { cut, isToolError, ToolError } from "../errors.ts";
 import { kindOf } from "../source.ts";
 import { textOfThrown } from "../tool/thrown.ts";
 
@@ -36,7 +36,7 @@ export function meaningless(wire: string, came: Came | undefined, whole?: object
 
 /** A response with an error status: the provider's own message, or else the beginning of the body. */
 export function refused(status: number, body: string, said?: ToolError): ToolError {
-  const text = said?.message ?? body.trim().slice(0, 200);
+  const text = said?.message ?? cut(body.trim(), 200);
   const message = `The provider answered with HTTP status ${status}${text === "" ? "." : `: ${text}`}`;
   return new ToolError("provider_error", message, { cause: said?.cause });
 }

@@ -1,3 +1,4 @@
+import { cut } from "../errors.ts";
 import type { DeleteOptions, ListOptions, PutOptions } from "./store.ts";
 
 /** User input is checked here, once, so that all drivers reject the same things with the same messages. */
@@ -60,6 +61,5 @@ function checkVersion(version: number | undefined, least: number): void {
 }
 
 function shown(value: unknown): string {
-  const text = typeof value === "string" ? JSON.stringify(value) : String(value);
-  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+  return cut(typeof value === "string" ? JSON.stringify(value) : String(value), 100);
 }

@@ -1,4 +1,4 @@
-import { ToolCallError, type FailedCall, type ToolErrorCode } from "../errors.ts";
+import { cut, ToolCallError, type FailedCall, type ToolErrorCode } from "../errors.ts";
 import { TRUNCATED } from "./arguments-outcome.ts";
 import type { CallState } from "./call.ts";
 import type { ToolChunk } from "./chunk.ts";
@@ -60,7 +60,7 @@ export function sentence(text: string): string {
 }
 
 export function unknownTool(given: string, tools: NamedTools): string {
-  const name = given.length > 128 ? `${given.slice(0, 128)}…` : given;
+  const name = cut(given, 128);
   const listed = new Set<Tool>();
   // Only the first name of each tool: the model knows no other.
   const names = [...tools].filter(([, tool]) => !listed.has(tool) && listed.add(tool)).map(([first]) => first);

@@ -1,4 +1,4 @@
-import { cut } from "./cut.ts";
+import { cut } from "../errors.ts";
 import { textOfThrown } from "./thrown.ts";
 
 /**

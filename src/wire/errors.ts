@@ -1,10 +1,10 @@
-import { ToolError } from "../errors.ts";
+import { cut, ToolError } from "../errors.ts";
 
 /** At most this many characters of an event go into an error message. */
 const EXCERPT_LENGTH = 500;
 
 function excerpt(text: string): string {
-  return text.length <= EXCERPT_LENGTH ? text : `${text.slice(0, EXCERPT_LENGTH)}… (${text.length} characters)`;
+  return text.length <= EXCERPT_LENGTH ? text : `${cut(text, EXCERPT_LENGTH + 1)} (${text.length} characters)`;
 }
 
 export function notJsonError(raw: string, reason: string, cause?: unknown): ToolError {

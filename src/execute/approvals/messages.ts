@@ -1,4 +1,4 @@
-import { cut } from "../../tool/cut.ts";
+import { cut } from "../../errors.ts";
 import { jsonIn } from "../../json/parse.ts";
 import { isRecord } from "../../schema/json.ts";
 import { isStoreFailure } from "../../store/errors.ts";
