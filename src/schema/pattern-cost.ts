@@ -39,7 +39,8 @@ const LONGEST_COUNT_WRITTEN_OUT = 10;
 function createAutomaton(pattern: string, writesOut: boolean) {
   const samples = sampleCharacters(pattern);
   const accepts: boolean[][] = []; // by state, by sample
-  const edges: Map<number, number>[] = []; // by state: which follow, and in how many ways
+  const edges: Set<number>[] = []; // by state: which follow
+  let isDoubled = false; // one follows another in two ways, as in (a+)+: only loops make such an edge, so it is in one
   let at = 0;
   let copies = 0;
 
@@ -126,10 +127,10 @@ function createAutomaton(pattern: string, writesOut: boolean) {
       at += anchor.length;
       return NOTHING;
     }
-    const [atom = rest[0]!] =
+    const [atom] =
       /^(?:\[(?:\\.|[^\]\\])*\]|\\(?:[pP]\{[^}]*\}|u\{[^}]*\}|u[\da-fA-F]{4}|x[\da-fA-F]{2}|c[a-zA-Z]|k<[^>]*>|.)|.)/su.exec(
         rest,
-      ) ?? [];
+      )!;
     at += atom.length;
     return addState(atom);
   }
@@ -138,19 +139,21 @@ function createAutomaton(pattern: string, writesOut: boolean) {
     const reference = /^\\(?:[1-9]|k<)/.test(atom); // to an earlier group: could be anything
     const expression = reference ? /^[^]$/u : new RegExp(`^${atom}$`, "u");
     const state = accepts.push(samples.map((character) => expression.test(character))) - 1;
-    edges.push(new Map());
+    edges.push(new Set());
     return { first: [state], last: [state], skippable: false };
   }
 
   function connect(from: readonly number[], to: readonly number[]): void {
-    for (const one of from) for (const other of to) edges[one]!.set(other, (edges[one]!.get(other) ?? 0) + 1);
+    for (const one of from)
+      for (const other of to) {
+        isDoubled ||= edges[one]!.has(other);
+        edges[one]!.add(other);
+      }
   }
 
   function hasTwoWays(): boolean {
+    if (isDoubled) return true;
     const states = [...edges.keys()];
-    for (const state of states) {
-      for (const [next, ways] of edges[state]!) if (ways > 1 && reached(next).has(state)) return true;
-    }
     if (states.length > MAX_STATES) return false;
     const after = states.map(reached);
     const seen = new Set<number>();
@@ -169,7 +172,7 @@ function createAutomaton(pattern: string, writesOut: boolean) {
     const open = [{ one: start, other: start, parted: false }];
     for (let pair = open.pop(); pair !== undefined; pair = open.pop()) {
       const { one, other, parted: before } = pair;
-      for (const a of edges[one]!.keys()) {
+      for (const a of edges[one]!) {
         for (const b of alike.get(a) ?? []) {
           if (!edges[other]!.has(b)) continue;
           const parted = before || a !== b;
@@ -185,8 +188,8 @@ function createAutomaton(pattern: string, writesOut: boolean) {
 
   /** The states that can follow a state, directly or later. */
   function reached(state: number): ReadonlySet<number> {
-    const states = new Set(edges[state]!.keys());
-    for (const one of states) for (const next of edges[one]!.keys()) states.add(next);
+    const states = new Set(edges[state]);
+    for (const one of states) for (const next of edges[one]!) states.add(next);
     return states;
   }
 
@@ -195,8 +198,15 @@ function createAutomaton(pattern: string, writesOut: boolean) {
   }
 }
 
-/** All of ASCII, the pattern's own characters, and some others. */
+/** All of ASCII, the pattern's own characters, also those written as escapes, and some others. */
 function sampleCharacters(pattern: string): string[] {
   const ascii = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code));
-  return [...new Set([...ascii, ...pattern, ..."\u00a0éßøЖя中あ한ا😀\u2028\ufeff٣"])];
+  const own = pattern.replace(
+    /\\(?:u\{([\da-f]+)\}|u([\da-f]{4})|x([\da-f]{2})|.)/gis,
+    (escape, point?: string, unit?: string, byte?: string) => {
+      const hex = point ?? unit ?? byte;
+      return hex === undefined ? escape : String.fromCodePoint(parseInt(hex, 16));
+    },
+  );
+  return [...new Set([...ascii, ...own, ..."\u00a0éßøЖя中あ한ا😀\u2028\ufeff٣"])];
 }

@@ -24,6 +24,15 @@ describe("isExponential()", () => {
     "(?<name>\\d+)+x",
     "^(\\d|\\p{N})*$",
     "^([^\\]]|[a-z])+$",
+    "^(?:a{1,2})*$",
+    "^(?:b+(?:a?){1})*$",
+    "^(?:b+(?:|a))*$",
+    "^(?:a+(?!b))+$",
+    "^(?:a+\\B)+c",
+    "^(?:[\\u0900-\\u097f][\\u0900-\\u097f ]*)+$",
+    "^(?:\\xf1|[\\xf0-\\xf9])*$",
+    "^(?:\\u{1F400}|[\\u{1F3FF}-\\u{1F4FF}])*$",
+    "^(?:[a-z]{10}){10}(?:[A-Z]{10}){10}(?:[0-9]{10}){10}(x|x)*$",
   ])("sees that %s is", (pattern) => {
     expect(isExponential(pattern)).toBe(true);
   });
@@ -50,10 +59,18 @@ describe("isExponential()", () => {
     "^[\\]\\[(|)*+?{}]*$",
     "",
     "^(?:)*$",
+    "^(?:a{3}b?)*$",
+    "^(?:a{1,3}){2}$",
+    "^\\\\u{110000}$",
     "^\\/(?:[^/]+\\/)*$",
     "^v?(0|[1-9]\\d*)\\.(0|[1-9]\\d*)\\.(0|[1-9]\\d*)(?:-((?:0|[1-9]\\d*|\\d*[a-zA-Z-][0-9a-zA-Z-]*)(?:\\.(?:0|[1-9]\\d*|\\d*[a-zA-Z-][0-9a-zA-Z-]*))*))?(?:\\+([0-9a-zA-Z-]+(?:\\.[0-9a-zA-Z-]+)*))?$",
   ])("sees that %s is not", (pattern) => {
     expect(isExponential(pattern)).toBe(false);
+  });
+
+  it("lets pass what has too many characters to tell, and nothing that is too deep to read", () => {
+    expect(isExponential(`^(?:${"[a-z]".repeat(300)})*$`)).toBe(false);
+    expect(isExponential(`${"(?:".repeat(20_000)}a${")".repeat(20_000)}`)).toBe(true);
   });
 
   it("is quick for long patterns, and lets pass what is too long to tell", () => {
