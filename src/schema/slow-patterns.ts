@@ -53,13 +53,12 @@ export function powerOf(pattern: string): number {
   for (const [token, symbol, low, comma, high] of bare.matchAll(/([*+?])\??|\{(\d+)(,?)(\d*)\}\??|[^]/g)) {
     if (token === "(") open.push(sum);
     if (symbol === undefined && low === undefined) {
-      inside = token === ")" ? sum - (open.pop() ?? sum) : 0;
+      inside = token === ")" ? sum - open.pop()! : 0;
       continue;
     }
     const isCounted = low !== undefined && (comma === "" || high !== "");
-    if (isCounted) sum += inside * Math.max(0, Number(high || low) - 1);
+    if (isCounted) sum += inside * (Number(high || low) - 1);
     if (!isCounted || (comma !== "" && low !== high)) sum++;
-    inside = 0;
   }
   return sum;
 }

@@ -27,7 +27,15 @@ describe("a pattern from outside that can be slow", () => {
   it("is checked on texts that are not so long", () => {
     const schema = object({ type: "string", pattern: "^\\S+@\\S+\\.\\S+$" });
     expect(schema.validate({ text: "ada@example.org" })).toMatchObject({ ok: true });
-    expect(schema.validate({ text: "ada" })).toMatchObject({ ok: false, issues: [{ path: ["text"] }] });
+    for (const text of ["ada", "ada".repeat(20)])
+      expect(schema.validate({ text, more: null })).toMatchObject({ ok: false, issues: [{ path: ["text"] }, {}] });
+  });
+
+  it("leaves the others checked on a text that is too long for it", () => {
+    const slow = { pattern: "^.*.*.*x$" };
+    const schema = object({ allOf: [slow, { pattern: "^[a-z]*$" }] });
+    expect(schema.validate({ text: long })).toMatchObject({ ok: true });
+    expect(schema.validate({ text: `${long}A` })).toMatchObject({ ok: false, issues: [{ path: ["text"] }] });
   });
 
   it("does not add up in lists, nor in many patterns", () => {
@@ -43,6 +51,8 @@ describe("a pattern from outside that can be slow", () => {
     expect(schema.validate({ abx: 1 })).toMatchObject({ ok: true });
     expect(schema.validate({ abx: "1" })).toMatchObject({ ok: false, issues: [{ path: ["abx"] }] });
     expect(schema.validate({ [long]: 1 })).toMatchObject({ ok: false, issues: [{ path: [] }] });
+    const inside = { type: "object", patternProperties: { "^.*.*.*x$": { patternProperties: { "^a": {} } } } };
+    expect(object({}, inside).validate({ [long]: 1 })).toMatchObject({ ok: false, issues: [{ path: [] }] });
   });
 
   it("is no pattern where it is data, or the name of a property", () => {
@@ -78,6 +88,12 @@ describe("a pattern from outside that can be slow", () => {
     ["a*", 2],
     ["^a*|b*$", 3],
     ["^a{3,}b{2,20}c{12}$", 2],
+    ["^b{3,3}$", 0],
+    ["^(?:ab*){3,}$", 2],
+    ["^(?:ab*){0}$", 0],
+    ["^a*(?:b?c){3}$", 4],
+    ["^(?:a*b)\\d{3}$", 1],
+    ["^(?:a*b)[cd]{3}$", 1],
   ])("%s has the power %d", (pattern, power) => {
     expect(powerOf(pattern)).toBe(power);
   });
