@@ -186,8 +186,8 @@ export function toolResults(turn: Turn): UserMessage[] {
   return blocks.length === 0 ? [] : [userMessage(blocks)];
 }
 
-function resultBlock(call: FailedCall, output: unknown): ToolResultBlockParam {
-  return { type: "tool_result", tool_use_id: wireId(call), content: contentOf(output), ...toolset(call) };
+function resultBlock(use: ToolUse, output: unknown): ToolResultBlockParam {
+  return { type: "tool_result", tool_use_id: wireId(use), content: contentOf(output, use.note), ...toolset(use) };
 }
 
 function errorBlock(call: FailedCall, message: string): ToolResultBlockParam {
@@ -226,9 +226,9 @@ export function resultContent(blocks: ResultBlocks): { readonly content: ResultB
   return Object.freeze({ [RESULT_CONTENT]: true, content: blocks });
 }
 
-function contentOf(output: unknown): string | ResultBlocks {
+function contentOf(output: unknown, note = ""): string | ResultBlocks {
   if (!isRecord(output) || !(RESULT_CONTENT in output)) return outputText(output);
-  const blocks = output["content"] as ResultBlocks;
+  const blocks: ResultBlocks = [...(output["content"] as ResultBlocks), { type: "text", text: note }];
   return wellFormed(blocks.filter((block) => block.type !== "text" || isSaid(block.text)));
 }
 

@@ -92,8 +92,11 @@ export function toolResults(turn: Turn): GoogleContent[] {
 }
 
 function resultPart(use: ToolUse, result: unknown): GoogleFunctionResponsePart {
+  const { note } = use;
   const { output, parts } = contentOf(result);
-  const part = responsePart(use, { output: outputValue(output) });
+  const isMarked = output !== result;
+  const value = outputValue(output);
+  const part = responsePart(use, { output: isMarked && note !== undefined ? { note, output: value } : value });
   if (parts.length > 0) part.functionResponse.parts = [...parts];
   return part;
 }

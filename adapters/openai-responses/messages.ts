@@ -85,7 +85,7 @@ const NO_TEXT: WirePart = { type: "output_text", annotations: [] };
  */
 export function toolResult(use: ToolUse, output: unknown): ResponseInputItem {
   checkUse(use);
-  return reply(use, outputOf(output));
+  return reply(use, outputOf(output, use.note));
 }
 
 /** The wire has no error flag: a failure is the JSON `{"error":"…"}`, which no model mistakes for a result. */
@@ -121,9 +121,10 @@ export function resultContent(parts: ResultParts): { readonly content: ResultPar
   return Object.freeze({ [RESULT_CONTENT]: true, content: parts });
 }
 
-function outputOf(output: unknown): Output {
-  if (isRecord(output) && RESULT_CONTENT in output) return wellFormed(output["content"] as ResultParts);
-  return outputText(output);
+function outputOf(output: unknown, note: string | undefined): Output {
+  if (!isRecord(output) || !(RESULT_CONTENT in output)) return outputText(output);
+  const parts = output["content"] as ResultParts;
+  return wellFormed(note === undefined ? parts : [...parts, { type: "input_text", text: note }]);
 }
 
 function reply(call: FailedCall, output: Output): ResponseInputItem {

@@ -27,7 +27,8 @@ export interface AboutEnd {
 /** The outcome for the row of an action that has ended. */
 export function outcomeOf(call: AboutCall, row: ActionRow, about: AboutEnd = {}): Outcome {
   const { replayed = false, cause, recorded = true } = about;
-  const base = baseOf(call, row.attempts, { replayed, recorded });
+  const note = "editedInput" in row ? editedNote(row.toolName, row.editedInput) : undefined;
+  const base = { ...baseOf(call, row.attempts, { replayed, recorded }), ...(note !== undefined && { note }) };
   if (row.status === "done") {
     const { undo } = row;
     const output = replayed ? withMarks(row.output, row.marks ?? []) : row.output;
@@ -60,11 +61,12 @@ export function unrecordedOf(
 
 /** Passes the outcome to the use. A use that waits for approval can be executed again. */
 export function settle(handle: ToolUseHandle, outcome: Outcome): void {
+  const { note } = outcome;
   if (outcome.status === "awaiting_approval") handle.release();
-  else if (outcome.status !== "completed") handle.fail(outcome.error);
+  else if (outcome.status !== "completed") handle.fail(outcome.error, note);
   else if (outcome.undone) {
-    handle.finish({ undone: true, message: undoneMessage(outcome.toolName), output: outcome.output });
-  } else handle.finish(outcome.output);
+    handle.finish({ undone: true, message: undoneMessage(outcome.toolName), output: outcome.output }, note);
+  } else handle.finish(outcome.output, note);
 }
 
 function baseOf(
@@ -82,6 +84,14 @@ function baseOf(
     ...(approval !== undefined && { approval }),
     ...(repeatOf !== undefined && { repeatOf }),
   };
+}
+
+/**
+ * Without it, models see a result that does not fit what they wrote, and make the original call again:
+ * https://github.com/langchain-ai/langchain/issues/33787
+ */
+function editedNote(toolName: string, input: unknown): string {
+  return `A person approved this ${toolName} call with other arguments: ${JSON.stringify(input)}. Do not repeat it with the original ones.`;
 }
 
 function errorOf(use: ToolUse, code: ToolErrorCode, message: string, cause: unknown): ToolCallError {

@@ -1,6 +1,7 @@
 import type { ToolErrorCode } from "../errors.ts";
 import type { Effect } from "../tool/tool.ts";
 import type { ToolUse } from "../tool/use.ts";
+import type { ApprovalRequest } from "./approvals/types.ts";
 import type { ExecutionContext } from "./context.ts";
 import type { Denial } from "./gate.ts";
 import { withoutLease, type ActionRow, type Lease } from "./ledger.ts";
@@ -33,15 +34,20 @@ export function newRow(use: ToolUse, context: ExecutionContext, facts: CallFacts
   };
 }
 
-export function startedRow(planned: ActionRow, lease: Lease, approvalId: string | undefined): ActionRow {
+export function startedRow(planned: ActionRow, lease: Lease, approval: ApprovalRequest | undefined): ActionRow {
   return {
     ...planned,
     status: "started",
     attempts: 1,
     startedAt: Date.now(),
     lease,
-    ...(approvalId !== undefined && { approvalId }),
+    ...(approval !== undefined && { approvalId: approval.id, ...editOf(approval) }),
   };
+}
+
+/** What a person wrote instead of the input. */
+export function editOf(approval: ApprovalRequest): Pick<ActionRow, "editedInput"> {
+  return "editedInput" in approval ? { editedInput: approval.editedInput } : {};
 }
 
 /** @param decidedBy the person whose answer it is */

@@ -9,7 +9,7 @@ import { askApproval, askedByOther, standingApproval, waitForDecision } from "./
 import { policyContextOf, toolContextOf } from "./call-context.ts";
 import { CallEvents } from "./call-events.ts";
 import { awaitingOf, outcomeOf, settle, unrecordedOf, type AboutCall } from "./call-outcome.ts";
-import { deniedRow, failedRow, newRow, startedRow, unknownRow } from "./call-row.ts";
+import { deniedRow, editOf, failedRow, newRow, startedRow, unknownRow } from "./call-row.ts";
 import { CallSpan } from "./call-span.ts";
 import type { ExecutionContext } from "./context.ts";
 import type { Deps } from "./deps.ts";
@@ -305,7 +305,7 @@ export class Execution {
       // The edited input was not judged yet: an approver cannot do what the policy forbids.
       const answer = await this.#judge(tool, input);
       if (answer === undefined) return awaitingOf(this.#about(), row, request);
-      if (answer.decision === "deny") return this.#deny(version, answer, row);
+      if (answer.decision === "deny") return this.#deny(version, answer, { ...row, ...editOf(request) });
     }
     return this.#start(tool, version, row, input, request);
   }
@@ -340,7 +340,7 @@ export class Execution {
     }
     const denial = await this.#deps.history.claim(tool, planned.runId, planned.invocationId);
     if (denial !== undefined) return this.#deny(version, denial, version === 0 ? undefined : planned);
-    const entry = await this.#put(startedRow(planned, this.#lease(), request?.id), version);
+    const entry = await this.#put(startedRow(planned, this.#lease(), request), version);
     if (entry === undefined) return undefined;
     if (version === 0) this.#invoked(0);
     if (this.#isAborted()) {

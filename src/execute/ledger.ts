@@ -55,6 +55,8 @@ export interface ActionRow {
   readonly lease?: Lease;
   /** The request for approval, while and after it was needed. */
   readonly approvalId?: string;
+  /** What ran instead of the model's input, if the person who approved it changed that. */
+  readonly editedInput?: unknown;
   /** What the person is asked: fixed once, not recomputed by a rule that may be gone. */
   readonly ask?: string;
   /** Whether that is the default question. */

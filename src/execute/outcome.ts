@@ -14,6 +14,8 @@ interface OutcomeBase {
    * them, while another `execute()` is still working on the use.
    */
   readonly use: ToolUse;
+  /** What the model is told besides: that a person has changed the arguments, and to what. The use has it as well. */
+  readonly note?: string;
   /** The request for approval, if one was needed. */
   readonly approval?: ApprovalRequest;
   /** True if the outcome was already on record, so that nothing was run now. */

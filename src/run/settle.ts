@@ -178,7 +178,8 @@ async function executed(outcome: Exclude<Outcome, { status: "awaiting_approval" 
       ...("error" in outcome && { message: outcome.error.message }),
       ...(startedAt !== undefined && endedAt !== undefined && { durationMs: endedAt - startedAt }),
     },
-    outcome: "error" in outcome ? outcome.error : use,
+    // An error without its use has no note.
+    outcome: "error" in outcome && use.state !== "failed" ? outcome.error : use,
   };
 }
 

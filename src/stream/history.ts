@@ -58,7 +58,7 @@ export function repliesOf<Reply>(turn: Turn, replies: Replies<Reply>): Reply[] {
       case "done":
         return resultOf(outcome, replies);
       case "failed":
-        return replies.error(outcome, outcome.error!.message);
+        return replies.error(outcome, [outcome.error!.message, outcome.note].join(" ").trimEnd());
       case "new":
         return replies.error(outcome, `The call of ${outcome.name} was not executed.`);
       case "running":
@@ -73,10 +73,12 @@ export function repliesOf<Reply>(turn: Turn, replies: Replies<Reply>): Reply[] {
  */
 function resultOf<Reply>(use: ToolUse, replies: Replies<Reply>): Reply {
   const unsent = (why: string) => replies.error(use, `Tool ${use.name} has run, but its output cannot be sent: ${why}`);
-  const { result } = use;
+  const { result, note } = use;
   try {
     if (isEmptied(result) && !("toJSON" in result)) return unsent(`it is ${emptiedMessage(result)}`);
-    return replies.result(use, result);
+    // To an output with an adapter's mark (images, say), the adapter adds the note.
+    const isMarked = note === undefined || Object.getOwnPropertySymbols(Object(result)).length > 0;
+    return replies.result(use, isMarked ? result : { note, output: result });
   } catch (cause) {
     return unsent(textOfThrown(cause));
   }

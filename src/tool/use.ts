@@ -68,9 +68,10 @@ export type UseOf<T extends Tool> =
 
 /** Held by whoever has taken a {@link ToolUse} to execute it elsewhere. */
 export interface ToolUseHandle<Output = any> {
-  finish(output: HandlerResult<Output>): void;
+  /** @param note what the model is told besides: see {@link ToolUse.note} */
+  finish(output: HandlerResult<Output>, note?: string): void;
   /** An error's message is for the model; a ToolCallError is kept as it is. */
-  fail(reason: unknown): void;
+  fail(reason: unknown, note?: string): void;
   release(): void;
 }
 
@@ -103,6 +104,7 @@ export class ToolUse<Input = any, Output = any, Name extends string = string> im
   #state: "new" | "running" | "done" | "failed" = "new";
   #result: HandlerResult<Output> | undefined;
   #error: ToolCallError | undefined;
+  #note: string | undefined;
 
   /**
    * Defined as a property like any other, for code that copies a ToolUse. A single function for all, on a property that
@@ -173,6 +175,11 @@ export class ToolUse<Input = any, Output = any, Name extends string = string> im
   /** Why the handler failed; `undefined` unless it did. */
   get error(): ToolCallError | undefined {
     return this.#error;
+  }
+
+  /** What the model is told besides the result or the error, such as that a person has changed the arguments. */
+  get note(): string | undefined {
+    return this.#note;
   }
 
   /** `new`, `running`, `done` or `failed`. */
@@ -258,8 +265,14 @@ export class ToolUse<Input = any, Output = any, Name extends string = string> im
     this.#claim();
     this.#state = "running";
     return {
-      finish: (output) => void this.#finish(output),
-      fail: (reason) => void this.#fail(reason),
+      finish: (output, note) => {
+        this.#note = note;
+        this.#finish(output);
+      },
+      fail: (reason, note) => {
+        this.#note = note;
+        this.#fail(reason);
+      },
       release: () => void (this.#state = "new"),
     };
   }

@@ -1,7 +1,12 @@
 /** Approval as the executor sees it, and what users of other toolkits complain about: each complaint names its source. */
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineTool, ToolError } from "../../src/index.ts";
+import { anthropic, resultContent as anthropicContent } from "../../adapters/anthropic/index.ts";
+import { google, resultContent as googleContent } from "../../adapters/google/index.ts";
+import { openaiChat } from "../../adapters/openai-chat/index.ts";
+import { openaiResponses, resultContent as responsesContent } from "../../adapters/openai-responses/index.ts";
+import type { Adapter } from "../../src/adapter.ts";
+import { defineTool, ToolError, type Turn } from "../../src/index.ts";
 import { allow, ask, deny } from "../../src/execute/index.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
 import { counted, RUN, setup, setupWithApprovals, sleep, until, useOf } from "./support.ts";
@@ -326,7 +331,33 @@ describe("a call that needs approval", () => {
     await approvals.decide(paused.approval.id, { ...APPROVE, editedInput: { n: 5 } });
     expect(await executor.execute(use, PAUSE)).toMatchObject({ status: "completed" });
     expect(ran.map(({ input }) => input)).toEqual([{ n: 5, note: "none" }]);
+    const told = 'A person approved this refund call with other arguments: {"n":5,"note":"none"}. Do not repeat it';
+    expect(use).toMatchObject({ note: expect.stringContaining(told), result: { ok: true } });
   });
+
+  it.each([anthropic, openaiResponses, google, openaiChat])(
+    "tells the model what the person wrote next to images, too: $name",
+    async (adapter: Adapter) => {
+      const outputs: Record<string, () => unknown> = {
+        anthropic: () => anthropicContent([{ type: "text", text: "drawn" }]),
+        "openai-responses": () => responsesContent([{ type: "input_text", text: "drawn" }]),
+        google: () => googleContent("drawn", []),
+        "openai-chat": () => "drawn",
+      };
+      const { tool } = refund({ execute: outputs[adapter.name] });
+      const { executor, approvals } = setupWithApprovals([tool]);
+      const use = useOf(tool, { n: 100 });
+      const paused: any = await executor.execute(use, PAUSE);
+      await approvals.decide(paused.approval.id, { ...APPROVE, editedInput: { n: 5 } });
+      expect(await executor.execute(use, PAUSE)).toMatchObject({ status: "completed", note: use.note });
+      const { id, invocationId } = use;
+      const turn = { calls: [{ id, invocationId, outcome: use }] } as unknown as Turn;
+      const said = JSON.stringify(adapter.toolResults(turn));
+      expect(said).toMatch(/A person approved .* Do not repeat it with the original ones\./);
+      expect(said).toContain("drawn");
+      expect(said).not.toContain("content\\\\");
+    },
+  );
 
   it("what the policy forbids cannot be approved by an edit either; the events say what was written", async () => {
     const { tool, ran } = refund();
@@ -342,6 +373,7 @@ describe("a call that needs approval", () => {
       status: "denied",
       reason: "policy",
       error: { message: "That is too much." },
+      note: expect.stringContaining('{"n":500}'),
     });
     expect(ran).toHaveLength(0);
     expect(await edit(60)).toMatchObject({ status: "completed" });
@@ -599,7 +631,6 @@ describe("what changed since it was shown is asked again", () => {
   });
 
   it("what is shown and digested is what runs: the last of duplicate keys", async () => {
-    const { openaiChat } = await import("../../adapters/openai-chat/index.ts");
     const { tool, ran } = refund();
     const { executor, approvals } = setupWithApprovals([tool]);
     const function_ = { name: "refund", arguments: '{"n":1,"n":1000}' };

@@ -190,6 +190,29 @@ describe("approvals", () => {
     }
   });
 
+  it.each<[string, object, RegExp]>([
+    ["", {}, /"output":\{"ran":"write","n":2\}/],
+    [", which then fails", { execute: () => Promise.reject(new Error("No funds.")) }, /No funds\./],
+  ])("langchain 33787: a call that was edited is made again%s", async (_, change, outcome) => {
+    const write = counted("write", { needsApproval: true, ...change });
+    const store = memoryStore();
+    const parts = () => ({ store, approvals: new ApprovalService({ store, tools: [write.tool] }) });
+    const { orchestrator } = make(turns, [write.tool], parts());
+    const { pendingApprovals } = await orchestrator.run({ conversationId, input });
+    const approvals = pendingApprovals.map(({ id }) => ({ id, decision: "approve" as const }));
+    const [first, second] = approvals;
+    const one = [{ ...first!, editedInput: { n: 2 } }];
+    expect((await orchestrator.resume(conversationId, { approvals: one })).status).toBe("awaiting_approval");
+    // The other process has the outcome from the record.
+    const other = make(turns, [write.tool], parts());
+    const [edited, plain] = results(await other.orchestrator.resume(conversationId, { approvals: [second!] }));
+    expect(edited).toMatch(
+      /A person approved this write call with other arguments: \{\\?"n\\?":2\}\. Do not repeat it/,
+    );
+    expect(edited).toMatch(outcome);
+    expect(plain).not.toContain("A person");
+  });
+
   it("mastra 22413: a big state is not stored in time, and the run counts as not suspended", async () => {
     const big = "x".repeat(5 * 1024 * 1024);
     const write = counted("write", { needsApproval: true });
