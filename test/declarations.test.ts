@@ -1,34 +1,67 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { afterAll, expect, it } from "vitest";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
 import { root } from "./doc-blocks.ts";
 
-/** A project from which no SDK is found. */
+/** A project with this library, what it depends on, and nothing else: no SDK, no `@types/node`. */
 const folder = mkdtempSync(join(tmpdir(), "declarations-"));
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const library = join(folder, "node_modules/toolstream");
 
-const wires = ["anthropic", "cohere", "google", "openai-chat", "openai-responses"];
-
-/** What the compiler of a user says, who has `skipLibCheck: false` and calls with `fetch`, or with another SDK. */
-it("the declarations of the adapters are no errors where an SDK is not installed", async () => {
-  const dist = join(folder, "dist");
+beforeAll(async () => {
+  const dist = join(library, "dist");
   expect(await tsc(root, ["-p", "tsconfig.build.json", "--emitDeclarationOnly", "--noCheck", "--outDir", dist])).toBe(
     "",
   );
-
-  mkdirSync(join(folder, "node_modules"));
-  symlinkSync(realpathSync(join(root, "node_modules/@standard-schema")), join(folder, "node_modules/@standard-schema"));
+  cpSync(join(root, "package.json"), join(library, "package.json"));
+  for (const name of ["@standard-schema/spec", "@cfworker/json-schema"]) {
+    const link = join(folder, "node_modules", name);
+    mkdirSync(dirname(link), { recursive: true });
+    symlinkSync(realpathSync(join(root, "node_modules", name)), link);
+  }
   writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
-  const user = wires.map((wire) => `export * as ${wire.replace("-", "_")} from "./dist/adapters/${wire}/index.js";`);
-  writeFileSync(join(folder, "user.ts"), user.join("\n"));
-  const lib = ["es2024", "esnext.decorators", "dom", "dom.iterable", "dom.asynciterable"];
-  const options = { target: "es2022", module: "nodenext", strict: true, skipLibCheck: false, noEmit: true };
-  const compilerOptions = { ...options, lib, types: [] };
-  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["user.ts"] }));
-  expect(await tsc(folder, [])).toBe("");
 }, 60_000);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** All imports but those that are for a package of another kind: its types are part of theirs. */
+const imports = Object.keys(
+  (JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { exports: object }).exports,
+)
+  .filter((path) => !["./package.json", "./bullmq", "./execute/telemetry"].includes(path))
+  .map((path) => `toolstream${path.slice(1)}`);
+
+const everyone = { target: "es2022", strict: true, exactOptionalPropertyTypes: true, noEmit: true };
+
+/** What the compiler of a user says, who has `skipLibCheck: false` and calls with `fetch`, or with another SDK. */
+it.each<[string, object]>([
+  ["in a browser", { lib: ["es2023", "dom"], types: [], module: "nodenext" }],
+  ["on Node", { lib: ["es2023"], types: ["node"], module: "esnext", moduleResolution: "bundler" }],
+])(
+  "the declarations are no errors %s, where no SDK is installed",
+  async (_, options) => {
+    const typeRoots = [join(root, "node_modules/@types")];
+    const user = imports.map((name, index) => `export * as part${index} from "${name}";`);
+    const compilerOptions = { ...everyone, skipLibCheck: false, typeRoots, ...options };
+    expect(await compile(user.join("\n"), compilerOptions)).toBe("");
+  },
+  60_000,
+);
+
+function compile(user: string, compilerOptions: object): Promise<string> {
+  writeFileSync(join(folder, "user.ts"), user);
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["user.ts"] }));
+  return tsc(folder, []);
+}
 
 function tsc(cwd: string, args: string[]): Promise<string> {
   const path = join(root, "node_modules/typescript/bin/tsc");

@@ -1,8 +1,8 @@
 import { isToolError, ToolError } from "../errors.ts";
 import { readDefinition, type Definition } from "./definition.ts";
-import { ExecutableError, runOf, type ExecutableRun } from "./error.ts";
+import { ExecutableError, type ExecutableRun } from "./error.ts";
 import type { Settings } from "./options.ts";
-import { interruption, readJson } from "./output.ts";
+import { interruption, readJson, runOf } from "./output.ts";
 import type { Program } from "./program.ts";
 
 /**

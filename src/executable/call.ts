@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { createProgressQueue } from "../tool/progress-queue.ts";
 import type { ToolContext } from "../tool/tool.ts";
 import { readAnswer } from "./answer.ts";
-import { ExecutableError, runOf, type ExecutableRun } from "./error.ts";
+import { ExecutableError, type ExecutableRun } from "./error.ts";
 import type { Settings } from "./options.ts";
-import { interruption } from "./output.ts";
+import { interruption, runOf } from "./output.ts";
 import type { Program } from "./program.ts";
 import type { ProgressLine } from "./stderr.ts";
 

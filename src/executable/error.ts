@@ -1,5 +1,4 @@
 import { ToolError, type ToolErrorCode } from "../errors.ts";
-import type { ProcessOutcome } from "./process.ts";
 
 /** What is known of one run of a program. */
 export interface ExecutableRun {
@@ -31,23 +30,4 @@ export class ExecutableError extends ToolError {
     this.name = "ExecutableError";
     this.run = run;
   }
-}
-
-const SHOWN = 16 * 1024;
-
-export function runOf(
-  tool: string,
-  invocationId: string | undefined,
-  { end, stdout, stderr, durationMs }: ProcessOutcome,
-): ExecutableRun {
-  return {
-    tool,
-    invocationId,
-    metadata: {},
-    exitCode: end.type === "exited" ? end.exitCode : null,
-    signal: end.type === "exited" ? end.signal : null,
-    stdout: stdout.toString("utf8", 0, SHOWN * 4).slice(0, SHOWN),
-    stderr,
-    durationMs,
-  };
 }

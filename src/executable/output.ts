@@ -1,6 +1,7 @@
 import { changedLiteral, exceedsDepth, hasHugeNumber, parseJson } from "../json/index.ts";
-import type { ProcessEnd } from "./process.ts";
 import type { ToolErrorCode } from "../errors.ts";
+import type { ExecutableRun } from "./error.ts";
+import type { ProcessEnd, ProcessOutcome } from "./process.ts";
 
 /** Why a run's output cannot be read. */
 export interface Unreadable {
@@ -8,6 +9,26 @@ export interface Unreadable {
   /** Continues "The program of x": contains no path, and nothing that the program printed. */
   readonly reason: string;
   readonly cause?: unknown;
+}
+
+const SHOWN = 16 * 1024;
+
+/** A run as its caller is told of it. */
+export function runOf(
+  tool: string,
+  invocationId: string | undefined,
+  { end, stdout, stderr, durationMs }: ProcessOutcome,
+): ExecutableRun {
+  return {
+    tool,
+    invocationId,
+    metadata: {},
+    exitCode: end.type === "exited" ? end.exitCode : null,
+    signal: end.type === "exited" ? end.signal : null,
+    stdout: stdout.toString("utf8", 0, SHOWN * 4).slice(0, SHOWN),
+    stderr,
+    durationMs,
+  };
 }
 
 /** Why a run did not end by itself; `undefined` if it did. */
