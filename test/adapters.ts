@@ -79,6 +79,7 @@ const notations: readonly NotationName[] = [
   "dsml",
   "invoke",
   "harmony",
+  "gemma",
 ];
 
 /** Adapters of text in which the calls stand: what is true of a stream is true of them, but they are no provider's. */

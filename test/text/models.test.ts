@@ -58,6 +58,14 @@ const written: Readonly<Record<string, readonly string[]>> = {
     `<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>${args}<|call|>`,
     `<|start|>assistant<|channel|>commentary to=functions.get_weather<|message|>${args}`,
   ],
+  "Gemma 4": [
+    '<|tool_call>call:get_weather{city:<|"|>Oslo<|"|>}<tool_call|>',
+    '<|tool_call>call:get_weather{city:<|"|>Oslo<|"|>}<tool_call|><|tool_response>',
+  ],
+  FunctionGemma: [
+    "<start_function_call>call:get_weather{city:<escape>Oslo<escape>}<end_function_call>",
+    "<start_function_call>call:get_weather{city:<escape>Oslo<escape>}<end_function_call><start_function_response>",
+  ],
 };
 
 const page = readFileSync(join(import.meta.dirname, "../../docs/text-calls.md"), "utf8");

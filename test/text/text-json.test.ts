@@ -783,20 +783,122 @@ describe("a call of glm", () => {
     },
   );
 
-  it.each(["hermes", "qwen-xml", "kimi", "dsml", "invoke", "harmony", "mistral", "function-tag", "glm"] as const)(
-    "may have a value with calls of %s",
-    async (name) => {
-      const content = textOf(loadFixture(`text-json/${name}`, "parallel"));
-      const calls = [{ id: null, name: "write_file", args: { content, path: "a" }, tool: undefined, metadata: {} }];
-      const text = notations.glm.writeCalls(calls);
-      for (const pieces of [[text], text.split("")]) {
-        const { turn } = await readText(textJson("glm"), pieces, sharedTools);
-        expect(turn.calls.map(({ outcome }) => (outcome as ToolUse).input as unknown)).toEqual([
-          { content, path: "a" },
-        ]);
+  it.each([
+    "hermes",
+    "qwen-xml",
+    "kimi",
+    "dsml",
+    "invoke",
+    "harmony",
+    "mistral",
+    "function-tag",
+    "glm",
+    "gemma",
+  ] as const)("may have a value with calls of %s", async (name) => {
+    const content = textOf(loadFixture(`text-json/${name}`, "parallel"));
+    const calls = [{ id: null, name: "write_file", args: { content, path: "a" }, tool: undefined, metadata: {} }];
+    const text = notations.glm.writeCalls(calls);
+    for (const pieces of [[text], text.split("")]) {
+      const { turn } = await readText(textJson("glm"), pieces, sharedTools);
+      expect(turn.calls.map(({ outcome }) => (outcome as ToolUse).input as unknown)).toEqual([{ content, path: "a" }]);
+    }
+  });
+});
+
+describe("a call of gemma", () => {
+  const quoted = (text: string) => `<|"|>${text}<|"|>`;
+  const block = (call: string) => `<|tool_call>${call}<tool_call|>`;
+  const weather = block(`call:get_weather{city:${quoted("Oslo")}}`);
+  const now = block("call:now{}");
+  const file = (content: string) => block(`call:write_file{path:${quoted("a")},content:${quoted(content)}}`);
+  it.each<[string, string, unknown[], string]>([
+    ["is followed by text", `So.\n${weather} and`, [{ city: "Oslo" }], "So.\n and"],
+    ["may have white space anywhere", weather.replaceAll(/(?=[:{}]|<tool)/g, " \n"), [{ city: "Oslo" }], ""],
+    ["may have delimited keys", weather.replace("city", quoted("city")), [{ city: "Oslo" }], ""],
+    ["may have its keys and strings as JSON", block('call:get_weather{"city":"Os\\u006co"}'), [{ city: "Oslo" }], ""],
+    ["may lack its first word", weather.replace("call:", ":"), [{ city: "Oslo" }], ""],
+    ["may be written like one of Python", block('call:get_weather(city="Oslo")'), [{ city: "Oslo" }], ""],
+    [
+      "may mix the two",
+      block(`call:get_weather(city=${quoted("Oslo")},unit:'celsius')`),
+      [{ city: "Oslo", unit: "celsius" }],
+      "",
+    ],
+    ["may have no end before the next one", weather.replace("<tool_call|>", "") + now, [{ city: "Oslo" }, {}], ""],
+    [
+      "has any text in a string",
+      file(`{[<tool_call|>,b:"\\" ${now}`),
+      [{ path: "a", content: `{[<tool_call|>,b:"\\" ${now}` }],
+      "",
+    ],
+    ["may have a string that is empty", weather.replace("Oslo", ""), [{ city: "" }], ""],
+    ["may stand before the response", `${now}<|tool_response>`, [{}], ""],
+    ["and white space", `${now}\n<|tool_response>\n`, [{}], "\n\n"],
+    ["but not before one that has been made up", `${now}<|tool_response>response:`, [{}], "<|tool_response>response:"],
+    // Where the string ends is unknown, and what stands in it may be quoted.
+    ["is none with a delimiter in a string", file(`say ${quoted("hi")}!`) + now, ["invalid_call", {}], ""],
+    [
+      "is none with a call behind it, either",
+      file(`say ${quoted(now)}`) + weather,
+      ["invalid_call", { city: "Oslo" }],
+      `<|"|><|"|>}<tool_call|>`,
+    ],
+    ["nor with a call in it that has a string", file(`say ${weather}, ${weather}`) + now, ["invalid_call"], ""],
+    ["is none without the end of a string", weather.replace('<|"|>}', "}") + now, ["invalid_call", {}], ""],
+    ["is none without a bracket", weather.replace("}", "") + now, ["invalid_call", {}], ""],
+    ["is none with too many", weather.replace("}", "}}") + now, ["invalid_call", {}], ""],
+    ["is none with another bracket", weather.replace("}", "]") + now, ["invalid_call", {}], ""],
+    ["is none without a value", block("call:get_weather{city:}") + now, ["invalid_call", {}], ""],
+    ["is none without a key", block(`call:get_weather{${quoted("Oslo")}}`) + now, ["invalid_call", {}], ""],
+    ["is none with another one in it", `<|tool_call>call:get_weather{${now}`, ["invalid_call"], ""],
+    ["is cut in its name", "So: <|tool_call>call:get_wea", ["truncated"], "So: "],
+    ["is cut before its end", `${now}${weather.replace("<tool_call|>", "")}`, [{}, "truncated"], ""],
+    ["is cut in its end", `${now}${weather.slice(0, -1)}`, [{}, "truncated"], ""],
+    ...[
+      "The mark <|tool_call> alone.",
+      "<|tool_call>call: so it is",
+      "<|tool_call>call:now and",
+      "<|tool_call>now{}",
+      "<|tool_response>",
+    ].map((text): [string, string, unknown[], string] => ["is not", text, [], text === "<|tool_response>" ? "" : text]),
+  ])("%s: %s", async (_, text, outcomes, said) => {
+    await expectRead(textJson("gemma"), text, outcomes, said);
+  });
+
+  it("keeps its numbers, words and lists, and all else to the tool's policy of repair", async () => {
+    const set = defineTool({ name: "set", inputSchema: jsonSchema({ type: "object" }), effect: "read" });
+    const text = block("call:set{a:-1.5e3,b:[true,[],{}],c:null,d d:007,e:None,f:[x y,],g:1.,}");
+    const read = async (repair: "off" | "syntax", call = text) => {
+      async function* source() {
+        yield call;
       }
-    },
-  );
+      return outcomesOf(
+        await textJson("gemma")
+          .read(source(), { tools: [set], repair })
+          .done(),
+      );
+    };
+    const exact = block("call:set{a:-1.5e3,b:[true,[],{}],c:null}");
+    expect(await read("off", exact)).toEqual([{ a: -1500, b: [true, [], {}], c: null }]);
+    expect(await read("off")).toEqual(["invalid_json"]);
+    expect(await read("syntax", text.replace(",g:1.", ""))).toEqual([
+      { a: -1500, b: [true, [], {}], c: null, "d d": "007", e: null, f: ["x y"] },
+    ]);
+  });
+
+  it("grows while it is written, and never shows half a character", async () => {
+    const seen: unknown[] = [];
+    async function* source() {
+      yield* file('a\u{1f600}b"').split("");
+    }
+    for await (const event of textJson("gemma").read(source(), { tools: sharedTools })) {
+      if (event.type === "tool-input-delta") seen.push(structuredClone(event.call.input));
+    }
+    expect(seen).toContainEqual({ path: "a", content: "a" });
+    expect(seen).toContainEqual({ path: "a", content: "a\u{1f600}" });
+    expect(seen.every((input) => (JSON.stringify(input) ?? "").isWellFormed())).toBe(true);
+    expect(seen.at(-1)).toEqual({ path: "a", content: 'a\u{1f600}b"' });
+  });
 });
 
 describe("the live input", () => {

@@ -27,6 +27,7 @@ const SPARE: Record<NotationName | "helpers", number> = {
   dsml: "\n</|DSML|function_calls>".length,
   invoke: "\n</minimax:tool_call>".length,
   harmony: "<|call|>".length,
+  gemma: 0,
   helpers: 0,
 };
 

@@ -2,6 +2,7 @@ import type { TextDialect } from "../../../src/text/dialect.ts";
 import { deepseek } from "./deepseek.ts";
 import { dsml } from "./dsml.ts";
 import { glm } from "./glm.ts";
+import { gemma } from "./gemma.ts";
 import { invoke } from "./invoke.ts";
 import { qwenXml } from "./qwen-xml.ts";
 import { functionTag } from "./function-tag.ts";
@@ -20,7 +21,8 @@ export type NotationName =
   | "deepseek"
   | "dsml"
   | "invoke"
-  | "harmony";
+  | "harmony"
+  | "gemma";
 
 /** If several share a marker, the first one that can read what follows does. */
 export const notations = {
@@ -34,6 +36,7 @@ export const notations = {
   dsml,
   invoke,
   harmony,
+  gemma,
 } as const satisfies Record<NotationName, TextDialect>;
 
 /** @throws TypeError that lists the known ones */

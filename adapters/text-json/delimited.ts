@@ -1,0 +1,289 @@
+import { find, isSpace, look, lookFor, skipSpace } from "../../src/text/look.ts";
+import type { BlockReader, TextContext } from "../../src/text/notation.ts";
+import type { BlockWriter, CallWriter } from "../../src/text/writer.ts";
+import { endOfName } from "./prompt.ts";
+
+/** The marks of a call whose strings stand between delimiters. */
+export interface Delimiters {
+  readonly open: string;
+  readonly close: string;
+  /** Before and after every string. Nothing escapes it. */
+  readonly quote: string;
+}
+
+/** How much of what follows an end mark in a string is kept. */
+const MAX_KEPT = 1_048_576;
+
+const NO_END = "a string has no end";
+
+/** The maximum length of a key without delimiters. */
+const MAX_KEY = 256;
+
+/**
+ * One call, `call:name{key:<|"|>value<|"|>,list:[1,true]}` and its end mark. It becomes JSON as it comes: keys and
+ * delimited strings are quoted, anything else is passed on, for the tool's `repair` policy to judge.
+ *
+ * Nothing escapes a delimiter, so one that no comma, bracket or colon follows may be a quote that belongs to the string.
+ * Such a call is an error, and everything up to its end mark is ignored: the string may quote calls. If it has hidden
+ * an end mark, which one is the call's own is unknown, and nothing after it is read.
+ */
+export class DelimitedCall implements BlockReader {
+  state: BlockReader["state"] = "head";
+  readonly #marks: Delimiters;
+  readonly #words: readonly string[];
+  readonly #writer: BlockWriter;
+  readonly #context: TextContext;
+  #call: CallWriter | undefined;
+  /** What closes the open brackets. */
+  readonly #closers: string[] = [];
+  #expected: "key" | "bare key" | "colon" | "value" | "bare value" | "next" | "end" | "close" | "nothing" = "key";
+  #key = "";
+  /** The open string's delimiter, or quote. */
+  #quote = "";
+  #isKey = false;
+  #isEscaped = false;
+  /** A mark came in the string that is open, or has just been closed. */
+  #hasMark = false;
+  /** What follows it. */
+  #kept: string[] = [];
+  #keptLength = 0;
+
+  constructor(marks: Delimiters, writer: BlockWriter, context: TextContext) {
+    this.#marks = marks;
+    this.#words = [marks.quote, marks.close, marks.open];
+    this.#writer = writer;
+    this.#context = context;
+  }
+
+  read(text: string, from: number): number {
+    let at = from;
+    if (this.state === "head") {
+      const begin = headAt(text, at);
+      if (begin === "none") this.state = "none";
+      if (typeof begin === "string") return at;
+      this.state = "open";
+      this.#call = this.#writer.call();
+      this.#call.name(begin.name);
+      this.#open(begin.closer, "{");
+      at = begin.end;
+    }
+    while (at < text.length && this.state === "open") {
+      const next = this.#quote === "" ? this.#step(text, at) : this.#readString(text, at);
+      if (next === "more") break;
+      at = next;
+    }
+    return at;
+  }
+
+  end(rest: string): string | undefined {
+    if (this.state === "head") {
+      if (rest.trim() === "") return undefined;
+      this.#call = this.#writer.call();
+    }
+    this.state = "closed";
+    if (!this.#context.isWhole || this.#quote === "" || !this.#hasMark) {
+      this.#call!.cut();
+      return undefined;
+    }
+    this.#call!.unreadable(NO_END);
+    this.#keep(rest);
+    // Too much to read again: then all of it belongs to this call.
+    return this.#keptLength > MAX_KEPT ? undefined : this.#kept.join("");
+  }
+
+  /** @returns how far it got; `more` if it takes more text to decide */
+  #step(text: string, at: number): number | "more" {
+    const { quote, close, open } = this.#marks;
+    switch (this.#expected) {
+      case "bare key":
+        return this.#readKey(text, at);
+      case "nothing":
+        return text.length;
+      case "close": {
+        const end = find(text, at, [close]);
+        if (end.word !== undefined) this.state = "closed";
+        return end.word === undefined && end.at === at ? "more" : end.at + (end.word?.length ?? 0);
+      }
+      default:
+    }
+    const character = text[at]!;
+    const mark = character === quote[0] || character === close[0] ? lookFor(text, at, this.#words) : undefined;
+    if (mark === "maybe") return "more";
+    if (this.#expected === "bare value" && mark === undefined && !/[,}\])]/.test(character)) {
+      const end = /[,}\])<]/.exec(text.slice(at + 1));
+      const until = end === null ? text.length : at + 1 + end.index;
+      this.#call!.args(text.slice(at, until));
+      return until;
+    }
+    if (mark?.word === close || (mark?.word === open && this.#expected === "end")) {
+      if (this.#expected === "end") this.#call!.done();
+      else this.#call!.unreadable("its arguments are not closed where the call ends");
+      this.state = "closed";
+      return mark.word === open ? at : at + close.length;
+    }
+    if (isSpace(text.charCodeAt(at))) return at + 1;
+    if (mark?.word === open) return this.#refuse("another call begins in its arguments", at);
+    return this.#readSign(mark === undefined ? character : quote, at);
+  }
+
+  /** A bracket, a separator, or the beginning of a key, a string or another value. */
+  #readSign(sign: string, at: number): number {
+    const { quote } = this.#marks;
+    const isString = sign === quote || sign === '"' || sign === "'";
+    const isList = this.#closers.at(-1) === "]";
+    switch (this.#expected) {
+      case "key":
+      case "value":
+        if (isString) return this.#beginString(sign, at);
+        if (sign === this.#closers.at(-1) && (this.#expected === "key" || isList)) return this.#close(at);
+        if (this.#expected === "key") {
+          this.#expected = "bare key";
+          return at;
+        }
+        if (sign === "{" || sign === "[") return this.#open(sign === "{" ? "}" : "]", sign, at);
+        if (/[,}\])]/.test(sign)) break;
+        this.#expected = "bare value";
+        return at;
+      case "colon":
+        if (sign === ":" || sign === "=") {
+          this.#hasMark = false;
+          this.#call!.args(":");
+          this.#expected = "value";
+          return at + 1;
+        }
+        break;
+      case "bare value":
+      case "next":
+        if (sign === this.#closers.at(-1)) return this.#close(at);
+        if (sign !== ",") break;
+        this.#hasMark = false;
+        this.#call!.args(",");
+        this.#expected = isList ? "value" : "key";
+        return at + 1;
+      default:
+    }
+    return this.#refuse(REASONS[this.#expected] ?? REASONS.next, at);
+  }
+
+  #open(closer: string, bracket: string, at = 0): number {
+    this.#closers.push(closer);
+    this.#call!.args(bracket);
+    this.#expected = closer === "]" ? "value" : "key";
+    return at + 1;
+  }
+
+  #close(at: number): number {
+    this.#hasMark = false;
+    this.#call!.args(this.#closers.pop() === "]" ? "]" : "}");
+    this.#expected = this.#closers.length === 0 ? "end" : "next";
+    return at + 1;
+  }
+
+  #readKey(text: string, from: number): number {
+    for (let at = from; at < text.length; at++) {
+      const character = text[at]!;
+      if (character === ":" || character === "=") {
+        this.#call!.args(`${JSON.stringify(this.#key.trim())}:`);
+        this.#key = "";
+        this.#expected = "value";
+        return at + 1;
+      }
+      if (/[,{}[\]<"]/.test(character) || this.#key.length === MAX_KEY) {
+        return this.#refuse("a key is not followed by a colon", at);
+      }
+      this.#key += character;
+    }
+    return text.length;
+  }
+
+  #beginString(quote: string, at: number): number {
+    this.#quote = quote;
+    this.#isKey = this.#expected === "key";
+    this.#call!.args(quote.length === 1 ? quote : '"');
+    return at + quote.length;
+  }
+
+  #readString(text: string, from: number): number | "more" {
+    const quote = this.#quote;
+    const isJson = quote.length === 1;
+    const { close, open } = this.#marks;
+    let keptFrom = from;
+    for (let at = from; ; at++) {
+      const character = text[at];
+      const isEnd = character === undefined;
+      if (this.#isEscaped && !isEnd) this.#isEscaped = false;
+      else if (isJson && character === "\\") this.#isEscaped = true;
+      else if (isEnd || character === "<" || character === quote) {
+        const mark = isEnd ? undefined : lookFor(text, at, isJson ? [quote, close, open] : this.#words);
+        if (isEnd || mark === "maybe") {
+          // The second half of a pair may follow.
+          const until = !isJson && at > from && isHighHalf(text.charCodeAt(at - 1)) ? at - 1 : at;
+          this.#pass(text.slice(from, until), isJson);
+          this.#keep(text.slice(keptFrom, until));
+          return until === from ? "more" : until;
+        }
+        if (mark?.word === quote) {
+          this.#pass(text.slice(from, at), isJson);
+          this.#call!.args(isJson ? quote : '"');
+          this.#quote = "";
+          this.#expected = this.#isKey ? "colon" : "next";
+          return at + quote.length;
+        }
+        if (mark !== undefined && mark.word === close && this.#context.isBlind) {
+          this.#call!.unreadable(NO_END);
+          this.state = "closed";
+          return at + close.length;
+        }
+        if (mark !== undefined && !this.#hasMark) {
+          this.#hasMark = true;
+          this.#kept = [];
+          this.#keptLength = 0;
+          keptFrom = mark.word === close ? at + close.length : at;
+        }
+      }
+    }
+  }
+
+  #pass(piece: string, isJson: boolean): void {
+    this.#call!.args(isJson ? piece : JSON.stringify(piece).slice(1, -1));
+  }
+
+  #keep(piece: string): void {
+    if (!this.#hasMark) return;
+    this.#keptLength += piece.length;
+    if (this.#keptLength <= MAX_KEPT) this.#kept.push(piece);
+  }
+
+  /** What follows is ignored. */
+  #refuse(reason: string, at: number): number {
+    this.#call!.unreadable(reason);
+    this.#expected = this.#hasMark ? "nothing" : "close";
+    return at;
+  }
+}
+
+const REASONS: { readonly next: string; readonly [expected: string]: string } = {
+  value: "a key has no value",
+  end: "something follows its arguments",
+  next: 'a value is followed by something else: write a quote in a string as "',
+};
+
+function headAt(text: string, from: number): { name: string; closer: string; end: number } | "more" | "none" {
+  // Models leave the word out (vllm-project/vllm#53431), or write the call as in Python (#53642).
+  let at = skipSpace(text, from);
+  const word = look(text, at, "call");
+  if (word === "maybe") return "more";
+  if (word === "yes") at = skipSpace(text, at + "call".length);
+  if (at === text.length) return "more";
+  if (text[at] !== ":") return "none";
+  at = skipSpace(text, at + 1);
+  const nameEnd = endOfName(text, at);
+  const bracket = skipSpace(text, nameEnd);
+  if (bracket === text.length) return "more";
+  if (nameEnd === at || (text[bracket] !== "{" && text[bracket] !== "(")) return "none";
+  return { name: text.slice(at, nameEnd), closer: text[bracket] === "{" ? "}" : ")", end: bracket + 1 };
+}
+
+function isHighHalf(code: number): boolean {
+  return code >= 0xd800 && code <= 0xdbff;
+}
