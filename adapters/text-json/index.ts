@@ -33,6 +33,8 @@ export interface RescueTextCallsOptions {
   readonly notations?: readonly NotationName[] | undefined;
   /** Search the reasoning, too: calls there count in a turn that says nothing else. Default `false`. */
   readonly reasoning?: boolean | undefined;
+  /** The prompt ends with `<think>`, so each text begins inside the thoughts. Default `false`. */
+  readonly thinking?: boolean | undefined;
 }
 
 /**
@@ -45,6 +47,6 @@ export interface RescueTextCallsOptions {
  * for await (const event of chat.read(stream, { tools })) if (event.type === "tool-use") await event.use.execute();
  */
 export function rescueTextCalls<A extends Adapter>(adapter: A, options: RescueTextCallsOptions = {}): A {
-  const { notations: names = Object.keys(notations) as NotationName[], reasoning } = options;
-  return rescue(adapter, { notations: names.map(notationNamed), reasoning });
+  const { notations: names = Object.keys(notations) as NotationName[], reasoning, thinking } = options;
+  return rescue(adapter, { notations: names.map(notationNamed), reasoning, thinking });
 }

@@ -22,7 +22,8 @@ export interface TextRequest {
 /** What generates the text: the model of an adapter, or a function. */
 export type TextSpeaker = Model | ((request: TextRequest) => TextSource | Promise<TextSource>);
 
-export type TextModelOptions = Pick<ModelOptions, "limits" | "repair"> & Pick<TextOptions, "reasoning" | "stop">;
+export type TextModelOptions = Pick<ModelOptions, "limits" | "repair"> &
+  Pick<TextOptions, "reasoning" | "thinking" | "stop">;
 
 /**
  * A model that writes its calls into its text. The history consists of {@link TextMessage}s; a message in any other

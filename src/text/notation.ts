@@ -42,6 +42,8 @@ export interface BlockReader {
    * - `open`, `closed`: it is one
    */
   readonly state: "head" | "none" | "open" | "closed";
+  /** What follows the block is the beginning of an answer. */
+  readonly isPreface?: boolean;
   /**
    * Reads on from `at` and returns how far it got: the rest is passed again, followed by more text. That rest is never
    * longer than a marker or a head.
@@ -79,6 +81,11 @@ export interface TextOptions {
    * cut off, and are released at its end. A `<think>` at the beginning of the text is always treated this way.
    */
   readonly reasoning?: boolean | undefined;
+  /**
+   * The prompt ended with the tag that begins the thoughts (`<think>`), so the text begins inside them. Default `false`:
+   * calls before a lone `</think>` are taken back, but those with effect `read` may already have run.
+   */
+  readonly thinking?: boolean | undefined;
   /**
    * The end mark that was a stop sequence of the request, so that the server cut it off. If a text ends inside a block
    * and the finish reason is `stop`, it is read, and goes back, as if the mark were there. A model that stopped in the

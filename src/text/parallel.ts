@@ -26,9 +26,14 @@ export function expandParallel(
 ): HoldingSink {
   const known = new Set(tools === undefined ? [] : toolList(tools).map(({ name }) => toolName(name)));
   const held: HeldCall[] = [];
+  /** Wrappers that were expanded, with the labels of their calls. */
+  const released: { readonly call: HeldCall; readonly labels: readonly ToolChunk[] }[] = [];
   let expanded = 0;
 
   function tool(chunk: ToolChunk): void {
+    const { error, errorType } = chunk;
+    const over = errorType === "withdrawn" ? released.find((one) => one.call.owns(chunk)) : undefined;
+    if (over !== undefined) return over.labels.forEach((label) => sink.tool({ ...label, error, errorType }));
     let call = held.find((one) => one.owns(chunk));
     if (call !== undefined) call.add(chunk);
     else {
@@ -45,9 +50,12 @@ export function expandParallel(
     if (calls === undefined) return passOn(call);
     held.splice(held.indexOf(call), 1);
     // Completeness is decided as for any other call.
-    for (const { name, args } of calls) {
-      sink.tool(toolChunk(EXPANDED_TURN, expanded++, undefined, name, JSON.stringify(args), isDone || undefined));
-    }
+    const labels = calls.map(({ name, args }) => {
+      const callIndex = expanded++;
+      sink.tool(toolChunk(EXPANDED_TURN, callIndex, undefined, name, JSON.stringify(args), isDone || undefined));
+      return { turnIndex: EXPANDED_TURN, callIndex };
+    });
+    released.push({ call, labels });
   }
 
   function passOn(call: HeldCall): void {

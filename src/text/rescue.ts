@@ -6,7 +6,7 @@ import { mendLeaks } from "./leaks.ts";
 import { expandParallel } from "./parallel.ts";
 import { textSink } from "./sink.ts";
 
-export interface RescueOptions extends Pick<TextOptions, "reasoning"> {
+export interface RescueOptions extends Pick<TextOptions, "reasoning" | "thinking"> {
   /** The notations to look for. */
   readonly notations: readonly Notation[];
 }
@@ -18,7 +18,7 @@ export interface RescueOptions extends Pick<TextOptions, "reasoning"> {
  * It wraps an adapter rather than being an option of every `read()`, so that adapters know nothing of notations, they
  * are loaded only if needed, and whatever takes an adapter takes this one.
  */
-export function rescue<A extends Adapter>(adapter: A, { notations, reasoning }: RescueOptions): A {
+export function rescue<A extends Adapter>(adapter: A, { notations, reasoning, thinking }: RescueOptions): A {
   const { name, namespaced } = adapter;
   const toolName = (tool: string) => adapter.toolName(tool);
   const names = { toolName, namespaced };
@@ -32,7 +32,7 @@ export function rescue<A extends Adapter>(adapter: A, { notations, reasoning }: 
       once,
       notations.flatMap(({ leaks }) => (leaks === undefined ? [] : [leaks])),
     );
-    const text = textSink(mended, notations, names, { ...options, reasoning });
+    const text = textSink(mended, notations, names, { ...options, reasoning, thinking });
     const parsed = inner.call(adapter, text, options);
     return new RescueParser(parsed, [text, mended, once, calls]);
   }

@@ -36,7 +36,7 @@ export function createScanner(
   );
   /** Only white space has come so far. */
   let isAtBegin = true;
-  const fence = new Fence();
+  let fence = new Fence();
   /** What has come but is not consumed yet. */
   let held = "";
   let marker = "";
@@ -94,7 +94,12 @@ export function createScanner(
       say(marker);
       return from;
     }
-    if (current.state === "closed") reader = undefined;
+    if (current.state !== "closed") return at;
+    reader = undefined;
+    if (current.isPreface === true) {
+      isAtBegin = true;
+      fence = new Fence();
+    }
     return at;
   }
 

@@ -7,7 +7,7 @@ import { toolList, type ToolSource } from "../tool/tool-set.ts";
 import type { Tool } from "../tool/tool.ts";
 import type { Notation, TextOptions } from "./notation.ts";
 import { createScanner, type TextKnowledge } from "./scanner.ts";
-import { splitThoughts } from "./thoughts.ts";
+import { splitThoughts, thoughtTags } from "./thoughts.ts";
 import { createWriter } from "./writer.ts";
 
 /** A sink that finds calls in the text it is given. Call `end()` before the turn ends. */
@@ -42,28 +42,52 @@ export function textSink(
     variables: options.variables ?? {},
     tool: (name) => known.get(name) ?? known.get(namespaced?.exec(name)?.[1] ?? ""),
   };
-  const said = { text: say, reasoning: (delta: string) => sink.reasoning(delta), tool: call };
-  const text = createScanner(notations, createWriter(said, nameOf), context);
-  const reasoning = plans();
-  const thoughts = plans();
+  const said = { text: say, reasoning: (delta: string) => sink.reasoning(delta), tool: write };
+  const text = createScanner([...notations, thoughtTags(onTag)], createWriter(said, nameOf), context);
+  let reasoning: ReturnType<typeof plans> | undefined;
+  let thoughts: ReturnType<typeof plans> | undefined;
   const splitter = splitThoughts(
     (delta) => {
       sink.text(delta);
-      thoughts.push(delta);
+      (thoughts ??= plans()).push(delta);
     },
     (delta) => text.push(delta),
+    options.thinking,
   );
-  /** The turn has said something besides its thoughts. */
+  /** The text has said something besides its thoughts; the same where they may have begun. */
   let hasSpoken = false;
+  let hadSpoken = false;
+  /** The turn has a call of the wire, or a refusal. */
+  let hasOther = false;
   let isWhole = false;
+  /** The calls in the text since thoughts may have begun, and those that turned out to be in them. */
+  let made: ToolChunk[] = [];
+  const planned: ToolChunk[] = [];
 
   function say(delta: string): void {
     hasSpoken ||= /\S/.test(delta);
     sink.text(delta);
   }
 
-  function call(chunk: ToolChunk): void {
+  function write(chunk: ToolChunk): void {
     hasSpoken = true;
+    const { turnIndex, callIndex } = chunk;
+    if (made.at(-1)?.callIndex !== callIndex) made.push({ turnIndex, callIndex });
+    sink.tool(chunk);
+  }
+
+  function onTag(tag: string, isEnd: boolean): void {
+    sink.text(tag);
+    if (isEnd) {
+      planned.push(...made);
+      hasSpoken = hadSpoken;
+    }
+    hadSpoken = hasSpoken;
+    made = [];
+  }
+
+  function call(chunk: ToolChunk): void {
+    hasOther = true;
     sink.tool(chunk);
   }
 
@@ -83,10 +107,10 @@ export function textSink(
     text: (delta) => splitter.push(delta),
     reasoning(delta) {
       sink.reasoning(delta);
-      if (options.reasoning === true) reasoning.push(delta);
+      if (options.reasoning === true) (reasoning ??= plans()).push(delta);
     },
     refusal(delta) {
-      hasSpoken = true;
+      hasOther = true;
       sink.refusal(delta);
     },
     tool: call,
@@ -97,7 +121,7 @@ export function textSink(
       sink.finish(reason, providerReason, message);
     },
     terminal: () => sink.terminal(),
-    isInBlock: () => (splitter.isThinking() ? thoughts : text).isInBlock(),
+    isInBlock: () => (splitter.isThinking() ? thoughts : text)?.isInBlock() === true,
     fail(error) {
       isWhole = false;
       // What was held back did arrive, and a failed turn accepts nothing more.
@@ -115,12 +139,17 @@ export function textSink(
   function end(): void {
     splitter.end();
     text.end(isWhole);
-    thoughts.end(isWhole);
-    reasoning.end(isWhole);
-    // Servers that leave the thoughts in the text may also send them as reasoning.
-    const planned = thoughts.calls.length > 0 ? thoughts.calls : reasoning.calls;
-    if (!hasSpoken && isWhole) for (const chunk of planned) sink.tool(chunk);
-    hasSpoken = true;
+    thoughts?.end(isWhole);
+    reasoning?.end(isWhole);
+    if (hasOther || hasSpoken || !isWhole) {
+      for (const label of planned) sink.tool({ ...label, error: "it is in the thoughts", errorType: "withdrawn" });
+    } else if (planned.length === 0) {
+      // Servers that leave the thoughts in the text may also send them as reasoning.
+      const plan = [thoughts, reasoning].find((one) => one !== undefined && one.calls.length > 0);
+      for (const chunk of plan?.calls ?? []) sink.tool(chunk);
+    }
+    hasOther = true;
+    planned.length = 0;
   }
 }
 

@@ -1,7 +1,16 @@
-import { find, isSpace, look } from "./look.ts";
+import { find, isSpace, lookFor } from "./look.ts";
+import type { BlockReader, Notation } from "./notation.ts";
 
-const OPEN = "<think>";
-const CLOSE = "</think>";
+/** The tags around thoughts. */
+const TAGS: ReadonlyMap<string, string> = new Map([
+  ["<think>", "</think>"],
+  ["[THINK]", "[/THINK]"],
+  ["<seed:think>", "</seed:think>"],
+  ["<|START_THINKING|>", "<|END_THINKING|>"],
+  ["<|channel>", "<channel|>"],
+]);
+const OPENS = [...TAGS.keys()];
+const CLOSES = [...TAGS.values()];
 
 /** Takes one text in pieces and separates the thoughts at its beginning from the rest. */
 export interface ThoughtSplitter {
@@ -13,10 +22,17 @@ export interface ThoughtSplitter {
 
 /**
  * A text that begins with `<think>` is thoughts up to `</think>`, tags included. They are split off before the text is
- * searched, as in servers with a reasoning parser. Later tags are only being written about.
+ * searched, as in servers with a reasoning parser.
+ *
+ * @param isThinking whether the tag that begins them was in the prompt
  */
-export function splitThoughts(thought: (delta: string) => void, text: (delta: string) => void): ThoughtSplitter {
-  let state: "begin" | "thinking" | "over" = "begin";
+export function splitThoughts(
+  thought: (delta: string) => void,
+  text: (delta: string) => void,
+  isThinking = false,
+): ThoughtSplitter {
+  let state: "begin" | "thinking" | "over" = isThinking ? "thinking" : "begin";
+  let closes: readonly string[] = CLOSES;
   let held = "";
 
   function push(delta: string): void {
@@ -32,10 +48,11 @@ export function splitThoughts(thought: (delta: string) => void, text: (delta: st
     while (at < all.length && isSpace(all.charCodeAt(at))) at++;
     if (at > 0) text(all.slice(0, at));
     const rest = all.slice(at);
-    const found = look(rest, 0, OPEN);
-    if (found === "maybe") held = rest;
-    else if (found === "yes") {
+    const found = lookFor(rest, 0, OPENS);
+    if (found === "maybe" || rest === "") held = rest;
+    else if (found !== undefined) {
       state = "thinking";
+      closes = [TAGS.get(found.word)!];
       think(rest);
     } else {
       state = "over";
@@ -44,7 +61,7 @@ export function splitThoughts(thought: (delta: string) => void, text: (delta: st
   }
 
   function think(all: string): void {
-    const { at, word } = find(all, 0, [CLOSE]);
+    const { at, word } = find(all, 0, closes);
     const behind = word === undefined ? at : at + word.length;
     const rest = all.slice(behind);
     thought(all.slice(0, behind));
@@ -62,4 +79,20 @@ export function splitThoughts(thought: (delta: string) => void, text: (delta: st
   }
 
   return { push, end, isThinking: () => state === "thinking" };
+}
+
+/**
+ * Reports the tags of thoughts elsewhere in a text. Where the prompt ends with `<think>`, as in the templates of
+ * DeepSeek-R1 and QwQ, the text has only `</think>`: what it was the end of is known only then.
+ */
+export function thoughtTags(report: (tag: string, isEnd: boolean) => void): Notation {
+  return {
+    name: "thoughts",
+    markers: [...OPENS, ...CLOSES],
+    start: () => (marker) => {
+      const isEnd = CLOSES.includes(marker);
+      report(marker, isEnd);
+      return { state: "closed", isPreface: isEnd, read: (_, at) => at, end: () => undefined } satisfies BlockReader;
+    },
+  };
 }

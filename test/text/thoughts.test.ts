@@ -58,6 +58,21 @@ describe("a call in the thoughts of a text", () => {
     }
   });
 
+  it.each([
+    "[THINK] [/THINK]",
+    "<seed:think> </seed:think>",
+    "<|START_THINKING|> <|END_THINKING|>",
+    "<|channel> <channel|>",
+  ])("is a plan between %s", async (tags) => {
+    const [open, close] = tags.split(" ");
+    const text = `${open}thought\n${call("Oslo")}${close}${call("Rome")}`;
+    for (const pieces of [[text], text.split("")]) {
+      const { events, turn } = await readText(textJson("hermes"), pieces, sharedTools);
+      expect(citiesIn(events)).toEqual(["Rome"]);
+      expect(turn.text).toBe(`${open}thought\n${call("Oslo")}${close}`);
+    }
+  });
+
   it("is not made where the text was cut: an answer may have been to come", async () => {
     const text = `<think>${call("Oslo")}</think>`;
     const { events } = await readText(textJson("hermes"), [text, { type: "finish", reason: "length" }], sharedTools);
@@ -83,6 +98,95 @@ describe("a call in the thoughts of a text", () => {
     const text = `<think>${block("Oslo")}</think>${block("Rome")}`;
     const { events } = await readText(textHelpers(), text.split(""), sharedTools);
     expect(citiesIn(events)).toEqual(["Rome"]);
+  });
+});
+
+describe("a call before the end of thoughts that began in the prompt", () => {
+  const refund = (id: string) =>
+    `<tool_call>{"name": "refund_order", "arguments": {"order_id": "${id}", "amount": 1}}</tool_call>`;
+  const idsIn = (events: readonly StreamEvent[]) =>
+    events.flatMap((event) =>
+      event.type === "tool-use" ? [event.use.input["order_id"] ?? event.use.input["city"]] : [],
+    );
+
+  it.each<[string, string, unknown[]]>([
+    ["is a plan where another one follows", `So: ${refund("1")}\n</think>\n${refund("2")}`, ["2"]],
+    [
+      "where it has no tag that ends it, either",
+      `${refund("1")}</think>${refund("2")} </think>\n${refund("3")}`,
+      ["3"],
+    ],
+    ["where the answer is a text", `${refund("1")}</think>Which one?`, []],
+    [
+      "where the answer is JSON",
+      `${refund("1")}</think>\n{"name": "refund_order", "arguments": {"order_id": "2", "amount": 1}}`,
+      ["2"],
+    ],
+    ["where the call has been read", `${refund("1")}</think>{"order_id": "2"}`, []],
+    ["where they began in the text", `Well.\n<think>${refund("1")}</think>${refund("2")}`, ["2"]],
+    ["where they are the second ones", `${refund("1")}<think>${refund("2")}</think>${refund("3")}`, ["1", "3"]],
+    ["is made where there is no other answer", `So: ${refund("1")}</think>\n`, ["1"]],
+    ["or where the tag is in the arguments", `${refund("</think>")} So.`, ["</think>"]],
+    ["or in a fence", `${refund("1")}\n\`</think>\` ends them`, ["1"]],
+    ["or one of a tag that is not there", `${refund("1")}<think> and text`, ["1"]],
+  ])("%s: %s", async (_, text, ids) => {
+    for (const pieces of [[text], text.split("")]) {
+      for (const adapter of [textJson("hermes"), rescueTextCalls(textJson("kimi"))]) {
+        const { events, turn } = await readText(adapter, pieces, sharedTools);
+        expect(idsIn(events)).toEqual(ids);
+        expect(turn.calls.map(({ input }) => (input as Record<string, unknown>)["order_id"])).toEqual(ids);
+        expect(turn.text).toBe(text.replaceAll(/<tool_call>.*?<\/tool_call>|\{"name.*/g, ""));
+      }
+    }
+  });
+
+  it("is not made where the text was cut", async () => {
+    const text = `${refund("1")}</think>`;
+    const { events, turn } = await readText(
+      textJson("hermes"),
+      [text, { type: "finish", reason: "length" }],
+      sharedTools,
+    );
+    expect([idsIn(events), turn.calls]).toEqual([[], []]);
+  });
+
+  it("may have run where it only reads, and gets no result", async () => {
+    const { events, turn } = await readText(
+      textJson("hermes"),
+      [`${call("Oslo")}</think>${call("Rome")}`],
+      sharedTools,
+    );
+    expect(idsIn(events)).toEqual(["Oslo", "Rome"]);
+    expect(turn.calls.map(({ input }) => input)).toEqual([{ city: "Rome" }]);
+  });
+
+  it("does not run at all where the caller says that they began there", async () => {
+    for (const [text, ids] of [
+      [`${call("Oslo")}</think>${call("Rome")}`, ["Rome"]],
+      [`${call("Oslo")}</think> Which?`, []],
+      [`${call("Oslo")}`, ["Oslo"]],
+      [`${call("Oslo")}</think>${call("Rome")}`.replaceAll("think", "seed:think"), ["Rome"]],
+    ] as const) {
+      const read = textJson("hermes").read(new Response(text).body!.pipeThrough(new TextDecoderStream()), {
+        tools: sharedTools,
+        thinking: true,
+      });
+      const events: StreamEvent[] = [];
+      for await (const event of read) events.push(event);
+      expect(idsIn(events)).toEqual(ids);
+      const choice = { index: 0, message: { role: "assistant", content: text }, finish_reason: "stop" };
+      const chat = rescueTextCalls(openaiChat, { thinking: true });
+      expect(
+        idsIn(chat.parse({ object: "chat.completion", choices: [choice] } as never, { tools: sharedTools })),
+      ).toEqual(ids);
+    }
+  });
+
+  it("is a plan if it wraps others", async () => {
+    const wrapped = (id: string) =>
+      `<tool_call>${JSON.stringify({ name: "multi_tool_use.parallel", arguments: { tool_uses: [1, 2].map((n) => ({ recipient_name: "functions.refund_order", parameters: { order_id: `${id}${n}`, amount: 1 } })) } })}</tool_call>`;
+    const { events } = await readText(textJson("hermes"), [`${wrapped("a")}</think>${wrapped("b")}`], sharedTools);
+    expect(idsIn(events)).toEqual(["b1", "b2"]);
   });
 });
 
