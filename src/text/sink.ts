@@ -61,7 +61,7 @@ export function textSink(
   let hasOther = false;
   let isWhole = false;
   /** The calls in the text since thoughts may have begun, and those that turned out to be in them. */
-  let made: ToolChunk[] = [];
+  let recent: ToolChunk[] = [];
   const planned: ToolChunk[] = [];
 
   function say(delta: string): void {
@@ -72,18 +72,18 @@ export function textSink(
   function write(chunk: ToolChunk): void {
     hasSpoken = true;
     const { turnIndex, callIndex } = chunk;
-    if (made.at(-1)?.callIndex !== callIndex) made.push({ turnIndex, callIndex });
+    if (recent.at(-1)?.callIndex !== callIndex) recent.push({ turnIndex, callIndex });
     sink.tool(chunk);
   }
 
   function onTag(tag: string, isEnd: boolean): void {
     sink.text(tag);
     if (isEnd) {
-      planned.push(...made);
+      planned.push(...recent);
       hasSpoken = hadSpoken;
     }
     hadSpoken = hasSpoken;
-    made = [];
+    recent = [];
   }
 
   function call(chunk: ToolChunk): void {
