@@ -120,7 +120,8 @@ export class Undoer {
       const message = "The process that undid it ended before it was through; how far it came is not known.";
       const failed: UndoRow = { ...withoutLease(undo), state: "undo_failed", error: { code: "undo_failed", message } };
       if ((await this.#put(entry, failed)) === undefined) return undefined;
-      await this.#emit(row, "undo_failed", { errorMessage: message, undoneBy: undo.by ?? null });
+      const undoneBy = undo.by ?? null;
+      await this.#emit(row, { type: "tool.undo_failed", errorCode: "undo_failed", errorMessage: message, undoneBy });
       return options.retry === true ? undefined : failedOutcome(actionId, row, "undo_failed", message);
     }
     const tool = this.#deps.tools.get(row.toolName);
@@ -185,7 +186,7 @@ export class Undoer {
         const message = `${row.toolName} was undone, and the store did not take it: ${safeMessage(error)}`;
         return failedOutcome(actionId, row, "store_failed", message, error);
       }
-      await this.#deps.emitter.emit(partOf(row), {
+      await this.#emit(row, {
         type: "tool.undone",
         durationMs: Math.round(performance.now() - startedAt),
         undoneBy: by,
@@ -196,7 +197,7 @@ export class Undoer {
     const message = `Undoing ${row.toolName} failed: ${messageOf(this.#deps, end.cause, tool)}`;
     const failed: UndoRow = { ...withoutLease(undo), state: "undo_failed", error: { code, message } };
     await held.write((now) => ({ ...now, undo: failed })).catch(() => {});
-    await this.#emit(row, code, { errorMessage: message, undoneBy: by });
+    await this.#emit(row, { type: "tool.undo_failed", errorCode: code, errorMessage: message, undoneBy: by });
     return failedOutcome(actionId, row, code, message, end.cause);
   }
 
@@ -218,9 +219,9 @@ export class Undoer {
     }
   }
 
-  #emit(row: ActionRow, errorCode: string, rest: { errorMessage: string; undoneBy: string | null }): Promise<void> {
-    const body: EventBody = { type: "tool.undo_failed", errorCode, ...rest };
-    return this.#deps.emitter.emit(partOf(row), body);
+  /** Another process may have deleted the run meanwhile. */
+  #emit(row: ActionRow, body: EventBody): Promise<void> {
+    return this.#deps.emitter.emit(partOf(row), body, false, () => this.#deps.ledger.holds(row));
   }
 }
 

@@ -523,6 +523,18 @@ describe("undo()", () => {
     expect(things.size).toBe(0);
   });
 
+  it("brings nothing back of a run that was forgotten meanwhile", async () => {
+    let end: (() => void) | undefined;
+    const { tool } = counted({ undo: () => new Promise<void>((resolve) => (end = resolve)) });
+    const { executor, store } = setup([tool], { leaseMs: 30 });
+    const { actionId } = await executor.execute(useOf(tool), RUN);
+    const undoing = executor.undo(actionId);
+    await until(() => end !== undefined);
+    await executor.forget("run");
+    expect(await undoing).toMatchObject({ status: "undo_failed" });
+    expect(await store.list("")).toEqual([]);
+  });
+
   it("data is in no event, no outcome and no list", async () => {
     const { add } = shelf();
     const { executor, events } = setup([add]);
