@@ -119,7 +119,7 @@ export function headKey(conversationId: string): string {
   return storeKey("run", conversationId);
 }
 
-function rowKey(conversationId: string, index: number): string {
+export function rowKey(conversationId: string, index: number): string {
   return storeKey("run-row", conversationId, String(index).padStart(8, "0"));
 }
 

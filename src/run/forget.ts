@@ -1,5 +1,6 @@
-import { storeKey } from "../store/store.ts";
-import { headKey, isHeld } from "./checkpoint.ts";
+import { isConflict } from "../store/errors.ts";
+import { storeKey, type Store, type StoreEntry } from "../store/store.ts";
+import { headKey, isHeld, rowKey } from "./checkpoint.ts";
 import type { RunDeps } from "./deps.ts";
 import { busy } from "./errors.ts";
 import type { Head, Row } from "./format.ts";
@@ -8,19 +9,54 @@ import type { Head, Row } from "./format.ts";
  * Deletes everything stored for a conversation, including the approvals of its runs. The head first: without it nobody
  * can continue the run, and if the process dies here, doing it again deletes the rest.
  */
-export async function forgetRun({ store, executor }: RunDeps, conversationId: string): Promise<boolean> {
-  const head = await store.get<Partial<Head> | null>(headKey(conversationId));
+export async function forgetRun(deps: RunDeps, conversationId: string): Promise<boolean> {
+  const { head, ...rest } = await readAll(deps.store, conversationId);
   if (head !== undefined) {
     // Unreadable runs may be deleted too.
     const lease = head.value?.lease;
     if (lease && isHeld({ lease })) throw busy(conversationId);
-    await store.delete(head.key, { expectedVersion: head.version });
+    await deps.store.delete(head.key, { expectedVersion: head.version });
   }
-  const rows = await store.list<Partial<Row> | null>(`${storeKey("run-row", conversationId)}/`);
+  await deleteRest(deps, rest);
+  return head !== undefined;
+}
+
+/**
+ * Deletes what an interrupted {@link forgetRun} has left, before a new run overwrites the rows that say what that is.
+ */
+export async function forgetRest(deps: RunDeps, conversationId: string): Promise<void> {
+  if ((await deps.store.get(rowKey(conversationId, 0))) === undefined) return;
+  const { head, ...rest } = await readAll(deps.store, conversationId);
+  if (head === undefined) await deleteRest(deps, rest);
+}
+
+async function deleteRest({ store, executor }: RunDeps, { rows, answers }: Rest): Promise<void> {
   for (const { value } of rows) {
     if (value?.kind === "input" && typeof value.runId === "string") await executor.forget(value.runId);
   }
-  const answers = await store.list(`${storeKey("run-answer", conversationId)}/`);
-  for (const { key } of [...answers, ...rows]) await store.delete(key);
-  return head !== undefined;
+  for (const { key, version } of [...answers, ...rows]) {
+    // Somebody may have started the conversation anew: those rows stay.
+    await store.delete(key, { expectedVersion: version }).catch((error: unknown) => {
+      if (!isConflict(error)) throw error;
+    });
+  }
+}
+
+type HeadEntry = StoreEntry<Partial<Head> | null>;
+
+interface Rest {
+  readonly rows: readonly StoreEntry<Partial<Row> | null>[];
+  readonly answers: readonly StoreEntry[];
+}
+
+/** The head, and what belongs to it: rows that are read while it is stored, or while none is, are of no later run. */
+async function readAll(store: Store, conversationId: string): Promise<Rest & { head: HeadEntry | undefined }> {
+  const key = headKey(conversationId);
+  for (;;) {
+    const head: HeadEntry | undefined = await store.get(key);
+    const rows = await store.list<Partial<Row> | null>(`${storeKey("run-row", conversationId)}/`);
+    const answers = await store.list(`${storeKey("run-answer", conversationId)}/`);
+    // A stored head is compared when it is deleted.
+    if (head !== undefined || (await store.get(key)) === undefined) return { head, rows, answers };
+  }
 }

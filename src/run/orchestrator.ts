@@ -15,7 +15,7 @@ import { Checkpoint, headKey, isHeld, readRun, type HeadChange, type StoredRun }
 import type { Emit, RunDeps } from "./deps.ts";
 import { busy, isBusy, notWaiting, runOpen, unknownRun } from "./errors.ts";
 import { followEvents } from "./feed.ts";
-import { forgetRun } from "./forget.ts";
+import { forgetRest, forgetRun } from "./forget.ts";
 import { readHead, type Head, type InputRow } from "./format.ts";
 import { Inbox } from "./inbox.ts";
 import { Loop, type Stop } from "./loop.ts";
@@ -226,6 +226,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     const open = stored && openTurn(stored.rows);
     if (open !== undefined && !isGivenUp(open) && options.whenOpen !== "cancel") throw runOpen(conversationId);
     const { runId, at: startedAt } = input;
+    if (stored === undefined) await forgetRest(this.#deps, conversationId);
     const checkpoint =
       stored === undefined
         ? await Checkpoint.create(store, leaseMs, { conversationId, runId, wire: model.adapter.name })
