@@ -164,7 +164,8 @@ export class Execution {
   }
 
   #known(): Tool | undefined {
-    return this.#deps.tools.get(this.#use.name);
+    const tool = this.#deps.tools.get(this.#use.name);
+    return tool?.mode === "external" ? undefined : tool;
   }
 
   async #next(entry: Entry | undefined): Step {

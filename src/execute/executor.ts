@@ -146,8 +146,8 @@ export class ToolExecutor {
     context: ExecutionContext,
     schedule: Schedule = createSchedule(1),
   ): Promise<Outcome<OutputOf<Use>>> {
-    this.#checkUse(use);
     checkContext(context);
+    this.#checkUse(use, context);
     const place = schedule(this.#isSequential(use));
     return this.#execute(use, { ...context }, place) as Promise<Outcome<OutputOf<Use>>>;
   }
@@ -176,8 +176,8 @@ export class ToolExecutor {
     schedule: Schedule = this.schedule(),
   ): Promise<Outcome[]> {
     if (!Array.isArray(uses)) throw new TypeError(`executeAll() takes a list of uses, got ${typeName(uses)}.`);
-    for (const use of uses) this.#checkUse(use);
     checkContext(context);
+    for (const use of uses) this.#checkUse(use, context);
     const places = uses.map((use) => schedule(this.#isSequential(use)));
     // Copied, since the caller may reuse the object for the next call.
     const own = { ...context };
@@ -266,13 +266,13 @@ export class ToolExecutor {
     return this.#deps.tools.get(name)?.sequential === true;
   }
 
-  #checkUse(use: ToolUse): void {
+  #checkUse(use: ToolUse, { uniqueIds }: ExecutionContext): void {
     if (typeof use?.take !== "function") {
       throw new TypeError(`execute() takes a ToolUse of a stream or of tool.use(), got ${typeName(use)}.`);
     }
-    // A registry may have made it external for this executor alone.
-    const { mode } = this.#deps.tools.get(use.name) ?? use.tool;
-    if (use.tool.mode === "external" || mode === "external") {
+    // A registry may have made it external for this executor alone. A call on record may have run before it was.
+    const known = uniqueIds === true ? undefined : this.#deps.tools.get(use.name);
+    if (use.tool.mode === "external" || known?.mode === "external") {
       throw new TypeError(
         `Tool ${use.name} is external: its caller executes it and hands the result in with use.provideResult().`,
       );

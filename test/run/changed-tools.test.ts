@@ -2,6 +2,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { z } from "zod";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
+import { ToolExecutor } from "../../src/execute/index.ts";
 import { Orchestrator } from "../../src/run/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -14,7 +15,12 @@ const args = { amount: 5 };
 const asItWas = z.object({ amount: z.number() });
 
 /** Another process: its `refund` has this schema, or it has none. */
-function process(store: Store, refund: Partial<ToolDefinition> | undefined, turns: Parameters<typeof scripted>) {
+function process(
+  store: Store,
+  refund: Partial<ToolDefinition> | undefined,
+  turns: Parameters<typeof scripted>,
+  hasExecutor = false,
+) {
   const ran: unknown[] = [];
   const execute = (input: unknown) => {
     ran.push(input);
@@ -23,7 +29,9 @@ function process(store: Store, refund: Partial<ToolDefinition> | undefined, turn
   const tools: Tool[] = [external("ask_user")];
   if (refund !== undefined) tools.push(defineTool({ name: "refund", execute, ...refund } as ToolDefinition));
   const approvals = new ApprovalService({ store, tools });
-  const orchestrator = new Orchestrator({ model: scripted(...turns), tools, store, approvals, leaseMs: 60 });
+  // One that an application makes has all its tools, as a rule.
+  const executor = hasExecutor ? new ToolExecutor({ tools, store, approvals, leaseMs: 60 }) : undefined;
+  const orchestrator = new Orchestrator({ model: scripted(...turns), tools, store, approvals, executor, leaseMs: 60 });
   return { orchestrator, ran };
 }
 
@@ -37,11 +45,14 @@ const changes: readonly [string, Partial<ToolDefinition> | undefined][] = [
 describe("a call that was executed", () => {
   const calls = [{ name: "refund", args }, { name: "ask_user" }];
 
-  it.each(changes)("keeps its result when %s", async (_, changed) => {
+  it.each([
+    ...changes.map(([what, changed]) => [what, changed, false] as const),
+    ...changes.map(([what, changed]) => [`${what} (with an executor of its own)`, changed, true] as const),
+  ])("keeps its result when %s", async (_, changed, hasExecutor) => {
     const store = memoryStore();
     const first = process(store, { inputSchema: asItWas }, [{ calls }]);
     const { pendingToolCalls } = await first.orchestrator.run({ conversationId, input: "Go" });
-    const second = process(store, changed, [{ text: "Done." }]);
+    const second = process(store, changed, [{ text: "Done." }], hasExecutor);
     const toolResults = [{ toolCallId: pendingToolCalls[0]!.id, result: "yes" }];
     const { status, messages } = await second.orchestrator.resume(conversationId, { toolResults });
     expect([status, ...short(messages as never).slice(2)]).toEqual([
@@ -135,9 +146,10 @@ describe("a call that waits for approval", () => {
   it.each<[string, Partial<ToolDefinition> | undefined, RegExp]>([
     [changes[1]![0], changes[1]![1], /does not fit its schema: note/],
     [changes[2]![0], changes[2]![1], /There is no tool .*refund.* here/],
+    [changes[3]![0], changes[3]![1], /There is no tool .*refund.* here/],
   ])("is not executed, and the model hears why, when %s", async (_, changed, message) => {
     const { store, decision } = await paused(asItWas);
-    const second = process(store, changed && { needsApproval: true, ...changed }, [{ text: "Done." }]);
+    const second = process(store, changed && { needsApproval: true, ...changed }, [{ text: "Done." }], true);
     const { status, messages } = await second.orchestrator.resume(conversationId, decision);
     expect(status).toBe("completed");
     expect(short(messages as never)[2]).toMatch(message);
