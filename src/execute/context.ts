@@ -33,6 +33,11 @@ export interface ExecutionContext {
    * mistake.
    */
   readonly uniqueIds?: boolean | undefined;
+  /**
+   * Gives the call up: if it has not started, it fails with code `aborted`, for good, whatever is decided later; if it
+   * runs, the outcome is `unknown`. Default: false.
+   */
+  readonly abandon?: boolean | undefined;
   /** What a request for approval carries besides the call. */
   readonly approval?: Pick<ApprovalAsk, "scope" | "metadata" | "ttlMs"> | undefined;
   readonly [key: string]: unknown;

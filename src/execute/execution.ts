@@ -170,6 +170,10 @@ export class Execution {
 
   async #next(entry: Entry | undefined): Step {
     const problem = this.#problem;
+    const isAbandoned = this.#context.abandon === true;
+    if (isAbandoned && this.#handle !== undefined && (entry === undefined || entry.value.status === "planned")) {
+      return this.#fail(entry?.version ?? 0, "aborted", aborted(this.#use.name), undefined, entry?.value);
+    }
     if (entry === undefined) {
       if (this.#handle === undefined) return this.#outcomeSoFar();
       return problem === undefined ? this.#plan(0) : this.#fail(0, problem.code, problem.message, problem);
@@ -197,7 +201,8 @@ export class Execution {
       case "started": {
         const ended = this.#deps.ended.get(this.#actionId);
         if (ended?.owner === row.lease!.owner) return this.#recordNow(ended, entry);
-        return row.lease!.until > Date.now() ? this.#waitForOther(entry) : this.#takeOver(entry);
+        if (row.lease!.until <= Date.now()) return this.#takeOver(entry);
+        return isAbandoned ? this.#unrecorded("unknown", "outcome_unknown", ELSEWHERE) : this.#waitForOther(entry);
       }
       case "done":
       case "failed":
@@ -392,8 +397,7 @@ export class Execution {
   async #waitForOther(entry: Entry): Step {
     this.#place.leave();
     if (await waitForOther(this.#deps.ledger, entry, this.#context.signal)) return undefined;
-    const message = "Another process executes it; this one does not wait any more.";
-    return this.#unrecorded("unknown", "outcome_unknown", message);
+    return this.#unrecorded("unknown", "outcome_unknown", ELSEWHERE, this.#context.signal?.reason);
   }
 
   /**
@@ -406,7 +410,9 @@ export class Execution {
     const hadApproval = approvalId !== undefined;
     // Only what was approved may run.
     const isReadable = this.#problem === undefined && (row.digest === this.#digest || !hadApproval);
-    const isRepeatable = isReadable && tool !== undefined && (isHarmless(row, tool) || this.#isRecalled(row, tool));
+    const isWanted = this.#context.abandon !== true;
+    const isRepeatable =
+      isReadable && isWanted && tool !== undefined && (isHarmless(row, tool) || this.#isRecalled(row, tool));
     const request = isRepeatable && hadApproval ? await standingApproval(this.#deps, tool, approvalId) : undefined;
     if (!isRepeatable || (hadApproval && request === undefined)) {
       const unknown = unknownRow(row);
@@ -555,6 +561,7 @@ const unrecorded = new WeakMap<ToolUse, Outcome>();
 
 /** By `forget()`, or by a store that lost it. Without this check it would look like a new call. */
 const FORGOTTEN = "Its record was deleted while it was executed, so it is not known what came of it.";
+const ELSEWHERE = "Another process executes it; this one does not wait any more.";
 const UNREADABLE = "It is not known whether it was executed before. Do not call it again before you know";
 
 /** Whether it may be run again. */

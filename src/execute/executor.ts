@@ -285,7 +285,7 @@ export class ToolExecutor {
     const others = this.#running.get(actionId) ?? new Set<RunningCall>();
     // While the first waits for somebody, the second waits by itself: it may want to return immediately, or to give up.
     const busy = [...others].find((one) => !one.isWaiting);
-    if (busy !== undefined && context.signal?.aborted !== true) {
+    if (busy !== undefined && context.signal?.aborted !== true && context.abandon !== true) {
       // It runs elsewhere: the calls after it need not wait.
       place.leave();
       await unlessAborted(() => untilIdle(busy), context.signal);

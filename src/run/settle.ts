@@ -71,7 +71,8 @@ export async function settleCalls(request: SettleRequest): Promise<Settlement> {
     const approvals = await executeCalls(request, open.internal, settled);
     const external = handOut(request, open.external, await answers.read(), settled);
     // Open calls of a later group do not hold up earlier ones.
-    if (approvals.length > 0 || external.some(({ batch }) => batch === open.batch)) {
+    const isThrough = open.internal.every(({ invocationId }) => settled.has(invocationId));
+    if (!isThrough || external.some(({ batch }) => batch === open.batch)) {
       return { isOpen: true, settled: [...settled.values()], external, approvals };
     }
   }
@@ -109,7 +110,7 @@ function handOut(
   });
 }
 
-/** Executes what can be executed; returns the approvals that are waited for. */
+/** Executes what can be executed; returns the approvals that are waited for. Calls without an outcome are open. */
 async function executeCalls(
   request: SettleRequest,
   calls: readonly CallRecord[],
@@ -126,12 +127,11 @@ async function executeCalls(
     else ready.push(recordedUse(call));
   }
   const outcomes = await execute(request, ready);
-  const unread = outcomes.map(storeFailure).find((error) => error !== undefined);
-  // Some outcomes may be known only in this process: then the model is told everything that is known now.
-  if (unread !== undefined && !outcomes.some(isHereAlone)) throw unread;
   const approvals: ApprovalRequest[] = [];
   for (const outcome of outcomes) {
     if (outcome.status === "awaiting_approval") approvals.push(outcome.approval);
+    // It still runs elsewhere, and this run was aborted meanwhile: it stays open.
+    else if (outcome.status === "unknown" && !outcome.recorded && isWaitAborted(outcome.error, request)) continue;
     else settled.set(outcome.invocationId, await executed(outcome, ledger));
   }
   return approvals;
@@ -142,14 +142,19 @@ async function executeCalls(
  */
 async function execute({ executor, context, schedule }: SettleRequest, uses: readonly ToolUse[]): Promise<Outcome[]> {
   if (uses.length === 0) return [];
-  const outcomes = await executor.executeAll(uses, context, schedule);
+  let outcomes = await executor.executeAll(uses, context, schedule);
   const isLeft = (outcome: Outcome) => isHereAlone(outcome) || storeFailure(outcome) !== undefined;
   const left = outcomes.filter(isLeft);
-  if (left.length === 0) return outcomes;
-  // A use that was settled as not executed stays so: retry with a copy.
-  const again = left.map((outcome) => (isHereAlone(outcome) ? outcome.use : new ToolUse(outcome.use)));
-  const later = await executor.executeAll(again, context, schedule);
-  return outcomes.map((outcome) => (isLeft(outcome) ? later.shift()! : outcome));
+  if (left.length > 0) {
+    // A use that was settled as not executed stays so: retry with a copy.
+    const again = left.map((outcome) => (isHereAlone(outcome) ? outcome.use : new ToolUse(outcome.use)));
+    const later = await executor.executeAll(again, context, schedule);
+    outcomes = outcomes.map((outcome) => (isLeft(outcome) ? later.shift()! : outcome));
+  }
+  const unread = outcomes.map(storeFailure).find((error) => error !== undefined);
+  // Some outcomes may be known only in this process: then the model is told everything that is known now.
+  if (unread !== undefined && !outcomes.some(isHereAlone)) throw unread;
+  return outcomes;
 }
 
 /**
@@ -159,6 +164,10 @@ async function execute({ executor, context, schedule }: SettleRequest, uses: rea
 function storeFailure(outcome: Outcome): ToolError | undefined {
   const cause = "error" in outcome && outcome.attempts === 0 ? outcome.error.cause : undefined;
   return isStoreFailure(cause) ? cause : undefined;
+}
+
+function isWaitAborted({ cause }: ToolError, { context: { signal } }: SettleRequest): boolean {
+  return signal?.aborted === true && cause === signal.reason;
 }
 
 function isHereAlone({ recorded, attempts }: Outcome): boolean {
@@ -185,24 +194,22 @@ async function executed(outcome: Exclude<Outcome, { status: "awaiting_approval" 
 
 /** Abandons what is open: outcomes count, started calls are unknown, the rest was not executed. */
 export async function cancelCalls(request: SettleRequest, head: Head): Promise<readonly Settled[]> {
-  const { turn, model, answers, executor, context } = request;
+  const { turn, model, answers, context, ledger } = request;
   const given = await answers.close(turn.calls.filter(isHandedOut));
-  const invocationIds = turn.calls.map(({ invocationId }) => invocationId);
-  const known = await executor.actions(context.runId, { invocationIds });
-  const actions = new Map(known.map((action) => [action.invocationId, action]));
-  const settled = new Map<string, Settled>();
-  const ended: CallRecord[] = [];
-  for (const call of turn.calls) {
-    const { invocationId, mode } = call;
-    const answer = given.get(invocationId);
-    const status = actions.get(invocationId)?.status;
-    if (answer !== undefined) settled.set(invocationId, answeredCall(call, answer, model));
-    else if (mode === "invalid") settled.set(invocationId, invalidCall(call));
-    else if (isTold(call, head) || status === "started") settled.set(invocationId, unknownCall(call));
-    else if (status === undefined || status === "planned") settled.set(invocationId, canceledCall(call));
-    else ended.push(call);
-  }
-  // Already on record: nothing runs again.
-  await executeCalls(request, ended, settled);
-  return turn.calls.map(({ invocationId }) => settled.get(invocationId)!);
+  const internal = turn.calls.filter(({ mode }) => mode === "internal").map(recordedUse);
+  // On the executor's record too: a process that was presumed dead may be about to start them.
+  const outcomes = await execute({ ...request, context: { ...context, abandon: true } }, internal);
+  const ended = new Map(outcomes.map((outcome) => [outcome.invocationId, outcome]));
+  return Promise.all(
+    turn.calls.map(async (call) => {
+      const answer = given.get(call.invocationId);
+      if (answer !== undefined) return answeredCall(call, answer, model);
+      if (call.mode === "invalid") return invalidCall(call);
+      const outcome = ended.get(call.invocationId);
+      if (isTold(call, head) || (outcome?.status === "unknown" && !outcome.recorded)) return unknownCall(call);
+      const isUnstarted = outcome?.status === "failed" && outcome.attempts === 0 && outcome.error.code === "aborted";
+      if (outcome === undefined || outcome.status === "awaiting_approval" || isUnstarted) return canceledCall(call);
+      return executed(outcome, ledger);
+    }),
+  );
 }

@@ -1,0 +1,87 @@
+/** Calls that a conversation goes on without, and what a process that slept meanwhile makes of them. */
+import { expect, it, vi } from "vitest";
+import { ApprovalService } from "../../src/execute/approvals/index.ts";
+import { ToolExecutor } from "../../src/execute/index.ts";
+import { Orchestrator } from "../../src/run/index.ts";
+import { memoryStore } from "../../src/store/index.ts";
+import type { Store } from "../../src/store/store.ts";
+import { counted, scripted, short } from "./script.ts";
+
+const conversationId = "c1";
+
+/** A process whose store answers nothing while it sleeps. */
+function sleepy(inner: Store) {
+  let isAsleep = false;
+  const asleep = Promise.withResolvers<void>();
+  const woken = Promise.withResolvers<void>();
+  const asking =
+    <Args extends unknown[], Value>(ask: (...args: Args) => Promise<Value>) =>
+    async (...args: Args) => {
+      if (isAsleep) await woken.promise;
+      return ask(...args);
+    };
+  const store = { ...inner, get: asking(inner.get), list: asking(inner.list), put: asking(inner.put) } as Store;
+  const sleep = () => {
+    isAsleep = true;
+    asleep.resolve();
+  };
+  return { store, sleep, asleep: asleep.promise, wake: () => woken.resolve() };
+}
+
+it.each([
+  ["was not looked at yet", false],
+  ["was approved", true],
+])("a call that %s is not started once the conversation has gone on without it", async (_, needsApproval) => {
+  const inner = memoryStore();
+  const { store, sleep, asleep, wake } = sleepy(inner);
+  const { tool, inputs } = counted("pay", { needsApproval });
+  const model = scripted({ calls: [{ name: "pay" }] }, { text: "Done." });
+  const processes = [store, inner].map((own) => {
+    const approvals = new ApprovalService({ store: own });
+    return new Orchestrator({ model, tools: [tool], store: own, approvals, leaseMs: 60 });
+  });
+  const [first, second] = processes as [Orchestrator, Orchestrator];
+  // The first process falls asleep right before it starts the call.
+  const put = store.put;
+  store.put = (key, value, options) => {
+    if (key.startsWith("action/") && (value as { status: string }).status === "started") sleep();
+    return put(key, value, options);
+  };
+  const running = (async () => {
+    const { pendingApprovals } = await first.run({ conversationId, input: "Go" });
+    if (!needsApproval) return;
+    const approvals = pendingApprovals.map(({ id }) => ({ id, decision: "approve" as const }));
+    await first.resume(conversationId, { approvals });
+  })().catch(() => {});
+  await asleep;
+  const run = () => second.run({ conversationId, input: "Never mind.", whenOpen: "cancel" });
+  const { messages, tree } = await vi.waitFor(run, { interval: 20 });
+  expect(short(messages as never)[2]).toContain("was not executed: the conversation went on without it");
+  wake();
+  await running;
+  expect(inputs).toEqual([]);
+  const actions = await new ToolExecutor({ tools: [tool], store: inner }).actions(tree.runs[0]!.id);
+  expect(actions).toMatchObject([{ status: "failed", attempts: 0, error: { code: "aborted" } }]);
+});
+
+it("a call that ends while its run is aborted keeps its result", async () => {
+  const inner = memoryStore();
+  const controller = new AbortController();
+  const store: Store = {
+    ...inner,
+    put: async (key, value, options) => {
+      if (key.startsWith("action/") && (value as unknown as { status: string }).status === "done") {
+        controller.abort();
+        await new Promise((resolve) => setTimeout(resolve, 30));
+      }
+      return inner.put(key, value, options);
+    },
+  };
+  const look = counted("look", { effect: "read" });
+  const model = scripted({ calls: [{ name: "look" }, { name: "look" }] }, { text: "Done." });
+  const orchestrator = new Orchestrator({ model, tools: [look.tool], store });
+  const { status } = await orchestrator.run({ conversationId, input: "Go", signal: controller.signal });
+  expect(status).toBe("error");
+  const { messages } = await orchestrator.resume(conversationId);
+  expect(short(messages as never)[2]).toBe('result({"ran":"look","n":null})');
+});
