@@ -21,18 +21,19 @@ import { ToolUse } from "../../src/tool/use.ts";
 import { textOf } from "../../src/wire/field.ts";
 import { isCall, isResult, partsOf } from "./item.ts";
 import { toolName } from "./schema.ts";
-import type { NativeTurn, WireItem, WirePart } from "./wire.ts";
+import type { NativeItem, NativeTurn, WireItem, WirePart } from "./wire.ts";
 
 /**
  * The turn as the input items that go back: the output as it came, with ids, reasoning and calls of every kind. For a
- * stream that was cut: what was complete, and the calls as far as they came, since every call gets a result.
+ * turn that failed: its text as far as it came, what else was complete, and every call, since every call gets a result.
  */
 export function assistantMessage(turn: Turn): ResponseInputItem[] {
   checkTurn(turn);
   const native = (turn.native ?? { items: [] }) as NativeTurn;
   const calls = new Map<unknown, ToolCall>(turn.calls.map((call) => [call.metadata["item"] ?? call, call]));
   const answered = new Set(native.items.map(({ item }) => (isResult(item) ? item.call_id : undefined)));
-  const recorded: WireItem[] = native.items.flatMap(({ key, item, done }) => {
+  const sent = turn.error === undefined ? native.items : native.items.flatMap(withoutReference);
+  const recorded: WireItem[] = sent.flatMap(({ key, item, done }) => {
     if (!isCall(item)) return isTaken(item) ? [inputItem(item)] : [];
     const call = calls.get(key);
     calls.delete(key);
@@ -43,16 +44,27 @@ export function assistantMessage(turn: Turn): ResponseInputItem[] {
   // Calls with another turn index did not come as items: they were found in the text.
   const wasFound = [...calls.values()].some(({ turnIndex }) => turnIndex !== 0);
   // Gateways end a message without its text, or too early: https://github.com/agentgateway/agentgateway/pull/3326
-  const isShort = turn.error === undefined && lengthOf(recorded) < turn.text.length;
+  const isShort = lengthOf(recorded) < turn.text.length;
   const items: (WireItem | EasyInputMessage)[] = wasFound || isShort ? onlySaid(recorded, turn.text) : recorded;
   // Calls without an item of their own: a server that sends two calls as one item, a turn put together by hand.
   for (const call of calls.values()) items.push(callItem(call, {}, true));
-  if (turn.text !== "" && turn.error === undefined && !items.some(({ type }) => type === "message")) {
+  if (turn.text !== "" && !items.some(({ type }) => type === "message")) {
     items.unshift({ role: "assistant", content: turn.text });
   }
   // The API rejects reasoning without the item that it led to; a turn that was cut may end with it.
   while (items.at(-1)?.type === "reasoning") items.pop();
   return items as unknown as ResponseInputItem[];
+}
+
+/**
+ * An item of a turn that failed. The API may not have stored it, and looks up by their ids what is not in the items
+ * (`Item with id 'rs_...' not found`, and likewise ever after): https://github.com/vercel/ai/issues/8811. A message
+ * without an id is written anew, with all of the text.
+ */
+function withoutReference(native: NativeItem): NativeItem[] {
+  const { item } = native;
+  if (item.type === "message" || (item.type === "reasoning" && !item["encrypted_content"])) return [];
+  return isCall(item) ? [{ ...native, item: without(item, "id") }] : [native];
 }
 
 /** The length of the text of all messages. */

@@ -1092,7 +1092,7 @@ describe("assistantMessage()", () => {
     expect(openaiResponses.assistantMessage(turn)).toMatchObject([{ name: sent }]);
   });
 
-  it("gives of a cut stream what was complete, and every call", async () => {
+  it("gives of a cut stream its text, what was complete, and every call", async () => {
     const turn = await turnOf([
       added(0, reasoning),
       ended(0, reasoning),
@@ -1103,10 +1103,10 @@ describe("assistantMessage()", () => {
     ]);
     expect(turn.error?.code).toBe("connection_lost");
     expect(openaiResponses.assistantMessage(turn)).toEqual([
+      { role: "assistant", content: "And" },
       reasoning,
       {
         type: "function_call",
-        id: "fc_1",
         call_id: "call_1",
         name: "get_weather",
         arguments: JSON.stringify({ INVALID_JSON: '{"city":"Os' }),
@@ -1118,6 +1118,30 @@ describe("assistantMessage()", () => {
   });
 
   const thought = { type: "reasoning", id: "rs_1", summary: [{ type: "summary_text", text: "Hm." }] };
+
+  // https://github.com/vercel/ai/issues/8811
+  it("refers to nothing in a turn that failed, which the API has not stored", async () => {
+    const events = [
+      added(0, thought),
+      ended(0, thought),
+      added(1, message("")),
+      ended(1, message("I look.")),
+      added(2, call(2, "")),
+      ended(2, call(2, '{"city":"Oslo"}')),
+    ];
+    const items = async (end: Event[]) => openaiResponses.assistantMessage(await turnOf([...events, ...end]));
+    expect(await items([])).toEqual([
+      { role: "assistant", content: "I look." },
+      {
+        type: "function_call",
+        call_id: "call_2",
+        name: "get_weather",
+        arguments: '{"city":"Oslo"}',
+      },
+    ]);
+    expect(await items([completed])).toMatchObject([{ id: "rs_1" }, { id: "msg_1" }, { id: "fc_2" }]);
+  });
+
   const text = (item_id: string, piece: string): Event => {
     return { type: "response.output_text.delta", output_index: 0, item_id, content_index: 0, delta: piece };
   };
@@ -1379,7 +1403,7 @@ describe("assistantMessage()", () => {
       added(1, reasoning),
       ended(1, reasoning),
     ]);
-    expect(openaiResponses.assistantMessage(turn)).toEqual([message("Yes.")]);
+    expect(openaiResponses.assistantMessage(turn)).toEqual([{ role: "assistant", content: "Yes." }]);
   });
 
   it("sends the text of a server that streams no items", async () => {
