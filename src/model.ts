@@ -53,8 +53,12 @@ export interface ResultImage {
 export interface Conversation<Message = any> {
   /** The user's text as a message. */
   userMessage(text: string): Message;
-  /** The model's text as a message without calls. Default: `{ role: "assistant", content: text }`. */
-  modelMessage?(text: string): Message;
+  /**
+   * The model's text as a message without calls. Default: `{ role: "assistant", content: text }`.
+   *
+   * @param turn the turn that it is from, if any: for wires that want more than the text back
+   */
+  modelMessage?(text: string, turn?: Turn): Message;
   /**
    * The messages in a form that the provider accepts: after every call its one result, in call order. Messages that are
    * in order are returned as they are; a missing result becomes an error that says that the outcome is unknown; a
@@ -109,6 +113,11 @@ export interface Model<Message = any> extends Conversation<Message> {
 export interface ModelOptions extends ToolsOptions, Pick<ReadOptions, "limits" | "repair"> {
   /** Whether several calls may come in one turn, if the provider can say so. Default: as in the parameters. */
   readonly parallel?: boolean | undefined;
+}
+
+/** The model's text as a message of its wire. */
+export function modelMessage(model: Conversation, text: string, turn?: Turn): unknown {
+  return model.modelMessage?.(text, turn) ?? { role: "assistant", content: text };
 }
 
 /**

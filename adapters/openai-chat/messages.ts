@@ -57,14 +57,28 @@ export function assistantMessage(
   if (legacy !== undefined) message.function_call = functionOf(legacy);
   if (calls.length > 0) message.tool_calls = calls.map(toolCallOf);
 
-  const extras: Partial<NativeMessage> = {};
+  const extras: Partial<NativeMessage> = reasoning ? reasoningOf(native) : {};
   if (native.extra_content !== undefined) extras.extra_content = native.extra_content;
-  if (reasoning) {
-    for (const field of REASONING) {
-      if (native[field] !== undefined) Object.assign(extras, { [field]: native[field] });
-    }
-  }
   return [Object.assign(message, extras)];
+}
+
+/**
+ * Text of a turn as a message without its calls. With its reasoning, since DeepSeek rejects the whole history for one
+ * message of the model without it: https://github.com/openclaw/openclaw/issues/73417
+ */
+export function textMessage(text: string, turn?: Turn): ChatCompletionMessageParam {
+  return Object.assign(
+    { role: "assistant" as const, content: text },
+    reasoningOf((turn?.native ?? {}) as NativeMessage),
+  );
+}
+
+function reasoningOf(native: NativeMessage): Partial<NativeMessage> {
+  const fields: Partial<NativeMessage> = {};
+  for (const field of REASONING) {
+    if (native[field] !== undefined) Object.assign(fields, { [field]: native[field] });
+  }
+  return fields;
 }
 
 const REASONING = [

@@ -10,6 +10,7 @@ import type { ToolChoice } from "../../src/tool/choice.ts";
 import { asksForCall, type Conversation, type Model, type ModelOptions } from "../../src/model.ts";
 import { checkClient, checkParams, opened, openTurn, type Requested } from "../../src/open-turn.ts";
 import { pairMessages, type PairingRules } from "../../src/pairing.ts";
+import { textMessage } from "./messages.ts";
 import type { ToolChoiceOptions } from "./schema.ts";
 
 /** The part of the `openai` client that is used: `OpenAI`, `AzureOpenAI`, or another server's client. */
@@ -77,6 +78,7 @@ export function chatModel(
 
 export const conversation: Conversation<ChatCompletionMessageParam> = {
   userMessage: (text) => ({ role: "user", content: text }),
+  modelMessage: textMessage,
   pair: (messages) => pairMessages(messages, PAIRING),
 };
 

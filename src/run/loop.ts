@@ -16,7 +16,17 @@ import type { Emit, RunDeps } from "./deps.ts";
 import type { CallRecord, Head, OutcomeRecord, Row, TurnRow } from "./format.ts";
 import type { Inbox } from "./inbox.ts";
 import { openOf } from "./result.ts";
-import { cutError, cutTurns, executableCalls, failedTurns, isHandedOut, latest, openTurn } from "./rows.ts";
+import {
+  cutError,
+  cutTurns,
+  executableCalls,
+  failedTurns,
+  isHandedOut,
+  isSeenOnly,
+  latest,
+  messagesOf,
+  openTurn,
+} from "./rows.ts";
 import { isDependent } from "./partition.ts";
 import { cancelCalls, settleCalls, type SettleRequest } from "./settle.ts";
 import { stopwatch } from "./stopwatch.ts";
@@ -33,7 +43,7 @@ interface StopDetails {
   /** Outcomes so far of the open turn's calls. */
   readonly outcomes?: readonly OutcomeRecord[];
   /** A row that is yet to be stored, together with the status. */
-  readonly row?: Row;
+  readonly row?: Row | undefined;
   readonly change?: HeadChange;
 }
 
@@ -79,7 +89,7 @@ export class Loop {
   async #untilStop(): Promise<Stop> {
     for (;;) {
       const { rows } = this.#checkpoint;
-      const last = rows.at(-1)!;
+      const last = rows.findLast((row) => !isSeenOnly(row))!;
       if (this.#context.signal?.aborted === true)
         return { ...(await openOf(this.#deps, this.#checkpoint)), ...aborted(this.#context.signal) };
       const open = openTurn(rows);
@@ -173,7 +183,7 @@ export class Loop {
       onEarly: (use) => left-- > 0 && this.#begin(use, schedule),
       onExternal: (use) => this.#inbox.note(conversationId, turnId, use),
     });
-    const { row, error, hasBegun } = asked;
+    const { row, seen, error, hasBegun } = asked;
     const use = addUse(used, { steps: 1, tokens: row.usage?.totalTokens ?? 0, activeMs: row.durationMs });
     // Calls that the caller was told of may have started: the model must hear of them, even if the run was aborted.
     const isKept = isAborted(row) ? row.calls.some(isHandedOut) : row.calls.length > 0;
@@ -181,11 +191,11 @@ export class Loop {
     const isNone = error !== undefined && !isKept;
     if (isNone) this.#inbox.forget(conversationId);
     const change = { used: use, requestId: row.requestId ?? null };
-    if (isNone && isAborted(row)) return { ...aborted(this.#signal), change };
+    if (isNone && isAborted(row)) return { ...aborted(this.#signal), row: seen, change };
     if (isNone) {
       // Without calls there is nothing the model needs to hear of.
+      if (!hasBegun || ++this.#attempt > maxCutTurns) return { status: "error", error, row: seen, change };
       await this.#checkpoint.commit(change);
-      if (!hasBegun || ++this.#attempt > maxCutTurns) return { status: "error", error };
       await this.#tell({ type: "turn.retried", turn, error });
       return undefined;
     }
@@ -218,7 +228,7 @@ export class Loop {
   /** The messages for the model. Calls and results are paired here, at the last moment before the request. */
   async #messages(): Promise<unknown[]> {
     const { trim, model } = this.#deps;
-    const all = this.#checkpoint.rows.flatMap(({ messages }) => messages);
+    const all = messagesOf(this.#checkpoint.rows, "turn");
     return model.pair((await trim?.(all)) ?? all);
   }
 

@@ -7,7 +7,7 @@ import { busy, left } from "./errors.ts";
 import type { CallStatus, OutcomeRecord, TurnRow } from "./format.ts";
 import type { Stop } from "./loop.ts";
 import { pendingCall } from "./partition.ts";
-import { handedOut, isBegun, lastTurn, openTurn, unanswered, usageOf } from "./rows.ts";
+import { handedOut, isBegun, lastTurn, messagesOf, openTurn, unanswered, usageOf } from "./rows.ts";
 import { treeOf } from "./tree.ts";
 import type { OrchestrationResult } from "./types.ts";
 
@@ -23,7 +23,7 @@ export function resultOf({ head, rows }: Pick<StoredRun, "head" | "rows">, stop:
     runId: head.runId,
     pendingToolCalls: external.map(pendingCall),
     pendingApprovals: approvals,
-    messages: rows.flatMap(({ messages }) => messages),
+    messages: messagesOf(rows),
     tree: treeOf(rows, status, outcomes),
     metadata: {
       ...head.used,

@@ -8,6 +8,23 @@ export function lastTurn(rows: readonly Row[]): TurnRow | undefined {
   return rows.findLast((row): row is TurnRow => row.kind === "turn");
 }
 
+/**
+ * Whether it is only the text that was seen of a turn that failed: for the history if the conversation goes on with new
+ * input; a `resume()` asks for the turn again.
+ */
+export function isSeenOnly(row: Row): boolean {
+  return row.kind === "turn" && row.error !== undefined && row.calls.length === 0;
+}
+
+/**
+ * The conversation, without text that was seen of turns that were asked for again.
+ *
+ * @param next what follows
+ */
+export function messagesOf(rows: readonly Row[], next: Row["kind"] = "input"): unknown[] {
+  return rows.flatMap((row, at) => (isSeenOnly(row) && (rows[at + 1]?.kind ?? next) !== "input" ? [] : row.messages));
+}
+
 /** The last turn, while some of its calls have no result. */
 export function openTurn(rows: readonly Row[]): TurnRow | undefined {
   const last = rows.at(-1);
@@ -86,6 +103,7 @@ function inARow(rows: readonly Row[], isOne: (turn: TurnRow) => boolean): number
   let count = 0;
   for (let index = rows.length - 1; index >= 0; index--) {
     const row = rows[index]!;
+    if (isSeenOnly(row)) continue;
     if (row.kind === "input" || (row.kind === "turn" && !isOne(row))) break;
     if (row.kind === "turn") count++;
   }

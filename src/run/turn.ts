@@ -1,6 +1,6 @@
 import type { ToolChoice } from "../tool/choice.ts";
 import { ToolCallError, ToolError } from "../errors.ts";
-import type { Model } from "../model.ts";
+import { modelMessage, type Model } from "../model.ts";
 import type { FinishReason, StreamEvent, Turn } from "../stream/events.ts";
 import { isClean } from "../stream/finish-reason.ts";
 import { approvalRule } from "../tool/approval-rule.ts";
@@ -30,6 +30,8 @@ export interface TurnRequest {
 /** One turn of the model, read to its end. */
 export interface AskedTurn {
   readonly row: TurnRow;
+  /** What was seen of a turn that failed, if anything: only its text. */
+  readonly seen: TurnRow | undefined;
   /** The calls that can be executed, by invocation id. */
   readonly uses: ReadonlyMap<string, ToolUse>;
   /** Why it did not end normally. */
@@ -48,11 +50,13 @@ export async function askModel(request: TurnRequest): Promise<AskedTurn> {
   const uses = new Map<string, ToolUse>();
   const held = new Held(new Set(tools.filter(({ eager }) => eager).map(({ name }) => name)));
   let hasBegun = false;
+  let said = "";
   let isInOrder = false;
   for await (const event of stream) {
     hasBegun ||= event.type !== "error";
     if (event.type === "finish" || event.type === "error") for (const end of held.end(event.turn)) await emit(end);
     if (event.type === "tool-error") held.drop(event.error);
+    if (event.type === "text-delta") said += event.delta;
     if (event.type !== "tool-use") {
       await emit(event);
       continue;
@@ -75,7 +79,17 @@ export async function askModel(request: TurnRequest): Promise<AskedTurn> {
   const requestId = stream.response?.requestId;
   const time = { at, durationMs: elapsedMs() };
   const row = rowOf(model, turn, turnId, time, requestId, held.errors);
-  return { row, uses, error: turn.error ?? noAnswer(turn), hasBegun };
+  const error = turn.error ?? noAnswer(turn);
+  return { row, seen: error && seenOf(model, turn, row, said, error), uses, error, hasBegun };
+}
+
+/** Only the text: unsigned thinking and unfinished calls are refused in a history. Nothing for a blank text. */
+function seenOf(model: Model, turn: Turn, row: TurnRow, said: string, error: ToolError): TurnRow | undefined {
+  // It may end between the halves of a character.
+  const text = said.replace(/[\uD800-\uDBFF]$/, "").toWellFormed();
+  if (text.trim() === "") return undefined;
+  const { code, message } = error;
+  return { ...row, messages: [modelMessage(model, text, turn)], text, calls: [], error: { code, message } };
 }
 
 /**

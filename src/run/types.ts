@@ -104,14 +104,14 @@ export type Standing =
   | { readonly status: Exclude<RunStatus, "error">; readonly error?: undefined };
 
 interface ResultBase<Message> {
-  /** The text of the model's last turn; empty before there is one. */
+  /** The text of the model's last turn, as far as it came; empty before there is one. */
   readonly content: string;
   readonly conversationId: string;
   readonly runId: string;
   /** Only calls that can be executed now: of calls that depend on each other, the first. */
   readonly pendingToolCalls: readonly PendingToolCall[];
   readonly pendingApprovals: readonly ApprovalRequest[];
-  /** The conversation in the provider's format. */
+  /** The conversation in the provider's format. If the last turn was stopped or failed, it ends with its text. */
   readonly messages: readonly Message[];
   readonly tree: ExecutionTree;
   readonly metadata: RunMetadata;

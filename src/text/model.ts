@@ -1,5 +1,5 @@
 import { checkedChoice, type ToolChoice } from "../tool/choice.ts";
-import type { Model, ModelOptions, ModelRequest } from "../model.ts";
+import { modelMessage, type Model, type ModelOptions, type ModelRequest } from "../model.ts";
 import { openTurn } from "../open-turn.ts";
 import { openSource } from "../source.ts";
 import { toolList, type ToolSource } from "../tool/tool-set.ts";
@@ -80,7 +80,7 @@ function messageFor(speaker: Model, message: unknown): unknown {
   if (!isTextMessage(message)) return message;
   const { role, content } = message;
   if (role === "user") return speaker.userMessage(content);
-  return speaker.modelMessage?.(content) ?? { role, content };
+  return modelMessage(speaker, content);
 }
 
 /** The system prompt, then the tools. */

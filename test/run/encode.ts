@@ -3,6 +3,8 @@ export interface NeutralTurn {
   readonly reasoning?: string;
   readonly text?: string;
   readonly calls?: readonly { readonly id: string; readonly name: string; readonly args: unknown }[];
+  /** What the server does once it has sent the event with this text. Default: it goes on to the end. */
+  readonly cut?: { readonly after: string; readonly how: "reset" | "stall" };
 }
 
 /** The body of a stream in which a provider says this turn, by the name of the wire. */
@@ -33,7 +35,8 @@ export const encoders: Readonly<Record<string, (turn: NeutralTurn) => Uint8Array
     const events: object[] = [];
     const add = (item: object, ...between: object[]) => {
       const output_index = output.length;
-      events.push({ type: "response.output_item.added", output_index, item });
+      const begun = between.length === 0 ? item : { ...item, status: "in_progress", content: [] };
+      events.push({ type: "response.output_item.added", output_index, item: begun });
       events.push(...between.map((event) => ({ output_index, ...event })));
       events.push({ type: "response.output_item.done", output_index, item });
       output.push(item);

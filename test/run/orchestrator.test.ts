@@ -952,7 +952,7 @@ describe("a turn that is cut", () => {
     expect(events).toContain("turn.retried");
   });
 
-  it.each([
+  it.each<[string, { readonly text?: string; readonly finish: string }]>([
     ["dropped by the provider", { finish: "error" }],
     ["dropped by the provider behind some text", { text: "I will look.", finish: "error" }],
     ["said to have calls, with nothing in it", { finish: "tool_calls" }],
@@ -965,7 +965,7 @@ describe("a turn that is cut", () => {
 
     const never = scripted(turn);
     const failed = await new Orchestrator({ ...run, model: never }).run({ conversationId: "never", input: "Go" });
-    expect(failed).toMatchObject({ status: "error", content: "", error: { code: "provider_error" } });
+    expect(failed).toMatchObject({ status: "error", content: turn.text ?? "", error: { code: "provider_error" } });
     expect((failed as { error?: Error }).error?.message).toBe(
       `The turn ended with ${turn.finish}: there is no answer in it.`,
     );

@@ -31,8 +31,14 @@ export function serveTurns(turnAt: (script: string, count: number) => NeutralTur
       const count = this.#asked.get(key) ?? 0;
       this.#asked.set(key, count + 1);
       const [wire, script] = key.split("/") as [string, string];
-      const bytes = encoders[wire]!(turnAt(script, count));
-      return { stream: { bytes, chunks: [], complete: true, contentType: "text/event-stream" } };
+      const turn = turnAt(script, count);
+      const bytes = encoders[wire]!(turn);
+      const stream = { bytes, chunks: [], complete: true, contentType: "text/event-stream" };
+      if (turn.cut === undefined) return { stream };
+      const { after, how } = turn.cut;
+      const body = Buffer.from(bytes);
+      const cutAtByte = body.indexOf("\n\n", body.indexOf(after)) + 2;
+      return { stream, behaviour: { cutAtByte, cut: how } };
     }
   }
   const adapters = [openaiChat, openaiResponses, anthropic, google, cohere];

@@ -1,0 +1,226 @@
+/** A turn that was stopped, or lost, in the middle of its text: on every wire, through the official clients and HTTP. */
+import type { ChatCompletionMessageParam } from "openai/resources/chat/completions";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { textJson } from "../../adapters/text-json/index.ts";
+import type { ReplayServer } from "../../src/replay/index.ts";
+import { Orchestrator, type OrchestrationResult, type RunEvent } from "../../src/run/index.ts";
+import { memoryStore } from "../../src/store/index.ts";
+import { defineTool } from "../../src/tool/tool.ts";
+import type { NeutralTurn } from "./encode.ts";
+import { external, scripted, short } from "./script.ts";
+import { clientModels, serveTurns } from "./served.ts";
+
+const STORY = "Once upon a time there was";
+const call = { id: "call_1", name: "look", args: { n: 1 } };
+const stalled: NeutralTurn = { reasoning: "A story, then.", text: STORY, cut: { after: STORY, how: "stall" } };
+const lost: NeutralTurn = { ...stalled, cut: { after: STORY, how: "reset" } };
+const end: NeutralTurn = { text: "The end." };
+
+const scripts: Readonly<Record<string, readonly NeutralTurn[]>> = {
+  stopped: [stalled, end],
+  resumed: [stalled, end],
+  "after-calls": [{ reasoning: "I look first.", text: "I look.", calls: [call] }, stalled, end],
+  "with-a-call": [{ ...stalled, calls: [call], cut: { after: "look", how: "stall" } }, end],
+  "with-a-told-call": [
+    {
+      ...stalled,
+      calls: ["ask", "ask_more", "ask_last"].map((name) => ({ ...call, id: `call_${name}`, name })),
+      cut: { after: "ask_more", how: "stall" },
+    },
+    end,
+  ],
+  lost: [lost, lost, end],
+  "nothing-seen": [{ ...stalled, cut: { after: "A story", how: "stall" } }, end],
+};
+
+let server: ReplayServer;
+beforeAll(async () => {
+  server = await serveTurns((script, count) => scripts[script]!.at(Math.min(count, scripts[script]!.length - 1))!);
+});
+afterAll(() => server.close());
+
+const look = defineTool({ name: "look", inputSchema: z.object({ n: z.number() }), execute: () => "a castle" });
+
+describe.each(Object.entries(clientModels))("%s", (wire, modelAt) => {
+  function setUp(script: keyof typeof scripts) {
+    const model = modelAt(`${server.url}/${wire}/${script}`);
+    const store = memoryStore();
+    const tools = [look, ...["ask", "ask_more", "ask_last"].map((name) => external(name))];
+    const orchestrator = new Orchestrator({ model, tools, store, maxCutTurns: 1, retryDelayMs: 0 });
+    const sent = () => {
+      const asked = server.requests.filter(({ fixture }) => fixture === `${wire}/${script}`);
+      return asked.map(({ body }) => conversationIn(body));
+    };
+    return { model, orchestrator, sent };
+  }
+
+  /** Presses the stop button at the first event that fits. */
+  async function stopped(orchestrator: Orchestrator, fits: (event: RunEvent) => boolean): Promise<OrchestrationResult> {
+    const stop = new AbortController();
+    const stream = orchestrator.stream({ conversationId: "c", input: "Tell me a story.", signal: stop.signal });
+    for await (const event of stream) if (fits(event)) stop.abort();
+    return stream.result;
+  }
+  const isStory = (event: RunEvent) => event.type === "text-delta" && event.delta.includes("Once");
+
+  it("keeps the text that was seen, for what is said next", async () => {
+    const { model, orchestrator, sent } = setUp("stopped");
+    const result = await stopped(orchestrator, isStory);
+    expect(result).toMatchObject({ status: "error", error: { code: "aborted" }, content: STORY });
+    expect(textOf(result.messages.at(-1))).toBe(STORY);
+    expect(result.tree.toText()).toContain("turn 1  aborted");
+    const now = (await orchestrator.get("c"))!;
+    expect([now.content, now.messages]).toEqual([STORY, result.messages]);
+
+    const next = await orchestrator.run({ conversationId: "c", input: "Continue." });
+    expect(next).toMatchObject({ status: "completed", content: "The end." });
+    expect(sent()[1]!.map(textOf)).toEqual(["Tell me a story.", STORY, "Continue."]);
+    expect(sent()[1]!.map(roleOf)).toEqual(["user", roleOf(result.messages[1]), "user"]);
+    expect(sent()[1]).toMatchSnapshot();
+    expect(model.pair(next.messages)).toEqual(next.messages);
+  });
+
+  it("asks for the turn again when it is resumed, and then its text alone counts", async () => {
+    const { orchestrator, sent } = setUp("resumed");
+    await stopped(orchestrator, isStory);
+    const result = await orchestrator.resume("c");
+    expect(result).toMatchObject({ status: "completed", content: "The end." });
+    expect(sent()[1]).toEqual(sent()[0]);
+    expect(result.messages.map(textOf)).toEqual(["Tell me a story.", "The end."]);
+  });
+
+  it("keeps calls and results of the turns before", async () => {
+    const { orchestrator, sent } = setUp("after-calls");
+    await stopped(orchestrator, isStory);
+    await orchestrator.run({ conversationId: "c", input: "Continue." });
+    const conversation = sent()[2]!;
+    expect(conversation.slice(0, sent()[1]!.length)).toEqual(sent()[1]);
+    expect(conversation.slice(sent()[1]!.length).map(textOf)).toEqual([STORY, "Continue."]);
+  });
+
+  it("keeps no call, finished or not", async () => {
+    const { orchestrator, sent } = setUp("with-a-call");
+    const result = await stopped(orchestrator, ({ type }) => type === "tool-input-start");
+    expect(result).toMatchObject({ status: "error", error: { code: "aborted" }, content: STORY });
+    const next = await orchestrator.run({ conversationId: "c", input: "Continue." });
+    expect(sent()[1]!.map(textOf)).toEqual(["Tell me a story.", STORY, "Continue."]);
+    expect(JSON.stringify(next.messages)).not.toContain("look");
+  });
+
+  it("keeps the text next to calls that the caller was told of, which keep their results", async () => {
+    const { model, orchestrator, sent } = setUp("with-a-told-call");
+    const result = await stopped(orchestrator, ({ type }) => type === "external_tool_detected");
+    expect(result).toMatchObject({ status: "error", error: { code: "aborted" }, content: STORY, pendingToolCalls: [] });
+    const { messages } = await orchestrator.run({ conversationId: "c", input: "Continue." });
+    const conversation = JSON.stringify(sent()[1]);
+    expect(conversation.split(STORY)).toHaveLength(2);
+    expect(conversation.split("it was handed out")).toHaveLength(2);
+    expect(model.pair(messages)).toEqual(messages);
+  });
+
+  it("keeps the text of the last of the turns that were lost, and none that was asked for again", async () => {
+    const { orchestrator, sent } = setUp("lost");
+    const types: string[] = [];
+    const stream = orchestrator.stream({ conversationId: "c", input: "Tell me a story." });
+    for await (const { type } of stream) types.push(type);
+    const result = await stream.result;
+    expect(types.filter((type) => type === "turn.retried")).toHaveLength(1);
+    expect(result).toMatchObject({ status: "error", error: { code: "connection_lost" }, content: STORY });
+    expect(result.messages.map(textOf)).toEqual(["Tell me a story.", STORY]);
+    await orchestrator.run({ conversationId: "c", input: "Continue." });
+    expect(sent().at(-1)!.map(textOf)).toEqual(["Tell me a story.", STORY, "Continue."]);
+  });
+
+  it("keeps nothing of a turn of which nothing was seen", async () => {
+    const { orchestrator, sent } = setUp("nothing-seen");
+    const result = await stopped(orchestrator, ({ type }) => type === "start" || type === "reasoning-delta");
+    expect(result).toMatchObject({ status: "error", error: { code: "aborted" }, content: "" });
+    expect(result.messages.map(textOf)).toEqual(["Tell me a story."]);
+    await orchestrator.run({ conversationId: "c", input: "Well?" });
+    expect(sent()[1]!.map(textOf)).toEqual(["Tell me a story.", "Well?"]);
+  });
+});
+
+const fail = new Error("the line is dead");
+
+describe("the text of a turn that was lost", () => {
+  const conversationId = "c";
+
+  it.each([
+    ["without the half character at its end", "Hi \u{1F600}".slice(0, -1), ["user", "say(Hi )", "user"]],
+    ["without a half character in it", "Hi \ud83d!", ["user", "say(Hi \ufffd!)", "user"]],
+    ["not if it is blank", " \n", ["user", "user"]],
+    ["not if it is half a character", "\ud83d", ["user", "user"]],
+  ])("is kept, %s", async (_, text, expected) => {
+    const model = scripted({ text, fail }, { text: "Done." });
+    const orchestrator = new Orchestrator({ model, store: memoryStore(), maxCutTurns: 0 });
+    await orchestrator.run({ conversationId, input: "Go" });
+    await orchestrator.run({ conversationId, input: "Go on" });
+    expect(short(model.requests[1]!.messages)).toEqual(expected);
+  });
+
+  it("is that of the last turn, however often it is resumed, and limits nothing", async () => {
+    const turns = ["One", "Two", "Three", "Four", "Five"].map((text) => ({ text, fail }));
+    const model = scripted(...turns, { text: "Done." });
+    const orchestrator = new Orchestrator({ model, store: memoryStore(), maxCutTurns: 0, retryDelayMs: 60_000 });
+    let result = await orchestrator.run({ conversationId, input: "Go", toolChoice: "none" });
+    for (const text of ["One", "Two", "Three", "Four"]) {
+      expect(result).toMatchObject({ error: { code: "connection_lost" }, content: text });
+      expect(short(result.messages)).toEqual(["user", `say(${text})`]);
+      result = await orchestrator.resume(conversationId);
+    }
+    for (const { messages, toolChoice } of model.requests) {
+      expect([short(messages), toolChoice]).toEqual([["user"], "none"]);
+    }
+    result = await orchestrator.run({ conversationId, input: "Go on" });
+    expect(short(result.messages)).toEqual(["user", "say(Five)", "user", "say(Done.)"]);
+  });
+
+  it("is what trim() is given, once the conversation goes on", async () => {
+    const model = scripted({ text: "Once", fail }, { text: "Again", fail }, { text: "Done." });
+    const given: string[][] = [];
+    const trim = (messages: readonly ChatCompletionMessageParam[]) => (given.push(short(messages)), messages);
+    const orchestrator = new Orchestrator({ model, store: memoryStore(), maxCutTurns: 0, trim });
+    await orchestrator.run({ conversationId, input: "Go" });
+    await orchestrator.resume(conversationId);
+    await orchestrator.run({ conversationId, input: "Go on" });
+    expect(given).toEqual([["user"], ["user"], ["user", "say(Again)", "user"]]);
+  });
+
+  it("is kept without the call that the model began to write into it", async () => {
+    const stop = new AbortController();
+    const requests: unknown[] = [];
+    const model = textJson("hermes").model(async function* ({ messages }) {
+      requests.push(messages);
+      if (requests.length > 1) return yield "Done.";
+      yield 'I look.\n<tool_call>\n{"name":"look","argu';
+      stop.abort();
+      await new Promise(() => {});
+    });
+    const orchestrator = new Orchestrator({ model, tools: [look], store: memoryStore() });
+    await orchestrator.run({ conversationId, input: "Go", signal: stop.signal });
+    await orchestrator.run({ conversationId, input: "Go on" });
+    expect(requests[1]).toEqual([
+      { role: "user", content: "Go" },
+      { role: "assistant", content: "I look.\n" },
+      { role: "user", content: "Go on" },
+    ]);
+  });
+});
+
+function conversationIn(body: unknown): unknown[] {
+  const { messages, input, contents } = body as Record<string, unknown[] | undefined>;
+  return (messages ?? input ?? contents)!;
+}
+
+function textOf(message: unknown): unknown {
+  const { content, parts } = message as { content?: unknown; parts?: readonly { text?: string }[] };
+  if (parts !== undefined) return parts.map(({ text }) => text).join("");
+  if (!Array.isArray(content)) return content;
+  return content.flatMap(({ type, text }) => (String(type).endsWith("text") ? [text] : [])).join("");
+}
+
+function roleOf(message: unknown): unknown {
+  return (message as { role?: unknown }).role;
+}
