@@ -200,6 +200,11 @@ const PAIRING: PairingRules<MessageParam> = {
   joinsTurns: true,
   parts(message) {
     const { role, content } = message;
+    // Only what no message of this API can be.
+    if ((role as string) === "tool" || "tool_calls" in message)
+      throw new TypeError("calls and results are blocks of a message's content");
+    if (typeof content !== "string" && !Array.isArray(content))
+      throw new TypeError("a message has content, a text or a list of blocks");
     const blocks = typeof content === "string" ? [] : content;
     const isModels = role === "assistant";
     const calls = blocks.flatMap((block) => (block.type === "tool_use" ? [{ id: block.id, name: block.name }] : []));

@@ -74,6 +74,7 @@ export const conversation: Conversation<Cohere.ChatMessageV2> = {
 const PAIRING: PairingRules<Cohere.ChatMessageV2> = {
   joinsTurns: false,
   parts(message) {
+    if ("parts" in message && !("content" in message)) throw new TypeError("it has parts, and no content");
     if (message.role === "assistant") {
       if ("tool_calls" in message) throw new TypeError("it has tool_calls, which the SDK spells toolCalls");
       const calls = (message.toolCalls ?? []).map(({ id, function: called }) => ({ id, name: called?.name ?? "" }));

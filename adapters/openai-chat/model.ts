@@ -85,6 +85,7 @@ export const conversation: Conversation<ChatCompletionMessageParam> = {
 const PAIRING: PairingRules<ChatCompletionMessageParam> = {
   joinsTurns: false,
   parts(message) {
+    if ("parts" in message && !("content" in message)) throw new TypeError("it has parts, and no content");
     switch (message.role) {
       case "assistant": {
         const calls = (message.tool_calls ?? []).map((call) => ({

@@ -148,6 +148,7 @@ const PAIRING: PairingRules<ResponseInputItem> = {
         if (isWritten && typeof content !== "string" && !Array.isArray(content)) {
           throw new TypeError("a message has content, a text or a list of parts");
         }
+        if ("tool_call_id" in item) throw new TypeError("a result is an item, function_call_output");
         // Reasoning and the items of hosted tools have no role and belong to the model's turn; so do the tools that its
         // search has found, which come among its calls with the role `developer`.
         const isModels = !("role" in item) || item.role === "assistant" || item.type === "additional_tools";

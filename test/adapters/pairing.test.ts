@@ -417,6 +417,7 @@ const openaiCall = {
   tool_calls: [{ id: "a", type: "function", function: { name: "f", arguments: "{}" } }],
 };
 const openaiResult = { role: "tool", tool_call_id: "a", content: "ok" };
+const partsOnly = { role: "user", parts: [{ text: "Hi" }] };
 
 // Taken as they are their results would be dropped, or every request of the conversation refused.
 it.each<[string, Conversation, object, RegExp]>([
@@ -431,6 +432,14 @@ it.each<[string, Conversation, object, RegExp]>([
   ["google", google.conversation, { role: "user", content: "Hi" }, /no list of parts/],
   ["cohere", cohere.conversation, openaiCall, /the SDK spells toolCalls/],
   ["cohere", cohere.conversation, openaiResult, /names its call in toolCallId/],
+  ["openai-chat", openaiChat.conversation, partsOnly, /parts, and no content/],
+  ["openai-responses", openaiResponses.conversation, partsOnly, /a message has content/],
+  ["openai-responses", openaiResponses.conversation, openaiResult, /a result is an item/],
+  ["anthropic", anthropic.conversation, partsOnly, /a message has content/],
+  ["anthropic", anthropic.conversation, openaiResult, /blocks of a message's content/],
+  ["anthropic", anthropic.conversation, { ...openaiCall, content: "I look." }, /blocks of a message's content/],
+  ["anthropic", anthropic.conversation, { type: "function_call", call_id: "a", arguments: "{}" }, /has content/],
+  ["cohere", cohere.conversation, partsOnly, /parts, and no content/],
 ])("%s: refuses a message in another form", (_, { pair }, message, why) => {
   expect(() => pair([message])).toThrow(TypeError);
   expect(() => pair([message])).toThrow(why);
