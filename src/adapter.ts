@@ -111,8 +111,11 @@ export type EventSource<Event> =
 export interface Adapter<Event = any, Response = any, ToolParam = any, Message = any> {
   readonly name: string;
   readonly capabilities: AdapterCapabilities;
-  /** The name under which this provider knows a tool: characters it rejects are mapped, and back on the way in. */
-  toolName(name: string): string;
+  /**
+   * The name under which this provider knows a tool: characters it rejects are mapped, and back on the way in. A pure
+   * function, called without `this`.
+   */
+  readonly toolName: (name: string) => string;
   /**
    * Matches a name as this provider's models also write it, with what they were trained to put around it (`functions.f`);
    * the first group is the tool's name. It counts where no tool has all of the name. Without the flags `g` and `y`.

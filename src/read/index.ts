@@ -29,7 +29,7 @@ export interface ReadOptions<T extends Tool = Tool> {
 /** The parts of an adapter that reading needs. */
 export interface Reading<Event> {
   readonly name: string;
-  toolName(name: string): string;
+  readonly toolName: (name: string) => string;
   readonly namespaced?: RegExp | undefined;
   parser(sink: ParserSink): Parser<Event>;
 }
@@ -82,28 +82,6 @@ function readerOf(adapter: Reading<any>, options: ReadOptions): TurnReader {
   if (signal !== undefined && typeof signal?.addEventListener !== "function") {
     throw new TypeError(`signal is an AbortSignal (an AbortController's \`signal\`), got ${signal && typeof signal}.`);
   }
-  const { name: wire, namespaced } = adapter;
-  return new TurnReader({ wire, tools, limits, repair, runId, toolName: toolNameOf(adapter), namespaced });
-}
-
-/** A cache of each adapter's tool names: most streams are read with the same tools as the one before. */
-const toolNames = new WeakMap<Reading<any>, (name: string) => string>();
-const MAX_NAMES = 1024;
-
-function toolNameOf(adapter: Reading<any>): (name: string) => string {
-  let toolName = toolNames.get(adapter);
-  if (toolName === undefined) {
-    const known = new Map<string, string>();
-    toolName = (name) => {
-      let made = known.get(name);
-      if (made === undefined) {
-        made = adapter.toolName(name);
-        if (known.size === MAX_NAMES) known.clear();
-        known.set(name, made);
-      }
-      return made;
-    };
-    toolNames.set(adapter, toolName);
-  }
-  return toolName;
+  const { name: wire, toolName, namespaced } = adapter;
+  return new TurnReader({ wire, tools, limits, repair, runId, toolName, namespaced });
 }

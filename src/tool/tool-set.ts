@@ -29,12 +29,32 @@ export function toolsByName(source: ToolSource, nameOf?: (name: string) => strin
  * The same, and also by their own names, where no other tool has that name: servers know some tools by themselves
  * (`$web_search`), and models write names as they read them elsewhere.
  *
+ * Each stream asks for them, mostly for those of the stream before: they are remembered by the first tool, as long as it
+ * lives, and asked for again when another one is in the list.
+ *
  * @throws as {@link toolsByName}
  */
-export function toolsByEachName(source: ToolSource, nameOf?: (name: string) => string): Map<string, Tool> {
-  const found = toolsByName(source, nameOf);
-  for (const tool of listOf(source)) if (!found.has(tool.name)) found.set(tool.name, tool);
+export function toolsByEachName(source: ToolSource, nameOf?: (name: string) => string): ReadonlyMap<string, Tool> {
+  const tools = listOf(source);
+  const known = named.get(tools[0]!);
+  if (known?.nameOf === nameOf && known?.tools.length === tools.length && tools.every(isSame, known.tools))
+    return known.found;
+  const found = byName(tools, nameOf);
+  for (const tool of tools) if (!found.has(tool.name)) found.set(tool.name, tool);
+  if (tools.length > 0) named.set(tools[0]!, { tools: [...tools], nameOf, found });
   return found;
+}
+
+interface Named {
+  readonly tools: readonly Tool[];
+  readonly nameOf: ((name: string) => string) | undefined;
+  readonly found: ReadonlyMap<string, Tool>;
+}
+
+const named = new WeakMap<Tool, Named>();
+
+function isSame(this: readonly Tool[], tool: Tool, index: number): boolean {
+  return tool === this[index];
 }
 
 function listOf(source: ToolSource): readonly Tool[] {

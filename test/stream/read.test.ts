@@ -11,7 +11,18 @@ import { anthropic } from "../../adapters/anthropic/index.ts";
 import { google } from "../../adapters/google/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { ToolError, type ToolCallError } from "../../src/errors.ts";
-import { parseResponse, readTurn, ToolUse, type Reading, type StreamEvent, type TurnStream } from "../../src/index.ts";
+import {
+  defineTool,
+  jsonSchema,
+  parseResponse,
+  readTurn,
+  ToolUse,
+  type Adapter,
+  type Reading,
+  type StreamEvent,
+  type Tool,
+  type TurnStream,
+} from "../../src/index.ts";
 import { summarize } from "../../src/testing/index.ts";
 import { adapters } from "../adapters.ts";
 import { loadFixture } from "../fixtures.ts";
@@ -826,6 +837,46 @@ describe("the events", () => {
     expect(isAsked).toBe(false);
     await stream.done();
     expect(isAsked).toBe(true);
+  });
+});
+
+describe("the tools of a stream", () => {
+  const called = async (adapter: Adapter, tools: readonly Tool[], name: string) => {
+    const body = {
+      candidates: [{ content: { parts: [{ functionCall: { name, args: { n: 1 } } }] }, finishReason: "STOP" }],
+    };
+    const { calls } = await adapter.read(items([body]), { tools }).done();
+    const { outcome } = calls[0]!;
+    return outcome instanceof ToolUse ? outcome.tool : outcome?.code;
+  };
+  const named = (name: string) => defineTool({ name, description: name, inputSchema: jsonSchema({ type: "object" }) });
+
+  it("are those of its list as it is now, though another stream was read with it before", async () => {
+    const [first, second, third, other] = [named("a"), named("b"), named("c"), named("b")];
+    const tools = [first, second];
+    expect(await called(google, tools, "b")).toBe(second);
+    expect(await called(google, tools, "c")).toBe("unknown_tool");
+    tools.push(third);
+    expect(await called(google, tools, "c")).toBe(third);
+    tools[1] = other;
+    expect(await called(google, tools, "b")).toBe(other);
+    tools.length = 1;
+    expect(await called(google, tools, "b")).toBe("unknown_tool");
+    tools[1] = first;
+    await expect(async () => called(google, tools, "a")).rejects.toThrow("Two tools are called a");
+    expect(await called(google, [], "a")).toBe("unknown_tool");
+  });
+
+  it("are known by the names of the adapter that reads it", async () => {
+    const tools = [named("math.add")];
+    const other: Adapter = {
+      ...google,
+      toolName: (name) => name.toUpperCase(),
+      read: (source, given) => readTurn(other, source, given),
+    };
+    expect(await called(google, tools, "MATH.ADD")).toBe("unknown_tool");
+    expect(await called(other, tools, "MATH.ADD")).toBe(tools[0]);
+    expect(await called(google, tools, "MATH.ADD")).toBe("unknown_tool");
   });
 });
 
