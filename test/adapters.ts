@@ -80,6 +80,7 @@ const notations: readonly NotationName[] = [
   "invoke",
   "harmony",
   "gemma",
+  "pythonic",
 ];
 
 /** Adapters of text in which the calls stand: what is true of a stream is true of them, but they are no provider's. */

@@ -1,7 +1,7 @@
 import { look, skipSpace } from "../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../src/text/notation.ts";
 import type { BlockWriter } from "../../src/text/writer.ts";
-import { CodeState } from "./code-state.ts";
+import { CodeState } from "../../src/text/python/code-state.ts";
 
 /** Collects the code of a block. It is read once complete: an unclosed block runs nothing. */
 export class CodeBlock implements BlockReader {

@@ -1,9 +1,9 @@
 import type { TextContext } from "../../src/text/notation.ts";
 import type { BlockWriter } from "../../src/text/writer.ts";
-import { nestingOf } from "./code-state.ts";
+import { nestingOf } from "../../src/text/python/code-state.ts";
 import { parameterNames, propertiesOf } from "./names.ts";
 import { readPython, type CallExpression, type Expression, type Statement } from "./python.ts";
-import { Refusal } from "./refusal.ts";
+import { Refusal } from "../../src/text/python/refusal.ts";
 import { jsonOf, partOf, type Reference, type Value } from "./values.ts";
 
 /** What a call in a block says about itself, in `use.metadata`. Plain JSON. */

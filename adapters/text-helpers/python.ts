@@ -1,7 +1,7 @@
 import type { SyntaxNode } from "@lezer/common";
 import { parser } from "@lezer/python";
-import { isClosedString, numberOf, stringOf } from "./literals.ts";
-import { Refusal } from "./refusal.ts";
+import { isClosedString, numberOf, stringOf } from "../../src/text/python/literals.ts";
+import { Refusal } from "../../src/text/python/refusal.ts";
 import type { Step } from "./values.ts";
 
 /** An expression of the kinds that calls are made of. */

@@ -1,6 +1,6 @@
 import { parseJson } from "../../src/json/index.ts";
 import { getOwn, isRecord } from "../../src/schema/json.ts";
-import { Refusal } from "./refusal.ts";
+import { Refusal } from "../../src/text/python/refusal.ts";
 
 /** One step into a result: a key, or an index from the front or (negative) from the end. */
 export type Step = string | number;

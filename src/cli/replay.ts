@@ -21,8 +21,8 @@ Shows recordings as they happened.
   --wire NAME   the wire format; default: recognised from the content
   --text NOTATION
                 also find calls in the text, written as helpers (Python, in <helpers> blocks), hermes,
-                mistral, qwen-xml, glm, function-tag, kimi, deepseek, dsml, invoke, harmony
-                or gemma
+                mistral, qwen-xml, glm, function-tag, kimi, deepseek, dsml, invoke, harmony,
+                gemma or pythonic
   --tools FILE  a JSON array of { name, description, parameters }, or a module that exports tools;
                 without it, every tool name is accepted and inputs are not validated
   --speed N     N times as fast as recorded; default: at once. On a terminal a recording without timing

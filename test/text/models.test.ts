@@ -66,6 +66,12 @@ const written: Readonly<Record<string, readonly string[]>> = {
     "<start_function_call>call:get_weather{city:<escape>Oslo<escape>}<end_function_call>",
     "<start_function_call>call:get_weather{city:<escape>Oslo<escape>}<end_function_call><start_function_response>",
   ],
+  "LFM2, LFM2.5": ['<|tool_call_start|>[get_weather(city="Oslo")]<|tool_call_end|>'],
+  "Llama 4, Llama 3.2": [
+    '[get_weather(city="Oslo")]',
+    "[get_weather(city='Oslo')]<|eot|>",
+    '<|python_start|>[get_weather(city="Oslo")]<|python_end|>',
+  ],
 };
 
 const page = readFileSync(join(import.meta.dirname, "../../docs/text-calls.md"), "utf8");

@@ -29,6 +29,7 @@ const rows: readonly (readonly [TextAdapter, string])[] = [
       ["dsml", "</\u{ff5c}DSML\u{ff5c}function_calls>"],
       ["invoke", "</minimax:tool_call>"],
       ["gemma", "<tool_call|>"],
+      ["pythonic", "<|tool_call_end|>"],
     ] as const
   ).map(([name, stop]) => [textJson(name as NotationName), stop] as const),
 ];

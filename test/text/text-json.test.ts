@@ -101,7 +101,7 @@ describe.each(names)("text-json/%s", (name) => {
     const isNamed = /get_weather/.test(
       writeResults([{ id: null, name: "get_weather", metadata: {}, output: "", isError: false }]),
     );
-    const inOrder: NotationName[] = ["qwen-xml", "glm", "deepseek", "dsml", "invoke"];
+    const inOrder: NotationName[] = ["qwen-xml", "glm", "deepseek", "dsml", "invoke", "pythonic"];
     expect(isNamed).toBe(!inOrder.includes(name));
   });
 
@@ -898,6 +898,121 @@ describe("a call of gemma", () => {
     expect(seen).toContainEqual({ path: "a", content: "a\u{1f600}" });
     expect(seen.every((input) => (JSON.stringify(input) ?? "").isWellFormed())).toBe(true);
     expect(seen.at(-1)).toEqual({ path: "a", content: 'a\u{1f600}b"' });
+  });
+});
+
+describe("a list of Python calls", () => {
+  const weather = 'get_weather(city="Oslo")';
+  const oslo = { city: "Oslo" };
+  const marked = (list: string) => `<|tool_call_start|>${list}<|tool_call_end|>`;
+  const strange =
+    `"Oslo"|city=Oslo|city=f()|city=f"Oslo"|city="a" + "b"|city="a" city="b"|city=1, city=2|city=|*x|city=[1|city={1}` +
+    `|city=1 2|x for x in y|city=b'a'|city=007|city='\\x'`;
+  const texts = [
+    `[${weather}] is the call.`,
+    `[${weather}](https://x.y)`,
+    `So: [${weather}]`,
+    `\`\`\`python\n[${weather}]\n\`\`\``,
+    `\`[${weather}]\``,
+    `"[${weather}]"`,
+    "[get_weather]",
+    "[get_weather(city)]",
+    "[get_weather(city==1)]",
+    '[get_wether(city="Oslo")]',
+    `[1, ${weather}]`,
+    "[get_weather(",
+    "[now(",
+    "The mark <|tool_call_start|> alone",
+    "<|tool_call_start|>[1]",
+    "<|tool_call_start|>now()",
+  ];
+  it.each<[string, string, unknown[], string]>([
+    ["may be the whole answer", `[${weather}]`, [oslo], ""],
+    ["of several", ` [now(), ${weather},\n now( )]\n`, [{}, oslo, {}], " \n"],
+    ["before a text", `[${weather}]\n\nI look.`, [oslo], "\n\nI look."],
+    ["before the end of a message", `[${weather}]<|eom|>`, [oslo], ""],
+    ["after thoughts", `<think>So.</think>\n[${weather}]`, [oslo], "<think>So.</think>\n"],
+    ["may stand between marks, after a text", `So ${marked(`[${weather}]`)} and`, [oslo], "So  and"],
+    ["with white space", marked(`\n [ ${weather} ] \n`), [oslo], ""],
+    ["without the last mark", `<|tool_call_start|>[${weather}]`, [oslo], ""],
+    ["with brackets in a string", marked('[get_weather(city="])[{\\"]")]'), [{ city: '])[{"]' }], ""],
+    [
+      "with a mark in a string",
+      marked('[get_weather(city="<|tool_call_end|>"), now()]'),
+      [{ city: "<|tool_call_end|>" }, {}],
+      "",
+    ],
+    ["with a string of several lines", marked("[get_weather(city='a\nb')]"), [{ city: "a\nb" }], ""],
+    ["is none without its last bracket", `[${weather}`, ["truncated"], ""],
+    ["between marks, either", `<|tool_call_start|>[${weather}, now()`, ["truncated"], ""],
+    ["where its end has come", `${marked(`[${weather}, now(`)} and`, ["invalid_call"], " and"],
+    ["in a string that has no end", `${marked('[now(), get_weather(city="Oslo)]')} and`, ["invalid_call"], " and"],
+    ...strange
+      .split("|")
+      .map((args): [string, string, unknown[], string] => [
+        "is none with such an argument",
+        marked(`[now(), get_weather(${args})]`),
+        ["invalid_call"],
+        "",
+      ]),
+    ...["now", "1", "x=now()", "now() now()", "now().x"].map((item): [string, string, unknown[], string] => [
+      "is none of anything else",
+      marked(`[now(), ${item}]`),
+      ["invalid_call"],
+      "",
+    ]),
+    ...texts.map((text): [string, string, unknown[], string] => ["is not", text, [], text]),
+  ])("%s: %s", async (_, text, outcomes, said) => {
+    await expectRead(textJson("pythonic"), text, outcomes, said);
+  });
+
+  it("has literals of every kind", async () => {
+    const set = defineTool({ name: "a.set-x", inputSchema: jsonSchema({ type: "object" }), effect: "read" });
+    const text =
+      "[a.set-x(a=-1, b=+2.5e3, c=0xff, d=1_000, e=(1, 2), f=(3), g=(), h=(4,), i=[True, false, None, null,], " +
+      `j={'k': {"l": 'it\\'s'}}, m='''a\n'b''', n='a' "b", o=r'\\n', p='\\x41\\n', größe=-0, **{'a b': '' }, )]`;
+    const expected = {
+      a: -1,
+      b: 2500,
+      c: 255,
+      d: 1000,
+      e: [1, 2],
+      f: 3,
+      g: [],
+      h: [4],
+      i: [true, false, null, null],
+      j: { k: { l: "it's" } },
+      m: "a\n'b",
+      n: "ab",
+      o: "\\n",
+      p: "A\n",
+      größe: 0,
+      "a b": "",
+    };
+    for (const pieces of [[text], text.split("")]) {
+      const { turn } = await readText(textJson("pythonic"), pieces, [set]);
+      expect(outcomesOf(turn)).toEqual([expected]);
+    }
+  });
+
+  it("runs nothing of one that is cut off, and no write before the turn has ended well", async () => {
+    const text = `[refund_order(order_id="1", amount=1), ${weather}]`;
+    for (const [before, after] of [
+      ["", ""],
+      ["<|tool_call_start|>", "<|tool_call_end|>"],
+    ] as const) {
+      const whole = before + text + after;
+      for (let at = 0; at <= whole.length; at++) {
+        for (const reason of ["stop", "length"] as const) {
+          const pieces = [whole.slice(0, at), { type: "finish" as const, reason }];
+          const { turn } = await readText(textJson("pythonic"), pieces, sharedTools);
+          const ran = turn.calls.flatMap(({ released, name }) => (released ? [name] : []));
+          const reads = at < before.length + text.length ? [] : ["get_weather"];
+          const writes = reads.length === 0 || reason === "length" ? [] : ["refund_order"];
+          expect([at, ran]).toEqual([at, [...writes, ...reads]]);
+        }
+      }
+    }
   });
 });
 

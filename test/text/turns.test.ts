@@ -28,6 +28,7 @@ const SPARE: Record<NotationName | "helpers", number> = {
   invoke: "\n</minimax:tool_call>".length,
   harmony: "<|call|>".length,
   gemma: 0,
+  pythonic: "<|tool_call_end|>".length,
   helpers: 0,
 };
 

@@ -10,6 +10,7 @@ import { harmony } from "./harmony.ts";
 import { hermes } from "./hermes.ts";
 import { kimi } from "./kimi.ts";
 import { mistral } from "./mistral.ts";
+import { pythonic } from "./pythonic.ts";
 
 export type NotationName =
   | "hermes"
@@ -22,7 +23,8 @@ export type NotationName =
   | "dsml"
   | "invoke"
   | "harmony"
-  | "gemma";
+  | "gemma"
+  | "pythonic";
 
 /** If several share a marker, the first one that can read what follows does. */
 export const notations = {
@@ -37,6 +39,7 @@ export const notations = {
   invoke,
   harmony,
   gemma,
+  pythonic,
 } as const satisfies Record<NotationName, TextDialect>;
 
 /** @throws TypeError that lists the known ones */

@@ -10,6 +10,12 @@ export class CodeState {
   /** Quotes in a row: of an opening, or at the end of a triple-quoted string. */
   #run = 0;
   #isEscaped = false;
+  readonly #isExpression: boolean;
+
+  /** @param isExpression no comments, and line breaks in strings of any kind: models write them in calls */
+  constructor(isExpression = false) {
+    this.#isExpression = isExpression;
+  }
 
   /** Whether the next character is in a string, unless it is a quote. */
   get isString(): boolean {
@@ -37,7 +43,7 @@ export class CodeState {
       case "string":
         return this.#seeInString(code);
       case "code":
-        if (code === HASH) this.#state = "comment";
+        if (code === HASH && !this.#isExpression) this.#state = "comment";
         else if (code === DOUBLE || code === SINGLE) {
           this.#state = "opening";
           this.#quote = code;
@@ -65,7 +71,7 @@ export class CodeState {
     } else {
       this.#run = 0;
       // A single-quoted string ends with its line, closed or not.
-      if (code === NEWLINE && !this.#isTriple) this.#state = "code";
+      if (code === NEWLINE && !this.#isTriple && !this.#isExpression) this.#state = "code";
     }
   }
 }

@@ -1,0 +1,258 @@
+import { countOf, type TextDialect } from "../../../src/text/dialect.ts";
+import { look, lookFor, skipSpace } from "../../../src/text/look.ts";
+import { MAX_HEAD, type BlockReader, type TextContext } from "../../../src/text/notation.ts";
+import { CodeState } from "../../../src/text/python/code-state.ts";
+import { Refusal } from "../../../src/text/python/refusal.ts";
+import type { BlockWriter } from "../../../src/text/writer.ts";
+import { anyName, endOfName, offer, resultText } from "../prompt.ts";
+import { readCalls } from "../python-calls.ts";
+
+/** Of LFM2, then as Llama 4 sometimes writes them. */
+const OPENS = ["<|tool_call_start|>", "<|python_start|>"] as const;
+const CLOSES = ["<|tool_call_end|>", "<|python_end|>"] as const;
+/** The end of a message and of a turn, in servers that show special tokens. */
+const ENDS = [...CLOSES, "<|eom|>", "<|eot|>", "<|eom_id|>", "<|eot_id|>"];
+const LIST = "[";
+const RESULT = "<|tool_response_start|>";
+const RESULT_END = "<|tool_response_end|>";
+
+const [OPEN] = OPENS;
+const [CLOSE] = CLOSES;
+
+/**
+ * A list of Python calls: `[get_weather(city="Oslo"), now()]`. LFM2 writes it between marks, Llama 4 and Llama 3.2 as
+ * their whole answer. Arguments are literals with a name.
+ *
+ * @see https://docs.liquid.ai/lfm/key-concepts/tool-use
+ * @see https://www.llama.com/docs/model-cards-and-prompt-formats/llama4/
+ */
+export const pythonic: TextDialect = {
+  name: "pythonic",
+  markers: [...OPENS, LIST],
+  leading: [LIST],
+  start: (writer, context) => (marker) => new CallList(marker, writer, context),
+  toolName: anyName,
+  ends: CLOSES,
+  countResults: (message) => countOf(message, RESULT),
+  describe: (tools) => `# Tools
+
+${offer(tools)}
+
+To call functions, end your answer with one list of all calls, in exactly this form:
+
+${OPEN}[function_name(parameter="value", other=[1, True, None]), other_function()]${CLOSE}
+
+Arguments are Python literals, each with its name. The results come back between ${RESULT} and ${RESULT_END}, in the order of the calls.`,
+  writeCalls(calls) {
+    const list = calls.map(({ name, args }) => {
+      const entries = Object.entries(args).map(([key, value]) =>
+        /^[\w$]+$/.test(key) ? `${key}=${literal(value)}` : `**${literal({ [key]: value })}`,
+      );
+      return `${name}(${entries.join(", ")})`;
+    });
+    return `${OPEN}[${list.join(", ")}]${CLOSE}`;
+  },
+  writeResults: (results) => results.map((result) => `${RESULT}${resultText(result, MARKS)}${RESULT_END}`).join(""),
+};
+
+const MARKS = [RESULT_END, RESULT, ...OPENS, ...CLOSES];
+
+function literal(value: unknown): string {
+  if (value === null) return "None";
+  if (typeof value === "boolean") return value ? "True" : "False";
+  if (Array.isArray(value)) return `[${value.map(literal).join(", ")}]`;
+  if (typeof value !== "object") return JSON.stringify(value);
+  return `{${Object.entries(value)
+    .map(([key, item]) => `${JSON.stringify(key)}: ${literal(item)}`)
+    .join(", ")}}`;
+}
+
+/** How much longer than the arguments of one call a list may be. */
+const MAX_LIST = 1_048_576;
+
+/**
+ * One list. It is read once its last bracket has come: of a list that was cut off, nothing runs. Without a mark, it must
+ * begin with the call of an existing tool, and its line must end after it: anything else is text.
+ */
+class CallList implements BlockReader {
+  state: BlockReader["state"] = "head";
+  readonly #isBare: boolean;
+  readonly #writer: BlockWriter;
+  readonly #context: TextContext;
+  readonly #code = new CodeState(true);
+  #parts: string[] = [];
+  #length = 0;
+  #depth = 0;
+  /** The last bracket has come. */
+  #isClosed = false;
+  /** Where what follows the first end mark in the open string begins. */
+  #hidden: number | undefined;
+
+  constructor(marker: string, writer: BlockWriter, context: TextContext) {
+    this.#isBare = marker === LIST;
+    this.#writer = writer;
+    this.#context = context;
+    if (this.#isBare) this.#keep(LIST);
+  }
+
+  read(text: string, from: number): number {
+    let at = from;
+    if (this.state === "head") {
+      const begin = this.#isBare ? headOfBare(text, at, this.#context) : headOfList(text, at);
+      if (begin === "none") this.state = "none";
+      if (typeof begin === "string") return at;
+      this.state = "open";
+      if (this.#isBare) this.#see(LIST.charCodeAt(0));
+      else at = begin;
+    }
+    return this.#isClosed ? this.#readEnd(text, at) : this.#readList(text, at);
+  }
+
+  end(rest: string): string | undefined {
+    if (this.state === "head") {
+      if (this.#isBare || rest.trim() === "") return undefined;
+      this.#writer.call().cut();
+      this.state = "closed";
+      return undefined;
+    }
+    this.state = "closed";
+    if (this.#isClosed) {
+      this.#write(false);
+      // A part of the end mark belongs to the list.
+      const isMark = !this.#isBare && rest.trim() !== "";
+      return isMark || rest === "" ? undefined : rest;
+    }
+    this.#keep(rest);
+    const code = this.#parts.join("");
+    if (this.#context.isWhole && this.#hidden !== undefined && code !== "") {
+      this.#fail("a string has no end");
+      return code.slice(this.#hidden);
+    }
+    const call = this.#writer.call();
+    call.name(firstName(code));
+    call.cut("the list was not closed, and nothing in it was run");
+    return undefined;
+  }
+
+  #readList(text: string, from: number): number {
+    for (let at = from; at < text.length; at++) {
+      const code = text.charCodeAt(at);
+      const mark = code === LESS && !this.#isBare ? lookFor(text, at, CLOSES) : undefined;
+      if (mark === "maybe") {
+        this.#keep(text.slice(from, at));
+        return at;
+      }
+      if (mark !== undefined) {
+        const end = at + mark.word.length;
+        if (!this.#code.isString || this.#context.isBlind) {
+          this.#keep(text.slice(from, at));
+          this.#fail("its brackets are not closed where the list ends");
+          this.state = "closed";
+          return end;
+        }
+        this.#hidden ??= this.#length + end - from;
+      }
+      this.#see(code);
+      if (!this.#code.isString) this.#hidden = undefined;
+      if (this.#depth > 0) continue;
+      this.#keep(text.slice(from, at + 1));
+      this.#isClosed = true;
+      return this.#readEnd(text, at + 1);
+    }
+    this.#keep(text.slice(from));
+    return text.length;
+  }
+
+  #see(code: number): void {
+    this.#code.see(code);
+    if (!this.#code.isCode) return;
+    if (code === 40 || code === 91 || code === 123) this.#depth++;
+    else if (code === 41 || code === 93 || code === 125) this.#depth--;
+  }
+
+  /** What follows shows whether the list is the answer. */
+  #readEnd(text: string, from: number): number {
+    const at = skipSpace(text, from);
+    const end = at - from > MAX_HEAD ? undefined : lookFor(text, at, ENDS);
+    const isOver = /\n/.test(text.slice(from, at)) || at - from > MAX_HEAD;
+    if (end === "maybe" || (at === text.length && !isOver)) return from;
+    this.state = "closed";
+    if (end !== undefined || isOver || !this.#isBare) {
+      this.#write(true);
+      return end === undefined ? from : at + end.word.length;
+    }
+    this.#writer.text(this.#parts.join(""));
+    return from;
+  }
+
+  /** @param isEnded if not, the end of the turn decides about the last call */
+  #write(isEnded: boolean): void {
+    const code = this.#parts.join("");
+    if (code === "") return this.#fail(`the list is longer than ${this.#limit} characters`);
+    try {
+      const calls = readCalls(code, this.#context.limits.maxDepth);
+      for (const [index, { name, args }] of calls.entries()) {
+        const call = this.#writer.call();
+        call.name(name);
+        call.args(args);
+        if (isEnded || index < calls.length - 1) call.done();
+      }
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      this.#fail(error.message);
+    }
+  }
+
+  #fail(reason: string): void {
+    const call = this.#writer.call();
+    call.name(firstName(this.#parts.join("")));
+    call.unreadable(`${reason}. Nothing in the list was run`);
+  }
+
+  get #limit(): number {
+    return this.#context.limits.maxArgumentsLength + MAX_LIST;
+  }
+
+  #keep(piece: string): void {
+    this.#length += piece.length;
+    if (this.#length <= this.#limit) this.#parts.push(piece);
+    else this.#parts = [];
+  }
+}
+
+const LESS = 60;
+
+function firstName(code: string): string {
+  const from = skipSpace(code, 1);
+  return code.slice(from, endOfName(code, from));
+}
+
+/** `[`, a name and `(`. */
+function headOfList(text: string, from: number): number | "more" | "none" {
+  const at = skipSpace(text, from);
+  if (at === text.length) return "more";
+  if (text[at] !== LIST) return "none";
+  const call = headOfCall(text, at + 1);
+  return typeof call === "string" ? call : at;
+}
+
+/** The call of an existing tool, and no argument or the name of one: `[text](link)` and `[f(x)]` are text. */
+function headOfBare(text: string, from: number, context: TextContext): number | "more" | "none" {
+  const call = headOfCall(text, from);
+  if (typeof call === "string") return call;
+  if (context.tool(call.name) === undefined) return "none";
+  let at = skipSpace(text, call.end);
+  if (text[at] === ")") return from;
+  const [key = ""] = /^[\p{L}\p{N}_$-]*/u.exec(text.slice(at)) ?? [];
+  at = skipSpace(text, at + key.length);
+  if (at >= text.length - 1 && look(text, at, "=") !== "no") return "more";
+  return key !== "" && text[at] === "=" && text[at + 1] !== "=" ? from : "none";
+}
+
+function headOfCall(text: string, from: number): { name: string; end: number } | "more" | "none" {
+  const begin = skipSpace(text, from);
+  const end = endOfName(text, begin);
+  const bracket = skipSpace(text, end);
+  if (bracket === text.length) return "more";
+  return end > begin && text[bracket] === "(" ? { name: text.slice(begin, end), end: bracket + 1 } : "none";
+}
