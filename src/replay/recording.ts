@@ -62,8 +62,12 @@ export function formatOf(recording: Recording): Format {
   const type = recording.contentType?.toLowerCase() ?? "";
   if (type.includes("event-stream")) return "sse";
   if (/ndjson|jsonl|json-seq/.test(type)) return "ndjson";
-  const start = new TextDecoder().decode(recording.bytes.subarray(0, 4096)).trimStart();
-  if (!/^[{["]/.test(start)) return "sse";
-  const firstLine = start.slice(0, Math.max(0, start.indexOf("\n")));
-  return firstLine.endsWith("}") && /\n\s*\{/.test(start) ? "ndjson" : "json";
+  const { bytes } = recording;
+  if (!/^\s*[{["]/.test(new TextDecoder().decode(bytes.subarray(0, 4096)))) return "sse";
+  const [first = "", ...rest] = new TextDecoder().decode(bytes).trim().split("\n", 2);
+  return rest.length > 0 && isJson(first) ? "ndjson" : "json";
+}
+
+function isJson(text: string): boolean {
+  return parseJson(new TextEncoder().encode(text)) !== undefined;
 }

@@ -180,6 +180,20 @@ describe("the replay server", () => {
     expect(server.requests[0]!.body).toBeUndefined();
   });
 
+  const long = JSON.stringify({ instructions: "x".repeat(5000) });
+  it.each([
+    ["NDJSON", '{"n":1}\n{"n":2}\n', "application/x-ndjson"],
+    ["NDJSON with the line ends of Windows", '{"n":1}\r\n{"n":2}\r\n', "application/x-ndjson"],
+    ["NDJSON with a long first line", `${long}\n{"n":2}\n`, "application/x-ndjson"],
+    ["a document", `${long}\n`, "application/json"],
+    ["a document of several lines", '{\n"n": {\n"m": 1}\n}', "application/json"],
+    ["an array of lines", '[{"n":1},\n{"n":2}]', "application/json"],
+  ])("knows %s by its content", async (_, text, type) => {
+    const server = await serve({ fixtures: new Map([["paper/mine", bodyCase(text)]]) });
+    const response = await post(`${server.url}/paper/mine/v1/write`, { stream: true });
+    expect([response.headers.get("content-type"), await response.text()]).toEqual([type, text]);
+  });
+
   it("answers with an error in the provider's form, as often as it is told to", async () => {
     const server = await serve({ behaviour: { "paper/both": { status: 529, message: "Overloaded", times: 1 } } });
     const first = await post(`${server.url}/paper/both/v1/write`, { stream: true });
