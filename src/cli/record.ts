@@ -22,7 +22,8 @@ export async function recordCommand(args: readonly string[]): Promise<number> {
     options: { wire: { type: "string" }, url: { type: "string" }, out: { type: "string" }, port: { type: "string" } },
   });
   const { wire, url, out } = values;
-  if (wire === undefined || url === undefined || out === undefined) {
+  // An empty name, say of a variable that is not set, would fail only when there is something to write.
+  if (wire === undefined || url === undefined || !out) {
     throw new UsageError(`record needs --wire, --url and --out.\n\n${usage}`);
   }
   if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) {

@@ -38,6 +38,7 @@ describe("toolstream", () => {
     [["schema", "--tools", "fixtures/tools.json", "--provider", "bedrock"], 'There is no wire "bedrock"'],
     [["schema", "x"], "Unexpected argument 'x'"],
     [["record", "--wire", "openai"], "record needs --wire, --url and --out"],
+    [["record", "--wire", "openai", "--url", "http://x", "--out", ""], "record needs --wire, --url and --out"],
     [["record", "--wire", "openai", "--url", "ftp://x", "--out", "x"], "--url is an http or https URL"],
     [["serve", "a", "b"], "serve takes one folder"],
     [["serve", "--port", "70000"], "--port is a number from 0 to 65535"],
