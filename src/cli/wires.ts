@@ -7,6 +7,7 @@ import type { Adapter } from "../adapter.ts";
 import { ToolError } from "../errors.ts";
 import { plainText } from "../text/plain.ts";
 import { createDecoder } from "../wire/index.ts";
+import { short } from "./text.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Every wire of the command line. */
@@ -101,11 +102,12 @@ export function createLook(): Look {
   let adapter: Adapter | undefined;
   let failure: ToolError | undefined;
   let seen = 0;
+  let first: unknown;
   const isDecided = () => adapter !== undefined || failure !== undefined || seen >= EVENTS_TO_LOOK_AT;
   const decoder = createDecoder({
     onEvent(event) {
       if (isDecided()) return;
-      seen++;
+      if (seen++ === 0) first = event;
       adapter = recorded.find((candidate) => candidate.recognises(event));
     },
     onError: (error) => (failure ??= error),
@@ -120,7 +122,10 @@ export function createLook(): Look {
       if (adapter !== undefined) return adapter;
       if (failure !== undefined) throw failure;
       const names = adapters.map((known) => known.name).join(", ");
-      const what = seen === 0 ? "The body holds no events" : `The content looks like none of the wires ${names}`;
+      const what =
+        seen === 0
+          ? "The body holds no events"
+          : `The content looks like none of the wires ${names}; it begins with ${short(JSON.stringify(first), 200)}`;
       throw new ToolError("unknown_wire", `${what}. If you know the wire, name it with --wire.`);
     },
   };

@@ -261,7 +261,9 @@ describe("toolstream replay, for people", () => {
     const folder = folderWith({ "other.json": '{"unrelated": true}' });
     const { status, stdout, stderr } = await run(["replay", join(folder, "other.json"), fixture("cohere", "one-call")]);
     expect(status).toBe(1);
-    expect(stderr).toMatch(/^toolstream: .*other\.json: The content looks like none of the wires .*--wire\.\n$/);
+    expect(stderr).toMatch(
+      /^toolstream: .*other\.json: The content looks like none of the wires .*; it begins with \{"unrelated":true\}\. .*--wire\.\n$/,
+    );
     expect(stdout).toContain("call      get_weather");
   });
 
