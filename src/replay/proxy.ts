@@ -4,7 +4,7 @@ import { bodyFile, saveRecording } from "./files.ts";
 import { listen, parseJson, readBody, sendJson, writePiece } from "./http.ts";
 import { record } from "./record.ts";
 import type { Recording } from "./recording.ts";
-import type { Wire } from "./serve.ts";
+import { isWire, type Wire } from "./serve.ts";
 
 /** The response that a recording was made from. Nothing in it can be a secret. */
 export interface RecordedResponse {
@@ -74,7 +74,7 @@ export interface RecordingProxy {
 export async function recordingProxy(options: ProxyOptions): Promise<RecordingProxy> {
   const base = endpointUrl(options?.url);
   const { wire, out, onRecording, onSkipped, host = "127.0.0.1", port = 0, signal } = options;
-  if (wire !== undefined && typeof wire?.endpoint?.match !== "function") {
+  if (wire !== undefined && !isWire(wire)) {
     throw new TypeError(`wire is an adapter itself, not its name; got ${JSON.stringify(wire)}`);
   }
   const errors: unknown[] = [];

@@ -7,7 +7,7 @@ import type { ReplayBehaviour, ReplayBehaviours } from "./behaviour.ts";
 import { fixturesFrom, fixturesIn } from "./fixtures.ts";
 import type { ReplayCase } from "./fixtures.ts";
 import { BodyTooLarge, listen, parseJson, readBody, sendJson, withoutSecrets, writePiece } from "./http.ts";
-import { FORMATS, formatOf, sseOf } from "./recording.ts";
+import { checkRecording, FORMATS, formatOf, sseOf } from "./recording.ts";
 import type { Recording } from "./recording.ts";
 import { replay } from "./replay.ts";
 
@@ -71,7 +71,9 @@ export interface ReplayServer {
  * const client = new Anthropic({ apiKey: "none", baseURL: `${server.url}/anthropic/parallel` });
  */
 export async function serveReplay(options: ServeOptions): Promise<ReplayServer> {
-  if (!Array.isArray(options?.adapters)) throw new TypeError("serveReplay() takes a list of adapters");
+  if (!Array.isArray(options?.adapters) || !options.adapters.every(isWire)) {
+    throw new TypeError("serveReplay() takes a list of adapters, as they are imported");
+  }
   const { adapters, host = "127.0.0.1", port = 0, speed = Infinity, behaviour, origins = [], signal } = options;
   if (!(speed > 0)) throw new TypeError(`speed has to be a positive number, not ${speed}`);
   if (typeof options.fixtures !== "string" && typeof options.fixtures?.get !== "function") {
@@ -99,7 +101,7 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     checkBehaviour(name, behaviour![name]);
   }
   if (typeof options.fixtures !== "string") {
-    for (const [name, found] of options.fixtures) checkBehaviour(name, found?.behaviour);
+    for (const [name, found] of options.fixtures) checkCase(name, found);
   }
   const requests: ReceivedRequest[] = [];
   const asked = new Map<string, number>();
@@ -220,6 +222,19 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
   return { url, port: actualPort, requests, close };
 }
 
+/** Whether it is an adapter, and not the name of one. */
+export function isWire(value: unknown): value is Wire {
+  return typeof (value as Wire | undefined)?.endpoint?.match === "function";
+}
+
+function checkCase(name: string, found: ReplayCase): void {
+  if (!/^[^/]+\/[^/]+$/.test(name)) {
+    throw new TypeError(`The cases in fixtures are named <wire>/<case>, got ${JSON.stringify(name)}`);
+  }
+  checkBehaviour(name, found?.behaviour);
+  for (const recording of [...bodiesOf(found, "stream"), ...bodiesOf(found, "whole")]) checkRecording(recording, name);
+}
+
 function checkBehaviour(name: string, behaviour: unknown): void {
   const wrong = wrongIn(behaviour);
   if (wrong !== undefined) throw new TypeError(`behaviour of ${name} ${wrong}`);
@@ -233,7 +248,7 @@ function sendError(response: ServerResponse, wire: Wire | undefined, status: num
 }
 
 function bodiesOf(found: ReplayCase, kind: "stream" | "whole"): readonly Recording[] {
-  return [found[kind] ?? []].flat();
+  return [found?.[kind] ?? []].flat();
 }
 
 function missingKindMessage(fixture: string, kind: "stream" | "whole", found: ReplayCase): string {

@@ -128,7 +128,18 @@ describe("the replay server", () => {
 
   it.each([
     [{ adapters: paper as never }, "takes a list of adapters"],
+    [{ adapters: ["paper"] as never }, "takes a list of adapters, as they are imported"],
     [{ fixtures: {} as never }, "the path of a directory, or a Map"],
+    [{ fixtures: new Map([["both", bodyCase(streamBody)]]) }, 'are named <wire>/<case>, got "both"'],
+    [
+      { fixtures: new Map([["paper/both", { stream: Promise.resolve() as never }]]) },
+      "paper/both takes a recording: await loadRecording(path)",
+    ],
+    [
+      { fixtures: new Map([["paper/both", { whole: ["fixtures/x"] as never }]]) },
+      "paper/both takes a recording: await loadRecording(path)",
+    ],
+    [{ port: "four thousand" as never }, 'port has to be a number, not "four thousand"'],
     [{ behaviour: { both: { status: 500 } } }, 'by <wire>/<case>, got "both"; the wires are paper'],
     [{ behaviour: { "pen/both": { status: 500 } } }, 'got "pen/both"; the wires are paper'],
     [{ behaviour: { "paper/bth": { status: 429 } } }, 'no case "bth" of paper. There are both, streamed, whole.'],
