@@ -1,5 +1,6 @@
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, extname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { messageOf, ToolError } from "../errors.ts";
 import { checkRecording, FORMATS, formatOf, type Format, type RecordedChunk, type Recording } from "./recording.ts";
 
@@ -9,18 +10,27 @@ import { checkRecording, FORMATS, formatOf, type Format, type RecordedChunk, typ
  *
  * @throws ToolError `invalid_recording` if the recording is empty
  */
-export async function saveRecording(path: string, recording: Recording): Promise<string> {
+export async function saveRecording(path: string | URL, recording: Recording): Promise<string> {
   checkRecording(recording, "saveRecording()");
   if (recording.bytes.length === 0) {
-    throw invalid(path, "there is nothing to save: the recorded body is empty", "Read the recorded stream to its end");
+    throw invalid(
+      pathOf(path),
+      "there is nothing to save: the recorded body is empty",
+      "Read the recorded stream to its end",
+    );
   }
-  const file = await bodyFile(path, recording);
+  const file = await bodyFile(pathOf(path), recording);
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, recording.bytes);
   const { contentType, complete, chunks } = recording;
   const timing = { contentType, complete, chunks: chunks.map(({ atMs, length }) => [atMs, length]) };
   await writeFile(`${file}.timing.json`, `${JSON.stringify(timing)}\n`);
   return file;
+}
+
+/** A path as it is, or that of a `file:` URL: tests name files as `new URL("call.sse", import.meta.url)`. */
+export function pathOf(path: string | URL): string {
+  return typeof path === "string" ? path : fileURLToPath(path);
 }
 
 /** Where the body goes: `stream.sse` etc. in a directory (existing, or a path ending in a slash), else `path`. */
@@ -35,8 +45,9 @@ export async function bodyFile(path: string, recording: Recording): Promise<stri
  *
  * @throws ToolError `invalid_recording`, which says what is wrong and what to do
  */
-export async function loadRecording(path: string): Promise<Recording> {
-  const file = (await isDirectory(path)) ? await bodyIn(path) : path;
+export async function loadRecording(path: string | URL): Promise<Recording> {
+  const given = pathOf(path);
+  const file = (await isDirectory(given)) ? await bodyIn(given) : given;
   let bytes: Uint8Array;
   try {
     bytes = new Uint8Array(await readFile(file));

@@ -1,6 +1,6 @@
 import { extname } from "node:path";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
-import { bodyFile, saveRecording } from "./files.ts";
+import { bodyFile, pathOf, saveRecording } from "./files.ts";
 import { listen, parseJson, readBody, sendJson, writePiece } from "./http.ts";
 import { record } from "./record.ts";
 import type { Recording } from "./recording.ts";
@@ -37,7 +37,7 @@ export interface ProxyOptions {
    * A file for the first response body; those of later requests get `-2`, `-3` before the extension. In a directory
    * they are named `stream.sse` (or `.ndjson`, `.json`), `stream-2.sse`, ...
    */
-  readonly out?: string | undefined;
+  readonly out?: string | URL | undefined;
   readonly onRecording?: ((recording: Recording, response: RecordedResponse) => void) | undefined;
   /** Called for every response that is not recorded, with the reason. */
   readonly onSkipped?: ((response: SkippedResponse) => void) | undefined;
@@ -73,10 +73,11 @@ export interface RecordingProxy {
  */
 export async function recordingProxy(options: ProxyOptions): Promise<RecordingProxy> {
   const base = endpointUrl(options?.url);
-  const { wire, out, onRecording, onSkipped, host = "127.0.0.1", port = 0, signal } = options;
+  const { wire, onRecording, onSkipped, host = "127.0.0.1", port = 0, signal } = options;
   if (wire !== undefined && !isWire(wire)) {
     throw new TypeError(`wire is an adapter itself, not its name; got ${JSON.stringify(wire)}`);
   }
+  const out = options.out === undefined ? undefined : pathOf(options.out);
   const errors: unknown[] = [];
   const onError = options.onError ?? ((error) => errors.push(error));
   let saved = 0;

@@ -4,6 +4,7 @@ import type { Adapter } from "../adapter.ts";
 import { pause } from "../time.ts";
 import { behaviourFor, endingOf, isFailure, leftOf, sendsBody, wrongIn } from "./behaviour.ts";
 import type { ReplayBehaviour, ReplayBehaviours } from "./behaviour.ts";
+import { pathOf } from "./files.ts";
 import { fixturesFrom, fixturesIn } from "./fixtures.ts";
 import type { ReplayCase } from "./fixtures.ts";
 import { BodyTooLarge, listen, parseJson, readBody, sendJson, withoutSecrets, writePiece } from "./http.ts";
@@ -18,7 +19,7 @@ export type Wire = Pick<Adapter, "name" | "endpoint">;
 export interface ServeOptions {
   readonly adapters: readonly Wire[];
   /** A directory of `<wire>/<case>/stream.*` (and `stream-2.*`, ...), or cases in memory under `"<wire>/<case>"`. */
-  readonly fixtures: string | ReadonlyMap<string, ReplayCase>;
+  readonly fixtures: string | URL | ReadonlyMap<string, ReplayCase>;
   /** Default 0: a free port. */
   readonly port?: number | undefined;
   /** Default `127.0.0.1`: only reachable from this machine. */
@@ -76,7 +77,10 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
   }
   const { adapters, host = "127.0.0.1", port = 0, speed = Infinity, behaviour, origins = [], signal } = options;
   if (!(speed > 0)) throw new TypeError(`speed has to be a positive number, not ${speed}`);
-  if (typeof options.fixtures !== "string" && typeof options.fixtures?.get !== "function") {
+  const directory =
+    typeof options.fixtures === "string" || options.fixtures instanceof URL ? pathOf(options.fixtures) : undefined;
+  const cases = directory === undefined ? (options.fixtures as ReadonlyMap<string, ReplayCase>) : undefined;
+  if (directory === undefined && typeof cases?.get !== "function") {
     throw new TypeError("fixtures is the path of a directory, or a Map of cases by their names, <wire>/<case>");
   }
   const wrong = origins.find((origin) => !isOrigin(origin));
@@ -86,23 +90,21 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     );
   }
   const wires = new Map(adapters.map((adapter) => [adapter.name, adapter]));
-  const fixtures = typeof options.fixtures === "string" ? fixturesIn(options.fixtures) : fixturesFrom(options.fixtures);
+  const fixtures = directory === undefined ? fixturesFrom(cases!) : fixturesIn(directory);
   const failing = Object.keys(behaviour ?? {});
-  const cases = failing.length === 0 ? [] : await fixtures.names();
+  const existing = failing.length === 0 ? [] : await fixtures.names();
   for (const name of failing) {
     const [wireName = "", caseName = "", ...rest] = name.split("/");
     if (!wires.has(wireName) || caseName === "" || rest.length > 0) {
       throw new TypeError(`behaviour is keyed by <wire>/<case>, got ${JSON.stringify(name)}; ${known(wires)}`);
     }
     // Without such a case it would do nothing: a test of a failure would see none, and pass.
-    if (!cases.includes(name)) {
+    if (!existing.includes(name)) {
       throw new TypeError(`behaviour: ${await unknownMessage(wires.get(wireName), wireName, caseName)}`);
     }
     checkBehaviour(name, behaviour![name]);
   }
-  if (typeof options.fixtures !== "string") {
-    for (const [name, found] of options.fixtures) checkCase(name, found);
-  }
+  for (const [name, found] of cases ?? []) checkCase(name, found);
   const requests: ReceivedRequest[] = [];
   const asked = new Map<string, number>();
   const answered = new Map<string, number>();
@@ -214,7 +216,7 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
       .filter((name) => name.startsWith(prefix))
       .map((name) => name.slice(prefix.length));
     // The folder may not be the intended one: relative, or one level too deep.
-    const where = typeof options.fixtures === "string" ? ` in ${resolve(options.fixtures)}` : "";
+    const where = directory === undefined ? "" : ` in ${resolve(directory)}`;
     return `There is no case "${bounded(caseName)}" of ${wireName}${where}. There are ${list(names)}.`;
   }
 

@@ -2,9 +2,10 @@ import { readdir, readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { basename, join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { loadRecording, recordingProxy, replay, serveReplay } from "../../src/replay/index.ts";
+import { loadRecording, recordingProxy, replay, saveRecording, serveReplay } from "../../src/replay/index.ts";
 import type {
   ProxyOptions,
   RecordedResponse,
@@ -96,6 +97,19 @@ describe("the recording proxy", () => {
     for (let count = 0; count < 2; count++) await (await post(`${proxy.url}/v1/write`, {})).arrayBuffer();
     await proxy.close();
     expect(files.map((file) => basename(file!))).toEqual(["stream.sse", "stream-2.sse"]);
+  });
+
+  it("writes, and the rest reads, where a file URL says", async () => {
+    const folder = pathToFileURL(`${await temporary(onTestFinished)}/`);
+    const { proxy } = await setUp({ out: new URL("paper/chat/", folder) });
+    await (await post(`${proxy.url}/v1/write`, { stream: true })).text();
+    await proxy.close();
+    const recording = await loadRecording(new URL("paper/chat", folder));
+    await saveRecording(new URL("paper/chat/stream-2.sse", folder), recording);
+    const server = await serveReplay({ adapters: [paper], fixtures: folder });
+    onTestFinished(() => server.close());
+    const ask = async () => (await post(`${server.url}/paper/chat/v1/write`, { stream: true })).text();
+    expect([await ask(), await ask()]).toEqual([streamBody, streamBody]);
   });
 
   it("numbers concurrent responses in the order of their requests, and not the failed ones", async () => {
