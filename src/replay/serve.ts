@@ -28,6 +28,8 @@ export interface ServeOptions {
   readonly speed?: number | undefined;
   /** How to answer for `"<wire>/<case>"`, overriding its `meta.json`. */
   readonly behaviour?: Readonly<Record<string, ReplayBehaviours>> | undefined;
+  /** Whether a case answers with its first turn again after its last. `false`: with an error. Default `true`. */
+  readonly startOver?: boolean | undefined;
   /** Origins whose pages may send requests, as browsers write them: `["http://localhost:5173"]`. Default: none. */
   readonly origins?: readonly string[] | undefined;
   /** Closes the server. */
@@ -76,6 +78,7 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     throw new TypeError("serveReplay() takes a list of adapters, as they are imported");
   }
   const { adapters, host = "127.0.0.1", port = 0, speed = Infinity, behaviour, origins = [], signal } = options;
+  const { startOver = true } = options;
   if (!(speed > 0)) throw new TypeError(`speed has to be a positive number, not ${speed}`);
   const directory =
     typeof options.fixtures === "string" || options.fixtures instanceof URL ? pathOf(options.fixtures) : undefined;
@@ -148,9 +151,15 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     const count = (asked.get(fixture) ?? 0) + 1;
     asked.set(fixture, count);
     const how = behaviourFor(behaviour?.[fixture] ?? found.behaviour, count);
-    const recording = currentBody(`${fixture} ${kind}`, bodiesOf(found, kind), how);
+    const bodies = bodiesOf(found, kind);
+    const recording = currentBody(`${fixture} ${kind}`, bodies, how);
     if (recording === undefined && sendsBody(how)) {
-      return sendError(response, wire, 404, missingKindMessage(fixture, kind, found));
+      // Not a status with which the clients try again.
+      const message =
+        bodies.length > 0
+          ? `${fixture} has ${bodies.length} turns and was asked for one more. Give it another recording.`
+          : missingKindMessage(fixture, kind, found);
+      return sendError(response, wire, 404, message);
     }
     const isOfSdk = recording !== undefined && wire.endpoint.streams === "sse" && formatOf(recording) === "ndjson";
     await answer(response, wire, isOfSdk ? sseOf(recording) : recording, how);
@@ -166,7 +175,7 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
   function currentBody(name: string, bodies: readonly Recording[], how: ReplayBehaviour): Recording | undefined {
     const count = answered.get(name) ?? 0;
     if (!isFailure(how)) answered.set(name, count + 1);
-    return bodies[count % bodies.length];
+    return bodies[startOver ? count % bodies.length : count];
   }
 
   async function answer(

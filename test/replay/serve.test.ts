@@ -230,6 +230,18 @@ describe("the replay server", () => {
     expect([await ask(), await ask(), await ask()]).toEqual(["data: 1\n\n", "data: 2\n\n", "data: 1\n\n"]);
   });
 
+  it("says that it has no turn left, if it is not to start over", async () => {
+    const { stream } = bodyCase(streamBody);
+    const fixtures = new Map([["paper/both", { stream: [stream, stream] as Recording[] }]]);
+    const server = await serve({ fixtures, startOver: false, behaviour: { "paper/both": { status: 529, times: 1 } } });
+    const answers: Response[] = [];
+    for (let count = 0; count < 4; count++) {
+      answers.push(await post(`${server.url}/paper/both/v1/write`, { stream: true }));
+    }
+    expect(answers.map(({ status }) => status)).toEqual([529, 200, 200, 404]);
+    expect(await answers[3]!.text()).toContain("paper/both has 2 turns and was asked for one more.");
+  });
+
   it("takes the turns of a conversation from a directory in their order, streamed and whole apart", async () => {
     const fixtures = await temporary(onTestFinished);
     const folder = join(fixtures, "paper", "chat");
