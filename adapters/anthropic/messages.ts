@@ -41,6 +41,8 @@ export interface UserMessage {
  *   (https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming)
  * - lone surrogates in an input
  * - a call's id that an earlier call already has
+ * - thinking that nothing follows: "The final block in an assistant message cannot be `thinking`"
+ *   (https://github.com/tailcallhq/forgecode/issues/3071)
  * - what follows a call: the call is moved behind it, unless it stands between thinking
  * - the thinking and calls of a model that declined, if another one took over
  *   (https://platform.claude.com/docs/en/build-with-claude/refusals-and-fallback#continuing-the-conversation)
@@ -72,8 +74,10 @@ export function assistantMessage(turn: Turn): AssistantMessage[] {
   // Calls without a block: they were found in the text.
   const content = calls.size === 0 ? recorded : onlySaid(recorded, turn.text);
   for (const call of calls.values()) content.push(callBlock({ type: "tool_use", name: call.name }, call));
-  if (content.length === 0) return [];
-  return [{ role: "assistant", content: callsLast(content) as unknown as ContentBlockParam[] }];
+  const ordered = callsLast(content);
+  const end = ordered.findLastIndex((block) => !isThinking(block)) + 1;
+  if (end === 0) return [];
+  return [{ role: "assistant", content: ordered.slice(0, end) as unknown as ContentBlockParam[] }];
 }
 
 /**
@@ -152,11 +156,14 @@ function callBlock(block: Block, call: ToolCall): Block {
  * (https://github.com/UKGovernmentBEIS/inspect_ai/pull/4922, https://github.com/Yeachan-Heo/gajae-code/pull/4418).
  */
 function callsLast(blocks: readonly Block[]): readonly Block[] {
-  const isThinking = ({ type }: Block) => type === "thinking" || type === "redacted_thinking";
   const first = blocks.findIndex(isThinking);
   const last = blocks.findLastIndex(isThinking);
   const isMoved = ({ type }: Block, at: number) => type === "tool_use" && (at < first || at > last);
   return [...blocks.filter((block, at) => !isMoved(block, at)), ...blocks.filter(isMoved)];
+}
+
+function isThinking({ type }: Block): boolean {
+  return type === "thinking" || type === "redacted_thinking";
 }
 
 /**

@@ -559,7 +559,8 @@ describe("the history", () => {
       anthropic.assistantMessage((await readEvents([start, ...events, ...end("end_turn")])).turn)[0]?.content;
     const block = { type: "thinking", thinking: "Hm.", signature: "S1" };
     const use = { type: "tool_use", id: "toolu_1", name: "set_volume", input: {} };
-    expect(await back(thinking, thought, close(0), signed(0))).toEqual([block]);
+    const hi = { type: "text", text: "Hi" };
+    expect(await back(thinking, thought, close(0), signed(0), ...text(1, "Hi"))).toEqual([block, hi]);
     expect(await back(thinking, thought, close(0), ...called)).toEqual([block, use]);
     expect(await back(thinking, thought, close(0), ...said)).toEqual([block, { type: "text", text: "Hi" }]);
     // What is signed stays so, and nothing else takes a signature.
@@ -717,8 +718,9 @@ describe("the history", () => {
       expect(kept(...blocks)).toEqual(blocks);
       expect(kept(blocks[0]!)).toEqual([]);
       const thinking = { type: "redacted_thinking", data: "xyz" };
-      expect(kept(thinking)).toEqual([thinking]);
-      expect(kept({ type: "thinking", thinking: "Let me" })).toEqual([]);
+      const said = { type: "text", text: "Hi" };
+      expect(kept(thinking, said)).toEqual([thinking, said]);
+      expect(kept({ type: "thinking", thinking: "Let me" }, said)).toEqual([said]);
     },
   );
 
@@ -728,9 +730,29 @@ describe("the history", () => {
       const { turn } = await readEvents([start, open(0, thinking), ...events]);
       return anthropic.assistantMessage(turn)[0]?.content;
     };
-    expect(await content(close(0), ...end("end_turn"))).toEqual([thinking]);
+    const said = { type: "text", text: "Hi" };
+    expect(await content(close(0), ...text(1, "Hi"), ...end("end_turn"))).toEqual([thinking, said]);
     // Nor say where it ends: https://github.com/ollama/ollama/issues/17101
-    expect(await content(...text(0, "Hi"), ...end("end_turn"))).toEqual([thinking, { type: "text", text: "Hi" }]);
+    expect(await content(...text(0, "Hi"), ...end("end_turn"))).toEqual([thinking, said]);
+  });
+
+  // "The final block in an assistant message cannot be `thinking`": https://github.com/tailcallhq/forgecode/issues/3071
+  it.each([
+    { type: "thinking", thinking: "Hm.", signature: "EqABsigned==" },
+    { type: "redacted_thinking", data: "xyz" },
+  ])("leaves out $type that nothing follows, since the API rejects every request with it", (thinking) => {
+    const kept = (...content: WireBlock[]) => {
+      const { turn } = anthropic
+        .parse({ type: "message", role: "assistant", content, stop_reason: "end_turn" })
+        .at(-1) as Extract<StreamEvent, { type: "finish" }>;
+      return anthropic.assistantMessage(turn).map((message) => message.content);
+    };
+    const said = { type: "text", text: "Hi" };
+    const use = { type: "tool_use", id: "toolu_1", name: "set_volume", input: {} };
+    expect(kept(thinking)).toEqual([]);
+    expect(kept(thinking, said, thinking, thinking)).toEqual([[thinking, said]]);
+    expect(kept(use, thinking)).toEqual([[thinking, use]]);
+    expect(kept(thinking, use, thinking)).toEqual([[thinking, use]]);
   });
 
   it.each([
