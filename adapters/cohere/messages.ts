@@ -22,7 +22,7 @@ import type { CohereContent, CohereNative } from "./wire.ts";
 /**
  * The turn as the message that goes back, in the SDK's spelling: one, or none for a turn in which nothing came. Plan,
  * thinking, citations and ids are as they came; every call is included, since every call gets a result. Text next to
- * calls becomes part of the plan.
+ * calls becomes part of the plan, a plan without calls becomes text.
  */
 export function assistantMessage(turn: Turn): Cohere.ChatMessageV2[] {
   checkTurn(turn);
@@ -30,11 +30,14 @@ export function assistantMessage(turn: Turn): Cohere.ChatMessageV2[] {
   // Calls with another turn index do not come from the wire: they were found in its text.
   const said = turn.calls.some(({ turnIndex }) => turnIndex !== 0) ? onlySaid(recorded, turn.text) : recorded;
   if (toolPlan === "" && said.length === 0 && turn.calls.length === 0) return [];
-  const plan = [toolPlan];
-  const content: CohereContent[] = [];
+  // A plan without a call goes back as text: models are shown a plan only together with calls.
+  // https://huggingface.co/CohereLabs/c4ai-command-r7b-12-2024/blob/main/tokenizer_config.json
+  const isPlan = turn.calls.length > 0;
+  const plan = isPlan ? [toolPlan] : [];
+  const content: CohereContent[] = isPlan || toolPlan === "" ? [] : [{ type: "text", text: toolPlan }];
   for (const block of said) {
     // "text content is not allowed when tool_calls are provided": https://github.com/vercel/ai/issues/5794
-    if (turn.calls.length > 0 && block.type === "text") plan.push(block.text);
+    if (isPlan && block.type === "text") plan.push(block.text);
     else content.push({ ...block });
   }
   const planned = plan.filter((text) => text !== "").join("\n");

@@ -424,6 +424,23 @@ describe("history", () => {
     expect(await back(said[1]!)).not.toHaveProperty("content");
   });
 
+  it.each([
+    ["cut", [], []],
+    ["cut by its length", [], [{ type: "message-end", delta: { finish_reason: "MAX_TOKENS" } }]],
+    ["of which an answer came", [{ type: "text", text: "Done." }], []],
+  ])("gives a plan back as text that was %s, since a plan is read only with its calls", async (_, content, end) => {
+    const plan = { type: "tool-plan-delta", delta: { message: { tool_plan: "I will look." } } };
+    const said = content.map((block, index) => ({
+      type: "content-start",
+      index,
+      delta: { message: { content: block } },
+    }));
+    const turn = await cohere.read(iterate([plan, ...said, ...end] as WireEvent[])).done();
+    expect(cohere.assistantMessage(turn)).toEqual([
+      { role: "assistant", content: [{ type: "text", text: "I will look." }, ...content] },
+    ]);
+  });
+
   it("gives citations back in the client's spelling, what a tool said untouched", async () => {
     const [message] = cohere.assistantMessage(await turnOf("citations"));
     expect(message).toMatchObject({
