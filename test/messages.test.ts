@@ -1,5 +1,7 @@
 import { expect, it } from "vitest";
+import { google } from "../adapters/google/index.ts";
 import { openaiChat } from "../adapters/openai-chat/index.ts";
+import type { ToolCallError } from "../src/errors.ts";
 import { ToolBuffer } from "../src/stream/index.ts";
 import { memoryStore } from "../src/store/index.ts";
 import { defineTool } from "../src/tool/tool.ts";
@@ -20,6 +22,15 @@ it.each<[string, (text: string) => string | undefined | Promise<string | undefin
   ["the body of an error response", (text) => errorOf(new Response(text, { status: 500 }))],
   ["a body that is no stream", (text) => errorOf(new Response(text))],
   ["an event that is not JSON", (text) => errorOf(new Response(`data: {${text}\n\n`))],
+  [
+    "the path of an argument",
+    (text) => {
+      const partialArgs = [{ jsonPath: `$['${text}']`, stringValue: "", willContinue: true }];
+      const parts = [{ functionCall: { name: "f", partialArgs, willContinue: true } }];
+      const last = google.parse({ candidates: [{ content: { parts }, finishReason: "STOP" }] }).at(-1);
+      return last?.type === "finish" ? (last.turn.calls[0]?.outcome as ToolCallError).message : undefined;
+    },
+  ],
   [
     "the key of an entry",
     (text) =>

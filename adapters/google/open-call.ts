@@ -1,3 +1,4 @@
+import { cut } from "../../src/errors.ts";
 import type { PathPatch, PathStep } from "../../src/stream/chunk.ts";
 import { textOf } from "../../src/wire/field.ts";
 import { parseJsonPath } from "./json-path.ts";
@@ -36,7 +37,7 @@ export function patch(call: OpenCall, piece: WirePartialArg, patches: PathPatch[
   const continued = jsonPath === call.openPath;
   const path = continued ? call.openSteps : parseJsonPath(jsonPath);
   if (path === undefined)
-    return `an argument came at ${JSON.stringify(jsonPath.slice(0, 200))}, which is not a path to a value.`;
+    return `an argument came at ${JSON.stringify(cut(jsonPath, 200))}, which is not a path to a value.`;
   // The model writes one place after another: one that it leaves is finished.
   if (!continued && call.openPath !== undefined) patches.push({ path: call.openSteps, append: "", done: true });
   call.openPath = undefined;
@@ -52,14 +53,14 @@ export function patch(call: OpenCall, piece: WirePartialArg, patches: PathPatch[
   else if (typeof boolValue === "boolean") patches.push({ path, value: boolValue, done: true });
   else if (piece.nullValue !== undefined) patches.push({ path, value: null, done: true });
   else if (continued) patches.push({ path, append: "", done: true });
-  else return `the argument at ${JSON.stringify(jsonPath.slice(0, 200))} has no readable value.`;
+  else return `the argument at ${JSON.stringify(cut(jsonPath, 200))} has no readable value.`;
   return undefined;
 }
 
 /** Why the model cannot have finished the call, if it cannot. */
 export function cutOf({ openPath, empty }: OpenCall, how: CallEnd): string | undefined {
   // The wire closes every string, if only by an empty piece.
-  if (openPath !== undefined) return `the call ended inside ${openPath.slice(0, 200)}`;
+  if (openPath !== undefined) return `the call ended inside ${cut(openPath, 200)}`;
   if (how === "cut") return "the answer ended before the call did";
   // Arguments were announced; `functionCall: {}`, or the next call, would have said that there are none.
   return empty && how === "finish" ? "the answer ended before they began" : undefined;
