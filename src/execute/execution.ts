@@ -2,6 +2,7 @@ import { isToolError, type ToolError, type ToolErrorCode } from "../errors.ts";
 import { orderedText } from "../json/index.ts";
 import { isConflict } from "../store/errors.ts";
 import type { StoreEntry } from "../store/store.ts";
+import { approvalRule } from "../tool/approval-rule.ts";
 import type { Tool } from "../tool/tool.ts";
 import { invalidInput, type ToolUse, type ToolUseHandle } from "../tool/use.ts";
 import type { ApprovalRequest } from "./approvals/types.ts";
@@ -408,11 +409,13 @@ export class Execution {
     const tool = this.#tool;
     const { approvalId } = row;
     const hadApproval = approvalId !== undefined;
-    // Only what was approved may run.
-    const isReadable = this.#problem === undefined && (row.digest === this.#digest || !hadApproval);
-    const isWanted = this.#context.abandon !== true;
+    // Only what was approved may run, and nobody has approved a call whose tool needs approval only now.
+    const isAllowed = tool !== undefined && (hadApproval ? row.digest === this.#digest : approvalRule(tool) !== true);
     const isRepeatable =
-      isReadable && isWanted && tool !== undefined && (isHarmless(row, tool) || this.#isRecalled(row, tool));
+      isAllowed &&
+      this.#problem === undefined &&
+      this.#context.abandon !== true &&
+      (isHarmless(row, tool) || this.#isRecalled(row, tool));
     const request = isRepeatable && hadApproval ? await standingApproval(this.#deps, tool, approvalId) : undefined;
     if (!isRepeatable || (hadApproval && request === undefined)) {
       const unknown = unknownRow(row);

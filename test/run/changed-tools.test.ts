@@ -116,6 +116,12 @@ describe("a call whose process died while it ran", () => {
     expect(ran).toEqual([]);
   });
 
+  it("is not executed again, though it might be, when its tool needs approval now", async () => {
+    const { history, ran } = await resumedAfterDeath("idempotent", { inputSchema: asItWas, needsApproval: true });
+    expect(history[2]).toMatch(/refund was started, and it is not known what came of it/);
+    expect(ran).toEqual([]);
+  });
+
   it("is executed again, if it may be, as its tool reads it now", async () => {
     const { history, ran } = await resumedAfterDeath("idempotent", changes[0]![1]);
     expect(history[2]).toBe("result(refunded)");
