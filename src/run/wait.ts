@@ -80,9 +80,11 @@ export async function seeThrough(
     const answers = new Answers(store, conversationId, lastTurn(rows)?.turnId ?? "none");
     // The current state of what it waits for: if it differs from when the run was resumed, resume again.
     const state = async (): Promise<string> => {
-      const pending = await pendingApprovals(deps, head.runId, openTurn(rows));
+      // By call: a request that another version of a tool has replaced is not a reason to replace it again.
+      const asked = await pendingApprovals(deps, head.runId, openTurn(rows));
+      const pending = asked.map(({ invocationId }) => invocationId).toSorted();
       const due = (stop.external ?? []).filter(({ expiresAt = Infinity }) => expiresAt <= Date.now()).length;
-      return JSON.stringify([head.rows, [...(await answers.read()).keys()], pending.map(({ id }) => id), due]);
+      return JSON.stringify([head.rows, [...(await answers.read()).keys()], pending, due]);
     };
     const now = await state();
     if (now === seen) await waitForChange(answers, stop, approvals, async () => (await state()) !== seen, signal);

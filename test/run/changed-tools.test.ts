@@ -149,6 +149,22 @@ describe("a call that waits for approval", () => {
     expect(second.ran).toEqual([input]);
   });
 
+  it("is asked about once by each of two versions that wait for it", async () => {
+    const { store } = await paused(asItWas);
+    const controller = new AbortController();
+    const processes = ["Refunds.", "Pays back."].map((description) =>
+      process(store, { inputSchema: asItWas, needsApproval: true, description }, [{ text: "Done." }]),
+    );
+    const { signal } = controller;
+    const waiting = processes.map(({ orchestrator }) => orchestrator.waitAndResume(conversationId, { signal }));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    controller.abort();
+    await Promise.all(waiting);
+    const requests = await new ApprovalService({ store }).list();
+    // One by the process that has died, and one by each that waits.
+    expect(requests.map(({ status }) => status).toSorted()).toEqual(["pending", "void", "void"]);
+  });
+
   it.each<[string, Partial<ToolDefinition> | undefined, RegExp]>([
     [changes[1]![0], changes[1]![1], /does not fit its schema: note/],
     [changes[2]![0], changes[2]![1], /There is no tool .*refund.* here/],
