@@ -48,8 +48,9 @@ export function unescaped(code: number): string {
   }
 }
 
+/** Less than 0 for any other character. */
 export function hexDigit(code: number): number {
-  if (code >= 0x30 && code <= 0x39) return code - 0x30;
+  if (code <= 0x39) return code - 0x30;
   const lower = code | 0x20;
   return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1;
 }

@@ -367,7 +367,7 @@ class StreamingParser implements TwinParser {
       at = isSeen ? endOfPlainUnits(at, text.length) : endOfPlain(text, at);
       if (at >= text.length) break;
       const code = text.charCodeAt(at);
-      if (from < at) run = run === "" ? text.slice(from, at) : run + text.slice(from, at);
+      run += text.slice(from, at);
       const char = code === 0x5c ? unescaped(text.charCodeAt(at + 1)) : "";
       if (char !== "") {
         run += char;
@@ -386,7 +386,7 @@ class StreamingParser implements TwinParser {
       from = at = this.#readEscape(text, at + 1);
       at--;
     }
-    this.#appendRun(run === "" ? text.slice(from) : run + text.slice(from), text.charCodeAt(at - 1));
+    this.#appendRun(run + text.slice(from), text.charCodeAt(at - 1));
     return at;
   }
 
@@ -529,7 +529,7 @@ class StreamingParser implements TwinParser {
 
   changes(): JsonChange[] {
     // Nearly always there is only more of a string that was already reported.
-    const onlyGrows = this.#grown !== undefined && this.#log!.length === 0;
+    const onlyGrows = this.#grown !== undefined;
     if (!onlyGrows || this.#wasRead) this.#show();
     if (onlyGrows) return this.#tellGrown([]);
     if (this.#root === undefined) return [];

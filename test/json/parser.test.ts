@@ -195,7 +195,7 @@ describe("the state", () => {
     // literals
     ["True", "nul ", "truex", "undefined", "[nulll"],
     // strings
-    ['"\n', '"\t', '"\u0000', '"\\x', '"\\u12g', '"\\u 123', '{"a\n'],
+    ['"\n', '"\t', '"\u0000', '"\\x', '"\\u12g', '"\\u 123', '"\\u/', '"\\u:', '"\\u@', '"\\u`', '"\\uG', '{"a\n'],
     // around the root
     ["\ufeff{}", "\u00a01", "\v1", "// x", "/* x */ 1", "1 2", "{}[]", '"a"b'],
   ].flat();
@@ -555,6 +555,7 @@ describe("the twin of the live value", () => {
   it.each([
     ["flat", (items: number) => JSON.stringify(Array.from({ length: items }, () => 0))],
     ["nested", (items: number) => "[".repeat(items) + "0" + "]".repeat(items)],
+    ["empty", (items: number) => `[${Array.from({ length: items }, () => "{}").join()}]`],
     ["in branches", (items: number) => `[${Array.from({ length: items / 3 }, () => "[[0]]").join()}]`],
   ])("is given up when it has too many values: %s", (_, text) => {
     const twinOf = (items: number) => {
