@@ -42,6 +42,12 @@ describe("repairJson", () => {
     ["words", "invalid"],
     ["", "invalid"],
     ["[1, 2, ...]\n", "invalid"],
+    ["[1, 2, ...] x", "truncated"],
+    ["[[1, 2, ...]", "truncated"],
+    ['{"a": ["b" 2 c]}}', "truncated"],
+    ['{"a": ["}" 2 c]}', "invalid"],
+    ['{"a": ["}" 2 c]', "truncated"],
+    ['["" 2 c, "]', "truncated"],
     ['{"pattern": "\\d+"}', "invalid"],
   ])("says of %j that it is %s", (text, reason) => {
     expect(repairJson(text)).toMatchObject({ ok: false, reason });
