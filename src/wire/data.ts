@@ -19,12 +19,13 @@ export class DataReader {
    */
   readData(data: string, cut: boolean): unknown {
     if (this.hasFailed) return undefined;
-    if (data === "[DONE]") return this.#readUnusual(data, cut, undefined); // no need to throw for it
+    if (data === "[DONE]") return void this.options.onEvent(data); // no need to throw for it
     let value: unknown;
     try {
       value = parseJson(data);
     } catch (cause) {
-      return this.#readUnusual(data, cut, cause);
+      if (!this.#separate(data.trim().split("\n"), cut) && !cut) this.fail(notJsonError(data, reason(cause), cause));
+      return undefined;
     }
     this.options.onEvent(value);
     return value;
@@ -52,16 +53,10 @@ export class DataReader {
     this.options.onError(error);
   }
 
-  /** `[DONE]`, a keep-alive without data, or lines that should have been events of their own. */
-  #readUnusual(data: string, cut: boolean, cause: unknown): void {
-    const text = data.trim();
-    if (text === "") return;
-    if (text === "[DONE]") return this.options.onEvent("[DONE]");
-    if (this.#separate(text.split("\n"), cut)) return;
-    if (!cut) this.fail(notJsonError(data, reason(cause), cause));
-  }
-
-  /** For servers that end an event with a single line end: every line is an event, and the last one may be cut. */
+  /**
+   * `[DONE]`, a keep-alive without data, or the data of a server that ends an event with a single line end: every line
+   * is an event, and the last one may be cut.
+   */
   #separate(lines: string[], cut: boolean): boolean {
     const values: unknown[] = [];
     for (const [i, line] of lines.entries()) {

@@ -80,6 +80,16 @@ const events: Case[] = [
     body: 'data: {"a":1}\ndata: {"b":',
     says: [{ a: 1 }],
   },
+  {
+    name: "drops a last event that was cut between its lines",
+    body: 'data: {"a":1}\n\ndata: {\ndata:   "b": 2\n',
+    says: [{ a: 1 }],
+  },
+  {
+    name: "drops a last event that was cut, though a line of it is JSON and another is not",
+    body: 'data: {"a":1}\n\ndata: 1\ndata: {"b"2}\ndata: 3',
+    says: [{ a: 1 }],
+  },
   { name: "drops a field name that was cut", body: "da", says: [] },
   {
     name: "drops a last event that was cut in a character",
@@ -154,7 +164,7 @@ const failures: Case[] = [
   {
     name: "stops at an event that is not JSON",
     body: 'data: {"a":1}\n\ndata: {"b"2}\n\ndata: {"c":3}\n\n',
-    says: [{ a: 1 }, expect.stringMatching(/^!invalid_event: .* not JSON .*: \{"b"2\}$/)],
+    says: [{ a: 1 }, expect.stringMatching(/^!invalid_event: .* not JSON \(Expected ':' [^")]*\): \{"b"2\}$/)],
   },
   {
     name: "stops at data lines of which one is not JSON",
@@ -174,7 +184,7 @@ const failures: Case[] = [
   {
     name: "quotes 500 characters at most",
     body: `data: ${"x".repeat(2000)}\n\n`,
-    says: [expect.stringMatching(/: x{500}… \(2000 characters\)$/)],
+    says: [expect.stringMatching(/ \(Unexpected token 'x'\): x{500}… \(2000 characters\)$/)],
   },
   {
     name: "stops at a torn line of JSON",
@@ -255,6 +265,11 @@ describe("the size of an event", () => {
     ["a data line at the limit", `data: "${"a".repeat(12)}"\n\n`, ["a".repeat(12)]],
     ["a data line over the limit", `data: 1\n\ndata: "${"a".repeat(13)}"\n\ndata: 2\n\n`, [1, tooLarge]],
     ["a data line over the limit in bytes, not in characters", `data: "${"é".repeat(7)}"\n\n`, [tooLarge]],
+    ["two bytes a character, at the limit", `data: "${"é".repeat(6)}"\n\n`, ["é".repeat(6)]],
+    ["three bytes a character, at the limit", `data: "${"€".repeat(4)}"\n\n`, ["€".repeat(4)]],
+    ["three bytes a character, over the limit", `data: "€€€€a"\n\n`, [tooLarge]],
+    ["four bytes a character, at the limit", `data: "😀😀😀"\n\n`, ["😀😀😀"]],
+    ["four bytes a character, over the limit", `data: "😀😀😀a"\n\n`, [tooLarge]],
     ["a line that never ends", `data: 1\n\n: ${"a".repeat(100)}`, [1, tooLarge]],
     ["many data lines over the limit", `data: 1\n\n${"data: 1\n".repeat(12)}`, [1, tooLarge]],
     ["a JSON value at the limit", `{"a":"${"a".repeat(12)}"}`, [{ a: "a".repeat(12) }]],
