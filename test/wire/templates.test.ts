@@ -173,6 +173,17 @@ describe("an event that is like one before it", () => {
     );
   });
 
+  it.each([
+    ["-1", "-2", "-3", "4"],
+    ["1.5", "1.25", "7", "1.75"],
+    ["1e1", "1e2", "3", "-1e2"],
+    ["1", "-2", "3", "-4"],
+    ["123456789012345", "123456789012346", "9007199254740993", "1"],
+  ])("has its own numbers: %s, %s, %s, %s", (...numbers) => {
+    const texts = [...numbers, ...numbers].map((number) => `{"n":${number},"m":[${number}]}`);
+    expect(decoded(texts.map((one) => `data: ${one}\n\n`))).toEqual(plain(texts));
+  });
+
   it("is one in a chunk of any length", () => {
     const texts = Array.from({ length: 3000 }, (_, n) => JSON.stringify({ n, delta: "é".repeat(n % 40) }));
     expect(decoded([texts.map((one) => `data: ${one}\n\n`).join("")])).toEqual(texts);
