@@ -21,9 +21,12 @@ const PROGRESS_MS = 1_000;
 
 interface CallOptions {
   readonly timeoutMs: number;
+  readonly maxTimeoutMs: number;
   /** What it does to the world is not to be done twice. */
   readonly isWrite: boolean;
   readonly onInputRequired: McpToolsOptions["onInputRequired"];
+  /** Sends the first request, perhaps more than once. */
+  readonly begin: <T>(request: () => Promise<T>) => Promise<T>;
 }
 
 /**
@@ -53,30 +56,35 @@ async function ask(
   input: unknown,
   context: ToolContext,
   onprogress: (progress: McpProgress) => void,
-  { timeoutMs, isWrite, onInputRequired }: CallOptions,
+  { timeoutMs, maxTimeoutMs, isWrite, onInputRequired, begin }: CallOptions,
 ): Promise<McpResult> {
   const params = { name: definition.name, arguments: input as Record<string, unknown> };
   const how: RequestOptions = {
     timeout: timeoutMs,
-    maxTotalTimeout: timeoutMs,
+    maxTotalTimeout: maxTimeoutMs,
+    resetTimeoutOnProgress: true,
     ...(context.signal === undefined ? {} : { signal: context.signal }),
     onprogress,
   };
-  const asked = async <T>(answer: Promise<T>): Promise<T> => {
+  const asked = async <T>(request: () => Promise<T>): Promise<T> => {
     try {
-      return await answer;
+      return await request();
     } catch (error) {
       throw callError(error, context.signal, isWrite);
     }
   };
-  if (onInputRequired === undefined) return checkResult(await asked(callTool(client, params, how)));
+  if (onInputRequired === undefined) {
+    return checkResult(await begin(() => asked(() => callTool(client, params, how))));
+  }
 
-  let result: McpResult & McpInputRequired = await asked(requestTool(client, definition, params, how));
+  let result: McpResult & McpInputRequired = await begin(() =>
+    asked(() => requestTool(client, definition, params, how)),
+  );
   for (let round = 0; result.resultType === "input_required" && round < MAX_ROUNDS; round++) {
     const inputResponses = await onInputRequired(result, context);
     const { requestState } = result;
     const again = { ...params, inputResponses, ...(requestState === undefined ? {} : { requestState }) };
-    result = await asked(requestTool(client, definition, again, how));
+    result = await asked(() => requestTool(client, definition, again, how));
   }
   return checkResult(result);
 }

@@ -54,6 +54,7 @@ export interface RequestOptions {
   signal?: AbortSignal;
   timeout?: number;
   maxTotalTimeout?: number;
+  resetTimeoutOnProgress?: boolean;
   onprogress?: (progress: McpProgress) => void;
 }
 

@@ -1,10 +1,14 @@
 import { ToolError } from "../errors.ts";
-import { lostNumber } from "../json/index.ts";
+import { jsonIn, lostNumber } from "../json/index.ts";
 import type { McpContent, McpResult, McpToolDefinition } from "./client.ts";
 
 /**
  * A result as a model reads it: the structured content if there is some, otherwise the text of all blocks. Anything
  * that is not text is named but not shown: its Base64 would be thousands of meaningless tokens. Links are not followed.
+ *
+ * A tool that promises no structure may write for the model in the text, and say something else in the structure, such
+ * as the name and type of the file that the text is: then the model gets both.
+ * https://github.com/NousResearch/hermes-agent/pull/7118, https://github.com/anthropics/claude-code/issues/79944
  *
  * The client has parsed the structured content, and JavaScript keeps integers only up to 2^53. If one has lost digits,
  * the text still has them, and is used if the tool does not promise structure.
@@ -13,12 +17,21 @@ import type { McpContent, McpResult, McpToolDefinition } from "./client.ts";
  *   text
  */
 export function resultOf({ structuredContent, content = [] }: McpResult, { outputSchema }: McpToolDefinition): unknown {
-  if (structuredContent === undefined) return textOf(content);
-  const lost = lostNumber(structuredContent);
-  if (lost === undefined) return structuredContent;
   const text = textOf(content);
-  if (outputSchema === undefined && text !== "") return text;
+  if (structuredContent === undefined) return text;
+  const isPromised = outputSchema !== undefined;
+  const lost = lostNumber(structuredContent);
+  if (lost === undefined) {
+    const json = JSON.stringify(structuredContent);
+    return isPromised || isIn(json, text) ? structuredContent : `${text}\n${json}`;
+  }
+  if (!isPromised && text !== "") return text;
   throw new ToolError("invalid_answer", `The tool's result has a number that cannot be kept exactly (near ${lost}).`);
+}
+
+/** Whether the text is the structure as JSON, as the specification wants it, or a string in it. */
+function isIn(json: string, text: string): boolean {
+  return text.trim() === "" || jsonIn(text) !== undefined || json.includes(JSON.stringify(text).slice(1, -1));
 }
 
 export function textOf(content: readonly McpContent[]): string {

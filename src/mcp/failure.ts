@@ -36,17 +36,39 @@ export function inputRequired(cause?: unknown): ToolError {
 /**
  * The error of a call without a usable answer. A write may have been executed nevertheless, and a model that is not told so
  * sends it again (hermes-agent#88821, smg#2441). If the server itself answered, the code is a JSON-RPC number; if HTTP
- * refused, its status; a client without a connection has sent nothing.
+ * refused, its status; a client without a connection has sent nothing, nor has one whose server does not listen.
  */
 export function callError(error: unknown, signal: AbortSignal | undefined, isWrite: boolean): ToolError {
   const known = serverError(error, signal, "gave no usable answer");
   const { code, message, data } = (isRecord(error) ? error : {}) as Record<string, unknown>;
-  const status = isRecord(data) && typeof code === "string" ? data["status"] : code;
+  const status = statusOf(code, data);
   const isAnswer = typeof status === "number" && !NO_ANSWER.has(status) && status < 500;
-  const isKnown = isAnswer || code === "INVALID_RESULT" || code === "NOT_CONNECTED" || message === "Not connected";
+  const isUnsent = code === "NOT_CONNECTED" || message === "Not connected" || isRefused(error);
+  const isKnown = isAnswer || code === "INVALID_RESULT" || isUnsent;
   if (!isWrite || (known.code !== "timeout" && (known.code !== "server_failed" || isKnown))) return known;
   const words = `${known.message.replace(/\.$/, "")}. Whether it was executed is unknown: look before you call it again.`;
   return new ToolError("outcome_unknown", words, { cause: error });
+}
+
+/**
+ * Whether the client has no connection, or one whose session its server does not know any more, for which HTTP says 404:
+ * https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
+ */
+export function isDisconnected(error: unknown): boolean {
+  const { code, message, data } = ((error as { cause?: unknown }).cause ?? {}) as Record<string, unknown>;
+  // Servers may use the number as the code of an error of theirs, too.
+  const isOfHttp = typeof code === "string" || String(message).startsWith("Streamable HTTP error");
+  return code === "NOT_CONNECTED" || message === "Not connected" || (isOfHttp && statusOf(code, data) === 404);
+}
+
+/** What `fetch()` of Node, Bun and Deno throws if nobody listens at the address. */
+function isRefused(error: unknown): boolean {
+  return (error as { cause?: { code?: unknown } } | undefined)?.cause?.code === "ECONNREFUSED";
+}
+
+/** Version 2 has a word as the code of a refusal by HTTP, version 1 the status itself. */
+function statusOf(code: unknown, data: unknown): unknown {
+  return isRecord(data) && typeof code === "string" ? data["status"] : code;
 }
 
 /** Version 1 has numbers for a lost connection, and for an answer that is malformed. */

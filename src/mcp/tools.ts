@@ -1,11 +1,11 @@
 import { ToolError } from "../errors.ts";
-import { checkMs } from "../time.ts";
+import { checkMs, settlesWithin } from "../time.ts";
 import { makeTool, type Effect, type Tool, type ToolContext } from "../tool/tool.ts";
 import { callServer } from "./call.ts";
 import { isVersion2, type McpClient, type McpToolDefinition, type RequestOptions } from "./client.ts";
 import { resultOf, textOf } from "./content.ts";
 import type { CheckedDefinition } from "./definition.ts";
-import { serverError } from "./failure.ts";
+import { isDisconnected, serverError } from "./failure.ts";
 import { listTools, type Listing, type SkippedMcpTool } from "./listing.ts";
 import type { McpChanges, McpToolInfo, McpToolSet, McpToolsOptions } from "./types.ts";
 
@@ -26,12 +26,14 @@ const MAX_ERROR_LENGTH = 16_384;
  * const stream = openaiChat.read(response, { tools: github });
  */
 export async function mcpTools(client: McpClient, options: McpToolsOptions = {}): Promise<McpToolSet> {
-  const { timeoutMs = 60_000, maxAgeMs = 60_000, maxTools = 1_000, onInputRequired, signal } = options;
+  const { timeoutMs = 60_000, maxTimeoutMs = timeoutMs * 10, maxAgeMs = 60_000, maxTools = 1_000 } = options;
+  const { onInputRequired, reconnect, signal } = options;
   for (const name of ["listTools", "callTool", "getServerVersion", "getServerCapabilities"] as const) {
     if (typeof client?.[name] !== "function")
       throw new TypeError(`mcpTools() takes a connected MCP client; it has no ${name}()`);
   }
   checkMs("timeoutMs", timeoutMs);
+  if (!(maxTimeoutMs > 0)) throw new TypeError(`maxTimeoutMs is a number above 0, got ${maxTimeoutMs}`);
   if (!(maxAgeMs >= 0)) throw new TypeError(`maxAgeMs is a number from 0, got ${maxAgeMs}`);
   if (!(maxTools >= 0)) throw new TypeError(`maxTools is a number from 0, got ${maxTools}`);
   if (onInputRequired !== undefined && !isVersion2(client)) {
@@ -48,6 +50,10 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
   /** How many changes the server has announced, and how many it had when `listing` was requested. */
   let changes = 0;
   let listedChanges = -1;
+  /** How often the client was connected again, and whether it is being done. */
+  let connections = 0;
+  let connecting: Promise<void> | undefined;
+  const asking = new Set<Promise<unknown>>();
   let running: { readonly changes: number; readonly done: Promise<void> } | undefined;
   await list(signal);
   let skipped: readonly SkippedMcpTool[] = [];
@@ -88,7 +94,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
   async function refresh(): Promise<McpChanges> {
     const before = new Map(tools.map(({ metadata }) => infoOf(metadata)).map(({ name, digest }) => [name, digest]));
     changes++;
-    await list();
+    await connected(undefined, () => list());
     tools = makeTools();
     const after = new Map(tools.map(({ metadata }) => infoOf(metadata)).map(({ name, digest }) => [name, digest]));
     return {
@@ -148,18 +154,17 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
     context: ToolContext,
     effect: Effect,
   ): Promise<unknown> {
-    if (context.signal?.aborted === true) throw serverError(undefined, context.signal, "was not asked");
-    await unlessAborted(listIfStale(), context.signal);
-    const now = listing.tools.get(definition.name);
-    if (now?.digest !== digest) {
-      const what =
-        now === undefined
-          ? "is not offered any more"
-          : "was changed by its server after it was listed, and is not called";
-      throw new ToolError("definition_changed", `The tool ${what}. It has to be listed and approved again.`);
-    }
+    const { signal: by } = context;
+    if (by?.aborted === true) throw serverError(undefined, by, "was not asked");
+    const begin = <T>(send: () => Promise<T>): Promise<T> =>
+      connected(by, async () => {
+        await unlessAborted(listIfStale(), by);
+        checkListed(definition.name, digest);
+        return send();
+      });
     const isWrite = effect === "write";
-    const result = await callServer(client, definition, input, context, { timeoutMs, isWrite, onInputRequired });
+    const how = { timeoutMs, maxTimeoutMs, isWrite, onInputRequired, begin };
+    const result = await callServer(client, definition, input, context, how);
     if (result.isError === true) {
       const text = textOf(result.content ?? []) || (JSON.stringify(result.structuredContent) ?? "");
       throw new ToolError(
@@ -167,9 +172,59 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
         text.slice(0, MAX_ERROR_LENGTH).toWellFormed() || "The tool failed and says no more.",
       );
     }
-    return (options.result ?? resultOf)(result, definition);
+    const own = options.result?.(result, definition);
+    return own === undefined ? resultOf(result, definition) : own;
+  }
+
+  function checkListed(name: string, digest: string): void {
+    const now = listing.tools.get(name);
+    if (now?.digest === digest) return;
+    const what =
+      now === undefined
+        ? "is not offered any more"
+        : "was changed by its server after it was listed, and is not called";
+    throw new ToolError("definition_changed", `The tool ${what}. It has to be listed and approved again.`);
+  }
+
+  /** If the request cannot have reached the server, connects again, once for all that wait, and asks once more. */
+  async function connected<T>(by: AbortSignal | undefined, ask: () => Promise<T>): Promise<T> {
+    if (reconnect === undefined) return ask();
+    if (connecting !== undefined) await unlessAborted(connecting, by);
+    const before = connections;
+    try {
+      return await noted(ask());
+    } catch (error) {
+      if (!isDisconnected(error)) throw error;
+      if (before === connections)
+        await unlessAborted((connecting ??= connect(reconnect).finally(() => (connecting = undefined))), by);
+      return noted(ask());
+    }
+  }
+
+  async function noted<T>(answer: Promise<T>): Promise<T> {
+    asking.add(answer);
+    try {
+      return await answer;
+    } finally {
+      asking.delete(answer);
+    }
+  }
+
+  async function connect(again: () => Promise<unknown>): Promise<void> {
+    try {
+      // Connecting ends the requests that are on their way, and nobody would know whether they were executed.
+      await settlesWithin(OTHERS_MS, Promise.allSettled(asking));
+      await again();
+      connections++;
+      changes++; // it may be another version of the server
+    } catch (error) {
+      throw serverError(error, undefined, "cannot be connected again");
+    }
   }
 }
+
+/** How long connecting again waits for requests that were sent before: they are most likely refused as well. */
+const OTHERS_MS = 1_000;
 
 /** Several calls may wait for one listing; a call that was aborted stops waiting. */
 function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {

@@ -16,8 +16,15 @@ export interface McpToolsOptions {
   policy?: (definition: McpToolDefinition, annotations: McpAnnotations) => ToolPolicy | undefined;
   /** Which tools to take. Default: all. */
   filter?: (definition: McpToolDefinition) => boolean;
-  /** For each request. Default 60,000. */
+  /** For each request; each progress report of a call grants it as much again. Default 60,000. */
   timeoutMs?: number;
+  /** For a call in all, however much progress its server reports. Default: ten times `timeoutMs`. */
+  maxTimeoutMs?: number;
+  /**
+   * Connects the client again. Called when a request cannot have reached the server, since the connection is closed or
+   * its session unknown (HTTP 404); then the request is sent once more. Default: it fails, as do all later ones.
+   */
+  reconnect?: () => Promise<unknown>;
   /**
    * An older listing is refreshed before a call, to notice changed definitions. Default 60,000; 0 means before every
    * call, `Infinity` only after `stale()`.
@@ -26,7 +33,8 @@ export interface McpToolsOptions {
   /** Default 1,000. */
   maxTools?: number;
   /**
-   * Turns the server's result into what the tool returns. Default: the structured content, or the text of all blocks.
+   * Turns the server's result into what the tool returns. Default, also for `undefined`: the structured content, or the
+   * text of all blocks.
    */
   result?: (result: McpResult, definition: McpToolDefinition) => unknown;
   /**

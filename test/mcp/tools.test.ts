@@ -228,6 +228,16 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
     ["nothing", { content: [] }, ""],
     ["structure", { content: [{ type: "text", text: "{}" }], structuredContent: { a: [1] } }, { a: [1] }],
     [
+      "structure in words",
+      { content: [{ type: "text", text: "a: b" }], structuredContent: { say: "a: b" } },
+      { say: "a: b" },
+    ],
+    [
+      "text, with structure about it (hermes-agent 7118, claude-code 79944)",
+      { content: [{ type: "text", text: "# Read me" }], structuredContent: { file: "README.md" } },
+      '# Read me\n{"file":"README.md"}',
+    ],
+    [
       "an image",
       { content: [{ type: "image", data: "AAAA", mimeType: "image/png" }] },
       "[image: image/png, 3 bytes, not shown]",
@@ -241,6 +251,22 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
   ])("reads a result of %s", async (_name, result, read) => {
     const set = await mcpTools(await connectTo(serverOf([plain("a")], () => result)));
     expect(await execute(set.tools()[0])).toEqual(read);
+  });
+
+  it("reads structure that the tool promises as that, whatever the text says", async () => {
+    const result = { content: [{ type: "text", text: "Six of them." }], structuredContent: { count: 6 } };
+    const outputSchema = { type: "object", properties: { count: { type: "number" } } };
+    const set = await mcpTools(await connectTo(serverOf([plain("a", { outputSchema })], () => result)));
+    expect(await execute(set.tools()[0])).toEqual({ count: 6 });
+  });
+
+  it("reads what the caller does not turn into something else", async () => {
+    const image = { type: "image", data: "AAAA", mimeType: "image/png" };
+    const call = ({ name }: any) => ({ content: [name === "draw" ? image : { type: "text", text: "said" }] });
+    const set = await mcpTools(await connectTo(serverOf([plain("draw"), plain("say")], call)), {
+      result: ({ content = [] }) => content.find(({ type }) => type === "image")?.data,
+    });
+    expect(await Promise.all(set.tools().map((tool) => execute(tool)))).toEqual(["AAAA", "said"]);
   });
 
   it("does not hand on an id that has lost its digits", async () => {
@@ -303,6 +329,21 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
       code: "outcome_unknown",
       message: expect.stringMatching(/did not answer in time\. Whether it was executed is unknown: look before/),
     });
+  });
+
+  it("waits longer for a call that reports progress, but not for ever (typescript-sdk 192, opencode 28186)", async () => {
+    const report = async ({ _meta, arguments: { times } }: any, { mcpReq }: any) => {
+      for (let progress = 1; progress <= times; progress++) {
+        await setTimeout(200);
+        const params = { progressToken: _meta.progressToken, progress };
+        await mcpReq.notify({ method: "notifications/progress", params });
+      }
+      return { content: [{ type: "text", text: "done" }] };
+    };
+    const options = { timeoutMs: 1_000, maxTimeoutMs: 4_000 };
+    const [tool] = (await mcpTools(await connectTo(serverOf([plain("a")], report)), options)).tools();
+    expect(await execute(tool, { times: 8 })).toBe("done");
+    expect(await failure(execute(tool, { times: 1_000 }))).toMatchObject({ code: "outcome_unknown" });
   });
 
   it("does not know what came of a write when its connection is lost; a read has failed, and what is not sent", async () => {

@@ -1,0 +1,183 @@
+/**
+ * A server that was restarted: the SDKs' clients go on with a session that it does not know.
+ * https://github.com/anthropics/claude-code/issues/59442, https://github.com/spring-projects/spring-ai/issues/3337
+ */
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
+import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport as OldTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { mcpTools, type McpClient } from "../../src/mcp/index.ts";
+import { execute, failure, oldServer } from "./support.ts";
+
+vi.setConfig({ testTimeout: 60_000 });
+
+/** A server with sessions, which forgets them when it is restarted. */
+async function startServer() {
+  const calls: unknown[] = [];
+  let description = "Pays.";
+  let sessions = new Map<string, StreamableHTTPServerTransport>();
+  let onCall = async () => {};
+
+  async function newSession(): Promise<StreamableHTTPServerTransport> {
+    const transport: StreamableHTTPServerTransport = new StreamableHTTPServerTransport({
+      sessionIdGenerator: () => crypto.randomUUID(),
+      onsessioninitialized: (id) => void sessions.set(id, transport),
+    });
+    const server = oldServer({
+      listTools: () => ({ tools: [{ name: "pay", description, inputSchema: { type: "object" } }] }),
+      callTool: async (request: { params: { arguments: unknown } }) => {
+        calls.push(request.params.arguments);
+        await onCall();
+        return { content: [{ type: "text", text: `paid ${calls.length}` }] };
+      },
+    });
+    await server.connect(transport as never);
+    return transport;
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const id = request.headers["mcp-session-id"] as string | undefined;
+    const transport = id === undefined ? await newSession() : sessions.get(id);
+    if (transport !== undefined) return transport.handleRequest(request, response);
+    const error = { code: -32001, message: "Session not found" };
+    response.writeHead(404, { "content-type": "application/json" }).end(JSON.stringify({ jsonrpc: "2.0", error, id }));
+  }
+
+  const http = createServer((request, response) => void answer(request, response)).listen(0, "127.0.0.1");
+  await once(http, "listening");
+  onTestFinished(() => {
+    http.closeAllConnections();
+    http.close();
+  });
+  return {
+    url: new URL(`http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`),
+    calls,
+    restart(as = description) {
+      description = as;
+      sessions = new Map();
+    },
+    down: () => {
+      http.closeAllConnections();
+      http.close();
+    },
+    whenCalled: (then: () => Promise<void>) => void (onCall = then),
+  };
+}
+
+const clients: Record<string, (url: URL) => { client: McpClient; open(): Promise<void>; close(): Promise<void> }> = {
+  "client 2": (url) => {
+    const client = new Client({ name: "c", version: "1" });
+    return {
+      client,
+      open: () => client.connect(new StreamableHTTPClientTransport(url)),
+      close: () => client.close(),
+    };
+  },
+  "sdk 1": (url) => {
+    const client = new OldClient({ name: "c", version: "1" });
+    return { client, open: () => client.connect(new OldTransport(url) as never), close: () => client.close() };
+  },
+};
+
+describe.each(Object.keys(clients))("a server that was restarted, with %s", (kind) => {
+  async function setup() {
+    const server = await startServer();
+    const { client, open, close } = clients[kind]!(server.url);
+    await open();
+    onTestFinished(close);
+    const reconnect = vi.fn(async () => {
+      await close();
+      await open();
+    });
+    return { ...server, client, close, reconnect };
+  }
+
+  it("is connected to again, once for all calls, each of which it gets once", async () => {
+    const { client, reconnect, restart, calls } = await setup();
+    const [pay] = (await mcpTools(client, { maxAgeMs: Infinity, reconnect })).tools();
+    expect(await execute(pay, { n: 0 })).toBe("paid 1");
+    restart();
+    const paid = await Promise.all([1, 2, 3].map((n) => execute(pay, { n })));
+    expect(paid.toSorted()).toEqual(["paid 2", "paid 3", "paid 4"]);
+    expect(calls.toSorted((a: any, b: any) => a.n - b.n)).toEqual([{ n: 0 }, { n: 1 }, { n: 2 }, { n: 3 }]);
+    expect(reconnect).toHaveBeenCalledOnce();
+  });
+
+  it("is connected to again when it is to list its tools, too", async () => {
+    const { client, reconnect, restart } = await setup();
+    const set = await mcpTools(client, { maxAgeMs: 0, reconnect });
+    restart();
+    expect(await execute(set.tools()[0])).toBe("paid 1");
+    restart("Pays twice.");
+    expect(await set.refresh()).toEqual({ added: [], changed: ["pay"], removed: [] });
+    expect(reconnect).toHaveBeenCalledTimes(2);
+  });
+
+  it("is not called where it came back with another definition", async () => {
+    const { client, reconnect, restart, calls } = await setup();
+    const [pay] = (await mcpTools(client, { maxAgeMs: Infinity, reconnect })).tools();
+    restart("Pays twice.");
+    expect(await failure(execute(pay))).toMatchObject({ code: "definition_changed" });
+    expect(calls).toEqual([]);
+  });
+
+  it("gets no call again that it may have executed", async () => {
+    const { client, close, reconnect, whenCalled, calls } = await setup();
+    const [pay] = (await mcpTools(client, { reconnect })).tools();
+    whenCalled(() => close());
+    expect(await failure(execute(pay))).toMatchObject({ code: "outcome_unknown" });
+    expect(calls).toHaveLength(1);
+    whenCalled(async () => {});
+    expect(await execute(pay)).toBe("paid 2");
+    expect(reconnect).toHaveBeenCalledOnce();
+  });
+
+  it("that cannot be connected to again is a failure, and tried again with the next call", async () => {
+    const { client, reconnect, restart } = await setup();
+    reconnect.mockRejectedValueOnce(new Error("no route"));
+    const [pay] = (await mcpTools(client, { reconnect })).tools();
+    restart();
+    expect(await failure(execute(pay))).toMatchObject({
+      code: "server_failed",
+      message: "The MCP server cannot be connected again: no route",
+    });
+    expect(await execute(pay)).toBe("paid 1");
+  });
+
+  it("has got nothing of a write while nobody listened", async () => {
+    const { client, down } = await setup();
+    const [pay] = (await mcpTools(client)).tools();
+    down();
+    await failure(execute(pay)); // its connection may have been lost on the way
+    expect(await failure(execute(pay))).toMatchObject({ code: "server_failed" });
+  });
+});
+
+it("a server's process that has ended is started again", async () => {
+  const client = new Client({ name: "c", version: "1" });
+  const start = () => {
+    const args = [join(import.meta.dirname, "server.ts")];
+    return new StdioClientTransport({ command: process.execPath, args, stderr: "inherit" });
+  };
+  let transport = start();
+  await client.connect(transport);
+  onTestFinished(() => client.close());
+  const set = await mcpTools(client, {
+    prefix: "",
+    reconnect: async () => {
+      await client.close();
+      await client.connect((transport = start()));
+    },
+  });
+  const gone = Promise.withResolvers<void>();
+  Object.assign(client, { onclose: gone.resolve });
+  process.kill(transport.pid!, "SIGKILL");
+  await gone.promise;
+  expect(await execute(set.tools()[0], { a: 1, b: 2 })).toEqual({ sum: 3 });
+});
