@@ -1,12 +1,13 @@
 /** What users of other toolkits complain about, each as a test that names its source. */
 import type { ChatCompletionMessageParam } from "openai/resources/chat/completions";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { z } from "zod";
 import { ToolError } from "../../src/errors.ts";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
 import { Orchestrator, type OrchestrationResult, type OrchestratorOptions } from "../../src/run/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
 import type { Store } from "../../src/store/store.ts";
-import type { Tool } from "../../src/tool/tool.ts";
+import { defineTool, type Tool } from "../../src/tool/tool.ts";
 import { problemOf } from "./scenario.ts";
 import { counted, external, scripted, short, type ScriptedTurn } from "./script.ts";
 
@@ -221,6 +222,74 @@ describe("approvals", () => {
     const approvals = pendingApprovals.map(({ id }) => ({ id, decision: "approve" as const }));
     expect((await orchestrator.resume(conversationId, { approvals })).status).toBe("completed");
   });
+});
+
+describe("a sub-agent, as the docs have it", () => {
+  /** A tool that is a run of its own: docs/run.md#sub-agents. */
+  function setup(tool: Tool) {
+    const store = memoryStore();
+    const approvals = new ApprovalService({ store });
+    const clerk = make([{ calls: [{ name: tool.name }] }, { text: "I did." }], [tool], {
+      store,
+      approvals,
+    }).orchestrator;
+    const askClerk = defineTool({
+      name: "ask_clerk",
+      inputSchema: z.object({}),
+      effect: "idempotent",
+      execute: async (_: unknown, { idempotencyKey: id, signal, principal }) => {
+        const context = { signal, principal };
+        if ((await clerk.get(id)) === undefined) await clerk.run({ conversationId: id, input, ...context });
+        const result = await clerk.waitAndResume(id, context);
+        if (result.status !== "completed") throw result.error ?? new Error(`The clerk is ${result.status}.`);
+        return result.content;
+      },
+    });
+    const main = make([{ calls: [{ name: "ask_clerk" }] }, done], [askClerk], { store, approvals }).orchestrator;
+    return { main, clerk, approvals };
+  }
+
+  it("xagent 773: nobody hears that it waits for an approval", async () => {
+    const write = counted("write", { needsApproval: true });
+    const { main, approvals } = setup(write.tool);
+    const running = main.run({ conversationId, input });
+    const request = await vi.waitFor(async () => {
+      const [first] = await approvals.list({ status: "pending" });
+      return first ?? expect.fail("nobody is asked yet");
+    });
+    expect(write.inputs).toHaveLength(0);
+    await approvals.decide(request.id, { decision: "approve" });
+    expect(results(await running)).toEqual(["I did."]);
+    expect(write.inputs).toHaveLength(1);
+  });
+
+  it("mastra 14820, cline 13677: it goes on when the outer run is aborted", async () => {
+    const leave = new AbortController();
+    let reason: unknown;
+    const wait = counted("wait", {
+      execute: (_: unknown, { signal }: { signal?: AbortSignal | undefined }) => {
+        leave.abort();
+        reason = signal?.reason;
+        return new Promise(() => {});
+      },
+    });
+    const { main, clerk } = setup(wait.tool);
+    const end = await main.run({ conversationId, input, signal: leave.signal });
+    expect(end).toMatchObject({ status: "error", error: { code: "aborted" } });
+    expect(reason).toBe(leave.signal.reason);
+    // Both stand as aborted.
+    await vi.waitFor(async () => expect(await clerk.list({ status: "error" })).toHaveLength(2));
+  });
+});
+
+it("haystack 10001, livekit-agents 4747: a run that has reached its limit has no answer", async () => {
+  const model = scripted(({ toolChoice }) =>
+    toolChoice === "none" ? { text: "So far." } : { calls: [{ name: "write" }] },
+  );
+  const { orchestrator } = make([], [counted("write").tool], { model, maxSteps: 2 });
+  expect(await orchestrator.run({ conversationId, input })).toMatchObject({ error: { code: "max_steps" } });
+  const end = await orchestrator.run({ conversationId, input: "Answer with what you have.", toolChoice: "none" });
+  expect(end).toMatchObject({ status: "completed", content: "So far." });
 });
 
 describe("the history", () => {
