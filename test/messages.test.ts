@@ -28,7 +28,7 @@ it.each<[string, (text: string) => string | undefined | Promise<string | undefin
       const partialArgs = [{ jsonPath: `$['${text}']`, stringValue: "", willContinue: true }];
       const parts = [{ functionCall: { name: "f", partialArgs, willContinue: true } }];
       const last = google.parse({ candidates: [{ content: { parts }, finishReason: "STOP" }] }).at(-1);
-      return last?.type === "finish" ? (last.turn.calls[0]?.outcome as ToolCallError).message : undefined;
+      return last?.type === "finish" ? (last.turn.calls[0]?.outcome as ToolCallError | undefined)?.message : undefined;
     },
   ],
   [

@@ -15,7 +15,19 @@ export interface StoredRun {
 
 /** The fields of a head that a step may change. */
 export type HeadChange = Partial<
-  Pick<Head, "status" | "used" | "lifted" | "liftedRows" | "pending" | "error" | "runId" | "startedAt" | "requestId">
+  Pick<
+    Head,
+    | "status"
+    | "used"
+    | "lifted"
+    | "liftedRows"
+    | "pending"
+    | "error"
+    | "runId"
+    | "startedAt"
+    | "requestId"
+    | "lostUsage"
+  >
 >;
 
 /**

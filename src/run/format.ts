@@ -46,8 +46,17 @@ export interface Head {
   /** The external calls that were handed out when it stopped. */
   readonly pending: readonly PendingRecord[];
   readonly error: { readonly code: string; readonly message: string } | null;
+  /** Tokens of the run's turns that were aborted, or cut and requested again: they are not among the rows. */
+  readonly lostUsage?: Usage | undefined;
   /** The provider's id of the last request, even if no turn came of it; `null` if it gave none. */
   readonly requestId?: string | null;
+}
+
+/** Tokens, as the provider counts them. */
+export interface Usage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly totalTokens: number;
 }
 
 /** An external call that was handed out. */
@@ -81,7 +90,7 @@ export interface TurnRow {
   readonly finishReason: FinishReason | null;
   /** Why it did not end normally. */
   readonly error?: { readonly code: string; readonly message: string };
-  readonly usage?: { readonly inputTokens: number; readonly outputTokens: number; readonly totalTokens: number };
+  readonly usage?: Usage;
   readonly model?: string;
   readonly requestId?: string;
   /** It is not over: when asked again with its own message, the provider continues it. */
@@ -155,12 +164,20 @@ export function readHead(value: unknown, conversationId: string): Head {
     isUse(used) &&
     isUse(lifted) &&
     isCount(liftedRows) &&
+    isOptionalUsage(head["lostUsage"]) &&
     Array.isArray(pending) &&
     pending.every((call: unknown) => isText((call as Fields | null)?.["id"])) &&
     (error === null ? status !== "error" : isReason(error));
   if (!fits) throw damaged(conversationId, "its head");
   return value as Head;
 }
+
+function isOptionalUsage(value: unknown): boolean {
+  const { inputTokens, outputTokens, totalTokens } = (value ?? {}) as Partial<Record<keyof Usage, unknown>>;
+  return value === undefined || [inputTokens, outputTokens, totalTokens].every(isNumber);
+}
+
+export const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
 
 export function readRow(value: unknown, conversationId: string, index: number): Row {
   const row = record(value, conversationId);

@@ -17,6 +17,7 @@ import type { CallRecord, Head, OutcomeRecord, Row, TurnRow } from "./format.ts"
 import type { Inbox } from "./inbox.ts";
 import { openOf } from "./result.ts";
 import {
+  addUsage,
   cutError,
   cutTurns,
   executableCalls,
@@ -190,7 +191,8 @@ export class Loop {
     // A turn that is not kept never happened: answers to its calls answer something that nobody will ask about.
     const isNone = error !== undefined && !isKept;
     if (isNone) this.#inbox.forget(conversationId);
-    const change = { used: use, requestId: row.requestId ?? null };
+    const lost = isNone && { lostUsage: addUsage(head.lostUsage, row.usage) };
+    const change = { used: use, requestId: row.requestId ?? null, ...lost };
     if (isNone && isAborted(row)) return { ...aborted(this.#signal), row: seen, change };
     if (isNone) {
       // Without calls there is nothing the model needs to hear of.

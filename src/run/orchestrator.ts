@@ -241,6 +241,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
         error: null,
         pending: [],
         requestId: null,
+        lostUsage: undefined,
       };
       await checkpoint.append(input, { ...fresh, liftedRows: checkpoint.rows.length });
       await tell({ type: "run.started", conversationId, runId });

@@ -1,6 +1,6 @@
 import { ToolError } from "../errors.ts";
 import type { Answer } from "./answers.ts";
-import type { CallRecord, Head, InputRow, Row, TurnRow } from "./format.ts";
+import { NO_USAGE, type CallRecord, type Head, type InputRow, type Row, type TurnRow, type Usage } from "./format.ts";
 import { isDependent } from "./partition.ts";
 import { isAborted, isCut } from "./turn.ts";
 
@@ -119,13 +119,16 @@ export function cutError(rows: readonly Row[]): ToolError {
   );
 }
 
-export function usageOf(rows: readonly Row[]) {
-  const usage = { inputTokens: 0, outputTokens: 0, totalTokens: 0 };
-  for (const row of rows) {
-    if (row.kind !== "turn" || row.usage === undefined) continue;
-    usage.inputTokens += row.usage.inputTokens;
-    usage.outputTokens += row.usage.outputTokens;
-    usage.totalTokens += row.usage.totalTokens;
-  }
-  return usage;
+/** @param lost tokens of turns that are not among the rows */
+export function usageOf(rows: readonly Row[], lost: Usage | undefined): Usage {
+  const usages = rows.map((row) => (row.kind === "turn" ? row.usage : undefined));
+  return [lost, ...usages].reduce<Usage>(addUsage, NO_USAGE);
+}
+
+export function addUsage(a: Usage = NO_USAGE, b: Usage = NO_USAGE): Usage {
+  return {
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    totalTokens: a.totalTokens + b.totalTokens,
+  };
 }

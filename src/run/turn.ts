@@ -83,13 +83,17 @@ export async function askModel(request: TurnRequest): Promise<AskedTurn> {
   return { row, seen: error && seenOf(model, turn, row, said, error), uses, error, hasBegun };
 }
 
-/** Only the text: unsigned thinking and unfinished calls are refused in a history. Nothing for a blank text. */
+/**
+ * Only the text: unsigned thinking and unfinished calls are refused in a history. Nothing for a blank text. Its tokens are
+ * counted with those of the turns that were asked for again: see `lostUsage`.
+ */
 function seenOf(model: Model, turn: Turn, row: TurnRow, said: string, error: ToolError): TurnRow | undefined {
   // It may end between the halves of a character.
   const text = said.replace(/[\uD800-\uDBFF]$/, "").toWellFormed();
   if (text.trim() === "") return undefined;
   const { code, message } = error;
-  return { ...row, messages: [modelMessage(model, text, turn)], text, calls: [], error: { code, message } };
+  const { usage: _, ...rest } = row;
+  return { ...rest, messages: [modelMessage(model, text, turn)], text, calls: [], error: { code, message } };
 }
 
 /**

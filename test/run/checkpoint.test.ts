@@ -173,6 +173,8 @@ describe("a checkpoint that is not ours to read", () => {
     "rows that are no number": (head) => (head.rows = "2"),
     "a lease of nobody": (head) => (head.lease = { until: 5 }),
     "usage that is text": (head) => (head.used.steps = "1"),
+    "lost usage that is text": (head) => (head.lostUsage = { inputTokens: "1", outputTokens: 1, totalTokens: 2 }),
+    "lost usage that is null": (head) => (head.lostUsage = null),
     "pending calls of no form": (head) => (head.pending = ["x"]),
     "an error of no form": (head) => (head.error = "bad"),
     "an error that is not there": (head) => (head.status = "error"),

@@ -959,9 +959,16 @@ describe("a turn that is cut", () => {
   ])("%s is asked for again, and is no answer in the end", async (_, turn) => {
     const model = scripted(turn, { text: "Hello" });
     const run = { store: memoryStore(), retryDelayMs: 0 };
-    const result = await new Orchestrator({ ...run, model }).run({ conversationId, input: "Go" });
+    const orchestrator = new Orchestrator({ ...run, model });
+    const result = await orchestrator.run({ conversationId, input: "Go" });
     expect(result).toMatchObject({ status: "completed", content: "Hello" });
     expect(short(result.messages)).toEqual(["user", "say(Hello)"]);
+    // It was paid for, too: https://github.com/langgenius/dify/pull/40937
+    const usage = { inputTokens: 20, outputTokens: 10, totalTokens: 30 };
+    expect(result.metadata).toMatchObject({ tokens: 30, usage });
+    expect((await orchestrator.get(conversationId))!.metadata).toMatchObject({ tokens: 30, usage });
+    const next = await orchestrator.run({ conversationId, input: "Go" });
+    expect(next.metadata.usage).toMatchObject({ totalTokens: 15 });
 
     const never = scripted(turn);
     const failed = await new Orchestrator({ ...run, model: never }).run({ conversationId: "never", input: "Go" });
