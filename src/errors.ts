@@ -101,7 +101,6 @@ export class ToolError extends Error {
   readonly code: ToolErrorCode;
   /** The details, if there is more than one thing to say. */
   readonly issues: readonly Issue[];
-  readonly [marker] = true;
 
   constructor(
     code: ToolErrorCode,
@@ -112,6 +111,11 @@ export class ToolError extends Error {
     this.name = "ToolError";
     this.code = code;
     this.issues = options.issues ?? [];
+  }
+
+  /** @internal */
+  get [marker](): true {
+    return true;
   }
 }
 

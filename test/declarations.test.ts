@@ -33,10 +33,10 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
+const about = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { exports: object };
+
 /** All imports but those that are for a package of another kind: its types are part of theirs. */
-const imports = Object.keys(
-  (JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { exports: object }).exports,
-)
+const imports = Object.keys(about.exports)
   .filter((path) => !["./package.json", "./bullmq", "./execute/telemetry"].includes(path))
   .map((path) => `toolstream${path.slice(1)}`);
 
@@ -56,6 +56,33 @@ it.each<[string, object]>([
   },
   60_000,
 );
+
+/** As of two packages that depend on different versions, and hand tools and stores to each other. */
+it("what another copy of the library makes is taken: tools, registries, calls, errors, stores", async () => {
+  const theirs = join(folder, "node_modules/theirs");
+  cpSync(library, theirs, { recursive: true });
+  // The compiler takes packages of one name and version for one.
+  writeFileSync(join(theirs, "package.json"), JSON.stringify({ ...about, version: "0.0.1" }));
+  const user = `
+    import type { Tool, ToolError, ToolCallError, ToolRegistry, ToolUse } from "theirs";
+    import type { Store } from "theirs/store";
+    import { defineTool, ToolBuffer, ToolRegistry as Registry, type Tool as OurTool } from "toolstream";
+    import { openaiChat } from "toolstream/openai-chat";
+    import { ToolExecutor } from "toolstream/execute";
+    declare const tool: Tool<{ city: string }, number, { city: string }, "weather">;
+    declare const [registry, use, store]: [ToolRegistry, ToolUse, Store];
+    declare const [error, failed]: [ToolError, ToolCallError];
+    export const ours: OurTool[] = [tool, defineTool(tool)];
+    export const set = [new Registry([tool]), new Registry(registry), new ToolBuffer(registry)];
+    export const params = [...openaiChat.tools([tool]), ...openaiChat.tools(registry)];
+    export const executor = new ToolExecutor({ tools: [tool], store });
+    export const outcomes = [executor.execute(tool.use({ city: "Oslo" }), { runId: "r" })];
+    export const messages = [openaiChat.toolResult(use, 1), openaiChat.toolError(failed)];
+    export const codes: import("toolstream").ToolError[] = [error, failed];
+  `;
+  const options = { lib: ["es2023", "dom"], types: [], module: "nodenext", skipLibCheck: true };
+  expect(await compile(user, { ...everyone, ...options })).toBe("");
+}, 60_000);
 
 function compile(user: string, compilerOptions: object): Promise<string> {
   writeFileSync(join(folder, "user.ts"), user);

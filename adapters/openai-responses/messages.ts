@@ -17,7 +17,8 @@ import {
   wireId,
 } from "../../src/stream/history.ts";
 import { safeToolName } from "../../src/tool/names.ts";
-import { ToolUse } from "../../src/tool/use.ts";
+import type { Tool } from "../../src/tool/tool.ts";
+import type { ToolUse } from "../../src/tool/use.ts";
 import { textOf } from "../../src/wire/field.ts";
 import { isCall, isResult, partsOf } from "./item.ts";
 import { toolName } from "./schema.ts";
@@ -211,10 +212,10 @@ function callIdOf(call: FailedCall | ToolCall): string {
 const madeId = safeToolName({ allowed: /[a-zA-Z0-9_-]/, maxLength: 64 });
 
 /** Whether the input is free text instead of JSON; for a use made by hand only the tool tells. */
-function isCustom(call: Pick<FailedCall, "metadata">): boolean {
+function isCustom(call: Pick<FailedCall, "metadata"> & { readonly tool?: Tool | undefined }): boolean {
   const { custom, item } = call.metadata;
   if (custom !== undefined || item !== undefined) return custom === true;
-  return call instanceof ToolUse && isFreeText(call.tool.inputSchema.jsonSchema);
+  return call.tool !== undefined && isFreeText(call.tool.inputSchema.jsonSchema);
 }
 
 function isCaller(value: unknown): value is { type: "direct" } | { type: "program"; caller_id: string } {

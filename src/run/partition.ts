@@ -78,7 +78,9 @@ export function executable({ tool, input }: ToolUse, isTimed = true): Pick<CallR
 }
 
 /** The call as the caller sees it. */
-export function pendingCall(call: CallRecord): PendingToolCall {
+export function pendingCall(
+  call: Pick<CallRecord, "invocationId" | "id" | "name" | "input" | "argsText" | "expiresAt">,
+): PendingToolCall {
   const { invocationId, id, name, input = null, argsText, expiresAt = null } = call;
   return { id: invocationId, wireId: id, name: name!, arguments: input, rawText: argsText, expiresAt };
 }

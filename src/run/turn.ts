@@ -235,5 +235,5 @@ function countOf(count: number | undefined): number {
 }
 
 function callOf(use: ToolUse) {
-  return pendingCall({ ...use, id: use.id, batch: 0, ...executable(use) });
+  return pendingCall({ ...use, ...executable(use) });
 }

@@ -75,13 +75,8 @@ export interface ToolUseHandle<Output = any> {
   release(): void;
 }
 
-/**
- * One complete, validated tool call that can be executed, once.
- *
- * @example
- * if (event.type === "tool-use") console.log(event.use.name, await event.use.execute());
- */
-export class ToolUse<Input = any, Output = any, Name extends string = string> implements FailedCall {
+class Use<Input = any, Output = any, Name extends string = string> implements FailedCall {
+  static readonly name = "ToolUse";
   /** Our own id of the call: unique in its run and stable, so a key for idempotency, approval and undo. */
   readonly invocationId: string;
   /** The provider's id, byte for byte; `null` if the wire gave none. */
@@ -111,7 +106,7 @@ export class ToolUse<Input = any, Output = any, Name extends string = string> im
    * never held a value: otherwise V8 gives the object a table or a hidden class of its own, which takes half a
    * microsecond or more and retains the whole stream until the next full collection.
    */
-  static readonly #argsText: PropertyDescriptor & ThisType<ToolUse> = {
+  static readonly #argsText: PropertyDescriptor & ThisType<Use> = {
     get() {
       return this.#args!.text;
     },
@@ -128,7 +123,7 @@ export class ToolUse<Input = any, Output = any, Name extends string = string> im
     if (typeof argsText === "string") this.argsText = argsText;
     else {
       this.#args = argsText;
-      Object.defineProperty(this, "argsText", ToolUse.#argsText);
+      Object.defineProperty(this, "argsText", Use.#argsText);
     }
     this.repairs = parts.repairs;
     this.turnIndex = parts.turnIndex;
@@ -159,7 +154,7 @@ export class ToolUse<Input = any, Output = any, Name extends string = string> im
     }
     const checked = tool.inputSchema.validate(input);
     if (!checked.ok) throw invalidInput({ ...call, input }, checked.issues);
-    return new ToolUse<I, O, N>({ ...call, tool, input: checked.value, repairs: [] });
+    return new Use<I, O, N>({ ...call, tool, input: checked.value, repairs: [] });
   }
 
   /** Whether the handler was started or an outcome was handed in. */
@@ -362,6 +357,29 @@ export class ToolUse<Input = any, Output = any, Name extends string = string> im
     return `${this.id ?? this.invocationId} (${this.name})`;
   }
 }
+
+/**
+ * One complete, validated tool call that can be executed, once.
+ *
+ * The type leaves out what is private, which would keep the tools of another copy of this library from being a `Tool`
+ * here: their `use()` returns its class.
+ *
+ * @example
+ * if (event.type === "tool-use") console.log(event.use.name, await event.use.execute());
+ */
+export interface ToolUse<Input = any, Output = any, Name extends string = string> extends Pick<
+  Use<Input, Output, Name>,
+  keyof Use
+> {}
+
+interface ToolUseClass extends Pick<typeof Use, "from"> {
+  new <Input = any, Output = any, Name extends string = string>(
+    parts: ToolUseParts<Input, Output, Name>,
+  ): ToolUse<Input, Output, Name>;
+  readonly prototype: ToolUse;
+}
+
+export const ToolUse: ToolUseClass = Use;
 
 /** The error for an input that does not fit: lists each issue with its path, for the model. */
 export function invalidInput(
