@@ -30,6 +30,9 @@ end
  * A client that lost its connection before the answer may send the same command again: its write id is then the stored
  * one, and it gets the lost answer.
  *
+ * Published before anything is written (no one can read in between): a user who may not publish, as a new one may not
+ * since Redis 7, writes nothing. https://redis.io/docs/latest/operate/oss_and_stack/management/security/acl/
+ *
  * Versions are at least the time in microseconds. A server that lost its latest writes (a failover, an old backup) does
  * not reuse their versions.
  */
@@ -42,6 +45,7 @@ version = string.format('%.0f', math.max(last + 1, time[1] * 1000000 + time[2]))
 if ARGV[4] == '' then expires = '0'
 elseif ARGV[4] == 'keep' then expires = expires or '0'
 else expires = string.format('%.0f', now + ARGV[4]) end
+redis.call('PUBLISH', ARGV[6], 'put ' .. ARGV[1])
 redis.call('SET', KEYS[4], version)
 redis.call('SET', KEYS[1], version .. ' ' .. expires .. ' ' .. ARGV[5] .. ' ' .. ARGV[2])
 redis.call('ZADD', KEYS[2], 0, ARGV[1])
@@ -52,7 +56,6 @@ else
   redis.call('ZADD', KEYS[3], expires, ARGV[1])
 end
 ${SWEEP}
-redis.call('PUBLISH', ARGV[6], 'put ' .. ARGV[1])
 return { 1, version, expires }
 `;
 
@@ -61,9 +64,9 @@ export const DELETE = `${HEAD}
 ${SWEEP}
 if not exists then return { 2 } end
 if ARGV[2] ~= '' and ARGV[2] ~= version then return { 0, version or '0' } end
+redis.call('PUBLISH', ARGV[3], 'delete ' .. ARGV[1])
 redis.call('DEL', KEYS[1])
 redis.call('ZREM', KEYS[2], ARGV[1])
 redis.call('ZREM', KEYS[3], ARGV[1])
-redis.call('PUBLISH', ARGV[3], 'delete ' .. ARGV[1])
 return { 1 }
 `;

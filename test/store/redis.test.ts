@@ -47,12 +47,13 @@ describe.skipIf(redisMissing !== undefined)("on a server", () => {
   });
 
   type Client = NodeRedisClient | IoRedisClient;
+  type User = { username: string; password: string };
 
-  const packages: [string, (port: number) => Promise<Client>][] = [
+  const packages: [string, (port: number, user?: User) => Promise<Client>][] = [
     [
       "redis",
-      async (port) => {
-        const client = createClient({ socket: { host: "127.0.0.1", port } });
+      async (port, user) => {
+        const client = createClient({ ...user, socket: { host: "127.0.0.1", port } });
         client.on("error", () => {});
         await client.connect();
         cleanUps.push(() => client.destroy());
@@ -61,8 +62,8 @@ describe.skipIf(redisMissing !== undefined)("on a server", () => {
     ],
     [
       "redis, on RESP 2",
-      async (port) => {
-        const client = createClient({ RESP: 2, socket: { host: "127.0.0.1", port } });
+      async (port, user) => {
+        const client = createClient({ ...user, RESP: 2, socket: { host: "127.0.0.1", port } });
         client.on("error", () => {});
         await client.connect();
         cleanUps.push(() => client.destroy());
@@ -71,8 +72,8 @@ describe.skipIf(redisMissing !== undefined)("on a server", () => {
     ],
     [
       "ioredis",
-      async (port) => {
-        const client = new Redis({ host: "127.0.0.1", port });
+      async (port, user) => {
+        const client = new Redis({ ...user, host: "127.0.0.1", port });
         client.on("error", () => {});
         cleanUps.push(() => client.disconnect());
         return client;
@@ -178,6 +179,20 @@ describe.skipIf(redisMissing !== undefined)("on a server", () => {
         message: expect.stringContaining("Delete it, or restore it from a backup."),
       });
       expect(await admin.get(`{${prefix}}:entry:a`)).toBe("another application's");
+    });
+
+    it("writes nothing for a user who may not publish, as a new one may not", async () => {
+      const prefix = `own-${++count}`;
+      await admin.call("ACL", "SETUSER", "ada", "on", ">secret", "~*", "+@all", "resetchannels");
+      cleanUps.push(() => admin.call("ACL", "DELUSER", "ada"));
+      const { store } = storeOf(await clientOf(server.port, { username: "ada", password: "secret" }), { prefix });
+      await expect(store.put("a", 1)).rejects.toMatchObject({ code: "store_failed" });
+      expect(await store.get("a")).toBeUndefined();
+      await admin.call("ACL", "SETUSER", "ada", `&{${prefix}}:changes`);
+      await store.put("a", 1);
+      await admin.call("ACL", "SETUSER", "ada", "resetchannels");
+      await expect(store.delete("a")).rejects.toMatchObject({ code: "store_failed" });
+      expect(await store.get("a")).toMatchObject({ value: 1 });
     });
 
     it("keeps no trace of what vanished", async () => {
