@@ -52,7 +52,7 @@ export function checkRunOptions(options: RunOptions): void {
   if (typeof options !== "object" || options === null) {
     throw new TypeError(`run() takes an object: run({ input: "Hello" }), got ${typeName(options)}.`);
   }
-  const { input, messages, whenOpen, toolChoice } = options;
+  const { input, messages, whenOpen, whenBusy, toolChoice } = options;
   for (const name of ["input", "instructions", "behavior"] as const) {
     const value = options[name];
     if (value !== undefined && typeof value !== "string")
@@ -66,6 +66,9 @@ export function checkRunOptions(options: RunOptions): void {
   }
   if (whenOpen !== undefined && whenOpen !== "refuse" && whenOpen !== "cancel") {
     throw new TypeError(`whenOpen is "refuse" or "cancel", got ${JSON.stringify(whenOpen)}.`);
+  }
+  if (whenBusy !== undefined && whenBusy !== "refuse" && whenBusy !== "wait") {
+    throw new TypeError(`whenBusy is "refuse" or "wait", got ${JSON.stringify(whenBusy)}.`);
   }
   if (toolChoice !== undefined) checkedChoice(toolChoice);
   checkRunContext(options);

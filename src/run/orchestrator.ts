@@ -215,6 +215,22 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
   // -- the two ways in
 
   async #run(options: RunOptions<Message>, conversationId: string, emit?: Emit): Promise<OrchestrationResult<Message>> {
+    for (;;) {
+      try {
+        return await this.#begin(options, conversationId, emit);
+      } catch (error) {
+        // It is busy at the beginning or not at all.
+        if (!isBusy(error) || options.whenBusy !== "wait" || options.signal?.aborted === true) throw error;
+      }
+      await waitForRelease(this.#deps.store, conversationId, options.signal);
+    }
+  }
+
+  async #begin(
+    options: RunOptions<Message>,
+    conversationId: string,
+    emit: Emit | undefined,
+  ): Promise<OrchestrationResult<Message>> {
     const { store, model, leaseMs } = this.#deps;
     checkRunOptions(options);
     checkId(conversationId);

@@ -80,6 +80,11 @@ export interface RunOptions<Message = any> extends RunContext {
    * calls are no longer executed, and the model is told so.
    */
   readonly whenOpen?: "refuse" | "cancel" | undefined;
+  /**
+   * If somebody is working on the conversation: `"refuse"` (default) or `"wait"` until they are done. Whoever sends new
+   * input while they stop an answer needs to wait: it takes a moment to end.
+   */
+  readonly whenBusy?: "refuse" | "wait" | undefined;
 }
 
 /** Options of `resume()` and `resumeStream()`. */

@@ -287,6 +287,7 @@ describe("run()", () => {
     ],
     ["a message that no store can keep", { messages: [{ role: "user", content: new Date() }] }, /an instance of Date/],
     ["another word for whenOpen", { whenOpen: "replace" }, /whenOpen is "refuse" or "cancel", got "replace"/],
+    ["another word for whenBusy", { whenBusy: "queue" }, /whenBusy is "refuse" or "wait", got "queue"/],
     ["a choice of tools that is none", { toolChoice: "any" }, /"auto", "none", "required".*got "any"/],
     ["a principal without an id", { principal: { name: "anna" } }, /A principal is an object with an id/],
     ["a principal that is a text", { principal: "anna" }, /A principal is an object with an id/],

@@ -209,6 +209,37 @@ describe("the text of a turn that was lost", () => {
   });
 });
 
+describe("what is said while an answer is stopped", () => {
+  it("is refused, or waits until it has stopped, and is said once", async () => {
+    const { promise: hasBegun, resolve: begin } = Promise.withResolvers<void>();
+    const slow = defineTool({
+      name: "slow",
+      inputSchema: z.object({}),
+      execute: async () => {
+        begin();
+        await new Promise(() => {});
+      },
+    });
+    const model = scripted({ calls: [{ name: "slow" }] }, { text: "Done." });
+    const make = () => new Orchestrator({ model, tools: [slow], store });
+    const store = memoryStore();
+    const stop = new AbortController();
+    const first = make().run({ conversationId: "c", input: "Go", signal: stop.signal });
+    await hasBegun;
+    await expect(make().run({ conversationId: "c", input: "Stop" })).rejects.toMatchObject({ code: "run_busy" });
+    const gone = AbortSignal.timeout(20);
+    const options = { conversationId: "c", whenBusy: "wait", whenOpen: "cancel" } as const;
+    await expect(make().run({ ...options, input: "Never", signal: gone })).rejects.toMatchObject({ code: "run_busy" });
+    const waiting = ["One", "Two"].map((input) => make().run({ ...options, input }));
+    setTimeout(() => stop.abort(), 50);
+    const next = await Promise.all(waiting);
+    expect(next.map(({ status }) => status)).toEqual(["completed", "completed"]);
+    expect((await first).error).toMatchObject({ code: "aborted" });
+    const said = (await make().get("c"))!.messages.flatMap(({ role, content }) => (role === "user" ? [content] : []));
+    expect([said[0], ...said.slice(1).toSorted()]).toEqual(["Go", "One", "Two"]);
+  });
+});
+
 function conversationIn(body: unknown): unknown[] {
   const { messages, input, contents } = body as Record<string, unknown[] | undefined>;
   return (messages ?? input ?? contents)!;
