@@ -2,10 +2,12 @@
 import type { ChatCompletionMessageParam } from "openai/resources/chat/completions";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
+import { anthropic } from "../../adapters/anthropic/index.ts";
 import { textJson } from "../../adapters/text-json/index.ts";
 import type { ReplayServer } from "../../src/replay/index.ts";
 import { Orchestrator, type OrchestrationResult, type RunEvent } from "../../src/run/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
+import { replayModel } from "../../src/testing/index.ts";
 import { defineTool } from "../../src/tool/tool.ts";
 import type { NeutralTurn } from "./encode.ts";
 import { external, scripted, short } from "./script.ts";
@@ -188,6 +190,41 @@ describe("the text of a turn that was lost", () => {
     expect(given).toEqual([["user"], ["user"], ["user", "say(Again)", "user"]]);
   });
 
+  it("is kept behind a turn that was paused, whose call at the provider is given up", async () => {
+    const { promise: never } = Promise.withResolvers<void>();
+    const stop = new AbortController();
+    const start = { type: "message_start", message: { id: "msg_1", type: "message", role: "assistant", content: [] } };
+    const block = (content_block: object) => ({ type: "content_block_start", index: 0, content_block });
+    const delta = (text: string) => ({ type: "content_block_delta", index: 0, delta: { type: "text_delta", text } });
+    const ended = (stop_reason: string) => [
+      { type: "content_block_stop", index: 0 },
+      { type: "message_delta", delta: { stop_reason }, usage: { output_tokens: 1 } },
+      { type: "message_stop" },
+    ];
+    const search = { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "Oslo" } };
+    const text = block({ type: "text", text: "" });
+    async function* found() {
+      yield* [start, text, delta("I found")];
+      stop.abort();
+      await never;
+    }
+    const paused = [start, block(search), ...ended("pause_turn")];
+    const model = replayModel(anthropic, [
+      () => eventsOf(paused),
+      found,
+      () => eventsOf([start, text, delta("Done."), ...ended("end_turn")]),
+    ]);
+    const orchestrator = new Orchestrator({ model, store: memoryStore() });
+    const stopped = await orchestrator.run({ conversationId, input: "Search", signal: stop.signal });
+    expect(stopped).toMatchObject({ error: { code: "aborted" }, content: "I found" });
+    await orchestrator.run({ conversationId, input: "Go on" });
+    expect(model.requests[2]!.messages).toEqual([
+      { role: "user", content: "Search" },
+      { role: "assistant", content: "I found" },
+      { role: "user", content: "Go on" },
+    ]);
+  });
+
   it("is kept without the call that the model began to write into it", async () => {
     const stop = new AbortController();
     const requests: unknown[] = [];
@@ -239,6 +276,10 @@ describe("what is said while an answer is stopped", () => {
     expect([said[0], ...said.slice(1).toSorted()]).toEqual(["Go", "One", "Two"]);
   });
 });
+
+async function* eventsOf(events: readonly object[]): AsyncIterable<object> {
+  yield* events;
+}
 
 function conversationIn(body: unknown): unknown[] {
   const { messages, input, contents } = body as Record<string, unknown[] | undefined>;
