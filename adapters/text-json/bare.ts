@@ -113,7 +113,8 @@ function endOfGap(text: string, from: number): number {
   return at;
 }
 
-function beginOfObject(text: string, at: number): number | "more" | "none" {
+/** The inside of the first object in a list. */
+export function beginOfObject(text: string, at: number): number | "more" | "none" {
   const begin = skipSpace(text, at);
   if (begin === text.length) return "more";
   return text[begin] === "{" ? begin + 1 : "none";
@@ -125,7 +126,7 @@ const KEYS = ["name", "function", "type", "arguments", "parameters"].map((key) =
  * What follows `{`: the name of a tool, then the beginning of its arguments. `parameters` inside a `function` object
  * describe a tool.
  */
-function headOfCall(text: string, from: number, context: TextContext): "yes" | "more" | "none" {
+export function headOfCall(text: string, from: number, context: TextContext): "yes" | "more" | "none" {
   let isNamed = false;
   let isNested = false;
   for (let at = from; ;) {

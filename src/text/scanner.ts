@@ -92,6 +92,7 @@ export function createScanner(
       if (reader !== undefined) return readBlock(reader, text, from);
       // The marker was text. What follows has not been consumed, and may contain another one.
       say(marker);
+      for (let index = 0; index < marker.length; index++) fence.see(marker.charCodeAt(index));
       return from;
     }
     if (current.state !== "closed") return at;

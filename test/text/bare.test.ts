@@ -9,6 +9,8 @@ const oslo = '{"name": "get_weather", "arguments": {"city": "Oslo"}}';
 const rome = '{"name": "get_weather", "parameters": {"city": "Rome"}}';
 const city = (name: string) => ({ city: name });
 
+const fenced = (json: string, info = "json") => `\`\`\`${info}\n${json}\n\`\`\``;
+
 /** The text, the outcomes of its calls, and what is left of it. */
 const cases: readonly [string, string, unknown[], string][] = [
   ["is one without any mark", oslo, [city("Oslo")], ""],
@@ -29,6 +31,16 @@ const cases: readonly [string, string, unknown[], string][] = [
   ["may stand before a text", `${oslo}\n\nI look.`, [city("Oslo")], "\n\nI look."],
   ["may have no arguments", '{"name": "now", "arguments": {}}', [{}], ""],
   ["may follow the thoughts", `<think>So.</think>\n${oslo}`, [city("Oslo")], "<think>So.</think>\n"],
+  ["may be in a fence, if that is all there is", fenced(oslo), [city("Oslo")], ""],
+  ["with white space around it", `\n${fenced(`\n ${rome} \n`, "")}\n`, [city("Rome")], "\n"],
+  [
+    "in a list",
+    fenced(JSON.stringify([JSON.parse(oslo), JSON.parse(oslo)], null, 2)),
+    [city("Oslo"), city("Oslo")],
+    "",
+  ],
+  ["with a fence in its arguments", fenced(oslo.replace("Oslo", "```")), [city("```")], ""],
+  ["behind the thoughts", `<think>So.</think>\n${fenced(oslo)}`, [city("Oslo")], "<think>So.</think>\n"],
   ["is none without its last bracket", oslo.slice(0, -1), ["truncated"], ""],
   ["nor in a list that has no end", `[${oslo}, ${rome.slice(0, -1)}`, [city("Oslo"), "truncated"], ""],
   ["is not written about in its line", `${oslo} calls it.`, ["invalid_call"], " calls it."],
@@ -49,7 +61,15 @@ const texts: readonly [string, string][] = [
   ["a list", '["a", {"name": "get_weather"}]'],
   ["a list that begins with something else", `[1, ${oslo}]`],
   ["a call behind a text", `I look.\n${oslo}`],
-  ["a call in a fence", `\`\`\`json\n${oslo}\n\`\`\``],
+  ["a call in a fence that has no end", `${fenced(oslo).slice(0, -4)}\n`],
+  ["a call in a fence before a text", `${fenced(oslo)}\nThat is the call.`],
+  ["a call in a fence behind a text", `So:\n${fenced(oslo)}`],
+  ["a call in a fence beside others", fenced(`${oslo}\nand ${oslo}\n<tool_call>${oslo}</tool_call>`)],
+  ["a call in the second fence", `${fenced("{}")}\n${fenced(oslo)}`],
+  ["a call in a fence of another language", fenced(oslo, "js")],
+  ["other JSON in a fence", fenced('{"name": "get_weather", "city": "Oslo"}')],
+  ["a call of no tool in a fence", fenced(oslo.replace("get_weather", "get_wether"))],
+  ["a marked call in a fence", fenced(`<tool_call>${oslo}</tool_call>`, "")],
   ["a call in quotes", `"${oslo}"`],
   ["a call that goes on for long before its name", `{${" ".repeat(400)}${oslo.slice(1)}`],
   ["a head", '{"name": "get_weather", "argu'],
@@ -97,6 +117,24 @@ describe.each(["hermes", "function-tag"] as const)("a call that an answer begins
       expect(cut.events.filter(({ type }) => type === "tool-use")).toEqual([]);
     }
   });
+});
+
+describe("a call in a fence that is the whole answer", () => {
+  it.each(["hermes", "function-tag"] as const)(
+    "runs where the text ends behind it, and nowhere else: %s",
+    async (name) => {
+      const text = `${fenced('{"name": "refund_order", "arguments": {"order_id": "1", "amount": 1}}')}\n`;
+      for (let at = 0; at <= text.length; at++) {
+        for (const reason of ["stop", "length"] as const) {
+          const pieces = [...text.slice(0, at), { type: "finish" as const, reason }];
+          const { turn } = await readText(textJson(name), pieces, sharedTools);
+          const isWhole = at >= text.length - 1;
+          expect([at, turn.calls.map(({ released }) => released)]).toEqual([at, isWhole ? [reason === "stop"] : []]);
+          expect(turn.text).toBe(isWhole ? "" : text.slice(0, at));
+        }
+      }
+    },
+  );
 });
 
 describe("a server that hands out the JSON of its model", () => {

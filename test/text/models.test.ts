@@ -19,7 +19,7 @@ const dsml = "｜DSML｜";
 /** By the first cell of the table. */
 const written: Readonly<Record<string, readonly string[]>> = {
   "Hermes, Qwen2.5, Qwen3, Granite 4": [`<tool_call>\n${json}\n</tool_call>`],
-  "Qwen2.5-Coder": [json, JSON.stringify(JSON.parse(json), null, 2)],
+  "Qwen2.5-Coder": [json, JSON.stringify(JSON.parse(json), null, 2), `\`\`\`json\n${json}\n\`\`\``],
   xLAM: [`[${json}]`],
   "Granite 3, Phi-4-mini": [`<|tool_call|>[${json}]`, `<|tool_call|>[${json}]<|/tool_call|>`],
   "Hunyuan A13B, Jamba": [`<tool_calls>[${json}]</tool_calls>`, `<tool_calls>[\n  ${json}\n]</tool_calls>`],

@@ -74,10 +74,10 @@ describe.each(names)("text-json/%s", (name) => {
     const use = turn.calls[0]!.outcome as ToolUse;
     const { writeResults, markers, leading = [], countResults }: TextDialect = notations[name];
     const plain = writeResults([{ id: use.id, name: use.name, metadata: {}, output: "", isError: false }]);
-    // A bracket begins a call only as the first letter of a text, and that no result is.
-    expect(leading).not.toContain(plain[0]);
+    // A bracket or a fence begins a call only as the first word of a text, and that no result is.
+    expect(leading.some((mark) => plain.startsWith(mark))).toBe(false);
     const marks = new Set([
-      ...markers.filter((mark) => mark.length > 1),
+      ...markers.filter((mark) => /\w/.test(mark)),
       ...plain.match(/<[^<>]+>|\[[A-Z_/]+\]|## Return of /g)!,
     ]);
     const { content } = adapter.toolResult(use, `\n${[...marks].join(" \n")}`);

@@ -5,6 +5,7 @@ import type { BlockWriter, CallWriter } from "../../../src/text/writer.ts";
 import { BARE, BareCalls, isBare } from "../bare.ts";
 import { argumentsOf, JsonBlock, type JsonConsumer } from "../block.ts";
 import { Envelopes } from "../envelope.ts";
+import { FENCE, FencedCalls } from "../fenced.ts";
 import { anyName, endOfName, offer, resultText } from "../prompt.ts";
 import { headOfObjects } from "./hermes.ts";
 
@@ -22,10 +23,11 @@ const ENDS = ["<|eom_id|>", "<|eot_id|>"];
  */
 export const functionTag: TextDialect = {
   name: "function-tag",
-  markers: [OPEN, PYTHON_TAG, ...BARE],
-  leading: BARE,
+  markers: [OPEN, PYTHON_TAG, ...BARE, FENCE],
+  leading: [...BARE, FENCE],
   start: (writer, context) => (marker) => {
     if (isBare(marker)) return new BareCalls(marker, ENDS, writer, context);
+    if (marker === FENCE) return new FencedCalls(ENDS, writer, context);
     return marker === OPEN ? functionBlock(writer, context) : pythonTag(writer, context);
   },
   toolName: anyName,

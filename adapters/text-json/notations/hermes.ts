@@ -4,6 +4,7 @@ import { countOf, withoutMarks, type TextDialect } from "../../../src/text/diale
 import { BARE, BareCalls, isBare } from "../bare.ts";
 import { JsonBlock } from "../block.ts";
 import { Envelopes } from "../envelope.ts";
+import { FENCE, FencedCalls } from "../fenced.ts";
 import { anyName, offer } from "../prompt.ts";
 
 /** Of Hermes, Qwen and Granite; then of Hunyuan and Jamba, Nemotron Nano 2, Phi-4-mini, Command R. */
@@ -21,19 +22,20 @@ const [CLOSE] = CLOSES;
  */
 export const hermes: TextDialect = {
   name: "hermes",
-  markers: [...OPENS, ...BARE],
-  leading: BARE,
-  start: (writer, context) => (marker) =>
-    isBare(marker)
-      ? new BareCalls(marker, CLOSES, writer, context)
-      : new JsonBlock({
-          head: headOfObjects,
-          begin: () => new Envelopes(writer, context),
-          ends: CLOSES,
-          nexts: OPENS,
-          context,
-          writer,
-        }),
+  markers: [...OPENS, ...BARE, FENCE],
+  leading: [...BARE, FENCE],
+  start: (writer, context) => (marker) => {
+    if (isBare(marker)) return new BareCalls(marker, CLOSES, writer, context);
+    if (marker === FENCE) return new FencedCalls(CLOSES, writer, context);
+    return new JsonBlock({
+      head: headOfObjects,
+      begin: () => new Envelopes(writer, context),
+      ends: CLOSES,
+      nexts: OPENS,
+      context,
+      writer,
+    });
+  },
   toolName: anyName,
   ends: CLOSES,
   countResults: (message) => countOf(message, "<tool_response>"),

@@ -1,0 +1,121 @@
+import { find, look, lookFor, skipSpace } from "../../src/text/look.ts";
+import type { BlockReader, TextContext } from "../../src/text/notation.ts";
+import type { BlockWriter } from "../../src/text/writer.ts";
+import { beginOfObject, headOfCall } from "./bare.ts";
+import { Envelopes } from "./envelope.ts";
+import { ValueEnd } from "./value.ts";
+
+/** What an answer consisting of calls in a code fence begins with. */
+export const FENCE = "```";
+
+/** How much longer than the arguments of one call the JSON may be. */
+const MAX_JSON = 1_048_576;
+
+/**
+ * A call, or a list of calls, in a code fence that is the whole answer, as Qwen2.5-Coder writes it where the prompt is
+ * long. Until the text is over, it may still be an example: with anything behind the fence, it is text.
+ *
+ * @see https://github.com/ardanlabs/kronk/pull/950
+ * @see https://github.com/ggml-org/llama.cpp/blob/master/common/chat.cpp which reads it anywhere
+ */
+export class FencedCalls implements BlockReader {
+  state: BlockReader["state"] = "head";
+  readonly #ends: readonly string[];
+  readonly #writer: BlockWriter;
+  readonly #context: TextContext;
+  readonly #value = new ValueEnd();
+  #expected: "json" | "fence" | "nothing" | "text" = "json";
+  readonly #json: string[] = [];
+  #raw: string[] = [FENCE];
+  #length = 0;
+
+  constructor(ends: readonly string[], writer: BlockWriter, context: TextContext) {
+    this.#ends = ends;
+    this.#writer = writer;
+    this.#context = context;
+  }
+
+  read(text: string, from: number): number {
+    let at = from;
+    if (this.state === "head") {
+      const begin = headOf(text, at, this.#context);
+      if (begin === "none") this.state = "none";
+      if (typeof begin === "string") return at;
+      this.state = "open";
+      at = this.#keep(text, at, begin);
+    }
+    if (this.#expected === "json") {
+      const end = this.#value.read(text, at);
+      this.#json.push(text.slice(at, end));
+      at = this.#keep(text, at, end);
+      if (this.#value.isClosed) this.#expected = "fence";
+    }
+    if (this.#expected === "fence") {
+      at = this.#keep(text, at, skipSpace(text, at));
+      const fence = look(text, at, FENCE);
+      if (fence === "maybe") return at;
+      this.#expected = fence === "yes" ? "nothing" : "text";
+      if (fence === "yes") at = this.#keep(text, at, at + FENCE.length);
+    }
+    if (this.#expected === "nothing") {
+      at = this.#keep(text, at, skipSpace(text, at));
+      const end = lookFor(text, at, this.#ends);
+      if (end === "maybe") return at;
+      if (end !== undefined) return at + end.word.length;
+      if (at === text.length) return at;
+      this.#giveBack();
+      this.state = "closed";
+      return at;
+    }
+    return this.#expected === "text" ? this.#readText(text, at) : at;
+  }
+
+  end(rest: string): string | undefined {
+    if (this.state === "head") return undefined;
+    this.state = "closed";
+    if (this.#expected === "nothing") {
+      const envelopes = new Envelopes(this.#writer, this.#context);
+      envelopes.feed(this.#json.join(""));
+      envelopes.endOfText();
+    } else {
+      this.#giveBack();
+      if (rest !== "") this.#writer.text(rest);
+    }
+    return undefined;
+  }
+
+  /** What is left of the fence is text, whatever it looks like. */
+  #readText(text: string, from: number): number {
+    this.#giveBack();
+    const { at, word } = find(text, from, [`\n${FENCE}`]);
+    const end = at + (word?.length ?? 0);
+    if (end > from) this.#writer.text(text.slice(from, end));
+    if (word !== undefined) this.state = "closed";
+    return end;
+  }
+
+  #giveBack(): void {
+    if (this.#raw.length > 0) this.#writer.text(this.#raw.join(""));
+    this.#raw = [];
+  }
+
+  #keep(text: string, from: number, until: number): number {
+    this.#raw.push(text.slice(from, until));
+    this.#length += until - from;
+    if (this.#length > this.#context.limits.maxArgumentsLength + MAX_JSON) this.#expected = "text";
+    return until;
+  }
+}
+
+/** The rest of the first line, then the head of a call. */
+function headOf(text: string, from: number, context: TextContext): number | "more" | "none" {
+  const [info = ""] = /^(?:json|xml)?[ \t]*\r?/.exec(text.slice(from)) ?? [];
+  const line = from + info.length;
+  if (line === text.length || (info === "" && lookFor(text, from, ["json", "xml"]) === "maybe")) return "more";
+  if (text[line] !== "\n") return "none";
+  const begin = skipSpace(text, line);
+  if (begin === text.length) return "more";
+  const object = text[begin] === "[" ? beginOfObject(text, begin + 1) : text[begin] === "{" ? begin + 1 : "none";
+  const head = typeof object === "string" ? object : headOfCall(text, object, context);
+  return head === "yes" ? begin : head;
+}
