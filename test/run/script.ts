@@ -20,6 +20,8 @@ export interface ScriptedTurn {
   /** Default: `tool_calls` with calls, else `stop`; `null`: the stream ends without it. */
   readonly finish?: string | null;
   readonly fail?: Error;
+  /** Before each call, and before the end. */
+  readonly pauseMs?: number;
 }
 
 let ids = 0;
@@ -37,7 +39,8 @@ export function scripted(
 
 const MANY = 2_000;
 
-async function* chunks({ text, calls = [], finish, fail }: ScriptedTurn): AsyncIterable<unknown> {
+async function* chunks({ text, calls = [], finish, fail, pauseMs = 0 }: ScriptedTurn): AsyncIterable<unknown> {
+  const pause = () => (pauseMs > 0 ? new Promise((resolve) => setTimeout(resolve, pauseMs)) : undefined);
   const chunk = (delta: object, reason: string | null = null) => ({
     id: "chatcmpl-1",
     object: "chat.completion.chunk",
@@ -46,9 +49,11 @@ async function* chunks({ text, calls = [], finish, fail }: ScriptedTurn): AsyncI
   });
   yield chunk({ role: "assistant", content: text ?? "" });
   for (const [index, { name, args = {}, id = `call_${++ids}` }] of calls.entries()) {
+    await pause();
     const written = typeof args === "string" ? args : JSON.stringify(args);
     yield chunk({ tool_calls: [{ index, id, type: "function", function: { name, arguments: written } }] });
   }
+  await pause();
   if (fail !== undefined) throw fail;
   if (finish === null) return;
   yield chunk({}, finish ?? (calls.length > 0 ? "tool_calls" : "stop"));
