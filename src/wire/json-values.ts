@@ -70,7 +70,7 @@ export function createJsonValues(options: JsonValuesOptions): { feed(bytes: Uint
     }
     if (open) {
       if (kept.length + bytes.length - start > maxEventBytes) return onError(tooLargeError(maxEventBytes));
-      kept.append(start === 0 ? bytes : bytes.subarray(start));
+      kept.append(bytes.subarray(start));
     }
     offset += bytes.length;
   }

@@ -142,6 +142,7 @@ const events: Case[] = [
     body: '[ {\n  "a": 1\n}\n,\r\n\t{"b":[2]}, [3],4]\n',
     says: [{ a: 1 }, { b: [2] }, [3], 4],
   },
+  { name: "reads one array after the other", body: '[{"a":1}]\n[{"b":2},3][]', says: [{ a: 1 }, { b: 2 }, 3] },
   { name: "reads an array that is not closed", body: '[{"a":1},\n{"b":2}', says: [{ a: 1 }, { b: 2 }] },
   { name: "drops a last JSON value that was cut", body: '{"a":1}\n{"b":"é', says: [{ a: 1 }] },
   {

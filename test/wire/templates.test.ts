@@ -184,6 +184,11 @@ describe("an event that is like one before it", () => {
     expect(decoded(texts.map((one) => `data: ${one}\n\n`))).toEqual(plain(texts));
   });
 
+  it("has its own values, though spaces of different length stand around them", () => {
+    const texts = ["", " ", "   ", "", "  "].map((space, n) => `{"a":${n}${space},${space}"b":"x"${space},"c":"${n}"}`);
+    expect(decoded(texts.map((one) => `data: ${one}\n\n`))).toEqual(plain(texts));
+  });
+
   it("is one in a chunk of any length", () => {
     const texts = Array.from({ length: 3000 }, (_, n) => JSON.stringify({ n, delta: "é".repeat(n % 40) }));
     expect(decoded([texts.map((one) => `data: ${one}\n\n`).join("")])).toEqual(texts);
