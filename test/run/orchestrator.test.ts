@@ -259,7 +259,9 @@ describe("run()", () => {
     }
     expect(code).toBe("resolved");
     expect(begun).toBe(1);
-    expect(short((await other.get(conversationId))!.messages)[2]).toContain("is unknown: it was begun");
+    // By who says so first: the run, or the executor when the lease of the action is over, too.
+    const told = short((await other.get(conversationId))!.messages)[2];
+    expect(told).toMatch(/is unknown: it was begun|was started, and it is not known what came of it/);
   });
 
   it("takes an empty input beside messages for none", async () => {
