@@ -1,5 +1,4 @@
 import { inspect } from "node:util";
-import { createDecoder } from "../wire/index.ts";
 import { formatOf, sseEvent, type Format, type RecordedChunk, type Recording } from "./recording.ts";
 
 /** How the server answers for a case, if not by simply sending its body. */
@@ -105,14 +104,17 @@ export function endingOf({ cut, cutAtByte, cutAtEvent, append }: ReplayBehaviour
 /**
  * The body that is sent: cut, and with what is appended.
  *
- * @throws TypeError for an event to append to a body that is one JSON document
+ * @throws TypeError for `cutAtEvent`, or an event to append, with a body that is one JSON document
  */
 export function leftOf(recording: Recording, how: ReplayBehaviour): Recording {
   if (!changesBody(how)) return recording;
   const { cutAtByte, cutAtEvent, append } = how;
-  const end = cutAtEvent === undefined ? cutAtByte : endOfEvent(recording.bytes, cutAtEvent);
+  const format = formatOf(recording);
+  if (format === "json" && (cutAtEvent !== undefined || typeof append === "object"))
+    throw new TypeError("A JSON document has no events: cut it with cutAtByte, and append text");
+  const end = cutAtEvent === undefined ? cutAtByte : endOfEvent(recording.bytes, cutAtEvent, format);
   const kept = recording.bytes.subarray(0, end);
-  const added = new TextEncoder().encode(append === undefined ? "" : appended(append, formatOf(recording), kept));
+  const added = new TextEncoder().encode(append === undefined ? "" : appended(append, format, kept));
   const chunks: RecordedChunk[] = [];
   let left = kept.length;
   for (const { atMs, length } of recording.chunks) {
@@ -130,7 +132,6 @@ export function leftOf(recording: Recording, how: ReplayBehaviour): Recording {
 
 function appended(append: object | string, format: Format, kept: Uint8Array): string {
   if (typeof append === "string") return append;
-  if (format === "json") throw new TypeError("append: no event can follow a JSON document; pass text");
   const line = JSON.stringify(append);
   const [event, end] = format === "sse" ? [sseEvent(line), EVENT_END] : [`${line}\n`, LINE_END];
   // Editors remove blank lines at the end of a file, and then its last event is still open.
@@ -140,15 +141,18 @@ function appended(append: object | string, format: Format, kept: Uint8Array): st
 const EVENT_END = /(?:^|\n\n|\r\r|\r\n\r\n)$/;
 const LINE_END = /(?:^|\n)$/;
 
-/** The byte after the event with this number, as a reader counts them; the end of the body if it has fewer. */
-function endOfEvent(bytes: Uint8Array, count: number): number {
+/** The byte after the event with this number and the blank lines after it; the end of the body if it has fewer. */
+function endOfEvent(bytes: Uint8Array, count: number, format: Format): number {
   let seen = 0;
-  const decoder = createDecoder({ onEvent: () => seen++, onError: () => {} });
-  let at = 0;
-  while (seen < count && at < bytes.length) decoder.feed(bytes.subarray(at, ++at));
-  while (bytes[at] === CR || bytes[at] === LF) at++;
-  return at;
+  let end = 0;
+  let hasData = false;
+  const text = new TextDecoder("latin1").decode(bytes); // one character per byte
+  for (const { 0: line, 1: content, index } of text.matchAll(/([^\r\n]*)(?:\r\n|[\r\n])/g)) {
+    if (seen >= count && content !== "") break;
+    end = index + line.length;
+    if (format === "ndjson" ? content !== "" : content === "" && hasData) seen++;
+    // An event without data is none: https://html.spec.whatwg.org/multipage/server-sent-events.html
+    hasData = content !== "" && (hasData || /^(?:\xEF\xBB\xBF)?data/.test(content!));
+  }
+  return seen < count ? bytes.length : end;
 }
-
-const CR = 13;
-const LF = 10;

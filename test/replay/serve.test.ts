@@ -324,17 +324,20 @@ describe("the replay server", () => {
     ["text as it is", streamBody, { cutAtByte: 9, append: "<html>" }, 'data: {"d<html>'],
     ["text in place of all", streamBody, { cutAtByte: 0, append: "<html>" }, "<html>"],
     ["an event whose end was trimmed", 'data: {"n":1}\n', { append: error }, `data: {"n":1}\n\n\n${served}`],
-    ["an element of an array", '[{"n":1},{"n":2}]', { cutAtEvent: 1, append: ',{"n":3}]' }, '[{"n":1},{"n":3}]'],
+    ["after a byte order mark", `\uFEFF${streamBody}`, { cutAtEvent: 1, append: "!" }, 'data: {"delta":"Hél"}\n\n!'],
   ])("appends %s", async (_, body, how, answer) => {
     const fixtures = new Map([["paper/cut", bodyCase(body)]]);
     const server = await serve({ fixtures, behaviour: { "paper/cut": how } });
     expect(await (await post(`${server.url}/paper/cut/v1/write`, { stream: true })).text()).toBe(answer);
   });
 
-  it("says that no event can follow a JSON document", async () => {
-    const server = await serve({ behaviour: { "paper/both": { append: error } } });
+  it.each([{ append: error }, { cutAtEvent: 1 }])("says that a JSON document has no events: %j", async (how) => {
+    const server = await serve({ behaviour: { "paper/both": how } });
     const response = await post(`${server.url}/paper/both/v1/write`, {});
-    expect([response.status, await response.text()]).toEqual([500, expect.stringContaining("append: no event can")]);
+    expect([response.status, await response.text()]).toEqual([
+      500,
+      expect.stringContaining("A JSON document has no events: cut it with"),
+    ]);
   });
 
   it("keeps the timing of what it sends", async () => {
