@@ -1,3 +1,5 @@
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { isToolError, ToolError } from "../errors.ts";
 import { parseJson } from "../json/parse.ts";
@@ -69,6 +71,7 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
   checkMs("busyTimeoutMs", busyTimeoutMs);
   checkMs("pollMs", pollMs);
   const database = open(path, busyTimeoutMs);
+  const hasMoved = watchFile(resolve(path));
   const listeners = createListeners();
   let isClosed = false;
 
@@ -95,6 +98,7 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
     for (;;) {
       if (isClosed) throw closed(name);
       try {
+        if (hasMoved()) throw new Error("its file was deleted or replaced");
         return work();
       } catch (error) {
         if (isToolError(error)) throw error;
@@ -132,6 +136,10 @@ export function sqliteStore(options: string | SqliteStoreOptions): Store {
   function look(): void {
     if (timer === undefined) return;
     try {
+      if (hasMoved()) {
+        stopWatching();
+        return listeners.tellMissed(); // reading again fails, and says why
+      }
       const data = dataVersion.get()?.["data_version"];
       if (data !== seenData) tellChanges();
       seenData = data;
@@ -298,6 +306,20 @@ function create(database: DatabaseSync, path: string, busyTimeoutMs: number): vo
     // Another process may have been faster.
     if (!isOurs(database, path)) database.exec(TABLES);
   });
+}
+
+/**
+ * Whether the file at the path is another one now, or none. In WAL mode SQLite goes on with the old file, which nobody
+ * else can open: what is written is lost with the process. In other modes it refuses to write, by the same comparison:
+ * https://sqlite.org/rescode.html#readonly_dbmoved (WiseLibs/better-sqlite3#1237)
+ */
+function watchFile(path: string): () => boolean {
+  const file = statSync(path, { throwIfNoEntry: false });
+  if (file === undefined) return () => false; // in memory
+  return () => {
+    const now = statSync(path, { throwIfNoEntry: false });
+    return now?.ino !== file.ino || now.dev !== file.dev;
+  };
 }
 
 function transaction<Result>(database: DatabaseSync, work: () => Result): Result {

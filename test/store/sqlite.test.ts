@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -157,6 +157,39 @@ describe("while another process writes for long", () => {
     await store.close();
     await expect(written).rejects.toThrow("The sqlite store is closed");
     other.close();
+  });
+});
+
+describe("a file that is deleted or replaced while it is open", () => {
+  it.each<[string, () => void]>([
+    ["deleted", () => ["", "-wal", "-shm"].forEach((end) => rmSync(path + end))],
+    ["replaced", () => renameSync(join(folder, "another.db"), path)],
+  ])("%s: nothing is taken for kept, and who waits is told", async (_, change) => {
+    await sqliteStore(join(folder, "another.db")).close();
+    const store = storeOf({ path, pollMs: 5 });
+    await store.put("a", 1);
+    const seen: string[] = [];
+    await store.subscribe("a", ({ type }) => void seen.push(type));
+    change();
+    const work = [store.get("a"), store.put("a", 2), store.delete("a"), store.list(""), store.subscribe("a", () => {})];
+    for (const each of work) {
+      await expect(each).rejects.toMatchObject({
+        code: "store_failed",
+        message: expect.stringContaining("its file was deleted or replaced"),
+      });
+    }
+    await vi.waitFor(() => expect(seen).toEqual(["missed"]));
+    await store.close();
+    expect(await storeOf(path).put("b", 3)).toMatchObject({ value: 3 });
+  });
+
+  it("is not confused by a change of the working directory", async () => {
+    const before = process.cwd();
+    process.chdir(folder);
+    const store = storeOf("store.db");
+    process.chdir(before);
+    await store.put("a", 1);
+    expect((await store.get("a"))!.value).toBe(1);
   });
 });
 
