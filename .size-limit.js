@@ -25,7 +25,7 @@ const limits = {
   "./replay": "7.9 kB",
   "./store": "5.7 kB",
   "./store/redis": "6.7 kB",
-  "./store/sqlite": "6.3 kB",
+  "./store/sqlite": "6.5 kB",
   "./testing": "3.8 kB",
   "./zod3": "1.9 kB",
 };
