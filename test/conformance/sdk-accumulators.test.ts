@@ -234,7 +234,9 @@ function takenBack(content: readonly Json[], reason: unknown): Json[] {
   const first = kept.findIndex(isThinking);
   const last = kept.findLastIndex(isThinking);
   const isMoved = ({ type }: Json, at: number) => type === "tool_use" && (at < first || at > last);
-  return [...kept.filter((one, at) => !isMoved(one, at)), ...kept.filter(isMoved)].map(({ citations, ...one }) => ({
+  const ordered = [...kept.filter((one, at) => !isMoved(one, at)), ...kept.filter(isMoved)];
+  // Thinking is refused as the end of a message.
+  return ordered.slice(0, ordered.findLastIndex((one) => !isThinking(one)) + 1).map(({ citations, ...one }) => ({
     ...one,
     ...(Array.isArray(citations) && { citations: citations.map(({ file_id: _, ...rest }) => rest) }),
   }));
@@ -640,15 +642,27 @@ function responseFrames({ items: whole, end, hasOutput, usage }: Whole, dice: Di
 }
 
 /** What goes back by the SDK's own helper, but for what the API refuses (docs/openai-responses.md, History). */
-function inputItems(output: OpenAI.Responses.ResponseOutputItem[]): Json[] {
+function inputItems({ output, status: end, output_text: text }: OpenAI.Responses.Response): Json[] {
   const items = (toResponseInputItems(output) as unknown as Json[]).map(({ status, ...one }): Json => ({
     ...one,
     ...(status !== undefined && !STATUSLESS.has(one["type"]) && { status }),
     ...(one["type"] === "function_call" && { arguments: readable(one["arguments"] as string) }),
   }));
+  const back =
+    end === "failed"
+      ? [...(text === "" ? [] : [{ role: "assistant", content: text }]), ...items.flatMap(ofFailed)]
+      : items;
   // Reasoning is refused without the item that it led to.
-  return items.slice(0, items.findLastIndex(({ type }) => type !== "reasoning") + 1);
+  return back.slice(0, back.findLastIndex(({ type }) => type !== "reasoning") + 1);
 }
+
+/** What the API has not stored cannot be found by its id; the text of a failed turn is a message of its own. */
+function ofFailed({ id: itemId, ...one }: Json): Json[] {
+  if (one["type"] === "message" || (one["type"] === "reasoning" && !one["encrypted_content"])) return [];
+  return [CALLS.has(one["type"]) ? one : { id: itemId, ...one }];
+}
+
+const CALLS = new Set<unknown>(["function_call", "custom_tool_call"]);
 
 const STATUSLESS = new Set<unknown>(["reasoning", "custom_tool_call"]);
 
@@ -676,14 +690,14 @@ describe("Responses", () => {
         });
         expect(turn.reasoning).toBe(thoughts.filter((text) => text !== "").join("\n\n"));
         expect(turn.usage?.raw).toEqual(final.usage);
-        const calls = output.filter(({ type }) => type === "function_call" || type === "custom_tool_call");
+        const calls = output.filter(({ type }) => CALLS.has(type));
         expect(turn.calls.map((call) => call.id)).toEqual(calls.map((call) => call["call_id"]));
         expectInputs(
           turn,
           sent.end === "completed" && refusal === "",
           calls.map((call) => call["input"] ?? jsonIn(call["arguments"] as string)),
         );
-        expect(openaiResponses.assistantMessage(turn)).toEqual(inputItems(final.output));
+        expect(openaiResponses.assistantMessage(turn)).toEqual(inputItems(final));
       }),
       { numRuns },
     ));

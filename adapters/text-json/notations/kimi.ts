@@ -84,10 +84,7 @@ function callBlock(writer: BlockWriter, context: TextContext): BlockReader {
     },
     begin() {
       const call = writer.call();
-      call.name(
-        nameOf(id, (name) => context.tool(name) !== undefined),
-        id,
-      );
+      call.name(nameOf(id, context.tool), id);
       return argumentsOf(call);
     },
     ends: [CALL_END],
@@ -99,7 +96,7 @@ function callBlock(writer: BlockWriter, context: TextContext): BlockReader {
 
 /** The id, if it names the function that is called; ids of other wires do not. */
 function ownId(id: string | null, name: string): string | undefined {
-  return id !== null && nameOf(id, (one) => one === name) === name ? id : undefined;
+  return id !== null && nameOf(id, (one) => one === name || undefined) === name ? id : undefined;
 }
 
 /**
@@ -110,14 +107,15 @@ function ownId(id: string | null, name: string): string | undefined {
  * @see https://github.com/sgl-project/sglang/pull/21377
  * @see https://github.com/exo-explore/exo/issues/2281
  */
-function nameOf(id: string, isTool: (name: string) => boolean): string {
+function nameOf(id: string, toolOf: (name: string) => unknown): string {
   const name = id.replace(/^functions\./, "").replace(/:\d+$/, "");
-  if (isTool(name)) return name;
-  const found = new Set<string>();
+  if (toolOf(name) !== undefined) return name;
+  const found = new Map<unknown, string>();
   for (const whole of [id, id.replace(/^functions[._]?/, "")]) {
     for (let end = whole.length; end > 0 && /^[:_]?\d*$/.test(whole.slice(end)); end--) {
-      if (isTool(whole.slice(0, end))) found.add(whole.slice(0, end));
+      const tool = toolOf(whole.slice(0, end));
+      if (tool !== undefined) found.set(tool, whole.slice(0, end));
     }
   }
-  return found.size === 1 ? [...found][0]! : name;
+  return found.size === 1 ? [...found.values()][0]! : name;
 }
