@@ -179,7 +179,8 @@ describe.each(textAdapters.map(({ adapter }) => adapter as TextAdapter))("$name"
     timeout,
   );
 
-  it.each(fixtureNames(adapter.name))(
+  // A list without marks is text because of what follows it in its line: cut before that, nothing tells it from a call.
+  it.each(fixtureNames(adapter.name).filter((name) => name !== "without-marks-text"))(
     "%s, as text that is cut anywhere, makes no call that is not in the whole",
     async (name) => {
       const fixture = loadFixture(adapter.name, name);
