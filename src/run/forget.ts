@@ -34,7 +34,8 @@ async function deleteRest({ store, executor }: RunDeps, { rows, answers }: Rest)
   for (const { value } of rows) {
     if (value?.kind === "input" && typeof value.runId === "string") await executor.forget(value.runId);
   }
-  for (const { key, version } of [...answers, ...rows]) {
+  // The first row last: as long as it is there, forgetRest() knows that something is left.
+  for (const { key, version } of [...answers, ...rows.toReversed()]) {
     // Somebody may have started the conversation anew: those rows stay.
     await store.delete(key, { expectedVersion: version }).catch((error: unknown) => {
       if (!isConflict(error)) throw error;

@@ -66,3 +66,23 @@ it("leaves nothing behind, and nobody is asked about it, if that was cut short a
     expect([at, ...left]).toEqual([at]);
   }
 });
+
+it("leaves no row behind, if that was cut short and a shorter conversation was begun", async () => {
+  for (let at = 1, isPast = false; !isPast; at++) {
+    const store = memoryStore();
+    const { orchestrator } = process(store);
+    const run = () => orchestrator.run({ conversationId, input: "Go", whenOpen: "cancel" });
+    await run();
+    await run();
+    const dying = process(store, (verb) => {
+      if (verb >= at) throw new ToolError("store_failed", "The connection was lost.");
+    });
+    await dying.orchestrator.forget(conversationId).catch(() => {});
+    isPast = dying.verbs() < at;
+    const isThere = (await orchestrator.get(conversationId)) !== undefined;
+    await run();
+    // An input and a turn, after those of before and the results that were given up.
+    const rows = await store.list("run-row/c1/");
+    expect([at, rows.length]).toEqual([at, isThere ? 8 : 2]);
+  }
+});
