@@ -215,43 +215,18 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
   // -- the two ways in
 
   async #run(options: RunOptions<Message>, conversationId: string, emit?: Emit): Promise<OrchestrationResult<Message>> {
-    for (;;) {
-      try {
-        return await this.#begin(options, conversationId, emit);
-      } catch (error) {
-        // It is busy at the beginning or not at all.
-        if (!isBusy(error) || options.whenBusy !== "wait" || options.signal?.aborted === true) throw error;
-      }
-      await waitForRelease(this.#deps.store, conversationId, options.signal);
-    }
-  }
-
-  async #begin(
-    options: RunOptions<Message>,
-    conversationId: string,
-    emit: Emit | undefined,
-  ): Promise<OrchestrationResult<Message>> {
-    const { store, model, leaseMs } = this.#deps;
     checkRunOptions(options);
     checkId(conversationId);
     const input = this.#inputOf(options);
-    const stored = await readRun(store, conversationId);
-    if (stored !== undefined) this.#checkWire(stored);
-    // The process working on it may be executing these very calls.
-    if (stored !== undefined && isHeld(stored.head)) throw busy(conversationId);
-    const open = stored && openTurn(stored.rows);
-    if (open !== undefined && !isGivenUp(open) && options.whenOpen !== "cancel") throw runOpen(conversationId);
-    const { runId, at: startedAt } = input;
-    if (stored === undefined) await forgetRest(this.#deps, conversationId);
-    const checkpoint =
-      stored === undefined
-        ? await Checkpoint.create(store, leaseMs, { conversationId, runId, wire: model.adapter.name })
-        : await Checkpoint.take(store, leaseMs, stored);
+    const { runId } = input;
+    const checkpoint = await this.#begin(options, conversationId, runId);
     return this.#work(checkpoint, options, emit, async (loop, tell) => {
+      // Only now, since begin() may have waited.
+      const at = Date.now();
       await loop.cancelOpen();
       const fresh = {
         runId,
-        startedAt,
+        startedAt: at,
         used: NOTHING_USED,
         lifted: NOTHING_USED,
         error: null,
@@ -259,9 +234,34 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
         requestId: null,
         lostUsage: undefined,
       };
-      await checkpoint.append(input, { ...fresh, liftedRows: checkpoint.rows.length });
+      await checkpoint.append({ ...input, at }, { ...fresh, liftedRows: checkpoint.rows.length });
       await tell({ type: "run.started", conversationId, runId });
     });
+  }
+
+  /** Takes a conversation for a new run; with `whenBusy: "wait"`, once nobody else works on it. */
+  async #begin(
+    { whenOpen, whenBusy, signal }: RunOptions<Message>,
+    conversationId: string,
+    runId: string,
+  ): Promise<Checkpoint> {
+    const { store, model, leaseMs } = this.#deps;
+    for (;;) {
+      const stored = await readRun(store, conversationId);
+      if (stored !== undefined) this.#checkWire(stored);
+      try {
+        // The process working on it may be executing these very calls.
+        if (stored !== undefined && isHeld(stored.head)) throw busy(conversationId);
+        const open = stored && openTurn(stored.rows);
+        if (open !== undefined && !isGivenUp(open) && whenOpen !== "cancel") throw runOpen(conversationId);
+        if (stored !== undefined) return await Checkpoint.take(store, leaseMs, stored);
+        await forgetRest(this.#deps, conversationId);
+        return await Checkpoint.create(store, leaseMs, { conversationId, runId, wire: model.adapter.name });
+      } catch (error) {
+        if (!isBusy(error) || whenBusy !== "wait" || signal?.aborted === true) throw error;
+      }
+      await waitForRelease(store, conversationId, signal);
+    }
   }
 
   async #resume(conversationId: string, options: ResumeOptions, emit?: Emit): Promise<OrchestrationResult<Message>> {
@@ -389,7 +389,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
 
   // -- what comes in, and what is told
 
-  #inputOf(options: RunOptions<Message>): InputRow {
+  #inputOf(options: RunOptions<Message>): Omit<InputRow, "at"> {
     const { input, messages = [], instructions, behavior, toolChoice } = options;
     const { model } = this.#deps;
     checkMessages(messages, model);
@@ -400,7 +400,6 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     return {
       kind: "input",
       runId: newId("run"),
-      at: Date.now(),
       // A copy, as the store would return it, so that later changes to the caller's array have no effect.
       messages: parseJson(textOf(all)) as unknown[],
       ...(instructions !== undefined && { instructions }),

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { textJson } from "../../adapters/text-json/index.ts";
+import { ToolError } from "../../src/errors.ts";
 import type { ReplayServer } from "../../src/replay/index.ts";
 import { Orchestrator, type OrchestrationResult, type RunEvent } from "../../src/run/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
@@ -274,6 +275,43 @@ describe("what is said while an answer is stopped", () => {
     expect((await first).error).toMatchObject({ code: "aborted" });
     const said = (await make().get("c"))!.messages.flatMap(({ role, content }) => (role === "user" ? [content] : []));
     expect([said[0], ...said.slice(1).toSorted()]).toEqual(["Go", "One", "Two"]);
+  });
+
+  it("is what it was when it began to wait", async () => {
+    const { promise: hasBegun, resolve: begin } = Promise.withResolvers<void>();
+    const { promise: over, resolve: end } = Promise.withResolvers<void>();
+    const slow = defineTool({
+      name: "slow",
+      inputSchema: z.object({}),
+      execute: async () => {
+        begin();
+        await over;
+      },
+    });
+    const model = scripted({ calls: [{ name: "slow" }] }, { text: "Done." });
+    const orchestrator = new Orchestrator({ model, tools: [slow], store: memoryStore() });
+    const first = orchestrator.run({ conversationId: "c", input: "Go" });
+    await hasBegun;
+    const messages: ChatCompletionMessageParam[] = [{ role: "user", content: "One" }];
+    const second = orchestrator.run({ conversationId: "c", messages, whenBusy: "wait" });
+    messages[0] = { role: "user", content: "Another" };
+    end();
+    await first;
+    const said = (await second).messages.flatMap(({ role, content }) => (role === "user" ? [content] : []));
+    expect(said).toEqual(["Go", "One"]);
+  });
+
+  it("is not said twice where something else turns out to be busy", async () => {
+    const busy = new ToolError("run_busy", "The conversation that summarises this one is busy.");
+    const model = scripted({ text: "Done." });
+    let trims = 0;
+    const trim = (messages: readonly ChatCompletionMessageParam[]) => {
+      if (++trims === 1) throw busy;
+      return messages;
+    };
+    const orchestrator = new Orchestrator({ model, store: memoryStore(), trim });
+    await expect(orchestrator.run({ conversationId: "c", input: "Go", whenBusy: "wait" })).rejects.toBe(busy);
+    expect(short((await orchestrator.get("c"))!.messages)).toEqual(["user"]);
   });
 });
 
