@@ -172,7 +172,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
         text.slice(0, MAX_ERROR_LENGTH).toWellFormed() || "The tool failed and says no more.",
       );
     }
-    const own = options.result?.(result, definition);
+    const own = await options.result?.(result, definition);
     return own === undefined ? resultOf(result, definition) : own;
   }
 

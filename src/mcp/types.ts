@@ -33,8 +33,8 @@ export interface McpToolsOptions {
   /** Default 1,000. */
   maxTools?: number;
   /**
-   * Turns the server's result into what the tool returns. Default, also for `undefined`: the structured content, or the
-   * text of all blocks.
+   * Turns the server's result into what the tool returns, or a promise of that. Default, also for `undefined`: the
+   * structured content, or the text of all blocks.
    */
   result?: (result: McpResult, definition: McpToolDefinition) => unknown;
   /**

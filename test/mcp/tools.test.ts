@@ -269,6 +269,12 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
     expect(await Promise.all(set.tools().map((tool) => execute(tool)))).toEqual(["AAAA", "said"]);
   });
 
+  it("reads what the caller turns into nothing later on, too", async () => {
+    const server = serverOf([plain("say")], () => ({ content: [{ type: "text", text: "said" }] }));
+    const set = await mcpTools(await connectTo(server), { result: async () => undefined });
+    expect(await execute(set.tools()[0])).toBe("said");
+  });
+
   it("does not hand on an id that has lost its digits", async () => {
     const text = '{"order":12345678901234567890}';
     const result = { content: [{ type: "text", text }], structuredContent: JSON.parse(text) as object };
