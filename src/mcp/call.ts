@@ -60,7 +60,8 @@ async function ask(
 ): Promise<McpResult> {
   const params = { name: definition.name, arguments: input as Record<string, unknown> };
   const how: RequestOptions = {
-    timeout: timeoutMs,
+    // The clients look at the limit for all of it only when progress is reported.
+    timeout: Math.min(timeoutMs, maxTimeoutMs),
     maxTotalTimeout: maxTimeoutMs,
     resetTimeoutOnProgress: true,
     ...(context.signal === undefined ? {} : { signal: context.signal }),

@@ -18,7 +18,7 @@ export interface McpToolsOptions {
   filter?: (definition: McpToolDefinition) => boolean;
   /** For each request; each progress report of a call grants it as much again. Default 60,000. */
   timeoutMs?: number;
-  /** For a call in all, however much progress its server reports. Default: ten times `timeoutMs`. */
+  /** For each request of a call, however much progress its server reports. Default: ten times `timeoutMs`. */
   maxTimeoutMs?: number;
   /**
    * Connects the client again. Called when a request cannot have reached the server, since the connection is closed or

@@ -352,6 +352,12 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
     expect(await failure(execute(tool, { times: 1_000 }))).toMatchObject({ code: "outcome_unknown" });
   });
 
+  it("waits for no request longer than maxTimeoutMs", async () => {
+    const server = serverOf([plain("a")], () => new Promise(() => {}));
+    const [tool] = (await mcpTools(await connectTo(server), { maxTimeoutMs: 100 })).tools();
+    expect(await failure(execute(tool))).toMatchObject({ code: "outcome_unknown" });
+  });
+
   it("does not know what came of a write when its connection is lost; a read has failed, and what is not sent", async () => {
     const server = serverOf([plain("pay"), plain("look")], () => new Promise(() => {}));
     const client = await connectTo(server);
