@@ -45,7 +45,7 @@ export interface ActionRow {
   readonly principal: string | null;
   readonly effect: Effect;
   readonly status: ActionStatus;
-  /** Digest of the input that runs: the same invocation with a different input is a different call, and a mistake. */
+  /** Digest of the model's input: the same invocation with a different one is a different call, and a mistake. */
   readonly digest: string;
   /** How often the handler was started. */
   readonly attempts: number;
