@@ -231,7 +231,8 @@ function tokensOf({ inputTokens, outputTokens, totalTokens }: NonNullable<Turn["
 }
 
 function countOf(count: number | undefined): number {
-  return count !== undefined && Number.isFinite(count) && count > 0 ? count : 0;
+  // Sums of these stay finite, as stores want them.
+  return count !== undefined && Number.isFinite(count) && count > 0 ? Math.min(count, Number.MAX_SAFE_INTEGER) : 0;
 }
 
 function callOf(use: ToolUse) {

@@ -119,6 +119,20 @@ describe("what is stored can be read again", () => {
     const { metadata, content } = (await orchestrator.get(conversationId))!;
     expect([content, metadata.tokens]).toEqual(["Done.", 0]);
   });
+
+  it("where the server counts so much that the sum is no number", async () => {
+    const usage = { prompt_tokens: 1e308, completion_tokens: 1e308, total_tokens: 1e308 };
+    const turnOf = (delta: object, finish_reason: string) => {
+      const chunk = { choices: [{ index: 0, delta, finish_reason }], usage };
+      return new ReadableStream({ start: (end) => (end.enqueue(chunk), end.close()) });
+    };
+    const call = { index: 0, id: "call_1", type: "function", function: { name: "write", arguments: "{}" } };
+    const turns = [turnOf({ tool_calls: [call] }, "tool_calls"), turnOf({ content: "Done." }, "stop")];
+    const model = replayModel(openaiChat, turns);
+    const orchestrator = new Orchestrator({ model, tools: [counted("write").tool], store: memoryStore() });
+    await orchestrator.run({ conversationId, input: "Go" });
+    expect(await orchestrator.get(conversationId)).toMatchObject({ status: "completed", content: "Done." });
+  });
 });
 
 it("the record of a call that cannot be read ends no run: the model hears that nobody knows what came of it", async () => {
