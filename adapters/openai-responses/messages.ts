@@ -58,9 +58,9 @@ export function assistantMessage(turn: Turn): ResponseInputItem[] {
 }
 
 /**
- * An item of a turn that failed. The API may not have stored it, and looks up by their ids what is not in the items
- * (`Item with id 'rs_...' not found`, and likewise ever after): https://github.com/vercel/ai/issues/8811. A message
- * without an id is written anew, with all of the text.
+ * An item of a failed turn, which the API may not have stored: it looks items up by their ids, and refuses this and every
+ * later request for one that is missing (`Item with id 'rs_...' not found`): https://github.com/vercel/ai/issues/8811.
+ * Messages are left out, since {@link assistantMessage} writes the whole text without an id.
  */
 function withoutReference(native: NativeItem): NativeItem[] {
   const { item } = native;

@@ -14,7 +14,7 @@ interface OutcomeBase {
    * them, while another `execute()` is still working on the use.
    */
   readonly use: ToolUse;
-  /** What the model is told besides: that a person has changed the arguments, and to what. The use has it as well. */
+  /** What else the model is told: that a person has changed the arguments, and to what. The use has it as well. */
   readonly note?: string;
   /** The request for approval, if one was needed. */
   readonly approval?: ApprovalRequest;

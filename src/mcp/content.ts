@@ -6,8 +6,8 @@ import type { McpContent, McpResult, McpToolDefinition } from "./client.ts";
  * A result as a model reads it: the structured content if there is some, otherwise the text of all blocks. Anything
  * that is not text is named but not shown: its Base64 would be thousands of meaningless tokens. Links are not followed.
  *
- * A tool that promises no structure may write for the model in the text, and say something else in the structure, such
- * as the name and type of the file that the text is: then the model gets both.
+ * A tool without an output schema may have the text for the model, and say something else in the structure, such as the
+ * name and type of the file that the text is from: then the model gets both.
  * https://github.com/NousResearch/hermes-agent/pull/7118, https://github.com/anthropics/claude-code/issues/79944
  *
  * The client has parsed the structured content, and JavaScript keeps integers only up to 2^53. If one has lost digits,
@@ -29,7 +29,7 @@ export function resultOf({ structuredContent, content = [] }: McpResult, { outpu
   throw new ToolError("invalid_answer", `The tool's result has a number that cannot be kept exactly (near ${lost}).`);
 }
 
-/** Whether the text is the structure as JSON, as the specification wants it, or a string in it. */
+/** Whether the text repeats the structure: as JSON, as the specification wants it, or one of its strings. */
 function isIn(json: string, text: string): boolean {
   return text.trim() === "" || jsonIn(text) !== undefined || json.includes(JSON.stringify(text).slice(1, -1));
 }

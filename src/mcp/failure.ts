@@ -36,7 +36,7 @@ export function inputRequired(cause?: unknown): ToolError {
 /**
  * The error of a call without a usable answer. A write may have been executed nevertheless, and a model that is not told so
  * sends it again (hermes-agent#88821, smg#2441). If the server itself answered, the code is a JSON-RPC number; if HTTP
- * refused, its status; a client without a connection has sent nothing, nor has one whose server does not listen.
+ * refused, its status; a client without a connection has sent nothing, nor has one whose server is not listening.
  */
 export function callError(error: unknown, signal: AbortSignal | undefined, isWrite: boolean): ToolError {
   const known = serverError(error, signal, "gave no usable answer");
@@ -51,17 +51,17 @@ export function callError(error: unknown, signal: AbortSignal | undefined, isWri
 }
 
 /**
- * Whether the client has no connection, or one whose session its server does not know any more, for which HTTP says 404:
+ * Whether the client has no connection, or the server no longer knows its session, which it says with HTTP 404:
  * https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
  */
 export function isDisconnected(error: unknown): boolean {
   const { code, message, data } = ((error as { cause?: unknown }).cause ?? {}) as Record<string, unknown>;
-  // Servers may use the number as the code of an error of theirs, too.
+  // The number may also be the code of a server's own error.
   const isOfHttp = typeof code === "string" || String(message).startsWith("Streamable HTTP error");
   return code === "NOT_CONNECTED" || message === "Not connected" || (isOfHttp && statusOf(code, data) === 404);
 }
 
-/** What `fetch()` of Node, Bun and Deno throws if nobody listens at the address. */
+/** What `fetch()` of Node, Bun and Deno throws if nobody is listening at the address. */
 function isRefused(error: unknown): boolean {
   return (error as { cause?: { code?: unknown } } | undefined)?.cause?.code === "ECONNREFUSED";
 }

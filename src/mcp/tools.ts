@@ -50,7 +50,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
   /** How many changes the server has announced, and how many it had when `listing` was requested. */
   let changes = 0;
   let listedChanges = -1;
-  /** How often the client was connected again, and whether it is being done. */
+  /** How often the client was connected again, and the attempt in progress. */
   let connections = 0;
   let connecting: Promise<void> | undefined;
   const asking = new Set<Promise<unknown>>();
@@ -186,7 +186,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
     throw new ToolError("definition_changed", `The tool ${what}. It has to be listed and approved again.`);
   }
 
-  /** If the request cannot have reached the server, connects again, once for all that wait, and asks once more. */
+  /** If the request cannot have reached the server, connects again, once for all that wait, and sends it once more. */
   async function connected<T>(by: AbortSignal | undefined, ask: () => Promise<T>): Promise<T> {
     if (reconnect === undefined) return ask();
     if (connecting !== undefined) await unlessAborted(connecting, by);
@@ -212,7 +212,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
 
   async function connect(again: () => Promise<unknown>): Promise<void> {
     try {
-      // Connecting ends the requests that are on their way, and nobody would know whether they were executed.
+      // Connecting ends the requests in flight, and nobody would know whether they were executed.
       await settlesWithin(OTHERS_MS, Promise.allSettled(asking));
       await again();
       connections++;
@@ -223,7 +223,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
   }
 }
 
-/** How long connecting again waits for requests that were sent before: they are most likely refused as well. */
+/** How long connecting again waits for requests in flight, which will most likely be refused as well. */
 const OTHERS_MS = 1_000;
 
 /** Several calls may wait for one listing; a call that was aborted stops waiting. */

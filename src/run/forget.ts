@@ -21,9 +21,7 @@ export async function forgetRun(deps: RunDeps, conversationId: string): Promise<
   return head !== undefined;
 }
 
-/**
- * Deletes what an interrupted {@link forgetRun} has left, before a new run overwrites the rows that say what that is.
- */
+/** Deletes what an interrupted {@link forgetRun} has left, before a new run overwrites the rows that say what it is. */
 export async function forgetRest(deps: RunDeps, conversationId: string): Promise<void> {
   if ((await deps.store.get(rowKey(conversationId, 0))) === undefined) return;
   const { head, ...rest } = await readAll(deps.store, conversationId);
@@ -50,14 +48,14 @@ interface Rest {
   readonly answers: readonly StoreEntry[];
 }
 
-/** The head, and what belongs to it: rows that are read while it is stored, or while none is, are of no later run. */
+/** The head, and what belongs to it: what is read while it is stored, or while there is none, is of no later run. */
 async function readAll(store: Store, conversationId: string): Promise<Rest & { head: HeadEntry | undefined }> {
   const key = headKey(conversationId);
   for (;;) {
     const head: HeadEntry | undefined = await store.get(key);
     const rows = await store.list<Partial<Row> | null>(`${storeKey("run-row", conversationId)}/`);
     const answers = await store.list(`${storeKey("run-answer", conversationId)}/`);
-    // A stored head is compared when it is deleted.
+    // Whether that head is still stored is checked when it is deleted.
     if (head !== undefined || (await store.get(key)) === undefined) return { head, rows, answers };
   }
 }

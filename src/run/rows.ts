@@ -9,17 +9,17 @@ export function lastTurn(rows: readonly Row[]): TurnRow | undefined {
 }
 
 /**
- * Whether it is only the text that was seen of a turn that failed: for the history if the conversation goes on with new
- * input; a `resume()` asks for the turn again.
+ * Whether a row holds only the text that was seen of a failed turn. New input makes it part of the history; `resume()`
+ * requests the turn again.
  */
 export function isSeenOnly(row: Row): boolean {
   return row.kind === "turn" && row.error !== undefined && row.calls.length === 0;
 }
 
 /**
- * The conversation, without text that was seen of turns that were asked for again.
+ * The messages, without what was seen of turns that were requested again.
  *
- * @param next what follows
+ * @param next the kind of the row that will follow
  */
 export function messagesOf(rows: readonly Row[], next: Row["kind"] = "input"): unknown[] {
   return rows.flatMap((row, at) => (isSeenOnly(row) && (rows[at + 1]?.kind ?? next) !== "input" ? [] : row.messages));

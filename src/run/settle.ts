@@ -110,7 +110,7 @@ function handOut(
   });
 }
 
-/** Executes what can be executed; returns the approvals that are waited for. Calls without an outcome are open. */
+/** Executes what can be executed; returns the approvals it waits for. Calls without an outcome stay open. */
 async function executeCalls(
   request: SettleRequest,
   calls: readonly CallRecord[],

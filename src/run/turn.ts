@@ -84,8 +84,8 @@ export async function askModel(request: TurnRequest): Promise<AskedTurn> {
 }
 
 /**
- * Only the text: unsigned thinking and unfinished calls are refused in a history. Nothing for a blank text. Its tokens are
- * counted with those of the turns that were asked for again: see `lostUsage`.
+ * Only the text, if it is not blank: histories with unsigned thinking or unfinished calls are refused. Its tokens are
+ * counted in `lostUsage`, with those of turns that were requested again.
  */
 function seenOf(model: Model, turn: Turn, row: TurnRow, said: string, error: ToolError): TurnRow | undefined {
   // It may end between the halves of a character.

@@ -81,8 +81,8 @@ export interface RunOptions<Message = any> extends RunContext {
    */
   readonly whenOpen?: "refuse" | "cancel" | undefined;
   /**
-   * If somebody is working on the conversation: `"refuse"` (default) or `"wait"` until they are done. Whoever sends new
-   * input while they stop an answer needs to wait: it takes a moment to end.
+   * If somebody is working on the conversation: `"refuse"` (default) or `"wait"` until they are done, as for input that
+   * is sent while an answer is being stopped, which takes a moment.
    */
   readonly whenBusy?: "refuse" | "wait" | undefined;
 }

@@ -309,7 +309,7 @@ function create(database: DatabaseSync, path: string, busyTimeoutMs: number): vo
 }
 
 /**
- * Whether the file at the path is another one now, or none. In WAL mode SQLite goes on with the old file, which nobody
+ * Whether the file at the path was deleted or replaced. In WAL mode SQLite goes on with the old file, which nobody
  * else can open: what is written is lost with the process. In other modes it refuses to write, by the same comparison:
  * https://sqlite.org/rescode.html#readonly_dbmoved (WiseLibs/better-sqlite3#1237)
  */

@@ -68,7 +68,7 @@ export type UseOf<T extends Tool> =
 
 /** Held by whoever has taken a {@link ToolUse} to execute it elsewhere. */
 export interface ToolUseHandle<Output = any> {
-  /** @param note what the model is told besides: see {@link ToolUse.note} */
+  /** @param note what else the model is told: see {@link ToolUse.note} */
   finish(output: HandlerResult<Output>, note?: string): void;
   /** An error's message is for the model; a ToolCallError is kept as it is. */
   fail(reason: unknown, note?: string): void;
@@ -172,7 +172,7 @@ class Use<Input = any, Output = any, Name extends string = string> implements Fa
     return this.#error;
   }
 
-  /** What the model is told besides the result or the error, such as that a person has changed the arguments. */
+  /** What the model is told in addition to the result or error, such as that a person has changed the arguments. */
   get note(): string | undefined {
     return this.#note;
   }
