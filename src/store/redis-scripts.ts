@@ -30,8 +30,8 @@ end
  * A client that lost its connection before the answer may send the same command again: its write id is then the stored
  * one, and it gets the lost answer.
  *
- * Published before anything is written (nobody can read in between), so that a user who may not publish, as new users may
- * not since Redis 7, writes nothing. https://redis.io/docs/latest/operate/oss_and_stack/management/security/acl/
+ * Published before anything is written (nobody can read in between), so that a user who may not publish, as new users
+ * may not since Redis 7, writes nothing. https://redis.io/docs/latest/operate/oss_and_stack/management/security/acl/
  *
  * Versions are at least the time in microseconds. A server that lost its latest writes (a failover, an old backup) does
  * not reuse their versions.

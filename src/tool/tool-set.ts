@@ -29,8 +29,8 @@ export function toolsByName(source: ToolSource, nameOf?: (name: string) => strin
  * The same, and also by their own names, where no other tool has that name: servers know some tools by themselves
  * (`$web_search`), and models write names as they read them elsewhere.
  *
- * Most streams have the tools of the stream before: the result is cached with the first tool, for as long as that lives,
- * and replaced when the list differs.
+ * Most streams have the tools of the stream before: the result is cached with the first tool, as long as that lives, and
+ * replaced when the list differs.
  *
  * @throws as {@link toolsByName}
  */
