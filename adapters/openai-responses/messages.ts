@@ -59,8 +59,9 @@ export function assistantMessage(turn: Turn): ResponseInputItem[] {
 
 /**
  * An item of a failed turn, which the API may not have stored: it looks items up by their ids, and refuses this and
- * every later request for one that is missing (`Item with id 'rs_...' not found`): https://github.com/vercel/ai/issues/8811.
- * Messages are left out, since {@link assistantMessage} writes the whole text without an id.
+ * every later request for one that is missing (`Item with id 'rs_...' not found`):
+ * https://github.com/vercel/ai/issues/8811. Messages are left out, since {@link assistantMessage} writes the whole text
+ * without an id.
  */
 function withoutReference(native: NativeItem): NativeItem[] {
   const { item } = native;
