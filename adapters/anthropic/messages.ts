@@ -41,8 +41,7 @@ export interface UserMessage {
  *   (https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming)
  * - lone surrogates in an input
  * - a call's id that an earlier call already has
- * - thinking that nothing follows: "The final block in an assistant message cannot be `thinking`"
- *   (https://github.com/tailcallhq/forgecode/issues/3071)
+ * - thinking that nothing follows: see {@link withoutLastThinking}
  * - what follows a call: the call is moved behind it, unless it stands between thinking
  * - the thinking and calls of a model that declined, if another one took over
  *   (https://platform.claude.com/docs/en/build-with-claude/refusals-and-fallback#continuing-the-conversation)
@@ -74,10 +73,8 @@ export function assistantMessage(turn: Turn): AssistantMessage[] {
   // Calls without a block: they were found in the text.
   const content = calls.size === 0 ? recorded : onlySaid(recorded, turn.text);
   for (const call of calls.values()) content.push(callBlock({ type: "tool_use", name: call.name }, call));
-  const ordered = callsLast(content);
-  const end = ordered.findLastIndex((block) => !isThinking(block)) + 1;
-  if (end === 0) return [];
-  return [{ role: "assistant", content: ordered.slice(0, end) as unknown as ContentBlockParam[] }];
+  const sent = withoutLastThinking(callsLast(content));
+  return sent.length === 0 ? [] : [{ role: "assistant", content: sent as unknown as ContentBlockParam[] }];
 }
 
 /**
@@ -162,7 +159,15 @@ function callsLast(blocks: readonly Block[]): readonly Block[] {
   return [...blocks.filter((block, at) => !isMoved(block, at)), ...blocks.filter(isMoved)];
 }
 
-function isThinking({ type }: Block): boolean {
+/**
+ * The blocks up to the last one that is not thinking: "The final block in an assistant message cannot be `thinking`"
+ * (https://github.com/tailcallhq/forgecode/issues/3071).
+ */
+export function withoutLastThinking<B extends { readonly type: string }>(blocks: readonly B[]): B[] {
+  return blocks.slice(0, blocks.findLastIndex((block) => !isThinking(block)) + 1);
+}
+
+function isThinking({ type }: { readonly type: string }): boolean {
   return type === "thinking" || type === "redacted_thinking";
 }
 

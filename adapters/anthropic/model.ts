@@ -30,7 +30,7 @@ import { pairMessages, type PairingRules } from "../../src/pairing.ts";
 import { outputText } from "../../src/stream/history.ts";
 import type { Turn } from "../../src/stream/events.ts";
 import { namedTools, type ToolSource } from "../../src/tool/tool-set.ts";
-import { container, resultContent } from "./messages.ts";
+import { container, resultContent, withoutLastThinking } from "./messages.ts";
 
 /** The part of the `@anthropic-ai/sdk` client that is used: `Anthropic`, or its clients for other clouds. */
 export interface MessagesClient {
@@ -155,7 +155,8 @@ export const conversation: Conversation<MessageParam> = {
  * Drops server tool calls that never got a result, once the conversation has gone on without them: a turn that was
  * paused and then given up, or one after which the user says more than the results. The API never accepts them (`was
  * found without a corresponding web_search_tool_result block`), unless only results follow: then it resumes them
- * (https://github.com/anthropics/anthropic-sdk-typescript/issues/1090).
+ * (https://github.com/anthropics/anthropic-sdk-typescript/issues/1090). With a call goes the thinking that led to it, if
+ * nothing else follows.
  */
 function withoutLost(messages: MessageParam[]): MessageParam[] {
   const answered = new Set<unknown>();
@@ -173,9 +174,8 @@ function withoutLost(messages: MessageParam[]): MessageParam[] {
     const { content } = message;
     if (typeof content === "string" || !content.some((block) => isLost(block) || lost.has(callerOf(block))))
       return [message];
-    const left = content
-      .filter((block) => !isLost(block))
-      .map((block) => (lost.has(callerOf(block)) ? withoutCaller(block) : block));
+    const kept = content.filter((block) => !isLost(block));
+    const left = withoutLastThinking(kept).map((block) => (lost.has(callerOf(block)) ? withoutCaller(block) : block));
     return left.length === 0 ? [] : [withoutContainer({ ...message, content: left } as MessageParam)];
   });
 }

@@ -272,6 +272,10 @@ describe("what only one provider wants", () => {
     const { pair } = anthropic.conversation;
     expect(pair([user, model(said, search), user])).toEqual([user, model(said), user]);
     expect(pair([user, model(search), user])).toEqual([user, user]);
+    // "The final block in an assistant message cannot be `thinking`": https://github.com/tailcallhq/forgecode/issues/3071
+    const thought = { type: "thinking" as const, thinking: "Hm.", signature: "EqAB" };
+    expect(pair([user, model(thought, search), user])).toEqual([user, user]);
+    expect(pair([user, model(thought, said, thought, search), user])).toEqual([user, model(thought, said), user]);
     for (const right of [
       [user, model(said, search)],
       [user, model(search), model(found, said), user],
