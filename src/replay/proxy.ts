@@ -82,7 +82,7 @@ export async function recordingProxy(options: ProxyOptions): Promise<RecordingPr
   const onError = options.onError ?? ((error) => errors.push(error));
   let saved = 0;
   /**
-   * Saved in the order of the requests, not of their ends: a replay server gives its turns out in that order, to
+   * Saved in the order of the requests, not of their ends: a replay server hands out its turns in that order, to
    * concurrent requests too.
    */
   let last: Promise<void> = Promise.resolve();
@@ -97,19 +97,20 @@ export async function recordingProxy(options: ProxyOptions): Promise<RecordingPr
       .then((kept) => kept && save(kept))
       .catch(onError);
     try {
-      resolve(await forward(request, new URL(`http://proxy${target}`), body, response));
+      await forward(request, new URL(`http://proxy${target}`), body, response, resolve);
     } finally {
       resolve(undefined); // an error must not hold up the requests after this one
     }
   }
 
-  /** The recording, once the whole response has been passed on. */
+  /** Passes on the whole response. `keep` gets its recording, or nothing once it is known that there is none. */
   async function forward(
     request: IncomingMessage,
     { pathname, search, searchParams }: URL,
     body: Uint8Array<ArrayBuffer>,
     response: ServerResponse,
-  ): Promise<Kept | undefined> {
+    keep: (kept: Kept | undefined) => void,
+  ): Promise<void> {
     const method = request.method ?? "GET";
     const left = new AbortController();
     response.once("close", () => left.abort());
@@ -124,12 +125,11 @@ export async function recordingProxy(options: ProxyOptions): Promise<RecordingPr
         signal: left.signal,
       });
     } catch (error) {
-      if (left.signal.aborted) return undefined;
+      if (left.signal.aborted) return;
       const why = error instanceof Error ? String(error.cause ?? error) : String(error);
       const message = `${base.origin} cannot be reached: ${why}`;
       sendJson(response, 502, { error: { message } });
-      onSkipped?.({ method, path: pathname, status: 502, reason: message });
-      return undefined;
+      return onSkipped?.({ method, path: pathname, status: 502, reason: message });
     }
     const isOurs =
       wire === undefined || wire.endpoint.match({ method, path: pathname, query: searchParams, body: parseJson(body) });
@@ -138,14 +138,14 @@ export async function recordingProxy(options: ProxyOptions): Promise<RecordingPr
     if (isOurs && upstream.ok) {
       const { stream, recording } = record(upstream);
       await pass(stream.body, response);
-      return { recording: await recording, response: answered };
+      return keep({ recording: await recording, response: answered });
     }
     onSkipped?.({
       ...answered,
       reason: isOurs ? "only successful responses are recorded" : `it is not a ${wire!.name} request`,
     });
+    keep(undefined); // it must not hold up the requests after it until it ends
     await pass(upstream.body, response);
-    return undefined;
   }
 
   async function save({ recording, response }: Kept): Promise<void> {

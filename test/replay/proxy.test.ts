@@ -139,6 +139,27 @@ describe("the recording proxy", () => {
     expect(await Promise.all(bodies)).toEqual(["the answer to /2", "the last, over first"]);
   });
 
+  it("tells of what it keeps while a response that it does not keep goes on", async () => {
+    const upstream = createServer((request, response) => {
+      if (request.url === "/1") response.statusCode = 500;
+      response.write("it begins");
+      if (request.url === "/2") response.end();
+    });
+    await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void upstream.close().closeAllConnections());
+    const kept = Promise.withResolvers<string>();
+    const proxy = await recordingProxy({
+      url: `http://127.0.0.1:${(upstream.address() as AddressInfo).port}`,
+      onRecording: (_, { path }) => kept.resolve(path),
+    });
+    onTestFinished(() => proxy.close());
+    const leave = new AbortController();
+    onTestFinished(() => leave.abort());
+    expect((await fetch(`${proxy.url}/1`, { signal: leave.signal })).status).toBe(500);
+    await (await fetch(`${proxy.url}/2`)).text();
+    expect(await kept.promise).toBe("/2");
+  });
+
   it("passes the caller's headers on, and those of the endpoint back", async () => {
     let seen: Record<string, unknown> = {};
     const upstream = createServer((request, response) => {
