@@ -28,7 +28,7 @@ export interface ServeOptions {
   readonly speed?: number | undefined;
   /** How to answer for `"<wire>/<case>"`, overriding its `meta.json`. */
   readonly behaviour?: Readonly<Record<string, ReplayBehaviours>> | undefined;
-  /** Whether a case answers with its first turn again after its last. `false`: with an error. Default `true`. */
+  /** Whether a case starts over after its last turn. `false`: a further request gets an error. Default `true`. */
   readonly startOver?: boolean | undefined;
   /** Origins whose pages may send requests, as browsers write them: `["http://localhost:5173"]`. Default: none. */
   readonly origins?: readonly string[] | undefined;
@@ -154,10 +154,10 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     const bodies = bodiesOf(found, kind);
     const recording = currentBody(`${fixture} ${kind}`, bodies, how);
     if (recording === undefined && sendsBody(how)) {
-      // Not a status with which the clients try again.
+      // Not a status that clients retry.
       const message =
         bodies.length > 0
-          ? `${fixture} has ${bodies.length} turns and was asked for one more. Give it another recording.`
+          ? `${fixture} was asked for turn ${bodies.length + 1} and has ${bodies.length}. Give it another recording.`
           : missingKindMessage(fixture, kind, found);
       return sendError(response, wire, 404, message);
     }
@@ -165,9 +165,9 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     await answer(response, wire, isOfSdk ? sseOf(recording) : recording, how);
   }
 
-  /** The result after those of the requests before: the turn that each gets must not depend on how long reading takes. */
+  /** Results come in the order of the requests: the turn that each gets must not depend on how long reading takes. */
   function inOrder<Result>(result: Promise<Result>): Promise<Result> {
-    const mine = Promise.all([result, last]).then(([found]) => found);
+    const mine = Promise.allSettled([result, last]).then(() => result);
     last = mine.catch(() => {});
     return mine;
   }

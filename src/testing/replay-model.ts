@@ -36,7 +36,7 @@ export function replayModel<Message>(
       const answer = turns[requests.length];
       if (answer === undefined) {
         throw new TypeError(
-          `This replayModel() has ${turns.length} turns and was asked for one more. Give it another recording.`,
+          `This replayModel() was asked for turn ${turns.length + 1} and has ${turns.length}. Give it another recording.`,
         );
       }
       requests.push({ ...request, messages: structuredClone(request.messages) as Message[] });

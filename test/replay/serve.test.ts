@@ -239,7 +239,7 @@ describe("the replay server", () => {
       answers.push(await post(`${server.url}/paper/both/v1/write`, { stream: true }));
     }
     expect(answers.map(({ status }) => status)).toEqual([529, 200, 200, 404]);
-    expect(await answers[3]!.text()).toContain("paper/both has 2 turns and was asked for one more.");
+    expect(await answers[3]!.text()).toContain("paper/both was asked for turn 3 and has 2.");
   });
 
   it("takes the turns of a conversation from a directory in their order, streamed and whole apart", async () => {

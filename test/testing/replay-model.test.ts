@@ -16,5 +16,5 @@ it.each([
 });
 
 it("says that there is no answer left", () => {
-  expect(() => replayModel(anthropic, []).open(request)).toThrow("has 0 turns and was asked for one more");
+  expect(() => replayModel(anthropic, []).open(request)).toThrow("was asked for turn 1 and has 0");
 });
