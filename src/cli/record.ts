@@ -22,7 +22,7 @@ export async function recordCommand(args: readonly string[]): Promise<number> {
     options: { wire: { type: "string" }, url: { type: "string" }, out: { type: "string" }, port: { type: "string" } },
   });
   const { wire, url, out } = values;
-  // An empty name, say of a variable that is not set, would fail only when there is something to write.
+  // An empty name (of an unset variable, say) would fail only when there is something to write.
   if (wire === undefined || url === undefined || !out) {
     throw new UsageError(`record needs --wire, --url and --out.\n\n${usage}`);
   }

@@ -13,7 +13,7 @@ export interface Unreadable {
 
 const SHOWN = 16 * 1024;
 
-/** A run as its caller is told of it. */
+/** What the caller is told about a run. */
 export function runOf(
   tool: string,
   invocationId: string | undefined,

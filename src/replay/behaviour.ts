@@ -26,7 +26,7 @@ export interface ReplayBehaviour {
   readonly times?: number | undefined;
 }
 
-/** One for all requests, or one after the other; requests after the last are answered as usual. */
+/** One for all requests, or a list that is used up request by request; later requests are answered as usual. */
 export type ReplayBehaviours = ReplayBehaviour | readonly ReplayBehaviour[];
 
 const isCount = (value: unknown): boolean => Number.isInteger(value) && (value as number) >= 0;
@@ -49,8 +49,8 @@ const FIELDS: Readonly<Record<keyof ReplayBehaviour, readonly [holds: (value: un
 };
 
 /**
- * What is wrong with a behaviour, as the end of a sentence; `undefined` for a valid one. A misspelt failure would not
- * happen, and the test of it would pass.
+ * What is wrong with a behaviour, as the end of a sentence; `undefined` for a valid one. A misspelt failure would never
+ * happen, and its test would pass.
  */
 export function wrongIn(behaviours: unknown): string | undefined {
   for (const behaviour of [behaviours ?? []].flat()) {
@@ -75,7 +75,7 @@ export function sendsBody({ status = 200 }: ReplayBehaviour): boolean {
   return status === 200;
 }
 
-/** Whether a request is to get the same body again when it is retried. */
+/** Whether a retry of the request gets the same body again. */
 export function isFailure(how: ReplayBehaviour): boolean {
   return !sendsBody(how) || changesBody(how);
 }
@@ -102,7 +102,7 @@ export function endingOf({ cut, cutAtByte, cutAtEvent, append }: ReplayBehaviour
 }
 
 /**
- * The body that is sent: cut, and with what is appended.
+ * The body to send: cut, and followed by what is appended.
  *
  * @throws TypeError for `cutAtEvent`, or an event to append, with a body that is one JSON document
  */
@@ -134,14 +134,14 @@ function appended(append: object | string, format: Format, kept: Uint8Array): st
   if (typeof append === "string") return append;
   const line = JSON.stringify(append);
   const [event, end] = format === "sse" ? [sseEvent(line), EVENT_END] : [`${line}\n`, LINE_END];
-  // Editors remove blank lines at the end of a file, and then its last event is still open.
+  // Editors strip blank lines at the end of a file, which leaves its last event open.
   return end.test(new TextDecoder().decode(kept.subarray(-4))) ? event : `\n\n${event}`;
 }
 
 const EVENT_END = /(?:^|\n\n|\r\r|\r\n\r\n)$/;
 const LINE_END = /(?:^|\n)$/;
 
-/** The byte after the event with this number and the blank lines after it; the end of the body if it has fewer. */
+/** Where the event with this number and the blank lines after it end; the end of the body if it has fewer events. */
 function endOfEvent(bytes: Uint8Array, count: number, format: Format): number {
   let seen = 0;
   let end = 0;
@@ -151,7 +151,7 @@ function endOfEvent(bytes: Uint8Array, count: number, format: Format): number {
     if (seen >= count && content !== "") break;
     end = index + line.length;
     if (format === "ndjson" ? content !== "" : content === "" && hasData) seen++;
-    // An event without data is none: https://html.spec.whatwg.org/multipage/server-sent-events.html
+    // An event without data is not dispatched: https://html.spec.whatwg.org/multipage/server-sent-events.html
     hasData = content !== "" && (hasData || /^(?:\xEF\xBB\xBF)?data/.test(content!));
   }
   return seen < count ? bytes.length : end;

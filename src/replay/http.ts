@@ -19,7 +19,7 @@ export async function listen(
   options: { readonly host: string; readonly port: number; readonly signal: AbortSignal | undefined },
 ): Promise<Listening> {
   const { host, port, signal } = options;
-  // Node takes text that is not a number for the path of a socket.
+  // Node takes any other text for the path of a socket.
   if (!Number.isInteger(Number(port))) throw new TypeError(`port has to be a number, not ${JSON.stringify(port)}`);
   signal?.throwIfAborted();
   const server = createServer((request, response) => {
