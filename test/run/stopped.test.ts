@@ -279,7 +279,7 @@ describe("what is said while an answer is stopped", () => {
 
   it("is what it was when it began to wait", async () => {
     const { promise: hasBegun, resolve: begin } = Promise.withResolvers<void>();
-    const { promise: over, resolve: end } = Promise.withResolvers<void>();
+    const { promise: over, resolve: letGo } = Promise.withResolvers<void>();
     const slow = defineTool({
       name: "slow",
       inputSchema: z.object({}),
@@ -295,7 +295,7 @@ describe("what is said while an answer is stopped", () => {
     const messages: ChatCompletionMessageParam[] = [{ role: "user", content: "One" }];
     const second = orchestrator.run({ conversationId: "c", messages, whenBusy: "wait" });
     messages[0] = { role: "user", content: "Another" };
-    end();
+    letGo();
     await first;
     const said = (await second).messages.flatMap(({ role, content }) => (role === "user" ? [content] : []));
     expect(said).toEqual(["Go", "One"]);
