@@ -35,10 +35,10 @@ const isRecord = (value: unknown): boolean => typeof value === "object" && value
 /** What each field may hold, and the words for it. */
 const FIELDS: Readonly<Record<keyof ReplayBehaviour, readonly [holds: (value: unknown) => boolean, words: string]>> = {
   status: [(value) => isCount(value) && Number(value) >= 200 && Number(value) <= 599, "an HTTP status, 200 to 599"],
-  message: [(value) => typeof value === "string", "text"],
+  message: [(value) => typeof value === "string", "a string"],
   headers: [
     (value) => isRecord(value) && Object.values(value as object).every((text) => typeof text === "string"),
-    "an object of text",
+    "an object of strings",
   ],
   cutAtByte: [isCount, "a number of bytes"],
   cutAtEvent: [isCount, "a number of events"],

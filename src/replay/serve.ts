@@ -75,7 +75,7 @@ export interface ReplayServer {
  */
 export async function serveReplay(options: ServeOptions): Promise<ReplayServer> {
   if (!Array.isArray(options?.adapters) || !options.adapters.every(isWire)) {
-    throw new TypeError("serveReplay() takes a list of adapters, as they are imported");
+    throw new TypeError("serveReplay() takes a list of adapters, not of their names");
   }
   const { adapters, host = "127.0.0.1", port = 0, speed = Infinity, behaviour, origins = [], signal } = options;
   const { startOver = true } = options;

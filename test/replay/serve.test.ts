@@ -128,7 +128,7 @@ describe("the replay server", () => {
 
   it.each([
     [{ adapters: paper as never }, "takes a list of adapters"],
-    [{ adapters: ["paper"] as never }, "takes a list of adapters, as they are imported"],
+    [{ adapters: ["paper"] as never }, "takes a list of adapters, not of their names"],
     [{ fixtures: {} as never }, "the path of a directory, or a Map"],
     [{ fixtures: new Map([["both", bodyCase(streamBody)]]) }, 'are named <wire>/<case>, got "both"'],
     [
@@ -148,7 +148,7 @@ describe("the replay server", () => {
       [
         [{ sttus: 429 }, 'behaviour of paper/both has the unknown key "sttus"; the keys are status, message, headers,'],
         [{ status: "429" }, "has the status '429'; expected an HTTP status, 200 to 599"],
-        [{ headers: { "retry-after": 1 } }, "has the headers { 'retry-after': 1 }; expected an object of text"],
+        [{ headers: { "retry-after": 1 } }, "has the headers { 'retry-after': 1 }; expected an object of strings"],
         [{ cutAtByte: -1 }, "has the cutAtByte -1; expected a number of bytes"],
         [{ cutAtEvent: 1.5 }, "has the cutAtEvent 1.5; expected a number of events"],
         [{ cut: "stop" }, 'has the cut \'stop\'; expected "reset", "end" or "stall"'],
