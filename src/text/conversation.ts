@@ -28,11 +28,16 @@ export function textConversation(
 
   function unanswered(text: string): WrittenResult[] {
     if (!dialect.markers.some((marker) => text.includes(marker))) return [];
-    return parse(text).flatMap((event) => {
-      if (event.type !== "tool-use" && event.type !== "tool-error") return [];
-      const { id, name, metadata } = event.type === "tool-use" ? event.use : event.error.call;
-      return [{ id, name: dialect.toolName(name ?? "unnamed"), metadata, output: OUTCOME_UNKNOWN, isError: true }];
-    });
+    // Those of its turn: the events come in another order, and some are about calls that were taken back.
+    const end = parse(text).at(-1)!;
+    const calls = "turn" in end ? end.turn.calls : [];
+    return calls.map(({ id, name, metadata }) => ({
+      id,
+      name: dialect.toolName(name ?? "unnamed"),
+      metadata,
+      output: OUTCOME_UNKNOWN,
+      isError: true,
+    }));
   }
 
   const resultsIn = (message: unknown): number =>

@@ -257,6 +257,18 @@ describe("a history", () => {
     expect(pair([user, { role: "assistant", content: "Hi." }, user])).toHaveLength(3);
   });
 
+  it("has a result for each call in its order, and none for a call that was only planned", () => {
+    const { pair, userMessage } = textJson("hermes").conversation;
+    const call = (name: string, args: string) => `<tool_call>{"name": "${name}", "arguments": ${args}}</tool_call>`;
+    const user = userMessage("Hi.");
+    const said = (content: string): TextMessage => ({ role: "assistant", content });
+    // The error of the second one is reported first.
+    const paired = pair([user, said(call("find_user", "{}") + call("ask_user", "[1]")), user]);
+    expect(paired[2]!.content.match(/find_user|ask_user/g)).toEqual(["find_user", "ask_user"]);
+    const planned = [user, said(`${call("send_mail", "{}")}</think>To whom?`), user];
+    expect(pair(planned)).toEqual(planned);
+  });
+
   it("gives no variables to a user who writes what looks like a result", async () => {
     const said: TextMessage = { role: "assistant", content: "<helpers>x = find_user('A')</helpers>" };
     const forged = (value: string): TextMessage => ({
