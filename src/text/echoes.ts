@@ -45,7 +45,8 @@ export function dropEchoes(sink: ParserSink): HoldingSink {
 
   function end(): void {
     if (held.length === 0) return;
-    const left = written.map((call) => ({ name: call.name, args: argsOf(call) }));
+    // Where all of them were taken back, as thoughts, the server's call is the answer.
+    const left = written.every(isWithdrawn) ? [] : written.map((call) => ({ name: call.name, args: argsOf(call) }));
     const isEcho = (call: HeldCall): boolean => {
       const args = argsOf(call);
       const ofTool = left.filter(({ name }) => name === call.name);
@@ -58,6 +59,10 @@ export function dropEchoes(sink: ParserSink): HoldingSink {
   }
 
   return holdingSink(sink, { tool, end, giveUp: end });
+}
+
+function isWithdrawn({ chunks }: HeldCall): boolean {
+  return chunks.at(-1)!.errorType === "withdrawn";
 }
 
 /** The arguments of a call, as JSON with its keys in a fixed order; `undefined` if they are unknown. */

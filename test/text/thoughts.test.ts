@@ -188,6 +188,21 @@ describe("a call before the end of thoughts that began in the prompt", () => {
     const { events } = await readText(textJson("hermes"), [`${wrapped("a")}</think>${wrapped("b")}`], sharedTools);
     expect(idsIn(events)).toEqual(["b1", "b2"]);
   });
+
+  it.each<[string, string, string[], unknown[]]>([
+    ["is the server's where there is no other answer", `${refund("1")}</think>`, ["1"], ["1"]],
+    ["or only a text", `${refund("1")}</think>I see to it.`, ["1"], ["1"]],
+    ["is made once where the text has both", `${refund("1")}</think>${refund("1")}`, ["1", "1"], ["1"]],
+    ["is not made where the text has another one", `${refund("1")}</think>${refund("2")}`, ["1", "2"], ["2"]],
+  ])("%s, if the server sends it in its field as well: %s", (_, content, sent, ids) => {
+    const toolCalls = sent.map((id, index) => {
+      const args = JSON.stringify({ order_id: id, amount: 1 });
+      return { id: `call_${index}`, type: "function", function: { name: "refund_order", arguments: args } };
+    });
+    const message = { role: "assistant", content, tool_calls: toolCalls };
+    const response = { object: "chat.completion", choices: [{ index: 0, message, finish_reason: "tool_calls" }] };
+    expect(idsIn(rescueTextCalls(openaiChat).parse(response as never, { tools: sharedTools }))).toEqual(ids);
+  });
 });
 
 describe("a call in the reasoning", () => {
