@@ -995,6 +995,17 @@ describe("a list of Python calls", () => {
     }
   });
 
+  it("is refused in a time that grows with its length, for a reason that does not", async () => {
+    const start = performance.now();
+    for (const value of [`"${"\\N{".repeat(100_000)}"`, `0x${"f".repeat(100_000)}`, "1x".repeat(100_000)]) {
+      const { turn } = await readText(textJson("pythonic"), [marked(`[get_weather(city=${value})]`)], sharedTools);
+      const { code, message } = turn.calls[0]!.outcome as ToolCallError;
+      expect(code).toBe("invalid_call");
+      expect(message.length).toBeLessThan(1000);
+    }
+    expect(performance.now() - start).toBeLessThan(5000);
+  });
+
   it("runs nothing of one that is cut off, and no write before the turn has ended well", async () => {
     const text = `[refund_order(order_id="1", amount=1), ${weather}]`;
     for (const [before, after] of [

@@ -24,8 +24,12 @@ export function stringOf(token: string): string {
   return kind.includes("r") ? body : body.replace(ESCAPE, unescaped);
 }
 
-/** A character that begins no known escape keeps its backslash, as in Python. */
-const ESCAPE = /\\(\n|[\\'"abfnrtv]|[0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|N\{[^}]*\}|[xuUN])/g;
+/**
+ * A character that begins no known escape keeps its backslash, as in Python. No name has 100 characters: without a limit,
+ * the end of each `\N{` would be looked for up to the end of the text.
+ */
+const ESCAPE =
+  /\\(\n|[\\'"abfnrtv]|[0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|N\{[^}]{0,100}\}|[xuUN])/g;
 
 const CHARACTERS: Readonly<Record<string, string>> = {
   "\n": "",
@@ -51,10 +55,17 @@ function unescaped(escape: string, what: string): string {
   return String.fromCodePoint(code);
 }
 
+/** The largest double has 1024 binary digits. */
+const MAX_DIGITS = 1100;
+
 /** A Python number as JSON; integers keep all their digits. */
 export function numberOf(token: string): string {
   const plain = token.replaceAll("_", "");
-  if (/^(0[xX][0-9a-fA-F]+|0[oO][0-7]+|0[bB][01]+)$/.test(plain)) return BigInt(plain.toLowerCase()).toString();
+  if (/^(0[xX][0-9a-fA-F]+|0[oO][0-7]+|0[bB][01]+)$/.test(plain)) {
+    // Decimal digits take more than linear time.
+    if (plain.length > MAX_DIGITS) throw new Refusal(`the number ${token} is too large`);
+    return BigInt(plain.toLowerCase()).toString();
+  }
   if (/^(0+|[1-9]\d*)$/.test(plain)) return plain.replace(/^0+(?=0$)/, "");
   if (/j$/i.test(plain)) throw new Refusal(`JSON has no complex numbers such as ${token}`);
   if (!/^(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(plain) || /^0\d+$/.test(plain)) {
