@@ -20,7 +20,8 @@ const WORDS: ReadonlyMap<string, string> = new Map([
 ]);
 
 const KEY = /[\p{L}\p{N}_$-]+/uy;
-const STRING = /[a-zA-Z]{0,2}(?=["'])/y;
+/** The prefix of a string, mostly empty. Of other letters (`"a"or"b"`), it is an expression. */
+const STRING = /(?:[bfru]|[bf]r|r[bf])?(?=["'])/iy;
 const NUMBER = /[+-]?\s*[\d.][\w.]*(?:(?<=[eE])[+-]\d+)?/y;
 
 /**
@@ -57,17 +58,24 @@ export function readCalls(code: string, maxDepth: number): PythonCall[] {
     throw new Refusal(`${calling === "" ? "" : `in ${calling}(): `}${reason}, at ${JSON.stringify(rest)}`);
   }
 
-  /** Items up to a closing bracket; a comma may follow the last one. */
-  function items(close: string, item: () => void): void {
+  /**
+   * Items up to a closing bracket.
+   *
+   * @returns whether a comma follows the last one
+   */
+  function items(close: string, item: () => void): boolean {
     if (++depth > maxDepth + 2) refuse(`it nests deeper than ${maxDepth} levels (limits.maxDepth)`);
+    let hasComma = false;
     while (!has(close)) {
       space();
       item();
-      if (has(",")) continue;
+      hasComma = has(",");
+      if (hasComma) continue;
       if (has(close)) break;
       refuse(`a comma or ${close} is missing`);
     }
     depth--;
+    return hasComma;
   }
 
   function call(): PythonCall {
@@ -100,7 +108,7 @@ export function readCalls(code: string, maxDepth: number): PythonCall[] {
     space();
     const prefix = match(STRING);
     if (prefix !== undefined) return string(prefix);
-    if (has("[")) return list("]");
+    if (has("[")) return list();
     if (has("(")) return tuple();
     if (has("{")) {
       const dict = new Map<string, string>();
@@ -128,17 +136,17 @@ export function readCalls(code: string, maxDepth: number): PythonCall[] {
     return JSON.stringify(text);
   }
 
-  function list(close: string): string {
+  function list(): string {
     const values: string[] = [];
-    items(close, () => values.push(value()));
+    items("]", () => values.push(value()));
     return `[${values.join(",")}]`;
   }
 
   /** One value in brackets is that value, and no tuple. */
   function tuple(): string {
-    const from = at;
-    const text = list(")");
-    return text !== "[]" && !/,\s*\)$/.test(code.slice(from, at)) && isSingle(text) ? text.slice(1, -1) : text;
+    const values: string[] = [];
+    const hasComma = items(")", () => values.push(value()));
+    return values.length === 1 && !hasComma ? values[0]! : `[${values.join(",")}]`;
   }
 
   function entries(take: (key: string, json: string) => void): void {
@@ -172,11 +180,6 @@ function endOfString(code: string, from: number): number {
     else if (code.startsWith(quote, at)) return at + quote.length;
   }
   throw new Refusal("a string has no end");
-}
-
-/** Whether a list in JSON has one item. */
-function isSingle(json: string): boolean {
-  return (JSON.parse(json) as unknown[]).length === 1;
 }
 
 function objectOf(entries: ReadonlyMap<string, string>): string {

@@ -907,7 +907,7 @@ describe("a list of Python calls", () => {
   const marked = (list: string) => `<|tool_call_start|>${list}<|tool_call_end|>`;
   const strange =
     `"Oslo"|city=Oslo|city=f()|city=f"Oslo"|city="a" + "b"|city="a" city="b"|city=1, city=2|city=|*x|city=[1|city={1}` +
-    `|city=1 2|x for x in y|city=b'a'|city=007|city='\\x'`;
+    `|city=1 2|x for x in y|city=b'a'|city=007|city='\\x'|city="a"or"b"|city=t"a"`;
   const texts = [
     `[${weather}] is the call.`,
     `[${weather}](https://x.y)`,
