@@ -1,3 +1,4 @@
+import type { Limits } from "../../src/stream/limits.ts";
 import { skipSpace } from "../../src/text/look.ts";
 import { numberOf, stringOf } from "../../src/text/python/literals.ts";
 import { Refusal } from "../../src/text/python/refusal.ts";
@@ -29,7 +30,7 @@ const NUMBER = /[+-]?\s*[\d.][\w.]*(?:(?<=[eE])[+-]\d+)?/y;
  *
  * @throws Refusal for anything else
  */
-export function readCalls(code: string, maxDepth: number): PythonCall[] {
+export function readCalls(code: string, { maxDepth, maxCalls }: Limits): PythonCall[] {
   let at = 0;
   let depth = 0;
   let calling = "";
@@ -160,7 +161,10 @@ export function readCalls(code: string, maxDepth: number): PythonCall[] {
 
   const calls: PythonCall[] = [];
   if (!has("[")) refuse("it is not a list");
-  items("]", () => calls.push(call()));
+  items("]", () => {
+    if (calls.length >= maxCalls) refuse(`it has more than ${maxCalls} calls (limits.maxCalls)`);
+    calls.push(call());
+  });
   space();
   if (at < code.length) refuse("something follows the list");
   return calls;

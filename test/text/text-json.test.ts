@@ -995,6 +995,20 @@ describe("a list of Python calls", () => {
     }
   });
 
+  it("is refused where it has more calls than a turn may have", async () => {
+    async function* source() {
+      yield marked("[now(), now(), now()]");
+    }
+    const read = async (maxCalls: number) =>
+      outcomesOf(
+        await textJson("pythonic")
+          .read(source(), { tools: sharedTools, limits: { maxCalls } })
+          .done(),
+      );
+    expect(await read(3)).toEqual([{}, {}, {}]);
+    expect(await read(2)).toEqual(["invalid_call"]);
+  });
+
   it("is refused in a time that grows with its length, for a reason that does not", async () => {
     const start = performance.now();
     for (const value of [`"${"\\N{".repeat(100_000)}"`, `0x${"f".repeat(100_000)}`, "1x".repeat(100_000)]) {

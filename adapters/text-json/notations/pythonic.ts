@@ -190,7 +190,7 @@ class CallList implements BlockReader {
     const code = this.#parts.join("");
     if (code === "") return this.#fail(`the list is longer than ${this.#limit} characters`);
     try {
-      const calls = readCalls(code, this.#context.limits.maxDepth);
+      const calls = readCalls(code, this.#context.limits);
       for (const [index, { name, args }] of calls.entries()) {
         const call = this.#writer.call();
         call.name(name);
