@@ -26,8 +26,9 @@ export class FencedCalls implements BlockReader {
   readonly #value = new ValueEnd();
   #expected: "json" | "fence" | "nothing" | "text" = "json";
   readonly #json: string[] = [];
-  #raw: string[] = [FENCE];
   #length = 0;
+  /** All of it, in case it is text. */
+  #raw: string[] = [FENCE];
 
   constructor(ends: readonly string[], writer: BlockWriter, context: TextContext) {
     this.#ends = ends;
@@ -47,8 +48,10 @@ export class FencedCalls implements BlockReader {
     if (this.#expected === "json") {
       const end = this.#value.read(text, at);
       this.#json.push(text.slice(at, end));
+      this.#length += end - at;
       at = this.#keep(text, at, end);
-      if (this.#value.isClosed) this.#expected = "fence";
+      if (this.#length > this.#context.limits.maxArgumentsLength + MAX_JSON) this.#expected = "text";
+      else if (this.#value.isClosed) this.#expected = "fence";
     }
     if (this.#expected === "fence") {
       at = this.#keep(text, at, skipSpace(text, at));
@@ -61,8 +64,7 @@ export class FencedCalls implements BlockReader {
       at = this.#keep(text, at, skipSpace(text, at));
       const end = lookFor(text, at, this.#ends);
       if (end === "maybe") return at;
-      if (end !== undefined) return at + end.word.length;
-      if (at === text.length) return at;
+      if (end !== undefined) return this.#keep(text, at, at + end.word.length);
       this.#giveBack();
       this.state = "closed";
       return at;
@@ -73,7 +75,8 @@ export class FencedCalls implements BlockReader {
   end(rest: string): string | undefined {
     if (this.state === "head") return undefined;
     this.state = "closed";
-    if (this.#expected === "nothing") {
+    // With something left, or in a text that was cut off, the fence may not have been all of the answer.
+    if (this.#expected === "nothing" && rest === "" && this.#context.isWhole) {
       const envelopes = new Envelopes(this.#writer, this.#context);
       envelopes.feed(this.#json.join(""));
       envelopes.endOfText();
@@ -101,8 +104,6 @@ export class FencedCalls implements BlockReader {
 
   #keep(text: string, from: number, until: number): number {
     this.#raw.push(text.slice(from, until));
-    this.#length += until - from;
-    if (this.#length > this.#context.limits.maxArgumentsLength + MAX_JSON) this.#expected = "text";
     return until;
   }
 }

@@ -63,6 +63,7 @@ const texts: readonly [string, string][] = [
   ["a call behind a text", `I look.\n${oslo}`],
   ["a call in a fence that has no end", `${fenced(oslo).slice(0, -4)}\n`],
   ["a call in a fence before a text", `${fenced(oslo)}\nThat is the call.`],
+  ["a call in a fence before the first letter of one", `${fenced(oslo)}\n<`],
   ["a call in a fence behind a text", `So:\n${fenced(oslo)}`],
   ["a call in a fence beside others", fenced(`${oslo}\nand ${oslo}\n<tool_call>${oslo}</tool_call>`)],
   ["a call in the second fence", `${fenced("{}")}\n${fenced(oslo)}`],
@@ -128,8 +129,9 @@ describe("a call in a fence that is the whole answer", () => {
         for (const reason of ["stop", "length"] as const) {
           const pieces = [...text.slice(0, at), { type: "finish" as const, reason }];
           const { turn } = await readText(textJson(name), pieces, sharedTools);
-          const isWhole = at >= text.length - 1;
-          expect([at, turn.calls.map(({ released }) => released)]).toEqual([at, isWhole ? [reason === "stop"] : []]);
+          // In a text that was cut, something may have followed.
+          const isWhole = at >= text.length - 1 && reason === "stop";
+          expect([at, turn.calls.map(({ released }) => released)]).toEqual([at, isWhole ? [true] : []]);
           expect(turn.text).toBe(isWhole ? "" : text.slice(0, at));
         }
       }

@@ -1000,11 +1000,7 @@ describe("a list of Python calls", () => {
       yield marked("[now(), now(), now()]");
     }
     const read = async (maxCalls: number) =>
-      outcomesOf(
-        await textJson("pythonic")
-          .read(source(), { tools: sharedTools, limits: { maxCalls } })
-          .done(),
-      );
+      outcomesOf(await textJson("pythonic").read(source(), { tools: sharedTools, limits: { maxCalls } }).done());
     expect(await read(3)).toEqual([{}, {}, {}]);
     expect(await read(2)).toEqual(["invalid_call"]);
   });
