@@ -94,7 +94,7 @@ function createParser(sink: ParserSink, options?: ChatParserOptions): ChatParser
   return new ChatParser(sink, options);
 }
 
-/** Nearly every stream is read with this one object, since what is known about the tools' names is cached with it. */
+/** What nearly every stream is read with. */
 const firstChoice = { name: "openai-chat", toolName, namespaced, parser: createParser };
 
 function reading(options: ChatParserOptions): Reading<ChatEvent | ChatResponse> {

@@ -19,8 +19,7 @@ export interface RescueOptions extends Pick<TextOptions, "reasoning" | "thinking
  * are loaded only if needed, and whatever takes an adapter takes this one.
  */
 export function rescue<A extends Adapter>(adapter: A, { notations, reasoning, thinking }: RescueOptions): A {
-  const { name, namespaced } = adapter;
-  const toolName = (tool: string) => adapter.toolName(tool);
+  const { name, toolName, namespaced } = adapter;
   const names = { toolName, namespaced };
   // Adapters with parser options take them as a second argument.
   const inner = adapter.parser as (sink: ParserSink, options?: object) => Parser<unknown>;

@@ -49,7 +49,7 @@ export function splitThoughts(
     if (at > 0) text(all.slice(0, at));
     const rest = all.slice(at);
     const found = lookFor(rest, 0, OPENS);
-    if (found === "maybe" || rest === "") held = rest;
+    if (found === "maybe") held = rest;
     else if (found !== undefined) {
       state = "thinking";
       closes = [TAGS.get(found.word)!];
