@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { google } from "../adapters/google/index.ts";
 import { openaiChat } from "../adapters/openai-chat/index.ts";
+import { textHelpers } from "../adapters/text-helpers/index.ts";
 import type { ToolCallError } from "../src/errors.ts";
 import { ToolBuffer } from "../src/stream/index.ts";
 import { memoryStore } from "../src/store/index.ts";
@@ -28,6 +29,13 @@ it.each<[string, (text: string) => string | undefined | Promise<string | undefin
       const partialArgs = [{ jsonPath: `$['${text}']`, stringValue: "", willContinue: true }];
       const parts = [{ functionCall: { name: "f", partialArgs, willContinue: true } }];
       const last = google.parse({ candidates: [{ content: { parts }, finishReason: "STOP" }] }).at(-1);
+      return last?.type === "finish" ? (last.turn.calls[0]?.outcome as ToolCallError | undefined)?.message : undefined;
+    },
+  ],
+  [
+    "a place in a variable of Python",
+    (text) => {
+      const last = textHelpers().parse(`<helpers>x = [1]\nf(x["${text}"])</helpers>`).at(-1);
       return last?.type === "finish" ? (last.turn.calls[0]?.outcome as ToolCallError | undefined)?.message : undefined;
     },
   ],
