@@ -7,6 +7,9 @@ import { ValueEnd } from "./value.ts";
 /** What an answer consisting of calls without any mark begins with. */
 export const BARE = ["{", "["] as const;
 
+/** The end of a message and of a turn, of Llama 3, then of Llama 4: servers that show special tokens show these too. */
+export const MESSAGE_ENDS = ["<|eom_id|>", "<|eot_id|>", "<|eom|>", "<|eot|>"] as const;
+
 export function isBare(marker: string): boolean {
   return marker === "{" || marker === "[";
 }

@@ -39,6 +39,7 @@ const cases: readonly [string, string, unknown[], string][] = [
     [city("Oslo"), city("Oslo")],
     "",
   ],
+  ["before the end of a message", `${fenced(oslo)}<|eot_id|>`, [city("Oslo")], ""],
   ["with a fence in its arguments", fenced(oslo.replace("Oslo", "```")), [city("```")], ""],
   ["behind the thoughts", `<think>So.</think>\n${fenced(oslo)}`, [city("Oslo")], "<think>So.</think>\n"],
   ["is none without its last bracket", oslo.slice(0, -1), ["truncated"], ""],

@@ -35,6 +35,7 @@ const written: Readonly<Record<string, readonly string[]>> = {
   ],
   "Llama 3.1, 3.2, 3.3": [
     json.replace("arguments", "parameters"),
+    `${json.replace("arguments", "parameters")}<|eot_id|>`,
     `{"type": "function", "name": "get_weather", "parameters": ${args}}`,
     `<|python_tag|>${json.replace("arguments", "parameters")}<|eom_id|>`,
     `<function=get_weather>${args}</function>`,

@@ -2,7 +2,7 @@ import { countOf, type TextDialect } from "../../../src/text/dialect.ts";
 import { skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter, CallWriter } from "../../../src/text/writer.ts";
-import { BARE, BareCalls, isBare } from "../bare.ts";
+import { BARE, BareCalls, isBare, MESSAGE_ENDS } from "../bare.ts";
 import { argumentsOf, JsonBlock, type JsonConsumer } from "../block.ts";
 import { Envelopes } from "../envelope.ts";
 import { FENCE, FencedCalls } from "../fenced.ts";
@@ -12,8 +12,6 @@ import { headOfObjects } from "./hermes.ts";
 const OPEN = "<function=";
 const CLOSE = "</function>";
 const PYTHON_TAG = "<|python_tag|>";
-/** The end of a message and of a turn: servers that show special tokens show these too. */
-const ENDS = ["<|eom_id|>", "<|eot_id|>"];
 
 /**
  * Llama: `<function=name>{…}</function>`; or `<|python_tag|>{"name": …, "parameters": {…}}` for the same as JSON, which
@@ -26,12 +24,12 @@ export const functionTag: TextDialect = {
   markers: [OPEN, PYTHON_TAG, ...BARE, FENCE],
   leading: [...BARE, FENCE],
   start: (writer, context) => (marker) => {
-    if (isBare(marker)) return new BareCalls(marker, ENDS, writer, context);
-    if (marker === FENCE) return new FencedCalls(ENDS, writer, context);
+    if (isBare(marker)) return new BareCalls(marker, MESSAGE_ENDS, writer, context);
+    if (marker === FENCE) return new FencedCalls(MESSAGE_ENDS, writer, context);
     return marker === OPEN ? functionBlock(writer, context) : pythonTag(writer, context);
   },
   toolName: anyName,
-  ends: [CLOSE, ...ENDS],
+  ends: [CLOSE, ...MESSAGE_ENDS],
   countResults: (message) => countOf(message, "<function_result="),
   describe: (tools) => `${offer(tools)}
 
@@ -47,7 +45,7 @@ The results come back in <function_result> blocks, in the order of the calls.`,
       .join("\n"),
 };
 
-const MARKS = ["</function_result>", "<function_result=", OPEN, CLOSE, PYTHON_TAG, ...ENDS];
+const MARKS = ["</function_result>", "<function_result=", OPEN, CLOSE, PYTHON_TAG, ...MESSAGE_ENDS];
 
 function functionBlock(writer: BlockWriter, context: TextContext): BlockReader {
   let name = "";
@@ -101,7 +99,7 @@ function pythonTag(writer: BlockWriter, context: TextContext): BlockReader {
         cut: () => envelopes.endOfText(),
       };
     },
-    ends: ENDS,
+    ends: MESSAGE_ENDS,
     nexts: [PYTHON_TAG],
     context,
     writer,

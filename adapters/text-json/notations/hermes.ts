@@ -1,7 +1,7 @@
 import { outputText } from "../../../src/stream/history.ts";
 import { skipSpace } from "../../../src/text/look.ts";
 import { countOf, withoutMarks, type TextDialect } from "../../../src/text/dialect.ts";
-import { BARE, BareCalls, isBare } from "../bare.ts";
+import { BARE, BareCalls, isBare, MESSAGE_ENDS } from "../bare.ts";
 import { JsonBlock } from "../block.ts";
 import { Envelopes } from "../envelope.ts";
 import { FENCE, FencedCalls } from "../fenced.ts";
@@ -10,6 +10,8 @@ import { anyName, offer } from "../prompt.ts";
 /** Of Hermes, Qwen and Granite; then of Hunyuan and Jamba, Nemotron Nano 2, Phi-4-mini, Command R. */
 const OPENS = ["<tool_call>", "<tool_calls>", "<TOOLCALL>", "<|tool_call|>", "<|START_ACTION|>"] as const;
 const CLOSES = ["</tool_call>", "</tool_calls>", "</TOOLCALL>", "<|/tool_call|>", "<|END_ACTION|>"] as const;
+
+const ENDS = [...CLOSES, ...MESSAGE_ENDS];
 
 const [OPEN] = OPENS;
 const [CLOSE] = CLOSES;
@@ -25,8 +27,8 @@ export const hermes: TextDialect = {
   markers: [...OPENS, ...BARE, FENCE],
   leading: [...BARE, FENCE],
   start: (writer, context) => (marker) => {
-    if (isBare(marker)) return new BareCalls(marker, CLOSES, writer, context);
-    if (marker === FENCE) return new FencedCalls(CLOSES, writer, context);
+    if (isBare(marker)) return new BareCalls(marker, ENDS, writer, context);
+    if (marker === FENCE) return new FencedCalls(ENDS, writer, context);
     return new JsonBlock({
       head: headOfObjects,
       begin: () => new Envelopes(writer, context),

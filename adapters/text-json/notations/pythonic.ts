@@ -4,14 +4,14 @@ import { MAX_HEAD, type BlockReader, type TextContext } from "../../../src/text/
 import { CodeState } from "../../../src/text/python/code-state.ts";
 import { Refusal } from "../../../src/text/python/refusal.ts";
 import type { BlockWriter } from "../../../src/text/writer.ts";
+import { MESSAGE_ENDS } from "../bare.ts";
 import { anyName, endOfName, offer, resultText } from "../prompt.ts";
 import { readCalls } from "../python-calls.ts";
 
 /** Of LFM2, then as Llama 4 sometimes writes them. */
 const OPENS = ["<|tool_call_start|>", "<|python_start|>"] as const;
 const CLOSES = ["<|tool_call_end|>", "<|python_end|>"] as const;
-/** The end of a message and of a turn, in servers that show special tokens. */
-const ENDS = [...CLOSES, "<|eom|>", "<|eot|>", "<|eom_id|>", "<|eot_id|>"];
+const ENDS = [...CLOSES, ...MESSAGE_ENDS];
 const LIST = "[";
 const RESULT = "<|tool_response_start|>";
 const RESULT_END = "<|tool_response_end|>";
