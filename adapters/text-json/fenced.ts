@@ -20,6 +20,7 @@ const MAX_JSON = 1_048_576;
  */
 export class FencedCalls implements BlockReader {
   state: BlockReader["state"] = "head";
+  readonly holdsCalls = true;
   readonly #ends: readonly string[];
   readonly #writer: BlockWriter;
   readonly #context: TextContext;

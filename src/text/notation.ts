@@ -44,6 +44,8 @@ export interface BlockReader {
   readonly state: "head" | "none" | "open" | "closed";
   /** What follows the block is the beginning of an answer. */
   readonly isPreface?: boolean;
+  /** Its calls are reported only when it is over. */
+  readonly holdsCalls?: boolean;
   /**
    * Reads on from `at` and returns how far it got: the rest is passed again, followed by more text. That rest is never
    * longer than a marker or a head.

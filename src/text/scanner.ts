@@ -10,6 +10,8 @@ export interface TextScanner {
   end(isWhole: boolean): void;
   /** Whether the text so far ends in a block that has definitely begun. */
   isInBlock(): boolean;
+  /** Whether it ends in one whose calls are not reported yet. */
+  holdsCalls(): boolean;
 }
 
 /** The part of the context that does not change. */
@@ -132,5 +134,6 @@ export function createScanner(
     return behind;
   }
 
-  return { push, end, isInBlock: () => reader?.state === "open" };
+  const isInBlock = () => reader?.state === "open";
+  return { push, end, isInBlock, holdsCalls: () => isInBlock() && reader!.holdsCalls === true };
 }

@@ -17,6 +17,9 @@ export interface TextSink extends ParserSink {
   end(): void;
 }
 
+/** Once more characters of arguments than this are waiting, they are passed on. */
+const MAX_WAITING = 1_048_576;
+
 export type ToolNames = Pick<Reading<unknown>, "toolName" | "namespaced">;
 
 /**
@@ -60,6 +63,9 @@ export function textSink(
   /** The turn has a call of the wire, or a refusal. */
   let hasOther = false;
   let isWhole = false;
+  /** Calls of the wire, behind calls in the text that are not reported yet: they may be echoes of those. */
+  let waiting: ToolChunk[] = [];
+  let waitingLength = 0;
   /** The calls in the text since thoughts may have begun, and those that turned out to be in them. */
   let recent: ToolChunk[] = [];
   const planned: ToolChunk[] = [];
@@ -88,7 +94,19 @@ export function textSink(
 
   function call(chunk: ToolChunk): void {
     hasOther = true;
+    if (text.holdsCalls() && waitingLength <= MAX_WAITING) {
+      waiting.push(chunk);
+      waitingLength += chunk.argsTextDelta?.length ?? 0;
+      return;
+    }
+    if (waiting.length > 0) passOn();
     sink.tool(chunk);
+  }
+
+  function passOn(): void {
+    const chunks = waiting;
+    waiting = [];
+    for (const chunk of chunks) sink.tool(chunk);
   }
 
   /** Finds the calls in thoughts, which have already been passed on unchanged. */
@@ -139,6 +157,7 @@ export function textSink(
   function end(): void {
     splitter.end();
     text.end(isWhole);
+    passOn();
     thoughts?.end(isWhole);
     reasoning?.end(isWhole);
     if (hasOther || hasSpoken || !isWhole) {

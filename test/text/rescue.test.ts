@@ -70,6 +70,20 @@ describe("a call that is rescued from the text", () => {
     },
   );
 
+  it.each([
+    ["in a fence", '```json\n{"name": "math.add", "arguments": {"a": 1}}\n```'],
+    ["in a list of Python calls", "[math.add(a=1)]"],
+  ])("is made once, though only the end of the text tells that it is one: %s", async (_, text) => {
+    const name = openaiChat.toolName("math.add");
+    const calls = [1, 5].map((a, index) => ({ id: `call_${index}`, name, argsText: JSON.stringify({ a }) }));
+    const bytes = new TextEncoder().encode(wires["openai-chat"]({ text, calls, deltaLength: 7 }).join(""));
+    const { turn, events } = await readPieces(rescueTextCalls(openaiChat), [bytes], [read]);
+    const inputs = events.flatMap((event) => (event.type === "tool-use" ? [event.use.input as unknown] : []));
+    expect(inputs).toEqual(expect.arrayContaining([{ a: 1 }, { a: 5 }]));
+    expect(inputs).toHaveLength(2);
+    expect(turn.text).toBe("");
+  });
+
   it.each<[Adapter]>([[openaiChat], [openaiResponses], [anthropic], [google], [cohere]])(
     "is mended where the server left marks in its arguments: $name",
     async (adapter) => {

@@ -76,6 +76,7 @@ const MAX_LIST = 1_048_576;
  */
 class CallList implements BlockReader {
   state: BlockReader["state"] = "head";
+  readonly holdsCalls = true;
   readonly #isBare: boolean;
   readonly #writer: BlockWriter;
   readonly #context: TextContext;
