@@ -57,8 +57,9 @@ export function textSink(
     (delta) => text.push(delta),
     options.thinking,
   );
-  /** The text has said something besides its thoughts; the same where they may have begun. */
+  /** The text has said something besides its thoughts. */
   let hasSpoken = false;
+  /** The same at the last tag: what came since may turn out to be thoughts. */
   let hadSpoken = false;
   /** The turn has a call of the wire, or a refusal. */
   let hasOther = false;

@@ -86,7 +86,7 @@ class CallList implements BlockReader {
   #depth = 0;
   /** The last bracket has come. */
   #isClosed = false;
-  /** Where what follows the first end mark in the open string begins. */
+  /** Where the text after the first end mark in the open string begins. */
   #hidden: number | undefined;
 
   constructor(marker: string, writer: BlockWriter, context: TextContext) {
