@@ -63,7 +63,9 @@ export function textSink(
   let hadSpoken = false;
   /** The turn has a call of the wire, or a refusal. */
   let hasOther = false;
+  /** The turn has ended well, as far as is known. */
   let isWhole = false;
+  let hasReason = false;
   /** Calls of the wire, behind calls in the text that are not reported yet: they may be echoes of those. */
   let waiting: ToolChunk[] = [];
   let waitingLength = 0;
@@ -136,10 +138,17 @@ export function textSink(
     providerTool: (made) => sink.providerTool(made),
     usage: (usage) => sink.usage(usage),
     finish(reason, providerReason, message) {
-      isWhole = isClean(reason);
+      // As in the turn: an unknown word does not override a known one, and a turn without any word ended well.
+      if (reason !== "unknown" || (providerReason && !hasReason)) {
+        isWhole = isClean(reason);
+        hasReason = true;
+      } else isWhole ||= !hasReason;
       sink.finish(reason, providerReason, message);
     },
-    terminal: () => sink.terminal(),
+    terminal() {
+      isWhole ||= !hasReason;
+      sink.terminal();
+    },
     isInBlock: () => (splitter.isThinking() ? thoughts : text)?.isInBlock() === true,
     fail(error) {
       isWhole = false;

@@ -150,6 +150,20 @@ describe("a call before the end of thoughts that began in the prompt", () => {
     expect([idsIn(events), turn.calls]).toEqual([[], []]);
   });
 
+  it("is made where the stream ends without a word on why, as any other call", async () => {
+    const fence = `\`\`\`json\n{"name": "refund_order", "arguments": {"order_id": "1", "amount": 1}}\n\`\`\``;
+    for (const content of [`${refund("1")}</think>`, `<think>${refund("1")}</think>`, fence]) {
+      const event = { object: "chat.completion.chunk", choices: [{ index: 0, delta: { content } }] };
+      const body = (...rest: string[]) =>
+        new Response([JSON.stringify(event), ...rest].map((data) => `data: ${data}\n\n`).join(""));
+      const chat = rescueTextCalls(openaiChat);
+      const whole = await chat.read(body("[DONE]"), { tools: sharedTools }).done();
+      expect(whole.calls.map(({ released }) => released)).toEqual([true]);
+      const cut = await chat.read(body(), { tools: sharedTools }).done();
+      expect(cut.calls).toEqual([]);
+    }
+  });
+
   it("may have run where it only reads, and gets no result", async () => {
     const { events, turn } = await readText(
       textJson("hermes"),
