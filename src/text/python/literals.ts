@@ -25,8 +25,8 @@ export function stringOf(token: string): string {
 }
 
 /**
- * A character that begins no known escape keeps its backslash, as in Python. No name has 100 characters: without a limit,
- * the end of each `\N{` would be looked for up to the end of the text.
+ * A character that begins no known escape keeps its backslash, as in Python. No name has 100 characters; without a
+ * limit, the end of each `\N{` would be looked for up to the end of the text.
  */
 const ESCAPE =
   /\\(\n|[\\'"abfnrtv]|[0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|N\{[^}]{0,100}\}|[xuUN])/g;
