@@ -270,7 +270,7 @@ export class Loop {
     const behavior = latest(this.#checkpoint.rows, "behavior");
     const signal = this.#signal;
     const own = { runId, conversationId, behavior, principal, requestId, signal };
-    return { ...context, ...own, waitForApproval: false, uniqueIds: true };
+    return { ...context, ...own, waitForApproval: false, abandon: false, uniqueIds: true };
   }
 }
 

@@ -233,6 +233,14 @@ describe("run()", () => {
     ]);
   });
 
+  it("gives up no call for a context of the caller's with a field that the executor knows", async () => {
+    const { tool, inputs } = counted("write");
+    const model = scripted({ calls: [{ name: "write" }] }, { text: "Done." });
+    const orchestrator = new Orchestrator({ model, tools: [tool], store: memoryStore() });
+    const { status } = await orchestrator.run({ input: "Go", context: { abandon: true, waitForApproval: true } });
+    expect([status, inputs]).toEqual(["completed", [{}]]);
+  });
+
   it("does not begin again what a process had begun that died, when its conversation goes on without it", async () => {
     const store = memoryStore();
     let isDead = false;
