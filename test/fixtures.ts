@@ -113,3 +113,10 @@ export function places(length: number, random: () => number): number[] {
   if (length <= EVERY_BYTE_UP_TO) return Array.from({ length: length + 1 }, (_, at) => at);
   return Array.from({ length: SEEDED_PLACES }, () => Math.floor(random() * length));
 }
+
+/** The first piece, which may be empty, and then pieces of one size. */
+export function piecesOf<Whole extends Uint8Array | string>(whole: Whole, first: number, size: number): Whole[] {
+  const pieces = [whole.slice(0, first)];
+  for (let at = first; at < whole.length; at += size) pieces.push(whole.slice(at, at + size));
+  return pieces as Whole[];
+}

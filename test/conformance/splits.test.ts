@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Adapter } from "../../src/index.ts";
 import { folderOf, readers } from "../adapters.ts";
-import { fixtureNames, loadFixture, plainEvent, readPieces, seeded, type Fixture } from "../fixtures.ts";
+import { fixtureNames, loadFixture, piecesOf, plainEvent, readPieces, seeded, type Fixture } from "../fixtures.ts";
 
 /** Pieces of so many bytes, begun at each offset, split a body at every place: within events, and with whole ones around. */
 const PIECES = [31, 509];
@@ -34,13 +34,6 @@ describe.each(readers.map((row) => ({ ...row, folder: folderOf(row) })))("$folde
     120_000,
   );
 });
-
-/** The first piece, which may be empty, and then pieces of one size. */
-function piecesOf(bytes: Uint8Array, first: number, size: number): Uint8Array[] {
-  const pieces = [bytes.subarray(0, first)];
-  for (let at = first; at < bytes.length; at += size) pieces.push(bytes.subarray(at, at + size));
-  return pieces;
-}
 
 async function plainEvents(adapter: Adapter, pieces: readonly Uint8Array[], fixture: Fixture): Promise<string> {
   const { events } = await readPieces(adapter, pieces, fixture.tools);

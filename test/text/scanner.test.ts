@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { notations } from "../../adapters/text-json/notations/index.ts";
-import { fixtureNames, loadFixture, places, seeded } from "../fixtures.ts";
+import { fixtureNames, loadFixture, piecesOf, places, seeded } from "../fixtures.ts";
 import { textAdapters } from "../adapters.ts";
 import type { TextAdapter } from "../../src/text/adapter.ts";
 import { readText, said, scannerOf, textOf } from "./support.ts";
@@ -160,6 +160,9 @@ describe("a marker that is written about", () => {
   });
 });
 
+/** Pieces of so many characters, begun at each offset, split a text at every place. */
+const PIECES = [11, 199];
+
 /** A long text is read some hundred times. */
 const timeout = 120_000;
 
@@ -171,9 +174,11 @@ describe.each(textAdapters.map(({ adapter }) => adapter as TextAdapter))("$name"
       const text = textOf(fixture);
       const whole = said(await readText(adapter, [text], fixture.tools));
       expect(said(await readText(adapter, text.split(""), fixture.tools))).toBe(whole);
-      for (const at of places(text.length, seeded(text.length))) {
-        const split = said(await readText(adapter, [text.slice(0, at), text.slice(at)], fixture.tools));
-        if (split !== whole) expect({ at, split }).toEqual({ at, split: whole });
+      for (const size of PIECES) {
+        for (let first = 0; first < size && first <= text.length; first++) {
+          const split = said(await readText(adapter, piecesOf(text, first, size), fixture.tools));
+          if (split !== whole) expect({ first, size, split }).toEqual({ first, size, split: whole });
+        }
       }
     },
     timeout,
