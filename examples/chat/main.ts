@@ -1,6 +1,6 @@
 /**
  * A chat in the terminal, with a tool that you execute yourself and one that you have to approve.
- * Stop it at any question (Ctrl-D, or kill -9) and start it again: it continues where it was.
+ * Ctrl-C stops an answer. Leave at any question (Ctrl-D, or kill -9) and start it again: it continues where it was.
  *
  *   node examples/chat/main.ts [--wire openai | anthropic] [--state DIR] [--reset] [--live]
  *
@@ -11,6 +11,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { isToolError } from "../../src/errors.ts";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
 import { Orchestrator, type OrchestrationResult, type ResumeOptions, type RunStream } from "../../src/run/index.ts";
 import { sqliteStore } from "../../src/store/sqlite.ts";
@@ -45,35 +46,36 @@ try {
   await store.close();
 }
 
+/** Starts the run, or goes on with it. */
+type Start = (signal: AbortSignal) => RunStream;
+
 async function chat(): Promise<void> {
   let result = await orchestrator.get(conversationId);
   if (result !== undefined) terminal.say(`Going on with ${conversationId} (${result.status}): ${result.content}`);
   for (;;) {
-    const next = result === undefined || result.status === "completed" ? await begin() : await goOn(result);
-    if (next === undefined) break;
-    result = await told(next);
+    const isOver = result === undefined || result.status === "completed" || result.error?.code === "aborted";
+    const start = isOver ? await begin() : await goOn(result!);
+    if (start === undefined) break;
+    result = await told(start);
   }
   const status = result?.status ?? "completed";
   terminal.say(status === "completed" ? "Goodbye." : `Paused (${status}). Start again to go on.`);
 }
 
 /** Starts a run with what the user says. */
-async function begin(): Promise<RunStream | undefined> {
+async function begin(): Promise<Start | undefined> {
   let input: string | undefined;
   do input = await terminal.ask("> ");
   while (input?.trim() === "");
-  return input === undefined ? undefined : orchestrator.stream({ conversationId, input });
+  if (input === undefined) return undefined;
+  // After an answer that was stopped, calls may be open: what is said instead gives them up.
+  return (signal) => orchestrator.stream({ conversationId, input, whenOpen: "cancel", signal });
 }
 
 /** Provides one of the things that the run waits for. */
-async function goOn({
-  pendingToolCalls,
-  pendingApprovals,
-  error,
-}: OrchestrationResult): Promise<RunStream | undefined> {
+async function goOn({ pendingToolCalls, pendingApprovals, error }: OrchestrationResult): Promise<Start | undefined> {
   const [call] = pendingToolCalls;
   const [approval] = pendingApprovals;
-  const resume = (brought: ResumeOptions) => orchestrator.resumeStream(conversationId, brought);
   if (call !== undefined) {
     const answer = await terminal.ask(`${call.name} ${JSON.stringify(call.arguments)} = `);
     return answer === undefined ? undefined : resume({ toolResults: [{ toolCallId: call.id, result: answer }] });
@@ -87,16 +89,33 @@ async function goOn({
   return again?.startsWith("y") === true ? resume({}) : undefined;
 }
 
-/** Shows a run as it happens. */
-async function told(stream: RunStream): Promise<OrchestrationResult> {
-  for await (const event of stream) {
-    if (event.type === "text-delta") terminal.write(event.delta);
-    if (event.type === "tool.completed" || event.type === "tool.failed" || event.type === "tool.denied") {
-      terminal.say(`  ${event.type} (${event.toolName})`);
+function resume(brought: ResumeOptions): Start {
+  return (signal) => orchestrator.resumeStream(conversationId, { ...brought, signal });
+}
+
+/** Shows a run as it happens, until it ends or Ctrl-C stops it. */
+async function told(start: Start): Promise<OrchestrationResult> {
+  const stop = new AbortController();
+  const onInterrupt = () => stop.abort();
+  process.once("SIGINT", onInterrupt);
+  try {
+    const stream = start(stop.signal);
+    for await (const event of stream) {
+      if (event.type === "text-delta") terminal.write(event.delta);
+      if (event.type === "tool.completed" || event.type === "tool.failed" || event.type === "tool.denied") {
+        terminal.say(`  ${event.type} (${event.toolName})`);
+      }
     }
+    terminal.endLine();
+    const result = await stream.result;
+    if (result.status === "completed") terminal.say(result.tree.toText());
+    if (stop.signal.aborted) terminal.say("Stopped.");
+    return result;
+  } catch (error) {
+    // A process that was killed in the middle of its work still has the conversation, for half a minute at most.
+    if (!isToolError(error) || error.code !== "run_busy") throw error;
+    return (await orchestrator.get(conversationId))!;
+  } finally {
+    process.off("SIGINT", onInterrupt);
   }
-  terminal.endLine();
-  const result = await stream.result;
-  if (result.status === "completed") terminal.say(result.tree.toText());
-  return result;
 }

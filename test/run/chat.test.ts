@@ -4,6 +4,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { NeutralTurn } from "./encode.ts";
+import { serveTurns } from "./served.ts";
 
 const MAIN = join(import.meta.dirname, "../../examples/chat/main.ts");
 
@@ -20,10 +22,13 @@ interface Session {
   readonly ended: Promise<string>;
   end(): void;
   kill(): void;
+  /** Ctrl-C. */
+  interrupt(): void;
 }
 
-function start(wire: string): Session {
-  const child = spawn(process.execPath, [MAIN, "--wire", wire, "--state", state], { stdio: "pipe" });
+function start(wire: string, more: readonly string[] = [], env: NodeJS.ProcessEnv = {}): Session {
+  const args = [MAIN, "--wire", wire, "--state", state, ...more];
+  const child = spawn(process.execPath, args, { stdio: "pipe", env: { ...process.env, ...env } });
   let output = "";
   let seen = 0;
   let look = (): void => {};
@@ -50,6 +55,7 @@ function start(wire: string): Session {
     },
     end: () => child.stdin.end(),
     kill: () => child.kill("SIGKILL"),
+    interrupt: () => child.kill("SIGINT"),
   };
 }
 
@@ -91,5 +97,25 @@ describe.each(["openai", "anthropic"])("the chat, with %s", { timeout: 60_000 },
     session.end();
     expect(await session.ended).toContain("tool.denied (refund_order)");
     expect(() => readFileSync(join(state, "refunds.txt"))).toThrow("ENOENT");
+  });
+
+  it("stops an answer at Ctrl-C, and the model is told what was seen", async () => {
+    const said = "Once upon a time";
+    const turns: NeutralTurn[] = [{ text: said, cut: { after: said, how: "stall" } }, { text: "there was a castle." }];
+    const server = await serveTurns((_, count) => turns[count]!);
+    const base = wire === "openai" ? `${server.url}/openai-chat/story/v1` : `${server.url}/anthropic/story`;
+    const env = { [`${wire.toUpperCase()}_API_KEY`]: "none", [`${wire.toUpperCase()}_BASE_URL`]: base };
+    const session = start(wire, ["--live"], env);
+    await session.answer("> ", "Tell me a story.");
+    await session.answer(said, "");
+    session.interrupt();
+    await session.answer("> ", "Go on.");
+    await session.answer("there was a castle.", "");
+    session.end();
+    expect(await session.ended).toContain("Goodbye.");
+    const { messages } = server.requests[1]!.body as { messages: { role: string }[] };
+    expect(messages.map(({ role }) => role).filter((role) => role !== "system")).toEqual(["user", "assistant", "user"]);
+    expect(JSON.stringify(messages.at(-2))).toContain(said);
+    await server.close();
   });
 });
