@@ -1,4 +1,5 @@
 import { isNothing, isObject } from "../../src/wire/field.ts";
+import { baseError } from "./error.ts";
 import type { WireChoice, WireEvent, WireMessage, WireToolCall } from "./wire.ts";
 
 /** The delta of a chunk that contains nothing else. */
@@ -8,6 +9,7 @@ export function onlyDelta(event: unknown, index: number): WireMessage | undefine
   const isChunk = object !== "chat.completion" && object !== "error";
   if (!isChunk || !isNothing(error) || !isNothing(usage) || !isNothing(x_groq) || !Array.isArray(choices))
     return undefined;
+  if (baseError(event as WireEvent) !== undefined) return undefined;
   const [choice, ...others] = choices as readonly (WireChoice | null)[];
   if (!isObject(choice) || others.length > 0 || (choice.index ?? 0) !== index || !isObject(choice.delta))
     return undefined;

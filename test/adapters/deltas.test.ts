@@ -224,6 +224,18 @@ it("of a choice that is read says as an event does that it was there", () => {
   expect(said(adapter, [...pieces, done], true).log).toEqual(said(adapter, [...pieces, done], false).log);
 });
 
+it("of a status that is none of success says as an event does that the turn has failed", () => {
+  const adapter = adapters.find(({ adapter: { name } }) => name === "openai-chat")!.adapter;
+  const frame = (content: string, status_code: number) => {
+    const base_resp = { status_code, status_msg: status_code === 0 ? "" : "output is sensitive" };
+    const event = { id: "c", model: "m", choices: [{ index: 0, delta: { content } }], base_resp };
+    return encoder.encode(`data: ${JSON.stringify(event)}\n\n`);
+  };
+  const pieces = [frame("I", 0), frame(" w", 0), frame("ill", 1027)];
+  said(adapter, pieces, true); // knows such events from now on
+  expect(said(adapter, pieces, true).log).toEqual(said(adapter, pieces, false).log);
+});
+
 // Only this wire takes what came for complete without a word of the provider, and only as long as nothing follows.
 it("of an answer in sound that goes on, a delta says as an event does that it is not at its end", () => {
   const adapter = adapters.find(({ adapter: { name } }) => name === "openai-chat")!.adapter;
