@@ -2,7 +2,7 @@ import type { Parser, ParserSink } from "../../src/adapter.ts";
 import { ToolError } from "../../src/errors.ts";
 import { isRecord } from "../../src/schema/json.ts";
 import { sayDelta, toolChunk } from "../../src/stream/chunk.ts";
-import { isNothing, isObject } from "../../src/wire/field.ts";
+import { isNothing, isObject, textOf } from "../../src/wire/field.ts";
 import { Templates, type Delta } from "../../src/wire/index.ts";
 import { finishReasonOf } from "./finish.ts";
 import { usageOf } from "./usage.ts";
@@ -172,18 +172,16 @@ export class CohereParser implements Parser<WireEvent> {
   #onFinish(said: string | null | undefined, error: string | null | undefined): void {
     const reason = stringOf(said);
     const neutral = finishReasonOf(reason ?? "");
-    this.#sink.finish(neutral, reason ?? null, stringOf(error));
-    if (neutral === "error" || typeof error === "string") {
-      this.#sink.fail(
-        new ToolError("provider_error", stringOf(error) ?? `Cohere ended the generation with ${reason}.`),
-      );
-    }
+    const message = textOf(error);
+    this.#sink.finish(neutral, reason ?? null, message);
+    if (neutral === "error" || message !== undefined)
+      this.#sink.fail(new ToolError("provider_error", message ?? `Cohere ended the generation with ${reason}.`));
   }
 
   /** Without a type: a whole response, or an error in the middle of a stream. */
   #onWhole(event: WireEvent): void {
     const { message } = event;
-    if (!isNothing(event.error) || typeof message === "string") return this.#onError(event);
+    if (event.error || typeof message === "string") return this.#onError(event);
     if (!isObject(message)) return;
     this.#sink.start(stringOf(event.id), undefined);
     this.#onPlan(message);

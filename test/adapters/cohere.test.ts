@@ -333,6 +333,21 @@ describe("tools", () => {
     expect(summarize(turn).toolCalls[0]).toMatchObject({ input: { mute: true }, released: true });
   });
 
+  it("takes an empty error for none", async () => {
+    const setVolume = sharedTools.find(({ name }) => name === "set_volume")!;
+    const tool_calls = { id: "c", function: { name: "set_volume", arguments: '{"level":3}' } };
+    const pieces = [
+      { type: "tool-call-start", index: 0, delta: { message: { tool_calls } } },
+      { type: "message-end", delta: { finish_reason: "TOOL_CALL", error: "" } },
+    ];
+    const whole = { id: "1", message: { tool_calls: [tool_calls] }, finish_reason: "TOOL_CALL", error: "" };
+    for (const events of [pieces, [whole]] as WireEvent[][]) {
+      const turn = await cohere.read(iterate(events), { tools: [setVolume] }).done();
+      expect(summarize(turn).toolCalls[0]).toMatchObject({ input: { level: 3 }, released: true });
+      expect(turn.finishMessage).toBeUndefined();
+    }
+  });
+
   it("strict: auto is strict for all tools or for none, since Cohere has one switch for them", () => {
     const fine = tool("fine", { ...inner, properties: { a: { type: ["string", "null"] } } });
     const bounded = tool("bounded", { ...inner, properties: { a: { type: "string", minLength: 1 } } });
