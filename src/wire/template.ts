@@ -269,8 +269,8 @@ function endOfSame(one: string, oneAt: number, two: string, from: number): numbe
   return -1;
 }
 
-/** Longer than any event that a template is made from. */
-const scratch = new Uint8Array(8192);
+/** As long as the longest event that may fit a template: a stream's own is made from one. */
+const scratch = new Uint8Array(16_384);
 const scratchView = new DataView(scratch.buffer);
 
 /**

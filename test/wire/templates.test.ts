@@ -557,6 +557,23 @@ describe("a long stream", () => {
   });
 });
 
+it("an event of a long stream that begins like one with much padding is told whole", () => {
+  const templates = new Templates(() => ({ text: ["t"], push: () => true }));
+  const said: unknown[] = [];
+  const decoder = createDecoder({
+    templates,
+    onDelta: (_, piece) => said.push(piece) > 0,
+    onEvent: (value) => said.push(value),
+    onError: (error) => expect.fail(error.message),
+  });
+  const feed = (space: number, more = "") =>
+    decoder.feed(new TextEncoder().encode(`data: {"t":"x"${" ".repeat(space)}${more}}\n\n`));
+  feed(1);
+  for (let n = 0; n < 300; n++) feed(9000);
+  feed(9000, ',"error":1');
+  expect(said.at(-1)).toEqual({ t: "x", error: 1 });
+});
+
 describe("what is known of a wire", () => {
   const frame = (data: string) => new TextEncoder().encode(`data: ${data}\n\n`);
 
