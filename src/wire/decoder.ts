@@ -65,7 +65,7 @@ class BodyDecoder extends DataReader implements Decoder {
   }
 
   feed(bytes: Uint8Array): void {
-    if (this.hasFailed || bytes.length === 0) return;
+    if (this.hasFailed) return;
     if (this.#body !== undefined) return this.#body.feed(bytes);
     const rest = this.#afterByteOrderMark(bytes);
     if (rest !== undefined) this.#open(rest);

@@ -297,7 +297,7 @@ function keep(known: Known, start: number, end: number, text: string): void {
 /** Whether this is the whole string that begins at `start`. */
 function isAt(start: number, { length, words }: Known): boolean {
   const end = start + length;
-  if (length === 0 || end >= nearLength || near[end] !== QUOTE) return false;
+  if (length === 0 || near[end] !== QUOTE) return false;
   let i = 0;
   for (let at = start; at < end - 8; at += 8) if (nearView.getFloat64(at, true) !== words[i++]) return false;
   return nearView.getFloat64(end - 8, true) === words[i];

@@ -97,9 +97,9 @@ export class SseBody {
   #specialise(event: Uint8Array): void {
     this.#long *= 2;
     const { delta } = this.#fitted!;
-    const text = delta === undefined ? undefined : decodeUtf8(event);
-    const plain = text === undefined ? undefined : plainEventOf(text);
-    if (plain !== undefined) this.#fitted = deltaTemplateOf(plain, delta!, true) ?? this.#fitted;
+    if (delta === undefined) return;
+    // What fits such a template is a plain event with the delta's places.
+    this.#fitted = deltaTemplateOf(plainEventOf(decodeUtf8(event)!)!, delta, true)!;
   }
 
   /** The events of this stream are unlike any before and unlike each other. */

@@ -46,7 +46,6 @@ export function createSse(options: SseOptions): {
   function push(text: string): void {
     let at = 0;
     if (isAfterCr) {
-      if (text === "") return;
       isAfterCr = false;
       if (text.charCodeAt(0) === LF) at = 1;
     }
@@ -67,7 +66,7 @@ export function createSse(options: SseOptions): {
         if (hasData) onData(ended, ending);
       } else if (isData(text, at, to)) {
         const from = Math.min(at + 5, to);
-        addData(text.slice(from < to && text.charCodeAt(from) === SPACE ? from + 1 : from, to));
+        addData(text.slice(text.charCodeAt(from) === SPACE ? from + 1 : from, to));
       } else if (text.charCodeAt(at) !== COLON) field(text.slice(at, to));
       at = to + 1;
       if (isLf) continue;
