@@ -183,7 +183,6 @@ export function likenessOf(one: string, event: PlainEvent): Likeness | undefined
       i = oneEnd + 1;
       j = twoEnd + 1;
     } else {
-      if (code < SPACE) return undefined;
       if (code === OPEN_BRACE || code === OPEN_BRACKET)
         levels.push({ isArray: code === OPEN_BRACKET, keyStart: 0, keyEnd: 0, index: 0 });
       else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) levels.pop();
@@ -195,7 +194,7 @@ export function likenessOf(one: string, event: PlainEvent): Likeness | undefined
   }
   // A value of our own: whoever got the event's value may keep and change it.
   const value = parseJson(two) as Container;
-  if (i !== one.length || keys !== keysOf(value)) return undefined;
+  if (keys !== keysOf(value)) return undefined;
   ends.push(two.length);
   let blank = two.slice(0, ends[0]);
   slots.forEach((kind, slot) => (blank += BLANKS[kind]! + two.slice(starts[slot + 1], ends[slot + 1])));

@@ -85,7 +85,7 @@ const damage = fc.option(
 );
 const event = fc.record({
   values: fc.array(leaf, { minLength: 1, maxLength: 6 }),
-  space: fc.constantFrom("", "", "", " ", "   "),
+  space: fc.constantFrom("", "", "", " ", "   ", "\t"),
   padding: fc.constantFrom("", "", " ", "      "),
   damage,
 });
@@ -187,6 +187,17 @@ describe("an event that is like one before it", () => {
   it("has its own values, though spaces of different length stand around them", () => {
     const texts = ["", " ", "   ", "", "  "].map((space, n) => `{"a":${n}${space},${space}"b":"x"${space},"c":"${n}"}`);
     expect(decoded(texts.map((one) => `data: ${one}\n\n`))).toEqual(plain(texts));
+  });
+
+  it.each([
+    ["tabs", ['{"n":1,\t"a":\t"x"}', '{"n":2,\t"a":\t"y"}', '{"n":3,\t"a":\t"z"}']],
+    ["spaces only behind the first", ['{"n":1}  ', '{"n":2}', '{"n":3}']],
+  ])("is known with %s", (_, texts) => {
+    const templates = new Templates();
+    for (const one of texts.slice(0, 2)) templates.learn(eventOf("data: ", one), JSON.parse(one));
+    const bytes = new TextEncoder().encode(`data: ${texts[2]}\n\n`);
+    expect(templates.find(bytes, 0)).toBe(bytes.length);
+    expect(valueIn(templates.found!)).toEqual(JSON.parse(texts[2]!));
   });
 
   it("is one in a chunk of any length", () => {
