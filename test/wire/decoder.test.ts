@@ -127,6 +127,16 @@ const events: Case[] = [
     says: [{ a: 1 }, { d: 3 }],
   },
   {
+    name: "reads a bare error after any number of objects that are none",
+    body: `data: {"a":1}\n\n${'{"b":1}\n'.repeat(40)}{"error":1}\n`,
+    says: [{ a: 1 }, { error: 1 }],
+  },
+  {
+    name: "reads a bare error after an object that never closes",
+    body: `data: {"a":1}\n\n{"b\n${"}\n".repeat(40)}{"error":1}\n`,
+    says: [{ a: 1 }, { error: 1 }],
+  },
+  {
     name: "reads a value a line",
     body: '{"a":1}\n{"b":"}{"}\r\n\n{"c":[1,{"d":"\\""}]}\n',
     says: [{ a: 1 }, { b: "}{" }, { c: [1, { d: '"' }] }],

@@ -200,6 +200,23 @@ describe("an event that is like one before it", () => {
     expect(valueIn(templates.found!)).toEqual(JSON.parse(texts[2]!));
   });
 
+  it("has its string at the very beginning, even an empty one", () => {
+    const texts = ["x", "y", "", "z".repeat(20), ""].map((one) => `["${one}"]`);
+    expect(decoded(texts.map((one) => `data:${one}\n\n`))).toEqual(plain(texts));
+  });
+
+  it("is too large over the limit, though it is known", () => {
+    const said: unknown[] = [];
+    const decoder = createDecoder({
+      maxEventBytes: 30,
+      onEvent: (value) => said.push(value),
+      onError: ({ code }) => said.push(code),
+    });
+    for (const one of ["a", "b", "c", "x".repeat(40), "d"])
+      decoder.feed(new TextEncoder().encode(`data: {"t":"${one}"}\n\n`));
+    expect(said).toEqual([{ t: "a" }, { t: "b" }, { t: "c" }, "event_too_large"]);
+  });
+
   it("is one in a chunk of any length", () => {
     const texts = Array.from({ length: 3000 }, (_, n) => JSON.stringify({ n, delta: "é".repeat(n % 40) }));
     expect(decoded([texts.map((one) => `data: ${one}\n\n`).join("")])).toEqual(texts);
@@ -234,6 +251,21 @@ describe("an event that is like one before it", () => {
     });
     outer.feed(Buffer.concat(one!));
     expect(seen).toEqual(streams[0]!.flatMap((json, n) => [json, streams[1]![n]]));
+  });
+
+  it("is its own though another stream reads the same long chunk to its end while it is told", () => {
+    const texts = Array.from({ length: 2000 }, (_, n) => `{"delta":"${n}"}`);
+    const chunk = new TextEncoder().encode(texts.map((json) => `data: ${json}\n\n`).join(""));
+    const seen: string[] = [];
+    const inner = createDecoder({ onEvent: () => {}, onError: () => {} });
+    const outer = createDecoder({
+      onEvent(value) {
+        if (seen.push(JSON.stringify(value)) === 10) inner.feed(chunk);
+      },
+      onError: () => seen.push("!"),
+    });
+    outer.feed(chunk);
+    expect(seen).toEqual(texts);
   });
 
   it("has own properties only, whatever their names", () => {
@@ -465,6 +497,13 @@ describe("an event that is a delta", () => {
     }
   });
 
+  it("has the index 0 where it has none", () => {
+    const templates = new Templates(() => ({ text: ["t"], push: () => true }));
+    templates.learn(eventOf(head, '{"t":"a"}'), { t: "a" });
+    templates.find(bytes('{"t":"b"}'), 0);
+    expect(indexIn(templates.found!)).toBe(0);
+  });
+
   it("is not told of behind a head that is long, of which nothing is kept, or has NULs", () => {
     for (const odd of [`event: ${"x".repeat(2000)}\ndata: `, `event: ${"\0".repeat(30)}\ndata: `]) {
       const templates = new Templates(() => delta);
@@ -525,7 +564,38 @@ describe("an event that is a delta", () => {
   });
 });
 
+describe("an event with many places", () => {
+  const names = Array.from({ length: 12 }, (_, n) => `k${n}`);
+  const like = (count: number, said: string) =>
+    `{${names.slice(0, count).map((name) => `"${name}":"${said}"`)},"t":"${said}"}`;
+
+  it.each([
+    ["a delta", () => ({ text: ["t"], ignored: names.map((name) => [name]), push: () => true }), ["a"]],
+    ["alike", undefined, ["a", "b"]],
+  ] as const)("is known by 12 of them at most if it is %s", (_, deltaOf, learned) => {
+    const found = [11, 12].map((count) => {
+      const templates = new Templates(deltaOf);
+      for (const said of learned) templates.learn(eventOf("data: ", like(count, said)), JSON.parse(like(count, said)));
+      return templates.find(new TextEncoder().encode(`data: ${like(count, "c")}\n\n`), 0) !== -1;
+    });
+    expect(found).toEqual([true, false]);
+  });
+});
+
 describe("a stream", () => {
+  it.each(["alone in their chunks", "in one chunk"])("tells an event whole where the piece is not taken, %s", (how) => {
+    const frames = ["a", "b", "c", "d"].map((piece) => Buffer.from(`data: {"t":"${piece}"}\n\n`));
+    const said: unknown[] = [];
+    const decoder = createDecoder({
+      templates: new Templates(() => ({ text: ["t"], push: () => true })),
+      onDelta: (_, piece) => piece !== "c" && said.push(piece) > 0,
+      onEvent: (value) => said.push(value),
+      onError: (error) => expect.fail(error.message),
+    });
+    for (const chunk of how === "in one chunk" ? [Buffer.concat(frames)] : frames) decoder.feed(chunk);
+    expect(said).toEqual([{ t: "a" }, "b", { t: "c" }, "d"]);
+  });
+
   it("tells nothing more after an error, alone in their chunks or in one", () => {
     const frames = ['{"t":"a"}', '{"t":"b"}', '{"t":', '{"t":"c"}'].map((data) => Buffer.from(`data: ${data}\n\n`));
     for (const chunks of [frames, [Buffer.concat(frames)]]) {
@@ -604,15 +674,35 @@ describe("what is known of a wire", () => {
     expect([known[0], known[1], known[99]]).toEqual([true, false, true]);
   });
 
-  it("takes no more time to be learned than it saves, but for a start", () => {
+  it.each([
+    ["numbers", (n: number) => `{"logprob":-0.${n}}`, undefined, 16],
+    ["long strings", (n: number) => `{"text":"${n}${"x".repeat(1100)}"}`, undefined, 16],
+    ["deltas", (n: number) => `{"t":"x","logprob":-0.${n}}`, { text: ["t"], push: () => true }, 16],
+    ["kinds", (n: number) => `{"k${n}":-1}`, undefined, 130],
+  ])("takes no more time to be learned of other %s than it saves, but for a start", (_, json, delta, most) => {
     let asked = 0;
-    const templates = new Templates(() => void asked++);
+    const templates = new Templates(() => {
+      asked++;
+      return delta;
+    });
     for (let n = 0; n < 10_000; n++) {
-      const data = `{"logprob":-0.${n}}`;
+      const data = json(n);
       expect(templates.find(frame(data), 0)).toBe(-1);
       templates.learn(eventOf("data: ", data), JSON.parse(data));
     }
-    expect(asked).toBeLessThan(16);
+    expect(asked).toBeLessThan(most);
+  });
+
+  it("is learned from the last event of each kind, of 24 kinds", () => {
+    const found = [23, 24].map((others) => {
+      const templates = new Templates();
+      const learn = (data: string) => templates.learn(eventOf("data: ", data), JSON.parse(data));
+      learn('{"n":1}');
+      for (let n = 0; n < others; n++) learn(`{"k${n}":1}`);
+      learn('{"n":2}');
+      return templates.find(frame('{"n":3}'), 0) !== -1;
+    });
+    expect(found).toEqual([true, false]);
   });
 
   it("is learned from a stream, whatever the streams before it were like", () => {
