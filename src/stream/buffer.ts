@@ -131,11 +131,11 @@ export class ToolBuffer {
    */
   append(chunk: ToolChunk): ToolUse | ToolCallError | undefined {
     if (this.#ended) throw new TypeError("append() after end(): use a new ToolBuffer for the next turn.");
-    // White space around a name is not part of it: https://github.com/ml-explore/mlx-lm/pull/1756
+    // White space around a name is not part of it, and alone it is none: https://github.com/ml-explore/mlx-lm/pull/1756
     const given = chunk.name?.trim();
     const bare = given ? bareName(this.#tools, given, this.#namespaced) : undefined;
     const name = bare ?? given;
-    if (name && name !== chunk.name) chunk = { ...chunk, name };
+    if (name !== undefined && name !== chunk.name) chunk = { ...chunk, name };
     this.#added = "";
     const before = this.#current;
     // The fast path: more of the call now open, which ends no other.

@@ -422,6 +422,17 @@ describe("names that look like a tool's", () => {
     expect(buffer.calls).toMatchObject([{ name: "get_weather", outcome: { input: { city: "x" } } }]);
   });
 
+  it("white space alone is no name, wherever in a call it comes", () => {
+    const pieces = ["", '{"city"', ':"x"}', ""].map((argsTextDelta) => ({ callIndex: 0, name: " ", argsTextDelta }));
+    for (const at of [0, 2]) {
+      const buffer = new ToolBuffer(tools);
+      const chunks = pieces.with(at, { ...pieces[at]!, name: "get_weather" });
+      for (const chunk of chunks) buffer.append(chunk);
+      buffer.end("stop");
+      expect(buffer.calls).toMatchObject([{ name: "get_weather", outcome: { input: { city: "x" } } }]);
+    }
+  });
+
   const namespaced = /^(?:functions|default_api)[.:](.+?)(?::\d+)?$/;
 
   // https://github.com/tontinton/maki/pull/518, https://github.com/tya5/reyn/pull/1992
