@@ -173,7 +173,7 @@ export function likenessOf(one: string, event: PlainEvent): Likeness | undefined
         oneEnd = endOfString(one, i + 1);
         addSlot(SLOT.STRING, j + 1, twoEnd);
       }
-      if (two.charCodeAt(afterSpaces(two, twoEnd + 1)) === COLON) {
+      if (two.charCodeAt(twoEnd + 1) === COLON) {
         if (isSlot) return undefined;
         keys++;
         const level = levels[levels.length - 1]!;
