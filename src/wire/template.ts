@@ -274,14 +274,14 @@ const scratchView = new DataView(scratch.buffer);
 
 /**
  * Two doubles are equal only if their bytes are, except for the two zeros: those are replaced by NaN, which equals
- * nothing.
+ * nothing. The last word is never one: it ends with a line end or a character of JSON.
  */
 function partOf(text: string, words: number[]): Omit<Part, "slot" | "next"> {
   scratch.fill(0, 0, 8);
   const { written: length } = utf8.encodeInto(text, scratch);
   if (length >= 8) {
     for (let at = 0; at + 8 < length; at += 8) words.push(scratchView.getFloat64(at, true) || NaN);
-    words.push(scratchView.getFloat64(length - 8, true) || NaN);
+    words.push(scratchView.getFloat64(length - 8, true));
   }
   const head = scratchView.getInt32(0, true);
   const rest = scratchView.getInt32(4, true);
