@@ -460,6 +460,54 @@ describe("an event that is a delta", () => {
     }
   });
 
+  it.each([
+    [
+      [0xc0, 0xaf],
+      [0xc1, 0xbf],
+      [0xc2, 0x80],
+      [0xdf, 0xbf],
+    ],
+    [
+      [0xe0, 0x80, 0xaf],
+      [0xe0, 0x9f, 0xbf],
+      [0xe0, 0xa0, 0x80],
+      [0xef, 0xbf, 0xbf],
+    ],
+    [
+      [0xed, 0x9f, 0xbf],
+      [0xed, 0xa0, 0x80],
+      [0xed, 0xbf, 0xbf],
+      [0xee, 0x80, 0x80],
+    ],
+    [
+      [0xf0, 0x8f, 0xbf, 0xbf],
+      [0xf0, 0x90, 0x80, 0x80],
+      [0xf4, 0x8f, 0xbf, 0xbf],
+      [0xf4, 0x90, 0x80, 0x80],
+    ],
+  ])("has its text where that is UTF-8, at the first and last characters of each length: %j, %j, %j, %j", (...all) => {
+    const templates = after(first);
+    for (const sequence of all) {
+      const frame = bytes('{"i":0,"n":9,"d":{"k":"é","t":"0123"},"p":[1,"x"]}');
+      frame.set(sequence, Buffer.from(frame).indexOf("0123"));
+      const value = jsonOf(frame.subarray(head.length));
+      expect(templates.find(frame, 0)).toBe(value === undefined ? -1 : frame.length);
+      if (value !== undefined) expect(textIn(templates.found!)).toBe(value.d.t);
+    }
+  });
+
+  it.each(["x", "é", "x".repeat(20), `${"x".repeat(20)}é`, "\\n", "x".repeat(70)])(
+    "is none while its end has not come, wherever %j is cut",
+    (piece) => {
+      const templates = after(first);
+      const frame = bytes(`{"i":1,"n":9,"d":{"k":"é","t":"${piece}"},"p":[1,"${piece}"]}`);
+      for (let end = 0; end < frame.length; end++) {
+        expect(templates.find(frame, 0)).toBe(frame.length); // whose rest is still there when it is cut
+        expect(templates.find(frame.slice(0, end), 0)).toBe(-1);
+      }
+    },
+  );
+
   function jsonOf(data: Uint8Array): { d: { t: string } } | undefined {
     try {
       return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(data)) as { d: { t: string } };
