@@ -144,7 +144,7 @@ function endOfPlain(start: number): number {
     const other = (((four ^ 0x02020202) - 0x21212121) | ((four ^ 0x5c5c5c5c) - 0x01010101)) & HIGHEST;
     if (other !== 0) return Math.min(limit, at + ((31 - Math.clz32(other & -other)) >> 3));
   }
-  return Math.max(start, limit);
+  return limit;
 }
 
 /** The highest bit of each of four bytes. */
@@ -159,11 +159,11 @@ function endOfString(start: number, from: number): number {
 }
 
 /**
- * No string is searched beyond this; the very last byte closes none, since the event goes on after it. A character that
- * begins before the limit may end after it: then nothing is left for what has to follow.
+ * No string is searched beyond this. Of one that is closed there or later, by a byte that is left from before, nothing
+ * is left for what has to follow.
  */
 function limitOf(start: number): number {
-  return Math.min(nearLength - 2, start + LONGEST);
+  return Math.min(nearLength, start + LONGEST);
 }
 
 /** A text of plain ASCII: a flat string of its own, not a slice of its network chunk. */
