@@ -381,6 +381,12 @@ describe("an event that is a delta", () => {
     expect([found.delta, textIn(found), indexIn(found)]).toEqual([delta, '"€', 12]);
   });
 
+  it("tells of those like it, though its places stand behind containers in containers", () => {
+    const like = (said: string) => `{"e":[{},{"f":[2]}],"p":[{"g":[3]},"${said}"],"i":0,"d":{"h":{},"t":"${said}"}}`;
+    const next = bytes(like("yy"));
+    expect(after(like("x")).find(next, 0)).toBe(next.length);
+  });
+
   it.each([
     '{"i":0,"n":9,"d":{"k":"e","t":"a"},"p":[1,"x"]}',
     '{"i":0,"n":9,"d":{"k":"é","t":"a"},"p":[2,"x"]}',
@@ -409,6 +415,9 @@ describe("an event that is a delta", () => {
     '{"i":0,"d":{"t":1}}',
     '{"i":0,"t":"a"}',
     '{"i":0,"d":[{"t":"a"}]}',
+    '{"i":0,"d":"a"}',
+    '{"i":0,"x":{"t":"a"}}',
+    '{"i":0,"d":{"x":[1,{"t":"a"}]},"e":[]}',
   ])("tells of none where it is %s", (data) => {
     expect(after(data).find(bytes(data), 0)).toBe(-1);
   });
@@ -636,6 +645,19 @@ describe("an event with many places", () => {
 });
 
 describe("a stream", () => {
+  it("may hold values that are no objects", () => {
+    const values = [null, 1, "x", [1], { t: "a" }, null, { t: "b" }];
+    const said: unknown[] = [];
+    const decoder = createDecoder({
+      templates: new Templates(({ t }: { t?: string }) => (t === undefined ? t : { text: ["t"], push: () => true })),
+      onDelta: (_, t) => said.push({ t }) > 0,
+      onEvent: (value) => said.push(value),
+      onError: (error) => expect.fail(error.message),
+    });
+    for (const value of values) decoder.feed(new TextEncoder().encode(`data: ${JSON.stringify(value)}\n\n`));
+    expect(said).toEqual(values);
+  });
+
   it.each(["alone in their chunks", "in one chunk"])("tells an event whole where the piece is not taken, %s", (how) => {
     const frames = ["a", "b", "c", "d"].map((piece) => Buffer.from(`data: {"t":"${piece}"}\n\n`));
     const said: unknown[] = [];
