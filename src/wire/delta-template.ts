@@ -91,7 +91,6 @@ export function deltaTemplateOf(event: PlainEvent, delta: Delta<any>, isOwn = fa
       } else if (code === CLOSE_BRACE || code === CLOSE_BRACKET) {
         item = outer.pop()!;
         depth--;
-        isKey = false;
         const padding = depth === 0 && !isOwn ? beforeSpaces(data, at) : at;
         if (padding < at) {
           slots.push(SLOT.SPACES);
