@@ -137,6 +137,11 @@ const events: Case[] = [
     says: [{ a: 1 }, { error: 1 }],
   },
   {
+    name: "joins no bare object over an event",
+    body: 'data: {"a":1}\n\n{"b":2,\ndata: {"c":3}\n\n"error":1}\n',
+    says: [{ a: 1 }, { c: 3 }],
+  },
+  {
     name: "reads a value a line",
     body: '{"a":1}\n{"b":"}{"}\r\n\n{"c":[1,{"d":"\\""}]}\n',
     says: [{ a: 1 }, { b: "}{" }, { c: [1, { d: '"' }] }],
