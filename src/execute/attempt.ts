@@ -20,7 +20,10 @@ export type HandlerEnd =
 export interface HandlerRun {
   /** Begins one attempt. */
   readonly handler: (attempt: number, signal: AbortSignal) => unknown;
-  /** Records an attempt before it begins; the first one was recorded already. Throws when it must not begin. */
+  /**
+   * Records an attempt before it begins; the first one was recorded already. Throws when it must not begin: the one
+   * before it was then the last.
+   */
   readonly beforeAttempt: (attempt: number) => Promise<void>;
   readonly onProgress: (value: unknown) => Promise<void>;
   /** The handler came to its end after it had been given up. */
@@ -95,15 +98,19 @@ async function attempts(run: HandlerRun, signal: AbortSignal): Promise<HandlerEn
   const last = run.firstAttempt + run.retries;
   try {
     for (let attempt = run.firstAttempt; ; attempt++) {
+      let failure: unknown;
       try {
         return { ok: true, value: await once(run, attempt, signal) };
       } catch (error) {
         if (attempt >= last || signal.aborted || isMistake(error)) throw error;
+        failure = error;
       }
       const delayMs = run.retryDelayMs * 2 ** (attempt - run.firstAttempt) * (1 + Math.random());
       await pause(delayMs, signal);
       signal.throwIfAborted();
-      await run.beforeAttempt(attempt + 1);
+      await run.beforeAttempt(attempt + 1).catch(() => {
+        throw failure;
+      });
       // The signal may have fired during that write: a handler started now would never notice.
       signal.throwIfAborted();
     }

@@ -970,6 +970,25 @@ describe("time", () => {
     expect(ran).toHaveLength(2);
   });
 
+  it("gives the handler's error, where the next attempt cannot be recorded", async () => {
+    const failure = new Error("busy");
+    const { tool, ran } = counted({ effect: "read", retries: 1, execute: () => Promise.reject(failure) });
+    let failures = 0;
+    const store = failing(memoryStore(), (verb, key) =>
+      ran.length === 1 && verb === "put" && key.startsWith("action/") && failures++ < 3
+        ? new ToolError("store_failed", "down")
+        : undefined,
+    );
+    const { executor } = setup([tool], { store });
+    expect(await executor.execute(useOf(tool), RUN)).toMatchObject({
+      status: "failed",
+      attempts: 1,
+      recorded: true,
+      error: { code: "execution_failed", message: "Tool act failed: busy", cause: failure },
+    });
+    expect(ran).toHaveLength(1);
+  });
+
   it.each([
     ["a mistake", new TypeError("x is not a function"), 1],
     ["a network that failed", new TypeError("fetch failed"), 2],
