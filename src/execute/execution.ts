@@ -329,7 +329,7 @@ export class Execution {
   // Running -----------------------------------------------------------------------------------------------------------
 
   async #start(judged: Tool, version: number, planned: ActionRow, input: unknown, request?: ApprovalRequest): Step {
-    await this.#place.enter();
+    await this.#enter();
     // The current tool: if it differs from the one that was shown, approval is asked for again below.
     const tool = request === undefined ? judged : this.#known();
     if (tool === undefined) return undefined;
@@ -356,6 +356,11 @@ export class Execution {
       return back && this.#giveUp(back.version, planned, request);
     }
     return this.#run(tool, entry, input, request);
+  }
+
+  /** Waits for its turn, or until the caller gives up. */
+  #enter(): Promise<void> {
+    return unlessAborted(() => this.#place.enter(), this.#context.signal);
   }
 
   #isAborted(): boolean {
@@ -425,7 +430,7 @@ export class Execution {
     }
     const input = request === undefined ? this.#input : this.#inputOf(request);
     this.#begin(row, input);
-    await this.#place.enter();
+    await this.#enter();
     const again = { ...row, digest: this.#digest, attempts: row.attempts + 1, lease: this.#lease() };
     const entry = await this.#put(again, version);
     if (entry === undefined) {

@@ -392,6 +392,25 @@ describe("executeAll()", () => {
     expect(await Promise.all([first, second])).toMatchObject([{ replayed: false }, { replayed: false }]);
   });
 
+  it("lets a call go whose caller gives up before it is its turn", async () => {
+    const log: string[] = [];
+    let end!: () => void;
+    const long = counted({ name: "long", execute: () => new Promise<void>((resolve) => (end = resolve)) }).tool;
+    const act = slow("a", log);
+    const { executor } = setup([long, act], { concurrency: 1 });
+    const [schedule, giveUp] = [executor.schedule(), new AbortController()];
+    const running = executor.execute(useOf(long), RUN, schedule);
+    const given = executor.execute(useOf(act, { n: 1 }), { ...RUN, signal: giveUp.signal }, schedule);
+    const last = executor.execute(useOf(act, { n: 2 }), RUN, schedule);
+    await sleep(10);
+    giveUp.abort();
+    expect(await given).toMatchObject({ status: "failed", error: { code: "aborted" } });
+    end();
+    expect(await Promise.all([running, last])).toMatchObject([{ status: "completed" }, { status: "completed" }]);
+    expect(log).toEqual(["a2 begins", "a2 ends"]);
+    expect(getEventListeners(giveUp.signal, "abort")).toEqual([]);
+  });
+
   it.each([1, 2])("begins %s at a time in call order, whichever is ready first", async (concurrency) => {
     const log: string[] = [];
     const act = slow("a", log);
