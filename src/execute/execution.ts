@@ -1,6 +1,4 @@
 import { isToolError, type ToolError, type ToolErrorCode } from "../errors.ts";
-import { orderedText } from "../json/index.ts";
-import { isConflict } from "../store/errors.ts";
 import type { StoreEntry } from "../store/store.ts";
 import { approvalRule } from "../tool/approval-rule.ts";
 import type { Tool } from "../tool/tool.ts";
@@ -529,21 +527,8 @@ export class Execution {
   }
 
   /** `undefined` if another process wrote in between. */
-  async #put(row: ActionRow, version: number): Promise<Entry | undefined> {
-    try {
-      return await this.#deps.ledger.put(row, version);
-    } catch (error) {
-      if (isConflict(error)) return undefined;
-      const written = row.lease && (await this.#writtenAs(row));
-      if (written === undefined) throw error;
-      return written;
-    }
-  }
-
-  /** A store that failed may still have written: the lease shows whether the row is this execution's. */
-  async #writtenAs(row: ActionRow): Promise<Entry | undefined> {
-    const stored = await this.#deps.ledger.get(this.#actionId).catch(() => undefined);
-    return orderedText(stored?.value) === orderedText(row) ? stored : undefined;
+  #put(row: ActionRow, version: number): Promise<Entry | undefined> {
+    return this.#deps.ledger.write(row, version);
   }
 
   /** The part of an error that the model and events may see. */

@@ -1,4 +1,6 @@
 import { isToolError, ToolError } from "../errors.ts";
+import { orderedText } from "../json/index.ts";
+import { isConflict } from "../store/errors.ts";
 import { storeKey, type Store, type StoreEntry } from "../store/store.ts";
 import type { Effect } from "../tool/tool.ts";
 import type { DenyReason } from "./events.ts";
@@ -120,6 +122,24 @@ export class Ledger {
   /** Writes if this version is stored (0: if there is none). @throws ToolError `version_conflict`, `store_failed` */
   put(row: ActionRow, expectedVersion: number): Promise<StoreEntry<ActionRow>> {
     return this.#store.put(storeKey("action", row.runId, row.invocationId), row, { expectedVersion });
+  }
+
+  /**
+   * As {@link put}, but `undefined` if another process wrote in between. A store that failed may still have written: the
+   * lease shows whether the row is the caller's.
+   *
+   * @throws ToolError `store_failed`
+   */
+  async write(row: ActionRow, expectedVersion: number): Promise<StoreEntry<ActionRow> | undefined> {
+    try {
+      return await this.put(row, expectedVersion);
+    } catch (error) {
+      if (isConflict(error)) return undefined;
+      const isOwn = row.lease !== undefined || row.undo?.lease !== undefined;
+      const stored = isOwn ? await this.get(actionIdOf(row.runId, row.invocationId)).catch(() => undefined) : undefined;
+      if (stored === undefined || orderedText(stored.value) !== orderedText(row)) throw error;
+      return stored;
+    }
   }
 
   /** Every action of a run, in the order of their keys. Unreadable rows are skipped. */

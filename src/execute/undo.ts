@@ -202,13 +202,8 @@ export class Undoer {
   }
 
   /** `undefined` if another process wrote in between. */
-  async #put({ value, version }: StoreEntry<ActionRow>, undo: UndoRow): Promise<StoreEntry<ActionRow> | undefined> {
-    try {
-      return await this.#deps.ledger.put({ ...value, undo }, version);
-    } catch (error) {
-      if (isConflict(error)) return undefined;
-      throw error;
-    }
+  #put({ value, version }: StoreEntry<ActionRow>, undo: UndoRow): Promise<StoreEntry<ActionRow> | undefined> {
+    return this.#deps.ledger.write({ ...value, undo }, version);
   }
 
   async #isAllowed(principal: Principal | undefined, row: ActionRow): Promise<boolean> {

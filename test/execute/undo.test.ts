@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { Outcome, ToolExecutor } from "../../src/execute/index.ts";
 import { defineTool, ToolError } from "../../src/index.ts";
-import { memoryStore } from "../../src/store/index.ts";
+import { memoryStore, type Store } from "../../src/store/index.ts";
 import { misread } from "../misread.ts";
 import { counted, failing, RUN, setup, setupWithApprovals, sleep, until, useOf } from "./support.ts";
 
@@ -463,6 +463,26 @@ describe("undo()", () => {
     await executor.execute(useOf(add, { n: 1 }, { invocationId: "a" }), RUN);
     expect(await executor.undo("run/a")).toMatchObject({ status: "undone" });
     expect(await executor.undo("run/a")).toMatchObject({ error: { code: "already_undone" } });
+  });
+
+  it("whose start was written and not confirmed has begun", async () => {
+    const { undone, add } = shelf();
+    const inner = memoryStore();
+    let isDown = false;
+    const store: Store = {
+      ...inner,
+      put: async (key, value, options) => {
+        const entry = await inner.put(key, value, options);
+        if (!isDown) return entry;
+        isDown = false;
+        throw new ToolError("store_failed", "down");
+      },
+    };
+    const { executor } = setup([add], { store, leaseMs: 20 });
+    const { actionId } = await executor.execute(useOf(add, { n: 1 }), RUN);
+    isDown = true;
+    expect(await executor.undo(actionId)).toMatchObject({ status: "undone" });
+    expect(undone).toHaveLength(1);
   });
 
   it("that is done, and that the store does not take, is not told as refused", async () => {
