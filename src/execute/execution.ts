@@ -72,8 +72,8 @@ export class Execution {
   readonly #events: CallEvents;
   /** True while it is certain that no handler has started. */
   #isUnrun = false;
-  /** This execution has seen that a handler was started, here or elsewhere. */
-  #wasBegun = false;
+  /** This execution has seen its record, or has written it. */
+  #wasOnRecord = false;
 
   constructor(deps: Deps, use: ToolUse, context: ExecutionContext, place: Place) {
     this.#deps = deps;
@@ -113,8 +113,8 @@ export class Execution {
         if (known !== this.#tool) await this.#prepare(known);
         this.#isUnrun = false;
         const entry = await this.#deps.ledger.get(this.#actionId);
-        if (entry?.value.status === "started") this.#wasBegun = true;
-        if (entry === undefined && this.#wasBegun) return this.#unrecorded("unknown", "outcome_unknown", FORGOTTEN);
+        if (entry !== undefined) this.#wasOnRecord = true;
+        else if (this.#wasOnRecord) return this.#unrecorded("unknown", "outcome_unknown", FORGOTTEN);
         this.#isUnrun = entry === undefined || entry.value.status === "planned";
         const outcome = await this.#next(entry).catch((error: unknown) => this.#lookAgain(entry, error));
         if (outcome !== undefined) return outcome;
@@ -137,7 +137,7 @@ export class Execution {
     if (!this.#isUnrun) throw error;
     this.#isUnrun = false;
     const now = await this.#deps.ledger.get(this.#actionId);
-    this.#isUnrun = now?.version === entry?.version;
+    this.#isUnrun = now === undefined ? !this.#wasOnRecord : now.version === entry?.version;
     if (this.#isUnrun) throw error;
   }
 
@@ -373,7 +373,6 @@ export class Execution {
 
   async #run(tool: Tool, entry: Entry, input: unknown, request: ApprovalRequest | undefined): Step {
     this.#isUnrun = false;
-    this.#wasBegun = true;
     const end = await runRecorded({
       deps: this.#deps,
       tool,
@@ -527,8 +526,10 @@ export class Execution {
   }
 
   /** `undefined` if another process wrote in between. */
-  #put(row: ActionRow, version: number): Promise<Entry | undefined> {
-    return this.#deps.ledger.write(row, version);
+  async #put(row: ActionRow, version: number): Promise<Entry | undefined> {
+    const entry = await this.#deps.ledger.write(row, version);
+    if (entry !== undefined) this.#wasOnRecord = true;
+    return entry;
   }
 
   /** The part of an error that the model and events may see. */

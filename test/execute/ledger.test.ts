@@ -907,6 +907,29 @@ describe("forget()", () => {
   });
 });
 
+describe("forget() by another process, while a call waits for approval", () => {
+  it("asks nobody again, and nobody says that it was not executed", async () => {
+    const { tool, ran } = counted({ needsApproval: true });
+    // Notifications get lost, so that all is deleted when the others look.
+    const store: Store = { ...memoryStore(), subscribe: async () => async () => {} };
+    const [asks, finds, there] = [0, 1, 2].map(() => setupWithApprovals([tool], { store, service: { pollMs: 20 } }));
+    const asking = asks!.executor.execute(call(tool), RUN);
+    await until(() => asks!.events.length === 2);
+    const finding = finds!.executor.execute(call(tool), RUN);
+    await sleep(10);
+    await there!.executor.forget("run");
+    for (const waiting of [asking, finding]) {
+      expect(await Promise.race([waiting, sleep(500)])).toMatchObject({
+        status: "unknown",
+        error: { code: "outcome_unknown" },
+      });
+    }
+    expect(await there!.approvals.list()).toEqual([]);
+    expect(await there!.executor.actions("run")).toEqual([]);
+    expect(ran).toHaveLength(0);
+  });
+});
+
 describe("a use whose end the store did not take", () => {
   it.each(["read", "write"] as const)("has it when it is executed again, and is not run again: %s", async (effect) => {
     let isDown = false;
