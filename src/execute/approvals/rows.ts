@@ -96,14 +96,13 @@ export class ApprovalRows {
   async add(request: ApprovalRequest, older: readonly ApprovalRequest[], version: number): Promise<boolean> {
     const { runId, invocationId } = request;
     const mark: OpenMark = { runId, invocationId, at: Date.now() };
-    // The index entries first: one that leads nowhere is harmless, but a request without one would be lost.
-    await this.#store.put(this.#idKey(request.id), { runId, invocationId });
+    // The index entries first: one that leads nowhere is harmless, but a request without one would be lost. And of those
+    // the mark, by which what a process leaves that dies in between is found.
     await this.#store.put(this.#openKey(request), mark);
+    await this.#store.put(this.#idKey(request.id), { runId, invocationId });
     const isAdded = await this.#write({ runId, invocationId }, [...older.slice(-MAX_OLDER), request], version);
-    if (!isAdded) {
-      await this.#store.delete(this.#idKey(request.id));
-      await this.#store.delete(this.#openKey(request));
-    }
+    // An index entry leads to what is kept.
+    for (const gone of isAdded ? older.slice(0, -MAX_OLDER) : [request]) await this.#unindex(gone);
     return isAdded;
   }
 
@@ -113,11 +112,19 @@ export class ApprovalRows {
     const requests: ApprovalRequest[] = [];
     for (const { key, value } of await this.#store.list<OpenMark>(prefix)) {
       const requestId = decodeURIComponent(key.slice(key.lastIndexOf("/") + 1));
-      const entry = await this.#store.get<CallRecord>(this.key(value));
-      const request = entry && this.#requestsOf(entry.key, entry.value).find(({ id }) => id === requestId);
-      if (request !== undefined) requests.push(request);
-      // Its process may still be about to write it, but after so long it must have died.
-      else if (value.at < Date.now() - ABANDONED_MS) await this.#store.delete(key);
+      try {
+        const entry = await this.#store.get(this.key(value));
+        const found = entry && this.#found(entry, requestId);
+        if (found !== undefined) requests.push(found.request);
+        // Its process may still be about to write it, but after so long it must have died.
+        else if (value.at < Date.now() - ABANDONED_MS) {
+          await this.#store.delete(this.#idKey(requestId));
+          await this.#store.delete(key);
+        }
+      } catch (error) {
+        // A newer version may have written it: its entries stay.
+        this.#passOver(error);
+      }
     }
     return requests;
   }
@@ -126,10 +133,7 @@ export class ApprovalRows {
   async forget(runId: string): Promise<void> {
     for (const { key, value } of await this.#store.list<CallRecord>(this.#prefix(runId))) {
       // The index entries of unreadable requests cannot be found: they then lead nowhere.
-      for (const request of this.#requestsOf(key, value)) {
-        await this.#store.delete(this.#openKey(request));
-        await this.#store.delete(this.#idKey(request.id));
-      }
+      for (const request of this.#requestsOf(key, value)) await this.#unindex(request);
       await this.#store.delete(key);
     }
   }
@@ -171,6 +175,11 @@ export class ApprovalRows {
       return { format: 1, requests: requests.map((one) => (one === request ? changed : one)) };
     });
     return result;
+  }
+
+  async #unindex(request: ApprovalRequest): Promise<void> {
+    await this.#store.delete(this.#idKey(request.id));
+    await this.#store.delete(this.#openKey(request));
   }
 
   key({ runId, invocationId }: CallId): string {

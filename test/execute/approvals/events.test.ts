@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ToolError } from "../../../src/errors.ts";
 import { ApprovalService, type ApprovalAsk, type ApprovalEvent } from "../../../src/execute/approvals/index.ts";
 import { memoryStore, type Store } from "../../../src/store/index.ts";
@@ -6,6 +6,9 @@ import { memoryStore, type Store } from "../../../src/store/index.ts";
 let store: Store;
 beforeEach(() => {
   store = memoryStore();
+});
+afterEach(() => {
+  vi.useRealTimers();
 });
 
 const ask = (invocationId: string, more: Partial<ApprovalAsk> = {}): ApprovalAsk => ({
@@ -173,6 +176,15 @@ describe("a process that dies between two writes", () => {
       expect(told).toEqual([...new Set(told)]);
     },
   );
+
+  it.each([0, 1, 2])("leaves nothing behind for ever of a request that never came (%i writes)", async (writes) => {
+    await dieAfter(writes);
+    await service().list({ status: "pending" });
+    expect(await store.list("approval/")).toHaveLength(writes);
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_700_000 });
+    await service().list({ status: "pending" });
+    expect(await store.list("approval/")).toEqual([]);
+  });
 
   it("is told of by whoever subscribes next, though nobody asks again", async () => {
     await service(dyingAfter(3))

@@ -188,6 +188,9 @@ describe('"approval TOCTOU": digest differs -> new approval, old void', () => {
     const all = await service().list({ runId: "run_1" });
     expect(all.map(({ status }) => status).filter((status) => status === "pending")).toHaveLength(1);
     expect(all.length).toBeLessThan(25);
+    expect(await store.list("approval/id/")).toHaveLength(all.length);
+    await service().forget("run_1");
+    expect(await store.list("approval/id/")).toEqual([]);
   });
 });
 
@@ -626,6 +629,17 @@ describe('"state as input": hand-edited state is refused', () => {
     expect(await codeOf(approvals.decide(damaged.id, { decision: "approve" }))).toBe("invalid_approval");
     await approvals.forget("run_1");
     expect(await approvals.get(damaged.id)).toBeUndefined();
+  });
+
+  it("of a newer version is not lost to that one, however long it waits", async () => {
+    const { id } = await service().request(ask());
+    const { value } = (await store.get<object>(key))!;
+    await store.put(key, { ...value, format: 2 });
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 3_700_000 });
+    expect(await service().list({ status: "pending" })).toEqual([]);
+    vi.useRealTimers();
+    await store.put(key, value);
+    expect(await service().list({ status: "pending" })).toMatchObject([{ id }]);
   });
 });
 
