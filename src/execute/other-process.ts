@@ -1,4 +1,5 @@
 import type { StoreEntry } from "../store/store.ts";
+import { createWakeUp } from "./approvals/wake-up.ts";
 import { actionIdOf, type ActionRow, type Ledger } from "./ledger.ts";
 
 /**
@@ -12,23 +13,14 @@ export async function waitForOther(
   signal: AbortSignal | undefined,
 ): Promise<boolean> {
   const actionId = actionIdOf(row.runId, row.invocationId);
-  const isAborted = () => signal?.aborted === true;
-  let wake!: () => void;
-  const woken = new Promise<void>((resolve) => (wake = resolve));
-  const timer = setTimeout(wake, Math.max(10, row.lease!.until - Date.now() + 10));
-  signal?.addEventListener("abort", wake);
+  const wakeUp = createWakeUp(signal);
+  const unwatch = await ledger.watch(actionId, wakeUp.wake);
   try {
-    const unwatch = await ledger.watch(actionId, wake);
-    try {
-      // It may have ended before the watch began.
-      const now = await ledger.get(actionId);
-      if (now?.version === version && !isAborted()) await woken;
-    } finally {
-      await unwatch();
-    }
+    // It may have ended before the watch began.
+    const now = await ledger.get(actionId);
+    if (now?.version === version) await wakeUp.wait(Math.max(10, row.lease!.until - Date.now() + 10));
   } finally {
-    clearTimeout(timer);
-    signal?.removeEventListener("abort", wake);
+    await unwatch();
   }
-  return !isAborted();
+  return signal?.aborted !== true;
 }
