@@ -31,8 +31,8 @@ export class Emitter {
   }
 
   /**
-   * Resolves when the event is stored and emitted. Never rejects: an event that cannot be stored has no number and is
-   * not emitted; what it is about is in the ledger, or has failed to get there as well.
+   * Resolves when the event is stored and emitted. Never rejects: an event that cannot be stored, though tried again, has
+   * no number and is not emitted; what it is about is in the ledger, or has failed to get there as well.
    *
    * @param once another process may have emitted it already
    * @param isOnRecord see {@link EventLog.append}

@@ -1,4 +1,6 @@
-import { isToolError } from "../errors.ts";
+import { orderedText } from "../json/index.ts";
+import { isConflict } from "../store/errors.ts";
+import { BRIEFLY, outlast } from "../store/outlast.ts";
 import { storeKey, type Store, type StoreEntry } from "../store/store.ts";
 import { endOf, identityOf, type EventBase, type EventBody, type ToolEvent } from "./events.ts";
 
@@ -41,7 +43,8 @@ export class EventLog {
   }
 
   /**
-   * Numbers and writes one event.
+   * Numbers and writes one event. Outlasts a store that fails briefly, as the record of an action does: an action that
+   * has ended there would otherwise seem to run forever.
    *
    * @param once search the whole run first: another process may have emitted it
    * @param isOnRecord asked right before the write: nothing is written for a forgotten action
@@ -52,8 +55,12 @@ export class EventLog {
     tail.waiting++;
     // A process that has not followed the log cannot know what is in it.
     const isNew = tail.seq === undefined && tail.waiting === 1 && event.type !== "tool.invoked";
+    // Progress is soon out of date, and the handler may wait for it.
+    const pausesMs = event.type === "tool.progress" ? [] : BRIEFLY;
     const appended = tail.last.then(async () =>
-      isOnRecord === undefined || (await isOnRecord()) ? this.#append(tail, event, once || isNew) : undefined,
+      isOnRecord === undefined || (await outlast(pausesMs, isOnRecord))
+        ? this.#append(tail, event, once || isNew, pausesMs)
+        : undefined,
     );
     tail.last = appended.catch(() => {}).finally(() => tail.waiting--);
     return appended;
@@ -81,33 +88,55 @@ export class EventLog {
     this.#tails.delete(runId);
   }
 
-  async #append(tail: Tail, event: NewEvent, once: boolean): Promise<ToolEvent | undefined> {
+  async #append(
+    tail: Tail,
+    event: NewEvent,
+    once: boolean,
+    pausesMs: readonly number[],
+  ): Promise<ToolEvent | undefined> {
     const identity = identityOf(event as ToolEvent);
     // Pending events of a call are too late once another process has emitted its end.
     const end = event.type === "tool.progress" || event.type === "tool.started" ? endOf(event.actionId) : undefined;
-    if (event.type === "tool.invoked") await this.#dropForgotten(tail, event.runId);
     const isTold = () => [identity, end].some((one) => one !== undefined && tail.told.has(one));
-    if (isTold()) return undefined;
-    if (once && identity !== undefined) await this.#followAll(tail, event.runId);
-    else if (tail.seq === undefined) await this.#join(tail, event.runId);
+    await outlast(pausesMs, async () => {
+      if (event.type === "tool.invoked") await this.#dropForgotten(tail, event.runId);
+      if (isTold()) return;
+      if (once && identity !== undefined) await this.#followAll(tail, event.runId);
+      else if (tail.seq === undefined) await this.#join(tail, event.runId);
+    });
     if (isTold()) return undefined;
     for (let seq = tail.seq! + 1; ; seq++) {
       const numbered = { ...event, seq } as ToolEvent;
-      try {
-        const entry = await this.#store.put(keyOf(event.runId, seq), numbered, { expectedVersion: 0 });
+      const entry = await this.#create(numbered, pausesMs);
+      if (entry !== undefined) {
         passed(tail, entry);
         if (tail.isWhole) saw(tail, numbered);
         return numbered;
-      } catch (error) {
-        if (!isToolError(error) || error.code !== "version_conflict") throw error;
       }
       // Another process was faster: perhaps with the same event.
-      const told = await this.#store.get<ToolEvent>(keyOf(event.runId, seq));
+      const told = await outlast(pausesMs, () => this.#store.get<ToolEvent>(keyOf(event.runId, seq)));
       tail.seq = seq;
       tail.version = told?.version;
       if (told !== undefined) saw(tail, told.value);
       if (isTold()) return undefined;
     }
+  }
+
+  /** `undefined` if another event has the number. */
+  #create(event: ToolEvent, pausesMs: readonly number[]): Promise<StoreEntry<ToolEvent> | undefined> {
+    const key = keyOf(event.runId, event.seq);
+    let isUnconfirmed = false;
+    return outlast(pausesMs, async () => {
+      try {
+        return await this.#store.put(key, event, { expectedVersion: 0 });
+      } catch (error) {
+        isUnconfirmed ||= !isConflict(error);
+        if (!isConflict(error)) throw error;
+      }
+      // What conflicts may be this very event: a store that failed may still have written.
+      const stored = isUnconfirmed ? await this.#store.get<ToolEvent>(key) : undefined;
+      return stored !== undefined && orderedText(stored.value) === orderedText(event) ? stored : undefined;
+    });
   }
 
   /** Another process may have deleted the run: the numbers then start over with its next call. */

@@ -1,6 +1,6 @@
 import { orderedText } from "../json/index.ts";
-import { isConflict, isStoreFailure } from "../store/errors.ts";
-import { pause } from "../time.ts";
+import { isConflict } from "../store/errors.ts";
+import { BRIEFLY, outlast } from "../store/outlast.ts";
 import type { StoreEntry } from "../store/store.ts";
 import { actionIdOf, type ActionRow, type Ledger, type Lease } from "./ledger.ts";
 
@@ -29,7 +29,7 @@ export class HeldAction {
 
   /** @throws ToolError `version_conflict` when the row is lost, `store_failed` after three tries */
   write(change: (row: ActionRow) => ActionRow): Promise<void> {
-    return this.#queue(change, [50, 200]);
+    return this.#queue(change, BRIEFLY);
   }
 
   /**
@@ -74,22 +74,10 @@ export class HeldAction {
   async #write(change: (row: ActionRow) => ActionRow, pausesMs: readonly number[]): Promise<void> {
     const row = change(this.#row);
     if (row === this.#row) return;
-    const entry = await this.#stored(row, pausesMs);
+    const entry = await outlast(pausesMs, () => this.#attempt(row));
     this.#unconfirmed.length = 0;
     this.#row = row;
     this.#version = entry.version;
-  }
-
-  async #stored(row: ActionRow, pausesMs: readonly number[]): Promise<StoreEntry<ActionRow>> {
-    for (const waitMs of pausesMs) {
-      try {
-        return await this.#attempt(row);
-      } catch (error) {
-        if (!isStoreFailure(error)) throw error;
-      }
-      await pause(waitMs);
-    }
-    return this.#attempt(row);
   }
 
   /** The store may fail briefly. A write that it did not confirm then conflicts with ours, which a read finds out. */

@@ -682,6 +682,43 @@ describe("a store that fails", () => {
     });
   });
 
+  it.each([
+    ["reads", "get", false],
+    ["writes", "put", false],
+    ["writes, and has done it", "put", true],
+  ])("for a moment, when it %s what is told: each event is told, once", async (_, verb, isDone) => {
+    const { tool, ran } = counted({ undo: () => {} });
+    const inner = unorderedStore();
+    /** What has failed once. */
+    const failed = new Set<string>();
+    const fail = (key: string, isNow: boolean) => {
+      if (!isNow || !key.startsWith("event/") || failed.has(key)) return;
+      failed.add(key);
+      throw down();
+    };
+    const store: Store = {
+      ...inner,
+      get: async (key) => {
+        fail(key, verb === "get");
+        return inner.get(key);
+      },
+      put: async (key, value, options) => {
+        fail(key, verb === "put" && !isDone);
+        const entry = await inner.put(key, value, options);
+        fail(key, verb === "put");
+        return entry;
+      },
+    };
+    const { executor, types, events } = setup([tool], { store });
+    const { actionId } = await executor.execute(call(tool), RUN);
+    await executor.undo(actionId);
+    expect(types()).toEqual(["tool.invoked", "tool.started", "tool.completed", "tool.undone"]);
+    expect(await executor.events("run")).toEqual(events);
+    expect(events.map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
+    expect(failed.size).toBeGreaterThan(0);
+    expect(ran).toHaveLength(1);
+  });
+
   it("for events only: the outcome does not depend on them", async () => {
     const { tool } = counted();
     const { executor, events } = setup([tool], {
