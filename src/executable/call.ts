@@ -27,7 +27,9 @@ export async function callProgram(
   const progress = createProgressQueue((line: ProgressLine) => context.progress(line));
   const outcome = await program.run({
     args: [],
-    input: JSON.stringify(input), // escapes lone surrogates, so that the bytes are UTF-8 whatever the model wrote
+    // It escapes lone surrogates, so that the bytes are UTF-8 whatever the model wrote. The newline is for shells, whose
+    // `read` fails without one (holman/spark#37).
+    input: `${JSON.stringify(input)}\n`,
     env: { ...callEnv(context), ...given },
     timeoutMs,
     maxOutputBytes,

@@ -113,6 +113,12 @@ describe("a call", () => {
     expect(await execute(tool, { text })).toEqual({ text });
   });
 
+  it("is one line on stdin, so that `read` of a shell takes it (holman/spark#37)", async () => {
+    const body = `set -e\nread -r input\nprintf '{"success":true,"result":%s}' "$input"`;
+    const tool = await loadExecutable(program(shTool(body, { parameters: '{"text":{"type":"string"}}' })));
+    expect(await execute(tool, { text: "a\nb" })).toEqual({ text: "a\nb" });
+  });
+
   it("comes to null when it says no result", async () => {
     expect(await execute(await loadExecutable(program(shTool(`echo '{"success":true}'`))))).toBeNull();
   });
