@@ -76,7 +76,9 @@ export function runProcess(options: ProcessOptions): Promise<ProcessOutcome> {
 
     child.stdin.on("error", () => {}); // EPIPE: the program does not read its input, which is its own business
     enterGroup(pid);
-    timer = setTimeout(stop, timeoutMs, { type: "timeout" });
+    after(timeoutMs, () => {
+      if (end === undefined) stop({ type: "timeout" });
+    });
     signal?.addEventListener("abort", onAbort);
     count(child, "stdout", options.maxOutputBytes, stdout.push);
     count(child, "stderr", options.maxStderrBytes, stderr.push);
@@ -84,7 +86,7 @@ export function runProcess(options: ProcessOptions): Promise<ProcessOutcome> {
       isGroupGone = !hasMembers(pid);
       end ??= { type: "exited", exitCode, signal: signalName };
       if (isSettled) return leaveGroup(pid);
-      if (end.type === "exited") restartTimer(); // what it started may go on writing for a while
+      if (end.type === "exited") after(graceMs, finish); // what it started may go on writing for a while
     });
     child.once("close", finish);
     child.stdin.end(options.input);
@@ -112,12 +114,16 @@ export function runProcess(options: ProcessOptions): Promise<ProcessOutcome> {
       end = why;
       if (isOver) return finish();
       killGroup(pid!, "SIGTERM");
-      restartTimer();
+      after(graceMs, finish);
     }
 
-    function restartTimer(): void {
+    /**
+     * Sets the timer. When it fires, events that have already come are handled first: while this process was busy, or
+     * stopped in a debugger, the program may have ended in time.
+     */
+    function after(ms: number, work: () => void): void {
       clearTimeout(timer);
-      timer = setTimeout(finish, graceMs);
+      timer = setTimeout(setImmediate, ms, work);
     }
 
     /** Nothing outlives the call: what still runs in the group is killed, and the pipes are closed. */

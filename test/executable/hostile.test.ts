@@ -196,6 +196,13 @@ describe("time and the process tree", () => {
     expect(readdirSync(inside).toSorted()).toEqual(["child", "parent"]);
   });
 
+  it("counts what a program did in time, though this process was busy until the time was over", async () => {
+    const body = `echo '{"progress":1}' >&2; sleep 0.1; echo '{"success":true,"result":"in time"}'`;
+    const tool = await loadExecutable(program(shTool(body)), { timeoutMs: 500, graceMs: 100 });
+    const progress = async () => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500);
+    expect(await execute(tool, {}, { progress })).toBe("in time");
+  });
+
   it("keeps what was printed until then, and tells the log of it", async () => {
     const onRun = vi.fn();
     const error = await failure(call("forks-and-hangs", { ...short, onRun }));
