@@ -11,7 +11,7 @@ import type { ProgressLine } from "./stderr.ts";
 /**
  * One call of a program: the handler of its tool.
  *
- * @throws ToolError `executable_changed`, `executable_refused`
+ * @throws ToolError `executable_changed`, `executable_refused`, `spawn_failed`
  * @throws ExecutableError `spawn_failed`, `timeout`, `too_large`, `tool_failed`, `invalid_answer`, `aborted`
  */
 export async function callProgram(

@@ -4,6 +4,7 @@ import { isAbsolute, join, normalize, relative, sep } from "node:path";
 import { isToolError, ToolError } from "../errors.ts";
 import { commandOf, isBatchFile } from "./command.ts";
 import type { Digests } from "./digest.ts";
+import { shortage } from "./error.ts";
 import { notAProgram } from "./file-kind.ts";
 
 /** The conditions for running a file. */
@@ -29,7 +30,8 @@ export interface CheckedFile {
  * such as `/tmp`, in which they cannot replace our files).
  *
  * @throws TypeError for a relative path
- * @throws ToolError `executable_refused`, with a message for the developer that contains the path
+ * @throws ToolError `executable_refused`, or `spawn_failed` if the system has no room to look at it, with a message for
+ *   the developer that contains the path
  */
 export async function checkFile(path: string, rules: FileRules, digests: Digests): Promise<CheckedFile> {
   if (typeof path !== "string" || !isAbsolute(path)) {
@@ -42,7 +44,10 @@ export async function checkFile(path: string, rules: FileRules, digests: Digests
   try {
     return await check(path, rules, digests);
   } catch (error) {
-    throw isToolError(error) ? error : refused(path, reasonOf(error as NodeJS.ErrnoException), error);
+    if (isToolError(error)) throw error;
+    const lacking = shortage((error as NodeJS.ErrnoException).code);
+    if (lacking === undefined) throw refused(path, reasonOf(error as NodeJS.ErrnoException), error);
+    throw new ToolError("spawn_failed", `The executable ${path} could not be started: ${lacking}.`, { cause: error });
   }
 }
 

@@ -18,6 +18,12 @@ export interface ExecutableRun {
   readonly durationMs: number;
 }
 
+/** What the system lacks at the moment; `undefined` if the code says something else. */
+export function shortage(code: string | undefined): string | undefined {
+  if (!/^(?:EAGAIN|EMFILE|ENFILE|ENOMEM)$/.test(code ?? "")) return undefined;
+  return `the system has no room for another process or file (${code})`;
+}
+
 /**
  * A failed run. The `message` is for the model: it contains no path, and of the program's output only its `error`. The
  * details for the developer are in `run`.

@@ -1,6 +1,6 @@
 import { changedLiteral, exceedsDepth, hasHugeNumber, parseJson } from "../json/index.ts";
 import type { ToolErrorCode } from "../errors.ts";
-import type { ExecutableRun } from "./error.ts";
+import { shortage, type ExecutableRun } from "./error.ts";
 import type { ProcessEnd, ProcessOutcome } from "./process.ts";
 
 /** Why a run's output cannot be read. */
@@ -66,12 +66,8 @@ function startFailure({ code, message }: NodeJS.ErrnoException): string {
       return "the environment is too large (E2BIG)";
     case "ETXTBSY":
       return "its file is open for writing (ETXTBSY)";
-    case "EAGAIN":
-    case "EMFILE":
-    case "ENFILE":
-      return `the system has no room for another process or file (${code})`;
     default:
-      return code ?? message;
+      return shortage(code) ?? code ?? message;
   }
 }
 

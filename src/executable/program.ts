@@ -13,7 +13,8 @@ export interface Program {
   /**
    * Time passes between approval and call: checks that what runs now is what was checked before.
    *
-   * @throws ToolError `executable_changed`, `executable_refused`, with a message for the model that contains no path
+   * @throws ToolError `executable_changed`, `executable_refused`, `spawn_failed`, with a message for the model that
+   *   contains no path
    */
   checkAgain(): Promise<void>;
   run(how: ProgramRun): Promise<ProcessOutcome>;
@@ -31,7 +32,7 @@ export interface ProgramRun {
 
 /**
  * @throws TypeError for a relative path
- * @throws ToolError `executable_refused`, `executable_changed` if the digest is not `settings.digest`
+ * @throws ToolError `executable_refused`, `spawn_failed`, `executable_changed` if the digest is not `settings.digest`
  */
 export async function openProgram(path: string, settings: Settings): Promise<Program> {
   const digests = createDigests();
@@ -50,7 +51,11 @@ export async function openProgram(path: string, settings: Settings): Promise<Pro
       now = await checkFile(path, settings, digests);
     } catch (cause) {
       const code = isToolError(cause) ? cause.code : "executable_refused";
-      throw new ToolError(code, "The program cannot be run any more.", { cause });
+      const message =
+        code === "spawn_failed"
+          ? "The program could not be started: the system has no room for another process or file."
+          : "The program cannot be run any more.";
+      throw new ToolError(code, message, { cause });
     }
     if (now.digest === file.digest && now.realPath === file.realPath) return;
     throw new ToolError(
