@@ -1,6 +1,8 @@
+import { existsSync } from "node:fs";
 import { changedLiteral, exceedsDepth, hasHugeNumber, parseJson } from "../json/index.ts";
 import type { ToolErrorCode } from "../errors.ts";
 import { shortage, type ExecutableRun } from "./error.ts";
+import type { Settings } from "./options.ts";
 import type { ProcessEnd, ProcessOutcome } from "./process.ts";
 
 /** Why a run's output cannot be read. */
@@ -34,7 +36,9 @@ export function runOf(
 /** Why a run did not end by itself; `undefined` if it did. */
 export function interruption(
   end: ProcessEnd,
-  limits: { timeoutMs: number; maxOutputBytes: number; maxStderrBytes: number; signal: AbortSignal | undefined },
+  limits: Pick<Settings, "timeoutMs" | "maxOutputBytes" | "maxStderrBytes" | "cwd"> & {
+    readonly signal: AbortSignal | undefined;
+  },
 ): Unreadable | undefined {
   switch (end.type) {
     case "exited":
@@ -48,16 +52,24 @@ export function interruption(
       return { code: "too_large", reason: `printed more than ${max} bytes to ${end.stream} and was ended` };
     }
     case "not_started":
-      return { code: "spawn_failed", reason: `could not be started: ${startFailure(end.error)}`, cause: end.error };
+      return {
+        code: "spawn_failed",
+        reason: `could not be started: ${startFailure(end.error, limits.cwd)}`,
+        cause: end.error,
+      };
     default:
       return end satisfies never;
   }
 }
 
-function startFailure({ code, message }: NodeJS.ErrnoException): string {
+function startFailure({ code, message }: NodeJS.ErrnoException, cwd: string): string {
+  // The system has the same codes for a folder that it cannot enter as for a program (nodejs/node#11520).
+  if (/^(?:ENOENT|ENOTDIR|EACCES)$/.test(code ?? "") && !existsSync(`${cwd}/.`)) {
+    return `the working directory is not there, or may not be entered (${code})`;
+  }
   switch (code) {
     case "ENOENT":
-      return "the interpreter that its first line names is not there, or the working directory is not (ENOENT)";
+      return "the interpreter that its first line names, or the loader of a compiled program, is not there (ENOENT)";
     case "EACCES":
       return "the system does not allow it (EACCES): its interpreter, its folder or its file system forbid it";
     case "ENOEXEC":

@@ -6,6 +6,7 @@ import {
   lchownSync,
   mkdirSync,
   openSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -97,14 +98,27 @@ describe("what cannot be run", () => {
     expect(["spawn_failed", "invalid_answer"]).toContain(error.code);
   });
 
-  it("a working directory that is gone", async () => {
+  it("a working directory that is gone, or is none: nodejs/node#11520, sindresorhus/execa#799", async () => {
     const cwd = folder();
     const tool = await loadExecutable(program(answer(1)), { cwd });
     rmSync(cwd, { recursive: true });
+    const gone = "The program could not be started: the working directory is not there, or may not be entered";
     const error = await failure(execute(tool));
+    expect(error).toMatchObject({ code: "spawn_failed", message: `${gone} (ENOENT).` });
+    writeFileSync(cwd, "");
+    expect((await failure(execute(tool))).message).toBe(`${gone} (ENOTDIR).`);
+    rmSync(cwd);
+    await expect(loadExecutable(program(answer(1)), { cwd })).rejects.toThrow("the working directory is not there");
+  });
+
+  it.runIf(onLinux)("a compiled program whose loader is not there, as on a system with another C library", async () => {
+    const bytes = readFileSync("/bin/true");
+    const at = bytes.indexOf("/lib");
+    bytes.write("/non", at, "latin1");
+    const error = await failure(loadExecutable(program(bytes)));
     expect(error).toMatchObject({
       code: "spawn_failed",
-      message: expect.stringContaining("or the working directory is not"),
+      message: expect.stringContaining("or the loader of a compiled program, is not there (ENOENT)"),
     });
   });
 
