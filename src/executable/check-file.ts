@@ -38,9 +38,6 @@ export async function checkFile(path: string, rules: FileRules, digests: Digests
     throw new TypeError(`an executable has an absolute path, got ${JSON.stringify(path)}; resolve() makes one`);
   }
   if (normalize(path) !== path) throw refused(path, `has a path that is not the shortest: write ${normalize(path)}`);
-  if (isBatchFile(path) && !rules.allowBatch) {
-    throw refused(path, "is a batch file, which cmd.exe would run: set allowBatch if it is meant");
-  }
   try {
     return await check(path, rules, digests);
   } catch (error) {
@@ -53,7 +50,12 @@ export async function checkFile(path: string, rules: FileRules, digests: Digests
 
 async function check(path: string, rules: FileRules, digests: Digests): Promise<CheckedFile> {
   const realPath = await realpath(path);
-  if (isBatchFile(realPath)) commandOf(realPath, []);
+  if (isBatchFile(realPath)) {
+    if (!rules.allowBatch) {
+      throw refused(path, "is a batch file, which cmd.exe would run: set allowBatch if it is meant");
+    }
+    commandOf(realPath, []);
+  }
   if (rules.root !== undefined && !isWithin(await realpath(rules.root), realPath)) {
     throw refused(path, `leads out of ${rules.root}, to ${realPath}`);
   }

@@ -332,6 +332,13 @@ describe("a file that changes between approval and call", () => {
   });
 });
 
+it("a batch file is one behind a link of any name, too", async () => {
+  const link = join(folder(), "tool");
+  symlinkSync(program(answer(1), { name: "tool.bat" }), link);
+  const error = await failure(loadExecutable(link));
+  expect(error).toMatchObject({ code: "executable_refused", message: expect.stringContaining("is a batch file") });
+});
+
 describe("a batch file that is meant", () => {
   it("gets a command line of its own path and our arguments", () => {
     expect(commandOf("C:\\my tools\\a.cmd", ["--schema"], "win32")).toMatchObject({
