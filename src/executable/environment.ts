@@ -37,14 +37,17 @@ export function environmentOf(
 ): Record<string, string> {
   const env: Record<string, string> = {};
   for (const name of [...INHERITED, ...inherit]) {
-    const value = from[name];
+    const value = name === "PATH" ? absolutePath(from[name]) : from[name];
     // A value that starts like this is a bash function, which bash would define (CVE-2014-6271).
-    if (value !== undefined && !value.startsWith("()")) env[name] = name === "PATH" ? absolutePath(value) : value;
+    if (value !== undefined && !value.startsWith("()")) env[name] = value;
   }
   return { ...env, ...given };
 }
 
-/** Drops empty and relative entries, which would look for interpreters and commands in the working directory. */
-function absolutePath(path: string): string {
-  return path.split(delimiter).filter(isAbsolute).join(delimiter);
+/**
+ * Drops empty and relative entries, which would look for interpreters and commands in the working directory, as an
+ * empty PATH does: if nothing is left, there is none.
+ */
+function absolutePath(path: string | undefined): string | undefined {
+  return path?.split(delimiter).filter(isAbsolute).join(delimiter) || undefined;
 }

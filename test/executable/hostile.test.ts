@@ -152,6 +152,15 @@ describe("the environment", () => {
     expect(env["PATH"]!.split(":").every((entry) => entry.startsWith("/"))).toBe(true);
   });
 
+  it("has no PATH where ours leads nowhere else than to the working directory", async () => {
+    const cwd = folder();
+    program("#!/bin/sh\necho planted\n", { name: "date", inside: cwd });
+    vi.stubEnv("PATH", ".:");
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const tool = await loadExecutable(program(shTool(`printf '{"success":true,"result":"%s"}' "$(date)"`)), { cwd });
+    expect(await execute(tool)).not.toBe("planted");
+  });
+
   it.each(["LD_PRELOAD", "NODE_OPTIONS", "DYLD_INSERT_LIBRARIES", "BASH_ENV", "PYTHONPATH", "BASH_FUNC_x%%"])(
     "never takes %s from ours",
     async (name) => {
