@@ -51,7 +51,8 @@ if sys.argv[1:] == ["--schema"]:
     print(json.dumps(SCHEMA))
 else:
     try:
-        print(json.dumps({"success": True, "result": summary(**json.load(sys.stdin))}))
+        # The input is UTF-8, whatever the system's encoding is.
+        print(json.dumps({"success": True, "result": summary(**json.load(sys.stdin.buffer))}))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         print(json.dumps({"success": False, "error": str(error)}))
         sys.exit(1)

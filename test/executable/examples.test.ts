@@ -10,13 +10,13 @@ vi.setConfig({ testTimeout: 60_000 });
 const examples = resolve(import.meta.dirname, "../../examples/executables");
 
 /** Copies, since the rights of the repository's own folders are not ours to say. */
-async function load() {
+async function load(env: Record<string, string> = {}) {
   const root = folder();
   for (const name of readdirSync(examples)) {
     copyFileSync(join(examples, name), join(root, name));
     chmodSync(join(root, name), 0o755);
   }
-  const { tools, skipped } = await discoverExecutables({ searchPaths: [root], schemaTimeoutMs: 30_000 });
+  const { tools, skipped } = await discoverExecutables({ searchPaths: [root], schemaTimeoutMs: 30_000, env });
   expect(skipped).toEqual([]);
   return new ToolRegistry(tools);
 }
@@ -47,6 +47,13 @@ describe("the examples", () => {
       code: "tool_failed",
       message: expect.stringContaining("No such file"),
     });
+  });
+
+  it("csv_summary reads UTF-8 where the system's encoding is another one (stashapp/CommunityScrapers#2752)", async () => {
+    const file = join(folder(), "städte.csv");
+    writeFileSync(file, "city\nOslo\n");
+    const tool = (await load({ PYTHONIOENCODING: "cp1252" })).get("csv_summary")!;
+    expect(await execute(tool, { file })).toMatchObject({ rows: 1 });
   });
 
   it("disk_usage lists the largest first", async () => {
