@@ -24,11 +24,11 @@ const MAX_ERROR_LENGTH = 4_000;
  * Reads a program's answer. Both what it prints and its exit status count.
  *
  * ```
- * {"success": true, "result": R, "metadata"?: {}}, status 0      -> R
- * {"success": false, "error": "why"}, {"error": "why"}, any status -> tool_failed: why
- * {"success": true, ...}, status 1                               -> tool_failed: answer and status contradict each
- *   other anything else, status 1                                        -> tool_failed: ended with status 1 anything
- *   else, status 0                                        -> invalid_answer
+ * {"success": true, "result": R, "metadata"?: {}}, status 0         -> R
+ * {"success": false, "error": "why"}, {"error": "why"}, any status  -> tool_failed: why
+ * {"success": true, ...}, status 1                                  -> tool_failed: says it succeeded, but ended with 1
+ * anything else, status 1                                           -> tool_failed: ended with status 1
+ * anything else, status 0                                           -> invalid_answer
  * ```
  *
  * @param outcome of a process that ended by itself

@@ -21,8 +21,10 @@ const EFFECTS: readonly unknown[] = ["read", "idempotent", "write"];
 
 /**
  * ```
- * { "name": "weather", "description": "...", "effect"?: "read", "parameters": { "city": { "type": "string",
- *   "description": "...", "required": true }, "unit": { "enum": [..], "default": "C" } } }
+ * { "name": "weather", "description": "...", "effect"?: "read",
+ *   "parameters": {
+ *     "city": { "type": "string", "description": "...", "required": true },
+ *     "unit": { "enum": [..], "default": "C" } } }
  * ```
  * or a JSON Schema as `inputSchema` (or as `parameters`, if its `type` is a string).
  *

@@ -8,8 +8,8 @@ import type { ExecutableInfo } from "./load.ts";
  * The programs that somebody has reviewed, by path, with the digest that each had then.
  *
  * ```json
- * { "version": 1, "executables": { "/home/ada/.toolstream/tools/resize": { "tool": "resize", "digest": "sha256:..." } }
- *   }
+ * { "version": 1,
+ *   "executables": { "/home/ada/.toolstream/tools/resize": { "tool": "resize", "digest": "sha256:..." } } }
  * ```
  */
 export interface ExecutableManifest {
