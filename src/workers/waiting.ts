@@ -1,5 +1,6 @@
 import { ToolError } from "../errors.ts";
 import { parseJson } from "../json/parse.ts";
+import { createProgressQueue } from "../tool/progress-queue.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
 import { errorOfReason, type JobResult } from "./job.ts";
 
@@ -69,9 +70,10 @@ export class Waiting {
       fail = reject;
     });
     ended.catch(() => {});
+    const progress = createProgressQueue((value) => context.progress(value));
     const waiter: Waiter = {
       onEnd: settle,
-      onProgress: (value) => void context.progress(value),
+      onProgress: progress.push,
       onClose: () => fail(lost(tool, "aborted", "The connection to the queue was closed while it was waited for.")),
     };
     const onAbort = () => this.#cancel(job);
@@ -110,6 +112,7 @@ export class Waiting {
       signal?.removeEventListener("abort", onAbort);
       waiters.delete(waiter);
       if (waiters.size === 0) this.#waiters.delete(jobId);
+      await progress.end(signal?.aborted === true ? 0 : PROGRESS_MS);
     }
   }
 
@@ -127,6 +130,9 @@ export class Waiting {
  * arrives.
  */
 const EVENT_MS = 1_000;
+
+/** How long a result waits for progress that came before it to be delivered. */
+const PROGRESS_MS = 1_000;
 
 function resultOf(end: JobEnd, tool: Tool, signal: AbortSignal | undefined): JobResult {
   switch (end.status) {

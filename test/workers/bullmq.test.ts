@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { Queue } from "bullmq";
 import { Redis } from "ioredis";
 import { createClient } from "redis";
@@ -182,6 +183,34 @@ describe.skipIf(redisMissing !== undefined)(`on Redis${redisMissing === undefine
         const told = events.flatMap((event) => (event.type === "tool.progress" ? [event.progressSummary] : []));
         expect(told).toEqual(['{"at":0}', '{"at":1}', '{"at":2}']);
       });
+    });
+
+    it("tells its progress before its result, and whoever is told has no say in the call", async () => {
+      const tool = defineTool({
+        name: "count",
+        inputSchema: z.object({}),
+        execute: async (_, { progress }) => {
+          await progress({ at: 0 });
+          await progress({ at: 1 });
+          return "done";
+        },
+      });
+      const { tools, close } = bullmqTools([tool], place());
+      cleanUps.push(close);
+      work([tool]);
+      const unhandled = vi.fn();
+      process.on("unhandledRejection", unhandled);
+      cleanUps.push(() => process.off("unhandledRejection", unhandled));
+      const told: unknown[] = [];
+      const progress = async (value: unknown) => {
+        await wait(50);
+        told.push(value);
+        throw new Error("listener");
+      };
+      expect(await tools[0]!.use({}).execute({ progress })).toBe("done");
+      expect(told).toEqual([{ at: 0 }, { at: 1 }]);
+      await wait(10);
+      expect(unhandled).not.toHaveBeenCalled();
     });
 
     it("has keys as they were, at the worker and here, whatever was read before", async () => {
