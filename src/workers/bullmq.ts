@@ -4,7 +4,7 @@ import { ToolExecutor, type ToolExecutorOptions } from "../execute/executor.ts";
 import { safeMessage } from "../tool/safe-message.ts";
 import { knownTools } from "../execute/known-tools.ts";
 import { checkMs, settlesWithin } from "../time.ts";
-import type { Store } from "../store/store.ts";
+import { storeKey, type Store } from "../store/store.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
 import { toolList, type ToolSource } from "../tool/tool-set.ts";
 import type { JobData, JobResult } from "./job.ts";
@@ -49,9 +49,9 @@ export interface BullmqTools {
 
 /**
  * The tools with their handlers elsewhere: `execute` puts the call into a BullMQ queue and waits for the result of a
- * {@link bullmqWorker}. The job's id is the call's idempotency key, so that a repeated call finds its job;
- *   `tool.retries` are the queue's attempts. A timeout or an abort removes the job from the queue, or tells the worker
- *   that has it.
+ * {@link bullmqWorker}. The job's id is the call's idempotency key, so that a repeated call finds its job; the tool's
+ * `retries` are the queue's attempts. A timeout or an abort removes the job from the queue, or tells the worker that
+ * has it.
  *
  * @example
  * const { tools: remote, close } = bullmqTools(tools, { connection: { host: "localhost", port: 6379 } });
@@ -91,7 +91,7 @@ export function bullmqTools(tools: ToolSource, options: BullmqToolsOptions): Bul
     extra,
     async send(call: JobData, tool: Tool, context: ToolContext): Promise<JobResult> {
       const data = { ...call, owner };
-      const jobId = data.context.idempotencyKey;
+      const jobId = jobIdOf(data.context.idempotencyKey);
       const { retries = 0 } = tool;
       return waiting.wait(jobId, tool, context, {
         async add() {
@@ -314,6 +314,14 @@ async function hangUp(part: { close(): Promise<void>; disconnect(): Promise<void
 }
 
 const HANG_UP_MS = 2_000;
+
+/**
+ * BullMQ refuses ids with a colon, and those that are numbers (taskforcesh/bullmq#4052): such keys are escaped, and so
+ * are those that look like an escaped one.
+ */
+function jobIdOf(key: string): string {
+  return /:|^(?:%|-?\d+$|NaN$)/.test(key) ? `%${storeKey(key)}` : key;
+}
 
 /** The error as the queue keeps it, and whether it retries. */
 function failureOf(error: unknown): Error {

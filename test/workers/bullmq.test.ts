@@ -901,6 +901,24 @@ describe.skipIf(redisMissing !== undefined)(`on Redis${redisMissing === undefine
     await worker.close();
   });
 
+  it.each(["order:5", "42", "-7", "NaN", "%3A", "a:b:c"])(
+    "a key that is no id of BullMQ's (%s) is one of a job nevertheless: bullmq 4052, 3382",
+    async (idempotencyKey) => {
+      const keys: unknown[] = [];
+      const tool = defineTool({
+        name: "act",
+        inputSchema: z.object({}),
+        execute: (_, context) => keys.push(context.idempotencyKey),
+      });
+      const { tools, close } = bullmqTools([tool], place());
+      cleanUps.push(close);
+      work([tool]);
+      expect(await tools[0]!.use({}).execute({ idempotencyKey })).toBe(1);
+      expect(await tools[0]!.use({}).execute({ idempotencyKey })).toBe(1); // it finds its job
+      expect(keys).toEqual([idempotencyKey]);
+    },
+  );
+
   it("without an executor a remote tool is executed by use.execute()", async () => {
     const tool = defineTool({ name: "plus", inputSchema: z.object({ n: z.number() }), execute: ({ n }) => n + 1 });
     const { tools, close } = bullmqTools([tool], place());
