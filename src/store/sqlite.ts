@@ -268,7 +268,8 @@ function open(path: string, busyTimeoutMs: number): DatabaseSync {
     database = new DatabaseSync(path);
     database.exec(`PRAGMA busy_timeout = ${Math.ceil(busyTimeoutMs)}`);
     if (!isOurs(database, path)) create(database, path, busyTimeoutMs);
-    database.exec(`PRAGMA synchronous = FULL; PRAGMA busy_timeout = ${BLOCKING_MS}`);
+    // On macOS the usual fsync() does not reach the disk: https://sqlite.org/pragma.html#pragma_fullfsync
+    database.exec(`PRAGMA synchronous = FULL; PRAGMA fullfsync = ON; PRAGMA busy_timeout = ${BLOCKING_MS}`);
     return database;
   } catch (cause) {
     database?.close();
