@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { join } from "node:path";
 
 /**
  * The process groups of running programs. Each is a group of its own, so that everything a program starts can be ended
@@ -28,8 +29,10 @@ export function leaveGroup(pid: number): void {
 /** Signals every process of the group. A group that is already gone is not an error. */
 export function killGroup(pid: number, signal: "SIGTERM" | "SIGKILL"): void {
   if (process.platform === "win32") {
-    // Windows has no groups: end the tree, as far as the parents are still alive.
-    spawn("taskkill", ["/pid", `${pid}`, "/t", "/f"], { stdio: "ignore", windowsHide: true }).on("error", () => {});
+    // Windows has no groups: end the tree, as far as the parents are still alive. By its path, since a mere name is
+    // looked for in the working directory first (search_path() in src/win/process.c of libuv).
+    const taskkill = join(process.env["SystemRoot"] ?? "C:\\Windows", "System32", "taskkill.exe");
+    spawn(taskkill, ["/pid", `${pid}`, "/t", "/f"], { stdio: "ignore", windowsHide: true }).on("error", () => {});
     return;
   }
   try {
