@@ -1,5 +1,6 @@
 import { ToolError } from "../errors.ts";
 import { parseJson } from "../json/parse.ts";
+import { settlesWithin } from "../time.ts";
 import { createProgressQueue } from "../tool/progress-queue.ts";
 import type { Tool, ToolContext } from "../tool/tool.ts";
 import { errorOfReason, type JobResult } from "./job.ts";
@@ -60,7 +61,10 @@ export class Waiting {
     await Promise.all(this.#cancels);
   }
 
-  /** Queues a job and waits for its end. If the signal fires, the job is cancelled, and still waited for. */
+  /**
+   * Queues a job and waits for its end. If the signal fires, the job is cancelled, and still waited for, unless the
+   * queue does not answer.
+   */
   async wait(jobId: string, tool: Tool, context: ToolContext, job: JobHandle): Promise<JobResult> {
     const { signal } = context;
     let settle!: (end: JobEnd) => void;
@@ -76,7 +80,6 @@ export class Waiting {
       onProgress: progress.push,
       onClose: () => fail(lost(tool, "aborted", "The connection to the queue was closed while it was waited for.")),
     };
-    const onAbort = () => this.#cancel(job);
     const waiters = this.#waiters.get(jobId) ?? new Set();
     this.#waiters.set(jobId, waiters.add(waiter));
     const look = () => void this.#look(jobId).then(take, () => {});
@@ -92,15 +95,19 @@ export class Waiting {
       } else if (end !== undefined) settle(end);
     };
     let timer: ReturnType<typeof setInterval> | undefined;
+    let added: Promise<void>;
+    const onAbort = async () => {
+      if (await settlesWithin(ANSWER_MS, this.#cancel(added, job))) return;
+      fail(lost(tool, "aborted", "It was given up, and the queue does not answer."));
+    };
     try {
       signal?.throwIfAborted();
-      const added = job.add().catch((cause: unknown) => {
+      added = job.add().catch((cause: unknown) => {
         throw lost(tool, "execution_failed", "It could not be handed to the queue.", cause);
       });
+      signal?.addEventListener("abort", onAbort);
       // Without a server it may take forever.
       await Promise.race([added, ended]);
-      if (signal?.aborted === true) onAbort();
-      else signal?.addEventListener("abort", onAbort);
       timer = setInterval(look, this.#pollMs);
       // It may have ended before we listened, on behalf of another process.
       look();
@@ -116,12 +123,13 @@ export class Waiting {
     }
   }
 
-  #cancel(job: JobHandle): void {
-    const canceled: Promise<void> = job
-      .cancel()
+  #cancel(added: Promise<void>, job: JobHandle): Promise<void> {
+    const canceled: Promise<void> = added
+      .then(() => job.cancel())
       .catch(() => {})
       .finally(() => this.#cancels.delete(canceled));
     this.#cancels.add(canceled);
+    return canceled;
   }
 }
 
@@ -130,6 +138,9 @@ export class Waiting {
  * arrives.
  */
 const EVENT_MS = 1_000;
+
+/** How long a call that was given up waits for the queue. */
+const ANSWER_MS = 2_000;
 
 /** How long a result waits for progress that came before it to be delivered. */
 const PROGRESS_MS = 1_000;

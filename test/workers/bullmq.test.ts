@@ -622,6 +622,22 @@ describe.skipIf(redisMissing !== undefined)(`on Redis${redisMissing === undefine
       expect(await told()).not.toContain("added");
     });
 
+    it.each([
+      ["read", "aborted"],
+      ["write", "outcome_unknown"],
+    ] as const)(
+      "use.execute() of a tool that is a %s ends when it is aborted, though Redis does not answer",
+      async (effect, code) => {
+        const own = await startRedis();
+        const tool = defineTool({ name: "act", effect, inputSchema: z.object({}), execute: () => 1 });
+        const { tools, close } = bullmqTools([tool], { connection: { host: "127.0.0.1", port: own.port } });
+        cleanUps.push(close);
+        await own.stop();
+        const ended = tools[0]!.use({}).execute({ signal: AbortSignal.timeout(100) });
+        await expect(ended).rejects.toMatchObject({ cause: { code } });
+      },
+    );
+
     it("a call that is aborted while it comes into the queue is taken out of it, and never begun", async () => {
       const controller = new AbortController();
       const jobOptions = {
