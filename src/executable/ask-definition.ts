@@ -22,7 +22,7 @@ export async function askDefinition(path: string, program: Program, settings: Se
   const outcome = await program.run({ args: ["--schema"], input: "", env, ...limits });
   const asked = `The executable ${path} --schema`;
   const run = runOf(path, undefined, outcome);
-  const stopped = interruption(outcome.end, { ...limits, cwd: settings.cwd });
+  const stopped = interruption(outcome, { ...settings, ...limits });
   if (stopped !== undefined) {
     throw new ExecutableError(stopped.code, `${asked} ${stopped.reason}.`, run, { cause: stopped.cause });
   }

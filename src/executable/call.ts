@@ -38,7 +38,7 @@ export async function callProgram(
   });
   await progress.end(settings.graceMs);
   const run = runOf(name, context.invocationId, outcome);
-  const stopped = interruption(outcome.end, { ...settings, signal: context.signal });
+  const stopped = interruption(outcome, { ...settings, signal: context.signal });
   if (stopped !== undefined) {
     report(settings, run);
     throw new ExecutableError(stopped.code, `The program ${stopped.reason}.`, run, { cause: stopped.cause });

@@ -3,7 +3,7 @@ import { changedLiteral, exceedsDepth, hasHugeNumber, parseJson } from "../json/
 import type { ToolErrorCode } from "../errors.ts";
 import { shortage, type ExecutableRun } from "./error.ts";
 import type { Settings } from "./options.ts";
-import type { ProcessEnd, ProcessOutcome } from "./process.ts";
+import type { ProcessOutcome } from "./process.ts";
 
 /** Why a run's output cannot be read. */
 export interface Unreadable {
@@ -35,16 +35,20 @@ export function runOf(
 
 /** Why a run did not end by itself; `undefined` if it did. */
 export function interruption(
-  end: ProcessEnd,
-  limits: Pick<Settings, "timeoutMs" | "maxOutputBytes" | "maxStderrBytes" | "cwd"> & {
+  { end, stdout }: ProcessOutcome,
+  limits: Pick<Settings, "timeoutMs" | "maxOutputBytes" | "maxStderrBytes" | "maxDepth" | "cwd"> & {
     readonly signal: AbortSignal | undefined;
   },
 ): Unreadable | undefined {
   switch (end.type) {
     case "exited":
       return undefined;
-    case "timeout":
-      return { code: "timeout", reason: `took longer than ${limits.timeoutMs} ms and was ended` };
+    case "timeout": {
+      // An open connection or an interval keeps many a program alive that has done all it had to do.
+      const hasAnswered = "value" in readJson(stdout, limits.maxDepth);
+      const but = hasAnswered ? ", although it had printed its answer: it has to end by itself" : "";
+      return { code: "timeout", reason: `took longer than ${limits.timeoutMs} ms and was ended${but}` };
+    }
     case "aborted":
       return { code: "aborted", reason: "was ended, since the caller gave up", cause: limits.signal?.reason };
     case "too_large": {

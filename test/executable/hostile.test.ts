@@ -212,6 +212,18 @@ describe("time and the process tree", () => {
     expect(await execute(tool, {}, { progress })).toBe("in time");
   });
 
+  it("says so when a program has printed its answer and does not end", async () => {
+    const words = "was ended, although it had printed its answer: it has to end by itself.";
+    const hangs = program("#!/bin/sh\necho '{}'\nexec sleep 600\n");
+    const loading = await failure(loadExecutable(hangs, { schemaTimeoutMs: 300, graceMs: 100 }));
+    expect(loading).toMatchObject({ code: "timeout", message: expect.stringContaining(words) });
+    const tool = await loadExecutable(program(shTool(`echo '{"success":true}'; exec sleep 600`)), short);
+    expect(await failure(execute(tool))).toMatchObject({
+      code: "timeout",
+      message: `The program took longer than 300 ms and ${words}`,
+    });
+  });
+
   it("keeps what was printed until then, and tells the log of it", async () => {
     const onRun = vi.fn();
     const error = await failure(call("forks-and-hangs", { ...short, onRun }));
