@@ -137,12 +137,16 @@ async function namesIn(root: string, skipped: SkippedExecutable[]): Promise<stri
   return names.toSorted();
 }
 
-/** Runs a few at once; the results are in the order of the items. */
+/** Runs a few at once; the results are in the order of the items. After an error no other is begun. */
 async function inOrder<In, Out>(items: readonly In[], work: (item: In) => Promise<Out>): Promise<Out[]> {
   const results: Out[] = [];
   let next = 0;
   const worker = async () => {
-    for (let at = next++; at < items.length; at = next++) results[at] = await work(items[at]!);
+    try {
+      for (let at = next++; at < items.length; at = next++) results[at] = await work(items[at]!);
+    } finally {
+      next = items.length;
+    }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
   return results;

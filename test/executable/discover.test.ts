@@ -88,6 +88,21 @@ describe("discoverExecutables()", () => {
     expect(tools.map((tool) => tool.effect)).toEqual(["read", "write"]);
   });
 
+  it("runs no further program once the caller's own function has thrown", async () => {
+    const inside = folder();
+    const trace = folder();
+    for (let at = 0; at < 20; at++) program(`#!/bin/sh\ntouch ${trace}/${at}\n`, { inside, name: `tool-${at}` });
+    let calls = 0;
+    const effect = () => {
+      if (++calls === 3) throw new Error("mine");
+      return undefined;
+    };
+    await expect(discoverExecutables({ searchPaths: [inside], effect })).rejects.toThrow("mine");
+    expect(calls).toBeLessThan(5);
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(readdirSync(trace).length).toBeLessThan(5);
+  });
+
   it("one that hangs keeps only itself waiting", async () => {
     const root = folder();
     program("#!/bin/sh\nexec sleep 600\n", { inside: root, name: "hangs" });
