@@ -9,8 +9,7 @@ import type { Repair } from "../tool/use.ts";
  */
 export function validateInput(tool: Tool, value: unknown, policy: RepairPolicy, repairs: Repair[]): Validation {
   try {
-    const checked = validate(tool, value, policy, repairs);
-    return checked.ok ? checked : { ok: false, issues: withUnionIssues(checked.issues, value, tool.inputSchema) };
+    return validate(tool, value, policy, repairs);
   } catch (error) {
     const message = `the check itself failed: ${messageOf(error)}`;
     return { ok: false, issues: [{ message, path: [] }] };
@@ -27,17 +26,17 @@ function validate(tool: Tool, value: unknown, policy: RepairPolicy, repairs: Rep
   const first = inputSchema.validate(value);
   if (first.ok && (!mayForceNulls(inputSchema.jsonSchema) || !holdsNull(value))) return first;
   const dropped = dropNulls(value, inputSchema.jsonSchema);
-  if (dropped.repairs.length > 0) {
-    const second = inputSchema.validate(dropped.value);
-    if (second.ok) return note(second, repairs, "null_dropped", dropped.repairs);
+  const second = dropped.repairs.length > 0 ? inputSchema.validate(dropped.value) : first;
+  if (second.ok) return note(second, repairs, "null_dropped", dropped.repairs);
+  if (first.ok) return first;
+  const coerced = policy === "coerce" ? coerce(dropped.value, inputSchema.jsonSchema) : dropped;
+  const third = coerced.value === dropped.value ? second : inputSchema.validate(coerced.value);
+  if (third.ok) {
+    note(third, repairs, "null_dropped", dropped.repairs);
+    return note(third, repairs, "coerce", coerced.repairs);
   }
-  if (first.ok || policy !== "coerce") return first;
-  const coerced = coerce(dropped.value, inputSchema.jsonSchema);
-  if (coerced.repairs.length === 0) return first;
-  const third = inputSchema.validate(coerced.value);
-  if (!third.ok) return first;
-  note(third, repairs, "null_dropped", dropped.repairs);
-  return note(third, repairs, "coerce", coerced.repairs);
+  // Nothing about the removed nulls: told that they are wrong, a model would invent values for what it left out.
+  return { ok: false, issues: withUnionIssues(second.issues, dropped.value, inputSchema) };
 }
 
 function holdsNull(value: unknown): boolean {

@@ -586,6 +586,19 @@ describe("repairs", () => {
     );
   });
 
+  it("the model is not told that a null for an optional is wrong, when something else is", () => {
+    const tool = defineTool({
+      name: "t",
+      inputSchema: z.object({
+        n: z.number(),
+        tag: z.string().optional(),
+        at: z.object({ unit: z.string() }).optional(),
+      }),
+    });
+    const error = one(call("t", '{"n":"x","tag":null,"at":null}'), {}, [tool]) as ToolCallError;
+    expect(error.issues).toEqual([{ path: ["n"], message: "Invalid input: expected number, received string" }]);
+  });
+
   it("null for an optional is absent, also where the schema would make a value of it", () => {
     const { number, string, boolean } = z.coerce;
     const options = z.object({ limit: number().optional(), tag: string().optional() });
