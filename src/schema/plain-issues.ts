@@ -31,11 +31,15 @@ export function readIssues(
   /** `from`: the length of the prefix that all locations in the list share. It can be long, so each level skips it. */
   function issuesOf(list: readonly OutputUnit[], from = 0): Issue[] {
     const found: Issue[] = [];
+    const failed = new Set<string>();
     for (let index = 0; index < list.length;) {
       const unit = list[index]!;
       const end = endOfChildren(list, index, from);
       const children = list.slice(index + 1, end);
-      found.push(...issuesOfOne(unit, children));
+      // What does not fit its own schema counts as unevaluated too; it is not unknown.
+      const isKnown = unit.keyword.startsWith("unevaluated") && failed.has(children[0]?.instanceLocation ?? "");
+      if (!isKnown) found.push(...issuesOfOne(unit, children));
+      for (const child of children) if (child.keyword !== "false") failed.add(child.instanceLocation);
       index = end;
     }
     return found;

@@ -156,6 +156,21 @@ describe("what the model is told", () => {
     ]);
   });
 
+  it("does not call unknown what a part of the schema knows, and what does not fit it", () => {
+    const parts = [
+      { properties: { a: { type: "string" } } },
+      { properties: { b: { properties: { c: { type: "number" } } } } },
+    ];
+    const schema = { type: "object", allOf: parts, unevaluatedProperties: false };
+    expect(issues(schema, { a: 1, b: { c: "x" }, d: 1 })).toEqual([
+      "a: must be a string, got a number",
+      "b.c: must be a number, got a string",
+      'd: unknown property "d"',
+    ]);
+    const list = { properties: { l: { allOf: [{ prefixItems: [{ type: "string" }] }], unevaluatedItems: false } } };
+    expect(issues(list, { l: [1, 2] })).toEqual(["l.0: must be a string, got a number", "l.1: there may be no item 1"]);
+  });
+
   it("takes a property that is undefined, in a value made by hand, for absent", () => {
     const schema = toSchema({ type: "object", properties: { a: { type: "string" } }, additionalProperties: false });
     expect(schema.validate({ a: undefined, b: undefined })).toEqual({ ok: true, value: {} });
