@@ -126,7 +126,7 @@ export function placesIn(value: unknown, places = new Set<string>()): ReadonlySe
 }
 
 /** Their schemas apply to the same value, not to one inside it. */
-const IN_PLACE = new Set(["allOf", "anyOf", "oneOf", "not", "if", "then", "else"]);
+const IN_PLACE = new Set("allOf anyOf oneOf not if then else dependentSchemas dependencies".split(" "));
 
 /**
  * Checks that every `$ref` leads to a place in the schema, and no chain of them back to itself without going into the

@@ -216,6 +216,8 @@ describe("a schema that cannot be used says so when it is defined:", () => {
       { allOf: [{ $ref: "#/$defs/a" }], $defs: { a: { $ref: "#/$defs/b" }, b: { anyOf: [{ $ref: "#/$defs/a" }] } } },
       /leads back/,
     ],
+    [{ dependentSchemas: { a: { $ref: "#" } } }, /leads back/],
+    [{ $schema: "http://json-schema.org/draft-07/schema#", dependencies: { a: { $ref: "#" } } }, /leads back/],
     [{ properties: { a: { $dynamicRef: "#node" } } }, /dynamic/],
     [{ properties: { a: { pattern: "(" } } }, /#\/properties\/a\/pattern.*not a regular expression/],
     [{ patternProperties: { "[": {} } }, /not a regular expression/],
