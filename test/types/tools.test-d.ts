@@ -2,7 +2,14 @@ import { type } from "arktype";
 import * as v from "valibot";
 import { z } from "zod";
 import { z as z3 } from "zod3";
-import { jsonSchema, type toSchema, type InferInput, type InferOutput, type Schema } from "../../src/schema/index.ts";
+import {
+  jsonSchema,
+  type toSchema,
+  type InferInput,
+  type InferOutput,
+  type Schema,
+  type SchemaSource,
+} from "../../src/schema/index.ts";
 import { zod3 } from "../../src/schema/zod3.ts";
 import { ToolRegistry } from "../../src/tool/registry.ts";
 import { toolList } from "../../src/tool/tool-set.ts";
@@ -67,6 +74,14 @@ defineTool({ name: "x", inputSchema: zodSchema, execute: (_input: { city: number
 defineTool({ name: "x", execute: () => 1 });
 // @ts-expect-error: a schema is no string
 defineTool({ name: "x", inputSchema: "object" });
+
+// a helper that takes any schema
+function read<S extends SchemaSource>(inputSchema: S, run: (input: InferOutput<S>) => string) {
+  return defineTool({ name: "x", inputSchema, execute: (input) => run(input) });
+}
+read(zodSchema, ({ city }) => city).use({ city: "Oslo" });
+// @ts-expect-error: the schema gives a text
+read(zodSchema, ({ city }) => city * 2);
 
 // an interface of JSON Schema, as those of other packages are: `JSONSchema7` of @types/json-schema
 interface SchemaInterface {
