@@ -11,16 +11,17 @@ const MAX_EXPLAINED = 10;
 const checks = new WeakMap<JsonSchema, Pick<Schema, "validate">>();
 
 /**
- * For a value that fits no alternative, libraries report only that (`Invalid input`), which a model cannot act on. Such
- * an issue is extended with what the JSON Schema of the same library finds there.
+ * For a value that fits no alternative, or a property whose name is wrong, libraries report only that (`Invalid input`,
+ * `Invalid key in record`), which a model cannot act on. Such an issue is extended with what the JSON Schema of the same
+ * library finds there.
  */
 export function withUnionIssues(
   issues: readonly Issue[],
   value: unknown,
   { jsonSchema }: Pick<Schema, "jsonSchema">,
 ): readonly Issue[] {
-  const ofUnions = new Set(issues.slice(0, MAX_EXPLAINED).filter(({ path }) => isUnion(jsonSchema, path)));
-  if (ofUnions.size === 0) return issues;
+  const vague = new Set(issues.slice(0, MAX_EXPLAINED).filter(({ path }) => isVague(jsonSchema, path)));
+  if (vague.size === 0) return issues;
   const check = checks.get(jsonSchema) ?? plainOrNothing(jsonSchema);
   checks.set(jsonSchema, check);
   const checked = check.validate(value);
@@ -28,7 +29,7 @@ export function withUnionIssues(
   const known = new Set(issues.map(({ message }) => message)); // a plain JSON Schema has already found them
   const found = checked.issues.filter(({ message }) => !known.has(message));
   return issues.flatMap((issue) => {
-    if (!ofUnions.has(issue)) return [issue];
+    if (!vague.has(issue)) return [issue];
     return [issue, ...found.filter(({ path }) => isAtOrBelow(path, issue.path))];
   });
 }
@@ -48,16 +49,23 @@ function isAtOrBelow(path: Path, above: Path): boolean {
   return above.every((step, index) => String(step) === String(path[index]));
 }
 
-/** Whether a schema has alternatives at a path, null not counted. A path may lead through alternatives. */
-function isUnion(root: JsonSchema, path: Path): boolean {
+/**
+ * Whether a schema has alternatives at a path, null not counted, or a rule for the name there other than a type or a list.
+ * A path may lead through alternatives.
+ */
+function isVague(root: JsonSchema, path: Path): boolean {
   const walk: Walk = { root, steps: 10_000 };
   try {
     let parts = withAlternatives([root], walk);
+    let limitsName = false;
     for (const step of path) {
+      limitsName = parts.some(({ propertyNames: names = {} }) =>
+        Object.keys(names as object).some((keyword) => keyword !== "type" && keyword !== "enum"),
+      );
       const schemas = typeof step === "number" ? itemSchemas(parts, step) : propertySchemas(parts, step);
       parts = withAlternatives(schemas, walk);
     }
-    return parts.some((part) => [...unionsOf(part), part["type"]].some(isChoice));
+    return limitsName || parts.some((part) => [...unionsOf(part), part["type"]].some(isChoice));
   } catch (error) {
     if (error instanceof GiveUp) return false;
     throw error;

@@ -61,7 +61,7 @@ it("keeps a record's `__proto__` and `constructor` as they are, own properties o
   expect(Object.keys(result.value.tags)).toContain("constructor");
 });
 
-describe("a value that fits no alternative", () => {
+describe("a value that fits no alternative, or has a wrong name", () => {
   const place = { city: "Oslo" };
   const told = (source: SchemaSource, value: unknown) => {
     const schema = toSchema(source);
@@ -100,6 +100,19 @@ describe("a value that fits no alternative", () => {
       ofZod,
       { at: place, by: true },
       ["by: A name or a number.", "by: must be a string or a number, got a boolean"],
+    ],
+    [
+      "the name of a property, and nothing about values next to it",
+      z.object({
+        tags: z.record(z.string().regex(/^[a-z]+$/), z.number()),
+        sizes: z.partialRecord(z.enum(["s", "m"]), z.number()),
+      }),
+      { tags: { Big: 1 }, sizes: { s: "1" } },
+      [
+        "tags.Big: Invalid key in record",
+        'tags.Big: the property name must match the pattern ^[a-z]+$, got "Big"',
+        "sizes.s: Invalid input: expected number, received string",
+      ],
     ],
     [
       "deep in the value",
