@@ -15,7 +15,7 @@ import {
   unionsOf,
   type Walk,
 } from "./fits.ts";
-import { isRecord, setOwn } from "./json.ts";
+import { isRecord } from "./json.ts";
 import type { JsonSchema } from "./types.ts";
 
 /** One value that was changed, and where. `after` is `undefined` for a property that was dropped. */
@@ -128,12 +128,7 @@ function rewrite(value: unknown, schema: JsonSchema, rules: Rules): Coerced {
       if (after !== item) changed.set(key, after);
     }
     if (changed.size === 0) return object;
-    const copy = {};
-    for (const key of Object.keys(object)) {
-      if (!changed.has(key)) setOwn(copy, key, object[key]);
-      else if (changed.get(key) !== undefined) setOwn(copy, key, changed.get(key));
-    }
-    return copy;
+    return withoutKeys({ ...object, ...Object.fromEntries(changed) }, (key, item) => item === undefined);
   }
 
   function visitAll(item: unknown, schemas: readonly unknown[], path: readonly (string | number)[]): unknown {
@@ -188,7 +183,7 @@ function rewrite(value: unknown, schema: JsonSchema, rules: Rules): Coerced {
     const others = Object.keys(given).filter(isOfOthers);
     if (others.length === 0) return visit(given, branch, path);
     for (const key of others) repairs.push({ path: [...path, key], before: null, after: undefined });
-    return visit(withoutKeys(given, new Set(others)), branch, path);
+    return visit(withoutKeys(given, isOfOthers), branch, path);
   }
 
   /** Of the same kind, and with the same constants (`kind: "circle"`). */
@@ -205,10 +200,8 @@ function rewrite(value: unknown, schema: JsonSchema, rules: Rules): Coerced {
   }
 }
 
-function withoutKeys(object: Record<string, unknown>, keys: ReadonlySet<string>): object {
-  const copy = {};
-  for (const key of Object.keys(object)) if (!keys.has(key)) setOwn(copy, key, object[key]);
-  return copy;
+function withoutKeys(object: object, isLeftOut: (key: string, item: unknown) => boolean): object {
+  return Object.fromEntries(Object.entries(object).filter(([key, item]) => !isLeftOut(key, item)));
 }
 
 /** As a property, or among the names that a record may have. */

@@ -170,11 +170,8 @@ export function checkReferences(
 
 function mapRecord(value: unknown, at: string, what: string, change: (item: unknown, key: string) => unknown): object {
   if (!isRecord(value)) refuse(at, `is an object of ${what}`);
-  const copy = {};
-  for (const [key, item] of Object.entries(value)) {
-    setOwn(copy, at.endsWith("/patternProperties") ? pattern(key, at) : key, change(item, key));
-  }
-  return copy;
+  const nameOf = (key: string) => (at.endsWith("/patternProperties") ? pattern(key, at) : key);
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [nameOf(key), change(item, key)]));
 }
 
 function pattern(value: unknown, at: string): string {

@@ -1,5 +1,5 @@
 import type { Schema as CheckedSchema, SchemaDraft } from "@cfworker/json-schema";
-import { isRecord, setOwn } from "./json.ts";
+import { isRecord } from "./json.ts";
 import type { Lookup } from "./plain-issues.ts";
 import { takeStep, type Work } from "./work.ts";
 
@@ -28,8 +28,7 @@ export function guardUnions(prepared: unknown, known: Lookup, draft: SchemaDraft
     return alternatives.map((one, index) => {
       const own = all[index]!.filter(({ name }) => telling.has(name));
       if (own.length === 0) return one;
-      const properties = {};
-      for (const { name, schema } of own) setOwn(properties, name, schema);
+      const properties = Object.fromEntries(own.map(({ name, schema }) => [name, schema]));
       const required = own.filter(({ isRequired }) => isRequired).map(({ name }) => name);
       const guard: CheckedSchema = { properties, required };
       // oxlint-disable-next-line unicorn/no-thenable
