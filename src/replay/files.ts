@@ -2,7 +2,15 @@ import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { dirname, extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { messageOf, ToolError } from "../errors.ts";
-import { checkRecording, FORMATS, formatOf, type Format, type RecordedChunk, type Recording } from "./recording.ts";
+import {
+  checkRecording,
+  coveringChunks,
+  FORMATS,
+  formatOf,
+  type Format,
+  type RecordedChunk,
+  type Recording,
+} from "./recording.ts";
 
 /**
  * Writes a recording: the body into the file itself, its timing into `<file>.timing.json` next to it.
@@ -22,8 +30,9 @@ export async function saveRecording(path: string | URL, recording: Recording): P
   const file = await bodyFile(pathOf(path), recording);
   await mkdir(dirname(file), { recursive: true });
   await writeFile(file, recording.bytes);
-  const { contentType, complete, chunks } = recording;
-  const timing = { contentType, complete, chunks: chunks.map(({ atMs, length }) => [atMs, length]) };
+  const { contentType, complete } = recording;
+  const chunks = coveringChunks(recording).map(({ atMs, length }) => [atMs, length]);
+  const timing = { contentType, complete, chunks };
   await writeFile(`${file}.timing.json`, `${JSON.stringify(timing)}\n`);
   return file;
 }

@@ -24,6 +24,22 @@ export function checkRecording(recording: Recording, taker: string): void {
   throw new TypeError(`${taker} takes a recording: await loadRecording(path), or what record() resolves to`);
 }
 
+/**
+ * The chunks, made to cover exactly the bytes. Whoever changes these, to remove what is private, need not know of the
+ * chunks: without this, the end of the body would be lost.
+ */
+export function coveringChunks({ bytes, chunks }: Recording): readonly RecordedChunk[] {
+  const last = chunks.length - 1;
+  let left = bytes.length;
+  return chunks
+    .map(({ atMs, length }, at) => {
+      const covered = at === last ? left : Math.min(length, left);
+      left -= covered;
+      return { atMs, length: covered };
+    })
+    .filter(({ length }) => length > 0);
+}
+
 /** The kinds of body: file extension and content type. */
 export const FORMATS = {
   sse: "text/event-stream",

@@ -1,5 +1,5 @@
 import { pause } from "../time.ts";
-import { checkRecording, type RecordedChunk, type Recording } from "./recording.ts";
+import { checkRecording, coveringChunks, type RecordedChunk, type Recording } from "./recording.ts";
 
 /** Options of {@link replay}. */
 export interface ReplayOptions {
@@ -66,7 +66,7 @@ export function replay(recording: Recording, options: ReplayOptions = {}): Reada
 /** The recorded chunks; without timing, pieces of equal size that are due immediately. */
 function piecesOf(recording: Recording): readonly RecordedChunk[] {
   const { bytes, chunks } = recording;
-  if (chunks.length > 0) return chunks;
+  if (chunks.length > 0) return coveringChunks(recording);
   return Array.from({ length: Math.ceil(bytes.length / PIECE_BYTES) }, (_, i) => ({
     atMs: 0,
     length: Math.min(PIECE_BYTES, bytes.length - i * PIECE_BYTES),

@@ -233,6 +233,15 @@ describe("replay", () => {
     await expect(saveRecording("none.sse", none as never)).rejects.toThrow(/takes a recording: await loadRecording/);
   });
 
+  it.each(["data: a private one\n\n", "data: -\n\n", ""])(
+    "loses nothing of bytes that were changed: %j",
+    async (text) => {
+      const chunks = [0, 5, 9].map((atMs) => ({ atMs, length: 4 }));
+      const changed = { ...recordingOf("data: a one\n\n", { chunks }), bytes: encoder.encode(text) };
+      expect(Buffer.concat(await read(replay(changed))).toString()).toBe(text);
+    },
+  );
+
   it("refuses a speed that is none", () => {
     for (const speed of [0, -1, Number.NaN]) expect(() => replay(recordingOf("a"), { speed })).toThrow(TypeError);
   });
@@ -255,6 +264,14 @@ describe("files", () => {
       expect(await readFile(file, "utf8")).toBe(streamBody);
     }
     expect(await readdir(join(directory, "case"))).toEqual(["stream.sse", "stream.sse.timing.json"]);
+  });
+
+  it("load what was saved, though its bytes were changed", async ({ onTestFinished }) => {
+    const file = join(await temporary(onTestFinished), "a.sse");
+    const recording = recordingOf("data: private\n\n", { chunks: [{ atMs: 0, length: 9 }] });
+    await saveRecording(file, recording);
+    const chunks = [{ atMs: 0, length: 15 }];
+    expect(await loadRecording(file)).toEqual({ ...recording, chunks, contentType: "text/event-stream" });
   });
 
   it.each([
