@@ -68,7 +68,7 @@ export async function loadRecording(path: string | URL): Promise<Recording> {
   if (bytes.length === 0) throw invalid(file, "the file is empty", "Record it again");
   const extension = extname(file).slice(1);
   const contentType = Object.hasOwn(FORMATS, extension) ? FORMATS[extension as Format] : undefined;
-  return { bytes, contentType, chunks: [], complete: true, ...(await loadTiming(file, bytes.length)) };
+  return { bytes, contentType, chunks: [], complete: true, ...(await loadTiming(file, bytes)) };
 }
 
 async function bodyIn(directory: string): Promise<string> {
@@ -85,7 +85,7 @@ async function bodyIn(directory: string): Promise<string> {
   );
 }
 
-async function loadTiming(file: string, bodyLength: number): Promise<Partial<Recording> | undefined> {
+async function loadTiming(file: string, body: Uint8Array): Promise<Partial<Recording> | undefined> {
   const path = `${file}.timing.json`;
   let text: string;
   try {
@@ -96,9 +96,12 @@ async function loadTiming(file: string, bodyLength: number): Promise<Partial<Rec
   }
   const timing = parseTiming(text);
   const length = timing?.chunks.reduce((sum, chunk) => sum + chunk.length, 0);
-  if (timing === undefined || (timing.chunks.length > 0 && length !== bodyLength)) {
-    const what = timing === undefined ? "it holds no timing" : `it covers ${length} bytes, the body has ${bodyLength}`;
-    throw invalid(path, what, "Delete it (the body then comes all at once) or record again");
+  if (timing === undefined || (timing.chunks.length > 0 && length !== body.length)) {
+    const what = timing === undefined ? "it holds no timing" : `it covers ${length} bytes, the body has ${body.length}`;
+    // Git for Windows adds carriage returns to what it takes for text.
+    const isGits = length === body.filter((byte) => byte !== 13).length;
+    const kept = `Write *${extname(file)} -text into .gitattributes, so that git keeps its line ends, and check it out again`;
+    throw invalid(path, what, isGits ? kept : "Delete it (the body then comes all at once) or record again");
   }
   return timing;
 }

@@ -303,6 +303,7 @@ describe("files", () => {
     await put("a.sse.timing.json", "{");
     await put("b.sse.timing.json", '{"chunks":[[0,3],[5]]}');
     await put("c.sse.timing.json", '{"chunks":[[0,3]]}');
+    await put("d.sse.timing.json", '{"chunks":[[0,9]]}');
     const cases: [string, RegExp][] = [
       [join(directory, "missing.sse"), /missing\.sse: there is no such file\. Give the path/],
       [`${join(directory, "missing")}/`, /there is no such file/],
@@ -311,7 +312,11 @@ describe("files", () => {
       [await put("empty.sse", ""), /the file is empty\. Record it again/],
       [await put("a.sse", "data: 1\n\n"), /a\.sse\.timing\.json: it holds no timing\. Delete it/],
       [await put("b.sse", "data: 1\n\n"), /it holds no timing/],
-      [await put("c.sse", "data: 1\n\n"), /it covers 3 bytes, the body has 9/],
+      [await put("c.sse", "data: 1\n\n"), /it covers 3 bytes, the body has 9\. Delete it/],
+      [
+        await put("d.sse", "data: 1\r\n\r\n"),
+        /it covers 9 bytes, the body has 11\. Write \*\.sse -text into \.gitattr/,
+      ],
     ];
     for (const [path, message] of cases) {
       const error = await loadRecording(path).catch((reason: unknown) => reason);
