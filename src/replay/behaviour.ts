@@ -13,7 +13,10 @@ export interface ReplayBehaviour {
   readonly cutAtByte?: number | undefined;
   /** Sends this many events of the body and then ends the connection. */
   readonly cutAtEvent?: number | undefined;
-  /** Sent after the body or what is left of it: an event, in the format of the others, or text, which is sent as is. */
+  /**
+   * Sent after the body or what is left of it: an event, in the format of the others, or text, which is sent as is.
+   * After a whole body, it does not make the request one that failed.
+   */
   readonly append?: object | string | undefined;
   /**
    * How the response ends after that: `reset` breaks the connection, `end` ends it as if complete, `stall` sends
@@ -75,9 +78,9 @@ export function sendsBody({ status = 200 }: ReplayBehaviour): boolean {
   return status === 200;
 }
 
-/** Whether a retry of the request gets the same body again. */
+/** Whether a retry of the request gets the same body again: it did not get all of it, or the response did not end. */
 export function isFailure(how: ReplayBehaviour): boolean {
-  return !sendsBody(how) || changesBody(how);
+  return !sendsBody(how) || (how.cutAtByte ?? how.cutAtEvent) !== undefined || endingOf(how) !== "end";
 }
 
 function changesBody({ cutAtByte, cutAtEvent, append, cut }: ReplayBehaviour): boolean {

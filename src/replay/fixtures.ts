@@ -8,7 +8,7 @@ import type { Recording } from "./recording.ts";
 
 /**
  * One case of one wire. If there are several bodies, each request gets the next one, like the turns of a conversation,
- * starting over after the last; a request that `behaviour` made fail gets the same body again.
+ * starting over after the last; if `behaviour` kept a part of the body back, the next request gets the same body again.
  */
 export interface ReplayCase {
   /** The body of a streamed response. */

@@ -230,6 +230,30 @@ describe("the replay server", () => {
     expect([await ask(), await ask(), await ask()]).toEqual(["data: 1\n\n", "data: 2\n\n", "data: 1\n\n"]);
   });
 
+  it.each<[string, ReplayBehaviour]>([
+    ["a comment after it", { append: ": a comment\n\n" }],
+    ["an event after it", { append: { type: "ping" } }],
+    ["an end that is as usual", { cut: "end" }],
+    ["a header", { headers: { "x-ratelimit-remaining": "1" } }],
+  ])("goes on to the next turn after a whole one with %s", async (_, how) => {
+    const { stream: first } = bodyCase("data: 1\n\n");
+    const { stream: second } = bodyCase("data: 2\n\n");
+    const fixtures = new Map([["paper/both", { stream: [first, second] as Recording[] }]]);
+    const server = await serve({ fixtures, behaviour: { "paper/both": how } });
+    const ask = async () => (await post(`${server.url}/paper/both/v1/write`, { stream: true })).text();
+    expect([await ask(), await ask()]).toEqual([expect.stringMatching(/^data: 1/), expect.stringMatching(/^data: 2/)]);
+  });
+
+  it("gives a whole turn again whose response did not end", async () => {
+    const { stream: first } = bodyCase("data: 1\n\n");
+    const { stream: second } = bodyCase("data: 2\n\n");
+    const fixtures = new Map([["paper/both", { stream: [first, second] as Recording[] }]]);
+    const server = await serve({ fixtures, behaviour: { "paper/both": { cut: "reset", times: 1 } } });
+    const ask = async () => (await post(`${server.url}/paper/both/v1/write`, { stream: true })).text();
+    await expect(ask()).rejects.toThrow();
+    expect(await ask()).toBe("data: 1\n\n");
+  });
+
   it("says that it has no turn left, if it is not to start over", async () => {
     const { stream } = bodyCase(streamBody);
     const fixtures = new Map([["paper/both", { stream: [stream, stream] as Recording[] }]]);
