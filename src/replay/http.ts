@@ -81,8 +81,8 @@ export function parseJson(bytes: Uint8Array): unknown {
 }
 
 export function sendJson(response: ServerResponse, status: number, body: unknown): void {
-  response.writeHead(status, { "content-type": "application/json" });
-  response.end(JSON.stringify(body));
+  if (!response.hasHeader("content-type")) response.setHeader("content-type", "application/json");
+  response.writeHead(status).end(JSON.stringify(body));
 }
 
 /** Writes one piece and waits while the receiver is slow. `false` once it has left. */

@@ -188,15 +188,17 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     response.once("close", () => left.abort());
     await pause(how.delayMs ?? 0, left.signal);
     if (response.destroyed) return;
-    for (const [name, value] of Object.entries(how.headers ?? {})) response.setHeader(name, value);
+    const headers = Object.entries(how.headers ?? {});
     if (recording === undefined || !sendsBody(how)) {
       const status = how.status!;
+      response.setHeaders(new Headers(headers));
       return sendError(response, wire, status, how.message ?? `Replayed error with status ${status}.`);
     }
     const body = leftOf(recording, how);
-    const contentType = recording.contentType ?? FORMATS[formatOf(recording)];
-    response.writeHead(200, { "content-type": contentType, "cache-control": "no-cache" });
-    response.flushHeaders();
+    response.setHeader("content-type", recording.contentType ?? FORMATS[formatOf(recording)]);
+    response.setHeader("cache-control", "no-cache");
+    response.setHeaders(new Headers(headers));
+    response.writeHead(200).flushHeaders();
     try {
       for await (const piece of replay(body, { speed, signal: left.signal })) {
         if (!(await writePiece(response, piece))) return;

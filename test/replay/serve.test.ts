@@ -254,6 +254,15 @@ describe("the replay server", () => {
     expect(await ask()).toBe("data: 1\n\n");
   });
 
+  it.each<[string, ReplayBehaviour]>([
+    ["a stream", { headers: { "Content-Type": "text/html" } }],
+    ["an error", { status: 502, headers: { "Content-Type": "text/html" } }],
+  ])("sends %s with the headers that it is told to, also in place of its own", async (_, how) => {
+    const server = await serve({ behaviour: { "paper/both": how } });
+    const response = await post(`${server.url}/paper/both/v1/write`, { stream: true });
+    expect([response.status, response.headers.get("content-type")]).toEqual([how.status ?? 200, "text/html"]);
+  });
+
   it("says that it has no turn left, if it is not to start over", async () => {
     const { stream } = bodyCase(streamBody);
     const fixtures = new Map([["paper/both", { stream: [stream, stream] as Recording[] }]]);
