@@ -61,6 +61,8 @@ export interface ReplayServer {
   readonly port: number;
   /** The requests so far, oldest first; only the last 1,000 are kept. */
   readonly requests: readonly ReceivedRequest[];
+  /** Forgets the requests: every case begins with its first turn and its first failure again. For the next test. */
+  reset(): void;
   /** Breaks open responses and frees the port. */
   close(): Promise<void>;
 }
@@ -231,8 +233,14 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     return `There is no case "${bounded(caseName)}" of ${wireName}${where}. There are ${list(names)}.`;
   }
 
+  function reset(): void {
+    requests.length = 0;
+    asked.clear();
+    answered.clear();
+  }
+
   const { url, port: actualPort, close } = await listen(handle, { host, port, signal });
-  return { url, port: actualPort, requests, close };
+  return { url, port: actualPort, requests, reset, close };
 }
 
 /** Whether it is an adapter, and not the name of one. */

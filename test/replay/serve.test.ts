@@ -254,6 +254,22 @@ describe("the replay server", () => {
     expect(await ask()).toBe("data: 1\n\n");
   });
 
+  it("begins again with the first turn and the first failure when it is reset", async () => {
+    const { stream: first } = bodyCase("data: 1\n\n");
+    const { stream: second } = bodyCase("data: 2\n\n");
+    const fixtures = new Map([["paper/both", { stream: [first, second] as Recording[] }]]);
+    const server = await serve({ fixtures, behaviour: { "paper/both": { status: 529, times: 1 } } });
+    const ask = async () => {
+      const response = await post(`${server.url}/paper/both/v1/write`, { stream: true });
+      return response.ok ? response.text() : response.status;
+    };
+    expect([await ask(), await ask()]).toEqual([529, "data: 1\n\n"]);
+    server.reset();
+    expect(server.requests).toEqual([]);
+    expect([await ask(), await ask(), await ask()]).toEqual([529, "data: 1\n\n", "data: 2\n\n"]);
+    expect(server.requests).toHaveLength(3);
+  });
+
   it.each<[string, ReplayBehaviour]>([
     ["a stream", { headers: { "Content-Type": "text/html" } }],
     ["an error", { status: 502, headers: { "Content-Type": "text/html" } }],
