@@ -180,7 +180,9 @@ function served(name: string, { description, inputSchema, outputSchema, effect }
       : {}),
     annotations: {
       readOnlyHint: effect === "read",
-      destructiveHint: effect === "write",
+      // `false` promises that it only adds: what may be repeated may still overwrite or delete.
+      // https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations
+      destructiveHint: effect !== "read",
       idempotentHint: effect !== "write",
     },
   };
