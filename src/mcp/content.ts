@@ -16,7 +16,10 @@ import type { McpContent, McpResult, McpToolDefinition } from "./client.ts";
  * @throws ToolError `invalid_answer` for a number that cannot be kept, if the tool promises structure or there is no
  *   text
  */
-export function resultOf({ structuredContent, content = [] }: McpResult, { outputSchema }: McpToolDefinition): unknown {
+export function resultOf(
+  { structuredContent, content = [] }: McpResult,
+  { outputSchema }: Pick<McpToolDefinition, "outputSchema">,
+): unknown {
   const text = textOf(content);
   if (structuredContent === undefined) return text;
   const isPromised = outputSchema !== undefined;
@@ -34,7 +37,7 @@ function isIn(json: string, text: string): boolean {
   return text.trim() === "" || jsonIn(text) !== undefined || json.includes(JSON.stringify(text).slice(1, -1));
 }
 
-export function textOf(content: readonly McpContent[]): string {
+function textOf(content: readonly McpContent[]): string {
   return content.map(blockText).join("\n");
 }
 

@@ -3,7 +3,7 @@ import { checkMs, settlesWithin } from "../time.ts";
 import { makeTool, type Effect, type Tool, type ToolContext } from "../tool/tool.ts";
 import { callServer } from "./call.ts";
 import { isVersion2, type McpClient, type McpToolDefinition, type RequestOptions } from "./client.ts";
-import { resultOf, textOf } from "./content.ts";
+import { resultOf } from "./content.ts";
 import type { CheckedDefinition } from "./definition.ts";
 import { isDisconnected, serverError } from "./failure.ts";
 import { listTools, type Listing, type SkippedMcpTool } from "./listing.ts";
@@ -166,7 +166,8 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
     const how = { timeoutMs, maxTimeoutMs, isWrite, onInputRequired, begin };
     const result = await callServer(client, definition, input, context, how);
     if (result.isError === true) {
-      const text = textOf(result.content ?? []) || (JSON.stringify(result.structuredContent) ?? "");
+      const said = resultOf(result, {});
+      const text = typeof said === "string" ? said : JSON.stringify(said);
       throw new ToolError(
         "tool_failed",
         text.slice(0, MAX_ERROR_LENGTH).toWellFormed() || "The tool failed and says no more.",

@@ -297,6 +297,16 @@ describe.each(Object.entries(connections))("%s", (_, connectTo) => {
 
   it.each<[string, object, string]>([
     ["structure alone", { content: [], structuredContent: { error: "quota" } }, '{"error":"quota"}'],
+    [
+      "text, and structure that says more (langchain-mcp-adapters 619)",
+      { content: [{ type: "text", text: "Too many." }], structuredContent: { retry_after: 30 } },
+      'Too many.\n{"retry_after":30}',
+    ],
+    [
+      "text that is a part of the structure",
+      { content: [{ type: "text", text: "quota" }], structuredContent: { error: "quota", limit: 5 } },
+      '{"error":"quota","limit":5}',
+    ],
     ["nothing", { content: [] }, "The tool failed and says no more."],
   ])("gives the model what there is of a failure with %s", async (_name, result, message) => {
     const set = await mcpTools(await connectTo(serverOf([plain("a")], () => ({ ...result, isError: true }))));
