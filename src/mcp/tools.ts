@@ -215,9 +215,12 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
     try {
       // Connecting ends the requests in flight, and nobody would know whether they were executed.
       await settlesWithin(OTHERS_MS, Promise.allSettled(asking));
-      await again();
-      connections++;
-      changes++; // it may be another version of the server
+      const attempt = Promise.resolve(again()).then(() => {
+        connections++;
+        changes++; // it may be another version of the server
+      });
+      if (!(await settlesWithin(timeoutMs, attempt))) throw new Error(`it took longer than ${timeoutMs} ms`);
+      await attempt;
     } catch (error) {
       throw serverError(error, undefined, "cannot be connected again");
     }

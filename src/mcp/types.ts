@@ -16,7 +16,9 @@ export interface McpToolsOptions {
   policy?: (definition: McpToolDefinition, annotations: McpAnnotations) => ToolPolicy | undefined;
   /** Which tools to take. Default: all. */
   filter?: (definition: McpToolDefinition) => boolean;
-  /** For each request; each progress report of a call grants it as much again. Default 60,000. */
+  /**
+   * For each request, and for `reconnect`; each progress report of a call grants it as much again. Default 60,000.
+   */
   timeoutMs?: number;
   /** For each request of a call, however much progress its server reports. Default: ten times `timeoutMs`. */
   maxTimeoutMs?: number;

@@ -150,6 +150,21 @@ describe.each(Object.keys(clients))("a server that was restarted, with %s", (kin
     expect(await execute(pay)).toBe("paid 1");
   });
 
+  it("is not waited for without end", async () => {
+    const { client, reconnect, restart } = await setup();
+    reconnect.mockImplementationOnce(() => new Promise(() => {}));
+    const [pay] = (await mcpTools(client, { reconnect, timeoutMs: 2_000 })).tools();
+    restart();
+    const words = "The MCP server cannot be connected again: it took longer than 2000 ms";
+    const failures = await Promise.all([failure(execute(pay)), failure(execute(pay))]);
+    expect(failures.map(({ code, message }) => [code, message])).toEqual([
+      ["server_failed", words],
+      ["server_failed", words],
+    ]);
+    expect(await execute(pay)).toBe("paid 1");
+    expect(reconnect).toHaveBeenCalledTimes(2);
+  });
+
   it("has got nothing of a write while nobody listened", async () => {
     const { client, down } = await setup();
     const [pay] = (await mcpTools(client)).tools();
