@@ -40,8 +40,9 @@ export function inputRequired(cause?: unknown): ToolError {
  */
 export function callError(error: unknown, signal: AbortSignal | undefined, isWrite: boolean): ToolError {
   const known = serverError(error, signal, "gave no usable answer");
-  const { code, message, data } = (isRecord(error) ? error : {}) as Record<string, unknown>;
-  const status = statusOf(code, data);
+  const said = (isRecord(error) ? error : {}) as Record<string, unknown>;
+  const { code, message } = said;
+  const status = httpStatusOf(said) ?? code;
   const isAnswer = typeof status === "number" && !NO_ANSWER.has(status) && status < 500;
   const isUnsent = code === "NOT_CONNECTED" || message === "Not connected" || isRefused(error);
   const isKnown = isAnswer || code === "INVALID_RESULT" || isUnsent;
@@ -53,12 +54,18 @@ export function callError(error: unknown, signal: AbortSignal | undefined, isWri
 /**
  * Whether the client has no connection, or the server no longer knows its session, which it says with HTTP 404:
  * https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
+ *
+ * Many have another status for it, and words: https://github.com/modelcontextprotocol/python-sdk/issues/1004,
+ * https://github.com/mastra-ai/mastra/issues/7675, https://github.com/markmhendrickson/neotoma/issues/1923. What a tool
+ * says of some session has the request's id, a number with both SDKs, and is not meant.
  */
 export function isDisconnected(error: unknown): boolean {
-  const { code, message, data } = ((error as { cause?: unknown }).cause ?? {}) as Record<string, unknown>;
-  // The number may also be the code of a server's own error.
-  const isOfHttp = typeof code === "string" || String(message).startsWith("Streamable HTTP error");
-  return code === "NOT_CONNECTED" || message === "Not connected" || (isOfHttp && statusOf(code, data) === 404);
+  const said = ((error as { cause?: unknown }).cause ?? {}) as Record<string, unknown>;
+  const { code, message } = said;
+  if (code === "NOT_CONNECTED" || message === "Not connected") return true;
+  const status = httpStatusOf(said);
+  if (status !== 400 && status !== 503) return status === 404;
+  return /session/i.test(String(message)) && !/"id":\s*\d/.test(String(message));
 }
 
 /** What `fetch()` of Node, Bun and Deno throws if nobody is listening at the address. */
@@ -66,9 +73,15 @@ function isRefused(error: unknown): boolean {
   return (error as { cause?: { code?: unknown } } | undefined)?.cause?.code === "ECONNREFUSED";
 }
 
-/** Version 2 has a word as the code of a refusal by HTTP, version 1 the status itself. */
-function statusOf(code: unknown, data: unknown): unknown {
-  return isRecord(data) && typeof code === "string" ? data["status"] : code;
+/**
+ * The status of a refusal by HTTP: version 2 has a word as the code, and the status in the data; version 1 has it as the
+ * code, like the number of a server's own error; for the older transport with SSE, both have it in the message only.
+ */
+function httpStatusOf({ code, message, data }: Readonly<Record<string, unknown>>): unknown {
+  if (typeof code === "string") return isRecord(data) ? data["status"] : undefined;
+  if (String(message).startsWith("Streamable HTTP error")) return code;
+  const status = /^Error POSTing to endpoint \(HTTP (\d+)\)/.exec(String(message))?.[1];
+  return status === undefined ? undefined : Number(status);
 }
 
 /** Version 1 has numbers for a lost connection, and for an answer that is malformed. */

@@ -23,8 +23,9 @@ export interface McpToolsOptions {
   /** For each request of a call, however much progress its server reports. Default: ten times `timeoutMs`. */
   maxTimeoutMs?: number;
   /**
-   * Connects the client again. Called when a request cannot have reached the server, since the connection is closed or
-   * its session unknown (HTTP 404); then the request is sent once more. Default: it fails, as do all later ones.
+   * Connects the client again. Called when a request cannot have reached a tool, since the connection is closed or its
+   * session unknown (HTTP 404; also 400 and 503, if the server says that it is about a session); then the request is sent
+   * once more. An attempt that takes longer than `timeoutMs` has failed. Default: it fails, as do all later ones.
    */
   reconnect?: () => Promise<unknown>;
   /**

@@ -2,10 +2,12 @@
  * A server that was restarted: the SDKs' clients go on with a session that it does not know.
  * https://github.com/anthropics/claude-code/issues/59442, https://github.com/spring-projects/spring-ai/issues/3337
  */
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { Client, SSEClientTransport, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
+import { SSEClientTransport as OldSseTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import { StreamableHTTPClientTransport as OldTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { SSEServerTransport } from "@modelcontextprotocol/sdk/server/sse.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
@@ -23,6 +25,11 @@ async function startServer() {
   let description = "Pays.";
   let sessions = new Map<string, StreamableHTTPServerTransport>();
   let onCall = async () => {};
+  /** The answer to a session that it does not know: the specification's, unless a test has another. */
+  let refusal = {
+    status: 404,
+    body: '{"jsonrpc":"2.0","error":{"code":-32001,"message":"Session not found"},"id":null}',
+  };
 
   async function newSession(): Promise<StreamableHTTPServerTransport> {
     const transport: StreamableHTTPServerTransport = new StreamableHTTPServerTransport({
@@ -45,8 +52,7 @@ async function startServer() {
     const id = request.headers["mcp-session-id"] as string | undefined;
     const transport = id === undefined ? await newSession() : sessions.get(id);
     if (transport !== undefined) return transport.handleRequest(request, response);
-    const error = { code: -32001, message: "Session not found" };
-    response.writeHead(404, { "content-type": "application/json" }).end(JSON.stringify({ jsonrpc: "2.0", error, id }));
+    response.writeHead(refusal.status, { "content-type": "application/json" }).end(refusal.body);
   }
 
   const http = createServer((request, response) => void answer(request, response)).listen(0, "127.0.0.1");
@@ -62,6 +68,7 @@ async function startServer() {
       description = as;
       sessions = new Map();
     },
+    refusesWith: (status: number, body: string) => void (refusal = { status, body }),
     down: () => {
       http.closeAllConnections();
       http.close();
@@ -107,6 +114,32 @@ describe.each(Object.keys(clients))("a server that was restarted, with %s", (kin
     expect(paid.toSorted()).toEqual(["paid 2", "paid 3", "paid 4"]);
     expect(calls.toSorted((a: any, b: any) => a.n - b.n)).toEqual([{ n: 0 }, { n: 1 }, { n: 2 }, { n: 3 }]);
     expect(reconnect).toHaveBeenCalledOnce();
+  });
+
+  // python-sdk#1004, affine-mcp-server#301 and mastra#7675, neotoma#1923
+  it.each([
+    [400, '{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}'],
+    [503, "Unknown or expired mcp-session-id"],
+  ])("is connected to again when it says with %i that it does not know the session", async (status, body) => {
+    const { client, reconnect, restart, refusesWith, calls } = await setup();
+    const [pay] = (await mcpTools(client, { maxAgeMs: Infinity, reconnect })).tools();
+    restart();
+    refusesWith(status, body);
+    expect(await execute(pay, { n: 1 })).toBe("paid 1");
+    expect(calls).toEqual([{ n: 1 }]);
+    expect(reconnect).toHaveBeenCalledOnce();
+  });
+
+  it.each([
+    ["is about something else", '{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request"},"id":null}'],
+    ["is a tool's own", '{"jsonrpc":"2.0","error":{"code":-32000,"message":"Your session has ended."},"id":2}'],
+  ])("is not connected to again for a 400 that %s", async (_, body) => {
+    const { client, reconnect, restart, refusesWith } = await setup();
+    const [pay] = (await mcpTools(client, { maxAgeMs: Infinity, reconnect })).tools();
+    restart();
+    refusesWith(400, body);
+    expect(await failure(execute(pay))).toMatchObject({ code: "server_failed" });
+    expect(reconnect).not.toHaveBeenCalled();
   });
 
   it("is connected to again when it is to list its tools, too", async () => {
@@ -170,6 +203,66 @@ describe.each(Object.keys(clients))("a server that was restarted, with %s", (kin
     const [pay] = (await mcpTools(client)).tools();
     down();
     await failure(execute(pay)); // its connection may have been lost on the way
+    expect(await failure(execute(pay))).toMatchObject({ code: "server_failed" });
+  });
+});
+
+/** The older transport, whose refusals both SDKs report in words only (opencode#37626). */
+describe.each(["client 2", "sdk 1"])("a server with SSE that does not know the session any more, with %s", (kind) => {
+  async function setup(status: number, body: string) {
+    const calls: unknown[] = [];
+    let transport: SSEServerTransport | undefined;
+    const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+      if (request.method === "POST" && transport === undefined) response.writeHead(status).end(body);
+      else if (request.method === "POST") await transport!.handlePostMessage(request, response);
+      else {
+        transport = new SSEServerTransport("/messages", response);
+        const server = oldServer({
+          listTools: () => ({ tools: [{ name: "pay", inputSchema: { type: "object" } }] }),
+          callTool: (request_: { params: { arguments: unknown } }) => {
+            calls.push(request_.params.arguments);
+            return { content: [{ type: "text", text: `paid ${calls.length}` }] };
+          },
+        });
+        await server.connect(transport as never);
+      }
+    };
+    const http = createServer((request, response) => void answer(request, response)).listen(0, "127.0.0.1");
+    await once(http, "listening");
+    onTestFinished(() => {
+      http.closeAllConnections();
+      http.close();
+    });
+    const url = new URL(`http://127.0.0.1:${(http.address() as AddressInfo).port}/sse`);
+    const client =
+      kind === "sdk 1" ? new OldClient({ name: "c", version: "1" }) : new Client({ name: "c", version: "1" });
+    const open = () =>
+      client.connect((kind === "sdk 1" ? new OldSseTransport(url) : new SSEClientTransport(url)) as never);
+    await open();
+    onTestFinished(() => client.close());
+    const reconnect = vi.fn(async () => {
+      await client.close();
+      await open();
+    });
+    return { client, reconnect, calls, forget: () => void (transport = undefined) };
+  }
+
+  it.each([
+    [404, '{"error":{"message":"Invalid session id."}}'],
+    [400, "No transport found for sessionId"],
+  ])("is connected to again (%i)", async (status, body) => {
+    const { client, reconnect, calls, forget } = await setup(status, body);
+    const [pay] = (await mcpTools(client as McpClient, { maxAgeMs: Infinity, reconnect })).tools();
+    forget();
+    expect(await execute(pay, { n: 1 })).toBe("paid 1");
+    expect(calls).toEqual([{ n: 1 }]);
+    expect(reconnect).toHaveBeenCalledOnce();
+  });
+
+  it("has not executed the write that it refuses", async () => {
+    const { client, forget } = await setup(403, "Forbidden");
+    const [pay] = (await mcpTools(client as McpClient, { maxAgeMs: Infinity })).tools();
+    forget();
     expect(await failure(execute(pay))).toMatchObject({ code: "server_failed" });
   });
 });
