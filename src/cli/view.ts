@@ -115,7 +115,8 @@ export function liveView(screen: Screen, paint: Paint = inColor): View {
   function draw(isLast: boolean): void {
     clearTimeout(timer);
     timer = undefined;
-    const columns = Math.max(12, (screen.columns ?? 80) - 1);
+    // Some terminals do not say how large they are, and Node then has 0 for both (`docker exec -t`, `script`).
+    const columns = Math.max(12, (screen.columns || 80) - 1);
     const state: FrameState = {
       reasoning,
       text,
@@ -123,7 +124,7 @@ export function liveView(screen: Screen, paint: Paint = inColor): View {
       panels: calls.map((call) => panelOf(call, results)),
       timeline: isLast && isWorthATimeline() ? timeline([...spans.values()], endedMs, columns) : [],
     };
-    const lines = frame(state, { columns, rows: isLast ? Infinity : Math.max(2, (screen.rows ?? 24) - 1) }, paint);
+    const lines = frame(state, { columns, rows: isLast ? Infinity : Math.max(2, (screen.rows || 24) - 1) }, paint);
     screen.write(redraw(lines, height));
     height = lines.length;
     drawnAt = performance.now(); // after drawing: a slow frame must not take all of the time

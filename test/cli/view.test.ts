@@ -270,6 +270,18 @@ describe("liveView()", () => {
     },
   );
 
+  it("takes a terminal that does not say how large it is for one of 80 x 24", () => {
+    const [unknown, usual] = [terminal(0, 0), terminal(80, 24)];
+    const text = "a word ".repeat(40);
+    for (const screen of [unknown, usual]) {
+      const view = liveView(screen, plain);
+      for (const event of textHelpers().parse(text)) view.event(event);
+      view.end();
+    }
+    expect(unknown.lines).toEqual(usual.lines);
+    expect(Math.max(...unknown.lines.map((line) => line.length))).toBeGreaterThan(70);
+  });
+
   it("says of a call that never had a name why it cannot be read", () => {
     const screen = terminal(200, 20);
     const view = liveView(screen, plain);
