@@ -69,7 +69,7 @@ export interface RecordingProxy {
  * Request headers, keys and cookies go to the endpoint and nowhere else; of the response headers, only the content type
  * is kept.
  *
- * @throws TypeError if `url` is not an http(s) URL, or `wire` is not an adapter
+ * @throws TypeError if `url` is not an http(s) URL or has credentials in it, or `wire` is not an adapter
  */
 export async function recordingProxy(options: ProxyOptions): Promise<RecordingProxy> {
   const base = endpointUrl(options?.url);
@@ -173,6 +173,10 @@ function endpointUrl(url: string): URL {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   if (parsed?.protocol !== "http:" && parsed?.protocol !== "https:") {
     throw new TypeError(`url has to be an http or https URL, not ${JSON.stringify(url)}`);
+  }
+  // fetch() refuses them, in an error that quotes them and would be passed on.
+  if (parsed.username !== "" || parsed.password !== "") {
+    throw new TypeError("url has a user or a password in it: send them from the client, in a header");
   }
   return parsed;
 }

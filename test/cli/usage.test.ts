@@ -40,6 +40,7 @@ describe("toolstream", () => {
     [["record", "--wire", "openai"], "record needs --wire, --url and --out"],
     [["record", "--wire", "openai", "--url", "http://x", "--out", ""], "record needs --wire, --url and --out"],
     [["record", "--wire", "openai", "--url", "ftp://x", "--out", "x"], "--url is an http or https URL"],
+    [["record", "--wire", "openai", "--url", "http://u:p@x", "--out", "x"], "--url has a user or a password in it"],
     [["serve", "a", "b"], "serve takes one folder"],
     [["serve", "--port", "70000"], "--port is a number from 0 to 65535"],
     [["exec"], "exec takes one tool"],

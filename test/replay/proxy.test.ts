@@ -275,5 +275,10 @@ describe("the recording proxy", () => {
   it("refuses a URL that is none", async () => {
     await expect(recordingProxy({ url: "api.example.com" })).rejects.toThrow(TypeError);
     await expect(recordingProxy({ url: "file:///etc/passwd" })).rejects.toThrow(TypeError);
+    for (const url of ["https://user:s3cret@api.example.com", "https://s3cret@api.example.com"]) {
+      const error: unknown = await recordingProxy({ url }).catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(TypeError);
+      expect(String(error)).not.toContain("s3cret");
+    }
   });
 });
