@@ -4,6 +4,7 @@ import type { ToolContext } from "../tool/tool.ts";
 import {
   callTool,
   requestTool,
+  withoutOutput,
   type McpClient,
   type McpInputRequired,
   type McpProgress,
@@ -24,6 +25,8 @@ interface CallOptions {
   readonly maxTimeoutMs: number;
   /** What it does to the world is not to be done twice. */
   readonly isWrite: boolean;
+  /** Its output schema is of no use: a client of version 2 would send no call if it cannot compile it. */
+  readonly isUncheckable: boolean;
   readonly onInputRequired: McpToolsOptions["onInputRequired"];
   /** Sends the first request, perhaps more than once. */
   readonly begin: <T>(request: () => Promise<T>) => Promise<T>;
@@ -56,7 +59,7 @@ async function ask(
   input: unknown,
   context: ToolContext,
   onprogress: (progress: McpProgress) => void,
-  { timeoutMs, maxTimeoutMs, isWrite, onInputRequired, begin }: CallOptions,
+  { timeoutMs, maxTimeoutMs, isWrite, isUncheckable, onInputRequired, begin }: CallOptions,
 ): Promise<McpResult> {
   const params = { name: definition.name, arguments: input as Record<string, unknown> };
   const how: RequestOptions = {
@@ -66,6 +69,7 @@ async function ask(
     resetTimeoutOnProgress: true,
     ...(context.signal === undefined ? {} : { signal: context.signal }),
     onprogress,
+    ...(isUncheckable && { toolDefinition: withoutOutput(definition) }),
   };
   const asked = async <T>(request: () => Promise<T>): Promise<T> => {
     try {

@@ -56,6 +56,8 @@ export interface RequestOptions {
   maxTotalTimeout?: number;
   resetTimeoutOnProgress?: boolean;
   onprogress?: (progress: McpProgress) => void;
+  /** In place of the listed one, whose output schema the client would compile and check results against (version 2). */
+  toolDefinition?: McpToolDefinition;
 }
 
 /** The result of a call. `resultType` is `"input_required"` if the server wants something first (MCP 2026-07-28). */
@@ -116,9 +118,14 @@ export function requestTool(
   options: RequestOptions,
 ): Promise<McpResult & McpInputRequired> {
   const call = (client.callTool as AnyFunction).bind(client);
-  const toolDefinition = { ...definition, outputSchema: undefined };
+  const toolDefinition = withoutOutput(definition);
   const result = call(params, { ...options, allowInputRequired: true, toolDefinition });
   return result as Promise<McpResult & McpInputRequired>;
+}
+
+/** A definition against which a client checks no result. */
+export function withoutOutput(definition: McpToolDefinition): McpToolDefinition {
+  return { ...definition, outputSchema: undefined };
 }
 
 export function isVersion2(client: McpClient): boolean {

@@ -42,7 +42,7 @@ export async function checkDefinition(definition: McpToolDefinition): Promise<Ch
   };
 }
 
-/** The client has already validated the output: a schema that we cannot use only means one check less. */
+/** Outputs are data, and not acted upon: a schema that we cannot use only means one check less. */
 function usable(outputSchema: Readonly<Record<string, unknown>>): Schema | undefined {
   try {
     return foreignSchema(outputSchema, true);

@@ -2,7 +2,7 @@ import { ToolError } from "../errors.ts";
 import { checkMs, settlesWithin } from "../time.ts";
 import { makeTool, type Effect, type Tool, type ToolContext } from "../tool/tool.ts";
 import { callServer } from "./call.ts";
-import { isVersion2, type McpClient, type McpToolDefinition, type RequestOptions } from "./client.ts";
+import { isVersion2, type McpClient, type RequestOptions } from "./client.ts";
 import { resultOf } from "./content.ts";
 import type { CheckedDefinition } from "./definition.ts";
 import { isDisconnected, serverError } from "./failure.ts";
@@ -121,7 +121,8 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
     return Object.freeze(made);
   }
 
-  function makeOne(name: string, { definition, inputSchema, outputSchema, digest }: CheckedDefinition): Tool {
+  function makeOne(name: string, checked: CheckedDefinition): Tool {
+    const { definition, inputSchema, outputSchema, digest } = checked;
     const annotations = Object.freeze({ ...definition.annotations });
     const mcp: McpToolInfo = Object.freeze({
       server,
@@ -140,7 +141,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
         metadata: { mcp },
         ...(definition.description === undefined ? {} : { description: definition.description }),
         ...(outputSchema === undefined || usesOwnResult ? {} : { outputSchema }),
-        execute: (input: unknown, context: ToolContext) => execute(definition, digest, input, context, tool.effect),
+        execute: (input: unknown, context: ToolContext) => execute(checked, input, context, tool.effect),
       },
       `${prefix === "" ? (server?.name ?? "mcp") : prefix}/${definition.name}`,
     );
@@ -148,8 +149,7 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
   }
 
   async function execute(
-    definition: McpToolDefinition,
-    digest: string,
+    { definition, outputSchema, digest }: CheckedDefinition,
     input: unknown,
     context: ToolContext,
     effect: Effect,
@@ -163,7 +163,8 @@ export async function mcpTools(client: McpClient, options: McpToolsOptions = {})
         return send();
       });
     const isWrite = effect === "write";
-    const how = { timeoutMs, maxTimeoutMs, isWrite, onInputRequired, begin };
+    const isUncheckable = definition.outputSchema !== undefined && outputSchema === undefined;
+    const how = { timeoutMs, maxTimeoutMs, isWrite, isUncheckable, onInputRequired, begin };
     const result = await callServer(client, definition, input, context, how);
     if (result.isError === true) {
       const said = resultOf(result, {});

@@ -131,11 +131,16 @@ describe("mcpTools()", () => {
   });
 
   it("takes a tool whose output schema it cannot check", async () => {
-    const outputSchema = { type: "object", properties: { a: { type: "string", pattern: "^(a+)+$" } } };
-    const call = () => ({ content: [], structuredContent: { a: "a" } });
-    const set = await mcpTools(await connect(serverOf([plain("a", { outputSchema })], call)));
-    expect(set.tools()[0]!.outputSchema).toBeUndefined();
-    expect(await execute(set.tools()[0])).toEqual({ a: "a" });
+    const schemas = [{ type: "string", pattern: "^(a+)+$" }, { $ref: "#/$defs/missing" }]; // typescript-sdk#1175
+    for (const connectTo of [connect, connections["client 2, MCP 2025"]]) {
+      for (const a of schemas) {
+        const outputSchema = { type: "object", properties: { a } };
+        const call = () => ({ content: [], structuredContent: { a: "a" } });
+        const set = await mcpTools(await connectTo(serverOf([plain("a", { outputSchema })], call)));
+        expect(set.tools()[0]!.outputSchema).toBeUndefined();
+        expect(await execute(set.tools()[0])).toEqual({ a: "a" });
+      }
+    }
   });
 
   it("skips tools that can only be run as tasks (MCP 2025-11-25)", async () => {
