@@ -18,3 +18,13 @@ it.each([
 it("says that there is no answer left", () => {
   expect(() => replayModel(anthropic, []).open(request)).toThrow("was asked for turn 1 and has 0");
 });
+
+it("fails as a request does that was refused, if its answer throws what the SDK would", async () => {
+  async function* refused() {
+    yield { type: "ping" };
+    throw Object.assign(new Error("Overloaded"), { status: 529 });
+  }
+  const model = replayModel(anthropic, [refused(), new Response()]);
+  expect((await model.open(request).done()).error).toMatchObject({ code: "provider_error", message: "Overloaded" });
+  expect(model.requests).toHaveLength(1);
+});
