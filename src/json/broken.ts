@@ -112,6 +112,9 @@ type Expected = "key" | "colon" | "value" | "next";
 /** How far back the text before a quote inside a string is examined. */
 const MAX_INDENT = 64;
 
+/** How often, on average, a character is examined before the text is given up. */
+const MAX_LOOKS = 16;
+
 /** Deeper than any repairable text can nest. */
 const MAX_OWED = 1_048_576;
 
@@ -128,12 +131,15 @@ class BrokenReader {
   /** The next end of a comment, and of a line: each is looked up once. */
   #starSlash = -1;
   #newline = -1;
+  /** How much of the text after quotes may still be examined: one comment can follow many of them. */
+  #left: number;
 
   constructor(text: string, start: number, takesNotes: boolean) {
     this.#text = text;
     this.#start = start;
     this.#takesNotes = takesNotes;
     this.#at = start;
+    this.#left = MAX_LOOKS * text.length;
   }
 
   read(): BrokenReading | undefined {
@@ -276,7 +282,7 @@ class BrokenReader {
       if (looksOpening && /\s/.test(text[at + 1] ?? "")) return false;
       if (at === open + 1 && text[at + 1] === text[open]) return false;
       inner++;
-      if (isKey || looksOpening !== (inner % 2 === 1)) return false;
+      if (isKey || looksOpening !== (inner % 2 === 1) || this.#left < 0) return false;
       if (!looksOpening && inObject && text.charCodeAt(this.#skipSpace(at + 1)) === COLON) {
         // A key after a value whose end is missing; but there are objects in code, and `if x == "a": ...`.
         const from = Math.max(open + 1, innerQuote - MAX_INDENT);
@@ -313,6 +319,7 @@ class BrokenReader {
     if (code !== QUOTE) return false;
     if (!inObject) return text.slice(quoteAt, at).includes("\n");
     const end = endOfString(text, at);
+    this.#left -= (end < 0 ? text.length : end) - at;
     return end >= 0 && text.charCodeAt(this.#skipSpace(end + 1)) === COLON && !/[\\\n]/.test(text.slice(at, end));
   }
 
@@ -320,6 +327,7 @@ class BrokenReader {
   #skipSpace(at: number): number {
     const text = this.#text;
     for (;;) {
+      this.#left--;
       const code = text.charCodeAt(at);
       if (code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09 || code === 0xfeff) {
         at++;

@@ -149,6 +149,8 @@ describe("the limits of a repair", () => {
     ["commas in cut strings", `[${'"a,"b,'.repeat(80_000)}"]`],
     ["unclosed comments in a string", `["${'a "/*" b '.repeat(80_000)}"]`],
     ["line comments in a string", `["${'"//'.repeat(80_000)}"]`],
+    ["quotes before one comment and white space", `{"a": "${' "/*b"/*'.repeat(40_000)}*/${" ".repeat(300_000)}x`],
+    ["quotes before one comment and a key", `{"a": "${' "/*b"/*'.repeat(40_000)}*/"${"x".repeat(300_000)}\n":`],
     ["backslashes", `["${"\\".repeat(300_001)}"]`],
     ["concatenated strings", `["a"${'+"a"'.repeat(80_000)}]`],
     ["white space", `[x${" ".repeat(300_000)}`],
