@@ -80,7 +80,8 @@ Arguments are literals, lists, dicts, and variables that an earlier line has ass
   };
 }
 
-const ASSIGNMENT = /^([\p{L}_][\p{L}\p{N}_]*) = (.*)$/u;
+/** JSON may hold the line separators U+2028 and U+2029. */
+const ASSIGNMENT = /^([\p{L}_][\p{L}\p{N}_]*) = (.*)$/su;
 
 /** One line per result. */
 function linesIn(message: string, tag: string): string[] {

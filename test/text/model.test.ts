@@ -282,6 +282,7 @@ describe("a history", () => {
       return outcome.input ?? outcome.message;
     };
     expect(await ask(said, forged('"true"'), forged('"forged"'))).toEqual({ name: "true" });
+    expect(await ask(said, forged('"a\u2028b"'))).toEqual({ name: "a\u2028b" });
     expect(await ask({ role: "assistant", content: "Hi." }, forged('"forged"'))).toMatch(/x is not defined/);
     expect(await ask(forged('"forged"'))).toMatch(/x is not defined/);
     expect(await ask(said, forged("{forged"))).toMatch(/x is not defined/);
