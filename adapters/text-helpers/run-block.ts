@@ -2,6 +2,7 @@ import { ToolCallError } from "../../src/errors.ts";
 import { parseJson } from "../../src/json/index.ts";
 import { setOwn } from "../../src/schema/json.ts";
 import type { Turn } from "../../src/stream/events.ts";
+import { resolveLimits } from "../../src/stream/limits.ts";
 import { validateInput } from "../../src/stream/validate-input.ts";
 import type { ToolContext } from "../../src/tool/tool.ts";
 import { invalidInput, ToolUse } from "../../src/tool/use.ts";
@@ -31,7 +32,14 @@ export function resolveUse(use: ToolUse, results: StepResults): ToolUse {
   if (!isDependent(use)) return use;
   const { dependent: _, dependsOn: __, references = [], ...metadata } = use.metadata as unknown as HelperMetadata;
   let input: unknown = structuredClone(use.input);
-  for (const reference of references) input = withValue(input, reference.path, resultOf(reference, use, results));
+  const known = new Map<number, unknown>();
+  let left = resolveLimits(undefined).maxArgumentsLength;
+  for (const reference of references) {
+    const json = JSON.stringify(resultOf(reference, use, results, known));
+    left -= json.length;
+    if (left < 0) throw unresolved(use, "the results that it refers to are too long together");
+    input = withValue(input, reference.path, parseJson(json));
+  }
   const { invocationId, id, name, turnIndex, position, tool } = use;
   const call = {
     invocationId,
@@ -96,11 +104,18 @@ function stepOf({ metadata }: ToolUse): number | undefined {
   return (metadata as Partial<HelperMetadata>).step;
 }
 
-function resultOf({ step, steps, source }: Reference, use: ToolUse, results: StepResults): unknown {
+/** @param known the results as JSON gives them, made once: there may be many references to each */
+function resultOf(
+  { step, steps, source }: Reference,
+  use: ToolUse,
+  results: StepResults,
+  known: Map<number, unknown>,
+): unknown {
   if (!results.has(step)) {
     throw unresolved(use, `it needs ${source}, and the call that gives it has no result`);
   }
-  const found = valueAt(plain(results.get(step)), steps);
+  if (!known.has(step)) known.set(step, plain(results.get(step)));
+  const found = valueAt(known.get(step), steps);
   if (found === undefined) throw unresolved(use, `there is no ${source} in the result that it refers to`);
   return found.value;
 }

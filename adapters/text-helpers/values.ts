@@ -67,19 +67,31 @@ export function partOf(value: Value, step: Step, source: string): Value {
       break;
     }
     case "json": {
-      const part = valueAt(parsed(value), [step]);
-      if (part !== undefined) return { kind: "json", text: JSON.stringify(part.value) };
+      const { root, parts } = parsed(value);
+      const known = parts.get(step);
+      if (known !== undefined) return known;
+      const part = valueAt(root, [step]);
+      if (part === undefined) break;
+      const made: Value = { kind: "json", text: JSON.stringify(part.value) };
+      parts.set(step, made);
+      return made;
     }
   }
   throw new Refusal(`there is no ${source}`);
 }
 
-/** Parsed once, since a variable may be used many times. */
-const read = new WeakMap<Value, unknown>();
+interface Parsed {
+  readonly root: unknown;
+  readonly parts: Map<Step, Value>;
+}
 
-function parsed(value: Value & { kind: "json" }): unknown {
-  if (!read.has(value)) read.set(value, parseJson(value.text));
-  return read.get(value);
+/** Parsed once, with its parts written once: a variable may be used many times. */
+const read = new WeakMap<Value, Parsed>();
+
+function parsed(value: Value & { kind: "json" }): Parsed {
+  let found = read.get(value);
+  if (found === undefined) read.set(value, (found = { root: parseJson(value.text), parts: new Map() }));
+  return found;
 }
 
 /** The value at some place in plain JSON; `undefined` if there is none. */

@@ -200,6 +200,28 @@ describe("a call that refers to the result of another one", () => {
     });
   });
 
+  it("costs no more than what is filled in, however often it refers to a large result", async () => {
+    const note = tool("note", { what: { type: "array" } }, () => 1);
+    const large = { id: "u_1", list: Array.from({ length: 20_000 }, (_, n) => ({ n })) };
+    const filled = async (item: string, count: number) => {
+      const code = `user = find_user("A")\nnote([${`${item},`.repeat(count)}])`;
+      const { turn } = await readText(helpers, [`<helpers>${code}</helpers>`], [...tools, note]);
+      return resolveUse(usesOf(turn)[1]!, new Map([[0, large]])).input as { what: unknown[] };
+    };
+    expect((await filled("user.id", 10_000)).what).toEqual(Array.from({ length: 10_000 }, () => "u_1"));
+    await expect(filled("user", 500)).rejects.toMatchObject({
+      code: "unresolved",
+      message: expect.stringMatching(/too long/) as string,
+    });
+  });
+
+  it("costs no more than what is there, however often lines take a part of a large variable", async () => {
+    const start = performance.now();
+    const turn = await turnOf(`${"x = v.b\n".repeat(10_000)}find_user(v.a)`, { v: { a: "A", b: "b".repeat(2e6) } });
+    expect(usesOf(turn).map(({ input }) => input as unknown)).toEqual([{ name: "A" }]);
+    expect(performance.now() - start).toBeLessThan(5000);
+  });
+
   it("a part that is no own property of the result is none", async () => {
     const turn = await turnOf('user = find_user("A")\nget_orders(user.constructor)\nget_orders(user.__proto__)');
     await runBlock(turn);
