@@ -1,6 +1,6 @@
 /**
- * Tracks whether the next character is in a code fence (https://spec.commonmark.org/0.31.2/#fenced-code-blocks), or in
- * inline code or quotes: there, the model only writes about a marker.
+ * Tracks whether the next character is in a code fence (https://spec.commonmark.org/0.31.2/#fenced-code-blocks), in a
+ * line of a block quote, or in inline code or quotes: there, the model only writes about a marker, or repeats one.
  *
  * It sees each character once and never looks ahead: a code span ends with its line at the latest, since its closing
  * ticks may never come.
@@ -19,12 +19,12 @@ export class Fence {
   #codeTicks = 0;
   /** The unpaired quotes in the line. */
   readonly #quotes = new Set<number>();
-  /** The quote before a marker. It extends to its partner, or to the end of the line. */
+  /** The quote before a marker: it extends to its partner, or to the end of the line. That of a block quote has none. */
   #quote = 0;
 
   /** Whether a marker that begins here is text. */
   isQuoting(): boolean {
-    if (this.#quotes.has(this.#last)) this.#quote = this.#last;
+    if (this.#quote === 0 && this.#quotes.has(this.#last)) this.#quote = this.#last;
     this.#endTicks();
     return this.#open !== undefined || this.#codeTicks > 0 || this.#quote !== 0;
   }
@@ -37,6 +37,7 @@ export class Fence {
     if (code === BACKTICK) this.#ticks++;
     else this.#endTicks();
     if (this.#line === "indent") {
+      if (code === GREATER) this.#quote = BLOCK_QUOTE;
       if (code === SPACE && this.#indent < 3) this.#indent++;
       else if (code === BACKTICK || code === TILDE) {
         this.#line = "run";
@@ -89,8 +90,10 @@ export class Fence {
 const NEWLINE = 10;
 const SPACE = 32;
 const APOSTROPHE = 39;
+const GREATER = 62;
 const BACKTICK = 96;
 const TILDE = 126;
+const BLOCK_QUOTE = -1;
 
 function isSpace(code: number): boolean {
   return code === SPACE || code === 9 || code === 13;

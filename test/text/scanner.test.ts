@@ -127,6 +127,8 @@ describe("a marker that is written about", () => {
     `a 5" nail and "${call}"`,
     `the "first" and "${call}"`,
     `the users' "${call}"`,
+    `You wrote:\n> ${call}\n`,
+    `  >> "so" ${call}`,
   ])("%j is text", (text) => {
     const { scanner, heard } = scannerOf(all);
     for (const character of text) scanner.push(character);
@@ -151,6 +153,9 @@ describe("a marker that is written about", () => {
     `the users'${call}`,
     `an "open one\ncity="Oslo"${call}`,
     `"the "t" and a ${call}`,
+    `> quoted\n${call}`,
+    `a > b ${call}`,
+    `    > ${call}`,
   ])("%j has a call", (text) => {
     const { scanner, heard } = scannerOf(all);
     for (const character of text) scanner.push(character);
