@@ -117,11 +117,16 @@ class CallList implements BlockReader {
       return undefined;
     }
     this.state = "closed";
-    if (this.#isClosed) {
+    const isFollowed = rest.trim() !== "";
+    if (this.#isClosed && this.#isBare && isFollowed) {
+      this.#writer.text(this.#parts.join(""));
+      return rest;
+    }
+    // In a text that was cut off, the line of a list without a mark may have gone on.
+    if (this.#isClosed && (this.#context.isWhole || !this.#isBare)) {
       this.#write(false);
       // A part of the end mark belongs to the list.
-      const isMark = !this.#isBare && rest.trim() !== "";
-      return isMark || rest === "" ? undefined : rest;
+      return isFollowed || rest === "" ? undefined : rest;
     }
     this.#keep(rest);
     const code = this.#parts.join("");
@@ -131,7 +136,7 @@ class CallList implements BlockReader {
     }
     const call = this.#writer.call();
     call.name(firstName(code));
-    call.cut("the list was not closed, and nothing in it was run");
+    call.cut(`the list ${this.#isClosed ? "may have gone on" : "was not closed"}, and nothing in it was run`);
     return undefined;
   }
 
