@@ -97,17 +97,23 @@ export class BareCalls implements BlockReader {
       return at + end.word.length;
     }
     if (text.slice(from, at).includes("\n")) this.#envelopes.end();
-    else this.#envelopes.unreadable("text follows it on its line, as if it were only written about");
+    else this.#envelopes.unreadable(FOLLOWED);
     return from;
   }
 
   end(rest: string): string | undefined {
     if (this.state !== "open") return undefined;
-    if (this.#value === undefined) this.#envelopes.endOfText();
-    else this.#envelopes.cut();
+    const gap = rest.slice(0, endOfGap(rest, 0));
+    const isOver = gap.includes("\n");
+    // In a text that was cut off, more might have come on the line.
+    if (this.#value !== undefined || !(isOver || this.#context.isWhole)) this.#envelopes.cut();
+    else if (isOver || gap === rest) this.#envelopes.endOfText();
+    else this.#envelopes.unreadable(FOLLOWED);
     return rest === "" ? undefined : rest;
   }
 }
+
+const FOLLOWED = "text follows it on its line, as if it were only written about";
 
 /** The end of whatever may separate two calls. */
 function endOfGap(text: string, from: number): number {

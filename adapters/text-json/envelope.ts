@@ -12,8 +12,8 @@ import { ValueEnd } from "./value.ts";
 export class Envelopes {
   /** Begun, but not closed. */
   #call: CallWriter | undefined;
-  /** Closed, but not ended: the next call or the end of the block does that. */
-  #closed: CallWriter | undefined;
+  /** Closed. The last one is not ended: the next call or the end of the block does that. */
+  readonly #closed: CallWriter[] = [];
   readonly #writer: BlockWriter;
   readonly #context: TextContext;
   readonly #maxKept: number;
@@ -46,25 +46,29 @@ export class Envelopes {
 
   /** The block is over: the model has ended what is closed, and an unclosed call is malformed. */
   end(): void {
-    this.#closed?.done();
+    this.#last?.done();
     this.#call?.unreadable("the JSON is not closed where the call ends");
   }
 
-  /** The last closed call, which is not ended yet, turned out not to be a call. */
+  /** The closed calls turned out not to be calls, also those that have ended. */
   unreadable(reason: string): void {
-    this.#closed?.unreadable(reason);
+    for (const call of this.#closed) call.unreadable(reason);
   }
 
   /** The text is over. */
   cut(): void {
-    this.#closed?.cut();
+    this.#last?.cut();
     this.#call?.cut();
   }
 
   /** The text is over, which may be the end of the block: the end of the turn decides about a closed call. */
   endOfText(): void {
-    if (this.#closed?.hasName() === false) this.#closed.done();
+    if (this.#last?.hasName() === false) this.#last.done();
     this.#call?.cut();
+  }
+
+  get #last(): CallWriter | undefined {
+    return this.#closed.at(-1);
   }
 
   #step(text: string, at: number): number {
@@ -73,7 +77,7 @@ export class Envelopes {
       case "object":
         if (code === OPEN) this.#begin();
         // In a list of calls, a comma or the end of the list ends the call before it.
-        else if (code === COMMA || code === CLOSE_LIST) this.#closed?.done();
+        else if (code === COMMA || code === CLOSE_LIST) this.#last?.done();
         return at + 1;
       case "key":
         if (isSpace(code) || code === COMMA) return at + 1;
@@ -108,7 +112,7 @@ export class Envelopes {
   }
 
   #begin(): void {
-    this.#closed?.done();
+    this.#last?.done();
     this.#call = this.#writer.call();
     this.#id = this.#name = this.#strange = undefined;
     this.#hasArguments = false;
@@ -121,7 +125,7 @@ export class Envelopes {
       if (this.#strange !== undefined && this.#lacksArguments()) {
         this.#call!.unreadable(`it has ${JSON.stringify(this.#strange)}, but no "arguments": all of them belong there`);
       }
-      this.#closed = this.#call;
+      this.#closed.push(this.#call!);
       this.#call = undefined;
       this.#expected = "object";
     }

@@ -32,7 +32,7 @@ export function expandParallel(
 
   function tool(chunk: ToolChunk): void {
     const { error, errorType } = chunk;
-    const over = errorType === "withdrawn" ? released.find((one) => one.call.owns(chunk)) : undefined;
+    const over = errorType === undefined ? undefined : released.find((one) => one.call.owns(chunk));
     if (over !== undefined) return over.labels.forEach((label) => sink.tool({ ...label, error, errorType }));
     let call = held.find((one) => one.owns(chunk));
     if (call !== undefined) call.add(chunk);

@@ -18,7 +18,7 @@ export interface CallWriter {
   done(): void;
   /** The text ended before the call did. */
   cut(reason?: string): void;
-  /** The call cannot be read: it is reported to the model, never run. */
+  /** The call cannot be read: it is reported to the model. If it has ended, that is too late for a read. */
   unreadable(reason: string): void;
 }
 
@@ -51,13 +51,14 @@ function createCall(
   const label = { turnIndex: TEXT_TURN, callIndex: -1000 - position };
   let hasName = false;
   let isOver = false;
+  let hasFailed = false;
   /** Arguments that came before the name: a chunk without one would belong to the call before. */
   let waiting: string[] | undefined;
 
   /** An id distinguishes a call without a name from the one before it. */
-  function fail(error: string | undefined, errorType: string): void {
-    if (isOver) return;
-    isOver = true;
+  function fail(error: string | undefined, errorType: "truncated" | "unreadable"): void {
+    if (hasFailed || (isOver && errorType === "truncated")) return;
+    isOver = hasFailed = true;
     const argsTextDelta = waiting?.join("");
     tell({ ...label, ...(!hasName && { id: `text-${position}` }), argsTextDelta, error, errorType });
   }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { rescueTextCalls, textJson } from "../../adapters/text-json/index.ts";
-import { defineTool, jsonSchema, ToolUse } from "../../src/index.ts";
+import { defineTool, jsonSchema, ToolUse, type ToolCallError } from "../../src/index.ts";
 import { sharedTools } from "../fixtures.ts";
 import { readText } from "./support.ts";
 
@@ -95,6 +95,35 @@ describe.each(["hermes", "function-tag"] as const)("a call that an answer begins
       const { turn } = await readText(textJson(name), pieces, sharedTools);
       expect(turn.calls).toEqual([]);
       expect(turn.text).toBe(text);
+    }
+  });
+
+  it("is none of several where text follows the last one on its line", async () => {
+    const set = defineTool({ name: "set", inputSchema: jsonSchema({ type: "object" }), execute: () => 1 });
+    const call = '{"name": "set", "arguments": {"to": 1}}';
+    const wrapped = '{"recipient_name": "functions.set", "parameters": {"to": 1}}';
+    const wrapper = `{"name": "parallel", "arguments": {"tool_uses": [${wrapped}]}}`;
+    const lists = [`[${call}, ${call}]`, `[${call}, ${wrapper}, ${call}]`, `[${call},]`];
+    for (const calls of [...lists, `${call}; ${call}`, `${call}\n${call}`]) {
+      for (const said of [" sets it.", "<"]) {
+        for (const pieces of [[calls + said], (calls + said).split("")]) {
+          const { turn } = await readText(textJson(name), pieces, [set]);
+          const codes = turn.calls.map(({ outcome }) => (outcome as ToolCallError).code);
+          expect(new Set(codes)).toEqual(new Set(["invalid_call"]));
+          expect(turn.text).toBe(said);
+        }
+      }
+    }
+  });
+
+  it("that only reads does not run either where the text is cut off before the line is over", async () => {
+    for (const [text, inputs] of [
+      [oslo, []],
+      [`${oslo} `, []],
+      [`${oslo}\n`, [city("Oslo")]],
+    ] as const) {
+      const { events } = await readText(textJson(name), [text, { type: "finish", reason: "length" }], sharedTools);
+      expect(events.flatMap((event) => (event.type === "tool-use" ? [event.use.input] : []))).toEqual(inputs);
     }
   });
 
