@@ -22,8 +22,8 @@ export interface JsonBlockParts {
   readonly ends: readonly string[];
   /** What can only begin the next block, and so ends this one too. */
   readonly nexts?: readonly string[];
-  /** The end of the JSON is the end of the block. */
-  readonly endsWithJson?: boolean;
+  /** The end of the JSON is the end of the block, at once or at the next character; asked once it has begun. */
+  readonly endsWith?: (() => "json" | "next") | undefined;
   readonly context: TextContext;
   /** Receives a call that was cut off before its head was complete. */
   readonly writer: BlockWriter;
@@ -37,12 +37,12 @@ export class JsonBlock implements BlockReader {
   #consumer: JsonConsumer | undefined;
 
   constructor(parts: JsonBlockParts) {
-    const { ends, nexts = [], endsWithJson, context } = parts;
+    const { ends, nexts = [], endsWith, context } = parts;
     this.#parts = parts;
     this.#until = new UntilMarker({
       ends,
       nexts,
-      endsWithJson,
+      endsWith,
       context,
       take: (piece) => this.#consumer!.feed(piece),
       second: () => this.#consumer!.second?.(),
@@ -76,7 +76,7 @@ export class JsonBlock implements BlockReader {
     const behind = this.#until.end(rest);
     // An unclosed quote hid the end: the call was ended, and is broken.
     if (behind !== undefined) this.#consumer.end();
-    else this.#consumer.cut();
+    else if (this.#parts.endsWith === undefined || !this.#until.isClosed) this.#consumer.cut();
     return behind;
   }
 }

@@ -78,6 +78,7 @@ export class Envelopes {
         if (code === OPEN) this.#begin();
         // In a list of calls, a comma or the end of the list ends the call before it.
         else if (code === COMMA || code === CLOSE_LIST) this.#last?.done();
+        else if (code === DOUBLE) this.#last?.unreadable(UNESCAPED);
         return at + 1;
       case "key":
         if (isSpace(code) || code === COMMA) return at + 1;
@@ -90,6 +91,7 @@ export class Envelopes {
         return this.#readKey(text, at);
       case "colon":
         if (code === COLON) this.#expected = "value";
+        else if (!isSpace(code)) this.#call!.unreadable(UNESCAPED);
         return at + 1;
       case "value":
         if (isSpace(code)) return at + 1;
@@ -179,6 +181,9 @@ export class Envelopes {
     else if (isArguments(key) && this.#kept.length > 0) this.#call!.args(decoded(this.#kept.join("")));
   }
 }
+
+/** A bracket after such a quote has closed the arguments too early: `{"content": "if (c == "}") …"}`. */
+export const UNESCAPED = "its JSON is broken, perhaps by a quote that is not escaped";
 
 const DOUBLE = 34;
 const SINGLE = 39;

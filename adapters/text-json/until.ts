@@ -7,16 +7,18 @@ const MAX_KEPT = 1_048_576;
 
 const OPEN = 123;
 const OPEN_LIST = 91;
+/** What no text begins with, but the rest of a string in which an unescaped quote has let a bracket end the JSON. */
+const REST = /["',;)\]}\\]/;
 
 export interface UntilParts {
   readonly ends: readonly string[];
   /** What begins something else, and is left unread. */
   readonly nexts: readonly string[];
-  /** The end of the JSON also counts as an end. */
-  readonly endsWithJson?: boolean | undefined;
+  /** The end of the JSON also counts as an end: at once, or once the next character shows that it is the end. */
+  readonly endsWith?: (() => "json" | "next") | undefined;
   readonly context: TextContext;
   take(piece: string): void;
-  /** An object or a list follows a closed value. */
+  /** An object or a list follows a closed value, or what seems to be more of it. */
   second(): void;
 }
 
@@ -50,7 +52,8 @@ export class UntilMarker {
 
   /** @returns how far it got: past the end if {@link isOver} is set */
   read(text: string, from: number): number {
-    const { nexts, context, second, endsWithJson } = this.#parts;
+    const { nexts, context, second } = this.#parts;
+    const last = this.#parts.endsWith?.();
     let at = from;
     for (; at < text.length; at++) {
       const code = text.charCodeAt(at);
@@ -68,6 +71,10 @@ export class UntilMarker {
           }
         }
       }
+      if (last === "next" && this.#value.isClosed) {
+        if (REST.test(text[at]!)) second();
+        return this.#end(text.slice(from, at), at);
+      }
       if (code <= 32 && !this.#value.isQuoted) continue;
       if (this.#value.isClosed) {
         if (code === OPEN || code === OPEN_LIST) {
@@ -80,7 +87,7 @@ export class UntilMarker {
       this.#value.see(code);
       if (!this.#value.isClosed) continue;
       this.#forget();
-      if (endsWithJson === true) return this.#end(text.slice(from, at + 1), at + 1);
+      if (last === "json") return this.#end(text.slice(from, at + 1), at + 1);
     }
     this.#pass(text.slice(from, at));
     return at;

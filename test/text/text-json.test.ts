@@ -347,6 +347,48 @@ describe("a call as JSON", () => {
   });
 });
 
+describe("a quote in the arguments that is not escaped", () => {
+  const write = defineTool({
+    name: "write",
+    inputSchema: jsonSchema({ type: "object", properties: { path: {}, content: {} } }),
+  });
+  const contents = ['if (c == "}") a = {"k": 1}', 'print("}")', '"}", {"k": 1}'];
+  it.each<[NotationName, string]>([
+    ["hermes", '<tool_call>{"name": "write", "arguments": @}</tool_call>'],
+    ["hermes", '{"name": "write", "arguments": @}'],
+    ["hermes", '```json\n{"name": "write", "arguments": @}\n```'],
+    ["mistral", '[TOOL_CALLS][{"name": "write", "arguments": @}]'],
+    ["mistral", "[TOOL_CALLS]write[ARGS]@"],
+    ["function-tag", '<|python_tag|>{"name": "write", "parameters": @}'],
+    ["function-tag", "<function=write>@</function>"],
+    ["kimi", "<|tool_call_begin|>functions.write:0<|tool_call_argument_begin|>@<|tool_call_end|>"],
+    ["deepseek", "<｜tool▁call▁begin｜>write<｜tool▁sep｜>@<｜tool▁call▁end｜>"],
+    ["harmony", "<|channel|>commentary to=functions.write<|message|>@<|call|>"],
+    ["dsml", '<|DSML|invoke name="write">@</|DSML|invoke>'],
+  ])("makes no other call of it: %s, %s", async (name, text) => {
+    for (const content of contents) {
+      const whole = text.replace("@", () => `{"path": "a", "content": "${content}"}`);
+      for (const pieces of [[whole], whole.split("")]) {
+        const { events } = await readText(textJson(name), pieces, [write]);
+        const inputs = events.flatMap((event) => (event.type === "tool-use" ? [event.use.input] : []));
+        // Where it can be repaired, it is.
+        expect(inputs.filter((input) => (input as { content: string }).content !== content)).toEqual([]);
+      }
+    }
+  });
+
+  it.each([" and", "Next.", "\n\n", "[1]", "**So.**"])(
+    "is told from a text behind a call of mistral: %j",
+    async (said) => {
+      const text = `[TOOL_CALLS]write[ARGS]{"path": "a"}${said}`;
+      for (const pieces of [[text], text.split("")]) {
+        const { turn } = await readText(textJson("mistral"), pieces, [write]);
+        expect([outcomesOf(turn), turn.text]).toEqual([[{ path: "a" }], said]);
+      }
+    },
+  );
+});
+
 describe("a call that has no end mark of its own", () => {
   const rows: [NotationName, string][] = [
     ["mistral", '[TOOL_CALLS]set_volume{"level": 1}'],

@@ -4,7 +4,7 @@ import { look, skipSpace } from "../../../src/text/look.ts";
 import type { BlockReader, TextContext } from "../../../src/text/notation.ts";
 import type { BlockWriter } from "../../../src/text/writer.ts";
 import { argumentsOf, JsonBlock } from "../block.ts";
-import { Envelopes } from "../envelope.ts";
+import { Envelopes, UNESCAPED } from "../envelope.ts";
 import { anyName, endOfName, toolLines } from "../prompt.ts";
 import { headOfObjects } from "./hermes.ts";
 
@@ -67,12 +67,16 @@ function block(writer: BlockWriter, context: TextContext): BlockReader {
       if (name === undefined) return new Envelopes(writer, context);
       const call = writer.call();
       call.name(name, id);
-      // Its JSON is closed, but nothing marks its end: the next call or the end of the turn decides.
-      return { ...argumentsOf(call), end: () => {} };
+      return {
+        ...argumentsOf(call),
+        second: () => call.unreadable(UNESCAPED),
+        // Its JSON is closed, but nothing marks its end: the next call or the end of the turn decides.
+        end: () => {},
+      };
     },
     ends: [],
     nexts: [OPEN],
-    endsWithJson: true,
+    endsWith: () => (name === undefined ? "json" : "next"),
     context,
     writer,
   });
