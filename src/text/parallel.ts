@@ -2,7 +2,7 @@ import type { ParserSink } from "../adapter.ts";
 import { jsonIn } from "../json/index.ts";
 import { isRecord } from "../schema/json.ts";
 import { toolChunk, type ToolChunk } from "../stream/chunk.ts";
-import { toolList, type ToolSource } from "../tool/tool-set.ts";
+import { toolsByEachName, type ToolSource } from "../tool/tool-set.ts";
 import { HeldCall, holdingSink, type HoldingSink } from "./held.ts";
 
 /** A function that models know from their training, which wraps several calls into one. */
@@ -24,7 +24,7 @@ export function expandParallel(
   toolName: (name: string) => string,
   tools: ToolSource | undefined,
 ): HoldingSink {
-  const known = new Set(tools === undefined ? [] : toolList(tools).map(({ name }) => toolName(name)));
+  const known = toolsByEachName(tools ?? [], toolName);
   const held: HeldCall[] = [];
   /** Wrappers that were expanded, with the labels of their calls. */
   const released: { readonly call: HeldCall; readonly labels: readonly ToolChunk[] }[] = [];
@@ -46,7 +46,7 @@ export function expandParallel(
   }
 
   function release(call: HeldCall, isDone: boolean): void {
-    const calls = wrappedIn(call, toolName, known);
+    const calls = wrappedIn(call, known);
     if (calls === undefined) return passOn(call);
     held.splice(held.indexOf(call), 1);
     // Completeness is decided as for any other call.
@@ -70,18 +70,19 @@ export function expandParallel(
   });
 }
 
-function wrappedIn(
-  call: HeldCall,
-  toolName: (name: string) => string,
-  known: ReadonlySet<string>,
-): { name: string; args: object }[] | undefined {
+interface WrappedCall {
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+}
+
+function wrappedIn(call: HeldCall, known: ReadonlyMap<string, unknown>): WrappedCall[] | undefined {
   const value = call.argsValue ?? jsonIn(call.argsText);
   const uses = isRecord(value) ? value["tool_uses"] : undefined;
   if (!Array.isArray(uses) || uses.length === 0) return undefined;
-  const calls: { name: string; args: object }[] = [];
+  const calls: WrappedCall[] = [];
   for (const use of uses as unknown[]) {
     if (!isRecord(use) || typeof use["recipient_name"] !== "string" || !isRecord(use["parameters"])) return undefined;
-    const name = toolName(use["recipient_name"].replace(/^functions\./, ""));
+    const name = use["recipient_name"].replace(/^functions\./, "");
     if (!known.has(name)) return undefined;
     calls.push({ name, args: use["parameters"] });
   }

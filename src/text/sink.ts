@@ -3,8 +3,7 @@ import type { Reading } from "../read/index.ts";
 import type { ToolChunk } from "../stream/chunk.ts";
 import { isClean } from "../stream/finish-reason.ts";
 import { resolveLimits } from "../stream/limits.ts";
-import { toolList, type ToolSource } from "../tool/tool-set.ts";
-import type { Tool } from "../tool/tool.ts";
+import { toolsByEachName } from "../tool/tool-set.ts";
 import type { Notation, TextOptions } from "./notation.ts";
 import { createScanner, type TextKnowledge } from "./scanner.ts";
 import { splitThoughts, thoughtTags } from "./thoughts.ts";
@@ -35,7 +34,7 @@ export function textSink(
   { toolName, namespaced }: ToolNames,
   options: TextOptions = {},
 ): TextSink {
-  const known = knownTools(toolName, options.tools);
+  const known = toolsByEachName(options.tools ?? [], toolName);
   const nameOf = (written: string) => {
     const tool = known.get(written);
     return tool === undefined ? written : toolName(tool.name);
@@ -180,14 +179,4 @@ export function textSink(
     hasOther = true;
     planned.length = 0;
   }
-}
-
-function knownTools(toolName: (name: string) => string, tools: ToolSource | undefined): ReadonlyMap<string, Tool> {
-  const list = tools === undefined ? [] : toolList(tools);
-  const known = new Map<string, Tool>(list.map((tool) => [toolName(tool.name), tool]));
-  // A model may also write a name as it was before it was fitted to the provider's charset.
-  for (const tool of list) {
-    for (const name of [tool.name, tool.qualifiedName]) if (!known.has(name)) known.set(name, tool);
-  }
-  return known;
 }

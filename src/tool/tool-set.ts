@@ -26,8 +26,8 @@ export function toolsByName(source: ToolSource, nameOf?: (name: string) => strin
 }
 
 /**
- * The same, and also by their own names, where no other tool has that name: servers know some tools by themselves
- * (`$web_search`), and models write names as they read them elsewhere.
+ * The same, and also by their own and their qualified names, where no other tool has that name: servers know some tools
+ * by themselves (`$web_search`), and models write names as they read them elsewhere.
  *
  * Most streams have the tools of the stream before: the result is cached with the first tool, as long as that lives, and
  * replaced when the list differs.
@@ -40,7 +40,9 @@ export function toolsByEachName(source: ToolSource, nameOf?: (name: string) => s
   if (known?.nameOf === nameOf && known?.tools.length === tools.length && tools.every(isSame, known.tools))
     return known.found;
   const found = byName(tools, nameOf);
-  for (const tool of tools) if (!found.has(tool.name)) found.set(tool.name, tool);
+  for (const key of ["name", "qualifiedName"] as const) {
+    for (const tool of tools) if (!found.has(tool[key])) found.set(tool[key], tool);
+  }
   if (tools.length > 0) named.set(tools[0]!, { tools: [...tools], nameOf, found });
   return found;
 }

@@ -3,10 +3,12 @@ import { z } from "zod";
 import {
   defineTool,
   jsonSchema,
+  tool as decorated,
   ToolBuffer,
   ToolCallError,
   toolChunk,
   ToolRegistry,
+  toolsOf,
   ToolUse,
   type Schema,
   type SchemaSource,
@@ -500,6 +502,17 @@ describe("names that look like a tool's", () => {
     const shifted = { toolName: (name: string) => (name === "a" ? "b" : "c") };
     expect(one(call("b", "{}"), shifted, [a, b])).toMatchObject({ tool: a });
     expect(one(call("c", "{}"), shifted, [a, b])).toMatchObject({ tool: b });
+  });
+
+  it("a qualified name stands for a tool, too, where none has it for its own", () => {
+    class Weather {
+      @decorated({ description: "Reads.", inputSchema: {} })
+      get() {}
+    }
+    const known = toolsOf(new Weather());
+    expect(one(call("Weather.get", "{}"), {}, known)).toMatchObject({ name: "get" });
+    const own = defineTool({ name: "Weather.get", inputSchema: {} });
+    expect(one(call("Weather.get", "{}"), {}, [...known, own])).toMatchObject({ tool: own });
   });
 });
 
