@@ -52,7 +52,8 @@ export function expandParallel(
     // Completeness is decided as for any other call.
     const labels = calls.map(({ name, args }) => {
       const callIndex = expanded++;
-      sink.tool(toolChunk(EXPANDED_TURN, callIndex, undefined, name, JSON.stringify(args), isDone || undefined));
+      // As values: only so is a number noticed that has lost digits, and a depth over the limit.
+      sink.tool(toolChunk(EXPANDED_TURN, callIndex, undefined, name, undefined, isDone || undefined, undefined, args));
       return { turnIndex: EXPANDED_TURN, callIndex };
     });
     released.push({ call, labels });

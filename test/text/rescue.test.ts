@@ -6,7 +6,7 @@ import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../../adapters/openai-responses/index.ts";
 import { rescueTextCalls, textJson } from "../../adapters/text-json/index.ts";
 import { wires, type Wire } from "../../bench/wires.ts";
-import { defineTool, jsonSchema, type Adapter } from "../../src/index.ts";
+import { defineTool, jsonSchema, ToolUse, type Adapter } from "../../src/index.ts";
 import { callsIn, resultsIn } from "../promises/support.ts";
 import { loadFixture, readPieces } from "../fixtures.ts";
 
@@ -121,6 +121,25 @@ describe("a call that is rescued from the text", () => {
       expect(history.match(/\{\\*"a\\*":\d\}/g)?.map((args) => args.replaceAll("\\", ""))).toEqual([
         '{"a":1}',
         '{"a":2}',
+      ]);
+    },
+  );
+
+  it.each<[Adapter]>([[openaiChat], [openaiResponses], [anthropic], [google], [cohere]])(
+    "is one of several in a wrapper, and harms no other: $name",
+    async (adapter) => {
+      const encode = wires[adapter.name as Wire];
+      const wrapped = ["[".repeat(1000) + "]".repeat(1000), "9007199254740993", "2"].map(
+        (a) => `{"recipient_name": "functions.math.add", "parameters": {"a": ${a}}}`,
+      );
+      const calls = [{ id: "call_0", name: "parallel", argsText: `{"tool_uses": [${wrapped.join(", ")}]}` }];
+      const bytes = new TextEncoder().encode(encode({ text: "", calls, deltaLength: 7 }).join(""));
+      const { turn } = await readPieces(rescueTextCalls(adapter), [bytes], [read]);
+      expect(turn.error).toBeUndefined();
+      expect(turn.calls.map(({ outcome }) => (outcome instanceof ToolUse ? outcome.input : outcome?.code))).toEqual([
+        "too_large",
+        "invalid_input",
+        { a: 2 },
       ]);
     },
   );
