@@ -17,7 +17,7 @@ export class Envelopes {
   readonly #writer: BlockWriter;
   readonly #context: TextContext;
   readonly #maxKept: number;
-  #expected: "object" | "key" | "in key" | "colon" | "value" | "in value" = "object";
+  #expected: "object" | "key" | "in key" | "colon" | "value" | "in value" | "next" = "object";
   #key = "";
   #quote = 0;
   /** Objects that hold parts of the call: `{"function": {…}}`. */
@@ -50,9 +50,10 @@ export class Envelopes {
     this.#call?.unreadable("the JSON is not closed where the call ends");
   }
 
-  /** The closed calls turned out not to be calls, also those that have ended. */
+  /** All of it turned out not to be calls, also those that have ended. */
   unreadable(reason: string): void {
     for (const call of this.#closed) call.unreadable(reason);
+    this.#call?.unreadable(reason);
   }
 
   /** The text is over. */
@@ -80,6 +81,11 @@ export class Envelopes {
         else if (code === COMMA || code === CLOSE_LIST) this.#last?.done();
         else if (code === DOUBLE) this.#last?.unreadable(UNESCAPED);
         return at + 1;
+      case "next":
+        if (isSpace(code)) return at + 1;
+        if (code !== COMMA && code !== CLOSE) this.#call!.unreadable(UNESCAPED);
+        this.#expected = "key";
+        return at;
       case "key":
         if (isSpace(code) || code === COMMA) return at + 1;
         if (code === CLOSE) return this.#close(at);
@@ -148,6 +154,7 @@ export class Envelopes {
         this.#expected = "colon";
         return this.#quote === 0 ? at : at + 1;
       }
+      if (this.#quote === 0 && /["'{}()[\],]/.test(text[at]!)) this.#call!.unreadable(UNESCAPED);
       if (this.#key.length < 32) this.#key += text[at]!;
     }
     return at;
@@ -163,7 +170,7 @@ export class Envelopes {
     }
     if (!this.#value.isClosed) return at;
     this.#endValue();
-    this.#expected = "key";
+    this.#expected = "next";
     return at;
   }
 

@@ -8,7 +8,7 @@ const MAX_KEPT = 1_048_576;
 const OPEN = 123;
 const OPEN_LIST = 91;
 /** What no text begins with, but the rest of a string in which an unescaped quote has let a bracket end the JSON. */
-const REST = /["',;)\]}\\]/;
+const REST = /["',:;)\]{}\\]/;
 
 export interface UntilParts {
   readonly ends: readonly string[];

@@ -352,7 +352,7 @@ describe("a quote in the arguments that is not escaped", () => {
     name: "write",
     inputSchema: jsonSchema({ type: "object", properties: { path: {}, content: {} } }),
   });
-  const contents = ['if (c == "}") a = {"k": 1}', 'print("}")', '"}", {"k": 1}'];
+  const contents = ['if (c == "}") a = {"k": 1}', 'print("}")', '"}", {"k": 1}', ' "}]b', '"})"}:b)"', '"}{', '"}:"b'];
   it.each<[NotationName, string]>([
     ["hermes", '<tool_call>{"name": "write", "arguments": @}</tool_call>'],
     ["hermes", '{"name": "write", "arguments": @}'],
