@@ -117,11 +117,18 @@ function errorReply(call: FailedCall, message: string): ChatCompletionMessagePar
 }
 
 /**
- * The id under which a call goes back: the server's own, byte for byte. If it gave none, nine letters and digits
- * derived from our own id, the same every time; nine, because Mistral accepts no other length.
+ * The id under which a call goes back: the server's own, byte for byte. If an earlier call of the turn has it, with a
+ * number: "Duplicate value for 'tool_call_id'" (https://github.com/neuron-core/neuron-ai/issues/46), and Kimi's template
+ * shows its model the id as the name. If it gave none, nine letters and digits derived from our own id, the same every
+ * time; nine, because Mistral accepts no other length.
  */
-export function wireId(call: Pick<FailedCall, "id" | "invocationId">): string {
-  return call.id || shortId(call.invocationId);
+export function wireId({
+  id,
+  invocationId,
+  metadata = {},
+}: Pick<FailedCall, "id" | "invocationId"> & Partial<Pick<FailedCall, "metadata">>): string {
+  if (!id) return shortId(invocationId);
+  return metadata["sharesId"] === true ? `${id}_${invocationId.split("-").at(-1)}` : id;
 }
 
 function reply(call: FailedCall, content: string): ChatCompletionMessageParam {
@@ -130,7 +137,7 @@ function reply(call: FailedCall, content: string): ChatCompletionMessageParam {
 }
 
 function toolCallOf(call: ToolCall): ChatCompletionMessageToolCall {
-  const { custom, ...extras } = call.metadata;
+  const { custom, sharesId: _, ...extras } = call.metadata;
   const id = wireId(call);
   // A tool built into the server, whose name is not that of a function.
   if (extras["type"] === BUILTIN)

@@ -89,7 +89,7 @@ function resultOf<Reply>(use: ToolUse, replies: Replies<Reply>): Reply {
  * an earlier call, since each id may have only one result.
  */
 export function wireId({ id, invocationId, metadata }: Pick<FailedCall, "id" | "invocationId" | "metadata">): string {
-  return id && metadata["repeatsId"] !== true ? id : invocationId;
+  return id && metadata["repeatsId"] !== true && metadata["sharesId"] !== true ? id : invocationId;
 }
 
 /** An output as text: a string as it is, anything else as JSON, `undefined` as `null`; lone surrogates are replaced. */

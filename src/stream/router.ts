@@ -131,7 +131,11 @@ export class ToolRouter {
     state.headLength = chunk.argsTextDelta?.length ?? 0;
     state.id = chunk.id || routes.idAlone || null;
     routes.idAlone = undefined;
-    if (state.id) routes.byId.set(state.id, state);
+    if (state.id) {
+      // See wireId() in history.ts.
+      if (routes.byId.get(state.id)?.isRetracted === false) state.metadata = { sharesId: true };
+      routes.byId.set(state.id, state);
+    }
     if (chunk.callIndex !== undefined) {
       state.callIndex = chunk.callIndex;
       routes.byIndex.set(chunk.callIndex, state);

@@ -714,6 +714,20 @@ describe("openaiChat.assistantMessage()", () => {
     for (const id of ids) expect(id).toMatch(/^[a-zA-Z0-9]{9}$/);
   });
 
+  it("gives a call with the id of another one its own, since a server takes each id once", async () => {
+    // "Duplicate value for 'tool_call_id'": https://github.com/neuron-core/neuron-ai/issues/46
+    const turn = await readFixture("quirk-09-id-always-zero");
+    const uses = turn.calls.map(({ outcome }) => outcome as ToolUse);
+    for (const use of uses) await use.execute();
+    expect(messageOf(turn).tool_calls).toEqual([
+      { id: "0", type: "function", function: { name: "set_volume", arguments: '{"level":1}' } },
+      { id: "0_1", type: "function", function: { name: "get_weather", arguments: '{"city":"Oslo"}' } },
+    ]);
+    const ids = ["0", "0_1"].map((id) => ({ tool_call_id: id }));
+    expect(openaiChat.toolResults(turn)).toMatchObject(ids);
+    expect(uses.map((use) => openaiChat.toolResult(use, use.result))).toMatchObject(ids);
+  });
+
   it("makes ids that do not meet", () => {
     const ids = Array.from({ length: 20_000 }, (_, n) =>
       wireId({ id: null, invocationId: `run-${n >> 7}-${n & 127}` }),

@@ -55,6 +55,14 @@ describe.each(rows)("$name", ({ name: wire, adapter, encode }) => {
     expectAnswered(adapter, broken.turn, "break");
   });
 
+  it("under an id of its own, although the provider gives one id to several calls", async () => {
+    const { tools } = makeTools();
+    const calls = ["read", "write", "read"].map((name, n) => ({ id: "call_1", name, argsText: `{"n":${n}}` }));
+    const { turn } = await run(adapter, inPieces([bytesOf({ calls }, encode)]), { tools });
+    expectAnswered(adapter, turn, "one id");
+    expect(new Set(resultsIn(adapter.toolResults(turn))).size).toBe(3);
+  });
+
   it("and not before the calls have ended", async () => {
     const slow = Promise.withResolvers<void>();
     const { tools } = makeTools();
