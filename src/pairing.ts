@@ -18,7 +18,7 @@ export interface MessageParts<Message> {
   readonly results: readonly HistoryResult<Message>[];
   /** What the message holds besides its results; `undefined` if nothing. */
   readonly rest: Message | undefined;
-  /** Something else precedes one of its results. Default false. */
+  /** Something else stands among its results where the provider does not accept it. Default false. */
   readonly isMixed?: boolean;
   /** It may stand for calls that are not visible here: results after it without a call are kept. Default false. */
   readonly mayHoldCalls?: boolean;

@@ -215,7 +215,8 @@ const PAIRING: PairingRules<GoogleContent> = {
       calls: [],
       results: results.map((part) => ({ ...named(part.functionResponse), message: { role: "user", parts: [part] } })),
       rest: others.length === 0 ? undefined : { ...content, parts: others },
-      isMixed: !parts.slice(0, results.length).every(isResponse),
+      // Vertex AI accepts no results next to anything else: https://github.com/Prism-Shadow/agenthub/pull/189
+      isMixed: others.length > 0,
     };
   },
   missing({ id, name }, text) {

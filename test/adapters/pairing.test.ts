@@ -341,6 +341,20 @@ describe("what only one provider wants", () => {
     }
   });
 
+  it("google: results are alone in their content", () => {
+    // "Requests ending with a model turn are not supported.": https://github.com/Prism-Shadow/agenthub/pull/189
+    const { calls, result, text } = rows[3]!;
+    const { parts: answered } = result("a") as { parts: object[] };
+    const { parts: said } = text("And now?") as { parts: object[] };
+    for (const parts of [
+      [...answered, ...said],
+      [...said, ...answered],
+    ]) {
+      const paired = google.conversation.pair([...calls("a"), { role: "user", parts }] as never[]);
+      expect(paired).toEqual([...calls("a"), { role: "user", parts: answered }, { role: "user", parts: said }]);
+    }
+  });
+
   it("google: a call that the server ran has its result beside it", async () => {
     const { bytes } = loadFixture("google", "server-function");
     const turn = await google.read(new Response(new Uint8Array(bytes))).done();
