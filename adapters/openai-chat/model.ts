@@ -4,6 +4,7 @@ import type {
   ChatCompletionChunk,
   ChatCompletionCreateParamsStreaming,
   ChatCompletionMessageParam,
+  ChatCompletionUserMessageParam,
 } from "openai/resources/chat/completions";
 import type { Adapter } from "../../src/adapter.ts";
 import type { ToolChoice } from "../../src/tool/choice.ts";
@@ -36,9 +37,18 @@ export type ChatModelParams = Omit<ChatCompletionCreateParamsStreaming, "message
 export interface ChatModelOptions extends ModelOptions {
   /** The role of the message with the `instructions`. OpenAI's newer models call it `developer`. Default `system`. */
   readonly instructionsRole?: "system" | "developer" | undefined;
+  /**
+   * For servers that want the roles to alternate (Mistral, Perplexity, chat templates such as Gemma's): consecutive
+   * user messages are merged, and a short message of the model goes between results and the user's next message.
+   * Default false.
+   */
+  readonly alternatingRoles?: boolean | undefined;
 }
 
-/** A model that uses the user's own client. Usage is requested, unless `params.stream_options` says otherwise. */
+/**
+ * A model that uses the user's own client. Usage is requested, unless `params.stream_options` says otherwise; `null`
+ * leaves the field out.
+ */
 export function chatModel(
   adapter: ChatAdapter,
   client: ChatClient,
@@ -47,20 +57,23 @@ export function chatModel(
 ): Model<ChatCompletionMessageParam> {
   checkClient(client?.chat?.completions?.create, "openaiChat.model()", "openai");
   checkParams(params, "openaiChat.model()");
-  const { instructionsRole = "system", parallel, limits, repair } = options;
+  const { instructionsRole = "system", alternatingRoles = false, parallel, limits, repair } = options;
+  const { stream_options: streamOptions = { include_usage: true }, ...fields } = params;
   // "'parallel_tool_calls' is only allowed when 'tools' are specified": https://github.com/openai/swarm/issues/30
-  const { parallel_tool_calls: _parallel, tool_choice: _choice, ...withoutTools } = params;
+  const { parallel_tool_calls: _parallel, tool_choice: _choice, ...withoutTools } = fields;
   return {
     ...conversation,
     adapter,
     open({ messages, tools = [], instructions, toolChoice, signal, runId }) {
       const offered = adapter.tools(tools, options);
       const body: ChatCompletionCreateParamsStreaming = {
-        stream_options: { include_usage: true },
-        ...(offered.length > 0 ? params : withoutTools),
+        // Some servers refuse it (https://github.com/avante-corp/avante.nvim/issues/2347), others refuse `null`
+        // (https://github.com/huggingface/text-generation-inference/issues/3155).
+        ...(streamOptions !== null && { stream_options: streamOptions }),
+        ...(offered.length > 0 ? fields : withoutTools),
         messages: [
           ...(instructions === undefined ? [] : [{ role: instructionsRole, content: instructions }]),
-          ...messages,
+          ...(alternatingRoles ? alternating(messages) : messages),
         ],
         ...(offered.length > 0 && { tools: offered, ...(parallel !== undefined && { parallel_tool_calls: parallel }) }),
         ...(toolChoice !== undefined &&
@@ -74,6 +87,36 @@ export function chatModel(
       );
     },
   };
+}
+
+/**
+ * "Unexpected role 'user' after role 'tool'" (https://github.com/NousResearch/hermes-agent/issues/20154), "Conversation
+ * roles must alternate user/assistant" (https://github.com/vllm-project/vllm/issues/6862).
+ */
+function alternating(messages: readonly ChatCompletionMessageParam[]): ChatCompletionMessageParam[] {
+  const sent: ChatCompletionMessageParam[] = [];
+  for (const message of messages) {
+    const last = sent.at(-1);
+    if (message.role === "user" && last?.role === "user") {
+      sent[sent.length - 1] = { ...last, content: joined(last.content, message.content) };
+      continue;
+    }
+    // Empty, Mistral would refuse it.
+    if (message.role === "user" && last?.role === "tool") sent.push({ role: "assistant", content: INTERRUPTED });
+    sent.push(message);
+  }
+  return sent;
+}
+
+const INTERRUPTED = "(I was interrupted.)";
+
+type UserContent = ChatCompletionUserMessageParam["content"];
+
+function joined(first: UserContent, second: UserContent): UserContent {
+  if (typeof first === "string" && typeof second === "string") return `${first}\n\n${second}`;
+  return [first, second].flatMap((content) =>
+    typeof content === "string" ? [{ type: "text" as const, text: content }] : content,
+  );
 }
 
 export const conversation: Conversation<ChatCompletionMessageParam> = {

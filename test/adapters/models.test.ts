@@ -15,6 +15,7 @@ import { cohere } from "../../adapters/cohere/index.ts";
 import { google } from "../../adapters/google/index.ts";
 import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses, type ResponsesModelParams } from "../../adapters/openai-responses/index.ts";
+import { textJson } from "../../adapters/text-json/index.ts";
 import type { Model, ModelRequest } from "../../src/model.ts";
 import { responseInfo } from "../../src/open-turn.ts";
 import { loadRecording, serveReplay, type ReplayServer } from "../../src/replay/index.ts";
@@ -416,6 +417,16 @@ describe("the choice of tools", () => {
     expect(await choice({}, {})).toBeUndefined();
   });
 
+  it("asks for usage unless the parameters say otherwise, and null is left out: openai chat", async () => {
+    // https://github.com/avante-corp/avante.nvim/issues/2347, https://github.com/huggingface/text-generation-inference/issues/3155
+    const client = new OpenAI({ apiKey: "none", baseURL: `${server.url}/openai-chat/text-only/v1` });
+    const sent = async (params: object) =>
+      (await sentBy(openaiChat.model(client, { model: "m", ...params }), {}))["stream_options"] as unknown;
+    expect(await sent({})).toEqual({ include_usage: true });
+    expect(await sent({ stream_options: { include_usage: false } })).toEqual({ include_usage: false });
+    expect(await sent({ stream_options: null })).toBeUndefined();
+  });
+
   it("names a tool of free text as the custom tool that it is", async () => {
     const sql = defineTool({ name: "write_sql", inputSchema: z.string() });
     const request = { tools: [sql, weather], toolChoice: { name: "write_sql" } };
@@ -483,6 +494,48 @@ describe("the history at the provider: openai responses", () => {
     const history = [user, reasoning, encrypted, open, call, output];
     expect(await sentFor({ store: false }, history)).toEqual([user, encrypted, open, call, output]);
     expect(await sentFor({}, history)).toEqual(history);
+  });
+});
+
+describe("roles that have to alternate: openai chat", () => {
+  const client = () => new OpenAI({ apiKey: "none", baseURL: `${server.url}/openai-chat/text-only/v1` });
+  const sent = async (model: Model, messages: readonly unknown[]) => {
+    await model.open({ messages }).done();
+    return (server.requests.at(-1)!.body as { messages: { role: string }[] }).messages;
+  };
+  const strict = () => openaiChat.model(client(), { model: "m" }, { alternatingRoles: true });
+  const user = (content: unknown) => ({ role: "user", content });
+  const call = (id: string) => ({ id, type: "function", function: { name: "f", arguments: "{}" } });
+  const calls = { role: "assistant", content: null, tool_calls: [call("a"), call("b")] };
+  const results = ["a", "b"].map((id) => ({ role: "tool", tool_call_id: id, content: "ok" }));
+  const image = { type: "image_url", image_url: { url: "data:image/png;base64,AA==" } };
+  const answer = { role: "assistant", content: "It is warm." };
+
+  it("sends one message of the user at a time, and one of the model behind results", async () => {
+    const history = [user("Hi"), user("Again"), calls, ...results, user([image]), user("What is it?"), answer];
+    expect(await sent(strict(), history)).toEqual([
+      user("Hi\n\nAgain"),
+      calls,
+      ...results,
+      { role: "assistant", content: expect.stringMatching(/\S/) },
+      user([image, { type: "text", text: "What is it?" }]),
+      answer,
+    ]);
+    expect(await sent(openaiChat.model(client(), { model: "m" }), history)).toEqual(history);
+  });
+
+  it("leaves alone what alternates", async () => {
+    const history = [user("Hi"), calls, ...results, answer, user("And now?")];
+    expect(await sent(strict(), history)).toEqual(history);
+  });
+
+  it("counts results in text as the user's", async () => {
+    const gemma = textJson("gemma");
+    const said = { role: "assistant", content: "<|tool_call>call:f{}<tool_call|>" };
+    const roles = (await sent(gemma.model(strict()), gemma.conversation.pair([said, user("Hi")] as never))).map(
+      ({ role }) => role,
+    );
+    expect(roles).toEqual(["assistant", "user"]);
   });
 });
 
