@@ -42,6 +42,12 @@ it.each(readers.map(({ adapter }) => [adapter.name, adapter] as const))(
   },
 );
 
+it("tools by name, as other libraries take them, are refused with what to pass instead", () => {
+  const byName = { ask: defineTool({ name: "ask", inputSchema: jsonSchema({ type: "object" }) }) } as never;
+  for (const { adapter } of readers)
+    expect(() => adapter.tools(byName)).toThrow(/Object\.values\(tools\), .*got object/);
+});
+
 it.each(readers.map(({ adapter }) => [adapter.name, adapter] as const))(
   "%s takes an option that is undefined for one that is not given",
   (_, adapter) => {

@@ -61,7 +61,11 @@ function isSame(this: readonly Tool[], tool: Tool, index: number): boolean {
 
 function listOf(source: ToolSource): readonly Tool[] {
   const tools = isList(source) ? source : source?.tools?.();
-  if (!Array.isArray(tools)) throw new TypeError(`tools are a list of tools or a ToolRegistry, got ${typeof source}`);
+  if (!Array.isArray(tools)) {
+    throw new TypeError(
+      `tools are a list of tools, such as Object.values(tools), or a ToolRegistry, got ${typeof source}`,
+    );
+  }
   return tools;
 }
 
