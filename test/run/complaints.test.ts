@@ -38,6 +38,25 @@ function results({ messages }: OrchestrationResult): string[] {
 }
 
 describe("external calls", () => {
+  it("neuron-ai 46: one id for several calls, which the API then rejects, also in the process that resumes", async () => {
+    const calls = ["a", "b"].map((name) => ({ name, id: "call_same" }));
+    const tools = calls.map(({ name }) => external(name));
+    const { orchestrator, store } = make([{ calls }, done], tools);
+    const { pendingToolCalls } = await orchestrator.run({ conversationId, input });
+    const toolResults = pendingToolCalls.map(({ id, name }) => ({ toolCallId: id, result: name }));
+    const { messages } = await make([{ calls }, done], tools, { store }).orchestrator.resume(conversationId, {
+      toolResults,
+    });
+    const asked = (messages as ChatCompletionMessageParam[]).flatMap((message) =>
+      message.role === "assistant" ? (message.tool_calls ?? []).map(({ id }) => id) : [],
+    );
+    const answered = (messages as ChatCompletionMessageParam[]).flatMap((message) =>
+      message.role === "tool" ? [message.tool_call_id] : [],
+    );
+    expect(answered).toEqual(asked);
+    expect(new Set(asked).size).toBe(2);
+  });
+
   it("mastra PR 18041: pending calls keyed by tool name, so that two refunds collapse to one", async () => {
     const same = { name: "refund", args: { n: 5 }, id: "call_1" };
     const { orchestrator } = make([{ calls: [same, same] }, done], [external("refund")]);
