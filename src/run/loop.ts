@@ -23,10 +23,10 @@ import {
   executableCalls,
   failedTurns,
   isHandedOut,
-  isSeenOnly,
   latest,
   messagesOf,
   openTurn,
+  rowsThatCount,
 } from "./rows.ts";
 import { isDependent } from "./partition.ts";
 import { cancelCalls, settleCalls, type SettleRequest } from "./settle.ts";
@@ -90,7 +90,7 @@ export class Loop {
   async #untilStop(): Promise<Stop> {
     for (;;) {
       const { rows } = this.#checkpoint;
-      const last = rows.findLast((row) => !isSeenOnly(row))!;
+      const last = rowsThatCount(rows, "turn").at(-1)!;
       if (this.#context.signal?.aborted === true)
         return { ...(await openOf(this.#deps, this.#checkpoint)), ...aborted(this.#context.signal) };
       const open = openTurn(rows);

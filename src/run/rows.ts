@@ -1,6 +1,15 @@
 import { ToolError } from "../errors.ts";
 import type { Answer } from "./answers.ts";
-import { NO_USAGE, type CallRecord, type Head, type InputRow, type Row, type TurnRow, type Usage } from "./format.ts";
+import {
+  NO_USAGE,
+  type CallRecord,
+  type Head,
+  type InputRow,
+  type OutcomeRecord,
+  type Row,
+  type TurnRow,
+  type Usage,
+} from "./format.ts";
 import { isDependent } from "./partition.ts";
 import { isAborted, isCut } from "./turn.ts";
 
@@ -9,26 +18,41 @@ export function lastTurn(rows: readonly Row[]): TurnRow | undefined {
 }
 
 /**
- * Whether a row holds only the text that was seen of a failed turn. New input makes it part of the history; `resume()`
- * requests the turn again.
- */
-export function isSeenOnly(row: Row): boolean {
-  return row.kind === "turn" && row.error !== undefined && row.calls.length === 0;
-}
-
-/**
- * The messages, without what was seen of turns that were requested again.
+ * The rows without turns that were requested again. Of a turn that failed, a row holds only the text that was seen: new
+ * input makes it part of the history; `resume()` requests the turn again.
  *
  * @param next the kind of the row that will follow
  */
-export function messagesOf(rows: readonly Row[], next: Row["kind"] = "input"): unknown[] {
-  return rows.flatMap((row, at) => (isSeenOnly(row) && (rows[at + 1]?.kind ?? next) !== "input" ? [] : row.messages));
+export function rowsThatCount(rows: readonly Row[], next: Row["kind"] = "input"): Row[] {
+  return rows.filter((row, at) => {
+    const isSeenOnly = row.kind === "turn" && row.error !== undefined && row.calls.length === 0;
+    return !isSeenOnly || (rows[at + 1]?.kind ?? next) === "input";
+  });
+}
+
+/** The messages of the {@link rowsThatCount}. */
+export function messagesOf(rows: readonly Row[], next?: Row["kind"]): unknown[] {
+  return rowsThatCount(rows, next).flatMap(({ messages }) => messages);
 }
 
 /** The last turn, while some of its calls have no result. */
 export function openTurn(rows: readonly Row[]): TurnRow | undefined {
   const last = rows.at(-1);
   return last?.kind === "turn" && last.calls.length > 0 ? last : undefined;
+}
+
+/**
+ * The outcomes of the calls of the turn in a row.
+ *
+ * @param open those of the last turn, if some of its calls are open
+ */
+export function outcomesAt(
+  rows: readonly Row[],
+  index: number,
+  open: readonly OutcomeRecord[] = [],
+): readonly OutcomeRecord[] {
+  const next = rows[index + 1];
+  return next?.kind === "results" ? next.outcomes : next === undefined ? open : [];
 }
 
 /** The index of the row with a call's turn, from the call's id; `undefined` if it is not a call's id. */
@@ -100,14 +124,10 @@ export function failedTurns(rows: readonly Row[]): number {
 }
 
 function inARow(rows: readonly Row[], isOne: (turn: TurnRow) => boolean): number {
-  let count = 0;
-  for (let index = rows.length - 1; index >= 0; index--) {
-    const row = rows[index]!;
-    if (isSeenOnly(row)) continue;
-    if (row.kind === "input" || (row.kind === "turn" && !isOne(row))) break;
-    if (row.kind === "turn") count++;
-  }
-  return count;
+  const counted = rowsThatCount(rows, "turn");
+  const own = counted.slice(counted.findLastIndex(({ kind }) => kind === "input") + 1);
+  const turns = own.filter((row): row is TurnRow => row.kind === "turn");
+  return turns.length - 1 - turns.findLastIndex((turn) => !isOne(turn));
 }
 
 export function cutError(rows: readonly Row[]): ToolError {

@@ -1,4 +1,5 @@
 import type { CallRecord, OutcomeRecord, Row, TurnRow } from "./format.ts";
+import { outcomesAt } from "./rows.ts";
 
 /** One thing that happened in a conversation, with what happened inside it. */
 export interface TreeNode {
@@ -34,7 +35,7 @@ export interface ExecutionTree {
  * @param status of the last run; earlier ones are over
  * @param open outcomes of the last turn's calls, if others of them are open
  */
-export function treeOf(rows: readonly Row[], status: string, open: readonly OutcomeRecord[] = []): ExecutionTree {
+export function treeOf(rows: readonly Row[], status: string, open?: readonly OutcomeRecord[]): ExecutionTree {
   const runs: (TreeNode & { children: TreeNode[] })[] = [];
   for (const [index, row] of rows.entries()) {
     const run = runs.at(-1);
@@ -42,8 +43,7 @@ export function treeOf(rows: readonly Row[], status: string, open: readonly Outc
       const { runId: id, at } = row;
       runs.push({ ...node("run", id, null, "run", "completed", at), children: [] });
     } else if (row.kind === "turn" && run !== undefined) {
-      const next = rows[index + 1];
-      run.children.push(turnNode(row, run, next?.kind === "results" ? next.outcomes : next === undefined ? open : []));
+      run.children.push(turnNode(row, run, outcomesAt(rows, index, open)));
     }
   }
   const last = runs.length - 1;
