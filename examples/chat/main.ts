@@ -51,7 +51,10 @@ type Start = (signal: AbortSignal) => RunStream;
 
 async function chat(): Promise<void> {
   let result = await orchestrator.get(conversationId);
-  if (result !== undefined) terminal.say(`Going on with ${conversationId} (${result.status}): ${result.content}`);
+  for (const { role, text } of (await orchestrator.transcript(conversationId)) ?? []) {
+    terminal.say(role === "user" ? `> ${text}` : text);
+  }
+  if (result !== undefined) terminal.say(`Going on with ${conversationId} (${result.status}).`);
   for (;;) {
     const isOver = result === undefined || result.status === "completed" || result.error?.code === "aborted";
     const start = isOver ? await begin() : await goOn(result!);

@@ -130,6 +130,12 @@ export class Answers {
   }
 }
 
+/** The results that were provided for all turns of a conversation, by call. */
+export async function answersIn(store: Store, conversationId: string): Promise<Map<string, Answer>> {
+  const entries = await store.list<Answer[]>(`${storeKey("run-answer", conversationId)}/`);
+  return new Map(entries.flatMap(({ value }) => value.map((answer) => [answer.toolCallId, answer])));
+}
+
 function refuse(id: string, answers: ReadonlyMap<string, Answer>, calls: readonly CallRecord[]): void {
   const given = answers.get(id);
   if (given !== undefined)

@@ -86,6 +86,8 @@ export interface TurnRow {
   readonly durationMs: number;
   readonly messages: readonly unknown[];
   readonly text: string;
+  /** For display only: what has to go back is in the messages. */
+  readonly reasoning?: string;
   readonly calls: readonly CallRecord[];
   readonly finishReason: FinishReason | null;
   /** Why it did not end normally. */
@@ -189,6 +191,7 @@ export function readRow(value: unknown, conversationId: string, index: number): 
         ? isText(row["turnId"]) &&
           isNumber(row["durationMs"]) &&
           typeof row["text"] === "string" &&
+          isOptional(row["reasoning"]) &&
           areCalls(row["calls"])
         : row["kind"] === "results" && Array.isArray(row["outcomes"]) && row["outcomes"].every(isOutcome);
   if (!fits) throw damaged(conversationId, `row ${index}`);

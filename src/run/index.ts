@@ -1,6 +1,7 @@
 export { Orchestrator, type OrchestratorOptions } from "./orchestrator.ts";
 export type { Budgets, BudgetUse } from "./budgets.ts";
 export type { RunStream } from "./run-stream.ts";
+export type { TranscriptCall, TranscriptEntry } from "./transcript.ts";
 export type { ExecutionTree, TreeNode } from "./tree.ts";
 export type { ValidateResults } from "./validate-results.ts";
 export type {

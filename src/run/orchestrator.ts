@@ -22,6 +22,7 @@ import { Loop, type Stop } from "./loop.ts";
 import { resultOf, storedStop } from "./result.ts";
 import { isGivenUp, openTurn } from "./rows.ts";
 import { openStream, type RunStream } from "./run-stream.ts";
+import { transcriptOf, type TranscriptEntry } from "./transcript.ts";
 import type {
   ApprovalInput,
   OrchestrationResult,
@@ -172,6 +173,15 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
     const stored = await readRun(this.#deps.store, conversationId);
     if (stored === undefined || hasNotBegun(stored)) return undefined;
     return resultOf(stored, await storedStop(this.#deps, stored));
+  }
+
+  /**
+   * A conversation to show, in the same form for every provider: what the user and the model said, and the calls with
+   * what came of them, as far as it is stored. `undefined` if there is none.
+   */
+  async transcript(conversationId: string): Promise<TranscriptEntry[] | undefined> {
+    const stored = await readRun(this.#deps.store, conversationId);
+    return stored === undefined || hasNotBegun(stored) ? undefined : transcriptOf(this.#deps, stored);
   }
 
   /** The stored runs, in the order of their conversations' keys. Unreadable ones are left out. */

@@ -79,7 +79,7 @@ export async function pendingApprovals(
 }
 
 /** The outcomes of an open turn's calls, as far as they are on record. */
-async function outcomesOf(
+export async function outcomesOf(
   { executor }: RunDeps,
   runId: string,
   turn: TurnRow,

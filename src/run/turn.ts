@@ -195,13 +195,14 @@ function rowOf(
   requestId: string | undefined,
   errors: ReadonlyMap<string, ToolCallError>,
 ): TurnRow {
-  const { text, finishReason, usage, error } = turn;
+  const { text, reasoning, finishReason, usage, error } = turn;
   return {
     kind: "turn",
     turnId,
     ...time,
     messages: model.adapter.assistantMessage(turn),
     text,
+    ...(reasoning !== "" && { reasoning }),
     calls: recordsOf(turn.calls, errors),
     finishReason: finishReason ?? null,
     ...(error !== undefined && { error: { code: error.code, message: error.message } }),
