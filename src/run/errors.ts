@@ -28,6 +28,12 @@ export function left(conversationId: string): ToolError {
   );
 }
 
+export function notGiven(conversationId: string, index: unknown): TypeError {
+  return new TypeError(
+    `rewindTo is the index of something that the user said, as in the transcript of conversation ${conversationId}; got ${String(index)}. Nothing was changed.`,
+  );
+}
+
 export function notWaiting(conversationId: string): ToolError {
   return new ToolError(
     "not_waiting",

@@ -75,6 +75,8 @@ export interface InputRow {
   readonly instructions?: string;
   readonly behavior?: string;
   readonly toolChoice?: unknown;
+  /** How many of the messages before it still count, if the conversation was taken back. */
+  readonly keeps?: number;
 }
 
 /** One turn of the model. */
@@ -186,7 +188,10 @@ export function readRow(value: unknown, conversationId: string, index: number): 
   if (!Array.isArray(row["messages"]) || !isNumber(row["at"])) throw damaged(conversationId, `row ${index}`);
   const fits =
     row["kind"] === "input"
-      ? isText(row["runId"]) && isOptional(row["instructions"]) && isOptional(row["behavior"])
+      ? isText(row["runId"]) &&
+        isOptional(row["instructions"]) &&
+        isOptional(row["behavior"]) &&
+        (row["keeps"] === undefined || isCount(row["keeps"]))
       : row["kind"] === "turn"
         ? isText(row["turnId"]) &&
           isNumber(row["durationMs"]) &&

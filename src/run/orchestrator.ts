@@ -13,14 +13,14 @@ import { checkLimits, liftCalls, NOTHING_USED, type Budgets, type Limits } from 
 import { checkId, checkMessages, checkParts, checkResumeOptions, checkRunOptions } from "./check.ts";
 import { Checkpoint, headKey, isHeld, readRun, type HeadChange, type StoredRun } from "./checkpoint.ts";
 import type { Emit, RunDeps } from "./deps.ts";
-import { busy, isBusy, notWaiting, runOpen, unknownRun } from "./errors.ts";
+import { busy, isBusy, notGiven, notWaiting, runOpen, unknownRun } from "./errors.ts";
 import { followEvents } from "./feed.ts";
 import { forgetRest, forgetRun } from "./forget.ts";
 import { readHead, type Head, type InputRow } from "./format.ts";
 import { Inbox } from "./inbox.ts";
 import { Loop, type Stop } from "./loop.ts";
 import { resultOf, storedStop } from "./result.ts";
-import { isGivenUp, openTurn } from "./rows.ts";
+import { isGiven, isGivenUp, openTurn } from "./rows.ts";
 import { openStream, type RunStream } from "./run-stream.ts";
 import { transcriptOf, type TranscriptEntry } from "./transcript.ts";
 import type {
@@ -251,7 +251,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
 
   /** Takes a conversation for a new run; with `whenBusy: "wait"`, once nobody else works on it. */
   async #begin(
-    { whenOpen, whenBusy, signal }: RunOptions<Message>,
+    { whenOpen, whenBusy, rewindTo, signal }: RunOptions<Message>,
     conversationId: string,
     runId: string,
   ): Promise<Checkpoint> {
@@ -264,6 +264,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
         if (stored !== undefined && isHeld(stored.head)) throw busy(conversationId);
         const open = stored && openTurn(stored.rows);
         if (open !== undefined && !isGivenUp(open) && whenOpen !== "cancel") throw runOpen(conversationId);
+        if (rewindTo !== undefined && !isGiven(stored?.rows ?? [], rewindTo)) throw notGiven(conversationId, rewindTo);
         if (stored !== undefined) return await Checkpoint.take(store, leaseMs, stored);
         await forgetRest(this.#deps, conversationId);
         return await Checkpoint.create(store, leaseMs, { conversationId, runId, wire: model.adapter.name });
@@ -400,7 +401,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
   // -- what comes in, and what is told
 
   #inputOf(options: RunOptions<Message>): Omit<InputRow, "at"> {
-    const { input, messages = [], instructions, behavior, toolChoice } = options;
+    const { input, messages = [], instructions, behavior, toolChoice, rewindTo } = options;
     const { model } = this.#deps;
     checkMessages(messages, model);
     // A blank input says nothing: see checkRunOptions().
@@ -415,6 +416,7 @@ export class Orchestrator<Message = any, T extends Tool = Tool> {
       ...(instructions !== undefined && { instructions }),
       ...(behavior !== undefined && { behavior }),
       ...(toolChoice !== undefined && { toolChoice: parseJson(textOf(toolChoice)) }),
+      ...(rewindTo !== undefined && { keeps: rewindTo }),
     };
   }
 

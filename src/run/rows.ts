@@ -18,15 +18,40 @@ export function lastTurn(rows: readonly Row[]): TurnRow | undefined {
 }
 
 /**
- * The rows without turns that were requested again. Of a turn that failed, a row holds only the text that was seen: new
- * input makes it part of the history; `resume()` requests the turn again.
+ * The rows without what the conversation was taken back from, and without turns that were requested again. Of a turn
+ * that failed, a row holds only the text that was seen: new input makes it part of the history; `resume()` requests the
+ * turn again.
  *
  * @param next the kind of the row that will follow
  */
 export function rowsThatCount(rows: readonly Row[], next: Row["kind"] = "input"): Row[] {
-  return rows.filter((row, at) => {
+  return rows.reduce<Row[]>((before, row, at) => {
     const isSeenOnly = row.kind === "turn" && row.error !== undefined && row.calls.length === 0;
-    return !isSeenOnly || (rows[at + 1]?.kind ?? next) === "input";
+    if (isSeenOnly && (rows[at + 1]?.kind ?? next) !== "input") return before;
+    const kept = row.kind === "input" && row.keeps !== undefined ? withMessages(before, row.keeps) : before;
+    kept.push(row);
+    return kept;
+  }, []);
+}
+
+/** The rows with the first messages. */
+function withMessages(rows: readonly Row[], count: number): Row[] {
+  let left = count;
+  return rows.flatMap((row) => {
+    const messages = row.messages.slice(0, left);
+    left -= messages.length;
+    return messages.length === 0 ? [] : [{ ...row, messages }];
+  });
+}
+
+/** Whether the message at this index is one that `run()` was given. */
+export function isGiven(rows: readonly Row[], index: unknown): boolean {
+  if (typeof index !== "number") return false;
+  let next = 0;
+  return rowsThatCount(rows).some(({ kind, messages }) => {
+    const offset = index - next;
+    next += messages.length;
+    return kind === "input" && messages[offset] !== undefined;
   });
 }
 

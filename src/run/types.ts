@@ -73,6 +73,11 @@ export interface RunOptions<Message = any> extends RunContext {
   readonly instructions?: string | undefined;
   /** The mode in which the model works: tools with `behaviors` are offered and run only in those. */
   readonly behavior?: string | undefined;
+  /**
+   * Takes the conversation back to before something that the user said, to say it again or otherwise: its `index` in
+   * the {@link Orchestrator.transcript}. It and what came after stay stored, but are neither sent nor shown any more.
+   */
+  readonly rewindTo?: number | undefined;
   /** For the first turn of the run only. */
   readonly toolChoice?: ToolChoice | undefined;
   /**

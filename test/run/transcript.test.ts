@@ -12,7 +12,7 @@ import { replayModel } from "../../src/testing/index.ts";
 import { defineTool } from "../../src/tool/tool.ts";
 import { conversationId as frozenId, frozenTools } from "./corpus.ts";
 import type { NeutralTurn } from "./encode.ts";
-import { counted, external, heldTurn, scripted } from "./script.ts";
+import { counted, external, heldTurn, scripted, short } from "./script.ts";
 import { clientModels, serveTurns } from "./served.ts";
 
 const STORY = "Once upon a time there was";
@@ -29,6 +29,13 @@ const scripts: Readonly<Record<string, readonly NeutralTurn[]>> = {
     { text: "Oslo is cold." },
     { reasoning: "A story, then.", text: STORY, cut: { after: STORY, how: "stall" } },
     { text: "a castle." },
+  ],
+  edited: [
+    { text: "I look.", calls: [calls[0]!] },
+    { text: "Oslo is cold." },
+    { text: "You are welcome." },
+    { text: "Rome is warm." },
+    { text: "Rome is hot." },
   ],
 };
 
@@ -151,6 +158,36 @@ describe.each(Object.entries(clientModels))("%s", (wire, modelAt) => {
       ["user", "Well?", 3],
     ]);
   });
+
+  it("is taken back to what the user said, to say it otherwise", async () => {
+    const { make, sent, model } = setUp("edited");
+    const conversationId = "c";
+    await make().run({ conversationId, input: "Is Oslo cold?" });
+    await make().run({ conversationId, input: "Thank you." });
+    const [, , , thanks] = (await make().transcript(conversationId))!;
+    expect(thanks).toMatchObject({ role: "user", text: "Thank you." });
+
+    const edited = await make().run({ conversationId, rewindTo: thanks!.index, input: "And Rome?" });
+    expect(sent().at(-1)!.slice(0, -1)).toEqual(sent()[2]!.slice(0, -1));
+    expect(sent().at(-1)!.at(-1)).toEqual(model.userMessage("And Rome?"));
+    const shown = (await make().transcript(conversationId))!;
+    const before = ["Is Oslo cold?", "I look.", "Oslo is cold."];
+    expect(shown.map(({ text }) => text)).toEqual([...before, "And Rome?", "Rome is warm."]);
+    expect(callsOf(shown)).toMatchObject([{ status: "completed", output: { city: "Oslo", celsius: 3 } }]);
+    expect(model.pair(edited.messages)).toEqual(edited.messages);
+    expect(JSON.stringify(edited.messages)).not.toContain("welcome");
+    expect(edited.tree.toText()).toContain("You are welcome.");
+
+    const { index } = shown.findLast(({ role }) => role === "user")!;
+    const again = await make().run({ conversationId, rewindTo: index, messages: [edited.messages[index]] });
+    expect(sent().at(-1)).toEqual(sent().at(-2));
+    expect((await make().transcript(conversationId))!.map(({ text }) => text)).toEqual([
+      ...before,
+      "And Rome?",
+      "Rome is hot.",
+    ]);
+    expect((await make().get(conversationId))!.messages).toEqual(again.messages);
+  });
 });
 
 /** What a user said with a picture, of which the text is shown. */
@@ -245,6 +282,56 @@ describe("a transcript", () => {
     await stream.result;
     const [call] = callsOf((await orchestrator.transcript(conversationId))!);
     expect(call).toMatchObject({ name: "ask", input: {}, status: "completed", output: { n: 2 } });
+  });
+});
+
+describe("a conversation that is taken back", () => {
+  const conversationId = "c";
+
+  it.each([1, 2, -1, 0.5, NaN, "0", null])("is not, to what the user did not say: %s", async (rewindTo) => {
+    const orchestrator = new Orchestrator({ model: scripted({ text: "Done." }), store: memoryStore() });
+    await orchestrator.run({ conversationId, input: "Go" });
+    const before = await orchestrator.get(conversationId);
+    const options = { conversationId, input: "Again", rewindTo: rewindTo as number };
+    await expect(orchestrator.run(options)).rejects.toThrow(TypeError);
+    expect(await orchestrator.get(conversationId)).toEqual(before);
+    await expect(orchestrator.run({ ...options, conversationId: "new" })).rejects.toThrow(TypeError);
+    expect(await orchestrator.get("new")).toBeUndefined();
+  });
+
+  it("gives up open calls only if told to", async () => {
+    const model = scripted({ calls: [{ name: "ask" }] }, { text: "Done." });
+    const orchestrator = new Orchestrator({ model, tools: [external("ask")], store: memoryStore() });
+    await orchestrator.run({ conversationId, input: "Go" });
+    const options = { conversationId, input: "Stay", rewindTo: 0 };
+    await expect(orchestrator.run(options)).rejects.toMatchObject({ code: "run_open" });
+    const { messages } = await orchestrator.run({ ...options, whenOpen: "cancel" });
+    expect(short(messages)).toEqual(["user", "say(Done.)"]);
+    expect(short(model.requests[1]!.messages)).toEqual(["user"]);
+  });
+
+  it("may be taken back to one of the messages that were given, and behind an earlier one", async () => {
+    const model = scripted({ text: "One" }, { text: "Two" }, { text: "Three" }, { text: "Four" });
+    const orchestrator = new Orchestrator({ model, store: memoryStore() });
+    const user = (content: string) => ({ role: "user" as const, content });
+    await orchestrator.run({ conversationId, messages: [user("a"), user("b")], input: "c" });
+    await orchestrator.run({ conversationId, input: "d" });
+    await orchestrator.run({ conversationId, input: "e", rewindTo: 1 });
+    const { messages } = await orchestrator.run({ conversationId, input: "f", rewindTo: 0 });
+    expect(messages).toEqual([user("f"), { role: "assistant", content: "Four" }]);
+    expect(model.requests.map((request) => short(request.messages).length)).toEqual([3, 5, 2, 1]);
+    expect(model.requests[2]!.messages).toEqual([user("a"), user("e")]);
+  });
+
+  it("is asked about again from there, when it is resumed", async () => {
+    const model = scripted({ text: "One" }, { text: "Tw", fail: new Error("the line is dead") }, { text: "Three" });
+    const orchestrator = new Orchestrator({ model, store: memoryStore(), maxCutTurns: 0, retryDelayMs: 0 });
+    await orchestrator.run({ conversationId, input: "a" });
+    const failed = await orchestrator.run({ conversationId, input: "b", rewindTo: 0 });
+    expect(short(failed.messages)).toEqual(["user", "say(Tw)"]);
+    const { messages } = await orchestrator.resume(conversationId);
+    expect(short(messages)).toEqual(["user", "say(Three)"]);
+    expect(model.requests[2]!.messages).toEqual(model.requests[1]!.messages);
   });
 });
 
