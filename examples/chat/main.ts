@@ -104,7 +104,7 @@ async function told(start: Start): Promise<OrchestrationResult> {
   try {
     const stream = start(stop.signal);
     for await (const event of stream) {
-      if (event.type === "text-delta") terminal.write(event.delta);
+      if (event.type === "text-delta" || event.type === "refusal-delta") terminal.write(event.delta);
       if (event.type === "tool.completed" || event.type === "tool.failed" || event.type === "tool.denied") {
         terminal.say(`  ${event.type} (${event.toolName})`);
       }

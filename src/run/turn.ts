@@ -56,7 +56,7 @@ export async function askModel(request: TurnRequest): Promise<AskedTurn> {
     hasBegun ||= event.type !== "error";
     if (event.type === "finish" || event.type === "error") for (const end of held.end(event.turn)) await emit(end);
     if (event.type === "tool-error") held.drop(event.error);
-    if (event.type === "text-delta") said += event.delta;
+    if (event.type === "text-delta" || event.type === "refusal-delta") said += event.delta;
     if (event.type !== "tool-use") {
       await emit(event);
       continue;
@@ -195,13 +195,14 @@ function rowOf(
   requestId: string | undefined,
   errors: ReadonlyMap<string, ToolCallError>,
 ): TurnRow {
-  const { text, reasoning, finishReason, usage, error } = turn;
+  const { text, reasoning, refusal, finishReason, usage, error } = turn;
   return {
     kind: "turn",
     turnId,
     ...time,
     messages: model.adapter.assistantMessage(turn),
-    text,
+    // Without it the user sees a blank reply: https://github.com/openclaw/openclaw/pull/102349
+    text: text + refusal,
     ...(reasoning !== "" && { reasoning }),
     calls: recordsOf(turn.calls, errors),
     finishReason: finishReason ?? null,

@@ -114,7 +114,7 @@ export type Standing =
   | { readonly status: Exclude<RunStatus, "error">; readonly error?: undefined };
 
 interface ResultBase<Message> {
-  /** The text of the model's last turn, as far as it came; empty before there is one. */
+  /** The text or refusal of the model's last turn, as far as it came; empty before there is one. */
   readonly content: string;
   readonly conversationId: string;
   readonly runId: string;

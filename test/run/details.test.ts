@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { cohere } from "../../adapters/cohere/index.ts";
+import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../../adapters/openai-responses/index.ts";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
 import type { ConversationAdapter } from "../../src/model.ts";
@@ -75,6 +76,34 @@ describe("what a model is asked", () => {
     expect(result.status).toBe("completed");
     expect(model.requests).toHaveLength(2);
     expect(model.requests[1]!.messages.map(({ role }) => role)).toEqual(["user", "assistant"]);
+  });
+});
+
+describe("a refusal", () => {
+  it.each([
+    ["openai-chat", openaiChat],
+    ["openai-responses", openaiResponses],
+  ] as const)("is what the model said last, on %s", async (wire, adapter) => {
+    const recording = await loadRecording(join(fixturesDir, wire, "refusal"));
+    const model = replayModel(adapter as ConversationAdapter, [recording]);
+    const orchestrator = new Orchestrator({ model, store: memoryStore() });
+    const result = await orchestrator.run({ conversationId, input });
+    expect(result).toMatchObject({ status: "completed", metadata: { finishReason: "refusal" } });
+    expect(result.content).toMatch(/^I'm sorry, /);
+    const shown = await orchestrator.transcript(conversationId);
+    expect(shown?.at(-1)).toMatchObject({ role: "assistant", text: result.content });
+    expect(result.tree.toText()).toContain("I'm sorry, ");
+  });
+
+  it("is kept as far as it was seen, if its turn is lost", async () => {
+    async function* refused() {
+      yield { choices: [{ index: 0, delta: { refusal: "I'm sorry, I" } }] };
+      throw new Error("the line is dead");
+    }
+    const model = replayModel(openaiChat, [refused]);
+    const orchestrator = new Orchestrator({ model, store: memoryStore(), maxCutTurns: 0 });
+    const { content, messages } = await orchestrator.run({ conversationId, input });
+    expect([content, ...short(messages)]).toEqual(["I'm sorry, I", "user", "say(I'm sorry, I)"]);
   });
 });
 
