@@ -52,7 +52,7 @@ type Start = (signal: AbortSignal) => RunStream;
 async function chat(): Promise<void> {
   let result = await orchestrator.get(conversationId);
   for (const { role, text } of (await orchestrator.transcript(conversationId)) ?? []) {
-    terminal.say(role === "user" ? `> ${text}` : text);
+    if (text !== "") terminal.say(role === "user" ? `> ${text}` : text);
   }
   if (result !== undefined) terminal.say(`Going on with ${conversationId} (${result.status}).`);
   for (;;) {

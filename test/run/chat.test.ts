@@ -81,6 +81,7 @@ describe.each(["openai", "anthropic"])("the chat, with %s", { timeout: 60_000 },
     await third.answer("> ", "");
     third.end();
     const said = await third.ended;
+    expect(said).toMatch(/^> Hello\n(?:.+\n)?Going on with/);
     expect(said).toContain("tool.completed (refund_order)");
     expect(said).toMatch(/└─ ✓ turn 2 {2}stop/);
     expect(said).toContain("Goodbye.");
