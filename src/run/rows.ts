@@ -34,14 +34,17 @@ export function rowsThatCount(rows: readonly Row[], next: Row["kind"] = "input")
   }, []);
 }
 
-/** The rows with the first messages. */
+/** The rows up to this many messages. Those without any, of a turn with nothing to send back, are no end. */
 function withMessages(rows: readonly Row[], count: number): Row[] {
+  const kept: Row[] = [];
   let left = count;
-  return rows.flatMap((row) => {
+  for (const row of rows) {
     const messages = row.messages.slice(0, left);
+    if (messages.length > 0 || row.messages.length === 0) kept.push({ ...row, messages });
+    if (messages.length < row.messages.length) break;
     left -= messages.length;
-    return messages.length === 0 ? [] : [{ ...row, messages }];
-  });
+  }
+  return kept;
 }
 
 /** Whether the message at this index is one that `run()` was given. */

@@ -15,6 +15,7 @@ export interface ScriptedCall {
 
 /** What the scripted model answers, one turn. */
 export interface ScriptedTurn {
+  readonly reasoning?: string;
   readonly text?: string;
   readonly calls?: readonly ScriptedCall[];
   /** Default: `tool_calls` with calls, else `stop`; `null`: the stream ends without it. */
@@ -39,7 +40,14 @@ export function scripted(
 
 const MANY = 2_000;
 
-async function* chunks({ text, calls = [], finish, fail, pauseMs = 0 }: ScriptedTurn): AsyncIterable<unknown> {
+async function* chunks({
+  reasoning,
+  text,
+  calls = [],
+  finish,
+  fail,
+  pauseMs = 0,
+}: ScriptedTurn): AsyncIterable<unknown> {
   const pause = () => (pauseMs > 0 ? new Promise((resolve) => setTimeout(resolve, pauseMs)) : undefined);
   const chunk = (delta: object, reason: string | null = null) => ({
     id: "chatcmpl-1",
@@ -47,6 +55,7 @@ async function* chunks({ text, calls = [], finish, fail, pauseMs = 0 }: Scripted
     model: "scripted",
     choices: [{ index: 0, delta, finish_reason: reason }],
   });
+  if (reasoning !== undefined) yield chunk({ reasoning_content: reasoning });
   yield chunk({ role: "assistant", content: text ?? "" });
   for (const [index, { name, args = {}, id = `call_${++ids}` }] of calls.entries()) {
     await pause();

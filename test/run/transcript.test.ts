@@ -323,6 +323,20 @@ describe("a conversation that is taken back", () => {
     expect(model.requests[2]!.messages).toEqual([user("a"), user("e")]);
   });
 
+  it("keeps what the model only thought before", async () => {
+    const model = scripted({ reasoning: "Hm." }, { text: "Two" }, { text: "Three" });
+    const orchestrator = new Orchestrator({ model, store: memoryStore() });
+    await orchestrator.run({ conversationId, input: "a" });
+    const { index } = (await orchestrator.transcript(conversationId))!.at(-1)!;
+    await orchestrator.run({ conversationId, input: "b" });
+    const b = (await orchestrator.transcript(conversationId))!.findLast(({ role }) => role === "user")!;
+    const kept = (await orchestrator.transcript(conversationId))!.slice(0, -2);
+    expect(b.index).toBe(index);
+    await orchestrator.run({ conversationId, input: "c", rewindTo: b.index });
+    expect((await orchestrator.transcript(conversationId))!.slice(0, -2)).toEqual(kept);
+    expect(kept).toMatchObject([{ text: "a" }, { reasoning: "Hm.", text: "" }]);
+  });
+
   it("is asked about again from there, when it is resumed", async () => {
     const model = scripted({ text: "One" }, { text: "Tw", fail: new Error("the line is dead") }, { text: "Three" });
     const orchestrator = new Orchestrator({ model, store: memoryStore(), maxCutTurns: 0, retryDelayMs: 0 });
