@@ -192,7 +192,7 @@ export class CohereParser implements Parser<WireEvent> {
   }
 
   #onError(event: WireEvent): void {
-    this.#sink.fail(new ToolError("provider_error", errorText(event.error ?? event.message), { cause: event }));
+    this.#sink.fail(new ToolError("provider_error", errorText(event.error || event.message), { cause: event }));
   }
 
   end(): void {}

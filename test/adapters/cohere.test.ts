@@ -333,6 +333,12 @@ describe("tools", () => {
     expect(summarize(turn).toolCalls[0]).toMatchObject({ input: { mute: true }, released: true });
   });
 
+  it.each(["", false, null])("has the message of an error that is %j", async (error) => {
+    const events = [{ error, message: "internal server error" }] as unknown as WireEvent[];
+    const turn = await cohere.read(iterate(events)).done();
+    expect(turn.error).toMatchObject({ code: "provider_error", message: "internal server error" });
+  });
+
   it("takes an empty error for none", async () => {
     const setVolume = sharedTools.find(({ name }) => name === "set_volume")!;
     const tool_calls = { id: "c", function: { name: "set_volume", arguments: '{"level":3}' } };
