@@ -128,7 +128,8 @@ export function wireId({
   metadata = {},
 }: Pick<FailedCall, "id" | "invocationId"> & Partial<Pick<FailedCall, "metadata">>): string {
   if (!id) return shortId(invocationId);
-  return metadata["sharesId"] === true ? `${id}_${invocationId.split("-").at(-1)}` : id;
+  if (metadata["sharesId"] !== true) return id;
+  return /^[a-z\d]{9}$/i.test(id) ? shortId(invocationId) : `${id}_${invocationId.split("-").at(-1)}`;
 }
 
 function reply(call: FailedCall, content: string): ChatCompletionMessageParam {

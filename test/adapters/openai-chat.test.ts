@@ -728,6 +728,13 @@ describe("openaiChat.assistantMessage()", () => {
     expect(uses.map((use) => openaiChat.toolResult(use, use.result))).toMatchObject(ids);
   });
 
+  it("gives the second call of a server with Mistral's ids one that Mistral accepts", () => {
+    const second = { id: "abc123def", invocationId: "run-0-1", metadata: { sharesId: true } };
+    expect(wireId({ ...second, metadata: {} })).toBe("abc123def");
+    expect(wireId(second)).toMatch(/^[A-Za-z0-9]{9}$/);
+    expect(wireId(second)).not.toBe("abc123def");
+  });
+
   it("makes ids that do not meet", () => {
     const ids = Array.from({ length: 20_000 }, (_, n) =>
       wireId({ id: null, invocationId: `run-${n >> 7}-${n & 127}` }),
