@@ -76,7 +76,7 @@ export class JsonBlock implements BlockReader {
     const behind = this.#until.end(rest);
     // An unclosed quote hid the end: the call was ended, and is broken.
     if (behind !== undefined) this.#consumer.end();
-    else if (this.#parts.endsWith === undefined || !this.#until.isClosed) this.#consumer.cut();
+    else this.#consumer.cut();
     return behind;
   }
 }

@@ -83,7 +83,7 @@ export class Envelopes {
         return at + 1;
       case "next":
         if (isSpace(code)) return at + 1;
-        if (code !== COMMA && code !== CLOSE) this.#call!.unreadable(UNESCAPED);
+        if (this.#hasArguments && code !== COMMA && code !== CLOSE) this.#call!.unreadable(UNESCAPED);
         this.#expected = "key";
         return at;
       case "key":

@@ -10,6 +10,9 @@ const OPEN_LIST = 91;
 /** What no text begins with, but the rest of a string in which an unescaped quote has let a bracket end the JSON. */
 const REST = /["',:;)\]{}\\]/;
 
+/** How many blanks may stand before such a character. */
+const MAX_GAP = 64;
+
 export interface UntilParts {
   readonly ends: readonly string[];
   /** What begins something else, and is left unread. */
@@ -72,7 +75,9 @@ export class UntilMarker {
         }
       }
       if (last === "next" && this.#value.isClosed) {
-        if (REST.test(text[at]!)) second();
+        const next = /[^ \t]/.exec(text.slice(at, at + MAX_GAP))?.[0];
+        if (next === undefined && text.length < at + MAX_GAP) break;
+        if (next !== undefined && REST.test(next)) second();
         return this.#end(text.slice(from, at), at);
       }
       if (code <= 32 && !this.#value.isQuoted) continue;
@@ -106,6 +111,7 @@ export class UntilMarker {
    * @returns what follows that marker
    */
   end(rest: string): string | undefined {
+    if (this.#value.isClosed && this.#parts.endsWith?.() === "next") return rest;
     this.#pass(rest);
     return this.#parts.context.isWhole ? this.#kept?.join("") : undefined;
   }

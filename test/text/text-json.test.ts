@@ -352,7 +352,17 @@ describe("a quote in the arguments that is not escaped", () => {
     name: "write",
     inputSchema: jsonSchema({ type: "object", properties: { path: {}, content: {} } }),
   });
-  const contents = ['if (c == "}") a = {"k": 1}', 'print("}")', '"}", {"k": 1}', ' "}]b', '"})"}:b)"', '"}{', '"}:"b'];
+  const contents = [
+    'if (c == "}") a = {"k": 1}',
+    'print("}")',
+    '"}", {"k": 1}',
+    ' "}]b',
+    '"})"}:b)"',
+    '"}{',
+    '"}:"b',
+    'x"} ", y',
+    'x"} }',
+  ];
   it.each<[NotationName, string]>([
     ["hermes", '<tool_call>{"name": "write", "arguments": @}</tool_call>'],
     ["hermes", '{"name": "write", "arguments": @}'],
@@ -377,7 +387,13 @@ describe("a quote in the arguments that is not escaped", () => {
     }
   });
 
-  it.each([" and", "Next.", "\n\n", "[1]", "**So.**"])(
+  it("needs no comma before its arguments", async () => {
+    const text = '<tool_call>{"name": "write"\n "arguments": {"path": "a"}}</tool_call>';
+    const { turn } = await readText(textJson("hermes"), [text], [write]);
+    expect(outcomesOf(turn)).toEqual([{ path: "a" }]);
+  });
+
+  it.each([" and", "Next.", "\n\n", "[1]", "**So.**", "[", "[TOOL", "  ", " ".repeat(99)])(
     "is told from a text behind a call of mistral: %j",
     async (said) => {
       const text = `[TOOL_CALLS]write[ARGS]{"path": "a"}${said}`;
