@@ -8,7 +8,7 @@ import manifest from "./package.json" with { type: "json" };
 /** Subpath to limit. Dependencies are in it, optional peers are not. */
 const limits = {
   ".": "46.9 kB",
-  "./openai-chat": "59 kB",
+  "./openai-chat": "59.2 kB",
   "./openai-responses": "60.8 kB",
   "./anthropic": "58.8 kB",
   "./google": "59.2 kB",
@@ -48,7 +48,7 @@ export default [
       [manifest.exports["./openai-chat"].default]: "{ openaiChat }",
     },
     ignore: validators,
-    limit: "55.3 kB",
+    limit: "55.4 kB",
   },
   ...subpaths.map(([path, target]) => ({
     name: path.replace(/^\./, "toolstream"),
