@@ -3,6 +3,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import { GoogleGenAI } from "@google/genai";
 import { CohereClientV2 } from "cohere-ai";
 import OpenAI from "openai";
+import { z } from "zod";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { cohere } from "../../adapters/cohere/index.ts";
 import { google } from "../../adapters/google/index.ts";
@@ -10,6 +11,7 @@ import { openaiChat } from "../../adapters/openai-chat/index.ts";
 import { openaiResponses } from "../../adapters/openai-responses/index.ts";
 import type { Model } from "../../src/model.ts";
 import { serveReplay, type ReplayCase, type ReplayServer } from "../../src/replay/index.ts";
+import { defineTool } from "../../src/tool/tool.ts";
 import { encoders, type NeutralTurn } from "./encode.ts";
 
 export const clientModels: Readonly<Record<string, (url: string) => Model>> = {
@@ -21,6 +23,30 @@ export const clientModels: Readonly<Record<string, (url: string) => Model>> = {
   google: (url) => google.model(new GoogleGenAI({ apiKey: "none", httpOptions: { baseUrl: url } }), { model: "m" }),
   cohere: (url) => cohere.model(new CohereClientV2({ token: "none", environment: url }), { model: "m" }),
 };
+
+/** One that reads, one for the caller, one that needs approval, one that fails. */
+export const tools = [
+  defineTool({
+    name: "get_weather",
+    inputSchema: z.object({ city: z.string() }),
+    effect: "read",
+    execute: ({ city }) => ({ city, celsius: 3 }),
+  }),
+  defineTool({ name: "ask_user", inputSchema: z.object({ question: z.string() }) }),
+  defineTool({
+    name: "delete_report",
+    inputSchema: z.object({ name: z.string() }),
+    needsApproval: true,
+    execute: () => "deleted",
+  }),
+  defineTool({
+    name: "book",
+    inputSchema: z.object({ city: z.string() }),
+    execute: () => {
+      throw new Error("no seats");
+    },
+  }),
+];
 
 /** Answers at `/<wire>/<script>` with the turns of the script one after the other, each time that it is asked. */
 export function serveTurns(turnAt: (script: string, count: number) => NeutralTurn): Promise<ReplayServer> {

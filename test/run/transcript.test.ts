@@ -2,18 +2,16 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { z } from "zod";
 import { anthropic } from "../../adapters/anthropic/index.ts";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
 import type { ReplayServer } from "../../src/replay/index.ts";
 import { Orchestrator, type TranscriptCall, type TranscriptEntry } from "../../src/run/index.ts";
 import { memoryStore, type Store } from "../../src/store/index.ts";
 import { replayModel } from "../../src/testing/index.ts";
-import { defineTool } from "../../src/tool/tool.ts";
 import { conversationId as frozenId, frozenTools } from "./corpus.ts";
 import type { NeutralTurn } from "./encode.ts";
 import { counted, external, heldTurn, scripted, short } from "./script.ts";
-import { clientModels, serveTurns } from "./served.ts";
+import { clientModels, serveTurns, tools } from "./served.ts";
 
 const STORY = "Once upon a time there was";
 const calls: NeutralTurn["calls"] = [
@@ -44,29 +42,6 @@ beforeAll(async () => {
   server = await serveTurns((script, count) => scripts[script]!.at(Math.min(count, scripts[script]!.length - 1))!);
 });
 afterAll(() => server.close());
-
-const tools = [
-  defineTool({
-    name: "get_weather",
-    inputSchema: z.object({ city: z.string() }),
-    effect: "read",
-    execute: ({ city }) => ({ city, celsius: 3 }),
-  }),
-  defineTool({ name: "ask_user", inputSchema: z.object({ question: z.string() }) }),
-  defineTool({
-    name: "delete_report",
-    inputSchema: z.object({ name: z.string() }),
-    needsApproval: true,
-    execute: () => "deleted",
-  }),
-  defineTool({
-    name: "book",
-    inputSchema: z.object({ city: z.string() }),
-    execute: () => {
-      throw new Error("no seats");
-    },
-  }),
-];
 
 describe.each(Object.entries(clientModels))("%s", (wire, modelAt) => {
   function setUp(script: keyof typeof scripts) {

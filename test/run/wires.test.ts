@@ -1,13 +1,11 @@
 /** One conversation on every wire, through the official clients and HTTP: what the providers are sent. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { z } from "zod";
 import { ApprovalService } from "../../src/execute/approvals/index.ts";
 import { type ReplayServer } from "../../src/replay/index.ts";
 import { Orchestrator } from "../../src/run/index.ts";
 import { memoryStore } from "../../src/store/index.ts";
-import { defineTool } from "../../src/tool/tool.ts";
 import { type NeutralTurn } from "./encode.ts";
-import { clientModels, serveTurns } from "./served.ts";
+import { clientModels, serveTurns, tools } from "./served.ts";
 
 const turns: readonly NeutralTurn[] = [
   {
@@ -22,29 +20,6 @@ const turns: readonly NeutralTurn[] = [
     ],
   },
   { text: "Oslo is cold." },
-];
-
-const tools = [
-  defineTool({
-    name: "get_weather",
-    inputSchema: z.object({ city: z.string() }),
-    effect: "read",
-    execute: ({ city }) => ({ city, celsius: 3 }),
-  }),
-  defineTool({ name: "ask_user", inputSchema: z.object({ question: z.string() }) }),
-  defineTool({
-    name: "delete_report",
-    inputSchema: z.object({ name: z.string() }),
-    needsApproval: true,
-    execute: () => "deleted",
-  }),
-  defineTool({
-    name: "book",
-    inputSchema: z.object({ city: z.string() }),
-    execute: () => {
-      throw new Error("no seats");
-    },
-  }),
 ];
 
 let server: ReplayServer;
