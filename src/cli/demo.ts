@@ -27,7 +27,7 @@ with --live it runs anywhere.
 const FIXTURES = resolve(import.meta.dirname, "../../fixtures");
 const PROMPT = "What is the weather in Oslo, which orders of ada are open, and what is 17 * 23? Use the tools.";
 
-export async function demoCommand(args: readonly string[]): Promise<number> {
+export async function run(args: readonly string[]): Promise<number> {
   const { values } = parseOptions({
     args: [...args],
     options: { live: { type: "string" }, model: { type: "string" }, prompt: { type: "string" } },
@@ -110,7 +110,7 @@ async function show(client: Client, ask: Parameters<Client["open"]>[0]): Promise
   let firstCallMs: number | undefined;
   let events = 0;
   const running: Promise<void>[] = [];
-  const run = async (use: ToolUse) => view.result(use, await use.execute().catch((error: unknown) => error));
+  const execute = async (use: ToolUse) => view.result(use, await use.execute().catch((error: unknown) => error));
 
   const stream = client.adapter.read(await opened(client, ask), { tools: ask.tools });
   for await (const event of stream) {
@@ -118,7 +118,7 @@ async function show(client: Client, ask: Parameters<Client["open"]>[0]): Promise
     view.event(event);
     if (event.type !== "tool-use") continue;
     firstCallMs ??= performance.now() - startedAt;
-    running.push(run(event.use));
+    running.push(execute(event.use));
   }
   await Promise.all(running);
   view.end();

@@ -26,7 +26,7 @@ Calls an executable tool and prints its result as JSON. If it fails, the error i
   --owner UID   also run files of this user; may be repeated`;
 
 /** @returns the exit status */
-export async function execCommand(args: readonly string[]): Promise<number> {
+export async function run(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseOptions({
     args: [...args],
     allowPositionals: true,

@@ -1,44 +1,40 @@
 #!/usr/bin/env node
 import { createRequire } from "node:module";
 import { isToolError } from "../errors.ts";
-import * as demo from "./demo.ts";
-import * as exec from "./exec.ts";
-import * as record from "./record.ts";
-import * as replay from "./replay.ts";
-import * as schema from "./schema.ts";
-import * as serve from "./serve.ts";
-import * as tools from "./tools.ts";
 import { printable } from "./text.ts";
 import { CommandError } from "./usage-error.ts";
 
 interface Command {
-  run(args: readonly string[]): Promise<number>;
   readonly usage: string;
+  /** @returns the exit status */
+  run(args: readonly string[]): Promise<number>;
 }
 
-const commands: Readonly<Record<string, Command>> = {
-  replay: { run: replay.replayCommand, usage: replay.usage },
-  serve: { run: serve.serveCommand, usage: serve.usage },
-  record: { run: record.recordCommand, usage: record.usage },
-  schema: { run: schema.schemaCommand, usage: schema.usage },
-  tools: { run: tools.toolsCommand, usage: tools.usage },
-  exec: { run: exec.execCommand, usage: exec.usage },
-  demo: { run: demo.demoCommand, usage: demo.usage },
+/** Loaded on demand: most of them need the adapters, and some the clients of the providers. */
+const commands: Readonly<Record<string, () => Promise<Command>>> = {
+  replay: () => import("./replay.ts"),
+  serve: () => import("./serve.ts"),
+  record: () => import("./record.ts"),
+  schema: () => import("./schema.ts"),
+  tools: () => import("./tools.ts"),
+  exec: () => import("./exec.ts"),
+  demo: () => import("./demo.ts"),
 };
 
-const help = `toolstream: an LLM provider's stream, as validated, executable tool calls
+async function help(): Promise<string> {
+  const loaded = await Promise.all(Object.values(commands).map((load) => load()));
+  return `toolstream: an LLM provider's stream, as validated, executable tool calls
 
-${Object.values(commands)
-  .map((command) => `  ${command.usage.split("\n")[0]!}`)
-  .join("\n")}
+${loaded.map(({ usage }) => `  ${usage.split("\n")[0]!}`).join("\n")}
 
 toolstream COMMAND --help explains a command; toolstream --version prints the version.
 `;
+}
 
 async function main([name, ...args]: readonly string[]): Promise<number> {
   if (name === "help" && args.length > 0) return main([args[0]!, "--help"]);
   if (name === undefined || name === "--help" || name === "-h" || name === "help") {
-    process.stdout.write(help);
+    process.stdout.write(await help());
     return name === undefined ? 2 : 0;
   }
   if (name === "--version" || name === "-v") {
@@ -47,10 +43,10 @@ async function main([name, ...args]: readonly string[]): Promise<number> {
     return 0;
   }
   if (!Object.hasOwn(commands, name)) {
-    process.stderr.write(`toolstream: there is no command ${JSON.stringify(name)}.\n\n${help}`);
+    process.stderr.write(`toolstream: there is no command ${JSON.stringify(name)}.\n\n${await help()}`);
     return 2;
   }
-  const command = commands[name]!;
+  const command = await commands[name]!();
   if (args.includes("--help") || args.includes("-h")) {
     process.stdout.write(`${command.usage}\n`);
     return 0;

@@ -16,7 +16,7 @@ Request headers, keys and cookies are passed on and never written.
   --port N     default: a free port`;
 
 /** Records until it is interrupted. */
-export async function recordCommand(args: readonly string[]): Promise<number> {
+export async function run(args: readonly string[]): Promise<number> {
   const { values } = parseOptions({
     args: [...args],
     options: { wire: { type: "string" }, url: { type: "string" }, out: { type: "string" }, port: { type: "string" } },

@@ -43,7 +43,7 @@ interface ReplayOptions {
 }
 
 /** @returns the exit status */
-export async function replayCommand(args: readonly string[]): Promise<number> {
+export async function run(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseOptions({
     args: [...args],
     allowPositionals: true,

@@ -12,7 +12,7 @@ Prints the tools in the form of the provider's request, and what its schema dial
   --strict         in the provider's strict mode`;
 
 /** @returns the exit status */
-export async function schemaCommand(args: readonly string[]): Promise<number> {
+export async function run(args: readonly string[]): Promise<number> {
   const { values } = parseOptions({
     args: [...args],
     options: { tools: { type: "string" }, provider: { type: "string" }, strict: { type: "boolean" } },

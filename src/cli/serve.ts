@@ -17,7 +17,7 @@ Answers like the providers, from recordings in DIR/<wire>/<case>/. Point an SDK'
   --origin ORIGIN  whose pages may send requests: http://localhost:5173; default: none`;
 
 /** Serves until it is interrupted. */
-export async function serveCommand(args: readonly string[]): Promise<number> {
+export async function run(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseOptions({
     args: [...args],
     allowPositionals: true,

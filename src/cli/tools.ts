@@ -23,7 +23,7 @@ run once, with --schema. Without DIR: ${DEFAULT_SEARCH_PATHS.join(" and ")}.
 Exit status 1 when a DIR could not be read; FILE is then not written.`;
 
 /** @returns the exit status */
-export async function toolsCommand(args: readonly string[]): Promise<number> {
+export async function run(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseOptions({
     args: [...args],
     allowPositionals: true,
