@@ -28,6 +28,7 @@ interface RunOptions {
 const environment = (env: Record<string, string> = {}) => ({
   PATH: process.env["PATH"],
   HOME: process.env["HOME"],
+  NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
   NODE_NO_WARNINGS: "1",
   ...env,
 });

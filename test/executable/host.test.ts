@@ -9,7 +9,12 @@ vi.setConfig({ testTimeout: 60_000 });
 function startHost(path: string, ending: string, env: Record<string, string> = {}, limits = "true") {
   const host = [process.execPath, join(import.meta.dirname, "host.ts"), path, ending];
   const child = spawn("/bin/sh", ["-c", `${limits} && exec "$@"`, "sh", ...host], {
-    env: { PATH: process.env["PATH"], HOME: process.env["HOME"], ...env },
+    env: {
+      PATH: process.env["PATH"],
+      HOME: process.env["HOME"],
+      NODE_COMPILE_CACHE: process.env["NODE_COMPILE_CACHE"],
+      ...env,
+    },
   });
   onTestFinished(() => void child.kill("SIGKILL"));
   let stdout = "";
