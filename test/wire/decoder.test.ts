@@ -7,6 +7,9 @@ import { bytesOf, decode, splittings } from "./splits.ts";
 const bytes = (...parts: (string | number[])[]): Uint8Array =>
   Uint8Array.from(parts.flatMap((part) => (typeof part === "string" ? [...bytesOf(part)] : part)));
 
+/** Of one to four bytes, and beside the surrogates; the first byte of each is the least or the greatest there is. */
+const FIRST_AND_LAST = String.fromCodePoint(0x7f, 0x80, 0x7ff, 0x800, 0xfff, 0xd7ff, 0xe000, 0xffff, 0x10000, 0x10ffff);
+
 interface Case {
   name: string;
   body: string | Uint8Array;
@@ -52,6 +55,16 @@ const events: Case[] = [
     name: "reads characters of every length",
     body: 'data: {"a":"é€😀"}\n\ndata: {"b":"\u2028"}\n\n',
     says: [{ a: "é€😀" }, { b: "\u2028" }],
+  },
+  {
+    name: "reads the first and the last characters of every length",
+    body: `data: ${JSON.stringify(FIRST_AND_LAST)}\n\n`,
+    says: [FIRST_AND_LAST],
+  },
+  {
+    name: "reads the first and the last characters of every length in JSON",
+    body: JSON.stringify(FIRST_AND_LAST),
+    says: [FIRST_AND_LAST],
   },
   {
     name: "keeps U+FFFD that was sent",
@@ -295,6 +308,14 @@ describe("the size of an event", () => {
   ])("%s", (_, body, says) => {
     for (const { how, pieces } of splittings(bytesOf(body)))
       expect(decode(pieces, { maxEventBytes }), how).toEqual(says);
+  });
+
+  it.each([...FIRST_AND_LAST])("counts the bytes of %j", (character) => {
+    const text = character.repeat(1000);
+    const body = bytesOf(`data: "${text}"\n\n`);
+    const length = body.length - "data: ".length - 2;
+    expect(decode([body], { maxEventBytes: length + 6 })).toEqual([text]);
+    expect(decode([body], { maxEventBytes: length + 5 })).toEqual([expect.stringContaining("event_too_large")]);
   });
 
   it("is 32 MiB by default, and a stream of more is fine", () => {
