@@ -1,6 +1,6 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { globSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -13,16 +13,26 @@ import { program } from "./runtimes-program.ts";
 
 const root = resolve(import.meta.dirname, "..");
 
-/** Real runtimes, where they are in PATH. Each runs the same program, bundled without anything of Node. */
-const runtimes = ["bun", "deno", "workerd", "chromium"] as const;
+/** Debian's test browser of WebKit, which is in no PATH, and needs a screen: `apt-get install libwebkit2gtk-4.1-0 xvfb`. */
+const [webkit = "MiniBrowser"] = globSync("/usr/lib/*/webkit2gtk-4.*/MiniBrowser");
+
+/** Real runtimes, where they are installed, by their commands. Each runs the same program, bundled without anything of Node. */
+const runtimes = {
+  bun: "bun",
+  deno: "deno",
+  workerd: "workerd",
+  chromium: "chromium",
+  firefox: isThere("firefox-esr") ? "firefox-esr" : "firefox",
+  webkit,
+};
 
 describe("on a real runtime", () => {
   // In this process once: its run answers from a list.
   let expected: Promise<unknown> | undefined;
 
-  for (const runtime of runtimes) {
-    const isMissing = spawnSync(runtime, ["--version"]).error !== undefined;
-    const title = `${runtime} does what Node does${isMissing ? ` (no ${runtime} was found in PATH)` : ""}`;
+  for (const [runtime, command] of Object.entries(runtimes)) {
+    const isMissing = !isThere(command);
+    const title = `${runtime} does what Node does${isMissing ? ` (no ${command} was found in PATH)` : ""}`;
     it.skipIf(isMissing)(title, { timeout: 60_000 }, async () => {
       const page = await pageServer();
       const fixtures = join(root, "fixtures");
@@ -42,15 +52,15 @@ describe("on a real runtime", () => {
       const call = `program(${JSON.stringify(server.url)})`;
       const file = join(folder, "program.mjs");
       writeFileSync(file, await bundle(runtime === "workerd" ? WORKER(call) : POST(call, page.url)));
-      if (runtime === "bun") start("bun", [file]);
-      if (runtime === "deno") start("deno", ["run", "--allow-net", file]);
-      if (runtime === "chromium") {
-        page.script = await bundle(POST(call, page.url));
-        start("chromium", [...QUIET, `--user-data-dir=${folder}/profile`, page.url]);
-      }
+      page.script = await bundle(POST(call, page.url));
+      if (runtime === "bun") start(command, [file]);
+      if (runtime === "deno") start(command, ["run", "--allow-net", file]);
+      if (runtime === "chromium") start(command, [...QUIET, `--user-data-dir=${folder}`, page.url]);
+      if (runtime === "firefox") start(command, ["--headless", "--no-remote", "--profile", folder, page.url]);
+      if (runtime === "webkit") start("xvfb-run", ["-a", command, "--private", page.url]);
       if (runtime === "workerd") {
         writeFileSync(join(folder, "config.capnp"), CONFIG);
-        const child = start("workerd", ["serve", join(folder, "config.capnp"), "--control-fd=1"]);
+        const child = start(command, ["serve", join(folder, "config.capnp"), "--control-fd=1"]);
         const ended = once(child, "close").then(() => Promise.reject(new Error("workerd does not take the worker")));
         ended.catch(() => {});
         const [line] = await Promise.race([once(child.stdout.setEncoding("utf8"), "data"), ended]);
@@ -62,6 +72,10 @@ describe("on a real runtime", () => {
     });
   }
 });
+
+function isThere(command: string): boolean {
+  return spawnSync(command, ["--version"]).error === undefined;
+}
 
 const POST = (call: string, url: string) => `
   import { program } from "./test/runtimes-program.ts";
@@ -107,10 +121,13 @@ async function bundle(contents: string): Promise<string> {
 }
 
 function start(command: string, args: readonly string[]) {
-  const child = spawn(command, args, { stdio: ["ignore", "pipe", "ignore"] });
+  // A group of its own, so that the processes of a browser end with it.
+  const child = spawn(command, args, { stdio: ["ignore", "pipe", "ignore"], detached: true });
   onTestFinished(async () => {
+    if (child.exitCode !== null) return;
     const ended = once(child, "close");
-    if (child.kill("SIGKILL")) await ended;
+    process.kill(-child.pid!, "SIGKILL");
+    await ended;
   });
   return child;
 }
