@@ -150,6 +150,21 @@ const events: Case[] = [
     says: [{ a: 1 }, { error: 1 }],
   },
   {
+    name: "reads a bare error of many lines",
+    body: `data: {"a":1}\n\n{"error":[\n${"1,\n".repeat(40)}1\n]}\n`,
+    says: [{ a: 1 }, { error: Array.from({ length: 41 }, () => 1) }],
+  },
+  {
+    name: "reads a bare error after an object that is too long for one",
+    body: `data: {"a":1}\n\n{"error":[\n${" ".repeat(66_000)}\n1]}\n{"error":1}\n`,
+    says: [{ a: 1 }, { error: 1 }],
+  },
+  {
+    name: "joins no bare object over an error",
+    body: 'data: {"a":1}\n\n{"b":2,\nerror: {"c":3}\n"error":1}\n',
+    says: [{ a: 1 }, { error: { c: 3 } }],
+  },
+  {
     name: "joins no bare object over an event",
     body: 'data: {"a":1}\n\n{"b":2,\ndata: {"c":3}\n\n"error":1}\n',
     says: [{ a: 1 }, { c: 3 }],
