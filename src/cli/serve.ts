@@ -88,10 +88,13 @@ export async function listening<Server>(port: number, server: Promise<Server>): 
   }
 }
 
-/** Fires on Ctrl+C and when the process is asked to exit. */
+/**
+ * Fires on Ctrl+C and when the process is asked to exit. Further signals do nothing: npm and pnpm pass on the one that
+ * the terminal has sent already, and that must not end the process while it saves (npm/cli#1591, pnpm/pnpm#7374).
+ */
 export function untilInterrupted(): AbortSignal {
   const controller = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => controller.abort());
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => controller.abort());
   return controller.signal;
 }
 
