@@ -68,7 +68,10 @@ export function spread(values: readonly number[]): Spread {
   return { median, min: sorted[0]!, max: sorted.at(-1)! };
 }
 
-/** Each round's time relative to the base in the same round: what disturbs a whole round cancels out. */
+/**
+ * Each round's time relative to the base in the same round: what disturbs a whole round cancels out. A base that takes
+ * long has fewer rounds.
+ */
 export function ratios(times: readonly number[], base: readonly number[]): Spread {
-  return spread(times.map((time, round) => (time === 0 ? 0 : time / base[round]!)));
+  return spread(times.slice(0, base.length).map((time, round) => (time === 0 ? 0 : time / base[round]!)));
 }
