@@ -3,7 +3,7 @@ import { fixturesIn } from "../replay/fixtures.ts";
 import { serveReplay } from "../replay/index.ts";
 import { isOrigin } from "../replay/serve.ts";
 import { clients } from "./clients.ts";
-import { wrap } from "./text.ts";
+import { printable, wrap } from "./text.ts";
 import { CommandError, parseOptions, portOf, speedOf, UsageError } from "./usage-error.ts";
 import { adapters } from "./wires.ts";
 
@@ -49,7 +49,7 @@ export async function run(args: readonly string[]): Promise<number> {
   for (const [wire, cases] of wires) {
     const client = clients.find(({ adapter }) => adapter.name === wire)!;
     process.stdout.write(`\n${client.title}, base URL ${server.url}/${wire}/<case>${client.basePath}\n`);
-    for (const line of wrap(cases.join(", "), 108)) process.stdout.write(`  ${line}\n`);
+    for (const line of wrap(printable(cases.join(", ")), 108)) process.stdout.write(`  ${line}\n`);
   }
   await fired(stop);
   await server.close();

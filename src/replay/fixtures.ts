@@ -25,7 +25,7 @@ export interface Fixtures {
 }
 
 /** The name of a wire or case: no separators, no `..`, nothing hidden. */
-const NAME = /^[A-Za-z0-9_][\w.-]*$/;
+const NAME = /^[^./\\][^/\\]*$/;
 
 /** A body of a case: the first one, or that of a later turn. */
 const BODY = /^stream(?:-([1-9]\d*))?\.(sse|ndjson|json)$/;

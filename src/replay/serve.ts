@@ -129,8 +129,10 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     }
     const target = request.url ?? "/";
     if (!target.startsWith("/") || DOT_DOT.test(target)) return sendError(response, undefined, 400, "Not a path.");
-    const url = new URL(target, "http://replay");
-    const [, wireName = "", caseName = "", ...rest] = url.pathname.split("/");
+    const { pathname, searchParams } = new URL(`http://replay${target}`);
+    const [, ...parts] = pathname.split("/");
+    const [wireName = "", caseName = ""] = parts.slice(0, 2).map(decoded);
+    const path = `/${parts.slice(2).join("/")}`;
     const wire = wires.get(wireName);
     const fixture = `${wireName}/${caseName}`;
     if (wire === undefined) return sendError(response, wire, 404, await unknownMessage(wire, wireName, caseName));
@@ -144,11 +146,10 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     const found = await inOrder(fixtures.find(wireName, caseName));
     if (found === undefined) return sendError(response, wire, 404, await unknownMessage(wire, wireName, caseName));
     const method = request.method ?? "GET";
-    const path = `/${rest.join("/")}`;
     if (requests.push({ method, path, fixture, headers: withoutSecrets(request.headers), body }) > 1000)
       requests.shift();
 
-    const kind = wire.endpoint.match({ method, path, query: url.searchParams, body });
+    const kind = wire.endpoint.match({ method, path, query: searchParams, body });
     if (kind === undefined) return sendError(response, wire, 404, `${method} ${path} is not a ${wire.name} request.`);
     const count = (asked.get(fixture) ?? 0) + 1;
     asked.set(fixture, count);
@@ -259,6 +260,15 @@ function checkCase(name: string, found: ReplayCase): void {
 function checkBehaviour(name: string, behaviour: unknown): void {
   const wrong = wrongIn(behaviour);
   if (wrong !== undefined) throw new TypeError(`behaviour of ${name} ${wrong}`);
+}
+
+/** A part of a path as it was before it was encoded; as it is if it never was. */
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 /** A path with `..`, plain or encoded. */

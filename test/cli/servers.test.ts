@@ -49,6 +49,7 @@ describe("toolstream serve", () => {
     const folder = folderWith({});
     mkdirSync(join(folder, "cohere/mine"), { recursive: true });
     mkdirSync(join(folder, "cohere/.git"));
+    mkdirSync(join(folder, "google/a\u001B[31m"), { recursive: true });
     mkdirSync(join(folder, "openai-chat"));
     for (const file of ["cohere/mine/stream.sse", "cohere/README.md", "openai-chat/notes.txt"]) {
       writeFileSync(join(folder, file), "x");
@@ -56,6 +57,7 @@ describe("toolstream serve", () => {
     const { server } = await serve(folder);
     await server.printed(/\n {2}mine\n/);
     expect(server.stdout).not.toMatch(/README|git|OpenAI/);
+    expect(server.stdout).toContain("\n  a\uFFFD[31m\n");
     expect(await server.stop("SIGTERM")).toBe(0);
   });
 

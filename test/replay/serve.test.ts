@@ -100,6 +100,18 @@ describe("the replay server", () => {
     expect(JSON.stringify(server.requests)).not.toContain("s3cret");
   });
 
+  it.each(["an answer", "größe", "#1", "100%", "a?b"])("answers for the case %s", async (name) => {
+    const fixtures = await temporary(onTestFinished);
+    await mkdir(join(fixtures, "paper", name), { recursive: true });
+    await writeFile(join(fixtures, "paper", name, "stream.sse"), streamBody);
+    for (const cases of [fixtures, new Map([[`paper/${name}`, bodyCase(streamBody)]])]) {
+      const server = await serve({ fixtures: cases, behaviour: { [`paper/${name}`]: { delayMs: 1 } } });
+      const response = await post(`${server.url}/paper/${encodeURIComponent(name)}/v1/write`, { stream: true });
+      expect(await response.text()).toBe(streamBody);
+      expect(server.requests).toMatchObject([{ fixture: `paper/${name}`, path: "/v1/write" }]);
+    }
+  });
+
   it.each([
     ["/nobody/both/v1/write", {}, { error: { message: expect.stringContaining("the wires are paper") } }],
     ["/", {}, { error: { message: expect.stringContaining("the wires are paper") } }],
@@ -465,6 +477,7 @@ async function directory(): Promise<string> {
   };
   await put("secret/paper/x/stream.sse", "data: secret\n\n");
   await put("fixtures/paper/both/stream.sse", streamBody);
+  await put("fixtures/paper/.hidden/stream.sse", streamBody);
   await put("fixtures/paper/both/stream.json", wholeBody);
   await put("fixtures/paper/list/stream.json", '[{"a":1}]');
   await put("fixtures/paper/lines/stream.ndjson", '{"a":1}\n{"b":2}\n');
@@ -524,6 +537,9 @@ describe("fixtures in a directory", () => {
       ["/paper/%2Fetc/v1/write", 404],
       ["/paper/both%00/v1/write", 404],
       ["//etc/passwd/v1/write", 404],
+      ["//[/v1/write", 404],
+      ["/paper/%ff/v1/write", 404],
+      ["/paper/.hidden/v1/write", 404],
       ["/paper/linked/v1/write", 404],
       ["/paper/inner/v1/write", 404],
       ["http://127.0.0.1/paper/both/v1/write", 400],
