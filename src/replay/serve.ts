@@ -96,18 +96,16 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
   }
   const wires = new Map(adapters.map((adapter) => [adapter.name, adapter]));
   const fixtures = directory === undefined ? fixturesFrom(cases!) : fixturesIn(directory);
-  const failing = Object.keys(behaviour ?? {});
-  const existing = failing.length === 0 ? [] : await fixtures.names();
-  for (const name of failing) {
+  for (const [name, how] of Object.entries(behaviour ?? {})) {
     const [wireName = "", caseName = "", ...rest] = name.split("/");
     if (!wires.has(wireName) || caseName === "" || rest.length > 0) {
       throw new TypeError(`behaviour is keyed by <wire>/<case>, got ${JSON.stringify(name)}; ${known(wires)}`);
     }
     // Without such a case it would do nothing: a test of a failure would see none, and pass.
-    if (!existing.includes(name)) {
+    if ((await fixtures.find(wireName, caseName)) === undefined) {
       throw new TypeError(`behaviour: ${await unknownMessage(wires.get(wireName), wireName, caseName)}`);
     }
-    checkBehaviour(name, behaviour![name]);
+    checkBehaviour(name, how);
   }
   for (const [name, found] of cases ?? []) checkCase(name, found);
   const requests: ReceivedRequest[] = [];

@@ -507,6 +507,13 @@ describe("fixtures in a directory", () => {
     expect([response.status, response.headers.get("content-type"), await response.text()]).toEqual([200, type, body]);
   });
 
+  it("fail as they are told to, also one that is linked", async () => {
+    const server = await serve({ fixtures: await directory(), behaviour: { "paper/again": { status: 529 } } });
+    expect((await post(`${server.url}/paper/again/v1/write`, { stream: true })).status).toBe(529);
+    const nothing = serve({ fixtures: await directory(), behaviour: { "paper/linked": { status: 529 } } });
+    await expect(nothing).rejects.toThrow('no case "linked" of paper');
+  });
+
   it("answer as their meta.json says", async () => {
     const server = await serve({ fixtures: await directory() });
     const failing = await post(`${server.url}/paper/failing/v1/write`, { stream: true });
