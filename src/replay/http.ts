@@ -3,9 +3,6 @@ import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } fro
 import type { AddressInfo } from "node:net";
 import { messageOf } from "../errors.ts";
 
-/** Room for a request with images, but not for more. */
-const MAX_BODY_BYTES = 64 * 1024 * 1024;
-
 export interface Listening {
   readonly url: string;
   readonly port: number;
@@ -50,34 +47,6 @@ function closer(server: Server): () => Promise<void> {
     });
     return closed;
   };
-}
-
-export class BodyTooLarge extends Error {}
-
-/** @throws BodyTooLarge past 64 MiB */
-export async function readBody(request: IncomingMessage): Promise<Uint8Array<ArrayBuffer>> {
-  const pieces: Uint8Array[] = [];
-  let length = 0;
-  for await (const piece of request as AsyncIterable<Uint8Array>) {
-    length += piece.length;
-    if (length > MAX_BODY_BYTES) throw new BodyTooLarge(`the request's body is larger than ${MAX_BODY_BYTES} bytes`);
-    pieces.push(piece);
-  }
-  const body = new Uint8Array(length);
-  let at = 0;
-  for (const piece of pieces) {
-    body.set(piece, at);
-    at += piece.length;
-  }
-  return body;
-}
-
-export function parseJson(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes)) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 export function sendJson(response: ServerResponse, status: number, body: unknown): void {

@@ -1,9 +1,10 @@
 import { extname } from "node:path";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { buffer } from "node:stream/consumers";
 import { bodyFile, pathOf, saveRecording } from "./files.ts";
-import { listen, parseJson, readBody, sendJson, writePiece } from "./http.ts";
+import { listen, sendJson, writePiece } from "./http.ts";
 import { record } from "./record.ts";
-import type { Recording } from "./recording.ts";
+import { parseJson, type Recording } from "./recording.ts";
 import { isWire, type Wire } from "./serve.ts";
 
 /** The response that a recording was made from. Nothing in it can be a secret. */
@@ -90,7 +91,7 @@ export async function recordingProxy(options: ProxyOptions): Promise<RecordingPr
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const target = request.url ?? "/";
     if (!target.startsWith("/")) return sendJson(response, 400, { error: { message: "Not a path." } });
-    const body = await readBody(request);
+    const body = await buffer(request);
     const { promise, resolve } = Promise.withResolvers<Kept | undefined>();
     last = last
       .then(() => promise)
@@ -107,7 +108,7 @@ export async function recordingProxy(options: ProxyOptions): Promise<RecordingPr
   async function forward(
     request: IncomingMessage,
     { pathname, search, searchParams }: URL,
-    body: Uint8Array<ArrayBuffer>,
+    body: Buffer<ArrayBuffer>,
     response: ServerResponse,
     keep: (kept: Kept | undefined) => void,
   ): Promise<void> {
@@ -131,8 +132,9 @@ export async function recordingProxy(options: ProxyOptions): Promise<RecordingPr
       sendJson(response, 502, { error: { message } });
       return onSkipped?.({ method, path: pathname, status: 502, reason: message });
     }
+    const json = parseJson(new TextDecoder().decode(body));
     const isOurs =
-      wire === undefined || wire.endpoint.match({ method, path: pathname, query: searchParams, body: parseJson(body) });
+      wire === undefined || wire.endpoint.match({ method, path: pathname, query: searchParams, body: json });
     const answered = { method, path: pathname, status: upstream.status };
     response.writeHead(upstream.status, responseHeaders(upstream.headers));
     if (isOurs && upstream.ok) {

@@ -1,5 +1,3 @@
-import { parseJson } from "./http.ts";
-
 /** When a piece of a body came, and its length. */
 export interface RecordedChunk {
   /** Milliseconds since recording began. */
@@ -69,7 +67,7 @@ export function sseOf({ bytes, chunks, complete }: Recording): Recording {
 
 /** A line of JSON as a server-sent event. */
 export function sseEvent(line: string): string {
-  const { type } = (parseJson(new TextEncoder().encode(line)) ?? {}) as { type?: unknown };
+  const { type } = (parseJson(line) ?? {}) as { type?: unknown };
   return `${typeof type === "string" && /^[\w.-]+$/.test(type) ? `event: ${type}\n` : ""}data: ${line}\n\n`;
 }
 
@@ -81,9 +79,14 @@ export function formatOf(recording: Recording): Format {
   const { bytes } = recording;
   if (!/^\s*[{["]/.test(new TextDecoder().decode(bytes.subarray(0, 4096)))) return "sse";
   const [first = "", ...rest] = new TextDecoder().decode(bytes).trim().split("\n", 2);
-  return rest.length > 0 && isJson(first) ? "ndjson" : "json";
+  return rest.length > 0 && parseJson(first) !== undefined ? "ndjson" : "json";
 }
 
-function isJson(text: string): boolean {
-  return parseJson(new TextEncoder().encode(text)) !== undefined;
+/** `undefined` for what is not JSON. */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { resolve } from "node:path";
+import { text } from "node:stream/consumers";
 import type { Adapter } from "../adapter.ts";
 import { pause } from "../time.ts";
 import { behaviourFor, endingOf, isFailure, leftOf, sendsBody, wrongIn } from "./behaviour.ts";
@@ -7,8 +8,8 @@ import type { ReplayBehaviour, ReplayBehaviours } from "./behaviour.ts";
 import { pathOf } from "./files.ts";
 import { fixturesFrom, fixturesIn } from "./fixtures.ts";
 import type { ReplayCase } from "./fixtures.ts";
-import { BodyTooLarge, listen, parseJson, readBody, sendJson, withoutSecrets, writePiece } from "./http.ts";
-import { checkRecording, FORMATS, formatOf, sseOf } from "./recording.ts";
+import { listen, sendJson, withoutSecrets, writePiece } from "./http.ts";
+import { checkRecording, FORMATS, formatOf, parseJson, sseOf } from "./recording.ts";
 import type { Recording } from "./recording.ts";
 import { replay } from "./replay.ts";
 
@@ -37,8 +38,8 @@ export interface ServeOptions {
 }
 
 /** Whether a text is an origin as browsers send it: without a path. */
-export function isOrigin(text: string): boolean {
-  return URL.canParse(text) && new URL(text).origin === text;
+export function isOrigin(origin: string): boolean {
+  return URL.canParse(origin) && new URL(origin).origin === origin;
 }
 
 /** A request that the server has received. */
@@ -134,13 +135,7 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     const wire = wires.get(wireName);
     const fixture = `${wireName}/${caseName}`;
     if (wire === undefined) return sendError(response, wire, 404, await unknownMessage(wire, wireName, caseName));
-    let body: unknown;
-    try {
-      body = parseJson(await readBody(request));
-    } catch (error) {
-      if (!(error instanceof BodyTooLarge)) throw error;
-      return sendError(response, wire, 413, error.message);
-    }
+    const body = parseJson(await text(request));
     const found = await inOrder(fixtures.find(wireName, caseName));
     if (found === undefined) return sendError(response, wire, 404, await unknownMessage(wire, wireName, caseName));
     const method = request.method ?? "GET";
@@ -292,8 +287,8 @@ function known(wires: ReadonlyMap<string, Wire>): string {
   return `the wires are ${list([...wires.keys()])}`;
 }
 
-function bounded(text: string): string {
-  return text.slice(0, 100);
+function bounded(name: string): string {
+  return name.slice(0, 100);
 }
 
 /** At most fifty of the names. */

@@ -196,6 +196,21 @@ describe("the recording proxy", () => {
     expect(new TextDecoder().decode(kept[0]![0].bytes)).toBe(wholeBody);
   });
 
+  it("passes a large upload on", async () => {
+    let length = 0;
+    const upstream = createServer(async (request, response) => {
+      for await (const piece of request) length += (piece as Buffer).length;
+      response.end("{}");
+    });
+    await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void upstream.close().closeAllConnections());
+    const proxy = await recordingProxy({ url: `http://127.0.0.1:${(upstream.address() as AddressInfo).port}` });
+    onTestFinished(() => proxy.close());
+    const body = new Uint8Array(70 * 1024 * 1024);
+    expect((await fetch(`${proxy.url}/v1/files`, { method: "POST", body })).status).toBe(200);
+    expect(length).toBe(body.length);
+  });
+
   it("passes errors on and does not record them", async () => {
     const onSkipped = vi.fn();
     const { proxy, kept } = await setUp({ onSkipped }, { behaviour: { "paper/both": { status: 429 } } });
