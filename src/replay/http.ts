@@ -1,5 +1,6 @@
+import { once } from "node:events";
 import { createServer } from "node:http";
-import type { IncomingHttpHeaders, IncomingMessage, Server, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { messageOf } from "../errors.ts";
 
@@ -18,35 +19,26 @@ export async function listen(
   const { host, port, signal } = options;
   // Node takes any other text for the path of a socket.
   if (!Number.isInteger(Number(port))) throw new TypeError(`port has to be a number, not ${JSON.stringify(port)}`);
-  signal?.throwIfAborted();
   const server = createServer((request, response) => {
     handle(request, response).catch((error: unknown) => {
       if (response.headersSent) response.destroy();
       else sendJson(response, 500, { error: { message: messageOf(error) } });
     });
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(port, host, resolve);
-  });
-  const close = closer(server);
+  await once(server.listen(port, host), "listening");
+  const close = (): Promise<void> =>
+    new Promise((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  if (signal?.aborted === true) await close();
+  signal?.throwIfAborted();
   const onAbort = (): void => void close();
   signal?.addEventListener("abort", onAbort);
   server.once("close", () => signal?.removeEventListener("abort", onAbort));
   const address = server.address() as AddressInfo;
   const name = address.family === "IPv6" ? `[${address.address}]` : address.address;
   return { url: `http://${name}:${address.port}`, port: address.port, close };
-}
-
-function closer(server: Server): () => Promise<void> {
-  let closed: Promise<void> | undefined;
-  return () => {
-    closed ??= new Promise((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    });
-    return closed;
-  };
 }
 
 export function sendJson(response: ServerResponse, status: number, body: unknown): void {

@@ -591,6 +591,15 @@ describe("closing", () => {
     await expect(serve({ signal })).rejects.toThrow();
   });
 
+  it("comes with a signal that fires before it listens", async () => {
+    const [free, controller] = [await serve(), new AbortController()];
+    await free.close();
+    const started = serve({ port: free.port, signal: controller.signal });
+    controller.abort(new Error("too late"));
+    await expect(started).rejects.toThrow("too late");
+    await expect(serve({ port: free.port })).resolves.toBeDefined();
+  });
+
   it("leaves nothing that keeps the process alive", async () => {
     const program = `
       import { serveReplay, recordingProxy } from ${JSON.stringify(new URL("../../src/replay/index.ts", import.meta.url).href)};
