@@ -60,7 +60,8 @@ export async function run(args: readonly string[]): Promise<number> {
   // A URL with a path already is a complete base URL for the SDK; a mere host lacks the SDK's base path.
   const path = new URL(url).pathname === "/" ? clients.find((client) => client.adapter === adapter)!.basePath : "";
   const how = path === "" ? "Use it as the base URL." : `Use ${proxy.url}${path} as the base URL.`;
-  process.stdout.write(`Recording ${url} at ${proxy.url}. ${how} Press Ctrl+C to stop.\n`);
+  // A key may be in the query.
+  process.stdout.write(`Recording ${url.split("?")[0]} at ${proxy.url}. ${how} Press Ctrl+C to stop.\n`);
   await fired(stop);
   await proxy.close();
   return status;

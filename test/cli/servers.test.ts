@@ -181,9 +181,11 @@ describe("toolstream record", () => {
     ["responses", "https://api.example.com/", /Use (http:\S+)\/v1 as the base URL\./],
     ["openai", "https://api.example.com/openai/v1", /at (http:\S+)\. Use it as the base URL\./],
     ["anthropic", "https://api.example.com", /at (http:\S+)\. Use it as the base URL\./],
+    ["google", "https://api.example.com?key=s3cret", /at (http:\S+)\. Use it as the base URL\./],
   ])("says what the base URL of a client of %s at %s is", async (wire, url, words) => {
     const recorder = start(["record", "--wire", wire, "--url", url, "--out", join(folderWith({}), "call.sse")]);
     expect(await recorder.printed(words)).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    expect(recorder.stdout).not.toContain("s3cret");
     expect(await recorder.stop("SIGTERM")).toBe(0);
   });
 
