@@ -45,7 +45,7 @@ export async function run(args: readonly string[]): Promise<number> {
       port,
       signal: stop,
       onRecording: ({ bytes, complete }, { file, method, path }) => {
-        const note = complete ? "" : ", incomplete: it was cut";
+        const note = complete ? "" : ", incomplete: it broke off, or the client left";
         process.stdout.write(`${file}: ${bytes.length} bytes of ${method} ${path}${note}\n`);
       },
       onSkipped: ({ method, path, status: answer, reason }) => {

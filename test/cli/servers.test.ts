@@ -160,7 +160,7 @@ describe("toolstream record", () => {
     }
     expect(await ended).toBe(0);
     expect(readFileSync(out, "utf8")).toBe("data: {}\n\n");
-    expect(recorder.stdout).toContain("incomplete: it was cut");
+    expect(recorder.stdout).toContain("incomplete: it broke off, or the client left");
   });
 
   it("passes on what is of another wire, and does not record it", async () => {
