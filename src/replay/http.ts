@@ -46,22 +46,6 @@ export function sendJson(response: ServerResponse, status: number, body: unknown
   response.writeHead(status).end(JSON.stringify(body));
 }
 
-/** Writes one piece and waits while the receiver is slow. `false` once it has left. */
-export async function writePiece(response: ServerResponse, bytes: Uint8Array): Promise<boolean> {
-  if (response.destroyed) return false;
-  if (response.write(bytes)) return true;
-  await new Promise<void>((resolve) => {
-    const done = (): void => {
-      response.off("drain", done);
-      response.off("close", done);
-      resolve();
-    };
-    response.on("drain", done);
-    response.on("close", done);
-  });
-  return !response.destroyed;
-}
-
 const SECRET_NAME = /auth|key|token|secret|cookie|credential|password|signature|session/i;
 const SECRET_VALUE = /^\s*(?:bearer|basic|digest|aws4-)\b/i;
 

@@ -1,8 +1,9 @@
 import { extname } from "node:path";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { buffer } from "node:stream/consumers";
+import { pipeline } from "node:stream/promises";
 import { bodyFile, pathOf, saveRecording } from "./files.ts";
-import { listen, sendJson, writePiece } from "./http.ts";
+import { listen, sendJson } from "./http.ts";
 import { record } from "./record.ts";
 import { parseJson, type Recording } from "./recording.ts";
 import { isWire, type Wire } from "./serve.ts";
@@ -216,18 +217,10 @@ function responseHeaders(headers: Headers): Record<string, string | string[]> {
   return forwarded;
 }
 
-/** Sends the body piece by piece; if it breaks off, so does the response. */
+/** Sends the body piece by piece; if it breaks off, so does the response, and if the client leaves, so do we. */
 async function pass(body: ReadableStream<Uint8Array> | null, response: ServerResponse): Promise<void> {
   response.flushHeaders();
-  try {
-    for await (const piece of body ?? []) {
-      if (!(await writePiece(response, piece))) return;
-    }
-  } catch {
-    response.destroy();
-    return;
-  }
-  response.end();
+  await pipeline(body ?? [], response).catch(() => {});
 }
 
 function numbered(file: string, count: number): string {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { resolve } from "node:path";
 import { text } from "node:stream/consumers";
+import { pipeline } from "node:stream/promises";
 import type { Adapter } from "../adapter.ts";
 import { pause } from "../time.ts";
 import { behaviourFor, endingOf, isFailure, leftOf, sendsBody, wrongIn } from "./behaviour.ts";
@@ -8,7 +9,7 @@ import type { ReplayBehaviour, ReplayBehaviours } from "./behaviour.ts";
 import { pathOf } from "./files.ts";
 import { fixturesFrom, fixturesIn } from "./fixtures.ts";
 import type { ReplayCase } from "./fixtures.ts";
-import { listen, sendJson, withoutSecrets, writePiece } from "./http.ts";
+import { listen, sendJson, withoutSecrets } from "./http.ts";
 import { checkRecording, FORMATS, formatOf, parseJson, sseOf } from "./recording.ts";
 import type { Recording } from "./recording.ts";
 import { replay } from "./replay.ts";
@@ -196,9 +197,7 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     response.setHeaders(new Headers(headers));
     response.writeHead(200).flushHeaders();
     try {
-      for await (const piece of replay(body, { speed, signal: left.signal })) {
-        if (!(await writePiece(response, piece))) return;
-      }
+      await pipeline(replay(body, { speed, signal: left.signal }), response, { end: false });
     } catch (error) {
       if (left.signal.aborted) return; // the client has left
       throw error;
