@@ -52,8 +52,8 @@ export function replayModel<Message>(
 
 function sourceOf(source: ReplaySource): AsyncIterable<unknown> {
   if (typeof source !== "object" || source === null) throw noSource(JSON.stringify(source) ?? typeof source);
-  if (isRecording(source)) return once(source.bytes);
-  if (ArrayBuffer.isView(source)) return once(source);
+  if (isRecording(source)) return each([source.bytes]);
+  if (ArrayBuffer.isView(source)) return each([source]);
   if (Symbol.iterator in source) return each(source);
   if (Symbol.asyncIterator in source) return source as AsyncIterable<unknown>;
   if ("body" in source) return source.body ?? each([]);
@@ -66,10 +66,6 @@ function noSource(got: string): TypeError {
 
 function isRecording(source: ReplaySource): source is Recording {
   return "bytes" in source && ArrayBuffer.isView(source.bytes);
-}
-
-async function* once(bytes: unknown): AsyncIterable<unknown> {
-  yield bytes;
 }
 
 async function* each(events: Iterable<unknown>): AsyncIterable<unknown> {

@@ -1,4 +1,4 @@
-import { ToolCallError } from "../errors.ts";
+import { ToolCallError, type ToolErrorCode } from "../errors.ts";
 import type { ToolCall } from "../stream/call.ts";
 import type { FinishReason, Turn } from "../stream/events.ts";
 import { checkTurn } from "../stream/history.ts";
@@ -65,28 +65,19 @@ function summarizeCall(call: ToolCall): CallSummary {
     name: call.name,
     input: input === undefined ? null : input,
     argsText: call.argsText,
-    status: statusOf(error),
+    // A complete call that was not released counts as complete: its error says why it did not run.
+    status: error === undefined ? "complete" : (STATUS[error.code] ?? "invalid"),
     released: call.released,
     repairs: call.repairs,
     error: error === undefined ? null : { code: error.code, message: error.message },
   };
 }
 
-/** A complete call that was not released counts as complete: its error says why it did not run. */
-function statusOf(error: ToolCallError | undefined): CallStatus {
-  switch (error?.code) {
-    case undefined:
-    case "turn_not_finished":
-      return "complete";
-    case "truncated":
-      return "truncated";
-    case "unknown_tool":
-      return "unknown-tool";
-    case "too_large":
-      return "too-large";
-    case "rejected":
-      return "rejected";
-    default:
-      return "invalid";
-  }
-}
+/** Any other code says that the call is invalid. */
+const STATUS: Partial<Record<ToolErrorCode, CallStatus>> = {
+  turn_not_finished: "complete",
+  truncated: "truncated",
+  unknown_tool: "unknown-tool",
+  too_large: "too-large",
+  rejected: "rejected",
+};
