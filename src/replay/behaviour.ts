@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { formatOf, sseEvent, type Format, type RecordedChunk, type Recording } from "./recording.ts";
+import { coveringChunks, formatOf, sseEvent, type Format, type Recording } from "./recording.ts";
 
 /** How the server answers for a case, if not by simply sending its body. */
 export interface ReplayBehaviour {
@@ -118,19 +118,9 @@ export function leftOf(recording: Recording, how: ReplayBehaviour): Recording {
   const end = cutAtEvent === undefined ? cutAtByte : endOfEvent(recording.bytes, cutAtEvent, format);
   const kept = recording.bytes.subarray(0, end);
   const added = new TextEncoder().encode(append === undefined ? "" : appended(append, format, kept));
-  const chunks: RecordedChunk[] = [];
-  let left = kept.length;
-  for (const { atMs, length } of recording.chunks) {
-    if (left <= 0) break;
-    chunks.push({ atMs, length: Math.min(length, left) });
-    left -= length;
-  }
-  if (added.length > 0 && recording.chunks.length > 0)
-    chunks.push({ atMs: chunks.at(-1)?.atMs ?? 0, length: added.length });
-  const bytes = new Uint8Array(kept.length + added.length);
-  bytes.set(kept);
-  bytes.set(added, kept.length);
-  return { ...recording, bytes, chunks };
+  const chunks = [...coveringChunks({ ...recording, bytes: kept })];
+  if (recording.chunks.length > 0) chunks.push({ atMs: chunks.at(-1)?.atMs ?? 0, length: added.length });
+  return { ...recording, bytes: new Uint8Array(Buffer.concat([kept, added])), chunks };
 }
 
 function appended(append: object | string, format: Format, kept: Uint8Array): string {

@@ -131,22 +131,15 @@ function createKeeper(contentType: string | undefined): {
   const start = performance.now();
   const pieces: Uint8Array[] = [];
   const chunks: RecordedChunk[] = [];
-  let length = 0;
   const { promise, resolve } = Promise.withResolvers<Recording>();
   return {
     keep(bytes) {
       if (bytes.length === 0) return;
       pieces.push(bytes);
       chunks.push({ atMs: Math.round(performance.now() - start), length: bytes.length });
-      length += bytes.length;
     },
     finish(complete, knownType) {
-      const bytes = new Uint8Array(length);
-      let at = 0;
-      for (const piece of pieces) {
-        bytes.set(piece, at);
-        at += piece.length;
-      }
+      const bytes = new Uint8Array(Buffer.concat(pieces));
       resolve({ bytes, chunks, contentType: contentType ?? knownType, complete });
     },
     recording: promise,

@@ -25,29 +25,23 @@ export function replay(recording: Recording, options: ReplayOptions = {}): Reada
   const start = performance.now();
   let next = 0;
   let at = 0;
-  let onAbort: (() => void) | undefined;
-  /** Also ends a wait for the next piece, which would keep the process alive. */
+  /** Ends the listening, and a wait for the next piece, which would keep the process alive. */
   const over = new AbortController();
-  const stop = (): void => {
-    if (onAbort !== undefined) signal?.removeEventListener("abort", onAbort);
-    over.abort();
-  };
 
   return new ReadableStream<Uint8Array<ArrayBuffer>>(
     {
       start(controller) {
-        if (signal === undefined) return;
-        if (signal.aborted) return controller.error(signal.reason);
-        onAbort = () => {
-          stop();
-          controller.error(signal.reason);
+        if (signal?.aborted === true) return controller.error(signal.reason);
+        const onAbort = (): void => {
+          over.abort();
+          controller.error(signal!.reason);
         };
-        signal.addEventListener("abort", onAbort);
+        signal?.addEventListener("abort", onAbort, { signal: over.signal });
       },
       async pull(controller) {
         const chunk = chunks[next++];
         if (chunk === undefined) {
-          stop();
+          over.abort();
           return controller.close();
         }
         await pause(start + chunk.atMs / speed - performance.now(), over.signal);
@@ -55,9 +49,7 @@ export function replay(recording: Recording, options: ReplayOptions = {}): Reada
         controller.enqueue(recording.bytes.slice(at, at + chunk.length));
         at += chunk.length;
       },
-      cancel() {
-        stop();
-      },
+      cancel: () => over.abort(),
     },
     { highWaterMark: 0 },
   );
