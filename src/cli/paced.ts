@@ -1,4 +1,5 @@
 import type { RecordedChunk, Recording } from "../replay/index.ts";
+import { eventEnds, formatOf } from "../replay/recording.ts";
 
 /** How long a paced recording takes: long enough to watch, short enough to wait for. */
 const TOTAL_MS = 2000;
@@ -8,19 +9,16 @@ const PIECE_BYTES = 256;
 /** The recording with its timing; without one, it gets an event every few milliseconds, two seconds in total. */
 export function paced(recording: Recording): Recording {
   if (recording.chunks.length > 0) return recording;
-  const ends = frameEnds(recording.bytes);
+  const ends = frameEnds(recording);
   const step = Math.min(MAX_FRAME_MS, TOTAL_MS / ends.length);
   const chunks: RecordedChunk[] = ends.map((end, at) => ({ atMs: at * step, length: end - (ends[at - 1] ?? 0) }));
   return { ...recording, chunks };
 }
 
-/** Where each event ends: at a blank line, or at the end of an NDJSON line; if there are none, pieces of equal size. */
-function frameEnds(bytes: Uint8Array): number[] {
-  // one character per byte
-  const text = new TextDecoder("latin1").decode(bytes);
-  const ends = (separator: RegExp) => [...text.matchAll(separator)].map((match) => match.index + match[0].length);
-  let found = ends(/(?:\r?\n){2,}/g);
-  if (found.length === 0) found = ends(/\n/g);
+/** Where each event ends; if there are none, pieces of equal size. */
+function frameEnds(recording: Recording): number[] {
+  const { bytes } = recording;
+  let found = eventEnds(bytes, formatOf(recording));
   if (found.length < 2)
     found = Array.from({ length: Math.floor(bytes.length / PIECE_BYTES) }, (_, at) => (at + 1) * PIECE_BYTES);
   if (found.at(-1) !== bytes.length) found.push(bytes.length);

@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { coveringChunks, formatOf, sseEvent, type Format, type Recording } from "./recording.ts";
+import { coveringChunks, eventEnds, formatOf, sseEvent, type Format, type Recording } from "./recording.ts";
 
 /** How the server answers for a case, if not by simply sending its body. */
 export interface ReplayBehaviour {
@@ -115,7 +115,7 @@ export function leftOf(recording: Recording, how: ReplayBehaviour): Recording {
   const format = formatOf(recording);
   if (format === "json" && (cutAtEvent !== undefined || typeof append === "object"))
     throw new TypeError("A JSON document has no events: cut it with cutAtByte, and append text");
-  const end = cutAtEvent === undefined ? cutAtByte : endOfEvent(recording.bytes, cutAtEvent, format);
+  const end = cutAtEvent === undefined ? cutAtByte : [0, ...eventEnds(recording.bytes, format)][cutAtEvent];
   const kept = recording.bytes.subarray(0, end);
   const added = new TextEncoder().encode(append === undefined ? "" : appended(append, format, kept));
   const chunks = [...coveringChunks({ ...recording, bytes: kept })];
@@ -133,19 +133,3 @@ function appended(append: object | string, format: Format, kept: Uint8Array): st
 
 const EVENT_END = /(?:^|\n\n|\r\r|\r\n\r\n)$/;
 const LINE_END = /(?:^|\n)$/;
-
-/** Where the event with this number and the blank lines after it end; the end of the body if it has fewer events. */
-function endOfEvent(bytes: Uint8Array, count: number, format: Format): number {
-  let seen = 0;
-  let end = 0;
-  let hasData = false;
-  const text = new TextDecoder("latin1").decode(bytes); // one character per byte
-  for (const { 0: line, 1: content, index } of text.matchAll(/([^\r\n]*)(?:\r\n|[\r\n])/g)) {
-    if (seen >= count && content !== "") break;
-    end = index + line.length;
-    if (format === "ndjson" ? content !== "" : content === "" && hasData) seen++;
-    // An event without data is not dispatched: https://html.spec.whatwg.org/multipage/server-sent-events.html
-    hasData = content !== "" && (hasData || /^(?:\xEF\xBB\xBF)?data/.test(content!));
-  }
-  return seen < count ? bytes.length : end;
-}
