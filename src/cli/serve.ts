@@ -58,10 +58,11 @@ export async function run(args: readonly string[]): Promise<number> {
 
 /** @throws CommandError for a folder without recordings */
 async function wiresIn(dir: string): Promise<[string, string[]][]> {
-  const known = (await fixturesIn(dir).names()).map((name) => name.split("/") as [string, string]);
-  const found = adapters
-    .map(({ name }): [string, string[]] => [name, known.filter(([wire]) => wire === name).map(([, each]) => each)])
-    .filter(([, cases]) => cases.length > 0);
+  const found: [string, string[]][] = [];
+  for (const { name } of adapters) {
+    const cases = await fixturesIn(dir).names(name);
+    if (cases.length > 0) found.push([name, cases]);
+  }
   if (found.length > 0) return found;
   const names = adapters.map((adapter) => adapter.name).join(", ");
   const is = await stat(dir).then(

@@ -21,7 +21,8 @@ export interface ReplayCase {
 /** A source of cases. Names are `<wire>/<case>`. */
 export interface Fixtures {
   find(wire: string, name: string): Promise<ReplayCase | undefined>;
-  names(): Promise<string[]>;
+  /** The cases of one wire. */
+  names(wire: string): Promise<string[]>;
 }
 
 /** The name of a wire or case: no separators, no `..`, nothing hidden. */
@@ -61,13 +62,7 @@ export function fixturesIn(directory: string): Fixtures {
         behaviour: files.includes("meta.json") ? await behaviourOf(join(path, "meta.json")) : undefined,
       };
     },
-    async names() {
-      const names: string[] = [];
-      for (const wire of await directoriesIn(directory)) {
-        for (const name of await directoriesIn(join(directory, wire))) names.push(`${wire}/${name}`);
-      }
-      return names;
-    },
+    names: (wire) => directoriesIn(join(directory, wire)),
   };
 }
 
@@ -75,7 +70,10 @@ export function fixturesIn(directory: string): Fixtures {
 export function fixturesFrom(cases: ReadonlyMap<string, ReplayCase>): Fixtures {
   return {
     find: (wire, name) => Promise.resolve(cases.get(`${wire}/${name}`)),
-    names: () => Promise.resolve([...cases.keys()]),
+    async names(wire) {
+      const prefix = `${wire}/`;
+      return [...cases.keys()].filter((name) => name.startsWith(prefix)).map((name) => name.slice(prefix.length));
+    },
   };
 }
 

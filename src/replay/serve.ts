@@ -217,10 +217,7 @@ export async function serveReplay(options: ServeOptions): Promise<ReplayServer> 
     if (wire === undefined) {
       return `There is no wire "${bounded(wireName)}". Ask for /<wire>/<case>/...; ${known(wires)}.`;
     }
-    const prefix = `${wireName}/`;
-    const names = (await fixtures.names())
-      .filter((name) => name.startsWith(prefix))
-      .map((name) => name.slice(prefix.length));
+    const names = await fixtures.names(wireName);
     // The folder may not be the intended one: relative, or one level too deep.
     const where = directory === undefined ? "" : ` in ${resolve(directory)}`;
     return `There is no case "${bounded(caseName)}" of ${wireName}${where}. There are ${list(names)}.`;
