@@ -537,10 +537,10 @@ describe("fixtures in a directory", () => {
   it("cannot be left", async () => {
     const server = await serve({ fixtures: await directory() });
     const paths = [
-      ["/paper/../../secret/paper/x/v1/write", 400],
-      ["/paper/%2e%2E/secret/v1/write", 400],
-      ["/paper/..%2f..%2fsecret/v1/write", 400],
-      ["/paper/..%5c..%5csecret/v1/write", 400],
+      ["/paper/../../secret/paper/x/v1/write", 404],
+      ["/paper/%2e%2E/secret/v1/write", 404],
+      ["/paper/..%2f..%2fsecret/v1/write", 404],
+      ["/paper/..%5c..%5csecret/v1/write", 404],
       ["/paper/%2Fetc/v1/write", 404],
       ["/paper/both%00/v1/write", 404],
       ["//etc/passwd/v1/write", 404],
