@@ -1,7 +1,8 @@
-import { readdir, stat } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Adapter } from "../adapter.ts";
 import { ToolError } from "../errors.ts";
+import { isDirectory } from "../replay/files.ts";
 import { loadRecording, replay, type Recording } from "../replay/index.ts";
 import { paced } from "./paced.ts";
 import { createLook, recognise, recordedAdapterNamed } from "./wires.ts";
@@ -73,11 +74,7 @@ const MAX_DEPTH = 3;
  * (a folder with a `stream.*`, and those of later turns) and every `.sse` and `.ndjson`, ordered by name.
  */
 export async function recordingsAt(path: string): Promise<readonly string[]> {
-  const isFolder = await stat(path).then(
-    (stats) => stats.isDirectory(),
-    () => false,
-  );
-  if (!isFolder) return [path];
+  if (!(await isDirectory(path))) return [path];
   const found = await recordingsBelow(path, MAX_DEPTH);
   // An empty folder is opened anyway: the error says what is wrong with it.
   return found.length === 0 ? [path] : found;

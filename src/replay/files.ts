@@ -126,7 +126,7 @@ function parseTiming(text: string): Pick<Recording, "chunks" | "complete"> | und
   return { ...(typeof contentType === "string" && { contentType }), complete: complete !== false, chunks: parsed };
 }
 
-async function isDirectory(path: string): Promise<boolean> {
+export async function isDirectory(path: string): Promise<boolean> {
   return stat(path).then(
     (stats) => stats.isDirectory(),
     () => false,
