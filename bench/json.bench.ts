@@ -1,12 +1,13 @@
 /**
  * The incremental JSON parser against the minimum for the same text: one `JSON.parse` of the whole.
  *
- *     node --expose-gc bench/json.bench.ts [characters, default 4194304]
+ *     node bench/json.bench.ts [characters, default 4194304]
  *
  * Guards: linear time (the ratios stay the same for four times the text), also with the live value or the changes read
  * after every delta of 16 characters; and little memory besides text, deltas and value (MB in use after a collection).
  */
 import { createJsonParser, repairJson, type JsonParser } from "../src/json/index.ts";
+import { collect } from "./measure.ts";
 
 const size = Number(process.argv[2] ?? 4_194_304);
 
@@ -97,7 +98,6 @@ function best(run: () => void): number {
 }
 
 function heap(): string {
-  if (globalThis.gc === undefined) return "";
-  globalThis.gc();
+  collect();
   return `${(process.memoryUsage().heapUsed / 1e6).toFixed(0).padStart(5)} MB`;
 }

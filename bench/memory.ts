@@ -1,14 +1,15 @@
 /**
  * Memory: how much heap an open stream takes, and what is left of streams that have ended.
  *
- *     node --expose-gc bench/memory.ts open 1000
- *     node --expose-gc bench/memory.ts ended 100000 [--leak]
+ *     node bench/memory.ts open 1000
+ *     node bench/memory.ts ended 100000 [--leak]
  *
  * `--leak` keeps one small object per stream, to show that a leak would be noticed.
  */
 import { execFileSync } from "node:child_process";
 import { setImmediate as macrotask } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { collect } from "./measure.ts";
 import { adapterOf, growing, rows, tools, type Row } from "./rows.ts";
 import type { Wire } from "./wires.ts";
 import { each, makeInput, makeStream, WIRES, workloads, type Stream } from "./workloads.ts";
@@ -41,7 +42,7 @@ export function measureEnded(streams: number, { leak = false } = {}): EndedMemor
 
 function inProcess(args: readonly string[]): unknown {
   const file = fileURLToPath(import.meta.url);
-  return JSON.parse(execFileSync(process.execPath, ["--expose-gc", file, ...args], { encoding: "utf8" }));
+  return JSON.parse(execFileSync(process.execPath, [file, ...args], { encoding: "utf8" }));
 }
 
 async function open(count: number): Promise<OpenMemory[]> {
@@ -135,7 +136,7 @@ async function used(): Promise<number> {
   // A WeakRef keeps a new target alive until the macrotask ends; finalizers run in one of their own.
   for (let time = 0; time < 2; time++) {
     await macrotask();
-    globalThis.gc!();
+    collect();
   }
   const { heapUsed, external } = process.memoryUsage();
   return heapUsed + external;

@@ -1,11 +1,6 @@
 /** Seeded bodies of event streams for sse.bench.ts, as lists of events in wire form. */
 
-function seeded(seed: number): () => number {
-  return () => {
-    seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
-    return seed / 4294967296;
-  };
-}
+import { seeded } from "./wires.ts";
 
 const random = seeded(7);
 const word = (): string => Math.floor(random() * 36 ** 4).toString(36);
