@@ -1,4 +1,4 @@
-/** Measures one line of a table: rows in turns on the same bytes, in one process. */
+/** Measures one column of a table: rows in turns on the same bytes, in one process. */
 import { isDeepStrictEqual } from "node:util";
 import type { Outcome } from "./floor.ts";
 import { loadPeers, type PeerKind } from "./load-peers.ts";
