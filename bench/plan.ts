@@ -28,6 +28,13 @@ const GROWTH_WIRE: Wire = "openai-chat";
 /** The wires on which the peers are measured. */
 export const PEER_WIRES: readonly Wire[] = ["openai-chat", "openai-responses", "anthropic"];
 
+const PEER_CELLS: readonly (readonly [WorkloadName, Size])[] = [
+  ["W1", { size: 200, streams: 100 }],
+  ["W2", { size: 64 * KIB, streams: 1 }],
+  ["W3", { size: 2 * KIB, streams: 1 }],
+  ["W5", { size: 16 * KIB, streams: 1 }],
+];
+
 /** Half an hour or more. */
 export function wholePlan(): Plan {
   const rounds = { runs: 9, warmUpMs: 100 };
@@ -40,15 +47,9 @@ export function wholePlan(): Plan {
       ...everywhere("W5", 4, rounds),
       ...everywhere("W6", 1, rounds),
       ...everywhere("W7", 50, rounds),
-      ...besidePeers("W1", "linear", { size: 200, streams: 100 }, packings, rounds),
-      ...besidePeers("W2", "linear", { size: 64 * KIB, streams: 1 }, packings, rounds),
-      ...besidePeers("W3", "linear", { size: 2 * KIB, streams: 1 }, packings, rounds),
-      ...besidePeers("W5", "linear", { size: 16 * KIB, streams: 1 }, packings, rounds),
+      ...PEER_CELLS.flatMap(([name, size]) => besidePeers(name, "linear", size, packings, rounds)),
       // Compared with their time, how the bytes are cut does not matter, so one packing is enough.
-      ...besidePeers("W1", "quadratic", { size: 200, streams: 100 }, ["event"], rounds),
-      ...besidePeers("W2", "quadratic", { size: 64 * KIB, streams: 1 }, ["event"], rounds),
-      ...besidePeers("W3", "quadratic", { size: 2 * KIB, streams: 1 }, ["event"], rounds),
-      ...besidePeers("W5", "quadratic", { size: 16 * KIB, streams: 1 }, ["event"], rounds),
+      ...PEER_CELLS.flatMap(([name, size]) => besidePeers(name, "quadratic", size, ["event"], rounds)),
     ],
     isolated: true,
     open: 1000,
